@@ -1,0 +1,6 @@
+export * from "./accounts.ts";
+export * from "./endpoints.ts";
+export * from "./errors.ts";
+export * from "./models.ts";
+export * from "./prompts.ts";
+export * from "./runs.ts";

@@ -1,0 +1,85 @@
+import type { ImageInput, OutputItem } from "./runs.ts";
+
+export const MODALITIES = ["text", "image", "video"] as const;
+export type Modality = (typeof MODALITIES)[number];
+
+/** One text input as a form needs it. The text behind a choice name is template and is never sent. */
+export interface TextInputField {
+  /** Display order from 0; JSON objects cannot carry it. */
+  readonly position: number;
+  readonly type: "text" | "select";
+  readonly label: string;
+  readonly description: string;
+  /** True exactly when `default` is null. */
+  readonly required: boolean;
+  /** True: the empty string and blanks are real values. */
+  readonly allowEmpty: boolean;
+  readonly default: string | null;
+  /** Code points; null: only the general limit of 100 KiB. */
+  readonly maxLength: number | null;
+  readonly options: readonly string[] | null;
+  readonly multiple: { readonly min: number; readonly max: number } | null;
+}
+
+export interface ImageInputSlot {
+  readonly position: number;
+  readonly label: string;
+  readonly description: string;
+}
+
+/** Input configuration of a prompt version: enough to build a form and a run, never the template. */
+export interface PromptConfig {
+  readonly textInputs: Readonly<Record<string, TextInputField>>;
+  /** The i-th image of a run fills the i-th slot. */
+  readonly imageInputs: readonly ImageInputSlot[];
+  readonly imageCount: number;
+  readonly model: string;
+  readonly modality: Modality;
+  readonly runOptions: Readonly<
+    Record<string, { readonly default: string | null; readonly options: readonly string[] }>
+  >;
+  readonly output: { readonly type: Modality };
+  /** JSON Schema 2020-12 of the `inputs` member of a run. */
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/** GET /v1/prompts/:promptId and GET /v1/prompt-versions/:promptVersionId. */
+export interface PromptVersion {
+  readonly promptVersionId: string;
+  readonly promptId: string;
+  readonly title: string;
+  readonly publishedAt: string;
+  readonly config: PromptConfig;
+}
+
+export interface PromptSamples {
+  readonly inputs: {
+    readonly textInputs: Readonly<Record<string, string>>;
+    readonly imageInputs: readonly ImageInput[];
+  };
+  readonly outputs: readonly OutputItem[];
+}
+
+/** One row of GET /v1/prompts/publish. */
+export interface SearchRow {
+  readonly promptId: string;
+  readonly promptVersionId: string;
+  readonly title: string;
+  readonly description: string;
+  readonly slug: string;
+  /** Model index of the catalogue: stable, never reused. */
+  readonly model: number;
+  /** 0 = text, 1 = image. */
+  readonly modality: number;
+  /** Credits of one run with default options, rounded up; 0 when free. */
+  readonly estimatedCredits: number;
+  readonly uses: number;
+  readonly upVotes: number;
+  readonly publishedAt: string;
+  readonly samples: PromptSamples;
+  readonly configs: PromptConfig;
+}
+
+export interface SearchResult {
+  readonly rows: readonly SearchRow[];
+}

@@ -1,0 +1,66 @@
+export const RUN_STATUSES = ["queued", "running", "succeeded", "failed"] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+export const OUTPUT_TYPES = ["text", "image", "video", "error"] as const;
+export interface OutputItem {
+  readonly type: (typeof OUTPUT_TYPES)[number];
+  /** Text, an address valid for 24 hours, or the sentence that explains a failed step. */
+  readonly data: string;
+}
+
+/** The shape that create and retrieve answer. */
+export interface Run {
+  readonly runId: string;
+  /** Empty until the run is final. */
+  readonly outputs: readonly OutputItem[];
+  readonly runStatus: RunStatus;
+  /** Credits captured; 0 while unfinished, failed or free. */
+  readonly tokens: number;
+}
+
+/** The shape of one row of the run list. */
+export interface RunListRow {
+  readonly runId: string;
+  readonly promptVersionId: string;
+  readonly outputs: readonly OutputItem[];
+  readonly runStatus: RunStatus;
+  /** Null exactly when the run is free; else 0 until the run has succeeded. */
+  readonly credits: number | null;
+  readonly runName: string;
+  /** ISO 8601, UTC, three decimals. */
+  readonly createdAt: string;
+}
+
+export interface RunList {
+  readonly rows: readonly RunListRow[];
+  readonly hasMore: boolean;
+}
+
+export type ImageInput =
+  /** A publicly accessible HTTPS address. */
+  | { readonly type: "url"; readonly url: string }
+  /** Base64 of a PNG, JPEG, WebP or GIF, without a data: prefix. */
+  | { readonly type: "base64"; readonly base64: string };
+
+export interface CreateRunBody {
+  readonly promptVersionId: string;
+  readonly inputs: {
+    /** Keys are the author's own words ("Child's Age"), not identifiers. */
+    readonly textInputs?: Readonly<Record<string, string>> | null | undefined;
+    readonly imageInputs?: readonly ImageInput[] | null | undefined;
+  };
+  /** Keys and values as GET /v1/resources lists them for the model; values are strings even when numeric. */
+  readonly runOptions?: Readonly<Record<string, string>> | null | undefined;
+}
+
+export interface ListRunsQuery {
+  /** 1 to 50; 10 when absent. */
+  readonly limit?: number | undefined;
+  readonly startingAfter?: string | undefined;
+  readonly endingBefore?: string | undefined;
+  readonly status?: RunStatus | undefined;
+  /** Unix time in seconds or milliseconds, inclusive. */
+  readonly since?: number | undefined;
+  /** Unix time in seconds or milliseconds, exclusive. */
+  readonly until?: number | undefined;
+}

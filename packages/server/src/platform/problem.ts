@@ -1,0 +1,45 @@
+import { ERRORS, ISSUES_MAX, type ErrorCode, type Issue } from "@promptd/contract";
+
+/**
+ * A failure the caller is meant to see: `message` and `data` go out as they are.
+ * Everything else that is thrown is a bug or an outage: logged in full, answered as a bare SERVER_ERROR.
+ */
+export class Problem extends Error {
+  override readonly name = "Problem";
+  readonly code: ErrorCode;
+  /** Context for the caller: issues of a 422, the runId of a 504; null when there is none. */
+  readonly data: unknown;
+  /** Extra response headers, such as Retry-After. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { data?: unknown; headers?: Readonly<Record<string, string>>; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.data = options.data ?? null;
+    this.headers = options.headers ?? {};
+  }
+
+  get httpStatus(): number {
+    return ERRORS[this.code].httpStatus;
+  }
+}
+
+const MESSAGE_LENGTH_MAX = 1_000;
+
+/** All problems of one stage at once; the message joins theirs so that callers who print only `message` see them. */
+export function invalid(issues: readonly Issue[]): Problem {
+  const kept = issues.slice(0, ISSUES_MAX);
+  const joined = [...new Set(kept.map((issue) => issue.message))].join(" ");
+  const message =
+    joined.length > MESSAGE_LENGTH_MAX ? `${joined.slice(0, MESSAGE_LENGTH_MAX - 1).toWellFormed()}…` : joined;
+  return new Problem("VALIDATION_ERROR", message, { data: { issues: kept } });
+}
+
+/** Used for another account's thing as well: absent and foreign must give the same bytes. */
+export function notFound(what: string, id: string): Problem {
+  return new Problem("NOT_FOUND_ERROR", `No ${what} has the id ${id.toLowerCase()}.`);
+}
