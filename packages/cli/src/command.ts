@@ -1,0 +1,71 @@
+/** One flag of a command. Every command also takes --json and --help, which are not listed here. */
+export interface CommandOption {
+  readonly type: "string" | "boolean";
+  /** One letter for the short form, without the dash. */
+  readonly short?: string;
+  /** May be given several times (`string` only). */
+  readonly multiple?: boolean;
+  /** What the help shows as the value, such as `N` or `KEY=VALUE`; `VALUE` when absent. */
+  readonly value?: string;
+  readonly summary: string;
+}
+
+/** What was typed after the name of a command, already checked against its options and positionals. */
+export interface CommandArgs {
+  readonly positionals: readonly string[];
+  /** The value of a `string` option; undefined when it was not given. */
+  text(name: string): string | undefined;
+  /** All values of a `multiple` option, in order; empty when it was not given. */
+  list(name: string): readonly string[];
+  /** Whether a `boolean` option was given; `--no-x` of a declared option `x` is its own option `no-x`. */
+  flag(name: string): boolean;
+}
+
+/** Everything a command may touch of the process it runs in; a test passes its own. */
+export interface CommandIo {
+  /** True when --json was given: exactly one JSON document goes to stdout. */
+  readonly json: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Where relative paths begin. */
+  readonly directory: string;
+  /** Aborted by Ctrl-C or SIGTERM, except for a command that handles signals itself. */
+  readonly signal: AbortSignal;
+  readonly fetch: typeof globalThis.fetch;
+  /**
+   * The result of the command, given once: with --json the document on stdout, else the text.
+   * Nothing else may be written to stdout.
+   */
+  result(document: unknown, text: string): void;
+  /** Progress and warnings for a person: stderr. */
+  note(text: string): void;
+}
+
+export interface Command {
+  /** One line for the list of commands: begins with a verb, no full stop. */
+  readonly summary: string;
+  /** The positionals as the help shows them, such as `<runId>` or `FILE…`; empty when there are none. */
+  readonly usage: string;
+  /** Further paragraphs of the help. */
+  readonly details?: string;
+  readonly options: Readonly<Record<string, CommandOption>>;
+  /** How many positionals are taken; none when absent. */
+  readonly positionals?: { readonly min: number; readonly max: number };
+  /** True for a command that lives until it is stopped and drains by itself: `io.signal` then never fires. */
+  readonly handlesSignals?: boolean;
+  /** @returns the exit code; nothing means 0. Throws CommandFailure for what the user should read. */
+  run(args: CommandArgs, io: CommandIo): Promise<number | void>;
+}
+
+/** Path of a command ("admin key create") to the module that holds it, loaded only when it is used. */
+export type CommandTable = Readonly<Record<string, () => Promise<Command>>>;
+
+/** A failure that is shown as its message alone, without a stack; the process ends with exit code 1. */
+export class CommandFailure extends Error {
+  override readonly name = "CommandFailure";
+  /** Second line: what to do next. */
+  readonly hint: string | null;
+  constructor(message: string, options: { hint?: string; cause?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.hint = options.hint ?? null;
+  }
+}

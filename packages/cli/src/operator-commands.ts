@@ -1,0 +1,19 @@
+import type { CommandTable } from "./command.ts";
+
+/**
+ * Commands that work on the database in this process. Each module is loaded only when its command is used, and
+ * loads the server itself only inside `run`, so that help and end-user commands stay fast.
+ */
+export const OPERATOR_COMMANDS: CommandTable = {
+  serve: async () => (await import("./commands/operator/serve.ts")).serve,
+  migrate: async () => (await import("./commands/operator/migrate.ts")).migrate,
+  "admin user create": async () => (await import("./commands/operator/admin-users.ts")).userCreate,
+  "admin key create": async () => (await import("./commands/operator/admin-keys.ts")).keyCreate,
+  "admin key revoke": async () => (await import("./commands/operator/admin-keys.ts")).keyRevoke,
+  "admin plan set": async () => (await import("./commands/operator/admin-plan.ts")).planSet,
+  "admin credits grant": async () => (await import("./commands/operator/admin-credits.ts")).creditsGrant,
+  "admin prompt publish": async () => (await import("./commands/operator/admin-prompts.ts")).promptPublish,
+  "admin prompt unpublish": async () => (await import("./commands/operator/admin-prompts.ts")).promptUnpublish,
+  "admin prompt republish": async () => (await import("./commands/operator/admin-prompts.ts")).promptRepublish,
+  "admin ledger check": async () => (await import("./commands/operator/admin-ledger.ts")).ledgerCheck,
+};

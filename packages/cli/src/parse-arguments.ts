@@ -1,0 +1,111 @@
+import { parseArgs } from "node:util";
+import { CommandFailure, type Command, type CommandArgs, type CommandOption } from "./command.ts";
+import { suggestName } from "./suggest-name.ts";
+
+export interface ParsedArguments {
+  readonly args: CommandArgs;
+  readonly json: boolean;
+  readonly help: boolean;
+}
+
+/** Taken by every command. */
+export const COMMON_OPTIONS: Readonly<Record<string, CommandOption>> = {
+  json: { type: "boolean", summary: "print one JSON document on stdout and nothing else there" },
+  help: { type: "boolean", short: "h", summary: "print this text" },
+};
+
+type Values = Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>;
+
+/**
+ * Reads what follows the name of a command. `parseArgs` runs in its tolerant mode and the tokens are checked here,
+ * since its own sentences neither name the command nor suggest the flag that was meant.
+ */
+export function parseArguments(name: string, command: Command, argv: readonly string[]): ParsedArguments {
+  const known: Readonly<Record<string, CommandOption>> = { ...command.options, ...COMMON_OPTIONS };
+  const options = Object.fromEntries(
+    Object.entries(known).map(([key, { type, short, multiple }]) => [
+      key,
+      { type, multiple: multiple ?? false, ...(short === undefined ? {} : { short }) },
+    ]),
+  );
+  const { values, positionals, tokens } = parseArgs({
+    args: [...argv],
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  const seen = new Set<string>();
+  for (const token of tokens) {
+    if (token.kind === "option") checkFlag(name, options, token, seen);
+  }
+  const help = values["help"] === true;
+  if (!help) checkPositionals(name, command, positionals);
+  return { args: argsOf(values, positionals), json: values["json"] === true, help };
+}
+
+interface FlagToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value?: string | undefined;
+  readonly inlineValue?: boolean | undefined;
+}
+
+function checkFlag(
+  name: string,
+  options: Readonly<Record<string, { type: "string" | "boolean"; multiple?: boolean }>>,
+  token: FlagToken,
+  seen: Set<string>,
+): void {
+  const hint = `See "promptd ${name} --help".`;
+  const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined;
+  if (option === undefined) {
+    const meant = suggestName(token.name, Object.keys(options));
+    throw new CommandFailure(
+      `"promptd ${name}" has no flag ${token.rawName}.${meant === null ? "" : ` Did you mean --${meant}?`}`,
+      { hint },
+    );
+  }
+  if (option.type === "boolean" && token.value !== undefined) {
+    throw new CommandFailure(`The flag ${token.rawName} takes no value.`, { hint });
+  }
+  if (option.type === "string" && (token.value === undefined || isFlagTakenAsValue(token))) {
+    throw new CommandFailure(`The flag ${token.rawName} needs a value.`, { hint });
+  }
+  if (seen.has(token.name) && option.multiple !== true && option.type === "string") {
+    throw new CommandFailure(`The flag ${token.rawName} was given twice.`, { hint });
+  }
+  seen.add(token.name);
+}
+
+/** `--port --json` would give the port "--json"; a value that begins so is written `--port=--json`. */
+function isFlagTakenAsValue(token: FlagToken): boolean {
+  return token.inlineValue !== true && token.value !== undefined && /^--[a-z]/.test(token.value);
+}
+
+function checkPositionals(name: string, command: Command, positionals: readonly string[]): void {
+  const { min, max } = command.positionals ?? { min: 0, max: 0 };
+  const hint = `Usage: promptd ${name} ${command.usage}`.trimEnd();
+  if (positionals.length < min) {
+    throw new CommandFailure(`"promptd ${name}" needs ${command.usage}.`, { hint });
+  }
+  if (positionals.length > max) {
+    const surplus = positionals.slice(max).join(" ");
+    throw new CommandFailure(`"promptd ${name}" does not take "${surplus}".`, { hint });
+  }
+}
+
+function argsOf(values: Values, positionals: readonly string[]): CommandArgs {
+  return {
+    positionals,
+    text(name) {
+      const value = values[name];
+      return typeof value === "string" ? value : undefined;
+    },
+    list(name) {
+      const value = values[name];
+      return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+    },
+    flag: (name) => values[name] === true,
+  };
+}

@@ -1,0 +1,108 @@
+import { CommandFailure, type Command, type CommandIo, type CommandTable } from "./command.ts";
+import { describeCommand, describeTable } from "./help-text.ts";
+import { parseArguments } from "./parse-arguments.ts";
+import { suggestName } from "./suggest-name.ts";
+
+/** The process as the command line sees it; main.ts passes the real one, a test its own. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly directory: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly writeOut: (text: string) => void;
+  readonly writeError: (text: string) => void;
+  /** Called once, before the command runs, unless the command handles signals itself. */
+  readonly listenForStop: () => AbortSignal;
+  /** Turns what a command threw into lines for a person; null: not a failure it knows. */
+  readonly explain: (error: unknown) => { message: string; hint: string | null } | null;
+}
+
+/**
+ * Runs one command line and gives the exit code: 0, or 1 for every failure, which is explained on stderr.
+ * @param argv what follows the program's name.
+ */
+export async function runCli(argv: readonly string[], table: CommandTable, around: Surroundings): Promise<number> {
+  try {
+    const { name, rest } = findCommand(argv, table);
+    if (name === null) return await printTableHelp(rest, table, around);
+    const load = table[name];
+    if (load === undefined) throw new Error(`The command table lost "${name}".`);
+    return await runCommand(name, await load(), rest, around);
+  } catch (error) {
+    const known = error instanceof CommandFailure ? error : around.explain(error);
+    if (known === null) {
+      around.writeError(`promptd failed unexpectedly: ${error instanceof Error ? error.stack : String(error)}\n`);
+      return 1;
+    }
+    around.writeError(`${known.message}\n${known.hint === null ? "" : `${known.hint}\n`}`);
+    return 1;
+  }
+}
+
+async function runCommand(
+  name: string,
+  command: Command,
+  rest: readonly string[],
+  around: Surroundings,
+): Promise<number> {
+  const parsed = parseArguments(name, command, rest);
+  if (parsed.help) {
+    around.writeOut(`${describeCommand(name, command)}\n`);
+    return 0;
+  }
+  const io: CommandIo = {
+    json: parsed.json,
+    env: around.env,
+    directory: around.directory,
+    signal: command.handlesSignals === true ? new AbortController().signal : around.listenForStop(),
+    fetch: around.fetch,
+    result: (document, text) => around.writeOut(`${parsed.json ? JSON.stringify(document, null, 2) : text}\n`),
+    note: (text) => around.writeError(`${text}\n`),
+  };
+  return (await command.run(parsed.args, io)) ?? 0;
+}
+
+/** The longest path of the table that the words begin with; null with the words when they name only a group. */
+function findCommand(argv: readonly string[], table: CommandTable): { name: string | null; rest: readonly string[] } {
+  const flagAt = argv.findIndex((word) => word.startsWith("-"));
+  const words = flagAt === -1 ? argv : argv.slice(0, flagAt);
+  for (let length = words.length; length > 0; length -= 1) {
+    const name = words.slice(0, length).join(" ");
+    if (Object.hasOwn(table, name)) return { name, rest: argv.slice(length) };
+  }
+  return { name: null, rest: argv };
+}
+
+async function printTableHelp(argv: readonly string[], table: CommandTable, around: Surroundings): Promise<number> {
+  const words = (argv[0] === "help" ? argv.slice(1) : argv).filter((word) => !word.startsWith("-"));
+  const askedName = words.join(" ");
+  const asked = argv[0] === "help" && Object.hasOwn(table, askedName) ? table[askedName] : undefined;
+  if (asked !== undefined) {
+    around.writeOut(`${describeCommand(askedName, await asked())}\n`);
+    return 0;
+  }
+  const prefix = words.length === 0 ? "" : `${askedName} `;
+  if (!Object.keys(table).some((path) => path.startsWith(prefix))) throw unknownCommand(words, table);
+  const isHelpAsked = argv.length === 0 || argv[0] === "help" || argv.includes("--help") || argv.includes("-h");
+  const strangeFlag = argv.find(
+    (word) => word.startsWith("-") && word !== "--help" && word !== "-h" && word !== "--json",
+  );
+  if (strangeFlag !== undefined) {
+    throw new CommandFailure(`promptd has no flag ${strangeFlag}.`, { hint: 'See "promptd --help".' });
+  }
+  const text = await describeTable(table, prefix);
+  if (isHelpAsked) around.writeOut(`${text}\n`);
+  else around.writeError(`${text}\n`);
+  return isHelpAsked ? 0 : 1;
+}
+
+function unknownCommand(words: readonly string[], table: CommandTable): CommandFailure {
+  const typed = words.join(" ");
+  const paths = Object.keys(table);
+  // A slip may stand before arguments ("serach cat poem"), so each path is compared with as many words as it has.
+  const close = paths.filter((path) => suggestName(words.slice(0, path.split(" ").length).join(" "), [path]) !== null);
+  const meant = suggestName(typed, paths) ?? close[0] ?? null;
+  return new CommandFailure(
+    `promptd has no command "${typed}".${meant === null ? "" : ` Did you mean "promptd ${meant}"?`}`,
+    { hint: 'See "promptd --help".' },
+  );
+}

@@ -1,0 +1,41 @@
+/** The known name closest to what was typed, when it is close enough to be a slip of the hand; else null. */
+export function suggestName(typed: string, known: readonly string[]): string | null {
+  const limit = Math.max(1, Math.floor(typed.length / 3));
+  let best: string | null = null;
+  let bestDistance = limit + 1;
+  for (const name of known) {
+    const distance = editDistance(typed, name);
+    if (distance < bestDistance) {
+      best = name;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** Levenshtein distance with two neighbouring letters swapped counted as one slip ("serach"). */
+export function editDistance(left: string, right: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= left.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= right.length; column += 1) {
+      const isSame = left[row - 1] === right[column - 1];
+      const isSwap = left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
+      const costs = [
+        at(last, column) + 1,
+        at(current, column - 1) + 1,
+        at(last, column - 1) + (isSame ? 0 : 1),
+        ...(isSwap && row > 1 && column > 1 ? [at(beforeLast, column - 2) + 1] : []),
+      ];
+      current.push(Math.min(...costs));
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return at(last, right.length);
+}
+
+function at(row: readonly number[], column: number): number {
+  return row[column] ?? Number.POSITIVE_INFINITY;
+}
