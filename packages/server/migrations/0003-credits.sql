@@ -1,0 +1,180 @@
+-- Balances. posted - held - what has expired and is not swept yet = what can be spent now.
+create table credit_accounts (
+  account_id uuid primary key,
+  posted bigint not null default 0 check (posted >= 0),
+  held bigint not null default 0 check (held >= 0),
+  frozen_at timestamptz,
+  check (held <= posted)
+) with (fillfactor = 50);
+
+-- What is left of each grant that expires. The rest of `posted` never expires. Spent earliest expiry first.
+create table credit_grants (
+  grant_id bigint generated always as identity primary key,
+  account_id uuid not null,
+  remaining bigint not null check (remaining >= 0),
+  expires_at timestamptz not null
+);
+create index credit_grants_open on credit_grants (account_id, expires_at, grant_id) where remaining > 0;
+create index credit_grants_expiry on credit_grants (expires_at) where remaining > 0;
+
+-- No foreign key to runs: key-share locks on a hot table make multixacts. The audit view finds drift.
+create table credit_holds (
+  account_id uuid not null,
+  run_id uuid not null,
+  amount bigint not null check (amount > 0),
+  captured bigint check (captured between 0 and amount),
+  state text not null default 'held' check (state in ('held', 'captured', 'released')),
+  primary key (account_id, run_id),
+  check (case state when 'held' then captured is null when 'captured' then captured > 0 else captured = 0 end)
+);
+create index credit_holds_open on credit_holds (account_id) where state = 'held';
+
+-- The journal. One row = one debit and one credit of one amount, so it balances by construction;
+-- posted_after and held_after let each row be checked against the one before.
+create table credit_transfers (
+  id bigint generated always as identity primary key,
+  account_id uuid not null,
+  kind text not null check (kind in ('grant', 'hold', 'capture', 'release', 'expire', 'adjust')),
+  debit text not null,
+  credit text not null,
+  amount bigint not null check (amount > 0),
+  run_id uuid,
+  idem text,
+  actor text,
+  posted_after bigint not null,
+  held_after bigint not null,
+  at timestamptz not null default promptd_now(),
+  check (debit <> credit),
+  check ((kind in ('hold', 'capture', 'release')) = (run_id is not null))
+);
+create index credit_transfers_account on credit_transfers (account_id, id);
+create unique index credit_transfers_run on credit_transfers (account_id, run_id, kind) where run_id is not null;
+create unique index credit_transfers_idem on credit_transfers (account_id, idem) where idem is not null;
+
+-- A trigger and not a `do instead nothing` rule: a rule would hide the bug that tried it.
+create function journal_is_append_only() returns trigger language plpgsql as $$
+begin
+  raise exception 'credit_transfers is append-only' using errcode = 'PD900';
+end $$;
+create trigger append_only before update or delete or truncate on credit_transfers
+  for each statement execute function journal_is_append_only();
+
+-- Expired credits that nothing holds. A hold is backed by the earliest expiry first, like a capture, so of the
+-- expired credits as many as are held stay: they were promised to a run before they expired.
+create function credit_expired(p_account uuid, p_held bigint, p_at timestamptz) returns bigint language sql stable as $$
+  select greatest(0, coalesce(sum(remaining), 0)::bigint - p_held)
+  from credit_grants where account_id = p_account and remaining > 0 and expires_at <= p_at
+$$;
+
+-- Takes p_amount off the grants of an account, earliest expiry first. The caller holds the account's row lock.
+create function credit_grants_spend(p_account uuid, p_amount bigint) returns void language sql as $$
+  update credit_grants g set remaining = g.remaining - spent.amount
+  from (
+    select grant_id, greatest(0, least(remaining, p_amount - (sum(remaining) over w - remaining)))::bigint as amount
+    from credit_grants where account_id = p_account and remaining > 0
+    window w as (order by expires_at, grant_id)
+  ) spent
+  where g.grant_id = spent.grant_id and spent.amount > 0
+$$;
+
+-- Writes what has expired to the journal. Idempotent; locks the account's row. Returns the credits that expired.
+create function credit_expire(p_account uuid) returns bigint language plpgsql as $$
+declare
+  v_posted bigint; v_held bigint; v_amount bigint;
+begin
+  select posted, held into v_posted, v_held from credit_accounts where account_id = p_account for update;
+  if not found then return 0; end if;
+  v_amount := credit_expired(p_account, v_held, promptd_now());
+  if v_amount = 0 then return 0; end if;
+  update credit_accounts set posted = posted - v_amount where account_id = p_account returning posted into v_posted;
+  perform credit_grants_spend(p_account, v_amount); -- the earliest to expire are the expired ones
+  insert into credit_transfers (account_id, kind, debit, credit, amount, posted_after, held_after)
+    values (p_account, 'expire', 'user:available', 'system:expired', v_amount, v_posted, v_held);
+  return v_amount;
+end $$;
+
+-- Exactly once per (account, idempotency key): the lock decides, then the look-up. False: that key was used before.
+create function credit_grant(p_account uuid, p_amount bigint, p_idem text, p_actor text, p_expires timestamptz)
+returns boolean language plpgsql as $$
+declare
+  v_posted bigint; v_held bigint;
+begin
+  insert into credit_accounts (account_id) values (p_account) on conflict do nothing;
+  perform 1 from credit_accounts where account_id = p_account for update;
+  if exists (select 1 from credit_transfers where account_id = p_account and idem = p_idem) then return false; end if;
+  perform credit_expire(p_account);
+  update credit_accounts set posted = posted + p_amount where account_id = p_account returning posted, held into v_posted, v_held;
+  insert into credit_transfers (account_id, kind, debit, credit, amount, idem, actor, posted_after, held_after)
+    values (p_account, 'grant', 'system:issued', 'user:available', p_amount, p_idem, p_actor, v_posted, v_held);
+  if p_expires is not null then
+    insert into credit_grants (account_id, remaining, expires_at) values (p_account, p_amount, p_expires);
+  end if;
+  return true;
+end $$;
+
+-- Sets p_amount aside for a run inside the transaction that creates it. False: too few credits, or the account is frozen.
+create function credit_hold(p_account uuid, p_run uuid, p_amount bigint) returns boolean language plpgsql as $$
+declare
+  v_posted bigint; v_held bigint; v_now timestamptz := promptd_now();
+begin
+  if exists (select 1 from credit_grants where account_id = p_account and remaining > 0 and expires_at <= v_now) then
+    perform credit_expire(p_account);
+  end if;
+  -- this condition, under the row lock of the update, is the only test of the balance
+  update credit_accounts a set held = a.held + p_amount
+    where a.account_id = p_account and a.posted - a.held >= p_amount and a.frozen_at is null
+    returning a.posted, a.held into v_posted, v_held;
+  if not found then return false; end if;
+  insert into credit_holds (account_id, run_id, amount) values (p_account, p_run, p_amount);
+  insert into credit_transfers (account_id, kind, debit, credit, amount, run_id, posted_after, held_after)
+    values (p_account, 'hold', 'user:available', 'user:held', p_amount, p_run, v_posted, v_held);
+  return true;
+end $$;
+
+-- Captures or releases the open holds of finished runs, each once. p_credits is what each run costs; the part of the
+-- hold above it goes back. Lock order everywhere: runs, holds, balances; several accounts in id order.
+create function credit_settle(p_account uuid[], p_run uuid[], p_credits bigint[]) returns void language plpgsql as $$
+declare
+  v_spent record;
+begin
+  perform 1 from credit_holds h join unnest(p_account, p_run) d (account_id, run_id) using (account_id, run_id)
+    where h.state = 'held' order by h.account_id, h.run_id for update of h;
+  perform 1 from credit_accounts where account_id in (select unnest(p_account)) order by account_id for update;
+  for v_spent in
+    with settled as (
+      update credit_holds h
+        set state = case when d.credits > 0 then 'captured' else 'released' end, captured = least(d.credits, h.amount)
+      from unnest(p_account, p_run, p_credits) d (account_id, run_id, credits)
+      where h.account_id = d.account_id and h.run_id = d.run_id and h.state = 'held'
+      returning h.account_id, h.run_id, h.amount, h.captured
+    ), running as (
+      select s.*, a.posted - sum(s.captured) over w as posted_after, a.held - sum(s.amount) over w as held_after
+      from settled s join credit_accounts a using (account_id)
+      window w as (partition by s.account_id order by s.run_id)
+    ), journal as (
+      insert into credit_transfers (account_id, kind, debit, credit, amount, run_id, posted_after, held_after)
+      select * from (
+        select account_id, 'capture', 'user:held', 'system:revenue', captured, run_id, posted_after,
+          held_after + (amount - captured) from running where captured > 0
+        union all
+        select account_id, 'release', 'user:held', 'user:available', amount - captured, run_id, posted_after, held_after
+        from running where amount > captured
+      ) rows (account_id, kind, debit, credit, amount, run_id, posted_after, held_after)
+      order by account_id, run_id, kind -- capture before release, so that the running balances are in journal order
+    ), totals as (
+      select account_id, sum(captured)::bigint as captured, sum(amount)::bigint as amount from settled group by account_id
+    ), balances as (
+      update credit_accounts a set posted = a.posted - t.captured, held = a.held - t.amount
+      from totals t where a.account_id = t.account_id returning a.account_id, t.captured
+    )
+    select account_id, captured from balances where captured > 0
+  loop
+    perform credit_grants_spend(v_spent.account_id, v_spent.captured);
+  end loop;
+end $$;
+
+-- What can be spent now.
+create function credits_available(p_account uuid) returns bigint language sql stable as $$
+  select coalesce((select a.posted - a.held - credit_expired(a.account_id, a.held, promptd_now())
+    from credit_accounts a where a.account_id = p_account), 0)
+$$;
