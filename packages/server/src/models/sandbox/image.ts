@@ -1,0 +1,159 @@
+import { createHash } from "node:crypto";
+import { encodePng, type Colour } from "./png-encoder.ts";
+import { SandboxFailure } from "./sandbox-failure.ts";
+
+export interface ImageSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface ImageOrder {
+  /** Rendered text without directive lines. */
+  readonly subject: string;
+  readonly itemIndex: number;
+  readonly size: ImageSize;
+  readonly images: readonly { readonly bytes: Uint8Array }[];
+}
+
+const SIZE_DEFAULT = "512x512";
+const SIDE_MIN = 64;
+const SIDE_MAX = 2_048;
+
+/** @throws SandboxFailure 400 for a size no model could take. */
+export function parseImageSize(size: string | null): ImageSize {
+  const match = /^([0-9]{2,4})x([0-9]{2,4})$/.exec(size ?? SIZE_DEFAULT);
+  const [width, height] = [Number(match?.[1]), Number(match?.[2])];
+  const isDrawable = [width, height].every((side) => side >= SIDE_MIN && side <= SIDE_MAX);
+  if (isDrawable) return { width, height };
+  throw new SandboxFailure("status", `Sandbox: the size ${String(size)} is not one it can draw.`, { httpStatus: 400 });
+}
+
+/** Palette: shades of the pattern first, then the band's two colours, then one colour per input image. */
+const SHADES = 32;
+const BAND = SHADES;
+const INK = SHADES + 1;
+const FRAMES = SHADES + 2;
+
+/** The word is drawn in, not written as metadata, which re-encoding drops. */
+const WORD = "SANDBOX";
+/** 5 x 7 dots per letter, one row per string. */
+const LETTERS: Readonly<Record<string, readonly string[]>> = {
+  S: [" ####", "#    ", "#    ", " ### ", "    #", "    #", "#### "],
+  A: [" ### ", "#   #", "#   #", "#####", "#   #", "#   #", "#   #"],
+  N: ["#   #", "##  #", "# # #", "# # #", "#  ##", "#   #", "#   #"],
+  D: ["#### ", "#   #", "#   #", "#   #", "#   #", "#   #", "#### "],
+  B: ["#### ", "#   #", "#   #", "#### ", "#   #", "#   #", "#### "],
+  O: [" ### ", "#   #", "#   #", "#   #", "#   #", "#   #", " ### "],
+  X: ["#   #", "#   #", " # # ", "  #  ", " # # ", "#   #", "#   #"],
+};
+const LETTER_WIDTH = 6; // 5 dots and a gap
+const LETTER_HEIGHT = 7;
+
+/**
+ * Draws one picture: a pattern from the SHA-256 of subject and item index, a frame per input image in a colour
+ * from that image's own hash, and a band with the word SANDBOX.
+ * @returns a PNG.
+ */
+export async function drawSandboxImage(order: ImageOrder): Promise<Uint8Array> {
+  const { width, height } = order.size;
+  const digest = createHash("sha256").update(`${order.subject}\n${order.itemIndex}`).digest();
+  const pixels = new Uint8Array(width * height);
+  drawPattern(pixels, order.size, digest);
+  for (let index = 0; index < order.images.length; index += 1) drawFrame(pixels, order.size, index);
+  drawBand(pixels, order.size);
+  const frames = order.images.map((image) => colourOf(createHash("sha256").update(image.bytes).digest(), 0));
+  const palette = [...shadesBetween(colourOf(digest, 0), colourOf(digest, 3)), ...BAND_COLOURS, ...frames];
+  return encodePng({ width, height, pixels, palette });
+}
+
+const BAND_COLOURS: readonly Colour[] = [
+  [20, 20, 24],
+  [255, 255, 255],
+];
+
+function colourOf(digest: Uint8Array, at: number): Colour {
+  return [digest[at] ?? 0, digest[at + 1] ?? 0, digest[at + 2] ?? 0];
+}
+
+function shadesBetween(from: Colour, to: Colour): Colour[] {
+  return Array.from({ length: SHADES }, (_, step): Colour => {
+    const mix = (a: number, b: number): number => Math.round(a + ((b - a) * step) / (SHADES - 1));
+    return [mix(from[0], to[0]), mix(from[1], to[1]), mix(from[2], to[2])];
+  });
+}
+
+type Pattern = (x: number, y: number, pace: number) => number;
+
+/** Coordinates run from 0 to 1, so that every size shows the same picture; whole numbers are whole periods. */
+const PATTERNS: readonly Pattern[] = [
+  (x, y, pace) => Math.hypot(x - 0.5, y - 0.5) * pace * 2,
+  (x, y, pace) => (x + y) * pace,
+  (x, y, pace) => Math.sin(x * pace * 2) + Math.cos(y * pace * 2),
+  (x, y, pace) => ((Math.floor(x * pace) % 2) ^ (Math.floor(y * pace) % 2)) / 2 + x / 4,
+];
+
+function drawPattern(pixels: Uint8Array, size: ImageSize, digest: Uint8Array): void {
+  const pattern = PATTERNS[(digest[6] ?? 0) % PATTERNS.length] ?? ((x) => x);
+  const pace = 2 + ((digest[7] ?? 0) % 7);
+  const phase = (digest[8] ?? 0) / 256;
+  for (let y = 0; y < size.height; y += 1) {
+    for (let x = 0; x < size.width; x += 1) {
+      const value = pattern(x / size.width, y / size.height, pace) + phase;
+      const wave = Math.abs((((value % 1) + 1) % 1) * 2 - 1); // up and down again, so that periods join softly
+      pixels[y * size.width + x] = Math.round(wave * (SHADES - 1));
+    }
+  }
+}
+
+/** Frames lie inside each other from the border inwards, the first image outermost. */
+function drawFrame(pixels: Uint8Array, size: ImageSize, index: number): void {
+  const thickness = frameThickness(size);
+  const inset = index * thickness;
+  const colour = FRAMES + index;
+  const { width, height } = size;
+  for (let step = inset; step < inset + thickness; step += 1) {
+    pixels.fill(colour, step * width + inset, (step + 1) * width - inset);
+    pixels.fill(colour, (height - 1 - step) * width + inset, (height - step) * width - inset);
+    for (let y = inset; y < height - inset; y += 1) {
+      pixels[y * width + step] = colour;
+      pixels[y * width + width - 1 - step] = colour;
+    }
+  }
+}
+
+/** Thin enough that 16 frames on each side still leave half of the picture. */
+function frameThickness(size: ImageSize): number {
+  return Math.max(1, Math.floor(Math.min(size.width, size.height) / 64));
+}
+
+function drawBand(pixels: Uint8Array, size: ImageSize): void {
+  const dot = Math.max(1, Math.floor((size.width * 0.6) / (WORD.length * LETTER_WIDTH)));
+  const bandHeight = (LETTER_HEIGHT + 4) * dot;
+  const top = Math.floor((size.height - bandHeight) / 2);
+  pixels.fill(BAND, top * size.width, (top + bandHeight) * size.width);
+  const left = Math.floor((size.width - (WORD.length * LETTER_WIDTH - 1) * dot) / 2);
+  for (const [place, letter] of Array.from(WORD).entries()) {
+    drawLetter(pixels, size.width, LETTERS[letter] ?? [], {
+      left: left + place * LETTER_WIDTH * dot,
+      top: top + 2 * dot,
+      dot,
+    });
+  }
+}
+
+function drawLetter(
+  pixels: Uint8Array,
+  width: number,
+  rows: readonly string[],
+  at: { readonly left: number; readonly top: number; readonly dot: number },
+): void {
+  for (const [row, dots] of rows.entries()) {
+    for (const [column, mark] of Array.from(dots).entries()) {
+      if (mark !== "#") continue;
+      const start = at.left + column * at.dot;
+      for (let y = at.top + row * at.dot; y < at.top + (row + 1) * at.dot; y += 1) {
+        pixels.fill(INK, y * width + start, y * width + start + at.dot);
+      }
+    }
+  }
+}

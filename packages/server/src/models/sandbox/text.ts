@@ -1,0 +1,88 @@
+import { Buffer } from "node:buffer";
+import type { Directives } from "./directives.ts";
+import { readImageHeader } from "./image-header.ts";
+
+/** The first line of every text: nobody shall take it for a model's work. */
+export const SANDBOX_NOTICE = "[sandbox output, not an AI model]";
+
+/** The sandbox counts 4 bytes as one token, for input, output and every limit. */
+export const BYTES_PER_TOKEN = 4;
+const TOKENS_PER_IMAGE = 85;
+
+export interface TextParts {
+  readonly model: string;
+  readonly reasoning: string | null;
+  readonly instructions: string;
+  readonly prompt: string;
+  readonly images: readonly { readonly bytes: Uint8Array }[];
+  readonly maxOutputTokens: number;
+}
+
+/**
+ * Writes the text of the sandbox model: a header that shows what arrived, then the rendered prompt.
+ * @param parts instructions and prompt without their directive lines.
+ */
+export function writeSandboxText(
+  parts: TextParts,
+  directives: Directives,
+): { text: string; isTruncated: boolean; outputTokens: number } {
+  if (directives.empty === true) return { text: "", isTruncated: false, outputTokens: 0 };
+  const whole = composeText(parts, directives.dirty === true);
+  if (directives.size !== undefined) {
+    // An upstream that ignores the limit it was given: the size is not capped by maxOutputTokens.
+    const text = fitBytes(whole, directives.size * 1_024);
+    return { text, isTruncated: false, outputTokens: directives.tokens ?? countTokens(text) };
+  }
+  if (directives.tokens !== undefined) {
+    const outputTokens = Math.min(directives.tokens, parts.maxOutputTokens);
+    const text = fitBytes(whole, outputTokens * BYTES_PER_TOKEN);
+    return { text, isTruncated: directives.tokens > parts.maxOutputTokens, outputTokens };
+  }
+  const text = cutBytes(whole, parts.maxOutputTokens * BYTES_PER_TOKEN);
+  return { text, isTruncated: text.length < whole.length, outputTokens: countTokens(text) };
+}
+
+/** Input as a provider would count it: everything that was sent, directive lines included. */
+export function countInputTokens(texts: readonly string[], imageCount: number): number {
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  return Math.ceil(bytes / BYTES_PER_TOKEN) + TOKENS_PER_IMAGE * imageCount;
+}
+
+function countTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
+}
+
+function composeText(parts: TextParts, isDirty: boolean): string {
+  const header = [
+    SANDBOX_NOTICE,
+    ...(isDirty ? ["dirty: \u0000 \ud800 \ufeff"] : []),
+    `model: ${parts.model}`,
+    `reasoning: ${parts.reasoning ?? "provider-default"}`,
+    `images: ${parts.images.length}`,
+    ...parts.images.map(describeImage),
+    "---",
+  ];
+  return [...header, ...[parts.instructions, parts.prompt].filter((text) => text !== "")].join("\n");
+}
+
+function describeImage(image: { readonly bytes: Uint8Array }): string {
+  const header = readImageHeader(image.bytes);
+  const size = `${image.bytes.byteLength} bytes`;
+  return header === null ? `unreadable, ${size}` : `${header.type}, ${header.width} x ${header.height}, ${size}`;
+}
+
+function fitBytes(text: string, bytes: number): string {
+  const cut = cutBytes(text, bytes);
+  return cut + ".".repeat(bytes - Buffer.byteLength(cut));
+}
+
+/** The longest beginning that fits, cut between code points. */
+function cutBytes(text: string, bytesMax: number): string {
+  if (text.length * 3 <= bytesMax) return text;
+  const encoded = Buffer.from(text);
+  if (encoded.length <= bytesMax) return text;
+  let end = bytesMax;
+  while (end > 0 && ((encoded[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  // Counted in the decoded text: a lone surrogate became U+FFFD there, which is one unit as well.
+  return text.slice(0, encoded.toString("utf8", 0, end).length);
+}
