@@ -3,7 +3,7 @@
  * as fast as a pool of eight): `named` sends prepared single statements down two pipelined connections, which must
  * never wait for a hot row lock, since everything behind them would wait too; `query` and `tx` own a pool connection.
  */
-import pg from "pg";
+import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type QueryConfig, type QueryResult } from "pg";
 import type { Log } from "./log.ts";
 
 /** A text that runs often is prepared under a name: the server then parses it once per connection. */
@@ -48,7 +48,7 @@ const TIMEOUTS = { statement_timeout: 5_000, lock_timeout: 3_000, idle_in_transa
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const settings = connectionSettings(options.url, options.role);
-  const pool = new pg.Pool({ ...settings, max: options.poolMax ?? POOL_MAX_DEFAULT });
+  const pool = new Pool({ ...settings, max: options.poolMax ?? POOL_MAX_DEFAULT });
   // Without a listener a server restart (57P01) ends the process.
   pool.on("error", (error) => options.log.warn({ err: error }, "an idle database connection was lost"));
   pool.on("connect", (client) => client.on("error", () => {}));
@@ -59,7 +59,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     await query("select 1");
   } catch (cause) {
     await pool.end();
-    throw new Error(`The database does not answer: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new Error(`The database does not answer: ${cause instanceof Error ? cause.message : String(cause)}`, {
+      cause,
+    });
   }
   return {
     query,
@@ -75,29 +77,26 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 /** A connection of its own, for the listener and for the heartbeat: neither may wait behind other work. */
-export function openConnection(url: string, role: string): pg.Client {
-  const client = new pg.Client(connectionSettings(url, role));
+export function openConnection(url: string, role: string): Client {
+  const client = new Client(connectionSettings(url, role));
   client.on("error", () => {}); // the caller sees `end`; an unheard error would end the process
   return client;
 }
 
-function connectionSettings(url: string, role: string): pg.ClientConfig {
+function connectionSettings(url: string, role: string): ClientConfig {
   return {
     connectionString: url,
     application_name: `promptd:${role}:${process.pid}`,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
-    types: { getTypeParser },
+    types: customTypes,
     ...TIMEOUTS,
   };
 }
 
-const INT8_OID = 20;
-
 /** bigint columns become numbers, and an exception where a number would lose digits. */
-const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: "text" | "binary") => {
-  if (oid === INT8_OID) return parseInt8;
-  return format === undefined ? pg.types.getTypeParser(oid) : pg.types.getTypeParser(oid, format as "text");
+const customTypes: CustomTypesConfig = {
+  getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? parseInt8 : types.getTypeParser(oid, format)),
 };
 
 function parseInt8(text: string): number {
@@ -106,20 +105,20 @@ function parseInt8(text: string): number {
   return value;
 }
 
-function queryOf(statement: Statement, values: readonly unknown[] = []): pg.QueryConfig {
+function queryOf(statement: Statement, values: readonly unknown[] = []): QueryConfig {
   return typeof statement === "string"
     ? { text: statement, values: [...values] }
     : { ...statement, values: [...values] };
 }
 
 /** A text of several statements (a migration) answers an array of results; the rows of the last one count. */
-function rowsOf<Row>(result: pg.QueryResult | pg.QueryResult[]): Row[] {
+function rowsOf<Row>(result: QueryResult | QueryResult[]): Row[] {
   const last = Array.isArray(result) ? result.at(-1) : result;
   return (last?.rows ?? []) as Row[];
 }
 
 async function runTransaction<Result>(
-  pool: pg.Pool,
+  pool: Pool,
   work: (tx: Tx) => Promise<Result>,
   options: TxOptions,
 ): Promise<Result> {
@@ -167,7 +166,8 @@ function isSerializationFailure(error: unknown): boolean {
 }
 
 const CONNECTION_LOSS = /^(08...|57P0[123]|ECONNRESET|ECONNREFUSED|EPIPE|ENOENT)$/;
-const CONNECTION_LOSS_TEXT = /Connection terminated|timeout exceeded when trying to connect|not queryable|Client was closed/;
+const CONNECTION_LOSS_TEXT =
+  /Connection terminated|timeout exceeded when trying to connect|not queryable|Client was closed/;
 
 /**
  * True when the statement's fate is unknown because its connection went away. Only what is idempotent (create by id,
@@ -181,16 +181,16 @@ export function isConnectionLoss(error: unknown): boolean {
 
 /** One pipelined connection that is opened when first needed and again after it was lost. */
 class PipelinedConnection {
-  readonly #settings: pg.ClientConfig;
+  readonly #settings: ClientConfig;
   readonly #log: Log;
-  #client: Promise<pg.Client> | null = null;
+  #client: Promise<Client> | null = null;
 
-  constructor(settings: pg.ClientConfig, log: Log) {
+  constructor(settings: ClientConfig, log: Log) {
     this.#settings = settings;
     this.#log = log;
   }
 
-  run(query: pg.QueryConfig): Promise<pg.QueryResult> {
+  run(query: QueryConfig): Promise<QueryResult> {
     return retryOnce(async () => (await this.#connected()).query(query), isConnectionLoss);
   }
 
@@ -200,13 +200,13 @@ class PipelinedConnection {
     await (await client?.catch(() => null))?.end();
   }
 
-  #connected(): Promise<pg.Client> {
+  #connected(): Promise<Client> {
     this.#client ??= this.#open();
     return this.#client;
   }
 
-  async #open(): Promise<pg.Client> {
-    const client = new pg.Client({ ...this.#settings, pipeline: true } as pg.ClientConfig);
+  async #open(): Promise<Client> {
+    const client = new Client({ ...this.#settings, pipeline: true });
     const forget = (error?: Error) => {
       if (error !== undefined) this.#log.warn({ err: error }, "a pipelined database connection was lost");
       this.#client = null;

@@ -12,10 +12,10 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export function createLog(level: LogLevel): Log {
   return pino({
     level,
-    base: undefined,
+    base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
-    serializers: { err: describeError },
+    serializers: { err: (error: unknown) => describeError(error) },
   });
 }
 

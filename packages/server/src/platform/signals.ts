@@ -120,10 +120,13 @@ function createEar(
     client = null;
     if (closed || retry !== null) return;
     attempt += 1;
-    retry = setTimeout(() => {
-      retry = null;
-      void start();
-    }, fullJitterDelayMs(attempt, RECONNECT));
+    retry = setTimeout(
+      () => {
+        retry = null;
+        void start();
+      },
+      fullJitterDelayMs(attempt, RECONNECT),
+    );
     retry.unref();
   }
   async function start(): Promise<void> {

@@ -1,0 +1,111 @@
+import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+import type { z } from "zod";
+import { SETTINGS } from "./settings.ts";
+
+type Settings = typeof SETTINGS;
+type Values = {
+  readonly [Name in keyof Settings]: Settings[Name]["default"] extends string
+    ? z.output<Settings[Name]["form"]>
+    : z.output<Settings[Name]["form"]> | null;
+};
+
+/** The whole configuration of a process: read once, frozen, and passed in. Nothing else reads the environment. */
+export interface Config extends Values {
+  readonly dataDir: string;
+  readonly isProduction: boolean;
+  /** Value of a provider key by its name, from the environment or from the file that NAME_FILE names. */
+  readonly secret: (name: string) => string | null;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** All faults of the environment at once, each with what was expected. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(
+      `The configuration has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`,
+    );
+    this.faults = faults;
+  }
+}
+
+/**
+ * Reads the environment by the table in settings.ts.
+ * @throws ConfigError with every fault: bad values, unknown PROMPTD_ names, combinations that cannot work.
+ */
+export function readConfig(environment: Environment = process.env): Config {
+  const faults = unknownNames(environment);
+  const values: Record<string, unknown> = {};
+  for (const [name, entry] of Object.entries(SETTINGS)) {
+    const given = environment[name] || entry.default;
+    const form: z.ZodType = entry.form;
+    const parsed = given === null ? null : form.safeParse(given);
+    if (parsed === null || parsed.success) values[name] = parsed?.data ?? null;
+    else faults.push(`${name} must be ${entry.expected}, got "${given}".`);
+  }
+  const isProduction = environment["NODE_ENV"] === "production";
+  if (isProduction && environment["PROMPTD_FAULT"])
+    faults.push("PROMPTD_FAULT is refused when NODE_ENV is production.");
+  if (environment["DATABASE_DIRECT_URL"] && !environment["DATABASE_URL"]) {
+    faults.push("DATABASE_DIRECT_URL needs DATABASE_URL, which is not set.");
+  }
+  const secret = secretReader(environment, faults);
+  if (faults.length > 0) throw new ConfigError(faults);
+  const known = values as unknown as Values;
+  return Object.freeze({ ...known, dataDir: resolve(known.PROMPTD_DATA_DIR), isProduction, secret });
+}
+
+/** Names that begin with PROMPTD_ and belong to the command line, not to the server. */
+const CLIENT_NAMES = new Set(["PROMPTD_URL", "PROMPTD_API_KEY"]);
+
+function unknownNames(environment: Environment): string[] {
+  return Object.keys(environment)
+    .filter((name) => name.startsWith("PROMPTD_") && !(name in SETTINGS) && !CLIENT_NAMES.has(name))
+    .filter((name) => !name.startsWith("PROMPTD_TEST_"))
+    .map((name) => `${name} is no setting${suggestionFor(name)}.`);
+}
+
+function suggestionFor(name: string): string {
+  const near = Object.keys(SETTINGS)
+    .map((known) => ({ known, distance: editDistance(name, known) }))
+    .sort((a, b) => a.distance - b.distance)[0];
+  return near !== undefined && near.distance <= 4
+    ? `; did you mean ${near.known}?`
+    : "; see the settings page of the documentation";
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const change = a[i - 1] === b[j - 1] ? 0 : 1;
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + change));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
+
+function secretReader(environment: Environment, faults: string[]): (name: string) => string | null {
+  const fromFiles = new Map<string, string>();
+  for (const [name, path] of Object.entries(environment)) {
+    if (!/_(KEY|TOKEN)_FILE$/.test(name) || path === undefined || path === "") continue;
+    try {
+      fromFiles.set(name.slice(0, -"_FILE".length), readFileSync(path, "utf8").trim());
+    } catch (error) {
+      faults.push(`${name}: the file cannot be read (${error instanceof Error ? error.message : String(error)}).`);
+    }
+  }
+  return (name) => environment[name] || fromFiles.get(name) || null;
+}
+
+/** True when only this machine can reach the address. */
+export function isLoopback(host: string): boolean {
+  if (host === "localhost") return true;
+  return isIP(host) === 6 ? host === "::1" : host.startsWith("127.");
+}

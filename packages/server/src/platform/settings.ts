@@ -1,0 +1,237 @@
+/**
+ * Every setting of promptd: its name in the environment, its form, default and meaning. config.ts reads the
+ * environment by this table, and the settings page of the documentation is compared with it by a test.
+ */
+import { z } from "zod";
+import { LOG_LEVELS } from "./log.ts";
+
+interface Setting<Value> {
+  readonly form: z.ZodType<Value, string>;
+  /** As it would be written in the environment; null: unset. */
+  readonly default: string | null;
+  /** What a valid value is, for the message of a fault. */
+  readonly expected: string;
+  readonly meaning: string;
+}
+
+function setting<Value>(form: z.ZodType<Value, string>, rest: Omit<Setting<Value>, "form">): Setting<Value> {
+  return { form, ...rest };
+}
+
+function integer(min: number, max: number) {
+  return z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max);
+}
+
+const text = z.string().min(1);
+const onOff = z.enum(["on", "off"]).transform((value) => value === "on");
+const httpUrl = z
+  .string()
+  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ""))
+  .transform((value) => value.replace(/\/+$/, ""));
+const postgresUrl = z.string().regex(/^postgres(ql)?:\/\//);
+const commaList = z.string().transform((value) =>
+  value
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== ""),
+);
+
+const ON_OFF = "on or off";
+
+export const SETTINGS = {
+  PORT: setting(integer(0, 65_535), {
+    default: "8787",
+    expected: "a port from 0 to 65535 (0: any free one)",
+    meaning: "Port of the API.",
+  }),
+  HOST: setting(text, {
+    default: "127.0.0.1",
+    expected: "an address",
+    meaning: "Address the API listens on; 0.0.0.0 or :: for all.",
+  }),
+  DATABASE_URL: setting(postgresUrl, {
+    default: null,
+    expected: "postgresql://user:password@host:5432/database",
+    meaning: "Your own PostgreSQL, 15 or newer. Unset: an embedded PostgreSQL 18 in the data directory.",
+  }),
+  DATABASE_DIRECT_URL: setting(postgresUrl, {
+    default: null,
+    expected: "postgresql://user:password@host:5432/database",
+    meaning: "The same database past a transaction pooler, for LISTEN. Unset: DATABASE_URL.",
+  }),
+  PROMPTD_DATA_DIR: setting(text, {
+    default: "./.promptd",
+    expected: "a directory",
+    meaning: "Embedded database, generated files and secrets.",
+  }),
+  PROMPTD_PUBLIC_URL: setting(httpUrl, {
+    default: null,
+    expected: "an http:// or https:// address",
+    meaning: "Address callers reach the API under; it begins every file address. Unset: http://HOST:PORT.",
+  }),
+  PROMPTD_SYNC_WAIT_MS: setting(integer(0, 600_000), {
+    default: "120000",
+    expected: "milliseconds from 0 to 600000",
+    meaning: "How long POST /v1/runs waits before it answers 504 with the runId.",
+  }),
+  PROMPTD_RATE_LIMIT_PER_SECOND: setting(integer(1, 10_000), {
+    default: "5",
+    expected: "a number from 1 to 10000",
+    meaning: "Requests admitted in any one second.",
+  }),
+  PROMPTD_RATE_LIMIT_SCOPE: setting(z.enum(["account", "key"]), {
+    default: "account",
+    expected: "account or key",
+    meaning: "Whether the limit counts all keys of an account together or each key alone.",
+  }),
+  PROMPTD_PLANS: setting(onOff, {
+    default: "on",
+    expected: ON_OFF,
+    meaning: "off: every account may use the API, whatever its plan. For private installations.",
+  }),
+  PROMPTD_ACTIVE_RUNS_MAX: setting(integer(1, 1_000_000), {
+    default: "1000",
+    expected: "a number from 1 to 1000000",
+    meaning: "Queued and running runs one account may have.",
+  }),
+  PROMPTD_OPEN_REQUESTS_MAX: setting(integer(10, 1_000_000), {
+    default: "20000",
+    expected: "a number from 10 to 1000000",
+    meaning: "Requests one process keeps open before it answers 429.",
+  }),
+  PROMPTD_REQUEST_SECONDS: setting(integer(1, 3_600), {
+    default: "30",
+    expected: "seconds from 1 to 3600",
+    meaning: "Time for a request to arrive whole; longer where callers upload images over slow lines.",
+  }),
+  PROMPTD_CORS_ORIGINS: setting(commaList, {
+    default: "*",
+    expected: "* or a comma list of origins",
+    meaning: "Origins whose pages may call /v1.",
+  }),
+  PROMPTD_WORKER_CONCURRENCY: setting(integer(1, 10_000), {
+    default: "200",
+    expected: "a number from 1 to 10000",
+    meaning: "Runs one worker process executes at once.",
+  }),
+  PROMPTD_LEASE_MS: setting(integer(300, 60_000), {
+    default: "6000",
+    expected: "milliseconds from 300 to 60000",
+    meaning:
+      "After this long without a beat a worker is lost and its runs are claimed again. The same for all processes.",
+  }),
+  PROMPTD_DRAIN_SECONDS: setting(integer(0, 3_600), {
+    default: "30",
+    expected: "seconds from 0 to 3600",
+    meaning: "How long a stopping worker lets its runs finish before it gives them back.",
+  }),
+  PROMPTD_FILE_TTL_SECONDS: setting(integer(1, 31_536_000), {
+    default: "86400",
+    expected: "seconds from 1 to 31536000",
+    meaning: "Life of a generated file; then its address answers 410.",
+  }),
+  PROMPTD_HOLD_MAX_CREDITS: setting(integer(1, 1_000_000_000), {
+    default: "10000",
+    expected: "credits from 1 to 1000000000",
+    meaning: "The most one run may hold; a prompt that could cost more is refused when it is published.",
+  }),
+  PROMPTD_SECRET: setting(z.string().min(32), {
+    default: null,
+    expected: "at least 32 characters",
+    meaning: "Signs file addresses; the same for all processes. Unset: a random one is kept in the data directory.",
+  }),
+  PROMPTD_DATABASE_POOL: setting(integer(2, 200), {
+    default: "8",
+    expected: "a number from 2 to 200",
+    meaning: "Database connections for transactions; four more serve reads, beats and hints.",
+  }),
+  PROMPTD_DB_UID: setting(integer(1, 4_294_967_294), {
+    default: "65534",
+    expected: "a user id",
+    meaning: "User the embedded database runs as when promptd runs as root.",
+  }),
+  PROMPTD_SEED: setting(onOff, {
+    default: "on",
+    expected: ON_OFF,
+    meaning: "off: an empty database stays empty instead of getting the seed marketplace and a demo account.",
+  }),
+  PROMPTD_SANDBOX: setting(onOff, {
+    default: "on",
+    expected: ON_OFF,
+    meaning: "off: the sandbox models are not offered.",
+  }),
+  PROMPTD_MODELS_FILE: setting(text, {
+    default: null,
+    expected: "a file",
+    meaning: "Your additions and changes to the model catalogue, as JSON.",
+  }),
+  PROMPTD_LOCAL_MODELS: setting(onOff, {
+    default: "on",
+    expected: ON_OFF,
+    meaning:
+      "off: model servers on this machine are not looked for. They are only looked for when HOST is a loopback address.",
+  }),
+  PROMPTD_INFLIGHT_BYTES: setting(integer(1_048_576, 1_099_511_627_776), {
+    default: "536870912",
+    expected: "bytes from 1048576",
+    meaning: "Memory one worker may hold in model calls in flight.",
+  }),
+  PROMPTD_EMBEDDING_MODEL: setting(text, {
+    default: null,
+    expected: "provider/model",
+    meaning: "Model that embeds prompts and search queries. Set, titles, descriptions and queries leave this machine.",
+  }),
+  PROMPTD_LOG_LEVEL: setting(z.enum(LOG_LEVELS), {
+    default: "info",
+    expected: LOG_LEVELS.join(", "),
+    meaning: "How much is logged.",
+  }),
+  PROMPTD_FAULT: setting(text, {
+    default: null,
+    expected: "name:action[@n], comma-separated",
+    meaning: "Breaks named points on purpose, for tests. Refused when NODE_ENV is production.",
+  }),
+  OPENAI_BASE_URL: setting(httpUrl, {
+    default: null,
+    expected: "an http:// or https:// address",
+    meaning: "Any server that speaks the OpenAI interface.",
+  }),
+  ANTHROPIC_BASE_URL: setting(httpUrl, {
+    default: null,
+    expected: "an http:// or https:// address",
+    meaning: "Another address of the Anthropic interface.",
+  }),
+  GOOGLE_GENERATIVE_AI_BASE_URL: setting(httpUrl, {
+    default: null,
+    expected: "an http:// or https:// address",
+    meaning: "Another address of the Gemini interface.",
+  }),
+  FAL_BASE_URL: setting(httpUrl, {
+    default: null,
+    expected: "an http:// or https:// address",
+    meaning: "Another address of the fal interface.",
+  }),
+  REPLICATE_BASE_URL: setting(httpUrl, {
+    default: null,
+    expected: "an http:// or https:// address",
+    meaning: "Another address of the Replicate interface.",
+  }),
+  OLLAMA_HOST: setting(text, {
+    default: null,
+    expected: "host:port",
+    meaning: "Where Ollama listens; used when it is a loopback address.",
+  }),
+} as const;
+
+/** Provider keys: their own usual names. Each may be given as NAME_FILE, the path of a file that holds it. */
+export const PROVIDER_KEYS = {
+  OPENAI_API_KEY: "Enables the OpenAI models, and is sent to OPENAI_BASE_URL where that is set.",
+  ANTHROPIC_API_KEY: "Enables the Anthropic models.",
+  GOOGLE_GENERATIVE_AI_API_KEY: "Enables the Gemini models.",
+  FAL_API_KEY: "Enables the fal models.",
+  REPLICATE_API_TOKEN: "Enables the Replicate models.",
+} as const;
