@@ -1,0 +1,26 @@
+const QUOTED_CODE_POINTS_MAX = 40;
+/** C0 and C1 controls, DEL and lone surrogates: clients print messages to terminals, which would obey them. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\u2028\u2029]/gu;
+
+/** A caller's own text as it may stand in a message: at most 40 code points, unprintable ones written as `\u001b`. */
+export function printable(text: string, codePointsMax = QUOTED_CODE_POINTS_MAX): string {
+  const head = text.slice(0, 2 * codePointsMax + 2);
+  const points = Array.from(head);
+  const isCut = points.length > codePointsMax || head.length < text.length;
+  const kept = points.slice(0, codePointsMax).join("");
+  const escaped = kept.replace(UNPRINTABLE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return isCut ? `${escaped}…` : escaped;
+}
+
+/** A caller's own value between quotation marks, fit for a message. */
+export function quote(text: string): string {
+  return `"${printable(text)}"`;
+}
+
+/** What a JSON value is, with its article: "a number", "an array", "null". */
+export function describeType(value: unknown): string {
+  if (value === null) return "null";
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
