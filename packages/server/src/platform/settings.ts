@@ -5,16 +5,19 @@
 import { z } from "zod";
 import { LOG_LEVELS } from "./log.ts";
 
-interface Setting<Value> {
+interface Setting<Value, Default extends string | null> {
   readonly form: z.ZodType<Value, string>;
   /** As it would be written in the environment; null: unset. */
-  readonly default: string | null;
+  readonly default: Default;
   /** What a valid value is, for the message of a fault. */
   readonly expected: string;
   readonly meaning: string;
 }
 
-function setting<Value>(form: z.ZodType<Value, string>, rest: Omit<Setting<Value>, "form">): Setting<Value> {
+function setting<Value, const Default extends string | null>(
+  form: z.ZodType<Value, string>,
+  rest: Omit<Setting<Value, Default>, "form">,
+): Setting<Value, Default> {
   return { form, ...rest };
 }
 

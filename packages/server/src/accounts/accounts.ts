@@ -1,0 +1,83 @@
+import { Problem } from "../platform/problem.ts";
+import { isoTime } from "../platform/clock.ts";
+import type { Database } from "../platform/database.ts";
+import { findAccountByName, insertAccount, insertKey, revokeKey, updatePlan, type Account } from "./accounts-store.ts";
+import { displayOf, hashApiKey, mintApiKey } from "./api-keys.ts";
+
+export type Plan = "pro" | "none";
+
+const KEYS_PER_ACCOUNT_MAX = 20;
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+
+export interface CreateAccount {
+  readonly email: string;
+  readonly username?: string | undefined;
+  readonly displayName?: string | undefined;
+  readonly plan: Plan;
+}
+
+/** @throws Problem VALIDATION_ERROR when the address has no form, or it or the user name is taken. */
+export async function createAccount(db: Database, newId: () => string, account: CreateAccount): Promise<string> {
+  if (!EMAIL.test(account.email)) {
+    throw new Problem("VALIDATION_ERROR", `"${account.email}" is no e-mail address, such as ada@example.org.`);
+  }
+  const accountId = newId();
+  const created = await insertAccount(db, {
+    accountId,
+    email: account.email,
+    username: account.username ?? null,
+    displayName: account.displayName ?? null,
+    proUntil: account.plan === "pro" ? "infinity" : "-infinity",
+  });
+  if (!created)
+    throw new Problem("VALIDATION_ERROR", `An account with this e-mail address or user name exists already.`);
+  return accountId;
+}
+
+/** By e-mail address or account id. @throws Problem NOT_FOUND_ERROR. */
+export async function getAccountByName(db: Database, who: string): Promise<Account> {
+  const account = await findAccountByName(db, who);
+  if (account === null) throw new Problem("NOT_FOUND_ERROR", `No account has the e-mail address or id "${who}".`);
+  return account;
+}
+
+/** `until`: milliseconds since 1970, null = without an end. A plan of "none" ends at once. */
+export async function setPlan(
+  db: Database,
+  accountId: string,
+  plan: { readonly plan: Plan; readonly untilMs: number | null },
+): Promise<void> {
+  const end = plan.untilMs === null ? "infinity" : isoTime(plan.untilMs);
+  await updatePlan(db, accountId, plan.plan === "pro" ? end : "-infinity");
+}
+
+/** The whole key is returned here and never again. @throws Problem VALIDATION_ERROR at 20 live keys. */
+export async function createApiKey(
+  db: Database,
+  newId: () => string,
+  key: { readonly accountId: string; readonly name: string },
+): Promise<{ keyId: string; apiKey: string }> {
+  const apiKey = mintApiKey();
+  const keyId = newId();
+  const row = {
+    keyId,
+    accountId: key.accountId,
+    keyHash: hashApiKey(apiKey),
+    name: key.name,
+    display: displayOf(apiKey),
+  };
+  if (!(await insertKey(db, row, KEYS_PER_ACCOUNT_MAX))) {
+    throw new Problem(
+      "VALIDATION_ERROR",
+      `The account has ${KEYS_PER_ACCOUNT_MAX} keys, the most it may have. Revoke one first.`,
+    );
+  }
+  return { keyId, apiKey };
+}
+
+/** @throws Problem NOT_FOUND_ERROR. */
+export async function revokeApiKey(db: Database, keyId: string): Promise<Date> {
+  const revokedAt = await revokeKey(db, keyId);
+  if (revokedAt === null) throw new Problem("NOT_FOUND_ERROR", `No API key has the id "${keyId}".`);
+  return revokedAt;
+}

@@ -1,0 +1,167 @@
+/**
+ * The door of /v1: key, plan and rate limit in one statement, decided from the headers alone. Requests that arrive in
+ * one turn of the event loop share a statement (measured 2026-11: 5.7 times the rate of one statement each). Nothing
+ * about a key is cached: a revocation counts for every statement that starts after its commit.
+ */
+import { setImmediate } from "node:timers";
+import type { Admission, Enter } from "../http/endpoint.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/database.ts";
+import type { Log } from "../platform/log.ts";
+import { Problem } from "../platform/problem.ts";
+import { recordKeyUse } from "./accounts-store.ts";
+import { hashApiKey, hasKeyForm } from "./api-keys.ts";
+
+export interface EnterOptions {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limitPerSecond: number;
+  readonly scope: "account" | "key";
+  /** False: plans are not asked for. */
+  readonly plans: boolean;
+}
+
+export interface Door {
+  readonly enter: Enter;
+  /** Writes what is known of used keys; called once a minute and at the end. */
+  flushKeyUse(): Promise<void>;
+}
+
+interface EnterRow {
+  nth: number;
+  key_id: string;
+  account_id: string;
+  revoked_at: Date | null;
+  pro_until: Date | number;
+  pro: boolean;
+  admitted: number;
+  rank: number;
+  used: number;
+  wait_us: number;
+}
+
+const BATCHES_IN_FLIGHT_MAX = 3;
+const BATCH_MAX = 500;
+const AUTHORIZATION_LENGTH_MAX = 256;
+const TEXTS = {
+  missing: 'No API key was sent. Send the header "Authorization: Bearer <API_KEY>".',
+  form: 'The Authorization header must have the form "Bearer <API_KEY>".',
+  invalid: "The API key is not valid. Check it, or create a new one on the API keys page.",
+  noPlan: "The API needs a Pro plan.",
+  lapsed: "Your Pro plan has ended. Renew it to use the API.",
+};
+
+export function createDoor(options: EnterOptions): Door {
+  const lookUp = createBatcher(options);
+  const used = new Map<string, number>();
+
+  async function enter(request: { readonly authorization: readonly string[] }): Promise<Admission> {
+    const key = readKey(request.authorization);
+    if (key instanceof Problem) return { kind: "refused", problem: key, remaining: null };
+    const row = await lookUp(hashApiKey(key));
+    const admission = judge(row, options);
+    if (admission.kind === "admitted") used.set(admission.caller.keyId, options.clock.nowMs());
+    return admission;
+  }
+  return {
+    enter,
+    flushKeyUse: async () => {
+      if (used.size === 0) return;
+      const uses = new Map(used);
+      used.clear();
+      await recordKeyUse(options.db, uses);
+    },
+  };
+}
+
+/** The key of exactly one well-formed header, or the 401 that says what is wrong. */
+function readKey(authorization: readonly string[]): string | Problem {
+  const [header] = authorization;
+  if (header === undefined || header.trim() === "") return unauthorized(TEXTS.missing);
+  const match = /^bearer +(\S+) *$/i.exec(header);
+  // Two headers: one of them was meant for somebody else, and which is not ours to guess.
+  if (authorization.length > 1 || header.length > AUTHORIZATION_LENGTH_MAX || match === null) {
+    return unauthorized(TEXTS.form);
+  }
+  const key = match[1] ?? "";
+  return hasKeyForm(key) ? key : unauthorized(TEXTS.invalid);
+}
+
+function judge(row: EnterRow | null, options: EnterOptions): Admission {
+  if (row === null) return { kind: "refused", problem: unauthorized(TEXTS.invalid), remaining: null };
+  if (row.revoked_at !== null) {
+    const text = `This API key was revoked on ${row.revoked_at.toISOString().slice(0, 10)}.`;
+    return { kind: "refused", problem: unauthorized(text), remaining: null };
+  }
+  const remaining = Math.max(0, options.limitPerSecond - row.used);
+  if (row.rank > row.admitted) return { kind: "refused", problem: overLimit(row.wait_us, options), remaining };
+  if (options.plans && !row.pro) return { kind: "refused", problem: planRequired(row.pro_until), remaining };
+  return { kind: "admitted", caller: { accountId: row.account_id, keyId: row.key_id }, remaining };
+}
+
+function unauthorized(text: string): Problem {
+  return new Problem("UNAUTHORIZED_ERROR", text, { headers: { "www-authenticate": "Bearer" } });
+}
+
+/** One second is always enough: the window is one second long. The exact wait stands beside it for those who can use it. */
+function overLimit(waitUs: number, options: EnterOptions): Problem {
+  const waitMs = Math.min(1_000, Math.max(1, Math.ceil(waitUs / 1_000)));
+  const requests = options.limitPerSecond === 1 ? "1 request" : `${options.limitPerSecond} requests`;
+  return new Problem("TOO_MANY_REQUESTS_ERROR", `More than ${requests} in one second. Wait 1 second, then retry.`, {
+    headers: { "retry-after": "1", "retry-after-ms": String(waitMs) },
+  });
+}
+
+function planRequired(proUntil: Date | number): Problem {
+  const hadPlan = Number(proUntil) !== Number.NEGATIVE_INFINITY;
+  return new Problem("PAYMENT_REQUIRED_ERROR", hadPlan ? TEXTS.lapsed : TEXTS.noPlan, {
+    data: { reason: hadPlan ? "PLAN_LAPSED" : "PLAN_REQUIRED" },
+  });
+}
+
+interface Waiter {
+  readonly hash: Buffer;
+  readonly resolve: (row: EnterRow | null) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Gathers the look-ups of one turn of the event loop; at most three statements are in flight, the rest gather on. */
+function createBatcher(options: EnterOptions): (hash: Buffer) => Promise<EnterRow | null> {
+  let waiting: Waiter[] = [];
+  let inFlight = 0;
+  let scheduled = false;
+
+  function schedule(): void {
+    if (scheduled || inFlight >= BATCHES_IN_FLIGHT_MAX || waiting.length === 0) return;
+    scheduled = true;
+    setImmediate(() => {
+      scheduled = false;
+      void send(waiting.splice(0, BATCH_MAX));
+      schedule();
+    });
+  }
+  async function send(batch: readonly Waiter[]): Promise<void> {
+    inFlight += 1;
+    try {
+      const rows = await options.db.named<EnterRow>(
+        "enter",
+        "select nth, key_id, account_id, revoked_at, pro_until, pro, admitted, rank, used, wait_us from enter($1, $2, $3)",
+        [batch.map((waiter) => waiter.hash), options.limitPerSecond, options.scope === "key"],
+      );
+      const byPosition = new Map(rows.map((row) => [row.nth, row]));
+      for (const [i, waiter] of batch.entries()) waiter.resolve(byPosition.get(i + 1) ?? null);
+    } catch (error) {
+      // Closed when the database is down: a limit that opens on failure is none.
+      for (const waiter of batch) waiter.reject(error);
+    } finally {
+      inFlight -= 1;
+      schedule();
+    }
+  }
+  return (hash) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ hash, resolve, reject });
+      schedule();
+    });
+}

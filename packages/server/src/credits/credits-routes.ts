@@ -1,0 +1,9 @@
+import type { Endpoints } from "../http/endpoint.ts";
+import type { Database } from "../platform/database.ts";
+import { availableCredits } from "./ledger.ts";
+
+export function creditsRoutes(db: Database): Pick<Endpoints, "getCredits"> {
+  return {
+    getCredits: async (_input, { caller }) => ({ data: { credits: await availableCredits(db, caller.accountId) } }),
+  };
+}

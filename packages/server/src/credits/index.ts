@@ -1,0 +1,3 @@
+export { availableCredits, expireCredits, grantCredits } from "./ledger.ts";
+export { checkLedger, freezeMismatches, type LedgerReport } from "./reconcile.ts";
+export { creditsRoutes } from "./credits-routes.ts";

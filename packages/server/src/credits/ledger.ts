@@ -1,0 +1,63 @@
+/**
+ * The ledger: every credit that appears, is set aside, spent, given back or expires is one row of an append-only
+ * journal, written in the transaction that causes it. The rules are functions of the database (migration 0003), since
+ * they must hold for every process under one lock; this file names them.
+ */
+import type { Database, Queryable } from "../platform/database.ts";
+
+export interface Grant {
+  readonly accountId: string;
+  readonly amount: number;
+  /** What was granted for; kept in the journal. */
+  readonly reason: string | null;
+  /** A second grant under the same key changes nothing. */
+  readonly idempotencyKey: string;
+  /** ISO 8601; null: never expires. */
+  readonly expiresAt: string | null;
+}
+
+/** @returns false when this idempotency key was used before: nothing was granted. */
+export async function grantCredits(db: Queryable, grant: Grant): Promise<boolean> {
+  const rows = await db.query<{ granted: boolean }>("select credit_grant($1, $2, $3, $4, $5) as granted", [
+    grant.accountId,
+    grant.amount,
+    grant.idempotencyKey,
+    grant.reason,
+    grant.expiresAt,
+  ]);
+  return rows[0]?.granted === true;
+}
+
+/** What the account can spend now: posted, minus held, minus what has expired whether swept or not. */
+export async function availableCredits(db: Database, accountId: string): Promise<number> {
+  const rows = await db.named<{ credits: number }>("credits_available", "select credits_available($1) as credits", [
+    accountId,
+  ]);
+  return rows[0]?.credits ?? 0;
+}
+
+const EXPIRY_BATCH = 1_000;
+
+/** Writes expired grants to the journal. The balance never waits for it: reads and holds subtract what has expired. */
+export async function expireCredits(db: Database): Promise<void> {
+  let accounts: { account_id: string }[];
+  do {
+    accounts = await db.query<{ account_id: string }>(
+      `with due as (
+         select distinct g.account_id from credit_grants g
+         join credit_accounts a on a.account_id = g.account_id
+         where g.remaining > 0 and g.expires_at <= $1 and credit_expired(a.account_id, a.held, $1) > 0
+         limit ${EXPIRY_BATCH})
+       select account_id from due order by account_id`,
+      [await databaseTime(db)],
+    );
+    for (const { account_id } of accounts) await db.query("select credit_expire($1)", [account_id]);
+  } while (accounts.length === EXPIRY_BATCH);
+}
+
+/** As a value: a volatile function is never an index condition. */
+async function databaseTime(db: Queryable): Promise<Date> {
+  const rows = await db.query<{ now: Date }>("select promptd_now() as now");
+  if (rows[0] === undefined) throw new Error("The database told no time.");
+  return rows[0].now;
+}

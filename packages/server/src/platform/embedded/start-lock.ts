@@ -1,0 +1,72 @@
+/**
+ * One process at a time starts or stops the server of a data directory. The lock is a symbolic link whose target names
+ * the holder: made and filled in one system call, so that nobody ever sees it empty.
+ */
+import { readFile, readlink, symlink, unlink } from "node:fs/promises";
+import { setTimeout as wait } from "node:timers/promises";
+
+const POLL_MS = 25;
+/** Longer than any start: crash recovery of a large cluster takes minutes. */
+const WAIT_MS_MAX = 600_000;
+/** A lock guards the removal of a stale lock, and so on: three processes must die within one removal to need more. */
+const TAKEOVER_DEPTH_MAX = 3;
+
+export async function withStartLock<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
+  await acquire(file, 0);
+  try {
+    return await work();
+  } finally {
+    await unlink(file).catch(() => {});
+  }
+}
+
+async function acquire(file: string, depth: number): Promise<void> {
+  const me = await nameProcess(process.pid);
+  if (me === null) throw new Error("The embedded database needs /proc to tell living processes from dead ones.");
+  const deadline = performance.now() + WAIT_MS_MAX;
+  for (;;) {
+    if (await tryCreate(file, me)) return;
+    const holder = await readlink(file).catch(() => null);
+    if (holder !== null && !(await isAlive(holder))) await removeStale(file, holder, depth);
+    else await wait(POLL_MS);
+    if (performance.now() > deadline) {
+      throw new Error(`Process ${holder ?? "unknown"} has been starting the database for too long (${file}).`);
+    }
+  }
+}
+
+async function tryCreate(file: string, me: string): Promise<boolean> {
+  try {
+    await symlink(me, file);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/**
+ * Two processes may find the same dead holder; the slower must not remove the lock the faster one has taken since.
+ * Only the holder of the takeover lock removes, after looking again.
+ */
+async function removeStale(file: string, holder: string, depth: number): Promise<void> {
+  const takeover = `${file}.takeover`;
+  if (depth < TAKEOVER_DEPTH_MAX) await acquire(takeover, depth + 1);
+  try {
+    if ((await readlink(file).catch(() => null)) === holder) await unlink(file);
+  } finally {
+    if (depth < TAKEOVER_DEPTH_MAX) await unlink(takeover).catch(() => {});
+  }
+}
+
+async function isAlive(holder: string): Promise<boolean> {
+  return (await nameProcess(Number(holder.split("-")[0]))) === holder;
+}
+
+/** Process id and start time, since ids come back; null for a process that is gone or a zombie. */
+async function nameProcess(pid: number): Promise<string | null> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
+  // The command name stands in parentheses and may hold spaces; fields 3 (state) and 22 (start time) follow it.
+  const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return fields === undefined || fields[0] === "Z" ? null : `${pid}-${fields[19]}`;
+}

@@ -1,0 +1,130 @@
+/**
+ * Named places where a test may kill, stop or disturb the process. Without `enableFaults` every point is an empty
+ * step; the names are listed here so that the crash matrix can walk through all of them.
+ */
+import { setTimeout as wait } from "node:timers/promises";
+
+export const FAULT_POINTS = [
+  "create.blob_stored",
+  "create.before_commit",
+  "create.after_commit",
+  "create.before_reply",
+  "wait.registered",
+  "wait.before_reply",
+  "drain.started",
+  "claim.before_commit",
+  "claim.after_commit",
+  "images.after_fetch",
+  "call.before_send",
+  "call.after_send",
+  "op.persisted",
+  "call.after_answer",
+  "blob.after_rename",
+  "finish.before_commit",
+  "finish.after_commit",
+  "notify.send",
+  "beat.before",
+  "sweep.before_commit",
+  "grant.before_commit",
+  "expire.before_commit",
+  "file.after_mark",
+  "file.after_unlink",
+  "migrate.mid",
+  "embedded.init_mid",
+  "embedded.before_ready",
+] as const;
+export type FaultPoint = (typeof FAULT_POINTS)[number];
+
+/** `skip` tells the caller to leave the step out; only hints may be skipped, since nothing depends on them. */
+export type FaultOutcome = "go" | "skip";
+const SKIPPABLE: ReadonlySet<FaultPoint> = new Set(["notify.send"]);
+
+type Action = (point: FaultPoint) => Promise<FaultOutcome> | FaultOutcome;
+interface Fault {
+  readonly act: Action;
+  /** Only the n-th hit in this process; null: every hit. */
+  readonly onlyHit: number | null;
+  hits: number;
+}
+
+const GO = Promise.resolve<FaultOutcome>("go");
+const active = new Map<FaultPoint, Fault>();
+const cutters = new Set<() => void>();
+
+/** A fault point. Resolves at once unless a test asked for something else here. */
+export function fault(point: FaultPoint): Promise<FaultOutcome> {
+  const found = active.get(point);
+  return found === undefined ? GO : strike(point, found);
+}
+
+async function strike(point: FaultPoint, found: Fault): Promise<FaultOutcome> {
+  found.hits += 1;
+  return found.onlyHit === null || found.onlyHit === found.hits ? found.act(point) : "go";
+}
+
+/** Registers what the action `cut` does: the owner of database sockets destroys them. Returns the way to undo it. */
+export function onCut(cut: () => void): () => void {
+  cutters.add(cut);
+  return () => cutters.delete(cut);
+}
+
+/**
+ * Replaces the active faults by those of a specification `name:action[@n]`, comma-separated. Actions: kill, stop
+ * (SIGKILL and SIGSTOP to this process), throw, hang, delay=<ms>, cut (destroy the database sockets), skip (hints only).
+ * @throws Error that names every part it cannot read.
+ */
+export function enableFaults(specification: string): void {
+  const faults: string[] = [];
+  const parsed = new Map<FaultPoint, Fault>();
+  for (const part of specification.split(",").filter((text) => text.trim() !== "")) {
+    const read = parseFault(part.trim());
+    if (typeof read === "string") faults.push(read);
+    else parsed.set(read.point, { act: read.act, onlyHit: read.onlyHit, hits: 0 });
+  }
+  if (faults.length > 0) throw new Error(`PROMPTD_FAULT is not usable. ${faults.join(" ")}`);
+  active.clear();
+  for (const [point, entry] of parsed) active.set(point, entry);
+}
+
+const PART = /^(?<point>[a-z_.]+):(?<action>[a-z]+)(?:=(?<value>\d{1,7}))?(?:@(?<hit>[1-9]\d{0,5}))?$/;
+
+function parseFault(part: string): { point: FaultPoint; act: Action; onlyHit: number | null } | string {
+  const { point: name, action = "", value, hit } = PART.exec(part)?.groups ?? {};
+  const point = FAULT_POINTS.find((known) => known === name);
+  if (name === undefined) return `"${part}" is not of the form name:action[@n].`;
+  if (point === undefined) return `"${name}" is no fault point.`;
+  const act = actionOf(action, value === undefined ? null : Number(value));
+  if (act === null) return `"${part}" has no usable action (kill, stop, throw, hang, delay=ms, cut, skip).`;
+  if (action === "skip" && !SKIPPABLE.has(point)) return `"${point}" is no hint and cannot be skipped.`;
+  return { point, act, onlyHit: hit === undefined ? null : Number(hit) };
+}
+
+function actionOf(action: string, value: number | null): Action | null {
+  if (action === "delay") return value === null ? null : () => wait<FaultOutcome>(value, "go");
+  return value === null ? (ACTIONS.get(action) ?? null) : null;
+}
+
+const ACTIONS: ReadonlyMap<string, Action> = new Map<string, Action>([
+  ["kill", () => signalSelf("SIGKILL")],
+  ["stop", () => signalSelf("SIGSTOP")],
+  [
+    "throw",
+    (point) => {
+      throw new Error(`fault injected at ${point}`);
+    },
+  ],
+  ["hang", () => new Promise<never>(() => {})],
+  [
+    "cut",
+    () => {
+      for (const cut of cutters) cut();
+      return "go";
+    },
+  ],
+  ["skip", () => "skip"],
+]);
+
+function signalSelf(signal: "SIGKILL" | "SIGSTOP"): FaultOutcome {
+  process.kill(process.pid, signal);
+  return "go";
+}
