@@ -66,14 +66,22 @@ create table idempotency_keys (
 );
 create index idempotency_expiry on idempotency_keys (expires_at);
 
--- Finished steps of a run of several steps: a later attempt reads them instead of paying for them again.
+-- Delivered items of a run of several items: a later attempt reads them instead of paying for them again.
 create table run_steps (
   account_id uuid not null,
   run_id uuid not null,
   step int not null,
+  item int not null,
   result json not null,
-  primary key (account_id, run_id, step)
+  primary key (account_id, run_id, step, item)
 );
+
+-- How far the periodic count of runs per prompt version has come: ids up to this one are counted.
+create table run_counts (
+  name text collate "C" primary key,
+  counted_to uuid not null
+);
+insert into run_counts (name, counted_to) values ('uses', '00000000-0000-0000-0000-000000000000');
 
 -- Creates a run, holds its credits and takes its idempotency key in one transaction and one round trip.
 -- Outcomes: created, joined (the key's earlier run), key_conflict, not_found, no_credits.
@@ -288,8 +296,14 @@ begin
   return case when v_worker is null then 'canceled_waiting' else 'canceled_running' end;
 end $$;
 
+-- Renews a worker's lease. The connection it comes in on is written too: worker_boot_sweep knows the dead by it.
+-- False: this worker was swept, its runs belong to others now.
 create function worker_beat(p_worker uuid) returns boolean language sql as $$
-  with beat as (update workers set beat_at = promptd_now() where id = p_worker returning 1)
+  with beat as (
+    update workers set beat_at = promptd_now(), backend_pid = pg_backend_pid(),
+      backend_start = (select s.backend_start from pg_stat_activity s where s.pid = pg_backend_pid())
+    where id = p_worker returning 1
+  )
   select exists (select 1 from beat)
 $$;
 
