@@ -14,24 +14,35 @@ export interface ServerAccount {
 /** `nobody` on Linux. Other services may run under it, so a dedicated account is better. */
 export const DEFAULT_DB_UID = 65_534;
 
+export interface Owners {
+  /** uid that owns the data directory. */
+  readonly dataDir: number;
+  /** uid that owns the cluster in it; null before the first start. */
+  readonly cluster: number | null;
+}
+
 /**
- * @param owner uid that owns the data directory: a root start keeps serving an ordinary user's directory as that user,
- * so that the user can go on with it afterwards.
+ * A cluster belongs to one account for good. A new one in an ordinary user's directory becomes that user's even when
+ * root starts first, so that the user can go on with it afterwards.
  */
-export async function chooseServerAccount(owner: number, dbUid: number | undefined): Promise<ServerAccount> {
+export async function chooseServerAccount(owners: Owners, dbUid: number | undefined): Promise<ServerAccount> {
   const { uid, gid } = ownIds();
   if (uid !== 0) {
+    const owner = owners.cluster ?? owners.dataDir;
     if (owner !== uid) throw new WrongOwner(owner, uid);
     return { uid, gid, isForeign: false };
   }
-  const chosen = owner === 0 ? (dbUid ?? DEFAULT_DB_UID) : owner;
-  if (chosen === 0) throw new Error("PROMPTD_DB_UID must not be 0: PostgreSQL refuses to run as root.");
+  const chosen = owners.cluster ?? (owners.dataDir === 0 ? (dbUid ?? DEFAULT_DB_UID) : owners.dataDir);
+  if (chosen === 0)
+    throw new Error("PostgreSQL refuses to run as root: PROMPTD_DB_UID and the owner of pg/ must not be 0.");
   return { uid: chosen, gid: await primaryGroup(chosen), isForeign: true };
 }
 
 export class WrongOwner extends Error {
   constructor(owner: number, uid: number) {
-    super(`It belongs to uid ${owner}, this process runs as uid ${uid}. Start promptd as its owner, or change its owner.`);
+    super(
+      `It belongs to uid ${owner}, this process runs as uid ${uid}. Start promptd as its owner, or change its owner.`,
+    );
   }
 }
 

@@ -88,7 +88,7 @@ async function exists(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => null)) !== null;
 }
 
-/** Copies with modes of its own: an install under a strict umask would be unreadable for the server's account. */
+/** Copies files, not links, with modes of its own: an install under a strict umask would be unreadable elsewhere. */
 async function copyTree(source: string, target: string): Promise<void> {
   await mkdir(target, { recursive: true });
   await chmod(target, 0o755);
@@ -112,8 +112,6 @@ interface PackageLink {
 async function createLinks(source: string, target: string): Promise<void> {
   const links = JSON.parse(await readFile(join(source, "pg-symlinks.json"), "utf8")) as PackageLink[];
   for (const link of links) {
-    const path = join(target, link.target.replace(/^native\//, ""));
-    await rm(path, { force: true }); // the install script may have made it, and copying followed it
-    await symlink(basename(link.source), path);
+    await symlink(basename(link.source), join(target, link.target.replace(/^native\//, "")));
   }
 }

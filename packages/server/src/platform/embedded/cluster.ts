@@ -1,0 +1,137 @@
+/** The cluster on disk: made once, complete or not at all, and never opened by another major version. */
+import { execFile } from "node:child_process";
+import { chmod, chown, lstat, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { fault } from "../fault.ts";
+import type { Log } from "../log.ts";
+import type { ServerAccount } from "./account.ts";
+import type { Binaries } from "./binaries.ts";
+import type { Place } from "./place.ts";
+
+const DRAFT_PREFIX = "pg.init-";
+
+export async function ensureCluster(place: Place, binaries: Binaries, log: Log): Promise<void> {
+  const major = await readFile(join(place.clusterDir, "PG_VERSION"), "utf8").catch(() => null);
+  if (major === null) await createCluster(place, binaries, log);
+  else refuseOtherMajor(major.trim(), binaries.major, place.clusterDir);
+  await writeAccessRules(place);
+}
+
+function refuseOtherMajor(found: string, ours: string, clusterDir: string): void {
+  if (found === ours) return;
+  throw new Error(
+    `${clusterDir} was made by PostgreSQL ${found}, this promptd brings PostgreSQL ${ours}, and neither reads the ` +
+      `other's files. Nothing was changed. Start the promptd version that made it and run "promptd export", or serve ` +
+      `the directory with PostgreSQL ${found} yourself and set DATABASE_URL.`,
+  );
+}
+
+/** `initdb` into a sibling, then one rename: a directory named `pg` always holds a whole cluster. */
+async function createCluster(place: Place, binaries: Binaries, log: Log): Promise<void> {
+  const startedMs = performance.now();
+  await refuseStrangeContent(place.clusterDir);
+  await removeDrafts(place.dataDir);
+  const draft = await mkdtemp(join(place.dataDir, DRAFT_PREFIX));
+  if (place.account.isForeign) await chown(draft, place.account.uid, place.account.gid);
+  await runInitdb(binaries.initdb, draft, place.account);
+  await fault("embedded.init_mid");
+  await rm(place.clusterDir, { recursive: true, force: true });
+  await rename(draft, place.clusterDir);
+  await syncDirectory(place.dataDir);
+  log.info({ dataDir: place.dataDir, durationMs: Math.round(performance.now() - startedMs) }, "database created");
+}
+
+/** Someone's files under our name are not ours to replace; an empty directory (a mount point's leftover) is. */
+async function refuseStrangeContent(clusterDir: string): Promise<void> {
+  const entries = await readdir(clusterDir).catch(() => []);
+  if (entries.length > 0) throw new Error(`${clusterDir} is no PostgreSQL cluster and not empty. Move it away.`);
+}
+
+async function removeDrafts(dataDir: string): Promise<void> {
+  const drafts = (await readdir(dataDir)).filter((name) => name.startsWith(DRAFT_PREFIX));
+  // An initdb whose promptd was killed may still be writing into its draft; the retries outlast it.
+  for (const name of drafts) {
+    await rm(join(dataDir, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  }
+}
+
+const INITDB_OPTIONS = [
+  "--username=postgres",
+  "--auth=trust", // replaced by writeAccessRules before any server starts
+  "--encoding=UTF8",
+  "--locale-provider=builtin",
+  "--builtin-locale=C.UTF-8",
+  "--locale=C",
+  "--data-checksums",
+  "--no-instructions",
+];
+
+async function runInitdb(program: string, directory: string, account: ServerAccount): Promise<void> {
+  try {
+    await promisify(execFile)(program, [`--pgdata=${dataPath(directory, account)}`, ...INITDB_OPTIONS], {
+      ...childOptions(directory, account),
+      maxBuffer: 16 * 1024 * 1024,
+    });
+  } catch (cause) {
+    throw explainChildFailure(cause, account);
+  }
+}
+
+/**
+ * The path under which a child reaches its working directory. A foreign account cannot walk through /root or through
+ * our closed data directory; /proc/self/cwd leads to the directory it was started in without walking.
+ */
+export function dataPath(directory: string, account: ServerAccount): string {
+  return account.isForeign ? "/proc/self/cwd" : directory;
+}
+
+/** The environment is complete: nothing of ours (provider keys, database passwords, PG settings) reaches the child. */
+export function childOptions(directory: string, account: ServerAccount) {
+  const identity = account.isForeign ? { uid: account.uid, gid: account.gid } : {};
+  return { cwd: directory, env: { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" }, ...identity };
+}
+
+export function explainChildFailure(cause: unknown, account: ServerAccount): Error {
+  const code = cause instanceof Error && "code" in cause ? cause.code : null;
+  if (code === "EPERM" || code === "EINVAL") {
+    const text = `This root may not switch to uid ${account.uid}: start promptd as an ordinary user, or set DATABASE_URL.`;
+    return new Error(text, { cause });
+  }
+  const stderr = cause instanceof Error && "stderr" in cause ? String(cause.stderr).trim() : "";
+  const reason = stderr !== "" || !(cause instanceof Error) ? stderr : cause.message;
+  return new Error(`PostgreSQL could not create its files: ${reason}`, { cause });
+}
+
+/**
+ * Who may connect. Only the cluster's owner and root can reach the socket at all; when the server runs under another
+ * account, which other services may share, the socket's peer must be root as well.
+ */
+async function writeAccessRules(place: Place): Promise<void> {
+  const { account, clusterDir } = place;
+  const rule = account.isForeign ? "local all all peer map=promptd\n" : "local all all trust\n";
+  await writeOwned(join(clusterDir, "pg_hba.conf"), rule, account);
+  if (account.isForeign) {
+    await writeOwned(join(clusterDir, "pg_ident.conf"), `promptd ${userInfo().username} all\n`, account);
+  }
+}
+
+async function writeOwned(file: string, text: string, account: ServerAccount): Promise<void> {
+  const isThere = (await lstat(file).catch(() => null))?.isFile() === true;
+  if (isThere && (await readFile(file, "utf8")) === text) return;
+  const draft = `${file}.new`;
+  await writeFile(draft, text, { mode: 0o600 });
+  await chmod(draft, 0o600);
+  if (account.isForeign) await chown(draft, account.uid, account.gid);
+  await rename(draft, file);
+}
+
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,179 @@
+/** Joins the living server of a data directory or starts one, and makes sure that promptd's role and database exist. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as wait } from "node:timers/promises";
+import { isConnectionLoss, openConnection, sqlState } from "../database.ts";
+import { fault } from "../fault.ts";
+import type { Log } from "../log.ts";
+import { DEFAULT_DB_UID } from "./account.ts";
+import { prepareBinaries } from "./binaries.ts";
+import { childOptions, dataPath, ensureCluster, explainChildFailure } from "./cluster.ts";
+import { databaseUrl, ensureSocketLink, type Place } from "./place.ts";
+import { findPostmaster, isReady, readPidFile, removeStalePidFile } from "./postmaster.ts";
+import { logSize, openServerLog, readLogTail, rotateServerLog } from "./server-log.ts";
+
+/** A superuser's connection to the maintenance database; superusers have three connections reserved. */
+export type Session = ReturnType<typeof openConnection>;
+
+export interface Launch {
+  readonly place: Place;
+  readonly log: Log;
+  /** Server settings over the ones below; for tests. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** Sixty connections are four processes of twelve and the operator. The log keeps statements and values out. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  listen_addresses: "",
+  unix_socket_directories: ".",
+  unix_socket_permissions: "0700",
+  port: "5432",
+  cluster_name: "promptd",
+  max_connections: "60",
+  shared_buffers: "128MB",
+  max_wal_size: "512MB",
+  jit: "off",
+  autovacuum_naptime: "10s",
+  fsync: "on",
+  full_page_writes: "on",
+  synchronous_commit: "on",
+  log_statement: "none",
+  log_min_error_statement: "panic",
+  log_parameter_max_length_on_error: "0",
+};
+
+const POLL_MS = 20;
+const RETRY_MS = 200;
+const RETRY_MS_MAX = 30_000;
+/** Crash recovery replays at most max_wal_size, but a slow disk may take minutes for it. */
+const READY_MS_MAX = 300_000;
+
+/** What a server that died a moment ago still holds, and lets go by itself. */
+const PASSING_REFUSAL = /pre-existing shared memory block|lock file "[^"]*" already exists/;
+/** SQLSTATE cannot_connect_now: starting up, shutting down or in recovery. */
+const NOT_YET = "57P03";
+
+/** Callers hold the start lock. @returns an open session, and whether the server had to be started for it. */
+export async function joinOrStart(launch: Launch): Promise<{ session: Session; isStarted: boolean }> {
+  await ensureSocketLink(launch.place);
+  const joined = await join(launch);
+  const session = joined ?? (await start(launch));
+  await ensureDatabase(session);
+  return { session, isStarted: joined === null };
+}
+
+/** A living server may still be starting or already stopping: either becomes clear by waiting. */
+async function join(launch: Launch): Promise<Session | null> {
+  const { clusterDir } = launch.place;
+  const deadline = performance.now() + READY_MS_MAX;
+  while (performance.now() < deadline) {
+    const tried = await tryConnect(launch.place, "embedded");
+    if (tried !== "no server" && tried !== "not yet") return tried;
+    if (tried === "no server" && (await findPostmaster(clusterDir)) === null) return null;
+    await wait(POLL_MS);
+  }
+  throw new Error(
+    `The database server in ${clusterDir} is alive but accepts no connection; see ${launch.place.logFile}.`,
+  );
+}
+
+export async function tryConnect(place: Place, role: string): Promise<Session | "no server" | "not yet"> {
+  const session = openConnection(databaseUrl(place, "postgres", "postgres"), role);
+  try {
+    await session.connect();
+    // A copied or moved directory must not lead to the server of the original.
+    const { rows } = await session.query<{ text: string }>("select pg_read_file('postmaster.pid') as text");
+    if (rows[0]?.text === (await readPidFile(place.clusterDir))) return session;
+    throw new Error(`Another directory's server answers at ${place.socketDir}; stop it first.`);
+  } catch (error) {
+    void session.end().catch(() => {});
+    const code = sqlState(error);
+    if (code === "ENOENT" || code === "ECONNREFUSED") return "no server";
+    if (code === NOT_YET || isConnectionLoss(error) || isTimeout(error)) return "not yet";
+    throw error;
+  }
+}
+
+/** A stopped (SIGSTOP) or overloaded server takes the connection and says nothing; the driver gives no code for it. */
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === "timeout expired";
+}
+
+async function start(launch: Launch): Promise<Session> {
+  const { place, log } = launch;
+  const binaries = await prepareBinaries();
+  await ensureCluster(place, binaries, log);
+  await rotateServerLog(place.logFile);
+  if (place.account.isForeign && place.account.uid === DEFAULT_DB_UID) {
+    log.warn("the database runs as uid 65534, which other services may share; PROMPTD_DB_UID names a better one");
+  }
+  const deadline = performance.now() + RETRY_MS_MAX;
+  for (;;) {
+    const startedMs = performance.now();
+    const session = await startOnce(launch, binaries.postgres);
+    if (typeof session !== "string") {
+      log.info({ dataDir: place.dataDir, durationMs: Math.round(performance.now() - startedMs) }, "database started");
+      return session;
+    }
+    if (!PASSING_REFUSAL.test(session) || performance.now() > deadline) {
+      throw new Error(`PostgreSQL did not start. The end of ${place.logFile}:\n${session}`);
+    }
+    if (await removeStalePidFile(place.clusterDir)) log.warn("removed the pid file of a database server that is gone");
+    await wait(RETRY_MS);
+  }
+}
+
+/** @returns the session, or the server's last words when it ended before it was ready. */
+async function startOnce(launch: Launch, program: string): Promise<Session | string> {
+  const { place } = launch;
+  const logStart = await logSize(place.logFile);
+  const child = await spawnServer(launch, program);
+  await fault("embedded.before_ready");
+  const deadline = performance.now() + READY_MS_MAX;
+  while (performance.now() < deadline) {
+    if (child.exitCode !== null || child.signalCode !== null) return readLogTail(place.logFile, logStart);
+    if (await isReady(place.clusterDir)) {
+      const session = await tryConnect(place, "embedded");
+      if (typeof session !== "string") return session;
+    }
+    await wait(POLL_MS);
+  }
+  throw new Error(`PostgreSQL has not become ready in ${READY_MS_MAX / 1000} s; see ${place.logFile}.`);
+}
+
+/**
+ * Detached, so that Ctrl-C reaches promptd alone and promptd can finish its work first; writing to a file, so that
+ * promptd's death does not break it.
+ */
+async function spawnServer(launch: Launch, program: string): Promise<ChildProcess> {
+  const { place, settings } = launch;
+  const options = Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const file = await openServerLog(place.logFile);
+  try {
+    const child = spawn(program, ["-D", dataPath(place.clusterDir, place.account), ...options], {
+      ...childOptions(place.clusterDir, place.account),
+      detached: true,
+      stdio: ["ignore", file.fd, file.fd],
+    });
+    await once(child, "spawn");
+    child.unref();
+    return child;
+  } catch (cause) {
+    throw explainChildFailure(cause, place.account);
+  } finally {
+    await file.close();
+  }
+}
+
+/** promptd's own role is no superuser; it may read the settings that /readyz reports and all of pg_stat_activity. */
+async function ensureDatabase(session: Session): Promise<void> {
+  await session.query("set statement_timeout = 0");
+  const { rows } = await session.query<{ has_role: boolean; has_database: boolean }>(
+    `select exists (select from pg_roles where rolname = 'promptd') as has_role,
+            exists (select from pg_database where datname = 'promptd') as has_database`,
+  );
+  if (rows[0]?.has_role !== true) await session.query("create role promptd login");
+  if (rows[0]?.has_database === true) return;
+  await session.query("grant pg_monitor to promptd");
+  await session.query("create database promptd owner promptd");
+}

@@ -1,0 +1,82 @@
+/** The files of one embedded database: where they lie, whose they are, how a client reaches the socket. */
+import { createHash } from "node:crypto";
+import { chmod, lstat, mkdir, readdir, readlink, realpath, symlink, unlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chooseServerAccount, ownIds, type ServerAccount } from "./account.ts";
+
+export interface Place {
+  readonly dataDir: string;
+  /** The cluster; the server's working directory and home of its socket. Mode 0700, owned by the server's account. */
+  readonly clusterDir: string;
+  readonly logFile: string;
+  readonly lockFile: string;
+  /** Where clients find the socket: the cluster, or a short link to it when its path is too long for a socket. */
+  readonly socketDir: string;
+  readonly account: ServerAccount;
+}
+
+/** 107 bytes fit into a Linux socket address, 103 on other systems; the end is what the server appends. */
+const SOCKET_PATH_BYTES_MAX = 103;
+const SOCKET_NAME = "/.s.PGSQL.5432";
+
+export async function preparePlace(dataDir: string, dbUid: number | undefined): Promise<Place> {
+  try {
+    await ensureDataDir(dataDir);
+    const real = await realpath(dataDir);
+    const clusterDir = join(real, "pg");
+    const cluster = (await lstat(clusterDir).catch(() => null))?.uid ?? null;
+    const place: Place = {
+      dataDir: real,
+      clusterDir,
+      logFile: join(real, "pg.log"),
+      lockFile: join(real, "pg.lock"),
+      socketDir: chooseSocketDir(clusterDir),
+      account: await chooseServerAccount({ dataDir: (await lstat(real)).uid, cluster }, dbUid),
+    };
+    await ensureSocketLink(place);
+    return place;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`The data directory ${dataDir} (PROMPTD_DATA_DIR) is not usable: ${reason}`, { cause });
+  }
+}
+
+/** Closes the directory to others when it is ours alone: freshly made, empty, or already holding a cluster. */
+async function ensureDataDir(dataDir: string): Promise<void> {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  const entries = await readdir(dataDir);
+  const { uid, mode } = await lstat(dataDir);
+  const isOurs = entries.length === 0 || entries.includes("pg");
+  if (isOurs && uid === ownIds().uid && (mode & 0o077) !== 0) await chmod(dataDir, 0o700);
+}
+
+function chooseSocketDir(clusterDir: string): string {
+  if (Buffer.byteLength(clusterDir + SOCKET_NAME) <= SOCKET_PATH_BYTES_MAX) return clusterDir;
+  const hash = createHash("sha256").update(clusterDir).digest("hex").slice(0, 16);
+  return join(tmpdir(), `promptd-pg-${ownIds().uid}-${hash}`);
+}
+
+/**
+ * Makes the short link, again if a cleaner of temporary files took it. A link that someone else made there could lead
+ * clients to a foreign server, so it is refused.
+ */
+export async function ensureSocketLink(place: Pick<Place, "socketDir" | "clusterDir">): Promise<void> {
+  const { socketDir, clusterDir } = place;
+  if (socketDir === clusterDir) return;
+  const found = await lstat(socketDir).catch(() => null);
+  if (found !== null) {
+    const isOurs = found.isSymbolicLink() && found.uid === ownIds().uid;
+    if (!isOurs) throw new Error(`${socketDir} exists and is not ours; remove it or choose a shorter path`);
+    if ((await readlink(socketDir)) === clusterDir) return;
+    await unlink(socketDir);
+  }
+  await symlink(clusterDir, socketDir).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error; // another process of ours was faster
+  });
+}
+
+/** Names everything that PGPORT or PGSSLMODE in the environment could change. */
+export function databaseUrl(place: Pick<Place, "socketDir">, role: string, database: string): string {
+  return `postgresql://${role}@/${database}?host=${encodeURIComponent(place.socketDir)}&port=5432&sslmode=disable`;
+}

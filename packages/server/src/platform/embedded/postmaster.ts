@@ -1,0 +1,72 @@
+/**
+ * The server process as the cluster's `postmaster.pid` names it. Process ids come back (in a container they nearly
+ * always do), so a process counts as ours only when it works inside the cluster directory, as PostgreSQL always does.
+ */
+import { readdir, readFile, stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+
+const PID_FILE = "postmaster.pid";
+
+export function readPidFile(clusterDir: string): Promise<string | null> {
+  return readFile(join(clusterDir, PID_FILE), "utf8").catch(() => null);
+}
+
+/** The id of the living server process; null when none runs. It may still be starting or already stopping. */
+export async function findPostmaster(clusterDir: string): Promise<number | null> {
+  const pid = pidIn(await readPidFile(clusterDir));
+  return pid !== null && (await worksIn(clusterDir, pid)) ? pid : null;
+}
+
+/** `ready` is the last line of the file once the server accepts connections. */
+export async function isReady(clusterDir: string): Promise<boolean> {
+  return /^ready\s*$/m.test((await readPidFile(clusterDir)) ?? "");
+}
+
+/**
+ * PostgreSQL refuses to start while the id in an old pid file belongs to some living process, whatever that is. The
+ * file is removed only when no process at all works in the cluster: an orphaned backend may still write to it.
+ */
+export async function removeStalePidFile(clusterDir: string): Promise<boolean> {
+  const pid = pidIn(await readPidFile(clusterDir));
+  if (pid === null || !isSomeProcess(pid) || (await isInUse(clusterDir))) return false;
+  await unlink(join(clusterDir, PID_FILE));
+  return true;
+}
+
+/** Resolves false when the process is still there after the time. */
+export async function waitForEnd(clusterDir: string, pid: number, waitMsMax: number): Promise<boolean> {
+  const deadline = performance.now() + waitMsMax;
+  while (await worksIn(clusterDir, pid)) {
+    if (performance.now() > deadline) return false;
+    await wait(20);
+  }
+  return true;
+}
+
+function pidIn(text: string | null): number | null {
+  const pid = Number(text?.split("\n")[0]);
+  return Number.isInteger(pid) && pid > 1 ? pid : null;
+}
+
+function isSomeProcess(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false; // gone, or another user's: PostgreSQL ignores those as well
+  }
+}
+
+async function isInUse(clusterDir: string): Promise<boolean> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
+  const others = pids.filter((pid) => pid !== process.pid);
+  const uses = await Promise.all(others.map((pid) => worksIn(clusterDir, pid)));
+  return uses.includes(true);
+}
+
+/** A process that is gone, a zombie or another user's has no readable working directory. */
+async function worksIn(clusterDir: string, pid: number): Promise<boolean> {
+  const [there, ours] = await Promise.all([stat(`/proc/${pid}/cwd`), stat(clusterDir)].map((p) => p.catch(() => null)));
+  return there != null && ours != null && there.ino === ours.ino && there.dev === ours.dev;
+}

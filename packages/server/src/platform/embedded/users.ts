@@ -1,0 +1,47 @@
+/**
+ * Who uses the server: every promptd process holds connections named `promptd:<role>:<pid>`. The last one stops it.
+ * Runs under the start lock, so that no process joins between the count and the stop.
+ */
+import { setTimeout as wait } from "node:timers/promises";
+import type { Log } from "../log.ts";
+import { tryConnect, type Session } from "./launch.ts";
+import type { Place } from "./place.ts";
+import { findPostmaster, waitForEnd } from "./postmaster.ts";
+
+const OWN_MS_MAX = 5_000;
+const STOP_MS_MAX = 10_000;
+const POLL_MS = 20;
+
+export async function stopUnlessUsed(place: Place, log: Log): Promise<void> {
+  const session = await tryConnect(place, "stop");
+  if (typeof session === "string") return; // no server, or one that is starting or stopping for someone else
+  try {
+    if (await hasOtherUsers(session)) return;
+  } finally {
+    await session.end();
+  }
+  const pid = await findPostmaster(place.clusterDir);
+  if (pid === null) return;
+  process.kill(pid, "SIGINT"); // fast shutdown; never SIGKILL, which would cost a recovery and may corrupt nothing but trust
+  if (await waitForEnd(place.clusterDir, pid, STOP_MS_MAX)) log.info({ dataDir: place.dataDir }, "database stopped");
+  else log.warn({ pid }, "the database is still shutting down; it goes on by itself");
+}
+
+/**
+ * Our own connections are closed by now, but their server processes end a moment later. They are waited for: another
+ * process that stops next must not take them for a user and leave the server running.
+ */
+async function hasOtherUsers(session: Session): Promise<boolean> {
+  const deadline = performance.now() + OWN_MS_MAX;
+  for (;;) {
+    const { rows } = await session.query<{ own: number; others: number }>(
+      `select (count(*) filter (where split_part(application_name, ':', 3) = $1))::int as own,
+              (count(*) filter (where split_part(application_name, ':', 3) <> $1))::int as others
+       from pg_stat_activity where application_name like 'promptd:%' and application_name not like 'promptd:stop:%'`,
+      [String(process.pid)],
+    );
+    const { own = 0, others = 0 } = rows[0] ?? {};
+    if (own === 0 || performance.now() > deadline) return others > 0;
+    await wait(POLL_MS);
+  }
+}
