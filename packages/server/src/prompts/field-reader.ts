@@ -1,0 +1,140 @@
+import { kindName, type FaultList, type SourceMap, type SourceNode } from "./source-tree.ts";
+
+export interface TextRule {
+  /** Code points. */
+  readonly max: number;
+  /** False: the empty text is a fault. */
+  readonly mayBeEmpty?: boolean;
+  /** False: control characters, line breaks among them, are faults. */
+  readonly mayHaveLines?: boolean;
+}
+
+/** Reads the members of one map, reports what does not fit, and at the end what is unknown. */
+export class FieldReader {
+  readonly line: number;
+  readonly path: string;
+  readonly faults: FaultList;
+  readonly #entries = new Map<string, SourceNode>();
+  readonly #lines = new Map<string, number>();
+  readonly #asked = new Set<string>();
+
+  constructor(map: SourceMap, path: string, faults: FaultList) {
+    this.line = map.line;
+    this.path = path;
+    this.faults = faults;
+    for (const { key, line, value } of map.entries) {
+      if (this.#entries.has(key)) continue;
+      this.#entries.set(key, value);
+      this.#lines.set(key, line);
+    }
+  }
+
+  fieldPath(name: string): string {
+    return this.path === "" ? name : `${this.path}.${name}`;
+  }
+
+  lineOf(name: string): number {
+    return this.#lines.get(name) ?? this.line;
+  }
+
+  fault(name: string, message: string): void {
+    this.faults.addField(this.lineOf(name), this.fieldPath(name), message);
+  }
+
+  /** The value of a field, null when the file does not have it. */
+  node(name: string): SourceNode | null {
+    this.#asked.add(name);
+    return this.#entries.get(name) ?? null;
+  }
+
+  text(name: string, rule: TextRule): string | null {
+    const node = this.node(name);
+    return node === null ? null : this.asText(node, name, rule);
+  }
+
+  requiredText(name: string, rule: TextRule): string | null {
+    if (this.node(name) !== null) return this.text(name, rule);
+    this.fault(name, "is required");
+    return null;
+  }
+
+  integer(name: string, min: number, max: number): number | null {
+    const node = this.node(name);
+    if (node === null) return null;
+    if (node.kind === "number" && Number.isInteger(node.value) && node.value >= min && node.value <= max)
+      return node.value;
+    this.fault(name, `must be a whole number from ${min} to ${max.toLocaleString("en")}, got ${showNode(node)}`);
+    return null;
+  }
+
+  flag(name: string): boolean {
+    const node = this.node(name);
+    if (node === null) return false;
+    if (node.kind === "boolean") return node.value;
+    this.fault(name, `must be true or false, got ${showNode(node)}`);
+    return false;
+  }
+
+  map(name: string): SourceMap | null {
+    const node = this.node(name);
+    if (node === null || node.kind === "map") return node;
+    this.fault(name, `must be a map, got ${kindName(node)}`);
+    return null;
+  }
+
+  list(name: string): readonly SourceNode[] | null {
+    const node = this.node(name);
+    if (node === null) return null;
+    if (node.kind === "list") return node.items;
+    this.fault(name, `must be a list, got ${kindName(node)}`);
+    return null;
+  }
+
+  asText(node: SourceNode, name: string, rule: TextRule): string | null {
+    if (node.kind !== "text") {
+      const hint = node.kind === "number" || node.kind === "boolean" ? ": put it in quotes" : "";
+      this.#textFault(node, name, `must be text, got ${showNode(node)}${hint}`);
+      return null;
+    }
+    const problem = textProblem(node.value, rule);
+    if (problem === null) return node.value;
+    this.#textFault(node, name, problem);
+    return null;
+  }
+
+  /** Reports every member nobody asked for; `x-` members are the author's own. */
+  finish(known: readonly string[]): void {
+    for (const key of this.#entries.keys()) {
+      if (this.#asked.has(key) || key.startsWith("x-")) continue;
+      this.fault(key, `is not a field here; fields: ${known.join(", ")}, and x-… for your own`);
+    }
+  }
+
+  #textFault(node: SourceNode, name: string, message: string): void {
+    this.faults.addField(node.line, this.fieldPath(name), message);
+  }
+}
+
+/** What keeps a text from being stored and shown, or null. */
+export function textProblem(text: string, rule: TextRule): string | null {
+  if (text.trim() === "" && rule.mayBeEmpty !== true) return "must not be empty";
+  if (text.includes("\0") || !text.isWellFormed()) return "holds U+0000 or half a surrogate pair, which is no text";
+  if (rule.mayHaveLines !== true && /\p{Cc}/u.test(text)) return "must not hold line breaks or control characters";
+  const length = codePointLength(text);
+  return length > rule.max
+    ? `is ${length.toLocaleString("en")} characters long; the limit is ${rule.max.toLocaleString("en")}`
+    : null;
+}
+
+export function codePointLength(text: string): number {
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
+}
+
+export function showNode(node: SourceNode): string {
+  if (node.kind === "number") return `the number ${node.source}`;
+  if (node.kind === "boolean") return String(node.value);
+  if (node.kind === "text") return JSON.stringify(node.value.length > 40 ? `${node.value.slice(0, 40)}…` : node.value);
+  return kindName(node);
+}

@@ -1,0 +1,87 @@
+import type { Modality, PromptConfig, PromptSamples } from "@promptd/contract";
+
+/** One choice of a select. Callers know `name` only; `text` is template and never leaves the server. */
+export interface Choice {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface InputField {
+  /** 1-100 code points, NFC: the author's own words, such as "Child's Age". */
+  readonly key: string;
+  readonly label: string;
+  readonly description: string;
+  /** Null: the input is required. For a select a choice name, or several joined by commas. */
+  readonly default: string | null;
+  /** True: the empty string and blanks are real values. */
+  readonly allowEmpty: boolean;
+  /** Code points; null: only the general limit. */
+  readonly maxLength: number | null;
+  readonly choices: readonly Choice[] | null;
+  readonly multiple: { readonly min: number; readonly max: number } | null;
+}
+
+export interface StepDefinition {
+  /** `main` in a file without steps. */
+  readonly id: string;
+  readonly model: string;
+  readonly template: string;
+  readonly instructions: string;
+  /** What the author chose for this step; run options of the caller override it where `model` is the prompt's own. */
+  readonly options: Readonly<Record<string, string>>;
+  /** 0-based image slots that are sent with this step. */
+  readonly images: readonly number[];
+  /** Null: the limit of the model. */
+  readonly maxOutputTokens: number | null;
+  /** Images to make, 1-4; 1 for every other modality. */
+  readonly count: number;
+  /** Ids of the earlier text steps whose output this one inserts. */
+  readonly reads: readonly string[];
+}
+
+/** Everything behind a prompt version that is not shown: stored as it is, in this order. */
+export interface PromptDefinition {
+  readonly inputs: readonly InputField[];
+  readonly images: readonly { readonly label: string; readonly description: string }[];
+  readonly steps: readonly StepDefinition[];
+}
+
+/** A published version as a run needs it. The object is shared by a cache: never change it. */
+export interface LiveVersion {
+  readonly promptId: string;
+  readonly promptVersionId: string;
+  readonly authorId: string;
+  readonly title: string;
+  readonly model: string;
+  readonly modality: Modality;
+  readonly config: PromptConfig;
+  readonly definition: PromptDefinition;
+}
+
+/** A foreign placeholder that was rewritten, such as `{{Child's Age}}`, to show to the author. */
+export interface Conversion {
+  readonly line: number;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** One prompt out of a file, checked completely: ready to be published. */
+export interface PromptSource {
+  /** The promptId the file names, or null. */
+  readonly promptId: string | null;
+  readonly title: string;
+  readonly slug: string;
+  /** True when the file names the slug itself; false when it was made from the title. */
+  readonly slugGiven: boolean;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly model: string;
+  readonly modality: Modality;
+  readonly definition: PromptDefinition;
+  readonly samples: PromptSamples;
+  /** Line of the file where the prompt begins, from 1. */
+  readonly line: number;
+  readonly conversions: readonly Conversion[];
+  /** Sentences an author should read; they do not stop publishing. */
+  readonly warnings: readonly string[];
+}

@@ -1,0 +1,48 @@
+/** Closed set of what can be wrong with a prompt file. */
+export const FAULT_CODES = [
+  "FILE_SYNTAX",
+  "FIELD",
+  "TEMPLATE_SYNTAX",
+  "PATH_ACCESS",
+  "INPUT_UNDECLARED",
+  "INPUT_UNUSED",
+  "SHADOWED",
+  "STEP_ORDER",
+  "MODEL",
+  "LIMITS",
+  "RENDER",
+] as const;
+export type FaultCode = (typeof FAULT_CODES)[number];
+
+export interface PromptFault {
+  /** Line of the file, from 1; null when the fault has no single place. */
+  readonly line: number | null;
+  /** Dotted path of the field, such as `inputs.topic.maxLength`; the body of a step is `body` or `steps.<id>`. */
+  readonly field: string;
+  readonly code: FaultCode;
+  /** What is wrong and what was expected. */
+  readonly message: string;
+}
+
+/** An import of thousands with one habit would else print thousands of lines. */
+const FAULTS_SHOWN = 100;
+
+/** Every fault of one file at once. Meant for the author, who owns the text: it may quote the template. */
+export class PromptFileError extends Error {
+  override readonly name = "PromptFileError";
+  readonly faults: readonly PromptFault[];
+
+  constructor(faults: readonly PromptFault[]) {
+    const sorted = faults.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));
+    const shown = sorted.slice(0, FAULTS_SHOWN).map(faultText);
+    const more = sorted.length - shown.length;
+    super([...shown, ...(more > 0 ? [`and ${more} more`] : [])].join("\n"));
+    this.faults = sorted;
+  }
+}
+
+/** `line 7, inputs.topic.default: must be text …` */
+export function faultText(fault: PromptFault): string {
+  const place = fault.line === null ? fault.field : `line ${fault.line}, ${fault.field}`;
+  return `${place}: ${fault.message} [${fault.code}]`;
+}

@@ -1,0 +1,30 @@
+import { createHash } from "node:crypto";
+
+const SLUG_LENGTH_MAX = 80;
+const HASH_LENGTH = 8;
+
+/**
+ * The slug of a title: lower-case ASCII words. Where letters or digits were lost (another script, a long title), a
+ * piece of the title's hash keeps two titles from meeting in one slug, which would make one a version of the other.
+ */
+export function slugOfTitle(title: string): string {
+  const words = title
+    .normalize("NFKD")
+    .replaceAll(/\p{M}+/gu, "")
+    .toLowerCase();
+  const slug = words
+    .replaceAll(/['’]/g, "")
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-|-$/g, "");
+  const isWhole =
+    slug !== "" && slug.length <= SLUG_LENGTH_MAX && !/[\p{L}\p{N}]/u.test(words.replaceAll(/[a-z0-9]/g, ""));
+  if (isWhole) return slug;
+  const hash = createHash("sha256").update(title.normalize("NFC")).digest("hex").slice(0, HASH_LENGTH);
+  return joinSlug(slug === "" ? "prompt" : slug, hash);
+}
+
+/** `slug-suffix`, the slug cut so that both fit. */
+export function joinSlug(slug: string, suffix: string | number): string {
+  const room = SLUG_LENGTH_MAX - String(suffix).length - 1;
+  return `${slug.slice(0, room).replace(/-+$/, "")}-${suffix}`;
+}

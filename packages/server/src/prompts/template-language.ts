@@ -1,0 +1,91 @@
+import { Liquid, Tokenizer } from "liquidjs";
+
+/**
+ * The template language: Liquid, cut down by allow-lists. Adding a tag or filter later is compatible, removing one is
+ * not. `include` and `render` reach for files, `for` and `capture` multiply output: none of them may come back.
+ */
+export const ALLOWED_TAGS: ReadonlySet<string> = new Set(["if", "unless", "case", "assign", "comment", "raw", "#"]);
+
+/** Filter -> least and most arguments. A wrong number would throw in a run, or only in one branch of it. */
+export const ALLOWED_FILTERS: ReadonlyMap<string, readonly [min: number, max: number]> = new Map([
+  ["default", [1, 1]],
+  ["upcase", [0, 0]],
+  ["downcase", [0, 0]],
+  ["capitalize", [0, 0]],
+  ["strip", [0, 1]],
+  ["lstrip", [0, 1]],
+  ["rstrip", [0, 1]],
+  ["strip_newlines", [0, 0]],
+  ["append", [1, 1]],
+  ["prepend", [1, 1]],
+  ["replace", [2, 2]],
+  ["remove", [1, 1]],
+  ["truncate", [0, 2]],
+  ["truncatewords", [0, 2]],
+  ["split", [1, 1]],
+  ["join", [0, 1]],
+  ["first", [0, 0]],
+  ["last", [0, 0]],
+  ["size", [0, 0]],
+  ["json", [0, 0]],
+  ["plus", [1, 1]],
+  ["minus", [1, 1]],
+  ["times", [1, 1]],
+  ["divided_by", [1, 2]],
+  ["modulo", [1, 1]],
+  ["round", [0, 1]],
+  ["number_of_words", [0, 1]],
+]);
+
+/** Names a template cannot read directly: a key of that name is reached by `input["…"]` only. */
+export const RESERVED_NAMES: ReadonlySet<string> = new Set(
+  "input steps forloop tablerowloop blank empty nil null true false and or not contains __proto__".split(" "),
+);
+
+/** UTF-16 units of one template. */
+export const TEMPLATE_LENGTH_MAX = 100_000;
+
+const RENDER_MS_MAX = 100;
+/** Units the filters of one rendering may copy in all; it does not bound the output, which is checked by itself. */
+const FILTER_UNITS_MAX = 1_000_000;
+
+export const engine = createEngine();
+
+function createEngine(): Liquid {
+  const liquid = new Liquid({
+    ownPropertyOnly: true,
+    strictVariables: true,
+    strictFilters: true,
+    templates: {}, // partials come from this empty object, never from the disk
+    parseLimit: TEMPLATE_LENGTH_MAX,
+    renderLimit: RENDER_MS_MAX,
+    memoryLimit: FILTER_UNITS_MAX,
+  });
+  keepOnly(liquid.tags, (name) => ALLOWED_TAGS.has(name));
+  keepOnly(liquid.filters, (name) => ALLOWED_FILTERS.has(name));
+  return liquid;
+}
+
+/** The prototype goes too: `{% constructor %}` must be as unknown as `{% include %}`. */
+function keepOnly(table: object, isAllowed: (name: string) => boolean): void {
+  Object.setPrototypeOf(table, null);
+  for (const name of Object.keys(table)) if (!isAllowed(name)) Reflect.deleteProperty(table, name);
+}
+
+/** A reader of expressions over a part of `text`, with the operators of this language. */
+export function readerOf(text: string, range: readonly [number, number] = [0, text.length]): Tokenizer {
+  return new Tokenizer(text, engine.options.operators, undefined, [range[0], range[1]]);
+}
+
+/** True when `{{ key }}` reads exactly this key; every other key needs `{{ input["key"] }}`. */
+export function isDirectName(key: string): boolean {
+  if (RESERVED_NAMES.has(key)) return false;
+  const name = readerOf(key).readIdentifier();
+  if (name.begin !== 0 || name.end !== key.length || key === "") return false;
+  return readerOf(key).readNumber() === undefined; // `7` is the number, `7up` a name
+}
+
+/** How a template reads this key. */
+export function expressionOf(key: string): string {
+  return isDirectName(key) ? key : `input[${JSON.stringify(key)}]`;
+}

@@ -1,0 +1,155 @@
+/**
+ * Reads a template as its author wrote it, before anything is rendered: what it inserts, what it assigns, and every
+ * fault at once. Liquid itself is lenient (`{{ the topic }}` prints the first of two variables, `[key]` reads a name
+ * chosen by a value, words after `)` vanish) and stops at the first error; a run must meet none of these.
+ */
+import { TypeGuards, type TagToken, type Tokenizer, type TopLevelToken } from "liquidjs";
+import {
+  firstLine,
+  scanExpression,
+  scanWhen,
+  type ExpressionFacts,
+  type Read,
+  type ScanFault,
+} from "./expression-scan.ts";
+import { ALLOWED_TAGS, engine, readerOf, RESERVED_NAMES, TEMPLATE_LENGTH_MAX } from "./template-language.ts";
+
+export interface TemplateFacts {
+  /** Keys read, in order of appearance, each once. */
+  readonly inputs: ReadonlyMap<string, Read>;
+  readonly steps: ReadonlyMap<string, Read>;
+  /** Names the template assigns, with the place of the first assignment. */
+  readonly locals: ReadonlyMap<string, number>;
+  readonly faults: readonly ScanFault[];
+  readonly truthTests: readonly Read[];
+}
+
+const BLOCKS: Readonly<Record<string, { readonly branches: readonly string[]; readonly end: string }>> = {
+  if: { branches: ["elsif", "else"], end: "endif" },
+  unless: { branches: ["elsif", "else"], end: "endunless" },
+  case: { branches: ["when", "else"], end: "endcase" },
+};
+const NESTING_MAX = 32;
+const FAULTS_MAX = 50;
+
+export function scanTemplate(text: string): TemplateFacts {
+  const scan = new TemplateScan();
+  if (text.length > TEMPLATE_LENGTH_MAX) {
+    scan.fault(0, `The template is ${text.length} characters long; the limit is ${TEMPLATE_LENGTH_MAX}.`, "LIMITS");
+    return scan;
+  }
+  try {
+    scan.readTokens(readerOf(text).readTopLevelTokens(engine.options));
+    if (scan.faults.length === 0) engine.parse(text);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    scan.fault(offsetOf(error), `${firstLine(error.message)}.`);
+  }
+  return scan;
+}
+
+class TemplateScan implements TemplateFacts {
+  readonly inputs = new Map<string, Read>();
+  readonly steps = new Map<string, Read>();
+  readonly locals = new Map<string, number>();
+  readonly faults: ScanFault[] = [];
+  readonly truthTests: Read[] = [];
+  readonly #open: { readonly tag: string; hasElse: boolean }[] = [];
+  #inComment = false;
+
+  fault(offset: number, message: string, code: ScanFault["code"] = "TEMPLATE_SYNTAX"): void {
+    if (this.faults.length < FAULTS_MAX) this.faults.push({ offset, code, message });
+  }
+
+  readTokens(tokens: readonly TopLevelToken[]): void {
+    for (const token of tokens) {
+      if (this.#inComment) {
+        if (TypeGuards.isTagToken(token) && token.name === "endcomment") this.#inComment = false;
+      } else if (TypeGuards.isTagToken(token)) this.#readTag(token);
+      else if (TypeGuards.isOutputToken(token)) {
+        this.#take(scanExpression(readerOf(token.input, token.contentRange), "value"));
+      }
+    }
+  }
+
+  #readTag(token: TagToken): void {
+    const reader = readerOf(token.input, token.contentRange);
+    reader.readTagName();
+    const { name } = token;
+    if (name === "comment") this.#inComment = true;
+    else if (name === "raw" || name === "endraw" || name === "#") return;
+    else if (name === "assign") this.#readAssign(reader);
+    else if (Object.hasOwn(BLOCKS, name)) this.#openBlock(token, reader);
+    else if (!this.#readBranch(token, reader)) {
+      const allowed = [...ALLOWED_TAGS].join(", ");
+      this.fault(token.begin, `There is no tag "${name}" here. Tags: ${allowed}, and their parts.`);
+    }
+  }
+
+  #openBlock(token: TagToken, reader: Tokenizer): void {
+    this.#open.push({ tag: token.name, hasElse: false });
+    if (this.#open.length === NESTING_MAX + 1)
+      this.fault(token.begin, `Tags are nested more than ${NESTING_MAX} deep.`);
+    this.#take(scanExpression(reader, token.name === "case" ? "value" : "condition"));
+  }
+
+  /** Reads elsif, else, when and the end tags; false when this tag cannot stand here. */
+  #readBranch(token: TagToken, reader: Tokenizer): boolean {
+    const block = this.#open.at(-1);
+    const shape = block === undefined ? undefined : BLOCKS[block.tag];
+    if (block === undefined || shape === undefined) return false;
+    if (token.name === shape.end) this.#open.pop();
+    else if (!shape.branches.includes(token.name)) return false;
+    else if (block.hasElse) this.fault(token.begin, `"${token.name}" stands after "else" and would never be used.`);
+    if (token.name === "elsif") this.#take(scanExpression(reader, "condition"));
+    else if (token.name === "when") this.#take(scanWhen(reader));
+    else if (token.args.trim() !== "")
+      this.fault(token.begin, `"${token.name}" takes nothing after it, got "${token.args}".`);
+    if (token.name === "else") block.hasElse = true;
+    return true;
+  }
+
+  #readAssign(reader: Tokenizer): void {
+    const name = reader.readIdentifier();
+    reader.skipBlank();
+    if (name.size() === 0 || reader.peek() !== "=") {
+      return this.fault(name.begin, "An assignment has the form {% assign name = value %}.");
+    }
+    reader.advance();
+    this.#take(scanExpression(reader, "value"));
+    const key = name.getText();
+    if (RESERVED_NAMES.has(key))
+      this.fault(name.begin, `"${key}" is a reserved name and cannot be assigned.`, "SHADOWED");
+    else if (!this.locals.has(key)) this.locals.set(key, name.begin);
+  }
+
+  #take(facts: ExpressionFacts): void {
+    for (const fault of facts.faults) this.fault(fault.offset, fault.message, fault.code);
+    for (const read of facts.reads) this.#takeRead(read);
+    this.truthTests.push(...facts.truthTests);
+  }
+
+  #takeRead(read: Read): void {
+    if (read.kind === "name" && this.locals.has(read.key)) return;
+    if (read.kind === "name" && RESERVED_NAMES.has(read.key)) {
+      const message = `"${read.key}" is a reserved name. An input of this name is read by input["${read.key}"].`;
+      return this.fault(read.offset, message, "PATH_ACCESS");
+    }
+    const table = read.kind === "step" ? this.steps : this.inputs;
+    if (!table.has(read.key)) table.set(read.key, read);
+  }
+}
+
+/** Liquid's own errors carry the token they are about. */
+function offsetOf(error: Error): number {
+  return "token" in error && error.token !== null && typeof error.token === "object" && "begin" in error.token
+    ? Number(error.token.begin)
+    : 0;
+}
+
+/** 1-based line of an offset. */
+export function lineOf(text: string, offset: number): number {
+  let line = 1;
+  for (let at = text.indexOf("\n"); at !== -1 && at < offset; at = text.indexOf("\n", at + 1)) line += 1;
+  return line;
+}

@@ -1,0 +1,86 @@
+import type { Template } from "liquidjs";
+import { engine, RESERVED_NAMES } from "./template-language.ts";
+
+/** UTF-16 units of one rendered text. */
+export const RENDERED_LENGTH_MAX = 1_000_000;
+
+export interface ParsedTemplate {
+  readonly nodes: readonly Template[];
+  /** Names the template assigns. They are empty text until assigned, so an untaken branch cannot leave one undefined. */
+  readonly locals: readonly string[];
+}
+
+export interface RenderScope {
+  /** Every declared key with its final text. */
+  readonly inputs: ReadonlyMap<string, string>;
+  /** Output of the earlier steps that the template reads. */
+  readonly steps: ReadonlyMap<string, string>;
+}
+
+export type Rendered =
+  | { readonly kind: "text"; readonly text: string }
+  /** `length` is null where the text became too long to exist at all. */
+  | { readonly kind: "too-long"; readonly length: number | null };
+
+export function parseTemplate(text: string, locals: readonly string[]): ParsedTemplate {
+  return { nodes: engine.parse(text), locals };
+}
+
+/**
+ * Inserts the values, which are text and never read as template again. Total for every template that passed the
+ * publish-time scan and a scope that holds all its keys; anything else thrown is a bug.
+ */
+export function renderTemplate(template: ParsedTemplate, scope: RenderScope): Rendered {
+  const context = contextOf(template, scope);
+  let text: string;
+  try {
+    text = renderWithin(template, context);
+  } catch (error) {
+    if (isLimitError(error)) return { kind: "too-long", length: null };
+    throw error;
+  }
+  // The length first: the text is a rope, and a comparison or a copy of 500 MB would be the harm itself.
+  if (text.length > RENDERED_LENGTH_MAX) return { kind: "too-long", length: text.length };
+  return { kind: "text", text: text.toWellFormed() };
+}
+
+const TIME_LIMIT_TRIES = 3;
+
+/**
+ * The time limit stops a template that computes too much. A process that was merely paused (garbage collection, a
+ * busy machine) meets it too, so only a rendering that is slow every time counts.
+ */
+function renderWithin(template: ParsedTemplate, context: object): string {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return engine.renderSync([...template.nodes], context) as string;
+    } catch (error) {
+      if (attempt >= TIME_LIMIT_TRIES || !/render limit exceeded/.test(messageOf(error))) throw error;
+    }
+  }
+}
+
+/** `Invalid string length` is V8's word for a text over 512 MiB. */
+function isLimitError(error: unknown): boolean {
+  return /limit exceeded|Invalid string length/.test(messageOf(error));
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : "";
+}
+
+/** No prototype anywhere: `constructor` is an ordinary key, or an unknown one. */
+function contextOf(template: ParsedTemplate, scope: RenderScope): object {
+  const context = bare();
+  for (const name of template.locals) context[name] = "";
+  for (const [key, value] of scope.inputs) if (!RESERVED_NAMES.has(key)) context[key] = value;
+  context["input"] = bare(scope.inputs);
+  context["steps"] = bare(scope.steps);
+  return context;
+}
+
+function bare(entries: ReadonlyMap<string, string> = new Map()): Record<string, unknown> {
+  const object = Object.create(null) as Record<string, unknown>;
+  for (const [key, value] of entries) object[key] = value;
+  return object;
+}
