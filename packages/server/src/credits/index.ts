@@ -1,3 +1,12 @@
 export { availableCredits, expireCredits, grantCredits } from "./ledger.ts";
 export { checkLedger, freezeMismatches, type LedgerReport } from "./reconcile.ts";
 export { creditsRoutes } from "./credits-routes.ts";
+export {
+  isDecimal,
+  nanoCredits,
+  parseCredits,
+  scaleRate,
+  wholeCredits,
+  type PricedUse,
+  type PriceRates,
+} from "./price.ts";
