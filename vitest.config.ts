@@ -1,5 +1,8 @@
 import { defineConfig } from "vitest/config";
 
+/** Where a caller that counts results (.ci/run) wants them as JSON, beside the usual output. */
+const jsonFile = process.env["VITEST_JSON_FILE"];
+
 export default defineConfig({
   // The `source` condition leads from package to package to the TypeScript sources; without it a stale dist is loaded.
   resolve: { conditions: ["source"] },
@@ -7,6 +10,7 @@ export default defineConfig({
   test: {
     include: ["packages/**/*.test.ts"],
     globalSetup: ["packages/server/test/database-server.ts"],
+    reporters: jsonFile === undefined ? ["default"] : ["default", ["json", { outputFile: jsonFile }]],
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

@@ -1,0 +1,66 @@
+#!/usr/bin/env node
+// Plain JavaScript that any Node from 18 on can read: the program itself needs a newer one, which the installation
+// brings along, since neither cron nor systemd nor npx would find it by themselves.
+import { spawn } from "node:child_process";
+import { existsSync, realpathSync } from "node:fs";
+import { constants } from "node:os";
+import { dirname, join, sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const VERSION_MIN = [22, 19];
+
+const home = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));
+const source = join(home, "src", "main.ts");
+// Node strips the types of sources in a checkout; below node_modules it refuses to, and there is a build instead.
+const isCheckout = existsSync(source) && !home.split(sep).includes("node_modules");
+const program = isCheckout ? ["--conditions=source", source] : [join(home, "dist", "main.js")];
+
+const node = isRecent(process.versions.node) ? process.execPath : findBundledNode(home);
+if (node === null) {
+  console.error(
+    `promptd needs Node ${VERSION_MIN.join(".")} or newer; this is ${process.version}, and the installation brings none ` +
+      `for ${process.platform}-${process.arch}. Install Node 24, or install promptd with its optional dependencies.`,
+  );
+  process.exitCode = 1;
+} else if (node === process.execPath && !isCheckout) {
+  await import(pathToFileURL(program[0]).href);
+} else {
+  replaceProcess(node, [...program, ...process.argv.slice(2)]);
+}
+
+function isRecent(version) {
+  const [major, minor] = version.split(".").map(Number);
+  return major > VERSION_MIN[0] || (major === VERSION_MIN[0] && minor >= VERSION_MIN[1]);
+}
+
+/** Looks upward like module resolution does, so that a hoisted installation is found as well. */
+function findBundledNode(start) {
+  for (let directory = start; ; directory = dirname(directory)) {
+    const found = join(directory, "node_modules", `node-${process.platform}-${process.arch}`, "bin", "node");
+    if (existsSync(found)) return found;
+    if (dirname(directory) === directory) return null;
+  }
+}
+
+/** Becomes the program where Node can (from 22.15 on), so that every signal, SIGKILL too, hits the program itself. */
+function replaceProcess(file, args) {
+  if (typeof process.execve === "function") {
+    process.removeAllListeners("warning"); // execve counts as experimental and would say so on every command
+    process.execve(file, [file, ...args], process.env);
+  }
+  const child = spawn(file, args, { stdio: "inherit" });
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
+  // A terminal sends Ctrl-C to both; the program must not get it twice, since a second one means "at once".
+  for (const signal of signals) {
+    process.on(signal, () => {
+      if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+    });
+  }
+  child.on("error", (error) => {
+    console.error(`promptd could not be started with ${file}: ${error.message}`);
+    process.exitCode = 1;
+  });
+  child.on("exit", (code, signal) => {
+    process.exit(signal === null ? code : 128 + constants.signals[signal]);
+  });
+}

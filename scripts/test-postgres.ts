@@ -1,0 +1,123 @@
+/**
+ * Runs the tests on a throwaway PostgreSQL made from the machine's own programs (15 or newer, the oldest found, since
+ * the embedded server covers the newest). Arguments go to Vitest. Installs PostgreSQL on Debian when it is missing.
+ */
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, chownSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+
+const ROOT = join(import.meta.dirname, "..");
+const MAJOR_MIN = 15;
+/** `nobody`: PostgreSQL refuses to run as root. */
+const UNPRIVILEGED = 65_534;
+const READY_MS_MAX = 60_000;
+
+const isRoot = process.geteuid?.() === 0;
+const account = isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
+const environment = { PATH: "/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const programs = findPrograms() ?? installPrograms();
+  const home = mkdtempSync(join(tmpdir(), "promptd-test-postgres-"));
+  if (isRoot) chownSync(home, UNPRIVILEGED, UNPRIVILEGED);
+  process.on("SIGINT", () => {}); // Ctrl-C reaches Vitest as well; this script has to outlive it, to stop the server
+  try {
+    return await testOn(programs, home);
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+async function testOn(programs: string, home: string): Promise<number> {
+  const data = join(home, "data");
+  createCluster(programs, data);
+  const server = await startServer(programs, home, data);
+  try {
+    return await runVitest(`postgresql://promptd@/postgres?host=${encodeURIComponent(home)}&port=5432&sslmode=disable`);
+  } finally {
+    server.kill("SIGINT");
+    if (server.exitCode === null) await once(server, "exit");
+  }
+}
+
+/** The directory of the oldest usable version; null when there is none. */
+function findPrograms(): string | null {
+  const debian = "/usr/lib/postgresql";
+  const versions = existsSync(debian) ? readdirSync(debian).map((name) => join(debian, name, "bin")) : [];
+  const usable = [...versions, ...(process.env["PATH"] ?? "").split(delimiter)]
+    .filter((directory) => existsSync(join(directory, "initdb")) && existsSync(join(directory, "postgres")))
+    .map((directory) => ({ directory, major: readMajor(directory) }))
+    .filter(({ major }) => major >= MAJOR_MIN)
+    .sort((left, right) => left.major - right.major);
+  return usable[0]?.directory ?? null;
+}
+
+function readMajor(directory: string): number {
+  const text = execFileSync(join(directory, "postgres"), ["--version"], { encoding: "utf8" });
+  return Number(/\(PostgreSQL\) (?<major>\d+)/.exec(text)?.groups?.["major"] ?? 0);
+}
+
+function installPrograms(): string {
+  if (!isRoot || !existsSync("/usr/bin/apt-get")) {
+    throw new Error(`Install PostgreSQL ${MAJOR_MIN} or newer first; on Debian: sudo apt-get install postgresql`);
+  }
+  const options = { stdio: "inherit", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } } as const;
+  execFileSync("apt-get", ["update"], options);
+  execFileSync("apt-get", ["install", "-y", "--no-install-recommends", "postgresql"], options);
+  const found = findPrograms();
+  if (found === null) throw new Error(`This Debian's PostgreSQL is older than ${MAJOR_MIN}.`);
+  return found;
+}
+
+/** The role of the tests is no superuser, as promptd's own is none. */
+function createCluster(programs: string, data: string): void {
+  const options = { ...account, env: environment, cwd: "/" };
+  const initdb = ["-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"];
+  execFileSync(join(programs, "initdb"), initdb, { ...options, stdio: ["ignore", "ignore", "inherit"] });
+  const input = "create role promptd login createdb;\ngrant pg_monitor to promptd;\n";
+  execFileSync(join(programs, "postgres"), ["--single", "-D", data, "postgres"], { ...options, input, stdio: "pipe" });
+}
+
+async function startServer(programs: string, home: string, data: string): Promise<ChildProcess> {
+  const settings = ["listen_addresses=", `unix_socket_directories=${home}`, "max_connections=300", "fsync=off"];
+  const logFile = join(home, "postgres.log");
+  const log = openSync(logFile, "a");
+  const server = spawn(join(programs, "postgres"), ["-D", data, ...settings.flatMap((setting) => ["-c", setting])], {
+    ...account,
+    env: environment,
+    cwd: "/",
+    detached: true,
+    stdio: ["ignore", log, log],
+  });
+  await once(server, "spawn");
+  closeSync(log);
+  const deadline = performance.now() + READY_MS_MAX;
+  while (!isReady(data)) {
+    if (server.exitCode !== null || performance.now() > deadline) {
+      server.kill("SIGINT");
+      throw new Error(`PostgreSQL did not start:\n${readFileSync(logFile, "utf8")}`);
+    }
+    await wait(20);
+  }
+  console.log(`Testing on PostgreSQL ${readMajor(programs)} from ${programs}.`);
+  return server;
+}
+
+function isReady(data: string): boolean {
+  const file = join(data, "postmaster.pid");
+  return existsSync(file) && /^ready\s*$/m.test(readFileSync(file, "utf8"));
+}
+
+async function runVitest(url: string): Promise<number> {
+  const args = [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", ...process.argv.slice(2)];
+  const env = { ...process.env, PROMPTD_TEST_DATABASE_URL: url };
+  const vitest = spawn(process.execPath, args, { cwd: ROOT, env, stdio: "inherit" });
+  process.on("SIGTERM", () => vitest.kill("SIGTERM"));
+  const [code] = (await once(vitest, "exit")) as [number | null];
+  return code ?? 1;
+}
