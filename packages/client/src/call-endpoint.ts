@@ -1,0 +1,108 @@
+import { ENDPOINTS, type EndpointName, type EndpointShapes } from "@promptd/contract";
+import type { Delay } from "./delay.ts";
+import { PromptdError } from "./errors.ts";
+import { chooseRetryPause, readRetryAfterMs } from "./retry.ts";
+import { expectEnvelope, type RawAnswer, type RawRequest, type Send } from "./transport.ts";
+
+/** What an endpoint takes, with the options of this one call. */
+export interface EndpointCall<N extends EndpointName> {
+  readonly params: EndpointShapes[N]["params"];
+  readonly query: EndpointShapes[N]["query"];
+  readonly body: EndpointShapes[N]["body"];
+  readonly headers?: Readonly<Record<string, string | null>>;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+  /** False: sending it twice could do it twice, so a lost connection is not retried. True when absent. */
+  readonly isRepeatable?: boolean;
+}
+
+export interface EndpointAnswer<Data> {
+  readonly data: Data;
+  readonly httpStatus: number;
+  readonly headers: Headers;
+}
+
+export interface CallPolicy {
+  /** How often one call may be sent again. */
+  readonly maxRetries: number;
+  readonly delay: Delay;
+  readonly random: () => number;
+}
+
+/**
+ * Calls an endpoint of the contract, with retries.
+ * @throws PromptdError for an error envelope, PromptdConnectionError, PromptdProtocolError, or the signal's reason.
+ */
+export type CallEndpoint = <N extends EndpointName>(
+  name: N,
+  call: EndpointCall<N>,
+) => Promise<EndpointAnswer<EndpointShapes[N]["data"]>>;
+
+export function createCallEndpoint(send: Send, policy: CallPolicy): CallEndpoint {
+  return async <N extends EndpointName>(name: N, call: EndpointCall<N>) => {
+    const request = requestOf(name, call);
+    for (let failedBefore = 0; ; failedBefore += 1) {
+      const outcome = await attempt<EndpointShapes[N]["data"]>(send, request);
+      if (outcome.kind === "answered") return outcome.answer;
+      call.signal?.throwIfAborted();
+      const { error, isForbidden } = outcome;
+      const isRepeatable = call.isRepeatable ?? true;
+      const pause = chooseRetryPause({ error, isForbidden, isRepeatable, failedBefore, random: policy.random() });
+      if (pause === null || failedBefore >= policy.maxRetries) throw error;
+      await policy.delay(pause, call.signal);
+    }
+  };
+}
+
+function requestOf<N extends EndpointName>(name: N, call: EndpointCall<N>): RawRequest {
+  const { method, path } = ENDPOINTS[name];
+  const { headers, signal, timeoutMs } = call;
+  return {
+    method,
+    path: fillPath(path, call.params as Readonly<Record<string, string>>),
+    query: call.query as Readonly<Record<string, string | number | undefined>>,
+    body: call.body,
+    signal,
+    timeoutMs,
+    ...(headers === undefined ? {} : { headers }),
+  };
+}
+
+type Outcome<Data> =
+  | { readonly kind: "answered"; readonly answer: EndpointAnswer<Data> }
+  | { readonly kind: "failed"; readonly error: unknown; readonly isForbidden: boolean };
+
+async function attempt<Data>(send: Send, request: RawRequest): Promise<Outcome<Data>> {
+  let answer: RawAnswer | null = null;
+  try {
+    answer = await send(request);
+    const data = readData(answer) as Data;
+    return { kind: "answered", answer: { data, httpStatus: answer.httpStatus, headers: answer.headers } };
+  } catch (error) {
+    return { kind: "failed", error, isForbidden: answer?.headers.get("x-should-retry") === "false" };
+  }
+}
+
+const NOT_MODIFIED = 304;
+
+function readData(answer: RawAnswer): unknown {
+  if (answer.httpStatus === NOT_MODIFIED) return null; // only where the call sent If-None-Match
+  const envelope = expectEnvelope(answer);
+  if (envelope.status === "SUCCESS") return envelope.data;
+  throw new PromptdError(envelope.message, {
+    code: envelope.status,
+    httpStatus: answer.httpStatus,
+    data: envelope.data,
+    requestId: answer.headers.get("x-request-id"),
+    retryAfterMs: readRetryAfterMs(answer.headers),
+  });
+}
+
+/** @throws TypeError for a value that would address another endpoint: an empty id, or dots that climb. */
+function fillPath(path: string, params: Readonly<Record<string, string>>): string {
+  return path.replace(/:([A-Za-z]+)/g, (_, name: string) => {
+    const value = params[name] ?? "";
+    if (/^\.{0,2}$/.test(value)) throw new TypeError(`${name} must be an id, got "${value}".`);
+    return encodeURIComponent(value);
+  });
+}

@@ -1,0 +1,139 @@
+import type { Credits, Me, PromptVersion, Resources, SearchResult } from "@promptd/contract";
+import { createCallEndpoint, type CallEndpoint } from "./call-endpoint.ts";
+import { delay as realDelay, type Delay } from "./delay.ts";
+import { PromptdProtocolError } from "./errors.ts";
+import { createRunsClient, type CallOptions, type RunsClient } from "./runs.ts";
+import { createTransport, type RawAnswer, type RawRequest } from "./transport.ts";
+
+export interface ClientOptions {
+  /** Such as `http://127.0.0.1:8787`; a `/v1` at its end is tolerated. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  /** The global fetch when absent. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** How often one call may be sent again after 429, 500 or a lost connection; 5 when absent. */
+  readonly maxRetries?: number | undefined;
+  /** Longest time for one answer, not counting the server's own wait for a run; 30,000 when absent. */
+  readonly timeoutMs?: number | undefined;
+  /** Hash of the model list the caller has cached: the server is told, and says when it is out of date. */
+  readonly resourcesHash?: string | undefined;
+  /** Called for each answer that asks to refresh the model list (header action-require). */
+  readonly onUpdateResources?: (() => void) | undefined;
+  /** Replaceable for tests: time, chance and names. */
+  readonly delay?: Delay | undefined;
+  readonly random?: (() => number) | undefined;
+  readonly newIdempotencyKey?: (() => string) | undefined;
+}
+
+export interface ResourcesClient {
+  get(options?: CallOptions): Promise<Resources>;
+  /** @returns null when the list still has this hash. */
+  getIfChanged(hash: string, options?: CallOptions): Promise<Resources | null>;
+}
+
+export interface Client {
+  readonly runs: RunsClient;
+  readonly prompts: {
+    search(q: string, options?: CallOptions): Promise<SearchResult>;
+    /** The latest published version unless `versionId` names another. */
+    get(promptId: string, options?: CallOptions & { readonly versionId?: string | undefined }): Promise<PromptVersion>;
+  };
+  readonly promptVersions: { get(promptVersionId: string, options?: CallOptions): Promise<PromptVersion> };
+  readonly resources: ResourcesClient;
+  readonly me: { get(options?: CallOptions): Promise<Me>; credits(options?: CallOptions): Promise<Credits> };
+  /** Any endpoint of the contract with retries, and with status and headers of the answer. */
+  readonly call: CallEndpoint;
+  /** One request as it is: no retry, and no status is an exception. */
+  request(request: RawRequest): Promise<RawAnswer>;
+}
+
+const MAX_RETRIES_DEFAULT = 5;
+const TIMEOUT_MS_DEFAULT = 30_000;
+
+/**
+ * The client of the promptd API for any JavaScript runtime.
+ * @throws TypeError when the base URL is not an http or https address.
+ */
+export function createClient(options: ClientOptions): Client {
+  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS_DEFAULT;
+  const delay = options.delay ?? realDelay;
+  const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+  let resourcesHash = options.resourcesHash ?? null;
+  const send = createTransport({ baseUrl: options.baseUrl, fetch, timeoutMs }, () => ({
+    authorization: `Bearer ${options.apiKey}`,
+    accept: "application/json",
+    ...(resourcesHash === null ? {} : { "cli-agent": `resources_hash=${resourcesHash}` }),
+  }));
+  const request = async (raw: RawRequest): Promise<RawAnswer> => {
+    const answer = await send(raw);
+    if (answer.headers.get("action-require") === "update-resources") options.onUpdateResources?.();
+    return answer;
+  };
+  const policy = {
+    maxRetries: options.maxRetries ?? MAX_RETRIES_DEFAULT,
+    delay,
+    random: options.random ?? Math.random,
+  };
+  const call = createCallEndpoint(request, policy);
+  const newIdempotencyKey = options.newIdempotencyKey ?? randomKey;
+  const resources = createResourcesClient(call, (hash) => (resourcesHash = hash));
+  return {
+    request,
+    call,
+    runs: createRunsClient({ call, delay, newIdempotencyKey, timeoutMs }),
+    resources,
+    ...createReaders(call),
+  };
+}
+
+function createReaders(call: CallEndpoint): Pick<Client, "prompts" | "promptVersions" | "me"> {
+  const nothing = { params: {}, query: {}, body: undefined } as const;
+  return {
+    prompts: {
+      search: async (q, { signal } = {}) => (await call("searchPrompts", { ...nothing, query: { q }, signal })).data,
+      get: async (promptId, { signal, versionId } = {}) =>
+        (await call("getPrompt", { ...nothing, params: { promptId }, query: { versionId }, signal })).data,
+    },
+    promptVersions: {
+      get: async (promptVersionId, { signal } = {}) =>
+        (await call("getPromptVersion", { ...nothing, params: { promptVersionId }, signal })).data,
+    },
+    me: {
+      get: async ({ signal } = {}) => (await call("getMe", { ...nothing, signal })).data,
+      credits: async ({ signal } = {}) => (await call("getCredits", { ...nothing, signal })).data,
+    },
+  };
+}
+
+/** @param remember takes the hash that later requests name. */
+function createResourcesClient(call: CallEndpoint, remember: (hash: string) => void): ResourcesClient {
+  const read = async (options: CallOptions, headers: Record<string, string>): Promise<Resources | null> => {
+    const { signal } = options;
+    const answer = await call("getResources", { params: {}, query: {}, body: undefined, headers, signal });
+    // A 304 has no body; the call gives null for it whatever the endpoint's type says.
+    const data: Resources | null = answer.data;
+    if (data !== null) remember(data.hash);
+    return data;
+  };
+  return {
+    get: async (options = {}) => {
+      const data = await read(options, {});
+      if (data !== null) return data;
+      throw new PromptdProtocolError("A 304 answered a request without If-None-Match.", {
+        httpStatus: 304,
+        bodyStart: "",
+      });
+    },
+    getIfChanged: async (hash, options = {}) => {
+      const data = await read(options, { "if-none-match": `"${hash}"` });
+      if (data === null) remember(hash);
+      return data;
+    },
+  };
+}
+
+/** 128 random bits as hex. Not crypto.randomUUID: browsers have it on https pages only. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

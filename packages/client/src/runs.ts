@@ -1,0 +1,154 @@
+import type { CreateRunBody, ListRunsQuery, Run, RunList, RunListRow } from "@promptd/contract";
+import type { CallEndpoint, EndpointAnswer } from "./call-endpoint.ts";
+import type { Delay } from "./delay.ts";
+import { PromptdError } from "./errors.ts";
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface CreateRunOptions extends CallOptions {
+  /**
+   * Names this run for 24 hours, so that a repeat finds it instead of making another. A random one when absent;
+   * null sends none, and then a lost connection is not retried.
+   */
+  readonly idempotencyKey?: string | null | undefined;
+  /** Shortens the server's wait (about two minutes); 0 asks not to wait at all. */
+  readonly waitSeconds?: number | undefined;
+  /** The run is answered as it is when the wait is over (at once without `waitSeconds`) instead of a 504. */
+  readonly respondAsync?: boolean | undefined;
+}
+
+export interface GetRunOptions extends CallOptions {
+  /** The server answers when the run is final or after this many seconds. */
+  readonly waitSeconds?: number | undefined;
+}
+
+export interface CreateAndWaitOptions extends CallOptions {
+  readonly idempotencyKey?: string | undefined;
+  /** Length of one poll; below the time after which common proxies give up (60 seconds). 30 when absent. */
+  readonly pollSeconds?: number | undefined;
+  /** Called once when the run outlives the first wait, so that it can be found again whatever happens next. */
+  readonly onUnfinished?: ((runId: string) => void) | undefined;
+}
+
+export interface RunsClient {
+  /** @throws PromptdError GATEWAY_TIMEOUT_ERROR with `runId` when the run outlives the server's wait. */
+  create(body: CreateRunBody, options?: CreateRunOptions): Promise<Run>;
+  /** Creates a run once and stays with it until it is final, however long that takes; end it with the signal. */
+  createAndWait(body: CreateRunBody, options?: CreateAndWaitOptions): Promise<Run>;
+  get(runId: string, options?: GetRunOptions): Promise<Run>;
+  list(query?: ListRunsQuery, options?: CallOptions): Promise<RunList>;
+  /** All pages, newest first; `limit` is the size of a page (50 when absent). */
+  listAll(query?: Omit<ListRunsQuery, "endingBefore">, options?: CallOptions): AsyncGenerator<RunListRow, void>;
+  /** Final runs are answered unchanged. */
+  cancel(runId: string, options?: CallOptions): Promise<Run>;
+}
+
+export interface RunsDependencies {
+  readonly call: CallEndpoint;
+  readonly delay: Delay;
+  readonly newIdempotencyKey: () => string;
+  /** Time for everything but waiting. */
+  readonly timeoutMs: number;
+}
+
+/** The server's own wait (specification, "Synchronous wait"): an answer may take that much longer. */
+const SERVER_WAIT_MS = 120_000;
+const POLL_SECONDS_DEFAULT = 30;
+/** Pause between two polls that waited; one that came back at once asks for its own Retry-After. */
+const POLL_PAUSE_MS = 250;
+const POLL_PAUSE_UNWAITED_MS = 2_000;
+const PAGE_LIMIT_DEFAULT = 50;
+
+export function createRunsClient(dependencies: RunsDependencies): RunsClient {
+  const { call, timeoutMs } = dependencies;
+  const read = (runId: string, options: GetRunOptions): Promise<EndpointAnswer<Run>> =>
+    call("getRun", {
+      params: { runId },
+      query: {},
+      body: undefined,
+      headers: preferHeader([waitPreference(options.waitSeconds)]),
+      signal: options.signal,
+      timeoutMs: timeoutMs + (options.waitSeconds ?? 0) * 1_000,
+    });
+  const create = async (body: CreateRunBody, options: CreateRunOptions = {}): Promise<Run> => {
+    const key = options.idempotencyKey === undefined ? dependencies.newIdempotencyKey() : options.idempotencyKey;
+    const isAsync = options.respondAsync === true ? "respond-async" : null;
+    const answer = await call("createRun", {
+      params: {},
+      query: {},
+      body,
+      headers: { ...preferHeader([isAsync, waitPreference(options.waitSeconds)]), "idempotency-key": key },
+      signal: options.signal,
+      timeoutMs: timeoutMs + SERVER_WAIT_MS,
+      isRepeatable: key !== null,
+    });
+    return answer.data;
+  };
+  const list = async (query: ListRunsQuery = {}, options: CallOptions = {}): Promise<RunList> =>
+    (await call("listRuns", { params: {}, query, body: undefined, signal: options.signal })).data;
+  return {
+    create,
+    list,
+    get: async (runId, options = {}) => (await read(runId, options)).data,
+    createAndWait: (body, options = {}) => createAndWait({ create, read, delay: dependencies.delay }, body, options),
+    listAll: (query = {}, options = {}) => listAll(list, query, options),
+    cancel: async (runId, options = {}) =>
+      (await call("cancelRun", { params: { runId }, query: {}, body: undefined, signal: options.signal })).data,
+  };
+}
+
+interface WaitSteps {
+  readonly create: RunsClient["create"];
+  readonly read: (runId: string, options: GetRunOptions) => Promise<EndpointAnswer<Run>>;
+  readonly delay: Delay;
+}
+
+async function createAndWait(steps: WaitSteps, body: CreateRunBody, options: CreateAndWaitOptions): Promise<Run> {
+  const { signal, idempotencyKey, pollSeconds = POLL_SECONDS_DEFAULT } = options;
+  const created = await steps.create(body, { signal, idempotencyKey }).catch(runOfTimeout);
+  if (typeof created !== "string" && isFinal(created)) return created;
+  const runId = typeof created === "string" ? created : created.runId;
+  options.onUnfinished?.(runId);
+  for (;;) {
+    const answer = await steps.read(runId, { signal, waitSeconds: pollSeconds });
+    if (isFinal(answer.data)) return answer.data;
+    const hasWaited = (answer.headers.get("preference-applied") ?? "").includes("wait");
+    await steps.delay(hasWaited ? POLL_PAUSE_MS : POLL_PAUSE_UNWAITED_MS, signal);
+  }
+}
+
+/** A 504 names the run that goes on; creating it again would run and charge twice. */
+function runOfTimeout(error: unknown): string {
+  const runId = error instanceof PromptdError ? error.runId : null;
+  if (runId === null) throw error;
+  return runId;
+}
+
+async function* listAll(
+  list: RunsClient["list"],
+  query: Omit<ListRunsQuery, "endingBefore">,
+  options: CallOptions,
+): AsyncGenerator<RunListRow, void> {
+  let startingAfter = query.startingAfter;
+  for (;;) {
+    const page = await list({ limit: PAGE_LIMIT_DEFAULT, ...query, startingAfter }, options);
+    yield* page.rows;
+    startingAfter = page.rows.at(-1)?.runId;
+    if (!page.hasMore || startingAfter === undefined) return;
+  }
+}
+
+function isFinal(run: Run): boolean {
+  return run.runStatus === "succeeded" || run.runStatus === "failed";
+}
+
+function waitPreference(seconds: number | undefined): string | null {
+  return seconds === undefined ? null : `wait=${Math.max(0, Math.ceil(seconds))}`;
+}
+
+function preferHeader(preferences: readonly (string | null)[]): Record<string, string> {
+  const given = preferences.filter((preference) => preference !== null);
+  return given.length === 0 ? {} : { prefer: given.join(", ") };
+}

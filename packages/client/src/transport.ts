@@ -1,0 +1,138 @@
+import { ERRORS, type Envelope } from "@promptd/contract";
+import { PromptdConnectionError, PromptdProtocolError } from "./errors.ts";
+
+/** One HTTP request as it is sent; nothing is retried and no status is an exception. */
+export interface RawRequest {
+  readonly method: string;
+  /** From `/v1` on, already percent-encoded. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  /** Added to, and replacing, the client's own headers; null removes one. */
+  readonly headers?: Readonly<Record<string, string | null>>;
+  /** A string or bytes go out as they are, everything else as JSON; undefined: no body. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  /** Longest time until the whole answer is read. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface RawAnswer {
+  readonly httpStatus: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** Null when the body is not the standard envelope (HEAD, 204, 304, a proxy's page). */
+  readonly envelope: Envelope<unknown> | null;
+}
+
+export interface TransportOptions {
+  readonly baseUrl: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly timeoutMs: number;
+}
+
+export type Send = (request: RawRequest) => Promise<RawAnswer>;
+
+const BODY_START_LENGTH = 200;
+
+/**
+ * @param headersOf the headers every request carries, asked for each time.
+ * @throws TypeError when the address is not one of http or https.
+ */
+export function createTransport(options: TransportOptions, headersOf: () => Record<string, string>): Send {
+  const base = readBaseUrl(options.baseUrl);
+  return async (request) => {
+    const url = base + request.path + formatQuery(request.query ?? {});
+    const headers = new Headers({ ...headersOf(), ...(request.body === undefined ? {} : JSON_TYPE) });
+    for (const [name, value] of Object.entries(request.headers ?? {})) {
+      if (value === null) headers.delete(name);
+      else headers.set(name, value);
+    }
+    const timeout = AbortSignal.timeout(request.timeoutMs ?? options.timeoutMs);
+    const signal = request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]);
+    const body = request.body === undefined ? {} : { body: formatBody(request.body) };
+    request.signal?.throwIfAborted();
+    try {
+      // A redirect could carry the key to another host or turn a POST into a GET; the server never sends one.
+      const response = await options.fetch(url, {
+        method: request.method,
+        headers,
+        signal,
+        redirect: "manual",
+        ...body,
+      });
+      const text = await response.text();
+      return { httpStatus: response.status, headers: response.headers, text, envelope: readEnvelope(text) };
+    } catch (error) {
+      request.signal?.throwIfAborted();
+      throw connectionError(error, timeout.aborted, base);
+    }
+  };
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+/** @throws PromptdProtocolError unless the answer is an envelope that fits its HTTP status. */
+export function expectEnvelope(answer: RawAnswer): Envelope<unknown> {
+  const { envelope, httpStatus } = answer;
+  const isSuccess = httpStatus >= 200 && httpStatus < 300;
+  if (envelope !== null && (envelope.status === "SUCCESS") === isSuccess) return envelope;
+  const type = answer.headers.get("content-type") ?? "no content type";
+  throw new PromptdProtocolError(
+    `The answer is not one of a promptd server (HTTP ${httpStatus}, ${type}). Check the base URL and any proxy before it.`,
+    { httpStatus, bodyStart: answer.text.slice(0, BODY_START_LENGTH) },
+  );
+}
+
+function readBaseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !["http:", "https:"].includes(url.protocol)) {
+    throw new TypeError(`The base URL must be an http or https address, got "${text}".`);
+  }
+  // "The base is {base_url}/v1" invites people to write the /v1 themselves.
+  return url.origin + url.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
+}
+
+function formatQuery(query: Readonly<Record<string, string | number | undefined>>): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) params.set(name, String(value));
+  }
+  return params.size === 0 ? "" : `?${params.toString()}`;
+}
+
+function formatBody(body: unknown): BodyInit {
+  return typeof body === "string" || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body);
+}
+
+function readEnvelope(text: string): Envelope<unknown> | null {
+  const value = parseJson(text);
+  if (typeof value !== "object" || value === null) return null;
+  const { status, message } = value as Record<string, unknown>;
+  if (!("data" in value)) return null;
+  const isError = typeof status === "string" && Object.hasOwn(ERRORS, status) && typeof message === "string";
+  return status === "SUCCESS" || isError ? (value as Envelope<unknown>) : null;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null; // whoever answered does not speak the interface; the caller decides what that means
+  }
+}
+
+function connectionError(cause: unknown, timedOut: boolean, base: string): PromptdConnectionError {
+  if (timedOut) return new PromptdConnectionError(`${base} did not answer in time.`, { timedOut, cause });
+  const reason = deepestMessage(cause);
+  return new PromptdConnectionError(`No connection to ${base}: ${reason}`, { timedOut, cause });
+}
+
+/** Runtimes say only "fetch failed" and keep the reason in the cause. */
+function deepestMessage(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (cause instanceof Error) return deepestMessage(cause);
+  const code = (error as { code?: unknown }).code;
+  if (error.message !== "") return error.message;
+  return typeof code === "string" ? code : error.name;
+}

@@ -1,0 +1,165 @@
+import { PromptdConnectionError, PromptdError, PromptdProtocolError } from "@promptd/client";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { failure, run, setup as setUp, success, type Answer } from "./scripted-server.ts";
+
+async function setup(script: readonly Answer[], options: Parameters<typeof setUp>[1] = {}) {
+  const made = await setUp(script, options);
+  onTestFinished(made.close);
+  return made;
+}
+
+const ID = "01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a";
+const body = { promptVersionId: ID, inputs: {} };
+const busy = (headers: Record<string, string>): Answer => failure(429, "TOO_MANY_REQUESTS_ERROR", { headers });
+const broken = failure(500, "SERVER_ERROR");
+
+describe("429", () => {
+  test("is retried after no less than Retry-After", async () => {
+    const { client, pauses } = await setup([busy({ "retry-after": "2" }), success({})], { random: () => 0 });
+    await client.me.get();
+    expect(pauses).toEqual([2_000]);
+  });
+
+  test("retry-after-ms is the exact wait, and chance only adds to it", async () => {
+    const { client, pauses } = await setup([busy({ "retry-after": "1", "retry-after-ms": "180" }), success({})]);
+    await client.me.get();
+    expect(pauses).toEqual([180 + 125]);
+  });
+
+  test("without a usable Retry-After waits a second", async () => {
+    const { client, pauses } = await setup([busy({}), busy({ "retry-after": "soon" }), success({})], {
+      random: () => 0,
+    });
+    await client.me.get();
+    expect(pauses).toEqual([1_000, 1_000]);
+  });
+
+  test("is shown to the caller when the server wants more than a minute", async () => {
+    const { client, seen } = await setup([busy({ "retry-after": "61" })]);
+    await expect(client.me.get()).rejects.toMatchObject({ retryAfterMs: 61_000 });
+    expect(seen).toHaveLength(1);
+  });
+
+  test("is retried on create as well, with the same Idempotency-Key", async () => {
+    const { client, seen } = await setup([busy({ "retry-after": "1" }), success(run("succeeded"))]);
+    await client.runs.create(body);
+    expect(seen[0]?.headers["idempotency-key"]).toMatch(/^[0-9a-f]{32}$/);
+    expect(seen[1]?.headers["idempotency-key"]).toBe(seen[0]?.headers["idempotency-key"]);
+  });
+});
+
+describe("500", () => {
+  test("is retried with a random part of a doubling limit, up to its cap", async () => {
+    const { client, pauses } = await setup([broken, broken, broken, broken, broken, broken, success({})], {
+      maxRetries: 6,
+    });
+    await client.me.get();
+    expect(pauses).toEqual([250, 500, 1_000, 2_000, 4_000, 4_000]);
+  });
+
+  test("is thrown when the retries are used up", async () => {
+    const { client, seen } = await setup([broken], { maxRetries: 2 });
+    await expect(client.me.get()).rejects.toMatchObject({ code: "SERVER_ERROR" });
+    expect(seen).toHaveLength(3);
+  });
+
+  test("is not retried when the answer forbids it", async () => {
+    const { client, seen } = await setup([failure(500, "SERVER_ERROR", { headers: { "x-should-retry": "false" } })]);
+    await expect(client.runs.create(body)).rejects.toBeInstanceOf(PromptdError);
+    expect(seen).toHaveLength(1);
+  });
+});
+
+test.each([
+  [400, "BAD_REQUEST_ERROR"],
+  [401, "UNAUTHORIZED_ERROR"],
+  [402, "PAYMENT_REQUIRED_ERROR"],
+  [404, "NOT_FOUND_ERROR"],
+  [410, "GONE_ERROR"],
+  [422, "VALIDATION_ERROR"],
+])("%d is never retried", async (status, code) => {
+  const { client, seen, pauses } = await setup([failure(status, code)]);
+  await expect(client.runs.create(body)).rejects.toMatchObject({ code, httpStatus: status });
+  expect(seen).toHaveLength(1);
+  expect(pauses).toEqual([]);
+});
+
+describe("a lost connection", () => {
+  test("is retried, and a create says by its key that it is the same one", async () => {
+    const { client, seen, pauses } = await setup(["reset", success(run("succeeded"))]);
+    expect(await client.runs.create(body)).toMatchObject({ runStatus: "succeeded" });
+    expect(seen).toHaveLength(2);
+    expect(seen[0]?.headers["idempotency-key"]).toBe(seen[1]?.headers["idempotency-key"]);
+    expect(pauses).toEqual([250]);
+  });
+
+  test("is not retried for a create without a key: the run may exist", async () => {
+    const { client, seen } = await setup(["reset"]);
+    await expect(client.runs.create(body, { idempotencyKey: null })).rejects.toBeInstanceOf(PromptdConnectionError);
+    expect(seen).toHaveLength(1);
+    expect(seen[0]?.headers).not.toHaveProperty("idempotency-key");
+  });
+
+  test("names the address and the reason when nobody listens", async () => {
+    const { client, baseUrl, close } = await setup([success({})], { maxRetries: 1 });
+    await close();
+    await expect(client.me.get()).rejects.toThrow(`No connection to ${baseUrl}: connect ECONNREFUSED`);
+  });
+
+  test("an answer that does not come in time is one as well", async () => {
+    const { client, seen } = await setup(["never"], { timeoutMs: 20, maxRetries: 1 });
+    await expect(client.me.get()).rejects.toMatchObject({ name: "PromptdConnectionError", timedOut: true });
+    expect(seen).toHaveLength(2);
+  });
+});
+
+test("a proxy's own 5xx page is retried, for a create only under its key", async () => {
+  const page: Answer = { status: 504, raw: "<html>Gateway Time-out</html>", headers: { "content-type": "text/html" } };
+  const { client, seen } = await setup([page, success(run("succeeded")), page]);
+  await client.runs.create(body);
+  await expect(client.runs.create(body, { idempotencyKey: null })).rejects.toBeInstanceOf(PromptdProtocolError);
+  expect(seen).toHaveLength(3);
+});
+
+describe("an abort", () => {
+  test("ends a request in flight with its own reason, and nothing is sent again", async () => {
+    const { client, seen, nextRequest } = await setup(["never"]);
+    const stop = new AbortController();
+    const arrived = nextRequest();
+    const waiting = client.runs.create(body, { signal: stop.signal });
+    await arrived;
+    const reason = new Error("enough");
+    stop.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+    expect(seen).toHaveLength(1);
+  });
+
+  test("ends a pause between two tries", async () => {
+    const stop = new AbortController();
+    const reason = new Error("enough");
+    const { client, seen } = await setup([broken], {
+      delay: async (_ms, signal) => {
+        stop.abort(reason);
+        signal?.throwIfAborted();
+      },
+    });
+    await expect(client.me.get({ signal: stop.signal })).rejects.toBe(reason);
+    expect(seen).toHaveLength(1);
+  });
+
+  test("before the call sends nothing", async () => {
+    const { client, seen } = await setup([success({})]);
+    await expect(client.me.get({ signal: AbortSignal.abort(new Error("never")) })).rejects.toThrow("never");
+    expect(seen).toEqual([]);
+  });
+
+  test("ends the built-in pause as well", async () => {
+    const { client, nextRequest } = await setup([busy({ "retry-after": "60" })], { delay: undefined });
+    const stop = new AbortController();
+    const arrived = nextRequest();
+    const waiting = client.me.get({ signal: stop.signal });
+    await arrived;
+    stop.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+  });
+});
