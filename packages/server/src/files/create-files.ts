@@ -1,0 +1,66 @@
+import { join } from "node:path";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/database.ts";
+import type { Log } from "../platform/log.ts";
+import { createDiskBlobs } from "./disk-blobs.ts";
+import { registerFileKeys } from "./file-keys.ts";
+import { insertInputs, insertOutputs } from "./files-store.ts";
+import { createGate } from "./gate.ts";
+import { createGuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
+import { keepInputImages, keepOutput } from "./keep-files.ts";
+import { loadImages } from "./load-images.ts";
+import { createOpenFile } from "./open-file.ts";
+import type { Files } from "./stored-files.ts";
+import { createSweeps } from "./sweep.ts";
+
+export interface FilesOptions {
+  readonly db: Database;
+  /** Blobs go to `files` below it. All API and worker processes must share it. */
+  readonly dataDir: string;
+  /** Address callers reach the service under, without a slash at the end. */
+  readonly publicUrl: () => string;
+  /** Life of a generated file; 86,400 by the specification. */
+  readonly ttlSeconds: number;
+  /** The server secret; the same in all processes on one database. */
+  readonly secret: Buffer;
+  /** The secret before a rotation. */
+  readonly previousSecret?: Buffer | null;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly log: Log;
+  /** For tests: another network. No setting leads here. */
+  readonly fetch?: GuardedFetchOptions;
+}
+
+/** Of 10 MiB at most each, so 320 MiB in the worst case; hosts that only trickle hold a place for 15 s at most. */
+const FETCHES_AT_ONCE = 32;
+/** A 12-megapixel image takes 126 ms and a thread of the pool that file reads need too (measured 2026-11). */
+const DECODES_AT_ONCE = 2;
+
+/** @throws Error when the secret is not the one this database knows. */
+export async function createFiles(options: FilesOptions): Promise<Files> {
+  const { db, clock, log, newId, ttlSeconds, publicUrl } = options;
+  const secrets = { current: options.secret, previous: options.previousSecret ?? null };
+  const [blobs, keys] = await Promise.all([
+    createDiskBlobs(join(options.dataDir, "files")),
+    registerFileKeys(db, secrets, ttlSeconds),
+  ]);
+  const decoding = createGate(DECODES_AT_ONCE);
+  const fetching = createGate(FETCHES_AT_ONCE);
+  const keepPorts = { blobs, newId, clock, decoding, keys, ttlSeconds, publicUrl };
+  const loadPorts = { blobs, fetcher: createGuardedFetch(options.fetch), fetching, decoding, log };
+  return {
+    keepInputImages: (images) => keepInputImages(images, keepPorts),
+    recordInputs: async (tx, owner, images) => {
+      const files = images.filter((image) => image.type === "file");
+      if (files.length > 0) await insertInputs(tx, owner, files);
+    },
+    loadImages: (images, limits, signal) => loadImages(images, limits, signal, loadPorts),
+    keepOutput: (output, signal) => keepOutput(output, signal, keepPorts),
+    recordOutputs: async (tx, owner, files) => {
+      if (files.length > 0) await insertOutputs(tx, owner, files);
+    },
+    openFile: createOpenFile({ blobs, keys, clock, ttlSeconds }),
+    ticks: createSweeps({ db, blobs, log }),
+  };
+}

@@ -1,0 +1,128 @@
+import type { Database, Tx } from "../platform/database.ts";
+import type { KeptFile, StoredImage } from "./stored-files.ts";
+
+/** A run's own 30 minutes at most, and a day in which its inputs can still be looked at. */
+const INPUT_KEPT = "24 hours 30 minutes";
+/** Bytes outlive their address by this much, so that a download that has begun can end. */
+const REMOVAL_DELAY = "1 hour";
+
+type StoredFile = Extract<StoredImage, { type: "file" }>;
+
+/** The conflict clause lets a transaction whose fate was unknown be sent again. */
+const INSERT_INPUTS = `
+  insert into files (id, account_id, run_id, attempt, kind, sha256, bytes, mime, generated_at, expires_at)
+  select id, $1, $2, 0, 'input', sha256, bytes, mime, promptd_now(), promptd_now() + interval '${INPUT_KEPT}'
+  from unnest($3::uuid[], $4::bytea[], $5::bigint[], $6::text[]) as file (id, sha256, bytes, mime)
+  on conflict (id) do nothing`;
+
+export async function insertInputs(
+  tx: Tx,
+  owner: { readonly accountId: string; readonly runId: string },
+  files: readonly StoredFile[],
+): Promise<void> {
+  await tx.query(INSERT_INPUTS, [owner.accountId, owner.runId, ...columnsOf(files)]);
+}
+
+/** Times come from the process that signed the address, since the row must say what the address says. */
+const INSERT_OUTPUTS = `
+  insert into files (id, account_id, run_id, attempt, kind, sha256, bytes, mime, key_id, generated_at, expires_at)
+  select id, $1, $2, $3, 'output', sha256, bytes, mime, key_id,
+    to_timestamp(generated_ms / 1000.0), to_timestamp(expires_ms / 1000.0)
+  from unnest($4::uuid[], $5::bytea[], $6::bigint[], $7::text[], $8::int[], $9::bigint[], $10::bigint[])
+    as file (id, sha256, bytes, mime, key_id, generated_ms, expires_ms)
+  on conflict (id) do nothing`;
+
+export async function insertOutputs(
+  tx: Tx,
+  owner: { readonly accountId: string; readonly runId: string; readonly attempt: number },
+  files: readonly KeptFile[],
+): Promise<void> {
+  await tx.query(INSERT_OUTPUTS, [
+    owner.accountId,
+    owner.runId,
+    owner.attempt,
+    ...columnsOf(files),
+    files.map((file) => file.keyId),
+    files.map((file) => file.generatedAtMs),
+    files.map((file) => file.expiresAtMs),
+  ]);
+}
+
+function columnsOf(
+  files: readonly {
+    readonly fileId: string;
+    readonly sha256: string;
+    readonly bytes: number;
+    readonly mediaType: string;
+  }[],
+): unknown[] {
+  return [
+    files.map((file) => file.fileId),
+    files.map((file) => Buffer.from(file.sha256, "hex")),
+    files.map((file) => file.bytes),
+    files.map((file) => file.mediaType),
+  ];
+}
+
+/** Marks a batch of expired files. Skip locked: two sweeps at once share the work instead of waiting. */
+export async function markExpired(db: Database, batch: number): Promise<number> {
+  const rows = await db.query<{ id: string }>(
+    `update files set deleted_at = promptd_now()
+     where id in (select id from files where deleted_at is null and expires_at <= promptd_now()
+                  order by expires_at limit $1 for update skip locked)
+     returning id`,
+    [batch],
+  );
+  return rows.length;
+}
+
+/** Marked files whose bytes are due to go and have not been reported gone. */
+export async function listRemovable(db: Database, batch: number): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    `select id from files where deleted_at is not null and removed_at is null
+       and expires_at <= promptd_now() - interval '${REMOVAL_DELAY}'
+     order by expires_at limit $1`,
+    [batch],
+  );
+  return rows.map((row) => row.id);
+}
+
+export async function markRemoved(db: Database, fileIds: readonly string[]): Promise<void> {
+  await db.query(`update files set removed_at = promptd_now() where id = any($1::uuid[]) and removed_at is null`, [
+    fileIds,
+  ]);
+}
+
+/** Those of the ids that have a row, whatever its state. */
+export async function findKnown(db: Database, fileIds: readonly string[]): Promise<Set<string>> {
+  const rows = await db.query<{ id: string }>("select id from files where id = any($1::uuid[])", [fileIds]);
+  return new Set(rows.map((row) => row.id));
+}
+
+/** The database's time in milliseconds: a process with a wrong clock must not take a running run's bytes for old ones. */
+export async function readNowMs(db: Database): Promise<number> {
+  const [row] = await db.query<{ now: Date }>("select promptd_now() as now");
+  if (row === undefined) throw new Error("The database did not tell the time.");
+  return row.now.getTime();
+}
+
+export interface FileKeyRow {
+  readonly id: number;
+  readonly fingerprint: Buffer;
+  readonly createdAt: Date;
+  readonly retiredAt: Date | null;
+}
+
+/** The newest two keys, newest first. The lock makes processes that start together register one key, not two. */
+export async function lockFileKeys(tx: Tx): Promise<FileKeyRow[]> {
+  await tx.query("lock table file_keys in share row exclusive mode");
+  return tx.query<FileKeyRow>(
+    `select id, fingerprint, created_at as "createdAt", retired_at as "retiredAt" from file_keys order by id desc limit 2`,
+  );
+}
+
+/** Makes a fingerprint the newest key and retires the others. */
+export async function insertFileKey(tx: Tx, id: number, fingerprint: Buffer): Promise<void> {
+  await tx.query("update file_keys set retired_at = promptd_now() where retired_at is null");
+  await tx.query("insert into file_keys (id, fingerprint) values ($1, $2)", [id, fingerprint]);
+}
