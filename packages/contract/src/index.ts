@@ -3,4 +3,5 @@ export * from "./endpoints.ts";
 export * from "./errors.ts";
 export * from "./models.ts";
 export * from "./prompts.ts";
+export * from "./quote.ts";
 export * from "./runs.ts";

@@ -588,5 +588,3 @@ function issueCode(issue: RawIssue): IssueCode {
   const isMissing = issue.path.length > 0 && (issue.input === undefined || issue.input === null);
   return isMissing ? "required" : "invalid_type";
 }
-
-export { describeType, printable, quote } from "./quote.ts";

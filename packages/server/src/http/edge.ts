@@ -1,0 +1,110 @@
+/**
+ * The raw socket: what Node refuses before there is a request, and what it would let through. Every refusal is the
+ * envelope of a 400 with the connection closed after it, where Node's own answers are bare 400, 408, 417 and 431.
+ */
+import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Log } from "../platform/log.ts";
+import { Problem } from "../platform/problem.ts";
+import { errorText, problemHeaders } from "./envelope.ts";
+
+/** Node's own bound for request line and headers together. */
+export const HEADER_BYTES_MAX = 16 * 1024;
+const HEADERS_MAX = 1_000;
+
+export interface EdgeSetup {
+  readonly log: Log;
+  readonly newId: () => string;
+  readonly lingerMs: number;
+  /** True when an answer on this connection has begun: another one would garble it. */
+  readonly hasBegunAnswer: (socket: Duplex) => boolean;
+}
+
+/** Installs the raw answers. `onContinue` gets requests that wait for `100 Continue`. */
+export function guardEdge(server: Server, setup: EdgeSetup): void {
+  const refused = new WeakSet<Duplex>();
+  const refuse = (socket: Duplex, problem: Problem) => {
+    if (refused.has(socket)) return; // a dead parser reports again with every packet
+    refused.add(socket);
+    sendRaw(socket, problem, setup);
+  };
+  server.on("clientError", (error: NodeJS.ErrnoException & { reason?: string }, socket) => {
+    if (error.code === "ECONNRESET" || error.code === "EPIPE" || !socket.writable) socket.destroy();
+    else if (setup.hasBegunAnswer(socket)) socket.destroy();
+    else refuse(socket, rawProblem(error));
+  });
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
+    refuse(socket, new Problem("NOT_FOUND_ERROR", "Unrecognized request: CONNECT."));
+  });
+}
+
+function rawProblem(error: { readonly code?: string | undefined; readonly reason?: string }): Problem {
+  const { code = "" } = error;
+  if (code === "HPE_HEADER_OVERFLOW") return badRequest("The request line and headers are larger than 16 KiB.");
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
+    return badRequest("The request did not arrive whole in time. Send it again.");
+  const reason = error.reason === undefined ? "" : `: ${error.reason}`;
+  return badRequest(`The request is not valid HTTP/1.1${reason}.`);
+}
+
+function badRequest(message: string): Problem {
+  return new Problem("BAD_REQUEST_ERROR", message);
+}
+
+function sendRaw(socket: Duplex, problem: Problem, setup: EdgeSetup): void {
+  const body = errorText(problem);
+  const requestId = setup.newId();
+  const status = problem.httpStatus;
+  const headers = {
+    "content-type": "application/json; charset=utf-8",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "x-request-id": requestId,
+    ...problemHeaders(problem),
+    "content-length": String(Buffer.byteLength(body)),
+    connection: "close",
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`, ...lines];
+  socket.on("error", () => socket.destroy());
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+  // What still arrives is thrown away for a while: a reset at once would take the answer from the caller.
+  const timer = setTimeout(() => socket.destroy(), setup.lingerMs);
+  socket.once("close", () => clearTimeout(timer)).once("end", () => socket.destroy());
+  socket.resume();
+  setup.log.info({ requestId, route: "-", status, message: problem.message }, "request refused on the socket");
+}
+
+/** What Node accepts and the interface does not. Null when the request may go on. */
+export function headFault(request: IncomingMessage): Problem | null {
+  const { httpVersion, headers, rawHeaders, url = "" } = request;
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return badRequest("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
+  if (rawHeaders.length / 2 > HEADERS_MAX) return badRequest(`The request has more than 1,000 headers.`);
+  const hosts = countHosts(rawHeaders);
+  if (hosts > 1) return badRequest("The request has two Host headers.");
+  if (hosts === 0 && httpVersion === "1.1") return badRequest("The request has no Host header.");
+  const encoding = headers["transfer-encoding"];
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== "chunked") {
+    return badRequest("The only Transfer-Encoding accepted is chunked.");
+  }
+  if (!url.startsWith("/") && !(url === "*" && request.method === "OPTIONS")) {
+    return badRequest("The request target must be a path such as /v1/me.");
+  }
+  return null;
+}
+
+function countHosts(rawHeaders: readonly string[]): number {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts;
+}
+
+/** `Expect` other than `100-continue`, which Node would answer with a bare 417. */
+export function expectationFault(): Problem {
+  return badRequest('The only Expect header accepted is "100-continue".');
+}
+
+export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void;

@@ -1,0 +1,264 @@
+/**
+ * One request and its answer: what is known of it, the headers that gather on the way, and the only place that writes
+ * an answer. Slices see the part of it that is a RequestContext.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { pipeline } from "node:stream";
+import type { Log } from "../platform/log.ts";
+import { Problem } from "../platform/problem.ts";
+import type { Caller, FileAnswer, RequestContext } from "./endpoint.ts";
+import { checkErrorEnvelope, errorText, internalError, problemHeaders } from "./envelope.ts";
+import { CallerGone, hasBody } from "./read-body.ts";
+import { corsHeaders, ignoredHeader, isOutdatedAgent, type Headers } from "./response-headers.ts";
+
+/** What all exchanges of a server have in common. */
+export interface ExchangeSetup {
+  readonly log: Log;
+  readonly newId: () => string;
+  readonly resourcesHash: () => string;
+  readonly corsOrigins: readonly string[];
+  readonly rate: { readonly perSecond: number; readonly scope: "account" | "key" };
+  readonly checkResponses: boolean;
+  readonly slowReaderMs: number;
+  readonly lingerMs: number;
+  /** True once the server is stopping: connections are then closed with their answer. */
+  readonly isStopping: () => boolean;
+}
+
+const CLIENT_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
+const IGNORED_NAMES_MAX = 100;
+/** Statuses without a body, and so without a type and a length. */
+const BODILESS: ReadonlySet<number> = new Set([204, 304]);
+
+export class Exchange implements RequestContext {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly arrivedAtMs: number;
+  /** Route pattern for the log; never the address itself, which may hold secrets. */
+  route = "-";
+  runId: string | null = null;
+  /** True when the body was read to its end, or there is none. */
+  bodyIsRead: boolean;
+  /** True: the caller waits for `100 Continue` before it sends the body. */
+  awaitsContinue = false;
+  closeAfter = false;
+  /** Requests left in this second; null until the request is counted. */
+  remaining: number | null = null;
+  readonly #setup: ExchangeSetup;
+  #caller: Caller | null = null;
+  #ignored: string[] | null = null;
+  #abort: AbortController | null = null;
+  #isDone = false;
+
+  constructor(setup: ExchangeSetup, request: IncomingMessage, response: ServerResponse) {
+    this.#setup = setup;
+    this.request = request;
+    this.response = response;
+    this.arrivedAtMs = performance.now();
+    this.requestId = setup.newId();
+    this.bodyIsRead = !hasBody(request);
+  }
+
+  get caller(): Caller {
+    if (this.#caller === null) throw new Error("The request has not been admitted yet.");
+    return this.#caller;
+  }
+
+  set caller(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  header(name: string): string | null {
+    const value = this.request.headers[name];
+    return (Array.isArray(value) ? value[0] : value) ?? null;
+  }
+
+  headerCount(name: string): number {
+    return this.headerValues(name).length;
+  }
+
+  /** Every value of a header in order; Node itself keeps the first of two Authorization headers silently. */
+  headerValues(name: string): string[] {
+    const { rawHeaders } = this.request;
+    const values: string[] = [];
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const given = rawHeaders[i] ?? "";
+      if (given.length === name.length && given.toLowerCase() === name) values.push(rawHeaders[i + 1] ?? "");
+    }
+    return values;
+  }
+
+  ignore(name: string): void {
+    this.#ignored ??= [];
+    if (this.#ignored.length < IGNORED_NAMES_MAX) this.#ignored.push(name);
+  }
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    if (this.#isDone && !this.response.writableFinished) this.#abort.abort();
+    return this.#abort.signal;
+  }
+
+  /** True when an answer has begun or the caller is gone: nothing more may be written. */
+  get isOver(): boolean {
+    return this.#isDone || this.response.headersSent || this.response.destroyed;
+  }
+
+  /** Answers with a JSON text. Never throws: a header that cannot be sent becomes a 500. */
+  sendJson(status: number, text: string, headers: Headers = {}): void {
+    if (this.isOver) return;
+    const all: Headers = {
+      "content-type": "application/json; charset=utf-8",
+      "cache-control": "no-store",
+      ...this.#commonHeaders(),
+      ...headers,
+    };
+    if (BODILESS.has(status)) delete all["content-type"];
+    else all["content-length"] = String(Buffer.byteLength(text));
+    try {
+      this.response.writeHead(status, all);
+    } catch (error) {
+      this.#setup.log.error(
+        { err: error, requestId: this.requestId, route: this.route },
+        "an answer could not be sent",
+      );
+      const problem = internalError(this.requestId);
+      const safe = { ...this.#commonHeaders(), "content-type": "application/json; charset=utf-8" };
+      this.response.writeHead(500, { ...safe, ...problemHeaders(problem) });
+      this.#finish(errorText(problem));
+      return;
+    }
+    this.#finish(BODILESS.has(status) ? "" : text);
+  }
+
+  /** Answers with an error envelope; what is no Problem is logged in full and answered as a bare SERVER_ERROR. */
+  sendError(error: unknown): void {
+    if (error instanceof CallerGone) {
+      this.response.destroy();
+      return;
+    }
+    const { log, checkResponses } = this.#setup;
+    const problem = error instanceof Problem ? error : internalError(this.requestId);
+    if (problem !== error || problem.code === "SERVER_ERROR") {
+      log.error({ err: error, requestId: this.requestId, route: this.route }, "a request failed");
+    }
+    const text = errorText(problem);
+    try {
+      if (checkResponses) checkErrorEnvelope(text);
+    } catch (broken) {
+      this.sendError(broken);
+      return;
+    }
+    this.sendJson(problem.httpStatus, text, problemHeaders(problem));
+  }
+
+  sendFile(answer: FileAnswer): void {
+    if (this.isOver) {
+      answer.body?.destroy();
+      return;
+    }
+    const own = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+    this.response.writeHead(answer.status, { ...this.#commonHeaders(), ...Object.fromEntries(own) });
+    if (answer.body === null) {
+      this.response.end();
+      return;
+    }
+    this.#watchReader();
+    pipeline(answer.body, this.response, (error) => {
+      if (error) this.#setup.log.debug({ err: error, requestId: this.requestId }, "a file was not sent whole");
+    });
+  }
+
+  /** The connection or the answer has ended. Called once or more; returns false when it was over already. */
+  end(): boolean {
+    if (this.#isDone) return false;
+    this.#isDone = true;
+    if (!this.response.writableFinished) this.#abort?.abort();
+    this.#writeLog();
+    return true;
+  }
+
+  #commonHeaders(): Headers {
+    const { corsOrigins, rate, resourcesHash, isStopping } = this.#setup;
+    const { headers } = this.request;
+    const common: Headers = {
+      ...corsHeaders(corsOrigins, headers.origin),
+      "x-content-type-options": "nosniff",
+      "x-request-id": this.requestId,
+    };
+    if (this.remaining !== null) {
+      common["ratelimit-policy"] = `"${rate.scope}";q=${rate.perSecond};w=1`;
+      common["ratelimit"] = `"${rate.scope}";r=${this.remaining};t=1`;
+      const agent = headers["cli-agent"];
+      const isOutdated = isOutdatedAgent(Array.isArray(agent) ? agent[0] : agent, resourcesHash);
+      if (isOutdated) common["action-require"] = "update-resources";
+    }
+    const ignored = this.#ignored === null ? null : ignoredHeader(this.#ignored);
+    if (ignored !== null) common["x-ignored"] = ignored;
+    if (this.closeAfter || !this.bodyIsRead || isStopping()) common["connection"] = "close";
+    return common;
+  }
+
+  #finish(text: string): void {
+    const { response } = this;
+    if (this.bodyIsRead || this.awaitsContinue) {
+      response.end(text);
+    } else {
+      this.#lingerAfter(text);
+    }
+    // Small answers are with the kernel by now; the rest is watched until it is.
+    if ((response.socket?.writableLength ?? 0) > 0) this.#watchReader();
+  }
+
+  /**
+   * Sends the answer while the caller still sends its body. Closing at once would reset the connection and many
+   * callers would lose the answer, so what arrives is thrown away for a short while first.
+   */
+  #lingerAfter(text: string): void {
+    const { request, response } = this;
+    if (this.request.method !== "HEAD") response.write(text);
+    const close = () => {
+      clearTimeout(timer);
+      if (!response.writableEnded) response.end();
+    };
+    const timer = setTimeout(close, this.#setup.lingerMs);
+    request.on("end", close).on("close", close).on("error", close);
+    request.resume();
+  }
+
+  /**
+   * Closes the connection when no byte of this answer gets through for `slowReaderMs`. Armed only while there are
+   * bytes to send: a plain idle limit would end the long waits. Node's own timer knows of progress inside one write.
+   */
+  #watchReader(): void {
+    const { response } = this;
+    const { slowReaderMs } = this.#setup;
+    const arm = () => response.socket?.setTimeout(slowReaderMs);
+    if (response.socket === null) response.once("socket", arm);
+    else arm();
+    response.once("finish", () => {
+      // Node has by now set its keep-alive limit, unless another answer waits on this connection.
+      const { socket } = this.request;
+      if (socket.timeout === slowReaderMs) socket.setTimeout(0);
+    });
+  }
+
+  #writeLog(): void {
+    const given = this.header("x-request-id");
+    const { headersSent, statusCode, writableFinished } = this.response;
+    const fields = {
+      requestId: this.requestId,
+      ...(given !== null && CLIENT_REQUEST_ID.test(given) ? { clientRequestId: given } : {}),
+      ...(this.#caller === null ? {} : { accountId: this.#caller.accountId }),
+      ...(this.runId === null ? {} : { runId: this.runId }),
+      method: this.request.method,
+      route: this.route,
+      // Null: the caller hung up before there was an answer.
+      status: headersSent ? statusCode : null,
+      ...(writableFinished ? {} : { cut: true }),
+      durationMs: Math.round(performance.now() - this.arrivedAtMs),
+    };
+    this.#setup.log.info(fields, "request");
+  }
+}

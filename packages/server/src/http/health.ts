@@ -1,0 +1,28 @@
+import type { Readiness } from "./endpoint.ts";
+import { successText } from "./envelope.ts";
+import type { Exchange } from "./exchange.ts";
+
+export interface HealthSetup {
+  readonly readiness: () => Promise<Readiness>;
+  readonly isStopping: () => boolean;
+}
+
+/** The process answers: says nothing about the database. */
+export function sendHealth(exchange: Exchange): void {
+  exchange.sendJson(200, successText({ healthy: true }));
+}
+
+/**
+ * Whether a load balancer should send requests here. Not ready is a 500: no 503 ever leaves the server. The details
+ * stand in `data`, which other 500s leave null, so that an operator sees at once what is missing.
+ */
+export async function sendReadiness(exchange: Exchange, setup: HealthSetup): Promise<void> {
+  const { ready, details } = await setup.readiness();
+  if (ready && !setup.isStopping()) {
+    exchange.sendJson(200, successText({ ready: true, ...details }));
+    return;
+  }
+  const message = setup.isStopping() ? "The server is stopping." : "The server is not ready.";
+  const text = JSON.stringify({ status: "SERVER_ERROR", message, data: { ready: false, ...details } });
+  exchange.sendJson(500, text, { "x-should-retry": "true" });
+}

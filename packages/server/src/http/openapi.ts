@@ -1,0 +1,215 @@
+import { ENDPOINTS, ERRORS, type EndpointName, type ErrorCode } from "@promptd/contract";
+import { endpointSchemas, ERROR_SCHEMAS } from "@promptd/contract/schemas";
+import { z } from "zod";
+import { OPEN_PATHS } from "./unknown-route.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Errors every endpoint can answer; the others stand at the endpoint. */
+const SHARED_ERRORS: readonly ErrorCode[] = [
+  "BAD_REQUEST_ERROR",
+  "UNAUTHORIZED_ERROR",
+  "PAYMENT_REQUIRED_ERROR",
+  "TOO_MANY_REQUESTS_ERROR",
+  "SERVER_ERROR",
+];
+const OWN_ERRORS: Readonly<Record<EndpointName, readonly ErrorCode[]>> = {
+  createRun: ["NOT_FOUND_ERROR", "GONE_ERROR", "VALIDATION_ERROR", "GATEWAY_TIMEOUT_ERROR"],
+  getRun: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+  cancelRun: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+  listRuns: ["VALIDATION_ERROR"],
+  searchPrompts: ["VALIDATION_ERROR"],
+  getPrompt: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+  getPromptVersion: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+  getResources: [],
+  getMe: [],
+  getCredits: [],
+};
+
+const PREFER_WAIT = header("Prefer", "wait=N: wait at most N seconds for the run to become final.");
+const OWN_HEADERS: Readonly<Partial<Record<EndpointName, readonly Json[]>>> = {
+  createRun: [
+    header("Prefer", "wait=N: wait at most N seconds, then 504. respond-async: 202 at once."),
+    header("Idempotency-Key", "1 to 255 visible ASCII characters. The same key joins the same run for 24 hours."),
+  ],
+  getRun: [PREFER_WAIT],
+  getResources: [header("If-None-Match", "The ETag of an earlier answer; equal: 304.")],
+};
+
+/** Extensions answer more than the specification lists; they are marked, so that a reader can tell them apart. */
+const EXTENSIONS: ReadonlySet<EndpointName> = new Set(["cancelRun"]);
+
+function header(name: string, description: string): Json {
+  return { name, in: "header", required: false, description, schema: { type: "string" } };
+}
+
+/** The OpenAPI 3.1 document of the interface, made from the contract: what is mounted is what is described. */
+export function openApiText(): string {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
+    const { method, path } = ENDPOINTS[name];
+    const template = path.replace(/:(\w+)/g, "{$1}");
+    paths[template] = { ...paths[template], [method.toLowerCase()]: operation(name) };
+  }
+  return JSON.stringify({
+    openapi: "3.1.0",
+    info: {
+      title: "promptd",
+      version: "1.0.0",
+      description: "Runs published prompt versions and returns what they generate.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/" }],
+    security: [{ apiKey: [] }],
+    paths: { ...paths, ...openPaths() },
+    components: {
+      securitySchemes: {
+        apiKey: { type: "http", scheme: "bearer", description: "Authorization: Bearer <API_KEY>" },
+      },
+      responses: errorResponses(),
+      headers: sharedHeaders(),
+    },
+  });
+}
+
+function operation(name: EndpointName): Json {
+  const { summary, method } = ENDPOINTS[name];
+  const { params, query, body, data } = endpointSchemas[name];
+  const success = {
+    description: "Success",
+    headers: headersOf(["X-Request-Id", "RateLimit", "RateLimit-Policy", "X-Ignored", "action-require"]),
+    content: { "application/json": { schema: envelope(data) } },
+  };
+  const isCreate = name === "createRun";
+  return {
+    operationId: name,
+    summary,
+    ...(EXTENSIONS.has(name) ? { "x-extension": true } : {}),
+    parameters: [
+      ...parametersOf(params, "path"),
+      ...parametersOf(query, "query"),
+      header("cli-agent", "resources_hash=<hash> of the models a client knows; see the header action-require."),
+      ...(OWN_HEADERS[name] ?? []),
+    ],
+    ...(body === null
+      ? {}
+      : { requestBody: { required: true, content: { "application/json": { schema: input(body) } } } }),
+    responses: {
+      "200": success,
+      ...(isCreate ? { "202": { ...success, description: "Accepted; only after Prefer: respond-async" } } : {}),
+      ...(name === "getResources" ? { "304": { description: "Not modified; only after If-None-Match" } } : {}),
+      ...errorReferences([...SHARED_ERRORS, ...OWN_ERRORS[name]]),
+    },
+    ...(method === "GET" ? { "x-head": "HEAD answers the same headers without a body." } : {}),
+  };
+}
+
+/** One path outside /v1 each; they need no key. */
+function openPaths(): Record<string, Json> {
+  const open = (summary: string, responses: Json) => ({ get: { summary, security: [], responses } });
+  const json = (description: string) => ({
+    description,
+    content: { "application/json": { schema: { type: "object" } } },
+  });
+  return {
+    [OPEN_PATHS.health]: open("The process answers", { "200": json("Healthy") }),
+    [OPEN_PATHS.readiness]: open("The server can do its work", { "200": json("Ready"), "500": json("Not ready") }),
+    [OPEN_PATHS.openapi]: open("This document", { "200": json("OpenAPI 3.1") }),
+    "/files/{name}": {
+      get: {
+        summary: "A generated file, by its signed address",
+        security: [],
+        parameters: [{ name: "name", in: "path", required: true, schema: { type: "string" } }],
+        responses: {
+          "200": { description: "The file" },
+          "206": { description: "A part of the file; only after Range" },
+          ...errorReferences(["NOT_FOUND_ERROR", "GONE_ERROR", "SERVER_ERROR"]),
+        },
+      },
+    },
+  };
+}
+
+function parametersOf(schema: z.ZodObject, place: "path" | "query"): Json[] {
+  const { properties = {}, required = [] } = input(schema) as {
+    properties?: Record<string, Json>;
+    required?: readonly string[];
+  };
+  return Object.entries(properties).map(([name, leaf]) => ({
+    name,
+    in: place,
+    required: place === "path" || required.includes(name),
+    schema: leaf,
+  }));
+}
+
+function input(schema: z.ZodType): Json {
+  return withoutDialect(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }));
+}
+
+function envelope(data: z.ZodType): Json {
+  return {
+    type: "object",
+    properties: {
+      status: { const: "SUCCESS" },
+      data: withoutDialect(z.toJSONSchema(data, { unrepresentable: "any" })),
+    },
+    required: ["status", "data"],
+    additionalProperties: false,
+  };
+}
+
+/** OpenAPI 3.1 names the dialect once for the document. */
+function withoutDialect(schema: object): Json {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => key !== "$schema" && key !== "~standard"));
+}
+
+function errorReferences(codes: readonly ErrorCode[]): Json {
+  return Object.fromEntries(
+    codes.map((code) => [String(ERRORS[code].httpStatus), { $ref: `#/components/responses/${code}` }]),
+  );
+}
+
+const HEADERS_OF_ERRORS: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
+  UNAUTHORIZED_ERROR: ["WWW-Authenticate"],
+  TOO_MANY_REQUESTS_ERROR: ["Retry-After", "retry-after-ms"],
+  GATEWAY_TIMEOUT_ERROR: ["Location", "Retry-After"],
+  NOT_FOUND_ERROR: ["Allow"],
+};
+
+function errorResponses(): Json {
+  return Object.fromEntries(
+    (Object.keys(ERRORS) as ErrorCode[]).map((code) => [
+      code,
+      {
+        description: ERRORS[code].meaning,
+        headers: headersOf(["X-Request-Id", "x-should-retry", ...(HEADERS_OF_ERRORS[code] ?? [])]),
+        content: { "application/json": { schema: withoutDialect(z.toJSONSchema(ERROR_SCHEMAS[code])) } },
+      },
+    ]),
+  );
+}
+
+const HEADER_TEXTS: Readonly<Record<string, string>> = {
+  "X-Request-Id": "UUID of this request, made by the server.",
+  RateLimit: 'Requests left in this second: "account";r=4;t=1.',
+  "RateLimit-Policy": '5 requests in any second: "account";q=5;w=1.',
+  "X-Ignored": "Names of parts of the request that had no effect, percent-encoded.",
+  "action-require": "update-resources: the hash in cli-agent is not the current one.",
+  "x-should-retry": "true or false: whether the same request may be sent again.",
+  "Retry-After": "Whole seconds to wait.",
+  "retry-after-ms": "Milliseconds to wait.",
+  "WWW-Authenticate": "Bearer",
+  Location: "Address of the run.",
+  Allow: "Methods the path knows; sent when only the method was wrong.",
+};
+
+function sharedHeaders(): Json {
+  return Object.fromEntries(
+    Object.entries(HEADER_TEXTS).map(([name, description]) => [name, { description, schema: { type: "string" } }]),
+  );
+}
+
+function headersOf(names: readonly string[]): Json {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}

@@ -1,0 +1,65 @@
+import type { IncomingMessage } from "node:http";
+import { Problem } from "../platform/problem.ts";
+import { unreadable } from "./json-body.ts";
+
+/** Nobody is left to answer: the caller closed the connection while sending. Not an error of the server. */
+export class CallerGone extends Error {
+  override readonly name = "CallerGone";
+}
+
+export function hasBody(request: IncomingMessage): boolean {
+  const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+  return encoding !== undefined || (length !== undefined && length !== "0");
+}
+
+/**
+ * Reads the body whole, or to the end without keeping it (`keep` false).
+ * @throws Problem BAD_REQUEST_ERROR as soon as it is known to be larger than `bytesMax`; the rest stays unread.
+ */
+export function readBody(request: IncomingMessage, bytesMax: number, keep: boolean): Promise<Buffer> {
+  if (Number(request.headers["content-length"] ?? 0) > bytesMax) return Promise.reject(tooLarge(bytesMax));
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    function stop(error: Error | null): void {
+      request.off("data", onData).off("end", onEnd).off("close", onClose).off("error", onClose);
+      if (error === null) resolve(Buffer.concat(chunks, keep ? bytes : 0));
+      else reject(error);
+    }
+    function onData(chunk: Buffer): void {
+      bytes += chunk.length;
+      if (bytes > bytesMax) {
+        request.pause();
+        stop(tooLarge(bytesMax));
+      } else if (keep) chunks.push(chunk);
+    }
+    const onEnd = () => stop(null);
+    const onClose = () => stop(new CallerGone("The caller closed the connection while sending the body."));
+    request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
+  });
+}
+
+function tooLarge(bytesMax: number): Problem {
+  const isWholeMiB = bytesMax % (1024 * 1024) === 0;
+  const size = isWholeMiB ? `${bytesMax / 1024 / 1024} MiB` : `${Math.floor(bytesMax / 1024)} KiB`;
+  return new Problem(
+    "BAD_REQUEST_ERROR",
+    `The request body is larger than ${size} (${bytesMax.toLocaleString("en-US")} bytes).`,
+    { data: { reason: "BODY_TOO_LARGE", maxBytes: bytesMax } },
+  );
+}
+
+const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
+
+/** What the headers alone say against the body: a form upload, a compressed body, another character set. */
+export function refuseBodyForm(request: IncomingMessage): void {
+  const { "content-type": type = "", "content-encoding": encoding = "identity" } = request.headers;
+  if (/^\s*multipart\//i.test(type)) throw unreadable(type);
+  if (encoding.trim().toLowerCase() !== "identity") {
+    throw new Problem("BAD_REQUEST_ERROR", "The request body must not be compressed: leave out Content-Encoding.");
+  }
+  const charset = CHARSET.exec(type)?.[1]?.toLowerCase() ?? "utf-8";
+  if (charset !== "utf-8" && charset !== "utf8") {
+    throw new Problem("BAD_REQUEST_ERROR", "The request body must be UTF-8: change the charset in Content-Type.");
+  }
+}

@@ -1,0 +1,271 @@
+/**
+ * The HTTP server: Fastify routes, and everything a caller can observe is decided here. Fastify reads no bodies, since
+ * its parsers answer with statuses and leniences the interface does not have; handlers get the raw request.
+ *
+ *   edge.ts            what never becomes a request
+ *   exchange.ts        one request and its answer
+ *   admit.ts           401, 429, 402 from the headers
+ *   serve-endpoint.ts  body, shape, slice, answer
+ */
+import { ENDPOINTS, type EndpointName } from "@promptd/contract";
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Log } from "../platform/log.ts";
+import { admit } from "./admit.ts";
+import { expectationFault, guardEdge, headFault, HEADER_BYTES_MAX } from "./edge.ts";
+import type { Endpoint, Endpoints, Enter, OpenFile, Readiness } from "./endpoint.ts";
+import { Exchange, type ExchangeSetup } from "./exchange.ts";
+import { createFailedEntries } from "./failed-entries.ts";
+import { sendHealth, sendReadiness, type HealthSetup } from "./health.ts";
+import { createOpenExchanges } from "./open-exchanges.ts";
+import { openApiText } from "./openapi.ts";
+import { rawQuery } from "./query.ts";
+import { preflightHeaders } from "./response-headers.ts";
+import { serveEndpoint, type EndpointSetup, type Match } from "./serve-endpoint.ts";
+import { badPath, isUnderV1, OPEN_PATHS, unrecognized } from "./unknown-route.ts";
+import type { CheckImages } from "./validate.ts";
+
+/** Milliseconds, bytes and counts. A 32 MiB body in 30 s needs 9 Mbit/s: raise `requestMs` for slow lines. */
+export const HTTP_LIMITS = {
+  runBodyBytesMax: 32 * 1024 * 1024,
+  bodyBytesMax: 64 * 1024,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  checkEveryMs: 1_000,
+  slowReaderMs: 60_000,
+  /** How long what a refused caller still sends is thrown away before the connection is closed. */
+  lingerMs: 2_000,
+  keepAliveMs: 72_000,
+  openRequestsMax: 20_000,
+  failedEntriesPerSecond: 20,
+  /** Node's 511 makes bursts of thousands fail; the kernel caps it by its own setting. */
+  backlog: 4_096,
+} as const;
+export type HttpLimits = { readonly [Name in keyof typeof HTTP_LIMITS]: number };
+
+export interface HttpServerOptions {
+  readonly log: Log;
+  readonly newId: () => string;
+  readonly enter: Enter;
+  readonly resourcesHash: () => string;
+  readonly endpoints: Endpoints;
+  readonly openFile: OpenFile;
+  readonly readiness: () => Promise<Readiness>;
+  /** Part of the shape stage that knows pictures; its issues are reported together with the others. */
+  readonly checkImages?: CheckImages;
+  readonly rate?: { readonly perSecond: number; readonly scope: "account" | "key" };
+  /** `["*"]` or the origins whose pages may call. */
+  readonly corsOrigins?: readonly string[];
+  /** For tests: every answer is parsed by the contract's schemas, and a breach is a 500. */
+  readonly checkResponses?: boolean;
+  readonly limits?: Partial<HttpLimits>;
+}
+
+export interface HttpServer {
+  listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string; port: number }>;
+  /** From now on /readyz fails and every answer closes its connection; requests are still served. */
+  stopAccepting(): void;
+  /** Stops listening, ends idle connections and waits for the open requests. */
+  close(): Promise<void>;
+  readonly openRequests: number;
+}
+
+type Setup = ExchangeSetup & EndpointSetup & HealthSetup & { readonly limits: HttpLimits };
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
+  const state = { isStopping: false };
+  const open = createOpenExchanges();
+  const setup: Setup = {
+    ...options,
+    ...limits,
+    limits,
+    corsOrigins: options.corsOrigins ?? ["*"],
+    rate: options.rate ?? { perSecond: 5, scope: "account" },
+    checkImages: options.checkImages ?? null,
+    checkResponses: options.checkResponses ?? false,
+    failedEntries: createFailedEntries(limits.failedEntriesPerSecond, () => performance.now()),
+    isBusy: () => open.count > limits.openRequestsMax,
+    isStopping: () => state.isStopping,
+  };
+  const app = createApp(limits, (request, reply) => begin(request.raw, reply.raw, "-")?.serveUnknown());
+  const { server } = app;
+  const awaitsContinue = new WeakSet<IncomingMessage>();
+
+  function begin(request: IncomingMessage, response: ServerResponse, route: string): Visit | null {
+    const exchange = new Exchange(setup, request, response);
+    exchange.route = route;
+    exchange.awaitsContinue = awaitsContinue.has(request);
+    open.add(exchange);
+    const fault = headFault(request);
+    if (fault === null && request.method !== "OPTIONS") return createVisit(exchange, setup);
+    exchange.closeAfter = fault !== null;
+    if (fault === null) exchange.sendJson(204, "", preflightHeaders());
+    else exchange.sendError(fault);
+    return null;
+  }
+
+  guardEdge(server, { ...setup, hasBegunAnswer: (socket) => open.hasBegunAnswer(socket) });
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    awaitsContinue.add(request);
+    server.emit("request", request, response);
+  });
+  server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
+    const exchange = new Exchange(setup, request, response);
+    open.add(exchange);
+    exchange.closeAfter = true;
+    exchange.sendError(expectationFault());
+  });
+  mount(app, options.endpoints, begin);
+  mountOpenPaths(app, options, begin);
+
+  return {
+    get openRequests() {
+      return open.count;
+    },
+    listen: ({ host, port }) => listen(app, { host, port, backlog: limits.backlog }),
+    stopAccepting() {
+      state.isStopping = true;
+    },
+    async close() {
+      state.isStopping = true;
+      await app.close();
+    },
+  };
+}
+
+type Begin = (request: IncomingMessage, response: ServerResponse, route: string) => Visit | null;
+
+function createApp(limits: HttpLimits, onUnknown: (request: FastifyRequest, reply: FastifyReply) => void) {
+  const app = fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    // Its 503 is not among the specified statuses: requests that still arrive while stopping are served.
+    return503OnClosing: false,
+    keepAliveTimeout: limits.keepAliveMs,
+    requestTimeout: limits.requestMs,
+    http: {
+      headersTimeout: Math.min(limits.headersMs, limits.requestMs),
+      requestTimeout: limits.requestMs,
+      connectionsCheckingInterval: limits.checkEveryMs,
+      maxHeaderSize: HEADER_BYTES_MAX,
+      // Checked by ourselves: Node answers 400 without an envelope.
+      requireHostHeader: false,
+    },
+    routerOptions: {
+      caseSensitive: true,
+      ignoreTrailingSlash: true,
+      ignoreDuplicateSlashes: true,
+      // Longer than any request line: a long parameter is the endpoint's 422, not the router's 414.
+      maxParamLength: 2 * HEADER_BYTES_MAX,
+      querystringParser: () => ({}),
+    },
+    frameworkErrors: (_error, request, reply) => {
+      reply.hijack();
+      onUnknown(request, reply);
+    },
+  });
+  // Node drops headers beyond 2,000 silently; we refuse them.
+  app.server.maxHeadersCount = 0;
+  for (const method of app.supportedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  app.setNotFoundHandler((request, reply) => {
+    reply.hijack();
+    onUnknown(request, reply);
+  });
+  return app;
+}
+
+/** What may be done with a request that has passed the edge; each way ends in exactly one answer. */
+interface Visit {
+  serve(match: Match<EndpointName>): void;
+  serveUnknown(): void;
+  serveOpen(work: (exchange: Exchange, setup: Setup) => Promise<void> | void): void;
+}
+
+function createVisit(exchange: Exchange, setup: Setup): Visit {
+  const { method = "", url = "" } = exchange.request;
+  const run = (work: () => Promise<void>) => {
+    work().catch((error: unknown) => exchange.sendError(error));
+  };
+  return {
+    serve: (match) => run(() => serveEndpoint(exchange, match, setup)),
+    serveUnknown: () =>
+      run(async () => {
+        if (isUnderV1(url)) await admit(exchange, setup);
+        throw isDecodable(url) ? unrecognized(method, url) : badPath();
+      }),
+    serveOpen: (work) => run(async () => work(exchange, setup)),
+  };
+}
+
+function isDecodable(target: string): boolean {
+  try {
+    decodeURIComponent(target.split("?")[0] ?? "");
+    return true;
+  } catch {
+    return false; // which is the answer
+  }
+}
+
+function mount(app: FastifyInstance, endpoints: Endpoints, begin: Begin): void {
+  for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
+    const { method, path } = ENDPOINTS[name];
+    // Each endpoint is only ever called with its own input, which serveEndpoint validates by the same name.
+    const handle = endpoints[name] as Endpoint<EndpointName>;
+    app.route({
+      method: method === "GET" ? ["GET", "HEAD"] : method,
+      url: path,
+      handler: (request, reply) => {
+        reply.hijack();
+        const params = request.params as Readonly<Record<string, string>>;
+        begin(request.raw, reply.raw, path)?.serve({ name, handle, params });
+      },
+    });
+  }
+}
+
+function mountOpenPaths(app: FastifyInstance, options: HttpServerOptions, begin: Begin): void {
+  const openApi = openApiText();
+  const routes: Record<string, (exchange: Exchange, setup: Setup, name: string) => Promise<void> | void> = {
+    [OPEN_PATHS.health]: (exchange) => sendHealth(exchange),
+    [OPEN_PATHS.readiness]: (exchange, setup) => sendReadiness(exchange, setup),
+    [OPEN_PATHS.openapi]: (exchange) => exchange.sendJson(200, openApi),
+    [OPEN_PATHS.file]: async (exchange, _setup, name) => {
+      const { method, url = "" } = exchange.request;
+      const query = new URLSearchParams(rawQuery(url));
+      const range = exchange.header("range");
+      const request = { method: method === "HEAD" ? "HEAD" : "GET", name: name.slice(0, 255), query, range } as const;
+      exchange.sendFile(await options.openFile(request));
+    },
+  };
+  for (const [path, work] of Object.entries(routes)) {
+    app.route({
+      method: ["GET", "HEAD"],
+      url: path,
+      handler: (request, reply) => {
+        reply.hijack();
+        const { name = "" } = request.params as Readonly<Record<string, string>>;
+        begin(request.raw, reply.raw, path)?.serveOpen((exchange, setup) => work(exchange, setup, name));
+      },
+    });
+  }
+}
+
+async function listen(
+  app: FastifyInstance,
+  address: { readonly host: string; readonly port: number; readonly backlog: number },
+): Promise<{ url: string; port: number }> {
+  const { server } = app;
+  await app.ready();
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ ...address }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  const { port } = server.address() as AddressInfo;
+  const host = address.host.includes(":") ? `[${address.host}]` : address.host;
+  return { url: `http://${host}:${port}`, port };
+}
