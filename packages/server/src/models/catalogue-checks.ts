@@ -1,0 +1,136 @@
+/** Rules that a schema cannot say: about one entry as a whole, and about entries among each other. */
+import type { Modality } from "@promptd/contract";
+import type { CustomProvider, ModelRecord } from "./catalogue-file.ts";
+import { mappingMembers, type Mapping } from "./mapping.ts";
+
+/** What the call path implements. A video provider must have start and status: a crash must not pay twice. */
+const PROVIDER_MODALITIES: Readonly<Record<string, readonly Modality[]>> = {
+  sandbox: ["text", "image", "video"],
+  openai: ["text", "image"],
+  anthropic: ["text"],
+  google: ["text", "image", "video"],
+  fal: ["image", "video"],
+  replicate: ["image", "video"],
+};
+const CUSTOM_MODALITIES: readonly Modality[] = ["text", "image"];
+
+export const BUILT_IN_PROVIDERS: ReadonlySet<string> = new Set([
+  ...Object.keys(PROVIDER_MODALITIES),
+  "local",
+  "compatible",
+]);
+
+/** All faults of the merged catalogue, each naming its entry. */
+export function checkRecords(
+  records: readonly ModelRecord[],
+  providers: Readonly<Record<string, CustomProvider>>,
+): string[] {
+  const byModel = new Map(records.map((record) => [record.model, record]));
+  return [
+    ...duplicates(records.map((record) => record.model)).map((model) => `${model}: the model appears twice.`),
+    ...duplicates(records.map((record) => String(record.index))).map((index) => `index ${index} is used twice.`),
+    ...Object.keys(providers)
+      .filter((name) => BUILT_IN_PROVIDERS.has(name))
+      .map((name) => `providers.${name}: the name belongs to a built-in provider.`),
+    ...records.flatMap((record) =>
+      [
+        ...checkProvider(record, providers),
+        ...checkOptions(record),
+        ...checkPrice(record),
+        ...checkLifeCycle(record, byModel),
+      ].map((fault) => `${record.model}: ${fault}`),
+    ),
+  ];
+}
+
+function checkProvider(record: ModelRecord, providers: Readonly<Record<string, CustomProvider>>): string[] {
+  const isCustom = Object.hasOwn(providers, record.provider);
+  const modalities = isCustom ? CUSTOM_MODALITIES : PROVIDER_MODALITIES[record.provider];
+  if (modalities === undefined) return [`provider "${record.provider}" is not built in and not in "providers".`];
+  const faults: string[] = [];
+  if (!modalities.includes(record.modality)) {
+    faults.push(`provider "${record.provider}" makes no ${record.modality}; it makes ${modalities.join(", ")}.`);
+  }
+  const apis = acceptedApis(record, isCustom);
+  if (!apis.includes(record.api ?? "absent")) faults.push(`"api" must be ${apis.join(" or ")}.`);
+  if (record.modality === "text" && record.limits.contextTokens === undefined) {
+    faults.push("limits.contextTokens is required for text.");
+  }
+  if (record.modality === "text" && record.limits.maxOutputTokens < 1) {
+    faults.push("limits.maxOutputTokens must be at least 1 for text.");
+  }
+  return faults;
+}
+
+function acceptedApis(record: ModelRecord, isCustom: boolean): readonly string[] {
+  if (record.modality !== "text") return ["absent"];
+  if (isCustom) return ["chat"];
+  return record.provider === "openai" ? ["responses", "chat"] : ["absent"];
+}
+
+function checkOptions(record: ModelRecord): string[] {
+  const owners = new Map<string, string>();
+  const faults: string[] = [];
+  for (const [key, option] of Object.entries(record.runOptions)) {
+    const values = Object.keys(option.values);
+    if (values.length === 0) faults.push(`runOptions.${key} has no values.`);
+    if (option.default !== undefined && !values.includes(option.default)) {
+      faults.push(`runOptions.${key}: the default "${option.default}" is not one of its values.`);
+    }
+    for (const member of new Set(Object.values(option.values).flatMap(mappingMembers))) {
+      const owner = owners.get(member);
+      if (owner !== undefined) faults.push(`runOptions.${owner} and runOptions.${key} both set ${member}.`);
+      owners.set(member, key);
+    }
+  }
+  return faults;
+}
+
+function checkPrice(record: ModelRecord): string[] {
+  const mappings = [
+    record.defaults ?? {},
+    ...Object.values(record.runOptions).flatMap((option) => Object.values(option.values)),
+  ];
+  const prices = [record.price, ...mappings.flatMap((mapping) => mapping.price ?? [])];
+  const faults: string[] = [];
+  if (
+    prices.some(
+      (price) => Number(price.cachedInputPer1k ?? 0) > Number(price.inputPer1k ?? record.price.inputPer1k ?? 0),
+    )
+  ) {
+    faults.push("cachedInputPer1k must not be above inputPer1k: the hold is computed from the latter.");
+  }
+  const isPerSecond = prices.some((price) => Number(price.perSecond ?? 0) > 0);
+  if (isPerSecond && !hasDuration(record)) {
+    faults.push("a price per second needs a duration in the defaults, or in every value of one option with a default.");
+  }
+  return faults;
+}
+
+function hasDuration(record: ModelRecord): boolean {
+  const sets = (mapping: Mapping | undefined): boolean => mapping?.duration !== undefined;
+  if (sets(record.defaults)) return true;
+  return Object.values(record.runOptions).some(
+    (option) => option.default !== undefined && Object.values(option.values).every(sets),
+  );
+}
+
+function checkLifeCycle(record: ModelRecord, byModel: ReadonlyMap<string, ModelRecord>): string[] {
+  const faults: string[] = [];
+  if ((record.status === "retired") !== (record.retiredAt !== undefined)) {
+    faults.push(`"retiredAt" belongs to status "retired", and only there.`);
+  }
+  if (record.successor !== undefined && byModel.get(record.successor)?.status !== "active") {
+    faults.push(`the successor "${record.successor}" is not an active model.`);
+  }
+  const fallback = record.fallback === undefined ? undefined : byModel.get(record.fallback);
+  if (record.fallback !== undefined && (fallback === undefined || fallback.modality !== record.modality)) {
+    faults.push(`the fallback "${record.fallback}" is not a model of the same modality.`);
+  }
+  return faults;
+}
+
+function duplicates(values: readonly string[]): string[] {
+  const seen = new Set<string>();
+  return [...new Set(values.filter((value) => seen.size === seen.add(value).size))];
+}

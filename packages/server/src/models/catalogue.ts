@@ -1,0 +1,220 @@
+/**
+ * The models this installation knows: the shipped catalogue.json, changed and extended by an operator's overlay, plus
+ * model servers found at run time. Nothing is fetched to build it. Which of them are enabled is decided for all
+ * processes together (enabled-models.ts), since the hash of the list must be the same in each of them.
+ */
+import { readFileSync } from "node:fs";
+import type { Resources } from "@promptd/contract";
+import { checkRecords } from "./catalogue-checks.ts";
+import {
+  catalogueFileSchema,
+  describeIssues,
+  modelRecordSchema,
+  overlayFileSchema,
+  type CustomProvider,
+  type ModelRecord,
+  type OverlayFile,
+  type OverlayRecord,
+} from "./catalogue-file.ts";
+import { mergeMappings, type Mapping } from "./mapping.ts";
+import { buildResources } from "./resources.ts";
+
+/** One model, as the file gives it, with what the installation adds. */
+export interface CatalogueEntry extends ModelRecord {
+  /** Credits of a run that is not free, at least. */
+  readonly minimum: number;
+  /** Decimal; every price times this. */
+  readonly priceFactor: string;
+  readonly typicalOutputTokens: number;
+  readonly origin: "shipped" | "operator" | "detected";
+  /** Of an operator's own or a detected server; null: the provider's usual address. */
+  readonly server: CustomProvider | null;
+}
+
+export interface Catalogue {
+  /** Also deprecated, retired and configured-off entries; null: no such model. */
+  find(model: string): CatalogueEntry | null;
+  /** True when runs of the model can be executed now: not retired, and its provider is configured. */
+  isEnabled(model: string): boolean;
+  /** The list that GET /v1/resources answers: enabled models with a hash. The same object until the set changes. */
+  resources(): Resources;
+  readonly entries: readonly CatalogueEntry[];
+  /** What this process's own configuration would enable; all processes should agree. */
+  enabledHere(): readonly string[];
+  /** Replaces the enabled set; entries of detected models come and go with it. */
+  useEnabled(models: readonly string[], detected: readonly CatalogueEntry[]): void;
+}
+
+export interface CatalogueOptions {
+  /** PROMPTD_MODELS_FILE. */
+  readonly overlayFile: string | null;
+  readonly hasSecret: (environmentName: string) => boolean;
+  /** False removes the sandbox models. */
+  readonly sandbox: boolean;
+}
+
+/** All faults of the shipped file and of the overlay at once. */
+export class CatalogueError extends Error {
+  override readonly name = "CatalogueError";
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(
+      `The model catalogue has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`,
+    );
+    this.faults = faults;
+  }
+}
+
+/** @throws CatalogueError with every fault. */
+export function loadCatalogue(options: CatalogueOptions): Catalogue {
+  const shipped = readShipped();
+  const overlay = options.overlayFile === null ? {} : readOverlay(options.overlayFile);
+  const providers = overlay.providers ?? {};
+  const merged = mergeOverlay(shipped, overlay, options.overlayFile ?? "");
+  const faults = [...merged.faults, ...checkRecords(merged.records, providers)];
+  if (faults.length > 0) throw new CatalogueError(faults);
+  const shippedModels = new Set(shipped.map((record) => record.model));
+  const entries = merged.records
+    .filter((record) => options.sandbox || record.provider !== "sandbox")
+    .map((record) =>
+      entryOf(record, {
+        server: providers[record.provider] ?? null,
+        priceFactor: overlay.priceFactor ?? "1",
+        origin: shippedModels.has(record.model) ? "shipped" : "operator",
+      }),
+    );
+  return createCatalogue(entries, options.hasSecret);
+}
+
+function createCatalogue(entries: readonly CatalogueEntry[], hasSecret: CatalogueOptions["hasSecret"]): Catalogue {
+  const known = new Map(entries.map((entry) => [entry.model, entry]));
+  const enabledHere = (): string[] =>
+    entries.filter((entry) => isConfigured(entry, hasSecret)).map((entry) => entry.model);
+  let detected = new Map<string, CatalogueEntry>();
+  let enabled: ReadonlySet<string> = new Set(enabledHere());
+  let resources: Resources | null = null;
+  const find = (model: string): CatalogueEntry | null => known.get(model) ?? detected.get(model) ?? null;
+  return {
+    find,
+    isEnabled: (model) => enabled.has(model) && find(model) !== null,
+    resources: () => {
+      resources ??= buildResources([...enabled].flatMap((model) => find(model) ?? []));
+      return resources;
+    },
+    entries,
+    enabledHere,
+    useEnabled: (models, found) => {
+      // A retired model stays off, whatever an older process wrote.
+      const next = new Set(models.filter((model) => known.get(model)?.status !== "retired"));
+      const isSame = next.symmetricDifference(enabled).size === 0;
+      detected = new Map(found.map((entry) => [entry.model, entry]));
+      if (isSame) return;
+      enabled = next;
+      resources = null;
+    },
+  };
+}
+
+function isConfigured(entry: CatalogueEntry, hasSecret: CatalogueOptions["hasSecret"]): boolean {
+  return entry.status !== "retired" && (entry.requires === undefined || hasSecret(entry.requires));
+}
+
+function readShipped(): ModelRecord[] {
+  const parsed = catalogueFileSchema.safeParse(
+    JSON.parse(readFileSync(new URL("./catalogue.json", import.meta.url), "utf8")),
+  );
+  if (!parsed.success) throw new CatalogueError(describeIssues(parsed.error, "catalogue.json"));
+  return parsed.data.models;
+}
+
+function readOverlay(file: string): Partial<OverlayFile> {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(file, "utf8"));
+  } catch (error) {
+    throw new CatalogueError([`${file}: ${error instanceof Error ? error.message : String(error)}`]);
+  }
+  const parsed = overlayFileSchema.safeParse(json);
+  if (!parsed.success) throw new CatalogueError(describeIssues(parsed.error, file));
+  return parsed.data;
+}
+
+const OPERATOR_INDEX_MIN = 10_000;
+
+/** An overlay record changes a shipped entry field by field, or is a whole entry of its own. */
+function mergeOverlay(
+  shipped: readonly ModelRecord[],
+  overlay: Partial<OverlayFile>,
+  file: string,
+): { records: ModelRecord[]; faults: string[] } {
+  const records = new Map(shipped.map((record) => [record.model, record]));
+  const faults: string[] = [];
+  const seen = new Set<string>();
+  for (const change of overlay.models ?? []) {
+    if (seen.has(change.model)) faults.push(`${file}: ${change.model} appears twice.`);
+    seen.add(change.model);
+    const before = records.get(change.model);
+    const result = before === undefined ? addRecord(change, file) : changeRecord(before, change, file);
+    faults.push(...result.faults);
+    if (result.record !== null) records.set(change.model, result.record);
+  }
+  return { records: [...records.values()], faults };
+}
+
+interface MergedRecord {
+  readonly record: ModelRecord | null;
+  readonly faults: readonly string[];
+}
+
+function changeRecord(before: ModelRecord, change: OverlayRecord, file: string): MergedRecord {
+  if (change.index !== undefined && change.index !== before.index) {
+    return {
+      record: null,
+      faults: [`${file}: ${change.model}: the index ${before.index} of a shipped model cannot change.`],
+    };
+  }
+  const given = Object.entries(change).filter(([, value]) => value !== undefined);
+  return { record: { ...before, ...(Object.fromEntries(given) as Partial<ModelRecord>) }, faults: [] };
+}
+
+function addRecord(change: OverlayRecord, file: string): MergedRecord {
+  const whole = modelRecordSchema.safeParse({ status: "active", runOptions: {}, ...change });
+  if (!whole.success) return { record: null, faults: describeIssues(whole.error, `${file}: ${change.model}`) };
+  const isOwn = whole.data.index >= OPERATOR_INDEX_MIN;
+  return isOwn
+    ? { record: whole.data, faults: [] }
+    : { record: null, faults: [`${file}: ${change.model}: the index of your own model must be from 10000 to 19999.`] };
+}
+
+const TYPICAL_OUTPUT_TOKENS = 800;
+const MINIMUM_CREDITS = 1;
+
+/** The record with every default filled in. */
+export function entryOf(
+  record: ModelRecord,
+  place: Pick<CatalogueEntry, "server" | "priceFactor" | "origin">,
+): CatalogueEntry {
+  return {
+    ...record,
+    ...place,
+    requires: record.requires ?? place.server?.apiKeyEnv,
+    minimum: record.price.minimum ?? MINIMUM_CREDITS,
+    typicalOutputTokens: record.typical?.outputTokens ?? TYPICAL_OUTPUT_TOKENS,
+  };
+}
+
+/**
+ * What the chosen options mean: the entry's defaults, then one value per option. A value that the catalogue does not
+ * know (it may have changed since the run was created) counts as the option's default.
+ */
+export function resolveMapping(entry: CatalogueEntry, options: Readonly<Record<string, string>>): Mapping {
+  const chosen = Object.entries(entry.runOptions).map(([key, option]) => {
+    const value = Object.hasOwn(options, key) ? options[key] : undefined;
+    return ownValue(option.values, value) ?? ownValue(option.values, option.default) ?? {};
+  });
+  return mergeMappings([entry.defaults ?? {}, ...chosen]);
+}
+
+function ownValue(values: { readonly [value: string]: Mapping }, value: string | undefined): Mapping | undefined {
+  return value !== undefined && Object.hasOwn(values, value) ? values[value] : undefined;
+}

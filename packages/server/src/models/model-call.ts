@@ -1,0 +1,133 @@
+/** The boundary between policy (call-model.ts) and providers (ai-sdk.ts): values in, values out, no SDK type. */
+import type { CatalogueEntry } from "./catalogue.ts";
+import type { JsonValue, Mapping } from "./mapping.ts";
+import type { Usage } from "./price-plan.ts";
+
+export interface ModelImage {
+  readonly bytes: Uint8Array;
+  readonly mediaType: "image/png" | "image/jpeg";
+}
+
+/** One output item of a run, to be made by a model. */
+export interface ModelRequest {
+  readonly accountId: string;
+  readonly runId: string;
+  /** Fence: a later attempt's call makes what an earlier one writes void. */
+  readonly attempt: number;
+  readonly step: number;
+  /** 0-based place among the items of the step. */
+  readonly item: number;
+  readonly model: string;
+  readonly options: Readonly<Record<string, string>>;
+  readonly instructions: string;
+  readonly prompt: string;
+  readonly images: readonly ModelImage[];
+  /** Null: the model's limit. */
+  readonly maxOutputTokens: number | null;
+  /** The run's deadline; nothing is sent or awaited past it. */
+  readonly deadlineAtMs: number;
+}
+
+export type ModelOutcome =
+  /** `isTruncated`: the output limit cut the text; a normal success. */
+  | { readonly kind: "text"; readonly text: string; readonly truncated: boolean; readonly usage: Usage }
+  | { readonly kind: "image" | "video"; readonly bytes: Uint8Array; readonly mediaType: string; readonly usage: Usage }
+  /** `message` is a fixed sentence, fit for the error item. */
+  | { readonly kind: "failed"; readonly message: string; readonly usage: Usage }
+  /** Nothing is wrong with the run: give it back and claim it again after the delay. */
+  | { readonly kind: "later"; readonly delayMs: number };
+
+export interface ModelCaller {
+  /** Rejects only when `signal` is aborted, or for a bug or an outage of the database. */
+  call(request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome>;
+  close(): Promise<void>;
+}
+
+/** One send to a provider. Bytes, never addresses. */
+export interface ModelCall {
+  readonly entry: CatalogueEntry;
+  /** What the run options mean, merged. */
+  readonly mapping: Mapping;
+  readonly instructions: string;
+  readonly prompt: string;
+  readonly images: readonly ModelImage[];
+  readonly maxOutputTokens: number;
+  readonly itemIndex: number;
+  /** From 1, counted in the database across crashes. */
+  readonly sendNumber: number;
+  /** The same for every send of one item; for providers that take one. */
+  readonly idempotencyKey: string;
+}
+
+export const FAILURE_CAUSES = [
+  "rate_limited",
+  "overloaded",
+  "network",
+  "timeout",
+  "bad_request",
+  "too_long",
+  "credentials",
+  "quota",
+  "protocol",
+  "too_large",
+  "empty",
+  "image_unusable",
+] as const;
+export type FailureCause = (typeof FAILURE_CAUSES)[number];
+
+/** `once`: one more send at most, since the first may have been billed. */
+export type Retry = "never" | "safe" | "once";
+
+export interface CallFailure {
+  readonly kind: "failed";
+  readonly cause: FailureCause;
+  readonly retry: Retry;
+  /** Counts against the model in the circuit breaker; `opens`: it opens at once. */
+  readonly breaker: "ignored" | "counted" | "opens";
+  readonly retryAfterMs: number | null;
+  /** Set by the sandbox alone: a sentence for the caller in place of the fixed one. */
+  readonly sentence: string | null;
+  /** For the operator's log: HTTP status and the provider's own code, never its text. */
+  readonly httpStatus: number | null;
+  readonly code: string | null;
+  readonly usage: Usage | null;
+}
+
+export type ModelResult =
+  | {
+      readonly kind: "text";
+      readonly text: string;
+      readonly truncated: boolean;
+      readonly usage: Usage;
+      readonly requestId: string | null;
+    }
+  | {
+      readonly kind: "image" | "video";
+      readonly bytes: Uint8Array;
+      readonly mediaType: string;
+      readonly usage: Usage;
+      readonly requestId: string | null;
+    }
+  | { readonly kind: "refused"; readonly usage: Usage | null }
+  | CallFailure;
+
+/** A failing call is a value; only cancellation and bugs throw. */
+export interface ModelAdapter {
+  /** Text and image. */
+  callModel(call: ModelCall, signal: AbortSignal): Promise<ModelResult>;
+  startVideo(
+    call: ModelCall,
+    signal: AbortSignal,
+  ): Promise<{ readonly kind: "started"; readonly operation: JsonValue } | ModelResult>;
+  pollVideo(
+    poll: { readonly entry: CatalogueEntry; readonly mapping: Mapping; readonly operation: JsonValue },
+    signal: AbortSignal,
+  ): Promise<{ readonly kind: "pending" } | ModelResult>;
+  /** One vector per text, in order. */
+  embedTexts(
+    model: { readonly provider: string; readonly providerModel: string },
+    texts: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Float32Array[]>;
+  close(): Promise<void>;
+}
