@@ -123,7 +123,7 @@ function readMultiple(reader: FieldReader, choices: readonly Choice[] | null): {
 
 function checkDefault(field: InputField, reader: FieldReader): void {
   const problem = field.default === null ? null : valueProblem(field, field.default);
-  if (problem !== null && field.default?.trim() !== "") reader.fault("default", problem);
+  if (problem !== null && field.default?.trim() !== "") reader.fault("default", problem.text);
   if (field.default?.trim() === "" && field.choices !== null && !field.allowEmpty)
     reader.fault("default", "a select has no empty choice: name an option, or set allowEmpty");
 }
@@ -133,25 +133,34 @@ export function splitChoices(value: string): string[] {
   return value.trim() === "" ? [] : value.split(",").map((name) => name.trim());
 }
 
-/** Why a value that is not blank does not fit its field; the words are those of the API's own message. */
-export function valueProblem(field: InputField, value: string): string | null {
+export interface ValueProblem {
+  readonly code: "too_long" | "invalid_value";
+  /** The rest of a sentence that begins with the input's name. */
+  readonly text: string;
+}
+
+/** Why a value that is not blank does not fit its field, or null. */
+export function valueProblem(field: InputField, value: string): ValueProblem | null {
   const length = field.maxLength === null ? 0 : codePointLength(value);
   if (field.maxLength !== null && length > field.maxLength)
-    return `is ${length} characters long; the limit is ${field.maxLength}`;
+    return { code: "too_long", text: `is ${length} characters long; the limit is ${field.maxLength}.` };
   if (field.choices === null) return null;
   const names = field.choices.map((choice) => choice.name);
-  if (field.multiple === null) return names.includes(value) ? null : `must be one of: ${names.join(", ")}.`;
-  return choicesProblem(splitChoices(value), names, field.multiple);
+  if (field.multiple !== null) return choicesProblem(splitChoices(value), names, field.multiple);
+  return names.includes(value) ? null : { code: "invalid_value", text: `must be one of: ${names.join(", ")}.` };
 }
 
 function choicesProblem(
   given: readonly string[],
   names: readonly string[],
   { min, max }: { readonly min: number; readonly max: number },
-): string | null {
-  if (given.some((name) => !names.includes(name))) return `must be names out of: ${names.join(", ")}.`;
-  if (new Set(given).size !== given.length) return "names a choice twice; each may stand once.";
-  if (given.length >= min && given.length <= max) return null;
+): ValueProblem | null {
   const range = min === max ? String(min) : `${min} to ${max}`;
-  return `takes ${range} choices, ${given.length} ${given.length === 1 ? "was" : "were"} given. Choices: ${names.join(", ")}.`;
+  const text = `takes ${range} of: ${names.join(", ")}, each once, separated by commas.`;
+  const fits =
+    given.every((name) => names.includes(name)) &&
+    new Set(given).size === given.length &&
+    given.length >= min &&
+    given.length <= max;
+  return fits ? null : { code: "invalid_value", text };
 }

@@ -1,0 +1,107 @@
+import type { ImageInputSlot, PromptConfig, TextInputField } from "@promptd/contract";
+import type { CatalogueEntry } from "../models/index.ts";
+import type { InputField, PromptDefinition } from "./prompt-definition.ts";
+
+/**
+ * What callers see of a prompt: enough to build a form and a run. It is made from named members only, so template,
+ * instructions, option texts and steps cannot slip into it.
+ */
+export function buildConfig(definition: PromptDefinition, entry: CatalogueEntry): PromptConfig {
+  const imageInputs = definition.images.map(({ label, description }, position): ImageInputSlot => ({
+    position,
+    label,
+    description,
+  }));
+  return {
+    textInputs: ownRecord(definition.inputs.map((input, position) => [input.key, publicField(input, position)])),
+    imageInputs,
+    imageCount: imageInputs.length,
+    model: entry.model,
+    modality: entry.modality,
+    runOptions: publicOptions(definition, entry),
+    output: { type: entry.modality },
+    inputSchema: buildInputSchema(definition.inputs, imageInputs.length),
+  };
+}
+
+function publicField(input: InputField, position: number): TextInputField {
+  return {
+    position,
+    type: input.choices === null ? "text" : "select",
+    label: input.label,
+    description: input.description,
+    required: input.default === null,
+    allowEmpty: input.allowEmpty,
+    default: input.default,
+    maxLength: input.maxLength,
+    options: input.choices?.map((choice) => choice.name) ?? null,
+    multiple: input.multiple === null ? null : { min: input.multiple.min, max: input.multiple.max },
+  };
+}
+
+/** Default: what the last step uses when the caller says nothing, the author's word before the catalogue's. */
+function publicOptions(definition: PromptDefinition, entry: CatalogueEntry): PromptConfig["runOptions"] {
+  const chosen = definition.steps.at(-1)?.options ?? {};
+  return ownRecord(
+    Object.entries(entry.runOptions).map(([key, option]) => [
+      key,
+      { default: chosen[key] ?? option.default ?? null, options: Object.keys(option.values) },
+    ]),
+  );
+}
+
+/** JSON Schema 2020-12 of a run's `inputs`. Extra members are legal, as the service ignores them. */
+function buildInputSchema(inputs: readonly InputField[], imageCount: number): Record<string, unknown> {
+  const required = inputs.filter((input) => input.default === null).map((input) => input.key);
+  const members: string[] = [];
+  if (required.length > 0) members.push("textInputs");
+  if (imageCount > 0) members.push("imageInputs");
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    type: "object",
+    properties: {
+      textInputs: {
+        type: "object",
+        properties: ownRecord(inputs.map((input) => [input.key, fieldSchema(input)])),
+        required,
+        additionalProperties: true,
+      },
+      imageInputs: { type: "array", items: IMAGE_SCHEMA, minItems: imageCount, maxItems: imageCount },
+    },
+    required: members,
+    additionalProperties: true,
+  };
+}
+
+const IMAGE_SCHEMA = {
+  type: "object",
+  oneOf: [
+    { properties: { type: { const: "url" }, url: { type: "string", format: "uri" } }, required: ["type", "url"] },
+    {
+      properties: { type: { const: "base64" }, base64: { type: "string", contentEncoding: "base64" } },
+      required: ["type", "base64"],
+    },
+  ],
+};
+
+function fieldSchema(input: InputField): Record<string, unknown> {
+  // A blank is legal wherever it has a meaning: as a value, or as "take the default".
+  const mayBeBlank = input.allowEmpty || input.default !== null;
+  const names = input.choices?.map((choice) => choice.name) ?? null;
+  return {
+    type: "string",
+    title: input.label,
+    ...(input.description === "" ? {} : { description: input.description }),
+    ...(input.default === null ? {} : { default: input.default }),
+    ...(names === null || input.multiple !== null
+      ? {}
+      : { enum: mayBeBlank && !names.includes("") ? [...names, ""] : names }),
+    ...(mayBeBlank ? {} : { minLength: 1, pattern: "\\S" }),
+    ...(input.maxLength === null ? {} : { maxLength: input.maxLength }),
+  };
+}
+
+/** An object whose keys are the author's words: defined, not assigned, so that no key meets a setter. */
+function ownRecord<Value>(entries: readonly (readonly [string, Value])[]): Record<string, Value> {
+  return Object.fromEntries(entries);
+}
