@@ -24,8 +24,8 @@ export interface EnterOptions {
 
 export interface Door {
   readonly enter: Enter;
-  /** Writes what is known of used keys; called once a minute and at the end. */
-  flushKeyUse(): Promise<void>;
+  /** Writes when keys were last used, which otherwise happens once a minute. */
+  close(): Promise<void>;
 }
 
 interface EnterRow {
@@ -42,6 +42,7 @@ interface EnterRow {
 }
 
 const BATCHES_IN_FLIGHT_MAX = 3;
+const KEY_USE_MS = 60_000;
 const BATCH_MAX = 500;
 const AUTHORIZATION_LENGTH_MAX = 256;
 const TEXTS = {
@@ -64,13 +65,20 @@ export function createDoor(options: EnterOptions): Door {
     if (admission.kind === "admitted") used.set(admission.caller.keyId, options.clock.nowMs());
     return admission;
   }
+  async function flush(): Promise<void> {
+    if (used.size === 0) return;
+    const uses = new Map(used);
+    used.clear();
+    await recordKeyUse(options.db, uses).catch((error: unknown) =>
+      options.log.warn({ err: error }, "the times of key use were not written"),
+    );
+  }
+  const timer = setInterval(() => void flush(), KEY_USE_MS).unref();
   return {
     enter,
-    flushKeyUse: async () => {
-      if (used.size === 0) return;
-      const uses = new Map(used);
-      used.clear();
-      await recordKeyUse(options.db, uses);
+    close: () => {
+      clearInterval(timer);
+      return flush();
     },
   };
 }

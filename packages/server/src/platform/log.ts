@@ -1,22 +1,29 @@
-import { pino, type Logger } from "pino";
+import { destination, pino, stdTimeFunctions, type DestinationStream, type Logger } from "pino";
 
 export type Log = Logger;
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** Where log lines go. A command whose stdout is its result logs to stderr. */
+export type LogTarget = "stdout" | "stderr";
+
 /**
- * JSON lines on stdout, one per request and one per finished run. Errors are reduced before they are written:
- * a database error's detail, where and parameters hold row values, a provider's body may hold a prompt.
+ * JSON lines, one per request and one per finished run; readable text on a terminal. Errors are reduced before they are
+ * written: a database error's detail, where and parameters hold row values, a provider's body may hold a prompt.
  */
-export function createLog(level: LogLevel): Log {
-  return pino({
-    level,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
-    serializers: { err: (error: unknown) => describeError(error) },
-  });
+export function createLog(level: LogLevel, target: LogTarget = "stdout"): Log {
+  const stream = target === "stdout" ? process.stdout : process.stderr;
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: (error: unknown) => describeError(error) },
+    },
+    stream.isTTY ? readableStream(stream) : destination({ fd: stream.fd, sync: true }),
+  );
 }
 
 interface DescribedError {
@@ -37,4 +44,20 @@ export function describeError(error: unknown, depth = 0): DescribedError {
   const cause =
     error.cause === undefined || depth >= CAUSES_MAX ? {} : { cause: describeError(error.cause, depth + 1) };
   return { type: error.name, message: error.message, ...code, ...stack, ...cause };
+}
+
+/** `12:04:05 info  request finished  route=/v1/me status=200`: what a person at a terminal needs of a line. */
+function readableStream(stream: NodeJS.WriteStream): DestinationStream {
+  return {
+    write: (line) => {
+      const { time, level, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
+      const fields = Object.entries(rest).map(([name, value]) => `${name}=${shortText(value)}`);
+      const error = err === undefined ? [] : [`\n  ${(err as DescribedError).stack ?? (err as DescribedError).message}`];
+      stream.write([String(time).slice(11, 19), String(level).padEnd(5), msg, ...fields, ...error].join(" ") + "\n");
+    },
+  };
+}
+
+function shortText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -22,8 +22,8 @@ export interface Owners {
 }
 
 /**
- * A cluster belongs to one account for good. A new one in an ordinary user's directory becomes that user's even when
- * root starts first, so that the user can go on with it afterwards.
+ * In an ordinary user's directory the server is that user's even when root starts it, so that the user can go on with
+ * it afterwards. In root's own directory it is the account asked for, or the one that had it so far.
  */
 export async function chooseServerAccount(owners: Owners, dbUid: number | undefined): Promise<ServerAccount> {
   const { uid, gid } = ownIds();
@@ -32,9 +32,9 @@ export async function chooseServerAccount(owners: Owners, dbUid: number | undefi
     if (owner !== uid) throw new WrongOwner(owner, uid);
     return { uid, gid, isForeign: false };
   }
-  const chosen = owners.cluster ?? (owners.dataDir === 0 ? (dbUid ?? DEFAULT_DB_UID) : owners.dataDir);
-  if (chosen === 0)
-    throw new Error("PostgreSQL refuses to run as root: PROMPTD_DB_UID and the owner of pg/ must not be 0.");
+  if (dbUid === 0) throw new Error("PROMPTD_DB_UID must not be 0: PostgreSQL refuses to run as root.");
+  const formerUid = owners.cluster === 0 ? null : owners.cluster;
+  const chosen = owners.dataDir === 0 ? (dbUid ?? formerUid ?? DEFAULT_DB_UID) : owners.dataDir;
   return { uid: chosen, gid: await primaryGroup(chosen), isForeign: true };
 }
 

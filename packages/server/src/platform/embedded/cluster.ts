@@ -1,6 +1,6 @@
 /** The cluster on disk: made once, complete or not at all, and never opened by another major version. */
 import { execFile } from "node:child_process";
-import { chmod, chown, lstat, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, lchown, lstat, mkdtemp, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -16,6 +16,7 @@ export async function ensureCluster(place: Place, binaries: Binaries, log: Log):
   const major = await readFile(join(place.clusterDir, "PG_VERSION"), "utf8").catch(() => null);
   if (major === null) await createCluster(place, binaries, log);
   else refuseOtherMajor(major.trim(), binaries.major, place.clusterDir);
+  await handOver(place.clusterDir, place.account);
   await writeAccessRules(place);
 }
 
@@ -102,6 +103,14 @@ export function explainChildFailure(cause: unknown, account: ServerAccount): Err
   const stderr = cause instanceof Error && "stderr" in cause ? String(cause.stderr).trim() : "";
   const reason = stderr !== "" || !(cause instanceof Error) ? stderr : cause.message;
   return new Error(`PostgreSQL could not create its files: ${reason}`, { cause });
+}
+
+/** After PROMPTD_DB_UID changed, or root copied a backup here. Runs while no server does, and only on the cluster. */
+async function handOver(path: string, account: ServerAccount): Promise<void> {
+  const found = await lstat(path);
+  if (!account.isForeign || found.uid === account.uid) return;
+  if (found.isDirectory()) for (const name of await readdir(path)) await handOver(join(path, name), account);
+  await lchown(path, account.uid, account.gid); // after its content: an interrupted walk starts again
 }
 
 /**

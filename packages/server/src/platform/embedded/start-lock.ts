@@ -7,12 +7,17 @@ import { setTimeout as wait } from "node:timers/promises";
 
 const POLL_MS = 25;
 /** Longer than any start: crash recovery of a large cluster takes minutes. */
-const WAIT_MS_MAX = 600_000;
+const WAIT_MS_DEFAULT = 600_000;
 /** A lock guards the removal of a stale lock, and so on: three processes must die within one removal to need more. */
 const TAKEOVER_DEPTH_MAX = 3;
 
-export async function withStartLock<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
-  await acquire(file, 0);
+/** @throws Error when another living process keeps the lock longer than `waitMsMax`. */
+export async function withStartLock<Result>(
+  file: string,
+  work: () => Promise<Result>,
+  waitMsMax = WAIT_MS_DEFAULT,
+): Promise<Result> {
+  await acquire(file, 0, waitMsMax);
   try {
     return await work();
   } finally {
@@ -20,10 +25,10 @@ export async function withStartLock<Result>(file: string, work: () => Promise<Re
   }
 }
 
-async function acquire(file: string, depth: number): Promise<void> {
+async function acquire(file: string, depth: number, waitMsMax: number): Promise<void> {
   const me = await nameProcess(process.pid);
   if (me === null) throw new Error("The embedded database needs /proc to tell living processes from dead ones.");
-  const deadline = performance.now() + WAIT_MS_MAX;
+  const deadline = performance.now() + waitMsMax;
   for (;;) {
     if (await tryCreate(file, me)) return;
     const holder = await readlink(file).catch(() => null);
@@ -51,7 +56,7 @@ async function tryCreate(file: string, me: string): Promise<boolean> {
  */
 async function removeStale(file: string, holder: string, depth: number): Promise<void> {
   const takeover = `${file}.takeover`;
-  if (depth < TAKEOVER_DEPTH_MAX) await acquire(takeover, depth + 1);
+  if (depth < TAKEOVER_DEPTH_MAX) await acquire(takeover, depth + 1, WAIT_MS_DEFAULT);
   try {
     if ((await readlink(file).catch(() => null)) === holder) await unlink(file);
   } finally {

@@ -1,0 +1,41 @@
+import type { Config } from "./platform/config.ts";
+import { openDatabase, type Database } from "./platform/database.ts";
+import { startEmbeddedPostgres } from "./platform/embedded/supervise.ts";
+import type { Log } from "./platform/log.ts";
+import { migrate } from "./platform/migrate.ts";
+
+/** The database that all processes of one installation share: the operator's own, or the embedded one. */
+export interface Installation {
+  readonly db: Database;
+  readonly url: string;
+  /** Past a transaction pooler: LISTEN works here. */
+  readonly listenUrl: string;
+  readonly isEmbedded: boolean;
+  /** Closes the connections, and stops the embedded server when nobody else uses it. */
+  close(): Promise<void>;
+}
+
+/** Opens the database, starting the embedded one if it is needed and not running, and brings its schema up to date. */
+export async function openInstallation(config: Config, role: string, log: Log): Promise<Installation> {
+  const { DATABASE_URL: given, DATABASE_DIRECT_URL: direct, PROMPTD_DB_UID: dbUid, dataDir } = config;
+  const embedded = given === null ? await startEmbeddedPostgres({ dataDir, dbUid, log }) : null;
+  const url = given ?? embedded?.url ?? "";
+  try {
+    const applied = await migrate(direct ?? url, log);
+    if (applied.length > 0) log.info({ migrations: applied }, "the database schema is up to date");
+    const db = await openDatabase({ url, role, log, poolMax: config.PROMPTD_DATABASE_POOL });
+    return {
+      db,
+      url,
+      listenUrl: direct ?? url,
+      isEmbedded: embedded !== null,
+      close: async () => {
+        await db.close();
+        await embedded?.stop();
+      },
+    };
+  } catch (error) {
+    await embedded?.stop();
+    throw error;
+  }
+}

@@ -1,0 +1,28 @@
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { logSize, openServerLog, readLogTail, rotateServerLog } from "./server-log.ts";
+
+it("the server's log is shortened under the server's open file, keeps one generation, and shows its end", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "promptd-log-"));
+  const file = join(directory, "pg.log");
+  const writer = await openServerLog(file);
+  await writer.write("small\n");
+  await rotateServerLog(file);
+  expect(await readFile(file, "utf8")).toBe("small\n");
+
+  await writer.write("x".repeat(8 * 1024 * 1024));
+  await rotateServerLog(file);
+  expect(await logSize(file)).toBe(0);
+  expect((await stat(`${file}.1`)).size).toBeGreaterThan(8 * 1024 * 1024);
+
+  await writer.write(`${Array.from({ length: 30 }, (_, n) => `line ${n}`).join("\n")}\n`);
+  expect((await readLogTail(file, 0)).split("\n").at(-1)).toBe("line 29");
+  expect((await readLogTail(file, 0)).split("\n")).toHaveLength(12);
+  const size = await logSize(file);
+  await writer.write("after\n");
+  expect(await readLogTail(file, size)).toBe("after");
+  await writer.close();
+  await rm(directory, { recursive: true });
+});

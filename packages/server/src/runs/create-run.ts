@@ -1,0 +1,183 @@
+/**
+ * Creates a run: finds the version, checks the inputs against it, prices the most it can cost, keeps its images, and
+ * inserts run, hold and idempotency key in one transaction. Only when that has committed is the run announced.
+ */
+import type { CreateRunBody, Modality } from "@promptd/contract";
+import type { Files, StoredImage } from "../files/index.ts";
+import { priceCeiling, type Catalogue } from "../models/index.ts";
+import { checkInputs, findLiveVersion, planSteps, type CheckedInputs, type LiveVersion } from "../prompts/index.ts";
+import { isConnectionLoss, sqlState, type Database } from "../platform/database.ts";
+import { fault } from "../platform/fault.ts";
+import { invalid, notFound, Problem } from "../platform/problem.ts";
+import { keyConflict, type Idempotency } from "./idempotency.ts";
+import { createRunRow, findRun, type CreateOutcome, type RunToCreate } from "./runs-store.ts";
+
+export interface CreateRunOptions {
+  readonly db: Database;
+  readonly catalogue: Catalogue;
+  readonly files: Files;
+  readonly activeRunsMax: number;
+  /** A run of this installation may not hold more. */
+  readonly holdMaxCredits: number;
+}
+
+export interface RunRequest {
+  readonly accountId: string;
+  /** Made before the insert: a waiter is registered under it, and an unknown commit is looked up by it. */
+  readonly runId: string;
+  readonly body: CreateRunBody;
+  readonly idempotency: Idempotency | null;
+  /** Names a part of the request that had no effect. */
+  readonly ignore: (name: string) => void;
+}
+
+export interface CreatedRun {
+  readonly runId: string;
+  /** True: the idempotency key had created this run before. */
+  readonly isReplay: boolean;
+}
+
+/** Minutes from creation after which a run that is not final is stopped; a run of several steps gets the longest of its own. */
+const DEADLINE_MINUTES: Record<Modality, number> = { text: 10, image: 5, video: 30 };
+const RUN_NAME_CODE_POINTS = 120;
+const KEY_RACE = "PD409";
+const TOO_MANY_ACTIVE = "PD429";
+const ATTEMPTS_AFTER_LOSS = 3;
+
+/** @throws Problem 404, 410, 422, 402 or 429, in this order of checks (specification, "POST /v1/runs"). */
+export async function createRun(request: RunRequest, options: CreateRunOptions): Promise<CreatedRun> {
+  const { body } = request;
+  const version = await findLiveVersion(options.db, body.promptVersionId);
+  if (version === null) throw notFound("published prompt version", body.promptVersionId);
+  refuseRetiredModel(version, options.catalogue);
+  const checked = checkInputs(version, body, options.catalogue);
+  for (const name of checked.ignored) request.ignore(name);
+  if (checked.issues.length > 0) throw invalid(checked.issues);
+  const price = priceOf(request, version, checked, options);
+  const images = await options.files.keepInputImages(body.inputs.imageInputs ?? []);
+  if (images.length > 0) await fault("create.blob_stored");
+  const row: RunToCreate = {
+    accountId: request.accountId,
+    runId: request.runId,
+    promptVersionId: version.promptVersionId,
+    runName: [...version.title].slice(0, RUN_NAME_CODE_POINTS).join(""),
+    model: version.model,
+    hold: price.hold,
+    prices: price.prices,
+    inputs: { textInputs: checked.textInputs, images },
+    runOptions: checked.options,
+    deadlineSeconds: deadlineSeconds(version, options.catalogue),
+    activeRunsMax: options.activeRunsMax,
+    idempotency: request.idempotency,
+  };
+  return judge(await insertUntilKnown(row, images, options), row);
+}
+
+function refuseRetiredModel(version: LiveVersion, catalogue: Catalogue): void {
+  for (const { model } of version.definition.steps) {
+    const entry = catalogue.find(model);
+    if (entry?.status !== "retired") continue;
+    const successor = entry.successor === undefined ? "" : ` Its successor is ${entry.successor}.`;
+    throw new Problem(
+      "GONE_ERROR",
+      `The model ${model} of this prompt version has been withdrawn.${successor} Use a newer version of the prompt.`,
+      { data: { reason: "MODEL_RETIRED", model } },
+    );
+  }
+}
+
+/** Free: the prices are all zero, or an author runs an own prompt. */
+function priceOf(request: RunRequest, version: LiveVersion, checked: CheckedInputs, options: CreateRunOptions) {
+  const steps = planSteps(version, checked.textInputs, checked.options);
+  const { credits, prices } = priceCeiling(options.catalogue, steps, version.model);
+  const isFree = credits === 0 || version.authorId === request.accountId;
+  if (!isFree && credits > options.holdMaxCredits) {
+    throw new Problem(
+      "VALIDATION_ERROR",
+      `With these inputs the run could cost ${credits} credits; ${options.holdMaxCredits} is the most one run may hold here. Send shorter inputs.`,
+      { data: { issues: [] } },
+    );
+  }
+  return { hold: isFree ? null : credits, prices };
+}
+
+function deadlineSeconds(version: LiveVersion, catalogue: Catalogue): number {
+  const modalities = version.definition.steps.map((step) => catalogue.find(step.model)?.modality ?? version.modality);
+  return 60 * Math.max(...modalities.map((modality) => DEADLINE_MINUTES[modality]));
+}
+
+/**
+ * Inserts the run. A lost connection leaves the commit unknown; the same id is then sent again, which finds the run if it
+ * exists. An answer is never given before that is known, or said to be unknown.
+ */
+async function insertUntilKnown(
+  row: RunToCreate,
+  images: readonly StoredImage[],
+  options: CreateRunOptions,
+): Promise<CreateOutcome> {
+  let isUnknown = false;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await insert(row, images, options);
+    } catch (error) {
+      if (sqlState(error) === KEY_RACE && attempt <= ATTEMPTS_AFTER_LOSS) continue; // the other call's run is there now
+      if (sqlState(error) === TOO_MANY_ACTIVE) throw tooManyActive(options.activeRunsMax, error);
+      isUnknown ||= isConnectionLoss(error);
+      if (isConnectionLoss(error) && attempt <= ATTEMPTS_AFTER_LOSS) continue;
+      if (!isUnknown) throw error;
+      throw outcomeUnknown(row.runId, error);
+    }
+  }
+}
+
+function insert(row: RunToCreate, images: readonly StoredImage[], options: CreateRunOptions): Promise<CreateOutcome> {
+  return options.db.tx(async (tx) => {
+    const outcome = await createRunRow(tx, row);
+    if (outcome.kind === "created" && images.length > 0) await options.files.recordInputs(tx, row, images);
+    await fault("create.before_commit");
+    return outcome;
+  });
+}
+
+function tooManyActive(activeRunsMax: number, cause: unknown): Problem {
+  const count = activeRunsMax.toLocaleString("en-US");
+  return new Problem(
+    "TOO_MANY_REQUESTS_ERROR",
+    `${count} runs are queued or running, the most one account may have. Wait for some to finish.`,
+    { data: { reason: "TOO_MANY_ACTIVE_RUNS", limit: activeRunsMax }, headers: { "retry-after": "1" }, cause },
+  );
+}
+
+function outcomeUnknown(runId: string, cause: unknown): Problem {
+  return new Problem(
+    "SERVER_ERROR",
+    `The database went away while the run was created, so it may exist or not. Look at GET /v1/runs/${runId} before you create it again.`,
+    { headers: { "x-should-retry": "false" }, cause },
+  );
+}
+
+function judge(outcome: CreateOutcome, row: RunToCreate): CreatedRun {
+  switch (outcome.kind) {
+    case "created":
+      return { runId: outcome.runId, isReplay: false };
+    case "joined":
+      return { runId: outcome.runId, isReplay: true };
+    case "key_conflict":
+      throw keyConflict();
+    case "not_found":
+      throw notFound("published prompt version", row.promptVersionId);
+    case "no_credits":
+      throw new Problem(
+        "PAYMENT_REQUIRED_ERROR",
+        `This run needs ${row.hold} ${row.hold === 1 ? "credit" : "credits"}, ${outcome.available} are available.`,
+        { data: { reason: "INSUFFICIENT_CREDITS", required: row.hold, available: outcome.available } },
+      );
+  }
+}
+
+/** @throws Problem NOT_FOUND_ERROR, the same for a run that is absent and one of another account. */
+export async function getRun(db: Database, accountId: string, runId: string) {
+  const run = await findRun(db, accountId, runId);
+  if (run === null) throw notFound("run", runId);
+  return run;
+}

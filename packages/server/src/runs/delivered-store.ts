@@ -1,0 +1,29 @@
+import type { Database } from "../platform/database.ts";
+import type { DeliveredItem } from "./execute-run.ts";
+import type { ClaimedRun } from "./queue.ts";
+
+/** Items that an earlier attempt of this run delivered. */
+export async function readDelivered(db: Database, run: ClaimedRun): Promise<DeliveredItem[]> {
+  const rows = await db.named<{ result: DeliveredItem }>(
+    "run_steps_get",
+    "select result from run_steps where account_id = $1 and run_id = $2 order by step, item",
+    [run.accountId, run.runId],
+  );
+  return rows.map((row) => row.result);
+}
+
+/** Fenced by (worker, attempt): a worker that lost its lease saves nothing. */
+export async function saveDelivered(
+  db: Database,
+  workerId: string,
+  run: ClaimedRun,
+  item: DeliveredItem,
+): Promise<void> {
+  await db.query(
+    `insert into run_steps (account_id, run_id, step, item, result)
+     select r.account_id, r.id, $5, $6, $7 from runs r
+     where r.account_id = $1 and r.id = $2 and r.attempt = $3 and r.worker = $4
+     on conflict do nothing`,
+    [run.accountId, run.runId, run.attempt, workerId, item.step, item.item, JSON.stringify(item)],
+  );
+}

@@ -1,0 +1,245 @@
+/**
+ * Executes one claimed run: its steps in order, its images loaded, each item asked of its model, outputs kept, the
+ * price settled. A model that fails is a result of the run and becomes an error item; what rejects is a bug or an
+ * outage, and the worker then gives the run another attempt.
+ */
+import type { OutputItem } from "@promptd/contract";
+import type { Files, KeptFile, LoadedImage, StoredImage } from "../files/index.ts";
+import type { CatalogueEntry, ModelOutcome, ModelRequest, PriceSnapshot, StepUsage } from "../models/index.ts";
+import type { LiveVersion, StepDefinition } from "../prompts/index.ts";
+import { fault } from "../platform/fault.ts";
+import type { RunEnd } from "./finish-runs.ts";
+import type { ClaimedRun } from "./queue.ts";
+
+/** What a run needs from the outside. */
+export interface ExecuteRunPorts {
+  findVersion(promptVersionId: string): Promise<LiveVersion | null>;
+  findModel(model: string): { readonly entry: CatalogueEntry; readonly isEnabled: boolean } | null;
+  renderStep(
+    version: LiveVersion,
+    stepIndex: number,
+    textInputs: Readonly<Record<string, string>>,
+    stepOutputs: Readonly<Record<string, string>>,
+  ): { readonly prompt: string; readonly instructions: string };
+  loadImages: Files["loadImages"];
+  callModel(request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome>;
+  keepOutput: Files["keepOutput"];
+  settlePrice(prices: PriceSnapshot, delivered: readonly StepUsage[]): number;
+  readDelivered(run: ClaimedRun): Promise<DeliveredItem[]>;
+  saveDelivered(run: ClaimedRun, item: DeliveredItem): Promise<void>;
+}
+
+/** `later`: the provider asked to come back; nothing is wrong with the run. */
+export type Execution =
+  | { readonly kind: "ended"; readonly end: RunEnd }
+  | { readonly kind: "later"; readonly delayMs: number };
+
+/** One output item that exists: JSON-safe, so that a later attempt can read it instead of paying again. */
+export interface DeliveredItem {
+  readonly step: number;
+  readonly item: number;
+  readonly output: OutputItem;
+  readonly usage: StepUsage;
+  readonly file: KeptFile | null;
+}
+
+type ItemResult =
+  | { readonly kind: "delivered"; readonly delivered: DeliveredItem }
+  | { readonly kind: "error"; readonly message: string }
+  | { readonly kind: "later"; readonly delayMs: number };
+
+/** Inputs as the run's row holds them: filled with defaults, images as addresses and file ids. */
+export interface StoredInputs {
+  readonly textInputs: Readonly<Record<string, string>>;
+  readonly images: readonly StoredImage[];
+}
+
+export async function executeRun(run: ClaimedRun, ports: ExecuteRunPorts, signal: AbortSignal): Promise<Execution> {
+  const version = await ports.findVersion(run.promptVersionId);
+  if (version === null) return broke("The prompt version of this run no longer exists.", "version_missing");
+  const unusable = findUnusableModel(version, ports);
+  if (unusable !== null) return broke(unusable, "model_unusable");
+  const inputs = run.inputs as StoredInputs;
+  const images = await loadStepImages(version, inputs, ports, signal);
+  if (images.kind === "refused") return broke(images.message, "image_unusable");
+  await fault("images.after_fetch");
+  const steps = await executeSteps({ run, version, inputs, images: images.bySlot, ports, signal });
+  return steps.kind === "later" ? steps : { kind: "ended", end: endOf(run, steps.results, ports) };
+}
+
+function broke(message: string, reason: string): Execution {
+  return {
+    kind: "ended",
+    end: { ok: false, outputs: [{ type: "error", data: message }], credits: 0, reason, files: [] },
+  };
+}
+
+/** A model may have been withdrawn, or switched off, while the run waited. Free: nothing was called. */
+function findUnusableModel(version: LiveVersion, ports: ExecuteRunPorts): string | null {
+  for (const model of new Set(version.definition.steps.map((step) => step.model))) {
+    const found = ports.findModel(model);
+    if (found === null || !found.isEnabled) return `The model ${model} is not enabled on this server.`;
+    if (found.entry.status === "retired")
+      return `The model ${model} has been withdrawn. Use a newer version of the prompt.`;
+  }
+  return null;
+}
+
+type StepImages =
+  | { readonly kind: "loaded"; readonly bySlot: ReadonlyMap<string, readonly LoadedImage[]> }
+  | { readonly kind: "refused"; readonly message: string };
+
+/** Models differ in what they take, so images are fitted per model; each is fetched once where one model is used. */
+async function loadStepImages(
+  version: LiveVersion,
+  inputs: StoredInputs,
+  ports: ExecuteRunPorts,
+  signal: AbortSignal,
+): Promise<StepImages> {
+  const bySlot = new Map<string, readonly LoadedImage[]>();
+  if (inputs.images.length === 0) return { kind: "loaded", bySlot };
+  for (const model of new Set(
+    version.definition.steps.filter((step) => step.images.length > 0).map((step) => step.model),
+  )) {
+    const limits = ports.findModel(model)?.entry.inputs?.images;
+    if (limits === undefined) continue;
+    const loaded = await ports.loadImages(inputs.images, { bytesMax: limits.bytes, sideMax: limits.maxSide }, signal);
+    if (loaded.kind === "refused") return loaded;
+    bySlot.set(model, loaded.images);
+  }
+  return { kind: "loaded", bySlot };
+}
+
+interface Steps {
+  readonly run: ClaimedRun;
+  readonly version: LiveVersion;
+  readonly inputs: StoredInputs;
+  readonly images: ReadonlyMap<string, readonly LoadedImage[]>;
+  readonly ports: ExecuteRunPorts;
+  readonly signal: AbortSignal;
+}
+
+type StepsOutcome =
+  | { readonly kind: "done"; readonly results: readonly ItemResult[] }
+  | { readonly kind: "later"; readonly delayMs: number };
+
+async function executeSteps(steps: Steps): Promise<StepsOutcome> {
+  const { run, version, ports } = steps;
+  const isSingle = version.definition.steps.length === 1 && version.definition.steps[0]?.count === 1;
+  const earlier = isSingle ? [] : await ports.readDelivered(run);
+  const texts: Record<string, string> = {};
+  const failed = new Set<string>();
+  const results: ItemResult[] = [];
+  for (const [index, step] of version.definition.steps.entries()) {
+    const missing = step.reads.find((id) => failed.has(id));
+    const items =
+      missing === undefined
+        ? await executeItems(steps, { index, step, texts, earlier, save: !isSingle })
+        : Array.from({ length: step.count }, () => skipped(missing));
+    const later = items.find((item) => item.kind === "later");
+    if (later !== undefined) return later;
+    results.push(...items);
+    const text = items.find((item) => item.kind === "delivered" && item.delivered.output.type === "text");
+    if (text?.kind === "delivered") texts[step.id] = text.delivered.output.data;
+    if (items.every((item) => item.kind === "error")) failed.add(step.id);
+  }
+  return { kind: "done", results };
+}
+
+function skipped(step: string): ItemResult {
+  return { kind: "error", message: `Skipped: step '${step}' failed.` };
+}
+
+interface StepTurn {
+  readonly index: number;
+  readonly step: StepDefinition;
+  readonly texts: Readonly<Record<string, string>>;
+  readonly earlier: readonly DeliveredItem[];
+  readonly save: boolean;
+}
+
+/** Items of one step run side by side and settle one by one: one that fails does not take the others with it. */
+async function executeItems(steps: Steps, turn: StepTurn): Promise<ItemResult[]> {
+  const rendered = steps.ports.renderStep(steps.version, turn.index, steps.inputs.textInputs, turn.texts);
+  const settled = await Promise.allSettled(
+    Array.from({ length: turn.step.count }, async (_, item): Promise<ItemResult> => {
+      const before = turn.earlier.find((one) => one.step === turn.index && one.item === item);
+      if (before !== undefined) return { kind: "delivered", delivered: before };
+      const result = await executeItem(steps, turn, item, rendered);
+      if (turn.save && result.kind === "delivered") await steps.ports.saveDelivered(steps.run, result.delivered);
+      return result;
+    }),
+  );
+  return settled.map((outcome) => {
+    if (outcome.status === "rejected") throw outcome.reason;
+    return outcome.value;
+  });
+}
+
+async function executeItem(
+  { run, version, images, ports, signal }: Steps,
+  { index, step }: StepTurn,
+  item: number,
+  rendered: { readonly prompt: string; readonly instructions: string },
+): Promise<ItemResult> {
+  const loaded = images.get(step.model) ?? [];
+  const outcome = await ports.callModel(
+    {
+      accountId: run.accountId,
+      runId: run.runId,
+      attempt: run.attempt,
+      step: index,
+      item,
+      model: step.model,
+      options: step.model === version.model ? { ...step.options, ...run.runOptions } : step.options,
+      ...rendered,
+      images: step.images.flatMap((slot) => loaded[slot] ?? []),
+      maxOutputTokens: step.maxOutputTokens,
+      deadlineAtMs: run.deadlineAtMs,
+    },
+    signal,
+  );
+  await fault("call.after_answer");
+  if (outcome.kind === "failed") return { kind: "error", message: outcome.message };
+  if (outcome.kind === "later") return outcome;
+  const usage: StepUsage = { step: index, usage: outcome.usage };
+  if (outcome.kind === "text") {
+    return {
+      kind: "delivered",
+      delivered: { step: index, item, output: { type: "text", data: outcome.text }, usage, file: null },
+    };
+  }
+  const kept = await ports.keepOutput(
+    { bytes: outcome.bytes, mediaType: outcome.mediaType, modality: outcome.kind },
+    signal,
+  );
+  if (kept.kind === "refused") return { kind: "error", message: kept.message };
+  return {
+    kind: "delivered",
+    delivered: { step: index, item, output: { type: outcome.kind, data: kept.url }, usage, file: kept },
+  };
+}
+
+/** Only delivered items are charged; a run without one has failed and costs nothing. */
+function endOf(run: ClaimedRun, results: readonly ItemResult[], ports: ExecuteRunPorts): RunEnd {
+  const delivered = results.flatMap((result) => (result.kind === "delivered" ? [result.delivered] : []));
+  const outputs = results.map((result): OutputItem =>
+    result.kind === "delivered"
+      ? result.delivered.output
+      : { type: "error", data: result.kind === "error" ? result.message : "" },
+  );
+  const ok = delivered.length > 0;
+  return {
+    ok,
+    outputs,
+    credits:
+      ok && run.hold !== null
+        ? ports.settlePrice(
+            run.prices as PriceSnapshot,
+            delivered.map((item) => item.usage),
+          )
+        : 0,
+    reason: ok ? null : "no_usable_output",
+    files: delivered.flatMap((item) => (item.file === null ? [] : [item.file])),
+  };
+}

@@ -1,0 +1,9 @@
+export { countUses } from "./count-uses.ts";
+export { readDelivered, saveDelivered } from "./delivered-store.ts";
+export type { ExecuteRunPorts } from "./execute-run.ts";
+export { createFinisher } from "./finish-runs.ts";
+export { pruneIdempotencyKeys } from "./idempotency.ts";
+export { writeModelLimits } from "./queue.ts";
+export { runsRoutes } from "./runs-routes.ts";
+export { WaitingHub } from "./wait-for-run.ts";
+export { createWorker, type Worker } from "./worker.ts";

@@ -1,0 +1,26 @@
+/** What the Prefer header (RFC 7240) asks for. Malformed and unknown preferences are ignored, as the RFC says. */
+export interface Preferences {
+  /** Seconds the caller wants to wait; null: as long as the server waits by itself. */
+  readonly waitSeconds: number | null;
+  readonly respondAsync: boolean;
+}
+
+const WAIT = /^wait="?(\d{1,9})"?$/i;
+
+export function readPreferences(header: string | null): Preferences {
+  const parts = (header ?? "").split(",").map((part) => (part.split(";")[0] ?? "").replace(/\s*=\s*/, "=").trim());
+  const waits = parts.flatMap((part) => WAIT.exec(part)?.[1] ?? []);
+  return {
+    waitSeconds: waits[0] === undefined ? null : Number(waits[0]), // the first of two wins (RFC 7240, section 2)
+    respondAsync: parts.some((part) => part.toLowerCase() === "respond-async"),
+  };
+}
+
+/** Value of Preference-Applied, or null when nothing was asked for that can be honoured here. */
+export function describeApplied(preferences: Preferences, honours: { readonly respondAsync: boolean }): string | null {
+  const applied = [
+    ...(preferences.respondAsync && honours.respondAsync ? ["respond-async"] : []),
+    ...(preferences.waitSeconds === null ? [] : [`wait=${preferences.waitSeconds}`]),
+  ];
+  return applied.length === 0 ? null : applied.join(", ");
+}

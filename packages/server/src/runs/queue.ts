@@ -1,0 +1,206 @@
+/**
+ * The queue of runs, as one worker sees it: statements on the runs table (migration 0008), each fenced by the worker's
+ * id and the run's attempt. A worker that lost its lease can still call them all; they then change nothing.
+ */
+import { hostname } from "node:os";
+import { sqlState, type Database, type Queryable } from "../platform/database.ts";
+import { fault } from "../platform/fault.ts";
+
+export interface ClaimedRun {
+  readonly accountId: string;
+  readonly runId: string;
+  readonly attempt: number;
+  readonly deadlineAtMs: number;
+  readonly promptVersionId: string;
+  readonly model: string;
+  /** Null: a free run. */
+  readonly hold: number | null;
+  readonly prices: unknown;
+  readonly inputs: unknown;
+  readonly runOptions: Readonly<Record<string, string>>;
+}
+
+/** Where the next claim goes on in the circle of (account, model) pairs. */
+export interface ClaimCursor {
+  readonly account: string;
+  readonly model: string;
+}
+
+export interface Claim {
+  readonly runs: readonly ClaimedRun[];
+  /** Null: the circle is complete, begin again. */
+  readonly next: ClaimCursor | null;
+}
+
+/** The lease ran out and others have the runs now: take a new worker id. */
+export class LeaseLost extends Error {
+  override readonly name = "LeaseLost";
+}
+
+interface ClaimRow {
+  account_id: string;
+  id: string | null;
+  attempt: number;
+  deadline_at: Date;
+  prompt_version_id: string;
+  model: string;
+  hold: number | null;
+  prices: unknown;
+  inputs: unknown;
+  run_options: Record<string, string>;
+  next_account: string | null;
+  next_model: string | null;
+}
+
+const LANE = 0; // one lane; more of them are a matter of scale, and the statements already know them
+export const CIRCLE_START: ClaimCursor = { account: "00000000-0000-0000-0000-000000000000", model: "" };
+const LEASE_LOST = "PD001";
+
+export interface Lease {
+  readonly workerId: string;
+  readonly leaseMs: number;
+}
+
+/** @throws LeaseLost. */
+export async function claimRuns(
+  db: Database,
+  lease: Lease,
+  want: { readonly runsMax: number; readonly after: ClaimCursor },
+): Promise<Claim> {
+  await fault("claim.before_commit");
+  const rows = await db
+    .query<ClaimRow>(
+      {
+        name: "run_claim",
+        text: `select account_id, id, attempt, deadline_at, prompt_version_id, model, hold, prices, inputs, run_options,
+          next_account, next_model from run_claim($1, $2, $3, $4, $5, make_interval(secs => $6::float8 / 1000))`,
+      },
+      [lease.workerId, LANE, want.runsMax, want.after.account, want.after.model, lease.leaseMs],
+    )
+    .catch((error: unknown) => {
+      throw sqlState(error) === LEASE_LOST ? new LeaseLost("The lease of this worker ran out.") : error;
+    });
+  await fault("claim.after_commit");
+  const last = rows.at(-1);
+  const next = last?.next_account == null ? null : { account: last.next_account, model: last.next_model ?? "" };
+  return { runs: rows.flatMap(toClaimedRun), next };
+}
+
+function toClaimedRun(row: ClaimRow): ClaimedRun[] {
+  if (row.id === null) return [];
+  return [
+    {
+      accountId: row.account_id,
+      runId: row.id,
+      attempt: row.attempt,
+      deadlineAtMs: row.deadline_at.getTime(),
+      promptVersionId: row.prompt_version_id,
+      model: row.model,
+      hold: row.hold,
+      prices: row.prices,
+      inputs: row.inputs,
+      runOptions: row.run_options,
+    },
+  ];
+}
+
+/** Writes this worker's row, on the connection that will carry its beats. */
+export async function registerWorker(beats: Queryable, workerId: string, version: string): Promise<void> {
+  await beats.query(
+    `insert into workers (id, host, os_pid, backend_pid, backend_start, version)
+     select $1, $2, $3, pid, backend_start, $4 from pg_stat_activity where pid = pg_backend_pid()`,
+    [workerId, hostname(), process.pid, version],
+  );
+}
+
+/** @returns false when this worker was swept. */
+export async function beat(beats: Queryable, workerId: string): Promise<boolean> {
+  await fault("beat.before");
+  const [row] = await beats.query<{ alive: boolean }>({ name: "beat", text: "select worker_beat($1) as alive" }, [
+    workerId,
+  ]);
+  return row?.alive === true;
+}
+
+/** Which of these runs are no longer ours: canceled, or swept and given to another worker. */
+export async function findLostRuns(beats: Queryable, workerId: string, runs: readonly ClaimedRun[]): Promise<string[]> {
+  const rows = await beats.query<{ id: string }>(
+    {
+      name: "worker_lost",
+      text: `select d.id from unnest($2::uuid[], $3::uuid[], $4::int[]) d (account_id, id, attempt)
+        where not exists (select 1 from runs r where r.account_id = d.account_id and r.id = d.id
+          and r.attempt = d.attempt and r.worker = $1)`,
+    },
+    [workerId, ...columnsOf(runs)],
+  );
+  return rows.map((row) => row.id);
+}
+
+export interface Swept {
+  readonly requeued: readonly string[];
+  readonly failed: readonly string[];
+}
+
+/** Gives the runs of lost workers back and ends runs past their deadline; one process sweeps at a time. */
+export async function sweepRuns(beats: Queryable, leaseMs: number): Promise<Swept> {
+  await fault("sweep.before_commit");
+  const [row] = await beats.query<{ requeued: string[]; failed: string[] }>(
+    "select requeued, failed from run_sweep(make_interval(secs => $1::float8 / 1000))",
+    [leaseMs],
+  );
+  return row ?? { requeued: [], failed: [] };
+}
+
+const BOOT_LEASE_MS = 3_600_000;
+
+/** Embedded database only: workers of this machine whose connection is gone are dead, without waiting for a lease. */
+export async function sweepAtBoot(db: Queryable): Promise<Swept> {
+  await db.query("select worker_boot_sweep($1)", [hostname()]);
+  return sweepRuns(db, BOOT_LEASE_MS);
+}
+
+/** Another attempt after a delay. @returns false when none is left, or the run is no longer ours. */
+export async function retryRun(db: Queryable, workerId: string, run: ClaimedRun, delayMs: number): Promise<boolean> {
+  const [row] = await db.query<{ given: boolean }>(
+    "select run_retry($1, $2, $3, $4, make_interval(secs => $5::float8 / 1000)) as given",
+    [workerId, run.accountId, run.runId, run.attempt, delayMs],
+  );
+  return row?.given === true;
+}
+
+/** Gives runs back without counting the attempt. @returns the ids that were still ours. */
+export async function giveRunsBack(
+  db: Queryable,
+  workerId: string,
+  runs: readonly ClaimedRun[],
+  delayMs: number,
+): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    "select worker_give_back as id from worker_give_back($1, $2, $3, $4, make_interval(secs => $5::float8 / 1000))",
+    [workerId, ...columnsOf(runs), delayMs],
+  );
+  return rows.map((row) => row.id);
+}
+
+export async function stopClaiming(db: Queryable, workerId: string): Promise<void> {
+  await db.query("update workers set draining = true where id = $1", [workerId]);
+}
+
+export async function removeWorker(db: Queryable, workerId: string): Promise<void> {
+  await db.query("delete from workers where id = $1", [workerId]);
+}
+
+/** The most runs of each model that may run at once in the whole installation, by the catalogue of this release. */
+export async function writeModelLimits(db: Queryable, limits: ReadonlyMap<string, number>): Promise<void> {
+  const models = [...limits.keys()].sort();
+  await db.query(
+    `insert into run_limits (scope, max_running) select 'model:' || l.model, l.runs
+     from unnest($1::text[], $2::int[]) l (model, runs) order by l.model
+     on conflict (scope) do update set max_running = excluded.max_running`,
+    [models, models.map((model) => limits.get(model))],
+  );
+}
+
+function columnsOf(runs: readonly ClaimedRun[]): [string[], string[], number[]] {
+  return [runs.map((run) => run.accountId), runs.map((run) => run.runId), runs.map((run) => run.attempt)];
+}
