@@ -1,0 +1,106 @@
+/**
+ * Text to terms: one module for documents and queries, since a term that is made in two ways is never found.
+ * PostgreSQL's own parser is not used: there `C++` and `C#` both become `c`, a Chinese phrase is one token and a
+ * query of stop words is empty (measured 2026-11).
+ */
+import { stemEnglish } from "./stemmer.ts";
+import { STOP_WORDS } from "./stop-words.ts";
+
+/** Raise it when the same text gives other terms than before: documents of an older version are indexed again. */
+export const ANALYSER_VERSION = 1;
+
+export interface Token {
+  /** Lower case, accents of Latin words stripped; what the speller compares. */
+  readonly word: string;
+  /** The stem; what postings, expansions and vectors are filed under. */
+  readonly term: string;
+  readonly isStopWord: boolean;
+  /** Written in double quotes: neither corrected nor expanded. */
+  readonly isQuoted: boolean;
+  /** Nothing but white space follows it. */
+  readonly isLast: boolean;
+}
+
+/** Scripts written without spaces: their runs become overlapping pairs of characters. */
+const UNSPACED =
+  "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}ー";
+const LETTER = `(?![${UNSPACED}])[\\p{L}\\p{M}]`;
+/**
+ * A run of an unspaced script; or letters with digits, `+` or `#` after them (c++, c#, gpt4), or digits with letters
+ * after them (3d, 2024), joined by single dots, hyphens or underscores into a compound (node.js, gpt-4o).
+ */
+const PART = `(?:(?:${LETTER})+(?:['’](?:${LETTER})+)*\\p{Nd}*(?:\\+{1,2}|#)?|\\p{Nd}+(?:${LETTER})*)`;
+const TOKEN = new RegExp(
+  `[${UNSPACED}](?:[${UNSPACED}]|\\p{M})*|(?<![\\p{L}\\p{Nd}])\\.net(?![\\p{L}\\p{Nd}])|${PART}(?:[.\\-_]${PART})*`,
+  "gu",
+);
+const PART_PATTERN = new RegExp(PART, "gu");
+const UNSPACED_START = new RegExp(`^[${UNSPACED}]`, "u");
+const LATIN_WORD = /^[\p{Script=Latin}\p{M}\p{Nd}'+#.]+$/u;
+const MARKS = /\p{M}+/gu;
+const COMPOUND_PARTS_MAX = 4;
+
+/** A private copy of any text in one spelling: well formed, NFKC, lower case, without NUL. */
+export function foldText(text: string): string {
+  return text.toWellFormed().normalize("NFKC").toLowerCase().replaceAll("\0", " ");
+}
+
+/** The form in which a query and a title are the same title. */
+export function titleKey(text: string): string {
+  return foldText(text).trim().replaceAll(/\s+/gu, " ");
+}
+
+/**
+ * All tokens in reading order, stop words included and marked. Words of one character are dropped, except in scripts
+ * where a character is a word. A compound gives its parts and, joined, itself (`gpt-4o`: gpt, 4o, gpt4o).
+ */
+export function tokenize(text: string): Token[] {
+  const folded = foldText(text);
+  const quoted = quotedSpans(folded);
+  const end = folded.trimEnd().length;
+  const tokens: Token[] = [];
+  for (const match of folded.matchAll(TOKEN)) {
+    const isQuoted = quoted.some(([from, to]) => match.index >= from && match.index < to);
+    const isLast = match.index + match[0].length === end;
+    const words = UNSPACED_START.test(match[0]) ? characterPairs(match[0]) : wordsOf(match[0]);
+    for (const [i, word] of words.entries()) {
+      tokens.push({
+        word,
+        term: stemEnglish(word),
+        isStopWord: STOP_WORDS.has(word),
+        isQuoted,
+        isLast: isLast && i === words.length - 1,
+      });
+    }
+  }
+  return tokens;
+}
+
+/** The tokens that carry meaning. */
+export function contentTokens(text: string): Token[] {
+  return tokenize(text).filter((token) => !token.isStopWord);
+}
+
+function quotedSpans(text: string): [number, number][] {
+  return [...text.matchAll(/"[^"]*"/g)].map((match) => [match.index, match.index + match[0].length]);
+}
+
+function wordsOf(compound: string): string[] {
+  if (compound === ".net") return [compound];
+  const parts = [...compound.matchAll(PART_PATTERN)].map((part) => cleanWord(part[0]));
+  const isCompound = parts.length > 1 && parts.length <= COMPOUND_PARTS_MAX;
+  // The whole stands before its parts, so that the last part stays the last token of an unfinished query.
+  const words = isCompound ? [parts.join(""), ...parts] : parts;
+  return words.filter((word) => word.length > 1);
+}
+
+function cleanWord(part: string): string {
+  const word = part.replace(/['’]s$/u, "").replaceAll(/['’]/gu, "");
+  return LATIN_WORD.test(word) ? word.normalize("NFKD").replaceAll(MARKS, "") : word;
+}
+
+function characterPairs(run: string): string[] {
+  const characters = Array.from(run); // code points
+  if (characters.length === 1) return characters;
+  return characters.slice(1).map((character, i) => `${characters[i]}${character}`);
+}

@@ -1,0 +1,75 @@
+/** The query, in steps: plan it, ask the legs at the same time, weigh their evidence, put an exact title first. */
+import type { Database } from "../platform/database.ts";
+import type { ExpansionTable } from "./expansion.ts";
+import { fuse } from "./fusion.ts";
+import type { DenseEvidence, Ranked } from "./fusion.ts";
+import type { Gate } from "./gate.ts";
+import { findByTerms } from "./mirror-store.ts";
+import type { LexicalHit } from "./mirror-store.ts";
+import type { Mirror } from "./mirror.ts";
+import { planQuery } from "./query-plan.ts";
+import type { QueryPlan } from "./query-plan.ts";
+import { findLiterally, likenTitles } from "./title-likeness.ts";
+
+export interface FindPorts {
+  readonly db: Database;
+  readonly mirror: Mirror;
+  readonly table: ExpansionTable;
+  /** Keeps search from taking every connection. */
+  readonly gate: Gate;
+  /** Null when no embedder can answer. Never rejects. */
+  readonly findByMeaning: (query: string, plan: QueryPlan, limit: number) => Promise<DenseEvidence | null>;
+}
+
+const CANDIDATES_PER_LEG = 100;
+/** Reading every title is for catalogues in which that takes a few milliseconds at most. */
+const LITERAL_TITLES_MAX = 100_000;
+
+/** Best first; at most the candidates of all legs together. */
+export async function findDocuments(query: string, ports: FindPorts): Promise<Ranked[]> {
+  const { mirror } = ports;
+  const plan = planQuery(query, countsOf(mirror), ports.table);
+  const ranked = plan.tokens.length === 0 ? rankLiterally(query, mirror) : await rankByEvidence(query, plan, ports);
+  return putFirst(mirror.docsTitled(query), ranked);
+}
+
+async function rankByEvidence(query: string, plan: QueryPlan, ports: FindPorts): Promise<Ranked[]> {
+  const [lexical, dense] = await Promise.all([
+    findByWords(plan, ports),
+    ports.findByMeaning(query, plan, CANDIDATES_PER_LEG),
+  ]);
+  const candidates = new Set([...lexical, ...(dense?.neighbours ?? [])].map(({ doc }) => doc));
+  const documents = [...candidates].flatMap((doc) => ports.mirror.documents.get(doc) ?? []);
+  return fuse({ lexical, dense, titles: likenTitles(query, documents) });
+}
+
+async function findByWords(plan: QueryPlan, { db, mirror, gate }: FindPorts): Promise<LexicalHit[]> {
+  if (plan.lexical.length === 0) return [];
+  return gate(() => findByTerms(db, plan.lexical, mirror.averageLength, CANDIDATES_PER_LEG));
+}
+
+function rankLiterally(query: string, mirror: Mirror): Ranked[] {
+  if (mirror.documents.size > LITERAL_TITLES_MAX) return [];
+  return [...findLiterally(query, mirror.documents.values())]
+    .map(([doc, score]) => ({ doc, score }))
+    .sort((a, b) => b.score - a.score || a.doc - b.doc);
+}
+
+/** Whoever types a title wants that prompt, whatever the scores say. */
+function putFirst(exact: readonly number[], ranked: readonly Ranked[]): Ranked[] {
+  if (exact.length === 0) return [...ranked];
+  const scores = new Map(ranked.map(({ doc, score }) => [doc, score]));
+  const above = (ranked[0]?.score ?? 0) + 1;
+  const first = exact
+    .map((doc) => ({ doc, score: above + (scores.get(doc) ?? 0) }))
+    .sort((a, b) => b.score - a.score || a.doc - b.doc);
+  return [...first, ...ranked.filter(({ doc }) => !exact.includes(doc))];
+}
+
+function countsOf(mirror: Mirror) {
+  return {
+    documentCount: mirror.documents.size,
+    vocabulary: mirror.vocabulary,
+    countOf: (term: string) => mirror.countOf(term),
+  };
+}

@@ -1,0 +1,4 @@
+export type { SearchDocument } from "./document-terms.ts";
+export { indexDocument, indexDocuments, removeDocument } from "./index-document.ts";
+export { createSearch } from "./search.ts";
+export type { Search, SearchOptions } from "./search.ts";

@@ -1,0 +1,258 @@
+/**
+ * What this process keeps of the index: titles, counts of terms and words, vectors. PostgreSQL is the truth; the copy
+ * is brought up to date before every query and once a second, and may at worst be late by what commits meanwhile.
+ *
+ *   load      everything, in pages, so that no page blocks the process for long
+ *   refresh   what search_changes names since the last look; several callers share one look
+ */
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/database.ts";
+import { titleKey } from "./analyser.ts";
+import { listVectors, listVectorsOf, vectorFromBytes } from "./embeddings-store.ts";
+import * as store from "./mirror-store.ts";
+import type { Change, MirroredDocument } from "./mirror-store.ts";
+import { VectorMatrix } from "./vector-matrix.ts";
+import type { MatrixOptions } from "./vector-matrix.ts";
+import { Vocabulary } from "./vocabulary.ts";
+
+/** An embedder whose vectors this process wants at hand. */
+export interface MirroredEmbedder extends MatrixOptions {
+  readonly embedder: string;
+}
+
+export interface MirrorOptions {
+  readonly db: Database;
+  readonly clock: Clock;
+  /** Which vectors to hold, given the active embedder of the installation and the number of documents. */
+  readonly chooseEmbedders: (active: string | null, documents: number) => readonly MirroredEmbedder[];
+}
+
+const PAGE = 1_000;
+/** search_changes keeps an hour; who slept nearly as long starts over. */
+const RELOAD_AFTER_MS = 50 * 60 * 1_000;
+/** So many changes are cheaper to read with everything else. */
+const SEEN_MAX = 20_000;
+
+export interface Mirror {
+  readonly documents: ReadonlyMap<number, MirroredDocument>;
+  readonly vocabulary: Vocabulary;
+  readonly averageLength: number;
+  /** Documents that have the term; 0 for one that no document has. */
+  countOf(term: string): number;
+  docsTitled(title: string): readonly number[];
+  activeEmbedder(): string | null;
+  matrixOf(embedder: string): VectorMatrix | null;
+  /** Resolves when everything committed before the call is in the copy. */
+  refresh(): Promise<void>;
+}
+
+export function createMirror(options: MirrorOptions): Mirror {
+  let state: State | null = null;
+  let running: Promise<void> | null = null;
+  let waiting: Promise<void> | null = null;
+
+  async function look(): Promise<void> {
+    const isStale = state === null || options.clock.nowMs() - state.readAtMs > RELOAD_AFTER_MS;
+    const next = isStale || state === null ? await loadState(options) : state;
+    await next.catchUp();
+    state = next;
+  }
+  /** One look at a time. Whoever comes during a look waits for the next one, which begins after they came. */
+  function refresh(): Promise<void> {
+    if (running === null) {
+      running = look().finally(() => {
+        running = null;
+      });
+      return running;
+    }
+    waiting ??= running
+      .catch(() => {})
+      .then(() => {
+        waiting = null;
+        return refresh();
+      });
+    return waiting;
+  }
+  const current = (): State => {
+    if (state === null) throw new Error("The search index was not read yet.");
+    return state;
+  };
+  return {
+    get documents() {
+      return current().documents;
+    },
+    get vocabulary() {
+      return current().vocabulary;
+    },
+    get averageLength() {
+      return current().averageLength;
+    },
+    countOf: (term) => current().terms.get(term) ?? 0,
+    docsTitled: (title) => [...(current().titles.get(titleKey(title)) ?? [])],
+    activeEmbedder: () => current().activeEmbedder,
+    matrixOf: (embedder) => current().matrices.get(embedder) ?? null,
+    refresh,
+  };
+}
+
+async function loadState(options: MirrorOptions): Promise<State> {
+  // The cursor first: what commits while the pages are read is read again by the first look.
+  const state = new State(options, await store.readCursor(options.db));
+  await state.loadAll();
+  return state;
+}
+
+class State {
+  readonly documents = new Map<number, MirroredDocument>();
+  readonly terms = new Map<string, number>();
+  readonly titles = new Map<string, Set<number>>();
+  readonly vocabulary = new Vocabulary();
+  matrices = new Map<string, VectorMatrix>();
+  activeEmbedder: string | null = null;
+  readAtMs = 0;
+  #totalLength = 0;
+  #cursor: string;
+  /** Changes already applied that the cursor still returns. */
+  #seen = new Set<number>();
+  readonly #options: MirrorOptions;
+
+  constructor(options: MirrorOptions, cursor: string) {
+    this.#options = options;
+    this.#cursor = cursor;
+  }
+
+  get averageLength(): number {
+    return this.documents.size === 0 ? 1 : Math.max(1, this.#totalLength / this.documents.size);
+  }
+
+  async loadAll(): Promise<void> {
+    const { db } = this.#options;
+    await eachPage(
+      0,
+      (after) => store.listDocuments(db, after, PAGE),
+      (row) => {
+        this.#setDocument(row);
+        return row.doc;
+      },
+    );
+    await eachPage(
+      "",
+      (after) => store.listTerms(db, after, PAGE),
+      ({ term, df }) => {
+        this.#setTerm(term, df);
+        return term;
+      },
+    );
+    await eachPage(
+      "",
+      (after) => store.listWords(db, after, PAGE),
+      ({ word, n, nTitle }) => {
+        this.vocabulary.set(word, n, nTitle);
+        return word;
+      },
+    );
+  }
+
+  async catchUp(): Promise<void> {
+    const startedAtMs = this.#options.clock.nowMs();
+    const read = await store.readChanges(this.#options.db, this.#cursor, [...this.#seen]);
+    for (let i = 0; i < read.changes.length; i += PAGE) await this.#apply(read.changes.slice(i, i + PAGE));
+    await this.#chooseMatrices(read.activeEmbedder);
+    this.activeEmbedder = read.activeEmbedder;
+    if (read.cursor !== this.#cursor || this.#seen.size > SEEN_MAX) this.#seen = new Set();
+    for (const { id } of read.changes) this.#seen.add(id);
+    this.#cursor = read.cursor;
+    this.readAtMs = startedAtMs;
+    for (const matrix of this.matrices.values()) await matrix.settle();
+  }
+
+  /** Reads the present values, never differences: applying a change twice does no harm. */
+  async #apply(changes: readonly Change[]): Promise<void> {
+    const { db } = this.#options;
+    const docs = [...new Set(changes.map(({ doc }) => doc))];
+    const terms = [...new Set(changes.flatMap((change) => change.terms))];
+    const words = [...new Set(changes.flatMap((change) => change.words))];
+    const [documents, termCounts, wordCounts] = await Promise.all([
+      store.listDocumentsOf(db, docs),
+      store.listTermsOf(db, terms),
+      store.listWordsOf(db, words),
+    ]);
+    const present = new Map(documents.map((row) => [row.doc, row]));
+    for (const { term, df } of termCounts) this.#setTerm(term, df);
+    for (const { word, n, nTitle } of wordCounts) this.vocabulary.set(word, n, nTitle);
+    for (const [embedder, matrix] of this.matrices) {
+      for (const { doc, vec } of await listVectorsOf(db, embedder, docs)) matrix.set(doc, vectorFromBytes(vec));
+    }
+    for (const doc of docs) {
+      const row = present.get(doc);
+      if (row === undefined) this.#deleteDocument(doc);
+      else this.#setDocument(row);
+    }
+  }
+
+  async #chooseMatrices(active: string | null): Promise<void> {
+    const wanted = this.#options.chooseEmbedders(active, this.documents.size);
+    const matrices = new Map<string, VectorMatrix>();
+    for (const choice of wanted) {
+      matrices.set(choice.embedder, this.matrices.get(choice.embedder) ?? (await this.#loadMatrix(choice)));
+    }
+    this.matrices = matrices;
+  }
+
+  async #loadMatrix(choice: MirroredEmbedder): Promise<VectorMatrix> {
+    const matrix = new VectorMatrix(choice);
+    await eachPage(
+      0,
+      (after) => listVectors(this.#options.db, choice.embedder, after, PAGE),
+      ({ doc, vec }) => {
+        if (this.documents.has(doc)) matrix.set(doc, vectorFromBytes(vec));
+        return doc;
+      },
+    );
+    return matrix;
+  }
+
+  #setDocument(row: MirroredDocument): void {
+    this.#forget(row.doc);
+    this.documents.set(row.doc, row);
+    this.#totalLength += row.len;
+    const key = titleKey(row.title);
+    const docs = this.titles.get(key) ?? new Set();
+    this.titles.set(key, docs.add(row.doc));
+  }
+
+  #deleteDocument(doc: number): void {
+    this.#forget(doc);
+    for (const matrix of this.matrices.values()) matrix.delete(doc);
+  }
+
+  #forget(doc: number): void {
+    const row = this.documents.get(doc);
+    if (row === undefined) return;
+    this.documents.delete(doc);
+    this.#totalLength -= row.len;
+    const key = titleKey(row.title);
+    const docs = this.titles.get(key);
+    docs?.delete(doc);
+    if (docs?.size === 0) this.titles.delete(key);
+  }
+
+  #setTerm(term: string, df: number): void {
+    if (df > 0) this.terms.set(term, df);
+    else this.terms.delete(term);
+  }
+}
+
+/** Reads a table in key order, a page at a time. `take` returns the key of the row. */
+async function eachPage<Row, Key>(
+  first: Key,
+  read: (after: Key) => Promise<Row[]>,
+  take: (row: Row) => Key,
+): Promise<void> {
+  let after = first;
+  for (;;) {
+    const rows = await read(after);
+    for (const row of rows) after = take(row);
+    if (rows.length < PAGE) return;
+  }
+}

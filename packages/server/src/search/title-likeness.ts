@@ -1,0 +1,50 @@
+/** How alike a query and titles are by their letters: finds what is misspelt in ways no word list knows. */
+import { foldText, tokenize } from "./analyser.ts";
+import type { MirroredDocument } from "./mirror-store.ts";
+import { similarity, trigramsOf, wordSimilarity } from "./trigram.ts";
+
+const WORD_SIMILARITY_MIN = 0.35;
+const SIMILARITY_SHARE = 0.3;
+
+/** Document -> likeness above 0. */
+export function likenTitles(query: string, documents: Iterable<MirroredDocument>): Map<number, number> {
+  const wanted = trigramsOf(foldText(query));
+  const likeness = new Map<number, number>();
+  for (const { doc, title } of documents) {
+    const trigrams = trigramsOf(foldText(title));
+    const inTitle = wordSimilarity(wanted, trigrams);
+    if (inTitle > WORD_SIMILARITY_MIN) likeness.set(doc, inTitle + SIMILARITY_SHARE * similarity(wanted, trigrams));
+  }
+  return likeness;
+}
+
+const LITERAL_MAX = 200;
+
+/**
+ * For queries without a word that means something (stop words, one letter, signs): titles that hold the query as it
+ * is written, from the beginning of a word on; then the likeness of those.
+ */
+export function findLiterally(query: string, documents: Iterable<MirroredDocument>): Map<number, number> {
+  const wanted = foldText(query).trim();
+  if (wanted === "") return new Map();
+  const startsWithWord = /^[\p{L}\p{N}]/u.test(wanted);
+  const isOneWord = startsWithWord && tokenize(query).length === 0;
+  const found: MirroredDocument[] = [];
+  for (const document of documents) {
+    if (found.length >= LITERAL_MAX) break;
+    if (holds(foldText(document.title), wanted, { startsWithWord, isOneWord })) found.push(document);
+  }
+  const likeness = likenTitles(query, found);
+  return new Map(found.map(({ doc, title }) => [doc, likeness.get(doc) ?? 1 / (1 + title.length)]));
+}
+
+function holds(title: string, wanted: string, rule: { startsWithWord: boolean; isOneWord: boolean }): boolean {
+  for (let at = title.indexOf(wanted); at >= 0; at = title.indexOf(wanted, at + 1)) {
+    const before = title.slice(0, at);
+    const after = title.slice(at + wanted.length);
+    const beginsWord = !rule.startsWithWord || !/[\p{L}\p{N}]$/u.test(before);
+    const endsWord = !rule.isOneWord || !/^[\p{L}\p{N}]/u.test(after);
+    if (beginsWord && endsWord) return true;
+  }
+  return false;
+}

