@@ -31,6 +31,8 @@ export interface CommandIo {
   /** Aborted by Ctrl-C or SIGTERM, except for a command that handles signals itself. */
   readonly signal: AbortSignal;
   readonly fetch: typeof globalThis.fetch;
+  /** All of standard input as text; for a value that must not stand on the command line. */
+  readStdin(): Promise<string>;
   /**
    * The result of the command, given once: with --json the document on stdout, else the text.
    * Nothing else may be written to stdout.

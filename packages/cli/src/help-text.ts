@@ -13,7 +13,8 @@ export async function describeTable(table: CommandTable, prefix: string): Promis
 Commands:
 ${alignRows(rows)}
 
-Every command takes --json (one JSON document on stdout, nothing else there) and --help.`;
+Every command takes --json (one JSON document on stdout, nothing else there) and --help.
+"promptd --version" prints the version.`;
 }
 
 /** What `promptd <command> --help` prints. */

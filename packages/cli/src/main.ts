@@ -1,6 +1,14 @@
+import { text as readText } from "node:stream/consumers";
+import { CommandFailure } from "./command.ts";
 import { END_USER_COMMANDS } from "./end-user-commands.ts";
 import { OPERATOR_COMMANDS } from "./operator-commands.ts";
 import { runCli } from "./run-cli.ts";
+
+// The reader of a pipe may go before the end ("promptd search tea | head -1"); that is no failure of ours.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
 
 process.exitCode = await runCli(
   process.argv.slice(2),
@@ -9,10 +17,10 @@ process.exitCode = await runCli(
     env: process.env,
     directory: process.cwd(),
     fetch: globalThis.fetch,
+    readStdin: () => readText(process.stdin),
     writeOut: (text) => process.stdout.write(text),
     writeError: (text) => process.stderr.write(text),
     listenForStop,
-    explain: () => null,
   },
 );
 
@@ -20,7 +28,7 @@ process.exitCode = await runCli(
 function listenForStop(): AbortSignal {
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) {
-    process.once(name, () => stop.abort(new Error(`Stopped by ${name}.`)));
+    process.once(name, () => stop.abort(new CommandFailure(`Stopped by ${name}.`)));
   }
   return stop.signal;
 }

@@ -1,4 +1,6 @@
+import { readFile } from "node:fs/promises";
 import { CommandFailure, type Command, type CommandIo, type CommandTable } from "./command.ts";
+import { explainError } from "./explain-error.ts";
 import { describeCommand, describeTable } from "./help-text.ts";
 import { parseArguments } from "./parse-arguments.ts";
 import { suggestName } from "./suggest-name.ts";
@@ -8,12 +10,11 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly directory: string;
   readonly fetch: typeof globalThis.fetch;
+  readonly readStdin: () => Promise<string>;
   readonly writeOut: (text: string) => void;
   readonly writeError: (text: string) => void;
   /** Called once, before the command runs, unless the command handles signals itself. */
   readonly listenForStop: () => AbortSignal;
-  /** Turns what a command threw into lines for a person; null: not a failure it knows. */
-  readonly explain: (error: unknown) => { message: string; hint: string | null } | null;
 }
 
 /**
@@ -22,13 +23,14 @@ export interface Surroundings {
  */
 export async function runCli(argv: readonly string[], table: CommandTable, around: Surroundings): Promise<number> {
   try {
-    const { name, rest } = findCommand(argv, table);
+    if (argv.length === 1 && argv[0] === "--version") return await printVersion(around);
+    const { name, rest } = findCommand(moveCommonFlag(argv), table);
     if (name === null) return await printTableHelp(rest, table, around);
     const load = table[name];
     if (load === undefined) throw new Error(`The command table lost "${name}".`);
     return await runCommand(name, await load(), rest, around);
   } catch (error) {
-    const known = error instanceof CommandFailure ? error : around.explain(error);
+    const known = error instanceof CommandFailure ? error : explainError(error);
     if (known === null) {
       around.writeError(`promptd failed unexpectedly: ${error instanceof Error ? error.stack : String(error)}\n`);
       return 1;
@@ -36,6 +38,19 @@ export async function runCli(argv: readonly string[], table: CommandTable, aroun
     around.writeError(`${known.message}\n${known.hint === null ? "" : `${known.hint}\n`}`);
     return 1;
   }
+}
+
+async function printVersion(around: Surroundings): Promise<number> {
+  const manifest: unknown = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
+  around.writeOut(`${String((manifest as { version: unknown }).version)}\n`);
+  return 0;
+}
+
+/** `promptd --json me` means `promptd me --json`. */
+function moveCommonFlag(argv: readonly string[]): readonly string[] {
+  const [first, ...rest] = argv;
+  const isCommon = first === "--json" || first === "--help" || first === "-h";
+  return isCommon && rest.length > 0 ? [...rest, first] : argv;
 }
 
 async function runCommand(
@@ -55,6 +70,7 @@ async function runCommand(
     directory: around.directory,
     signal: command.handlesSignals === true ? new AbortController().signal : around.listenForStop(),
     fetch: around.fetch,
+    readStdin: around.readStdin,
     result: (document, text) => around.writeOut(`${parsed.json ? JSON.stringify(document, null, 2) : text}\n`),
     note: (text) => around.writeError(`${text}\n`),
   };

@@ -100,8 +100,9 @@ function formatQuery(query: Readonly<Record<string, string | number | undefined>
   return params.size === 0 ? "" : `?${params.toString()}`;
 }
 
-function formatBody(body: unknown): BodyInit {
-  return typeof body === "string" || body instanceof Uint8Array ? (body as BodyInit) : JSON.stringify(body);
+function formatBody(body: unknown): string | Uint8Array<ArrayBuffer> {
+  if (typeof body === "string") return body;
+  return body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body);
 }
 
 function readEnvelope(text: string): Envelope<unknown> | null {

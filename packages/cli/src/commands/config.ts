@@ -1,0 +1,79 @@
+import { CommandFailure, type Command } from "../command.ts";
+import { formatTable } from "../output.ts";
+import { suggestName } from "../suggest-name.ts";
+import { configPath, readConnection, readUserConfig, writeUserConfig, type UserConfig } from "../user-config.ts";
+
+/** Name on the command line to member of the file. */
+const NAMES = { url: "url", "api-key": "apiKey" } as const satisfies Record<string, keyof UserConfig>;
+type Name = keyof typeof NAMES;
+
+const ABOUT = `Names: url (address of the server) and api-key. They are kept in ~/.config/promptd/config.json (or below
+$XDG_CONFIG_HOME), readable by you alone. The environment variables PROMPTD_URL and PROMPTD_API_KEY go before them.`;
+
+export const configSet: Command = {
+  summary: "Keep the address of the server or your API key",
+  usage: "<name> <value|->",
+  details: `${ABOUT}
+With "-" the value is read from standard input, so that a key does not stand in the shell's history.`,
+  options: {},
+  positionals: { min: 2, max: 2 },
+  async run(args, io) {
+    const name = readName(args.positionals[0] ?? "");
+    const given = args.positionals[1] ?? "";
+    const value = (given === "-" ? await io.readStdin() : given).trim();
+    checkValue(name, value);
+    const config = await readUserConfig(io.env);
+    await writeUserConfig(io.env, { ...config, [NAMES[name]]: value });
+    io.result({ name, path: configPath(io.env) }, `Kept ${name} in ${configPath(io.env)}.`);
+  },
+};
+
+export const configGet: Command = {
+  summary: "Show the address of the server and the API key in use",
+  usage: "[name]",
+  details: `${ABOUT}
+A named value is printed whole and alone, for scripts; the overview shows only the ends of the key.`,
+  options: {},
+  positionals: { min: 0, max: 1 },
+  async run(args, io) {
+    const connection = await readConnection(io.env);
+    const [asked] = args.positionals;
+    if (asked !== undefined) {
+      const name = readName(asked);
+      const value = connection[NAMES[name]];
+      if (value === null) throw new CommandFailure(`${name} is not set.`);
+      io.result({ name, value }, value);
+      return;
+    }
+    const apiKey = connection.apiKey === null ? null : maskKey(connection.apiKey);
+    const { url, urlOrigin, apiKeyOrigin } = connection;
+    const text = formatTable([
+      ["url", url, `(${urlOrigin})`],
+      ["api-key", apiKey ?? "-", apiKey === null ? "(not set)" : `(${apiKeyOrigin})`],
+      ["file", configPath(io.env), ""],
+    ]);
+    io.result({ url, apiKey, path: configPath(io.env) }, text.replaceAll(/ +$/gm, ""));
+  },
+};
+
+function readName(text: string): Name {
+  if (Object.hasOwn(NAMES, text)) return text as Name;
+  const meant = suggestName(text, Object.keys(NAMES));
+  throw new CommandFailure(`There is no setting "${text}".${meant === null ? "" : ` Did you mean ${meant}?`}`, {
+    hint: `Settings: ${Object.keys(NAMES).join(", ")}`,
+  });
+}
+
+function checkValue(name: Name, value: string): void {
+  if (name === "url" && !/^https?:$/.test(URL.parse(value)?.protocol ?? "")) {
+    throw new CommandFailure(`url must begin with http:// or https://, got "${value}".`);
+  }
+  if (name === "api-key" && !/^[\x21-\x7e]{1,256}$/.test(value)) {
+    throw new CommandFailure("api-key must be 1 to 256 characters without spaces.");
+  }
+}
+
+/** Enough to tell two keys apart, and nothing to use. */
+function maskKey(key: string): string {
+  return key.length < 12 ? "…" : `${key.slice(0, 5)}…${key.slice(-2)}`;
+}

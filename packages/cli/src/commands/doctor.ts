@@ -1,0 +1,98 @@
+import { createClient, type Client } from "@promptd/client";
+import { USER_FLAGS } from "@promptd/contract";
+import { stat } from "node:fs/promises";
+import type { Command, CommandIo } from "../command.ts";
+import { explainError } from "../explain-error.ts";
+import { formatTable } from "../output.ts";
+import { configPath, readConnection } from "../user-config.ts";
+
+type State = "ok" | "failed" | "skipped";
+
+interface Check {
+  readonly name: string;
+  readonly state: State;
+  readonly detail: string;
+}
+
+export const doctor: Command = {
+  summary: "Check the configuration, the server and the key",
+  usage: "",
+  details: "The exit code is 1 when a check fails.",
+  options: {},
+  async run(_args, io) {
+    const checks = await examine(io);
+    const isHealthy = checks.every((check) => check.state !== "failed");
+    const rows = checks.map((check) => [check.state.toUpperCase(), check.name, check.detail]);
+    io.result({ healthy: isHealthy, checks }, formatTable(rows));
+    return isHealthy ? 0 : 1;
+  },
+};
+
+/** Later checks need the earlier ones: after a failure the rest is skipped, since it would only repeat it. */
+async function examine(io: CommandIo): Promise<Check[]> {
+  const checks: Check[] = [];
+  const steps: readonly (readonly [string, () => Promise<string>])[] = [
+    ["config file", () => checkConfigFile(io)],
+    ["server", () => checkPath(io, "/healthz")],
+    ["server readiness", () => checkPath(io, "/readyz")],
+    ["API key", () => checkKey(io)],
+    ["models", () => checkModels(io)],
+  ];
+  for (const [name, step] of steps) {
+    const hasFailed = checks.some((check) => check.state === "failed");
+    checks.push(hasFailed ? { name, state: "skipped", detail: "" } : await perform(name, step));
+  }
+  return checks;
+}
+
+async function perform(name: string, step: () => Promise<string>): Promise<Check> {
+  try {
+    return { name, state: "ok", detail: await step() };
+  } catch (error) {
+    const known = explainError(error);
+    const message = known?.message ?? (error instanceof Error ? error.message : String(error));
+    return { name, state: "failed", detail: [message, known?.hint ?? ""].join(" ").trim() };
+  }
+}
+
+async function checkConfigFile(io: CommandIo): Promise<string> {
+  const path = configPath(io.env);
+  const connection = await readConnection(io.env);
+  const mode = await stat(path).then(
+    (found) => found.mode & 0o777,
+    () => null,
+  );
+  if (mode !== null && (mode & 0o077) !== 0) {
+    throw new Error(`${path} can be read by others (mode ${mode.toString(8)}). Run: chmod 600 ${path}`);
+  }
+  return `address of the server from: ${connection.urlOrigin}${mode === null ? "; no config file" : ""}`;
+}
+
+async function checkPath(io: CommandIo, path: string): Promise<string> {
+  const { url } = await readConnection(io.env);
+  const client = openClient(url, "none", io);
+  const answer = await client.request({ method: "GET", path, headers: { authorization: null }, signal: io.signal });
+  if (answer.httpStatus !== 200) throw new Error(`${url}${path} answered HTTP ${answer.httpStatus}.`);
+  return `${url}${path} answered`;
+}
+
+async function checkKey(io: CommandIo): Promise<string> {
+  const { url, apiKey, apiKeyOrigin } = await readConnection(io.env);
+  if (apiKey === null) throw new Error('No API key is set. Run: promptd config set api-key "<key>"');
+  const client = openClient(url, apiKey, io);
+  const profile = await client.me.get({ signal: io.signal });
+  const { credits } = await client.me.credits({ signal: io.signal });
+  const plan = (profile.userFlags & USER_FLAGS.planActive) === 0 ? "no active plan" : "plan active";
+  return `key of ${profile.username ?? "an account without a name"} (${apiKeyOrigin}), ${plan}, ${credits} credits`;
+}
+
+async function checkModels(io: CommandIo): Promise<string> {
+  const { url, apiKey } = await readConnection(io.env);
+  const { resources } = await openClient(url, apiKey ?? "", io).resources.get({ signal: io.signal });
+  if (resources.models.length === 0) throw new Error("The server offers no model.");
+  return `${resources.models.length} enabled`;
+}
+
+function openClient(baseUrl: string, apiKey: string, io: CommandIo): Client {
+  return createClient({ baseUrl, apiKey, fetch: io.fetch, maxRetries: 1, timeoutMs: 10_000 });
+}

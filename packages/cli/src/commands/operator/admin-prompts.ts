@@ -1,0 +1,53 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
+import { requireText, runAsOperator } from "./run-operator.ts";
+
+export const promptPublish: Command = {
+  summary: "Publish prompt files, or new versions of prompts the author has",
+  usage: "FILE…",
+  details: "Takes *.prompt.md files and JSON catalogues, in order; each file is published whole or not at all.",
+  options: { author: { type: "string", value: "EMAIL|USERID", summary: "Whose prompts" } },
+  positionals: { min: 1, max: Number.POSITIVE_INFINITY },
+  run: async (args, io) => {
+    const author = requireText(args.text("author"), "--author", "ada@example.org");
+    const files = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
+    const { published, warnings } = await runAsOperator(io, (operator) => operator.publishPrompts(files, author));
+    for (const warning of warnings) io.note(`warning: ${warning}`);
+    const lines = published.map((prompt) => `${prompt.promptVersionId}  ${prompt.slug}  ${prompt.title}`);
+    io.result(published, [...lines, `Published ${published.length}.`].join("\n"));
+  },
+};
+
+async function readPromptFile(name: string, io: CommandIo): Promise<{ name: string; text: string }> {
+  try {
+    const bytes = await readFile(resolve(io.directory, name));
+    return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+  } catch (cause) {
+    const reason =
+      cause instanceof TypeError ? "it is not UTF-8 text" : cause instanceof Error ? cause.message : String(cause);
+    throw new CommandFailure(`${name} cannot be read: ${reason}`, { cause });
+  }
+}
+
+export const promptUnpublish: Command = {
+  summary: "Take a prompt out of the marketplace; it can no longer be found or run",
+  usage: "<promptId>",
+  options: {},
+  positionals: { min: 1, max: 1 },
+  run: async (args, io) => {
+    const result = await runAsOperator(io, (operator) => operator.unpublishPrompt(args.positionals[0] ?? ""));
+    io.result(result, `${result.promptId} is unpublished.`);
+  },
+};
+
+export const promptRepublish: Command = {
+  summary: "Put an unpublished prompt back into the marketplace",
+  usage: "<promptId>",
+  options: {},
+  positionals: { min: 1, max: 1 },
+  run: async (args, io) => {
+    const result = await runAsOperator(io, (operator) => operator.republishPrompt(args.positionals[0] ?? ""));
+    io.result(result, `${result.promptId} is published.`);
+  },
+};

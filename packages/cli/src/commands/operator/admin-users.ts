@@ -1,0 +1,28 @@
+import type { Command } from "../../command.ts";
+import { readAmount, readPlan, requireText, runAsOperator } from "./run-operator.ts";
+
+export const userCreate: Command = {
+  summary: "Create an account",
+  usage: "",
+  options: {
+    email: { type: "string", value: "E", summary: "E-mail address; names the account in other commands" },
+    username: { type: "string", value: "U", summary: "Public user name" },
+    "display-name": { type: "string", value: "D", summary: "Name to show" },
+    plan: { type: "string", value: "pro|none", summary: "Plan (pro); the API needs pro" },
+    credits: { type: "string", value: "N", summary: "Credits to begin with (0)" },
+  },
+  run: async (args, io) => {
+    const user = {
+      email: requireText(args.text("email"), "--email", "ada@example.org"),
+      username: args.text("username"),
+      displayName: args.text("display-name"),
+      plan: readPlan(args.text("plan") ?? "pro"),
+      credits: readAmount(args.text("credits") ?? "0", "--credits", 0),
+    };
+    const created = await runAsOperator(io, (operator) => operator.createUser(user));
+    io.result(
+      created,
+      `Created ${created.email} with plan ${created.plan} and ${created.credits} credits.\n${created.userId}`,
+    );
+  },
+};

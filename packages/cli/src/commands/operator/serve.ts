@@ -1,0 +1,57 @@
+import { CommandFailure, type Command } from "../../command.ts";
+import { runOnServer } from "./run-operator.ts";
+
+const ROLES = ["all", "api", "worker"] as const;
+
+export const serve: Command = {
+  summary: "Start the service: API and worker, with an embedded database unless DATABASE_URL is set",
+  usage: "",
+  details: "Settings come from the environment; see docs/settings.md. Ctrl-C stops everything that was started.",
+  options: {
+    role: { type: "string", value: "all|api|worker", summary: "What this process does (all)" },
+    port: { type: "string", value: "N", summary: "Port of the API (PORT, 8787)" },
+    host: { type: "string", value: "H", summary: "Address to listen on (HOST, 127.0.0.1)" },
+  },
+  handlesSignals: true,
+  run: async (args, io) => {
+    const given = args.text("role") ?? "all";
+    const role = ROLES.find((one) => one === given);
+    if (role === undefined) throw new CommandFailure(`--role must be one of ${ROLES.join(", ")}, got "${given}".`);
+    const environment = {
+      ...io.env,
+      PORT: args.text("port") ?? io.env["PORT"],
+      HOST: args.text("host") ?? io.env["HOST"],
+    };
+    const serving = await runOnServer((server) => server.serve({ environment, role, json: io.json }));
+    io.result(serving, describe(serving));
+    await new Promise(() => {}); // the server ends the process when it is told to stop
+  },
+};
+
+interface Serving {
+  readonly url: string | null;
+  readonly demo: {
+    readonly apiKey: string;
+    readonly promptVersionId: string;
+    readonly textInputs: Readonly<Record<string, string>>;
+  } | null;
+}
+
+function describe({ url, demo }: Serving): string {
+  if (url === null) return "\npromptd works on runs. Ctrl-C stops it.\n";
+  const lines = ["", `promptd listens on ${url}`, ""];
+  if (demo === null)
+    return [...lines, "Create an account and a key with: npx promptd admin user create --help", ""].join("\n");
+  const body = JSON.stringify({ promptVersionId: demo.promptVersionId, inputs: { textInputs: demo.textInputs } });
+  return [
+    ...lines,
+    `Demo key:  ${demo.apiKey}`,
+    "",
+    "Try it:",
+    "",
+    `curl -s ${url}/v1/runs \\`,
+    `  -H 'Authorization: Bearer ${demo.apiKey}' -H 'Content-Type: application/json' \\`,
+    `  -d '${body}'`,
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,96 @@
+import { RUN_STATUSES, type ListRunsQuery, type RunList, type RunListRow, type RunStatus } from "@promptd/contract";
+import { CommandFailure, type Command, type CommandArgs } from "../command.ts";
+import { formatRun, formatRunRows } from "../output.ts";
+import { reportRun } from "../report-run.ts";
+import { withSession } from "../session.ts";
+
+export const runsList: Command = {
+  summary: "List your runs, newest first",
+  usage: "",
+  options: {
+    limit: { type: "string", short: "n", value: "N", summary: "rows of one page, 1 to 50; 10 when absent" },
+    status: { type: "string", value: "STATUS", summary: `only these: ${RUN_STATUSES.join(", ")}` },
+    since: { type: "string", value: "TIME", summary: "created at this time or later: ISO 8601 or Unix time" },
+    until: { type: "string", value: "TIME", summary: "created before this time: ISO 8601 or Unix time" },
+    after: { type: "string", value: "RUN", summary: "the page of older runs that follows this one" },
+    before: { type: "string", value: "RUN", summary: "the page of newer runs that precedes this one" },
+    all: { type: "boolean", summary: "every page" },
+  },
+  async run(args, io) {
+    const query = readQuery(args);
+    const isAll = args.flag("all");
+    if (isAll && query.endingBefore !== undefined) throw new CommandFailure("--all and --before do not go together.");
+    const page = await withSession(io, async ({ client }): Promise<RunList> => {
+      if (!isAll) return client.runs.list(query, { signal: io.signal });
+      const rows: RunListRow[] = [];
+      for await (const row of client.runs.listAll(query, { signal: io.signal })) rows.push(row);
+      return { rows, hasMore: false };
+    });
+    const last = page.rows.at(-1);
+    const more = page.hasMore && last !== undefined ? `\n\nMore: promptd runs list --after ${last.runId}` : "";
+    io.result(page, formatRunRows(page.rows) + more);
+  },
+};
+
+export const runsGet: Command = {
+  summary: "Show a run and its outputs",
+  usage: "<runId>",
+  details: "The exit code is 1 when the run failed.",
+  options: {
+    wait: { type: "string", short: "w", value: "SECONDS", summary: "wait for the run to finish, up to this long" },
+    out: { type: "string", value: "DIR", summary: "save generated images and videos in this folder" },
+  },
+  positionals: { min: 1, max: 1 },
+  async run(args, io) {
+    const [runId = ""] = args.positionals;
+    const waitSeconds = readNumber("--wait", args.text("wait"));
+    const run = await withSession(io, ({ client }) => client.runs.get(runId, { waitSeconds, signal: io.signal }));
+    return reportRun(run, args.text("out"), io);
+  },
+};
+
+export const runsCancel: Command = {
+  summary: "Cancel a run that is not finished; it costs nothing",
+  usage: "<runId>",
+  details: "A finished run is shown unchanged.",
+  options: {},
+  positionals: { min: 1, max: 1 },
+  async run(args, io) {
+    const [runId = ""] = args.positionals;
+    const run = await withSession(io, ({ client }) => client.runs.cancel(runId, { signal: io.signal }));
+    io.result(run, formatRun(run));
+  },
+};
+
+function readQuery(args: CommandArgs): ListRunsQuery {
+  const [after, before] = [args.text("after"), args.text("before")];
+  return {
+    limit: readNumber("--limit", args.text("limit")),
+    status: readStatus(args.text("status")),
+    since: readTime("--since", args.text("since")),
+    until: readTime("--until", args.text("until")),
+    startingAfter: after,
+    endingBefore: before,
+  };
+}
+
+function readNumber(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^[0-9]{1,10}$/.test(text)) throw new CommandFailure(`${flag} must be a whole number, got "${text}".`);
+  return Number(text);
+}
+
+function readStatus(text: string | undefined): RunStatus | undefined {
+  const status = RUN_STATUSES.find((known) => known === text);
+  if (text === undefined || status !== undefined) return status;
+  throw new CommandFailure(`--status must be one of ${RUN_STATUSES.join(", ")}, got "${text}".`);
+}
+
+/** @returns Unix time in seconds or milliseconds, as it was given; the server tells them apart. */
+function readTime(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[0-9]{1,16}$/.test(text)) return Number(text);
+  const ms = /^[0-9]{4}-[0-9]{2}-[0-9]{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(ms)) return ms;
+  throw new CommandFailure(`${flag} must be a time such as 2026-11-20T10:15:30Z or 1795169730, got "${text}".`);
+}

@@ -1,0 +1,28 @@
+import type { SearchRow } from "@promptd/contract";
+import type { Command } from "../command.ts";
+import { formatCredits } from "../output.ts";
+import { printableLine } from "../printable.ts";
+import { withSession } from "../session.ts";
+
+export const search: Command = {
+  summary: "Search the published prompts",
+  usage: "<words…>",
+  options: {},
+  positionals: { min: 1, max: Number.POSITIVE_INFINITY },
+  async run(args, io) {
+    const { rows } = await withSession(io, ({ client }) =>
+      client.prompts.search(args.positionals.join(" "), { signal: io.signal }),
+    );
+    io.result({ rows }, rows.length === 0 ? "No prompts found." : rows.map(formatRow).join("\n\n"));
+  },
+};
+
+function formatRow(row: SearchRow): string {
+  const facts = [row.configs.modality, formatCredits(row.estimatedCredits), `${row.uses} runs`].join(", ");
+  const description = printableLine(row.description);
+  return [
+    `${printableLine(row.title)} (${facts})`,
+    ...(description === "" ? [] : [`  ${description}`]),
+    `  promptd show ${row.promptVersionId}`,
+  ].join("\n");
+}

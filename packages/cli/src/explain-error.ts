@@ -1,0 +1,29 @@
+import { PromptdConnectionError, PromptdError, PromptdProtocolError } from "@promptd/client";
+import type { ErrorCode } from "@promptd/contract";
+import { printable } from "./printable.ts";
+
+const HINTS: Partial<Record<ErrorCode, string>> = {
+  UNAUTHORIZED_ERROR: 'Set the key with "promptd config set api-key <key>", or in PROMPTD_API_KEY.',
+  TOO_MANY_REQUESTS_ERROR: "Try again in a moment.",
+};
+
+/** What a person should read about an error a command threw; null when it is none of those expected. */
+export function explainError(error: unknown): { message: string; hint: string | null } | null {
+  if (error instanceof PromptdError) {
+    const hint = HINTS[error.code] ?? null;
+    const request = error.code === "SERVER_ERROR" && error.requestId !== null ? `Request id: ${error.requestId}` : null;
+    return { message: printable(error.message), hint: hint ?? request };
+  }
+  if (error instanceof PromptdConnectionError) {
+    return {
+      message: error.message,
+      hint: 'Start a server with "promptd serve", or set its address: "promptd config set url <url>" or PROMPTD_URL.',
+    };
+  }
+  if (error instanceof PromptdProtocolError) {
+    return { message: error.message, hint: `The answer began: ${printable(error.bodyStart)}` };
+  }
+  // The server's own failure for the caller, thrown inside an operator command; its class is not loaded here.
+  if (error instanceof Error && error.name === "Problem") return { message: printable(error.message), hint: null };
+  return null;
+}

@@ -1,0 +1,41 @@
+import type { OutputItem, Run, RunListRow } from "@promptd/contract";
+import { printable, printableLine } from "./printable.ts";
+
+/** Lines up columns with two spaces between them; the last one runs free. */
+export function formatTable(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);
+  }
+  return rows
+    .map((row) =>
+      row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join("  "),
+    )
+    .join("\n");
+}
+
+/** A finished run as a person reads it: the outputs on their own; everything else is in the JSON document. */
+export function formatRun(run: Run): string {
+  if (run.outputs.length === 0) return `${run.runId} is ${run.runStatus}.`;
+  return run.outputs.map(formatOutput).join("\n\n");
+}
+
+export function formatOutput(item: OutputItem): string {
+  return item.type === "error" ? `Error: ${printable(item.data)}` : printable(item.data);
+}
+
+export function formatRunRows(rows: readonly RunListRow[]): string {
+  if (rows.length === 0) return "No runs.";
+  const header = ["RUN", "STATUS", "CREDITS", "CREATED", "NAME"];
+  return formatTable([header, ...rows.map(formatRunRow)]);
+}
+
+function formatRunRow(row: RunListRow): string[] {
+  const credits = row.credits === null ? "free" : String(row.credits);
+  return [row.runId, row.runStatus, credits, row.createdAt.slice(0, 19).replace("T", " "), printableLine(row.runName)];
+}
+
+export function formatCredits(credits: number): string {
+  if (credits === 0) return "free";
+  return credits === 1 ? "1 credit" : `${credits} credits`;
+}

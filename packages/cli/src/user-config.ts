@@ -1,0 +1,104 @@
+import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { CommandFailure, type CommandIo } from "./command.ts";
+
+/** What `promptd config set` keeps. */
+export interface UserConfig {
+  readonly url: string | null;
+  readonly apiKey: string | null;
+}
+
+export type Origin = "environment" | "config file" | "default";
+
+export interface Connection {
+  readonly url: string;
+  readonly urlOrigin: Origin;
+  /** Null when none is set anywhere. */
+  readonly apiKey: string | null;
+  readonly apiKeyOrigin: Origin;
+}
+
+/** Where `promptd serve` listens unless told otherwise. */
+const URL_DEFAULT = "http://127.0.0.1:8787";
+
+/** The user's folder for promptd: `$XDG_CONFIG_HOME/promptd`, else `~/.config/promptd`. */
+export function configDirectory(env: CommandIo["env"]): string {
+  const home = present(env["HOME"]) ?? homedir();
+  return join(present(env["XDG_CONFIG_HOME"]) ?? join(home, ".config"), "promptd");
+}
+
+export function configPath(env: CommandIo["env"]): string {
+  return join(configDirectory(env), "config.json");
+}
+
+/** @throws CommandFailure when the file is there and cannot be understood. */
+export async function readUserConfig(env: CommandIo["env"]): Promise<UserConfig> {
+  const path = configPath(env);
+  const text = await readIfThere(path);
+  if (text === null) return { url: null, apiKey: null };
+  const value = parseObject(text);
+  if (value === null) {
+    throw new CommandFailure(`${path} is not a JSON object.`, { hint: "Mend or delete the file." });
+  }
+  return { url: textOf(value["url"]), apiKey: textOf(value["apiKey"]) };
+}
+
+export async function writeUserConfig(env: CommandIo["env"], config: UserConfig): Promise<void> {
+  await writePrivately(configPath(env), `${JSON.stringify(config, null, 2)}\n`);
+}
+
+/** Environment before file before default. */
+export async function readConnection(env: CommandIo["env"]): Promise<Connection> {
+  const [envUrl, envKey] = [present(env["PROMPTD_URL"]), present(env["PROMPTD_API_KEY"])];
+  // A broken file must not stand in the way of a caller who needs nothing from it.
+  const config = envUrl !== null && envKey !== null ? { url: null, apiKey: null } : await readUserConfig(env);
+  return {
+    url: envUrl ?? config.url ?? URL_DEFAULT,
+    urlOrigin: originOf(envUrl, config.url),
+    apiKey: envKey ?? config.apiKey,
+    apiKeyOrigin: originOf(envKey, config.apiKey),
+  };
+}
+
+/** Writes a file only its owner can read, so that a reader never finds it half written. */
+export async function writePrivately(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${process.pid}.tmp`;
+  await writeFile(draft, text, { mode: 0o600 });
+  await chmod(draft, 0o600); // the mode of writeFile does not change a draft that a crash left behind
+  await rename(draft, path);
+}
+
+/** @returns null when there is no such file. */
+export async function readIfThere(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw new CommandFailure(`${path} could not be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** @returns null when the text is no JSON object. */
+export function parseObject(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null; // the caller says which file it is
+  }
+}
+
+function originOf(fromEnvironment: string | null, fromFile: string | null): Origin {
+  if (fromEnvironment !== null) return "environment";
+  return fromFile === null ? "default" : "config file";
+}
+
+function present(value: string | undefined): string | null {
+  return value === undefined || value === "" ? null : value;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}
