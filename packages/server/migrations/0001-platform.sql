@@ -15,3 +15,9 @@ create function cron_take(p_name text) returns boolean language sql as $$
   )
   select exists (select 1 from taken)
 $$;
+
+-- What has happened once in this installation, such as its seeding.
+create table installation_facts (
+  name text collate "C" primary key,
+  at timestamptz not null default promptd_now()
+);

@@ -11,17 +11,24 @@ export interface Installation {
   /** Past a transaction pooler: LISTEN works here. */
   readonly listenUrl: string;
   readonly isEmbedded: boolean;
+  /** Names of the migrations that this opening applied. */
+  readonly applied: readonly string[];
   /** Closes the connections, and stops the embedded server when nobody else uses it. */
   close(): Promise<void>;
 }
 
-/** Opens the database, starting the embedded one if it is needed and not running, and brings its schema up to date. */
+/** The installation cannot be opened; the message says what to do. */
+export class StartFailure extends Error {
+  override readonly name = "StartFailure";
+}
+
+/** Opens the database, starting the embedded one if it is needed and not running, and brings its schema up to date. @throws StartFailure. */
 export async function openInstallation(config: Config, role: string, log: Log): Promise<Installation> {
   const { DATABASE_URL: given, DATABASE_DIRECT_URL: direct, PROMPTD_DB_UID: dbUid, dataDir } = config;
-  const embedded = given === null ? await startEmbeddedPostgres({ dataDir, dbUid, log }) : null;
+  const embedded = given === null ? await orStartFailure(() => startEmbeddedPostgres({ dataDir, dbUid, log })) : null;
   const url = given ?? embedded?.url ?? "";
   try {
-    const applied = await migrate(direct ?? url, log);
+    const applied = await orStartFailure(() => migrate(direct ?? url, log));
     if (applied.length > 0) log.info({ migrations: applied }, "the database schema is up to date");
     const db = await openDatabase({ url, role, log, poolMax: config.PROMPTD_DATABASE_POOL });
     return {
@@ -29,6 +36,7 @@ export async function openInstallation(config: Config, role: string, log: Log): 
       url,
       listenUrl: direct ?? url,
       isEmbedded: embedded !== null,
+      applied,
       close: async () => {
         await db.close();
         await embedded?.stop();
@@ -37,5 +45,13 @@ export async function openInstallation(config: Config, role: string, log: Log): 
   } catch (error) {
     await embedded?.stop();
     throw error;
+  }
+}
+
+async function orStartFailure<Result>(open: () => Promise<Result>): Promise<Result> {
+  try {
+    return await open();
+  } catch (cause) {
+    throw new StartFailure(cause instanceof Error ? cause.message : String(cause), { cause });
   }
 }

@@ -110,3 +110,9 @@ function toAccount(row: AccountRow): Account {
     isPro: row.pro,
   };
 }
+
+/** Whether a key with this hash exists and is not revoked. */
+export async function hasLiveKey(db: Queryable, keyHash: Buffer): Promise<boolean> {
+  const rows = await db.query("select 1 from api_keys where key_hash = $1 and revoked_at is null", [keyHash]);
+  return rows.length > 0;
+}

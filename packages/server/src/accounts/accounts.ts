@@ -1,7 +1,15 @@
 import { Problem } from "../platform/problem.ts";
 import { isoTime } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
-import { findAccountByName, insertAccount, insertKey, revokeKey, updatePlan, type Account } from "./accounts-store.ts";
+import {
+  findAccountByName,
+  hasLiveKey,
+  insertAccount,
+  insertKey,
+  revokeKey,
+  updatePlan,
+  type Account,
+} from "./accounts-store.ts";
 import { displayOf, hashApiKey, mintApiKey } from "./api-keys.ts";
 
 export type Plan = "pro" | "none";
@@ -80,4 +88,9 @@ export async function revokeApiKey(db: Database, keyId: string): Promise<Date> {
   const revokedAt = await revokeKey(db, keyId);
   if (revokedAt === null) throw new Problem("NOT_FOUND_ERROR", `No API key has the id "${keyId}".`);
   return revokedAt;
+}
+
+/** Whether this key would be let in now, its plan and rate left aside. */
+export function isLiveKey(db: Database, apiKey: string): Promise<boolean> {
+  return hasLiveKey(db, hashApiKey(apiKey));
 }

@@ -1,3 +1,13 @@
-export { createAccount, createApiKey, getAccountByName, revokeApiKey, setPlan, type Plan } from "./accounts.ts";
+export {
+  createAccount,
+  createApiKey,
+  getAccountByName,
+  isLiveKey,
+  revokeApiKey,
+  setPlan,
+  type CreateAccount,
+  type Plan,
+} from "./accounts.ts";
 export { accountsRoutes } from "./accounts-routes.ts";
+export { findAccountByName } from "./accounts-store.ts";
 export { createDoor, type Door } from "./enter.ts";

@@ -88,7 +88,7 @@ function refuseRetiredModel(version: LiveVersion, catalogue: Catalogue): void {
 
 /** Free: the prices are all zero, or an author runs an own prompt. */
 function priceOf(request: RunRequest, version: LiveVersion, checked: CheckedInputs, options: CreateRunOptions) {
-  const steps = planSteps(version, checked.textInputs, checked.options);
+  const steps = planSteps(version, checked.textInputs, checked.options, options.catalogue);
   const { credits, prices } = priceCeiling(options.catalogue, steps, version.model);
   const isFree = credits === 0 || version.authorId === request.accountId;
   if (!isFree && credits > options.holdMaxCredits) {

@@ -8,6 +8,7 @@ import type { Files, KeptFile, LoadedImage, StoredImage } from "../files/index.t
 import type { CatalogueEntry, ModelOutcome, ModelRequest, PriceSnapshot, StepUsage } from "../models/index.ts";
 import type { LiveVersion, StepDefinition } from "../prompts/index.ts";
 import { fault } from "../platform/fault.ts";
+import { Problem } from "../platform/problem.ts";
 import type { RunEnd } from "./finish-runs.ts";
 import type { ClaimedRun } from "./queue.ts";
 
@@ -21,6 +22,12 @@ export interface ExecuteRunPorts {
     textInputs: Readonly<Record<string, string>>,
     stepOutputs: Readonly<Record<string, string>>,
   ): { readonly prompt: string; readonly instructions: string };
+  /** The options a step is called with: the caller's where its model is the prompt's own, else the author's. */
+  stepOptions(
+    version: LiveVersion,
+    stepIndex: number,
+    runOptions: Readonly<Record<string, string>>,
+  ): Readonly<Record<string, string>>;
   loadImages: Files["loadImages"];
   callModel(request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome>;
   keepOutput: Files["keepOutput"];
@@ -160,7 +167,8 @@ interface StepTurn {
 
 /** Items of one step run side by side and settle one by one: one that fails does not take the others with it. */
 async function executeItems(steps: Steps, turn: StepTurn): Promise<ItemResult[]> {
-  const rendered = steps.ports.renderStep(steps.version, turn.index, steps.inputs.textInputs, turn.texts);
+  const rendered = render(steps, turn);
+  if (rendered.kind === "error") return Array.from({ length: turn.step.count }, () => rendered);
   const settled = await Promise.allSettled(
     Array.from({ length: turn.step.count }, async (_, item): Promise<ItemResult> => {
       const before = turn.earlier.find((one) => one.step === turn.index && one.item === item);
@@ -176,11 +184,26 @@ async function executeItems(steps: Steps, turn: StepTurn): Promise<ItemResult[]>
   });
 }
 
+type Rendered = { readonly kind: "rendered"; readonly prompt: string; readonly instructions: string };
+
+/** With the real texts of earlier steps a prompt may become too long: a fault of this run, not of the worker. */
+function render(
+  { ports, version, inputs }: Steps,
+  { index, texts }: StepTurn,
+): Rendered | (ItemResult & { kind: "error" }) {
+  try {
+    return { kind: "rendered", ...ports.renderStep(version, index, inputs.textInputs, texts) };
+  } catch (error) {
+    if (error instanceof Problem) return { kind: "error", message: error.message };
+    throw error;
+  }
+}
+
 async function executeItem(
   { run, version, images, ports, signal }: Steps,
   { index, step }: StepTurn,
   item: number,
-  rendered: { readonly prompt: string; readonly instructions: string },
+  rendered: Rendered,
 ): Promise<ItemResult> {
   const loaded = images.get(step.model) ?? [];
   const outcome = await ports.callModel(
@@ -191,8 +214,9 @@ async function executeItem(
       step: index,
       item,
       model: step.model,
-      options: step.model === version.model ? { ...step.options, ...run.runOptions } : step.options,
-      ...rendered,
+      options: ports.stepOptions(version, index, run.runOptions),
+      prompt: rendered.prompt,
+      instructions: rendered.instructions,
       images: step.images.flatMap((slot) => loaded[slot] ?? []),
       maxOutputTokens: step.maxOutputTokens,
       deadlineAtMs: run.deadlineAtMs,

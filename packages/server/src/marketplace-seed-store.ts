@@ -1,0 +1,36 @@
+import type { Queryable, Tx } from "./platform/database.ts";
+
+const LOCK = 18_019; // beside the queue's 18017 and the sweep's 18018
+
+export async function lockSeed(tx: Tx): Promise<void> {
+  await tx.query("set local lock_timeout = 0");
+  await tx.query("select pg_advisory_xact_lock($1)", [LOCK]);
+}
+
+/** True while the seed is not marked as done and nobody but the seed's own accounts exists. */
+export async function isUnseeded(tx: Tx, ownEmails: readonly string[]): Promise<boolean> {
+  const [row] = await tx.query<{ unseeded: boolean }>(
+    `select not exists (select 1 from installation_facts where name = 'seeded')
+       and not exists (select 1 from accounts where email <> all ($1)) as unseeded`,
+    [ownEmails],
+  );
+  return row?.unseeded === true;
+}
+
+export async function markSeeded(tx: Tx): Promise<void> {
+  await tx.query("insert into installation_facts (name) values ('seeded')");
+}
+
+export async function listSlugs(db: Queryable, authorId: string): Promise<Set<string>> {
+  const rows = await db.query<{ slug: string }>("select slug from prompts where author_id = $1", [authorId]);
+  return new Set(rows.map((row) => row.slug));
+}
+
+/** Latest version of a prompt that is published now, by its slug. */
+export async function findLatestVersion(db: Queryable, slug: string): Promise<string | null> {
+  const [row] = await db.query<{ id: string }>(
+    "select latest_version_id as id from prompts where slug = $1 and unpublished_at is null and latest_version_id is not null",
+    [slug],
+  );
+  return row?.id ?? null;
+}

@@ -1,0 +1,111 @@
+/**
+ * The seed marketplace: what an empty installation offers from its first start on, so that there is something to find
+ * and to run. Prompts go to a seed author; a demo account gets a key and credits, unless this is production.
+ */
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createAccount, createApiKey, findAccountByName, isLiveKey, type CreateAccount } from "./accounts/index.ts";
+import { grantCredits } from "./credits/index.ts";
+import type { Catalogue } from "./models/index.ts";
+import type { Database } from "./platform/database.ts";
+import type { Log } from "./platform/log.ts";
+import { parsePromptFile, publishPrompts, type PromptSource } from "./prompts/index.ts";
+import { findLatestVersion, isUnseeded, listSlugs, lockSeed, markSeeded } from "./marketplace-seed-store.ts";
+
+const DIRECTORY = join(import.meta.dirname, "../seed");
+const SEED_AUTHOR = "seed@promptd.invalid";
+const DEMO_ACCOUNT = "demo@promptd.invalid";
+const DEMO_CREDITS = 10_000;
+
+export interface SeedOptions {
+  readonly db: Database;
+  readonly catalogue: Catalogue;
+  readonly newId: () => string;
+  readonly log: Log;
+  readonly dataDir: string;
+  /** False: no demo account, whose key would be a way in that nobody asked for. */
+  readonly withDemoKey: boolean;
+}
+
+/**
+ * Seeds an installation that nobody has used, once, whichever process comes first. A start that died half-way is
+ * continued by the next one: what exists already is left alone.
+ */
+export async function seedMarketplace(options: SeedOptions): Promise<void> {
+  await options.db.tx(
+    async (tx) => {
+      // Held to the end, so that a second process waits and then finds the work done; the work commits on its own.
+      await lockSeed(tx);
+      if (!(await isUnseeded(tx, [SEED_AUTHOR, DEMO_ACCOUNT]))) return;
+      await seed(options);
+      await markSeeded(tx);
+    },
+    { statementTimeoutMs: 0 },
+  );
+}
+
+async function seed(options: SeedOptions): Promise<void> {
+  const { db, catalogue, newId, log } = options;
+  const startedMs = performance.now();
+  const author = {
+    email: SEED_AUTHOR,
+    username: "promptd",
+    displayName: "promptd seed catalogue",
+    plan: "none",
+  } as const;
+  const authorId = await findOrCreateAccount(options, author);
+  const known = await listSlugs(db, authorId);
+  const sources = await readSeedFiles(catalogue);
+  const missing = sources.filter((source) => !known.has(source.slug));
+  await publishPrompts(db, missing, { authorId, catalogue, newId });
+  if (options.withDemoKey) await createDemoAccount(options);
+  const durationMs = Math.round(performance.now() - startedMs);
+  log.info({ prompts: missing.length, durationMs }, "the seed marketplace is published");
+}
+
+async function findOrCreateAccount({ db, newId }: SeedOptions, account: CreateAccount): Promise<string> {
+  const found = await findAccountByName(db, account.email);
+  return found?.accountId ?? createAccount(db, newId, account);
+}
+
+async function readSeedFiles(catalogue: Catalogue): Promise<PromptSource[]> {
+  const names = await readdir(DIRECTORY, { recursive: true });
+  const wanted = names.filter((name) => name.endsWith(".prompt.md") || name === "catalogue.json").sort();
+  const texts = await Promise.all(wanted.map((name) => readFile(join(DIRECTORY, name), "utf8")));
+  return texts.flatMap((text) => parsePromptFile(text, catalogue));
+}
+
+async function createDemoAccount(options: SeedOptions): Promise<void> {
+  const { db, newId, dataDir } = options;
+  const demo = { email: DEMO_ACCOUNT, username: "demo", displayName: "Demo", plan: "pro" } as const;
+  const accountId = await findOrCreateAccount(options, demo);
+  const grant = { accountId, amount: DEMO_CREDITS, reason: "demo account", idempotencyKey: "demo", expiresAt: null };
+  await grantCredits(db, grant);
+  const { apiKey } = await createApiKey(db, newId, { accountId, name: "demo" });
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  // Only a hash is in the database, and later starts want to print a command that works.
+  await writeFile(demoKeyPath(dataDir), `${apiKey}\n`, { mode: 0o600 });
+}
+
+function demoKeyPath(dataDir: string): string {
+  return join(dataDir, "demo-key");
+}
+
+export interface Demo {
+  readonly apiKey: string;
+  readonly promptVersionId: string;
+  /** Inputs that the version takes. */
+  readonly textInputs: Readonly<Record<string, string>>;
+}
+
+/** Of the seed: free of images and of required inputs but one. */
+const DEMO_SLUG = "tea-label-poem";
+const DEMO_INPUTS = { topic: "the first frost of the year" };
+
+/** The demo key of this data directory and a version to run with it; null when there is none. */
+export async function findDemo(db: Database, dataDir: string): Promise<Demo | null> {
+  const apiKey = await readFile(demoKeyPath(dataDir), "utf8").catch(() => null);
+  if (apiKey === null || !(await isLiveKey(db, apiKey.trim()))) return null;
+  const promptVersionId = await findLatestVersion(db, DEMO_SLUG);
+  return promptVersionId === null ? null : { apiKey: apiKey.trim(), promptVersionId, textInputs: DEMO_INPUTS };
+}
