@@ -2,11 +2,12 @@
  * Vitest's global set-up: one PostgreSQL per test run with a migrated template, from which every test file clones its
  * own databases. PROMPTD_TEST_DATABASE_URL names a server to use instead; its role must be allowed to create databases.
  */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { openConnection } from "../src/platform/database.ts";
+import { findPostmaster, waitForEnd } from "../src/platform/embedded/postmaster.ts";
 import { startEmbeddedPostgres } from "../src/platform/embedded/supervise.ts";
 import { createLog } from "../src/platform/log.ts";
 import { migrate } from "../src/platform/migrate.ts";
@@ -46,8 +47,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 /** Nothing here outlives the run, so no commit waits for the disk; a hundred files of twelve connections fit. */
 const THROWAWAY_SETTINGS = { max_connections: "300", fsync: "off", full_page_writes: "off", synchronous_commit: "off" };
 
+const STOP_MS_MAX = 10_000;
+
 async function startThrowaway(): Promise<{ url: string; stop(): Promise<void> }> {
-  const dataDir = await mkdtemp(join(tmpdir(), "promptd-test-"));
+  await removeAbandoned();
+  const dataDir = await mkdtemp(join(tmpdir(), `promptd-test-${process.pid}-`));
   const server = await startEmbeddedPostgres({ dataDir, log, settings: THROWAWAY_SETTINGS });
   await runOn(server.url.replace("promptd@/promptd", "postgres@/postgres"), ["alter role promptd createdb"]);
   return {
@@ -57,6 +61,21 @@ async function startThrowaway(): Promise<{ url: string; stop(): Promise<void> }>
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Servers of test runs that were killed: their directory names the run's process. */
+async function removeAbandoned(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const run = /^promptd-test-(?<pid>\d+)-\w{6}$/.exec(name)?.groups?.["pid"];
+    if (run === undefined || (await stat(`/proc/${run}`).catch(() => null)) !== null) continue;
+    const cluster = join(tmpdir(), name, "pg");
+    const server = await findPostmaster(cluster);
+    if (server !== null) {
+      process.kill(server, "SIGQUIT");
+      await waitForEnd(cluster, server, STOP_MS_MAX);
+    }
+    await rm(join(tmpdir(), name), { recursive: true, force: true });
+  }
 }
 
 async function dropAll(server: TestServer): Promise<void> {

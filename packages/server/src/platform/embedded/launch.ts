@@ -20,6 +20,8 @@ export interface Launch {
   readonly log: Log;
   /** Server settings over the ones below; for tests. */
   readonly settings: Readonly<Record<string, string>>;
+  /** Ends every waiting; a server that was started already goes on starting. */
+  readonly signal: AbortSignal;
 }
 
 /** Sixty connections are four processes of twelve and the operator. The log keeps statements and values out. */
@@ -53,12 +55,23 @@ const PASSING_REFUSAL = /pre-existing shared memory block|lock file "[^"]*" alre
 /** SQLSTATE cannot_connect_now: starting up, shutting down or in recovery. */
 const NOT_YET = "57P03";
 
-/** Callers hold the start lock. @returns an open session, and whether the server had to be started for it. */
-export async function joinOrStart(launch: Launch): Promise<{ session: Session; isStarted: boolean }> {
+export interface Found {
+  readonly session: Session;
+  /** The server had to be started for it. */
+  readonly isStarted: boolean;
+}
+
+/** Callers hold the start lock. */
+export async function joinOrStart(launch: Launch): Promise<Found> {
   await ensureSocketLink(launch.place);
   const joined = await join(launch);
   const session = joined ?? (await start(launch));
-  await ensureDatabase(session);
+  try {
+    await ensureDatabase(session);
+  } catch (error) {
+    void session.end().catch(() => {});
+    throw error;
+  }
   return { session, isStarted: joined === null };
 }
 
@@ -70,7 +83,7 @@ async function join(launch: Launch): Promise<Session | null> {
     const tried = await tryConnect(launch.place, "embedded");
     if (tried !== "no server" && tried !== "not yet") return tried;
     if (tried === "no server" && (await findPostmaster(clusterDir)) === null) return null;
-    await wait(POLL_MS);
+    await wait(POLL_MS, undefined, { signal: launch.signal });
   }
   throw new Error(
     `The database server in ${clusterDir} is alive but accepts no connection; see ${launch.place.logFile}.`,
@@ -103,7 +116,7 @@ async function start(launch: Launch): Promise<Session> {
   const { place, log } = launch;
   const binaries = await prepareBinaries();
   await ensureCluster(place, binaries, log);
-  await rotateServerLog(place.logFile);
+  await rotateServerLog(place.logFile).catch((error: unknown) => log.warn({ err: error }, "pg.log was not rotated"));
   if (place.account.isForeign && place.account.uid === DEFAULT_DB_UID) {
     log.warn("the database runs as uid 65534, which other services may share; PROMPTD_DB_UID names a better one");
   }
@@ -119,7 +132,7 @@ async function start(launch: Launch): Promise<Session> {
       throw new Error(`PostgreSQL did not start. The end of ${place.logFile}:\n${session}`);
     }
     if (await removeStalePidFile(place.clusterDir)) log.warn("removed the pid file of a database server that is gone");
-    await wait(RETRY_MS);
+    await wait(RETRY_MS, undefined, { signal: launch.signal });
   }
 }
 
@@ -136,7 +149,7 @@ async function startOnce(launch: Launch, program: string): Promise<Session | str
       const session = await tryConnect(place, "embedded");
       if (typeof session !== "string") return session;
     }
-    await wait(POLL_MS);
+    await wait(POLL_MS, undefined, { signal: launch.signal });
   }
   throw new Error(`PostgreSQL has not become ready in ${READY_MS_MAX / 1000} s; see ${place.logFile}.`);
 }

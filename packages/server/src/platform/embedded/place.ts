@@ -76,6 +76,10 @@ export async function ensureSocketLink(place: Pick<Place, "socketDir" | "cluster
   });
 }
 
+export async function removeSocketLink(place: Pick<Place, "socketDir" | "clusterDir">): Promise<void> {
+  if (place.socketDir !== place.clusterDir) await unlink(place.socketDir).catch(() => {});
+}
+
 /** Names everything that PGPORT or PGSSLMODE in the environment could change. */
 export function databaseUrl(place: Pick<Place, "socketDir">, role: string, database: string): string {
   return `postgresql://${role}@/${database}?host=${encodeURIComponent(place.socketDir)}&port=5432&sslmode=disable`;

@@ -35,7 +35,7 @@ describe("the start lock", () => {
     const failing = withStartLock(file, () => Promise.reject(new Error("no luck")));
     await expect(failing).rejects.toThrow("no luck");
     await withStartLock(file, async () => {
-      const second = withStartLock(file, () => Promise.resolve(), 0);
+      const second = withStartLock(file, () => Promise.resolve(), { waitMsMax: 0 });
       await expect(second).rejects.toThrow(`Process ${process.pid}-`);
     });
   });

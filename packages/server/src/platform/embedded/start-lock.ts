@@ -11,13 +11,19 @@ const WAIT_MS_DEFAULT = 600_000;
 /** A lock guards the removal of a stale lock, and so on: three processes must die within one removal to need more. */
 const TAKEOVER_DEPTH_MAX = 3;
 
+export interface LockWait {
+  readonly waitMsMax?: number;
+  /** Ends the waiting with an AbortError; the work itself is not interrupted. */
+  readonly signal?: AbortSignal;
+}
+
 /** @throws Error when another living process keeps the lock longer than `waitMsMax`. */
 export async function withStartLock<Result>(
   file: string,
   work: () => Promise<Result>,
-  waitMsMax = WAIT_MS_DEFAULT,
+  lockWait: LockWait = {},
 ): Promise<Result> {
-  await acquire(file, 0, waitMsMax);
+  await acquire(file, 0, lockWait);
   try {
     return await work();
   } finally {
@@ -25,7 +31,8 @@ export async function withStartLock<Result>(
   }
 }
 
-async function acquire(file: string, depth: number, waitMsMax: number): Promise<void> {
+async function acquire(file: string, depth: number, lockWait: LockWait): Promise<void> {
+  const { waitMsMax = WAIT_MS_DEFAULT, signal } = lockWait;
   const me = await nameProcess(process.pid);
   if (me === null) throw new Error("The embedded database needs /proc to tell living processes from dead ones.");
   const deadline = performance.now() + waitMsMax;
@@ -33,7 +40,7 @@ async function acquire(file: string, depth: number, waitMsMax: number): Promise<
     if (await tryCreate(file, me)) return;
     const holder = await readlink(file).catch(() => null);
     if (holder !== null && !(await isAlive(holder))) await removeStale(file, holder, depth);
-    else await wait(POLL_MS);
+    else await wait(POLL_MS, undefined, signal === undefined ? {} : { signal });
     if (performance.now() > deadline) {
       throw new Error(`Process ${holder ?? "unknown"} has been starting the database for too long (${file}).`);
     }
@@ -56,7 +63,7 @@ async function tryCreate(file: string, me: string): Promise<boolean> {
  */
 async function removeStale(file: string, holder: string, depth: number): Promise<void> {
   const takeover = `${file}.takeover`;
-  if (depth < TAKEOVER_DEPTH_MAX) await acquire(takeover, depth + 1, WAIT_MS_DEFAULT);
+  if (depth < TAKEOVER_DEPTH_MAX) await acquire(takeover, depth + 1, {});
   try {
     if ((await readlink(file).catch(() => null)) === holder) await unlink(file);
   } finally {

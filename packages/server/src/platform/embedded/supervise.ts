@@ -4,7 +4,7 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Log } from "../log.ts";
-import { joinOrStart, type Launch, type Session } from "./launch.ts";
+import { joinOrStart, type Found, type Launch, type Session } from "./launch.ts";
 import { databaseUrl, ensureSocketLink, preparePlace } from "./place.ts";
 import { rotateServerLog } from "./server-log.ts";
 import { withStartLock } from "./start-lock.ts";
@@ -29,15 +29,17 @@ export interface EmbeddedPostgres {
 /** @throws Error with one clear message for the operator: wrong owner, other major version, no binaries, no start. */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const place = await preparePlace(options.dataDir, options.dbUid);
-  const launch: Launch = { place, log: options.log, settings: options.settings ?? {} };
-  const { session } = await withStartLock(place.lockFile, () => joinOrStart(launch));
-  const watch = superviseServer(launch, session);
+  const stopping = new AbortController();
+  const launch: Launch = { place, log: options.log, settings: options.settings ?? {}, signal: stopping.signal };
+  const found = await withStartLock(place.lockFile, () => joinOrStart(launch));
+  const watch = superviseServer(launch, found);
   const housekeeping = setInterval(() => void tidy(launch), HOUSEKEEPING_MS).unref();
   return {
     url: databaseUrl(place, "promptd", "promptd"),
     stop: async () => {
       clearInterval(housekeeping);
-      await watch.stop(() => stopUnlessUsed(place, options.log));
+      stopping.abort();
+      await watch.leave();
     },
   };
 }
@@ -62,20 +64,24 @@ export function backOffMs(failures: number): number {
   return failures === 0 ? 0 : Math.min(1_000 * 2 ** (failures - 1), BACK_OFF_MS_MAX);
 }
 
+/** A frozen server never answers a goodbye. */
+const LEAVE_MS_MAX = 1_000;
+/** Whoever holds the start lock longer than this is starting the server for itself, and will stop it. */
+const LOCK_MS_MAX = 15_000;
+
 /** The session's end is the sign that the server is gone: no polling, noticed at once. */
-function superviseServer(launch: Launch, first: Session) {
-  const { place, log } = launch;
-  const stopping = new AbortController();
+function superviseServer(launch: Launch, first: Found) {
+  const { place, log, signal } = launch;
   let session: Session | null = null;
   let recovery: Promise<void> = Promise.resolve();
   let failures = 0;
 
-  function hold(opened: Session, isStarted: boolean): void {
+  function hold({ session: opened, isStarted }: Found): void {
     const openedMs = performance.now();
     session = opened;
     opened.once("end", () => {
       session = null;
-      if (stopping.signal.aborted) return;
+      if (signal.aborted) return;
       failures = isStarted && performance.now() - openedMs < STABLE_MS ? failures + 1 : 0;
       log.warn({ dataDir: place.dataDir }, "the connection to the database server ended; looking after it");
       recovery = recover();
@@ -83,29 +89,33 @@ function superviseServer(launch: Launch, first: Session) {
   }
 
   async function recover(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await wait(backOffMs(failures), undefined, { signal: stopping.signal }).catch(() => {});
-      if (stopping.signal.aborted) return;
+    while (!signal.aborted) {
+      await wait(backOffMs(failures), undefined, { signal }).catch(() => {});
+      if (signal.aborted) return;
       try {
-        const found = await withStartLock(place.lockFile, () => joinOrStart(launch));
-        hold(found.session, found.isStarted);
+        hold(await withStartLock(place.lockFile, () => joinOrStart(launch), { signal }));
         return;
       } catch (error) {
+        if (signal.aborted) return;
         failures += 1;
         log.error({ err: error, retryMs: backOffMs(failures) }, "the database server is down");
       }
     }
   }
 
-  hold(first, true);
-  return {
-    stop: async (leave: () => Promise<void>) => {
-      stopping.abort();
-      await recovery;
-      await withStartLock(place.lockFile, async () => {
-        await session?.end();
-        await leave();
-      });
-    },
-  };
+  /** Leaving must not fail or hang, whatever state the server, its disk or another promptd is in. */
+  async function leave(): Promise<void> {
+    await recovery;
+    const left = async () => {
+      await Promise.race([session?.end(), wait(LEAVE_MS_MAX, undefined, { ref: false })]);
+      await stopUnlessUsed(place, log);
+    };
+    await withStartLock(place.lockFile, left, { waitMsMax: LOCK_MS_MAX }).catch((error: unknown) => {
+      void session?.end().catch(() => {});
+      log.warn({ err: error }, "the database server was left as it is");
+    });
+  }
+
+  hold(first);
+  return { leave };
 }

@@ -5,7 +5,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Log } from "../log.ts";
 import { tryConnect, type Session } from "./launch.ts";
-import type { Place } from "./place.ts";
+import { removeSocketLink, type Place } from "./place.ts";
 import { findPostmaster, waitForEnd } from "./postmaster.ts";
 
 const OWN_MS_MAX = 5_000;
@@ -13,8 +13,8 @@ const STOP_MS_MAX = 10_000;
 const POLL_MS = 20;
 
 export async function stopUnlessUsed(place: Place, log: Log): Promise<void> {
-  const session = await tryConnect(place, "stop");
-  if (typeof session === "string") return; // no server, or one that is starting or stopping for someone else
+  const session = await connectToStop(place);
+  if (session === null) return;
   try {
     if (await hasOtherUsers(session)) return;
   } finally {
@@ -22,9 +22,25 @@ export async function stopUnlessUsed(place: Place, log: Log): Promise<void> {
   }
   const pid = await findPostmaster(place.clusterDir);
   if (pid === null) return;
-  process.kill(pid, "SIGINT"); // fast shutdown; never SIGKILL, which would cost a recovery and may corrupt nothing but trust
-  if (await waitForEnd(place.clusterDir, pid, STOP_MS_MAX)) log.info({ dataDir: place.dataDir }, "database stopped");
-  else log.warn({ pid }, "the database is still shutting down; it goes on by itself");
+  process.kill(pid, "SIGINT"); // fast shutdown: ends connections, writes a checkpoint. Never SIGKILL.
+  if (await waitForEnd(place.clusterDir, pid, STOP_MS_MAX)) {
+    await removeSocketLink(place);
+    log.info({ dataDir: place.dataDir }, "database stopped");
+  } else {
+    log.warn({ pid }, "the database is still shutting down; it goes on by itself");
+  }
+}
+
+/** A server that we started a moment ago may still be starting; null when there is none or it stays silent. */
+async function connectToStop(place: Place): Promise<Session | null> {
+  const deadline = performance.now() + STOP_MS_MAX;
+  while (performance.now() < deadline) {
+    const tried = await tryConnect(place, "stop");
+    if (typeof tried !== "string") return tried;
+    if (tried === "no server" && (await findPostmaster(place.clusterDir)) === null) return null;
+    await wait(POLL_MS);
+  }
+  return null;
 }
 
 /**

@@ -1,0 +1,102 @@
+/** bin/promptd.js around a stand-in program: which Node runs it, what it gets, how signals and exit codes pass. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const LAUNCHER = join(import.meta.dirname, "../bin/promptd.js");
+const PROGRAM = `
+const args: unknown = process.argv.slice(2);
+process.on("SIGTERM", () => process.exit(7));
+setInterval(() => {}, 60_000);
+console.log(JSON.stringify({ args, pid: process.pid, version: process.versions.node, flags: process.execArgv }));
+if (process.argv[2] === "leave") process.exit(3);
+`;
+
+interface Report {
+  args: string[];
+  pid: number;
+  version: string;
+  flags: string[];
+}
+
+let home = "";
+beforeAll(async () => {
+  home = await realpath(await mkdtemp(join(tmpdir(), "promptd-launcher-")));
+  const cli = join(home, "packages/cli");
+  await cp(LAUNCHER, join(cli, "bin/promptd.js"), { recursive: true });
+  await mkdir(join(cli, "src"));
+  await writeFile(join(cli, "src/main.ts"), PROGRAM);
+  await writeFile(join(cli, "package.json"), '{"type":"module"}');
+  await mkdir(join(home, "node_modules/.bin"), { recursive: true });
+  await symlink("../../packages/cli/bin/promptd.js", join(home, "node_modules/.bin/promptd"));
+});
+afterAll(() => rm(home, { recursive: true, force: true }));
+
+function launch(file: string, args: string[]): ChildProcess {
+  return spawn(process.execPath, [file, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+}
+
+async function firstLine(child: ChildProcess): Promise<Report> {
+  if (child.stdout === null) throw new Error("no output");
+  const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+  return JSON.parse(line) as Report;
+}
+
+describe("the launcher", () => {
+  it("is executable, and becomes the program in a checkout: same process id, so any signal hits the program", async () => {
+    expect((await stat(LAUNCHER)).mode & 0o111).toBe(0o111);
+    const child = launch(join(home, "node_modules/.bin/promptd"), ["wait", "b c", "--x=1"]);
+    const report = await firstLine(child);
+    expect(report.args).toEqual(["wait", "b c", "--x=1"]);
+    expect(report.flags).toContain("--conditions=source");
+    expect(report.pid).toBe(child.pid);
+    const exit = once(child, "exit");
+    child.kill("SIGTERM");
+    expect(await exit).toEqual([7, null]);
+  });
+
+  it("passes the exit code on and adds nothing to the error output", async () => {
+    const child = launch(join(home, "packages/cli/bin/promptd.js"), ["leave"]);
+    let errors = "";
+    child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+    expect(await once(child, "close")).toEqual([3, null]);
+    expect(errors).toBe("");
+  });
+
+  it("in an installation runs the built program", async () => {
+    const installed = join(home, "elsewhere/node_modules/promptd");
+    await cp(join(home, "packages/cli"), installed, { recursive: true });
+    await mkdir(join(installed, "dist"));
+    await writeFile(join(installed, "dist/main.js"), 'console.log(JSON.stringify({ args: ["built"] }))');
+    const child = launch(join(installed, "bin/promptd.js"), ["leave"]);
+    expect((await firstLine(child)).args).toEqual(["built"]);
+  });
+
+  it("on a Node that is too old runs the bundled one as a child, with its signals and exit code", async () => {
+    // The launcher is made to believe in an old Node without execve; the bundled one is this Node.
+    const old = join(home, "old.mjs");
+    await writeFile(
+      old,
+      `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.20.2" } });
+       process.execve = undefined;
+       process.argv.splice(1, 1);
+       await import(${JSON.stringify(join(home, "packages/cli/bin/promptd.js"))});`,
+    );
+    const bundled = join(home, "node_modules", `node-${process.platform}-${process.arch}`, "bin");
+    const lonely = launch(old, ["ignored", "wait"]);
+    expect(await once(lonely, "exit")).toEqual([1, null]);
+    await mkdir(bundled, { recursive: true });
+    await symlink(process.execPath, join(bundled, "node"));
+    const child = launch(old, ["ignored", "wait"]);
+    const report = await firstLine(child);
+    expect(report.pid).not.toBe(child.pid);
+    expect(report.version).toBe(process.versions.node);
+    const exit = once(child, "exit");
+    child.kill("SIGTERM");
+    expect(await exit).toEqual([7, null]);
+  });
+});
