@@ -133,7 +133,7 @@ async function* listAll(
 ): AsyncGenerator<RunListRow, void> {
   let startingAfter = query.startingAfter;
   for (;;) {
-    const page = await list({ limit: PAGE_LIMIT_DEFAULT, ...query, startingAfter }, options);
+    const page = await list({ ...query, limit: query.limit ?? PAGE_LIMIT_DEFAULT, startingAfter }, options);
     yield* page.rows;
     startingAfter = page.rows.at(-1)?.runId;
     if (!page.hasMore || startingAfter === undefined) return;

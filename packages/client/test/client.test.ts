@@ -200,8 +200,10 @@ test("a page asks for the rows after the last one, until there are no more", asy
   const rows: string[] = [];
   for await (const row of client.runs.listAll({ status: "succeeded", limit: 2 })) rows.push(row.runId);
   expect(rows).toEqual(["c", "b", "a"]);
-  expect(seen.map(({ url }) => url)).toEqual([
-    "/v1/runs?limit=2&status=succeeded",
-    "/v1/runs?limit=2&status=succeeded&startingAfter=b",
+  await client.runs.listAll({ limit: undefined }).next();
+  expect(seen[2]?.url).toBe("/v1/runs?limit=50");
+  expect(seen.slice(0, 2).map(({ url }) => url)).toEqual([
+    "/v1/runs?status=succeeded&limit=2",
+    "/v1/runs?status=succeeded&limit=2&startingAfter=b",
   ]);
 });

@@ -1,0 +1,133 @@
+import { chmod, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { setup, type Reply, type Routes } from "./fake-service.ts";
+
+test("me shows profile, credits and what the flags mean", async () => {
+  const routes = {
+    "GET /v1/me": { data: { username: "ada", displayName: null, userFlags: 3 } },
+    "GET /v1/me/credits": { data: { credits: 480 } },
+  };
+  const { run, runJson } = await setup(routes);
+  expect((await run("me")).stdout).toBe("username  ada\nname      -\ncredits   480\nflags     active plan, author\n");
+  expect(await runJson("me")).toEqual({ username: "ada", displayName: null, userFlags: 3, credits: 480 });
+});
+
+describe("config", () => {
+  test("keeps address and key where only the owner can read them, and commands use them", async () => {
+    const { run, env, home, baseUrl, seen } = await setup({ "GET /v1/prompts/publish": { data: { rows: [] } } });
+    delete env["PROMPTD_URL"];
+    delete env["PROMPTD_API_KEY"];
+    await run("config", "set", "url", baseUrl);
+    await run("config", "set", "api-key", "-");
+    const path = join(home, ".config/promptd/config.json");
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(await readFile(path, "utf8"))).toEqual({ url: baseUrl, apiKey: "pd_from_stdin" });
+    expect((await run("search", "x")).code).toBe(0);
+    expect(seen[0]?.headers.authorization).toBe("Bearer pd_from_stdin");
+  });
+
+  test("the environment goes before the file, the file before the default", async () => {
+    const { run, runJson, env, home } = await setup();
+    env["PROMPTD_URL"] = "http://from-env";
+    await run("config", "set", "url", "http://from-file");
+    expect((await run("config", "get", "url")).stdout).toBe("http://from-env\n");
+    delete env["PROMPTD_URL"];
+    expect((await run("config", "get", "url")).stdout).toBe("http://from-file\n");
+    env["XDG_CONFIG_HOME"] = join(home, "elsewhere");
+    expect(await runJson("config", "get", "url")).toEqual({ name: "url", value: "http://127.0.0.1:8787" });
+  });
+
+  test("the overview shows only the ends of the key; asked for by name it is whole", async () => {
+    const { run, runJson, env } = await setup();
+    env["PROMPTD_API_KEY"] = "pd_0123456789abcdef";
+    expect((await run("config", "get")).stdout).toContain("api-key  pd_01…ef");
+    expect(await runJson("config", "get")).toMatchObject({ apiKey: "pd_01…ef" });
+    expect((await run("config", "get", "api-key")).stdout).toBe("pd_0123456789abcdef\n");
+  });
+
+  test.each([
+    [["set", "uri", "http://x"], 'There is no setting "uri". Did you mean url?'],
+    [["set", "url", "localhost:8787"], "url must begin with http:// or https://"],
+    [["set", "api-key", "two words"], "api-key must be 1 to 256 characters without spaces."],
+  ])("%j is refused", async (argv, sentence) => {
+    const { run } = await setup();
+    const { code, stderr } = await run("config", ...argv);
+    expect(code).toBe(1);
+    expect(stderr).toContain(sentence);
+  });
+
+  test("a file that is no JSON is named instead of overwritten", async () => {
+    const { run, env, home } = await setup();
+    await run("config", "set", "url", "http://x");
+    const path = join(home, ".config/promptd/config.json");
+    await writeFile(path, "{");
+    delete env["PROMPTD_URL"];
+    expect((await run("config", "set", "url", "http://y")).stderr).toContain(`${path} is not a JSON object.`);
+    expect(await readFile(path, "utf8")).toBe("{");
+  });
+});
+
+describe("doctor", () => {
+  const healthy: Routes = {
+    "GET /healthz": { data: {} },
+    "GET /readyz": { data: {} },
+    "GET /v1/me": { data: { username: "ada", displayName: null, userFlags: 1 } },
+    "GET /v1/me/credits": { data: { credits: 5 } },
+    "GET /v1/resources": { data: { hash: "h", resources: { models: [{}, {}] } } },
+  };
+
+  test("says what it checked when all is well", async () => {
+    const { run, runJson } = await setup(healthy);
+    const { code, stdout } = await run("doctor");
+    expect(code).toBe(0);
+    expect(stdout).toContain("OK  API key           key of ada (environment), plan active, 5 credits");
+    expect(await runJson("doctor")).toMatchObject({ healthy: true });
+  });
+
+  test("stops at the first failure, with exit code 1 and what to do", async () => {
+    const denied: Reply = { status: 401, error: { code: "UNAUTHORIZED_ERROR", message: "The API key is not valid." } };
+    const { run, runJson } = await setup({ ...healthy, "GET /v1/me": denied });
+    const { code, stdout } = await run("doctor");
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/FAILED\s+API key\s+The API key is not valid. Set the key with "promptd config set api-key/);
+    expect(stdout).toMatch(/SKIPPED\s+models/);
+    expect(await runJson("doctor")).toMatchObject({ healthy: false });
+  });
+
+  test("a key that is missing and a file that others can read are found", async () => {
+    const { run, env, home, baseUrl } = await setup(healthy);
+    delete env["PROMPTD_API_KEY"];
+    expect((await run("doctor")).stdout).toMatch(/FAILED\s+API key\s+No API key is set./);
+    await run("config", "set", "url", baseUrl);
+    const path = join(home, ".config/promptd/config.json");
+    await writeFile(path, "{}", { mode: 0o600 });
+    await chmod(path, 0o644);
+    expect((await run("doctor")).stdout).toContain(`${path} can be read by others (mode 644). Run: chmod 600 ${path}`);
+  });
+});
+
+describe("without a server or a key", () => {
+  test("a command says how to set a key and sends nothing", async () => {
+    const { run, env, seen } = await setup();
+    delete env["PROMPTD_API_KEY"];
+    const { code, stderr } = await run("me");
+    expect({ code, seen }).toEqual({ code: 1, seen: [] });
+    expect(stderr).toContain('No API key is set.\nSet one with "promptd config set api-key <key>"');
+  });
+
+  test("an address that is none is refused in a sentence", async () => {
+    const { run, env } = await setup();
+    env["PROMPTD_URL"] = "localhost:8787";
+    expect((await run("me")).stderr).toContain('The base URL must be an http or https address, got "localhost:8787".');
+  });
+
+  test("an answer of somebody else names who it was", async () => {
+    const page: Reply = { bytes: Buffer.from("<html>nginx</html>"), headers: { "content-type": "text/html" } };
+    const { run } = await setup({ "GET /v1/me": page });
+    const { code, stderr } = await run("me");
+    expect(code).toBe(1);
+    expect(stderr).toContain("HTTP 200, text/html");
+    expect(stderr).toContain("The answer began: <html>nginx</html>");
+  });
+});

@@ -1,0 +1,174 @@
+import { describe, expect, test } from "vitest";
+import { CommandFailure, type Command, type CommandTable } from "../src/command.ts";
+import { END_USER_COMMANDS } from "../src/end-user-commands.ts";
+import { setup } from "./fake-service.ts";
+
+const echo: Command = {
+  summary: "Repeat what was given",
+  usage: "<word>",
+  details: "For tests.",
+  options: {
+    count: { type: "string", short: "c", value: "N", summary: "how often" },
+    tag: { type: "string", multiple: true, summary: "a label" },
+    loud: { type: "boolean", summary: "in capitals" },
+  },
+  positionals: { min: 1, max: 2 },
+  async run(args, io) {
+    const document = {
+      words: args.positionals,
+      count: args.text("count") ?? null,
+      tags: args.list("tag"),
+      loud: args.flag("loud"),
+    };
+    io.note("on the way");
+    io.result(document, args.positionals.join(" "));
+  },
+};
+const failing = (error: Error): Command => ({
+  summary: "Fail",
+  usage: "",
+  options: {},
+  async run() {
+    throw error;
+  },
+});
+const table: CommandTable = {
+  echo: async () => echo,
+  "admin key create": async () => failing(new CommandFailure("No such user.", { hint: "Create one." })),
+  "admin key revoke": async () => failing(new Error("boom")),
+  "admin user create": async () => ({ ...echo, positionals: { min: 0, max: 0 }, run: async () => 1 }),
+};
+
+describe("arguments", () => {
+  test("flags and positionals may be mixed; values keep their text", async () => {
+    const { runJson } = await setup({}, table);
+    expect(await runJson("echo", "--loud", "a", "-c", "2", "--tag", "x=1", "b", "--tag=--y")).toEqual({
+      words: ["a", "b"],
+      count: "2",
+      tags: ["x=1", "--y"],
+      loud: true,
+    });
+  });
+
+  test("--json before the command means the same", async () => {
+    const { run } = await setup({}, table);
+    const { stdout } = await run("--json", "echo", "a");
+    expect(JSON.parse(stdout)).toMatchObject({ words: ["a"] });
+  });
+
+  test("what follows -- is never a flag", async () => {
+    const { run } = await setup({}, table);
+    expect((await run("echo", "--", "--loud", "--json")).stdout).toBe("--loud --json\n");
+  });
+
+  test.each([
+    [["echo", "a", "--lod"], '"promptd echo" has no flag --lod. Did you mean --loud?'],
+    [["echo", "a", "-x"], '"promptd echo" has no flag -x.'],
+    [["echo", "a", "--count"], "The flag --count needs a value."],
+    [["echo", "a", "--count", "--loud"], "The flag --count needs a value."],
+    [["echo", "a", "--loud=yes"], "The flag --loud takes no value."],
+    [["echo", "a", "-c", "1", "--count", "2"], "The flag --count was given twice."],
+    [["echo"], '"promptd echo" needs <word>.'],
+    [["echo", "a", "b", "c", "d"], '"promptd echo" does not take "c d".'],
+    [["ehco", "a"], 'promptd has no command "ehco a". Did you mean "promptd echo"?'],
+    [["admin", "kye", "create"], 'promptd has no command "admin kye create". Did you mean "promptd admin key create"?'],
+    [["publish"], 'promptd has no command "publish".'],
+    [["--strange"], "promptd has no flag --strange."],
+    [["constructor"], 'promptd has no command "constructor".'],
+  ])("%j is refused in a sentence on stderr, exit code 1", async (argv, sentence) => {
+    const { run } = await setup({}, table);
+    const { code, stdout, stderr } = await run(...argv);
+    expect(stderr.split("\n")[0]).toBe(sentence);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  });
+});
+
+describe("output", () => {
+  test("text goes to stdout and notes to stderr", async () => {
+    const { run } = await setup({}, table);
+    expect(await run("echo", "a", "b")).toEqual({ code: 0, stdout: "a b\n", stderr: "on the way\n" });
+  });
+
+  test("with --json stdout holds one document and nothing else", async () => {
+    const { run } = await setup({}, table);
+    const { stdout } = await run("echo", "a", "--json");
+    expect(JSON.parse(stdout)).toEqual({ words: ["a"], count: null, tags: [], loud: false });
+  });
+
+  test("a failure is its message and hint on stderr, exit code 1", async () => {
+    const { run } = await setup({}, table);
+    expect(await run("admin", "key", "create", "--json")).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "No such user.\nCreate one.\n",
+    });
+  });
+
+  test("an error nobody foresaw shows its stack, so that it can be reported", async () => {
+    const { run } = await setup({}, table);
+    const { code, stderr } = await run("admin", "key", "revoke");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^promptd failed unexpectedly: Error: boom\n\s+at /);
+  });
+
+  test("the exit code of the command is passed on", async () => {
+    const { run } = await setup({}, table);
+    expect((await run("admin", "user", "create")).code).toBe(1);
+  });
+});
+
+describe("help", () => {
+  test.each([[], ["--help"], ["-h"], ["help"]])("%j lists every command with its summary", async (...argv) => {
+    const { run } = await setup({}, table);
+    const { code, stdout, stderr } = await run(...argv);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const path of Object.keys(table)) expect(stdout).toContain(`\n  ${path} `);
+    expect(stdout).toContain("Repeat what was given");
+  });
+
+  test("a group lists its own commands; without --help that is a mistake", async () => {
+    const { run } = await setup({}, table);
+    const asked = await run("admin", "key", "--help");
+    expect(asked.code).toBe(0);
+    expect(asked.stdout).toContain("admin key revoke");
+    expect(asked.stdout).not.toContain("admin user create");
+    expect(await run("admin", "key")).toEqual({ code: 1, stdout: "", stderr: asked.stdout });
+  });
+
+  test.each([
+    ["echo", "--help"],
+    ["echo", "-h"],
+    ["help", "echo"],
+  ])("%s %s shows usage, text and flags", async (...argv) => {
+    const { run } = await setup({}, table);
+    const { code, stdout } = await run(...argv);
+    expect(code).toBe(0);
+    expect(stdout).toBe(`Repeat what was given
+
+Usage: promptd echo <word> [flags]
+
+For tests.
+
+Flags:
+  -c, --count N  how often
+  --tag VALUE    a label (may be repeated)
+  --loud         in capitals
+  --json         print one JSON document on stdout and nothing else there
+  -h, --help     print this text
+`);
+  });
+
+  test.each(Object.keys(END_USER_COMMANDS))("promptd %s --help needs neither key nor server", async (path) => {
+    const { run, env, seen } = await setup();
+    delete env["PROMPTD_API_KEY"];
+    const { code, stdout } = await run(...path.split(" "), "--help");
+    expect(code).toBe(0);
+    expect(stdout).toContain(`Usage: promptd ${path}`);
+    expect(seen).toEqual([]);
+  });
+});
+
+test("--version prints the version of the package", async () => {
+  const { run } = await setup();
+  expect((await run("--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+});

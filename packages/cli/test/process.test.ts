@@ -1,0 +1,85 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { expect, onTestFinished, test } from "vitest";
+import { setup, type Routes } from "./fake-service.ts";
+
+const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+
+/** Fails the process as soon as it loads the server or a module of an operator command. */
+const NO_SERVER = `data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from "node:module";
+  registerHooks({ resolve(name, context, next) {
+    if (name.includes("@promptd/server") || name.includes("/operator/")) throw new Error("loaded " + name);
+    return next(name, context);
+  } });
+`)}`;
+
+function start(env: Record<string, string>, ...argv: string[]) {
+  const child = spawn(process.execPath, ["--conditions=source", "--import", NO_SERVER, MAIN, ...argv], {
+    env: { ...env, PATH: process.env["PATH"] ?? "" },
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let [stdout, stderr] = ["", ""];
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const ended = once(child, "close").then(([code]: unknown[]) => ({ code, stdout, stderr }));
+  return { child, ended };
+}
+
+test("a command in a process of its own: a document on stdout, exit code 0, and the server is never loaded", async () => {
+  const { env } = await setup({ "GET /v1/prompts/publish": { data: { rows: [] } } });
+  expect(await start(env, "search", "tea", "--json").ended).toEqual({
+    code: 0,
+    stdout: '{\n  "rows": []\n}\n',
+    stderr: "",
+  });
+});
+
+test("a failure in a process of its own: nothing on stdout, a sentence on stderr, exit code 1", async () => {
+  const { env } = await setup();
+  expect(await start(env, "show", "x", "--json").ended).toEqual({ code: 1, stdout: "", stderr: "No such thing.\n" });
+});
+
+test("Ctrl-C ends a command that waits, with exit code 1", async () => {
+  const arrived = Promise.withResolvers<null>();
+  const routes: Routes = {
+    "GET /v1/me": () => {
+      arrived.resolve(null);
+      return {
+        status: 429,
+        error: { code: "TOO_MANY_REQUESTS_ERROR", message: "m" },
+        headers: { "retry-after": "50" },
+      };
+    },
+  };
+  const { env } = await setup(routes);
+  const { child, ended } = start(env, "me");
+  await arrived.promise;
+  child.kill("SIGINT");
+  expect(await ended).toEqual({ code: 1, stdout: "", stderr: "Stopped by SIGINT.\n" });
+});
+
+test("a reader that goes before the end is no failure", async () => {
+  const rows = Array.from({ length: 5_000 }, (_, index) => ({
+    runId: String(index),
+    runStatus: "succeeded",
+    credits: 1,
+    createdAt: "2026-11-20T10:15:30.123Z",
+    runName: "x".repeat(100),
+  }));
+  const { env } = await setup({ "GET /v1/runs": { data: { rows, hasMore: false } } });
+  const { child, ended } = start(env, "runs", "list");
+  child.stdout.once("data", () => child.stdout.destroy());
+  expect(await ended).toMatchObject({ code: 0, stderr: "" });
+});
+
+test("the key can be given on standard input", async () => {
+  const { env } = await setup();
+  const { child, ended } = start(env, "config", "set", "api-key", "-");
+  child.stdin.end("pd_secret\n");
+  expect(await ended).toMatchObject({ code: 0, stderr: "" });
+  const { PROMPTD_API_KEY: _, ...without } = env;
+  expect(await start(without, "config", "get", "api-key").ended).toMatchObject({ stdout: "pd_secret\n" });
+});
