@@ -5,7 +5,7 @@ import type { CommandIo } from "./command.ts";
 import { configDirectory, parseObject, readIfThere, writePrivately } from "./user-config.ts";
 
 /** The model list as the server gave it last. Its hash travels with every request, so that the server can tell. */
-export interface CatalogueCache {
+interface CatalogueCache {
   readonly baseUrl: string;
   readonly resources: Resources;
 }

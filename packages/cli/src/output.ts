@@ -20,7 +20,7 @@ export function formatRun(run: Run): string {
   return run.outputs.map(formatOutput).join("\n\n");
 }
 
-export function formatOutput(item: OutputItem): string {
+function formatOutput(item: OutputItem): string {
   return item.type === "error" ? `Error: ${printable(item.data)}` : printable(item.data);
 }
 

@@ -9,7 +9,7 @@ export interface UserConfig {
   readonly apiKey: string | null;
 }
 
-export type Origin = "environment" | "config file" | "default";
+type Origin = "environment" | "config file" | "default";
 
 export interface Connection {
   readonly url: string;

@@ -8,7 +8,7 @@ import type { CommandTable } from "../src/command.ts";
 import { END_USER_COMMANDS } from "../src/end-user-commands.ts";
 import { runCli } from "../src/run-cli.ts";
 
-export interface Seen {
+interface Seen {
   readonly route: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: unknown;

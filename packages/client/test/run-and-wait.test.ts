@@ -1,11 +1,5 @@
-import { describe, expect, onTestFinished, test } from "vitest";
-import { failure, run, setup as setUp, success, type Answer } from "./scripted-server.ts";
-
-async function setup(script: readonly Answer[], options: Parameters<typeof setUp>[1] = {}) {
-  const made = await setUp(script, options);
-  onTestFinished(made.close);
-  return made;
-}
+import { describe, expect, test } from "vitest";
+import { failure, run, setup, success, type Answer } from "./scripted-server.ts";
 
 const ID = "01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a";
 const body = { promptVersionId: ID, inputs: {} };

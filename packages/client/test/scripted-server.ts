@@ -1,8 +1,9 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
 import { createClient, type Client, type ClientOptions } from "@promptd/client";
 
-export interface Seen {
+interface Seen {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
@@ -27,7 +28,7 @@ export interface Setup {
   readonly close: () => Promise<void>;
 }
 
-/** A real HTTP server that answers the script line by line (the last line again and again) and a client of it. */
+/** A real HTTP server that answers the script line by line (the last line again and again) and a client of it, until the test ends. */
 export async function setup(script: readonly Answer[], options: Partial<ClientOptions> = {}): Promise<Setup> {
   const seen: Seen[] = [];
   const pauses: number[] = [];
@@ -45,6 +46,7 @@ export async function setup(script: readonly Answer[], options: Partial<ClientOp
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => closeServer(server));
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const client = createClient({
     baseUrl,
@@ -71,7 +73,7 @@ function answer(response: ServerResponse, line: Answer): void {
 }
 
 async function closeServer(server: Server): Promise<void> {
-  server.closeAllConnections();
+  server.closeAllConnections(); // closing twice is harmless: a test may close before its end
   await new Promise((resolve) => server.close(resolve));
 }
 

@@ -3,10 +3,10 @@ import type { Directives } from "./directives.ts";
 import { readImageHeader } from "./image-header.ts";
 
 /** The first line of every text: nobody shall take it for a model's work. */
-export const SANDBOX_NOTICE = "[sandbox output, not an AI model]";
+const SANDBOX_NOTICE = "[sandbox output, not an AI model]";
 
 /** The sandbox counts 4 bytes as one token, for input, output and every limit. */
-export const BYTES_PER_TOKEN = 4;
+const BYTES_PER_TOKEN = 4;
 const TOKENS_PER_IMAGE = 85;
 
 export interface TextParts {
