@@ -172,6 +172,12 @@ describe("the order of effects", () => {
   });
 });
 
+test("a delay of the real timer ends, and an abort after it changes nothing", async () => {
+  const stop = new AbortController();
+  await expect(createSandboxTimer({ nowMs: () => 0 }).wait(1, stop.signal)).resolves.toBeUndefined();
+  stop.abort(new Error("too late"));
+});
+
 describe("text", () => {
   test("holds the prompt without its directive lines, and usage of everything that was sent", async () => {
     const { text, waits } = setup();
