@@ -27,8 +27,8 @@ export async function registerFileKeys(db: Database, secrets: FileSecrets, ttlSe
 
 const STRANGE_SECRET =
   "The server secret is not the one this database was set up with. Every promptd process needs the same secret: " +
-  "restore it, or for a rotation give the old one as the previous secret. If the old one is lost, run " +
-  '"delete from file_keys" in the database; addresses of files made so far then stop working.';
+  "restore it, or for a rotation give the old one as the previous secret. If the old one is lost, remove " +
+  "the rows of the table file_keys; addresses of files made so far then stop working.";
 
 function isOf(row: FileKeyRow, secret: Buffer | null): boolean {
   return secret !== null && row.fingerprint.equals(fingerprintOf(secret));
