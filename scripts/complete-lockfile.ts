@@ -8,7 +8,11 @@ import { join } from "node:path";
 
 interface Entry {
   readonly version?: string;
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
+  readonly libc?: readonly string[];
   readonly dev?: boolean;
+  readonly optional?: boolean;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
@@ -26,7 +30,7 @@ for (const { name, version, isDev } of missing) {
     version,
     ...platformOf(name),
     ...(isDev ? { dev: true } : {}),
-    ...{ optional: true },
+    optional: true,
   };
 }
 const sorted = Object.entries(lock.packages).sort(([left], [right]) => left.localeCompare(right, "en"));
