@@ -13,12 +13,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Log } from "../platform/log.ts";
 import { admit } from "./admit.ts";
+import { trackConnections } from "./connections.ts";
 import { expectationFault, guardEdge, headFault, HEADER_BYTES_MAX } from "./edge.ts";
 import type { Endpoint, Endpoints, Enter, OpenFile, Readiness } from "./endpoint.ts";
 import { Exchange, type ExchangeSetup } from "./exchange.ts";
 import { createFailedEntries } from "./failed-entries.ts";
 import { sendHealth, sendReadiness, type HealthSetup } from "./health.ts";
-import { createOpenExchanges } from "./open-exchanges.ts";
 import { openApiText } from "./openapi.ts";
 import { rawQuery } from "./query.ts";
 import { preflightHeaders } from "./response-headers.ts";
@@ -76,7 +76,6 @@ type Setup = ExchangeSetup & EndpointSetup & HealthSetup & { readonly limits: Ht
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
   const state = { isStopping: false };
-  const open = createOpenExchanges();
   const setup: Setup = {
     ...options,
     ...limits,
@@ -86,18 +85,19 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     checkImages: options.checkImages ?? null,
     checkResponses: options.checkResponses ?? false,
     failedEntries: createFailedEntries(limits.failedEntriesPerSecond, () => performance.now()),
-    isBusy: () => open.count > limits.openRequestsMax,
+    isBusy: () => connections.openRequests > limits.openRequestsMax,
     isStopping: () => state.isStopping,
   };
   const app = createApp(limits, (request, reply) => begin(request.raw, reply.raw, "-")?.serveUnknown());
   const { server } = app;
+  const connections = trackConnections(server);
   const awaitsContinue = new WeakSet<IncomingMessage>();
 
   function begin(request: IncomingMessage, response: ServerResponse, route: string): Visit | null {
     const exchange = new Exchange(setup, request, response);
     exchange.route = route;
     exchange.awaitsContinue = awaitsContinue.has(request);
-    open.add(exchange);
+    connections.add(exchange);
     const fault = headFault(request);
     if (fault === null && request.method !== "OPTIONS") return createVisit(exchange, setup);
     exchange.closeAfter = fault !== null;
@@ -106,14 +106,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     return null;
   }
 
-  guardEdge(server, { ...setup, hasBegunAnswer: (socket) => open.hasBegunAnswer(socket) });
+  guardEdge(server, { ...setup, hasBegunAnswer: (socket) => connections.hasBegunAnswer(socket) });
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     awaitsContinue.add(request);
     server.emit("request", request, response);
   });
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
     const exchange = new Exchange(setup, request, response);
-    open.add(exchange);
+    connections.add(exchange);
     exchange.closeAfter = true;
     exchange.sendError(expectationFault());
   });
@@ -122,7 +122,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   return {
     get openRequests() {
-      return open.count;
+      return connections.openRequests;
     },
     listen: ({ host, port }) => listen(app, { host, port, backlog: limits.backlog }),
     stopAccepting() {
@@ -130,7 +130,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
     async close() {
       state.isStopping = true;
-      await app.close();
+      await Promise.all([app.close(), connections.shutDown(limits.requestMs)]);
     },
   };
 }
@@ -161,6 +161,8 @@ function createApp(limits: HttpLimits, onUnknown: (request: FastifyRequest, repl
       maxParamLength: 2 * HEADER_BYTES_MAX,
       querystringParser: () => ({}),
     },
+    // Installed by guardEdge; Fastify's own answers 408 and 431.
+    clientErrorHandler: () => {},
     frameworkErrors: (_error, request, reply) => {
       reply.hijack();
       onUnknown(request, reply);

@@ -1,0 +1,71 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Exchange } from "./exchange.ts";
+
+export interface Connections {
+  /** Requests without a complete answer. */
+  readonly openRequests: number;
+  add(exchange: Exchange): void;
+  /** True when an answer on this connection has begun: another one would garble it. */
+  hasBegunAnswer(socket: Duplex): boolean;
+  /**
+   * Ends what would hold up the end of the server: connections without a request now, after `stalledMs` also those
+   * that have still not sent theirs whole. Node stops its own limits on slow senders when it stops listening.
+   * Resolves when no connection is left.
+   */
+  shutDown(stalledMs: number): Promise<void>;
+}
+
+/**
+ * Open connections and their requests. The answer of a pipelined request that never got its turn emits no event when
+ * the connection is lost, so the connection's own end counts as well.
+ */
+export function trackConnections(server: Server): Connections {
+  const exchanges = new Map<Duplex, Set<Exchange>>();
+  let openRequests = 0;
+  let isShuttingDown = false;
+  const ended = Promise.withResolvers<void>();
+
+  function end(socket: Socket, exchange: Exchange): void {
+    if (!exchange.end()) return;
+    openRequests -= 1;
+    const left = exchanges.get(socket);
+    left?.delete(exchange);
+    if (isShuttingDown && left?.size === 0) socket.destroySoon();
+  }
+  function destroyWhere(isUnused: (socket: Duplex, open: ReadonlySet<Exchange>) => boolean): void {
+    for (const [socket, open] of exchanges) if (isUnused(socket, open)) socket.destroy();
+  }
+  server.on("connection", (socket: Socket) => {
+    const own = new Set<Exchange>();
+    exchanges.set(socket, own);
+    socket.once("close", () => {
+      for (const exchange of own) end(socket, exchange);
+      exchanges.delete(socket);
+      if (isShuttingDown && exchanges.size === 0) ended.resolve();
+    });
+  });
+  return {
+    get openRequests() {
+      return openRequests;
+    },
+    add(exchange) {
+      const { socket } = exchange.request;
+      openRequests += 1;
+      exchanges.get(socket)?.add(exchange);
+      exchange.response.once("close", () => end(socket, exchange));
+    },
+    hasBegunAnswer: (socket) => [...(exchanges.get(socket) ?? [])].some(({ response }) => response.headersSent),
+    async shutDown(stalledMs) {
+      isShuttingDown = true;
+      if (exchanges.size === 0) return;
+      destroyWhere((socket, open) => open.size === 0 && "bytesRead" in socket && socket.bytesRead === 0);
+      const timer = setTimeout(() => {
+        destroyWhere((_socket, open) => [...open].every(({ bodyIsRead }) => !bodyIsRead));
+      }, stalledMs);
+      await ended.promise;
+      clearTimeout(timer);
+    },
+  };
+}
