@@ -231,12 +231,30 @@ describe("the start", () => {
   });
 });
 
-describe.runIf(canRunAsOther)("accounts", () => {
-  it("root runs the server as an unprivileged user that cannot reach the data directory by itself", async () => {
+describe.runIf(isRoot)("root", () => {
+  it("runs the server as an unprivileged user in a directory that this user cannot reach by itself", async () => {
     const dataDir = await createDataDir();
-    const { url } = await startUser(dataDir, { dbUid: NOBODY });
+    await startUser(dataDir);
     expect((await lstat(`/proc/${await serverPid(dataDir)}`)).uid).toBe(NOBODY);
+    expect((await lstat(join(dataDir, ".."))).mode & 0o077).toBe(0);
     expect((await lstat(dataDir)).uid).toBe(0);
+  });
+
+  it("hands the cluster over when the database user changes", async () => {
+    const dataDir = await createDataDir();
+    const first = await startUser(dataDir, { dbUid: NOBODY });
+    await ask(first.url, "create table kept as select 7 as n");
+    await first.stop();
+    const second = await startUser(dataDir, { dbUid: 2 });
+    expect((await lstat(`/proc/${await serverPid(dataDir)}`)).uid).toBe(2);
+    expect(await ask(second.url, "select n from kept")).toBe(7);
+  });
+});
+
+describe.runIf(canRunAsOther)("other accounts of the machine", () => {
+  it("cannot connect, not even as the server's own user", async () => {
+    const dataDir = await createDataDir();
+    const { url } = await startUser(dataDir);
     // Even through the server's own working directory, the one way in, only root is let in.
     const socketDir = `/proc/${await serverPid(dataDir)}/cwd`;
     const stranger = url.replace(/host=[^&]*/, `host=${encodeURIComponent(socketDir)}`);
@@ -259,16 +277,6 @@ describe.runIf(canRunAsOther)("accounts", () => {
     await root.stop();
     const again = await startUser(dataDir, { uid: NOBODY });
     expect(await ask(again.url, "select n from kept")).toBe(7);
-  });
-
-  it("a changed database user takes the cluster over", async () => {
-    const dataDir = await createDataDir();
-    const first = await startUser(dataDir, { dbUid: NOBODY });
-    await ask(first.url, "create table kept as select 7 as n");
-    await first.stop();
-    const second = await startUser(dataDir, { dbUid: 2 });
-    expect((await lstat(`/proc/${await serverPid(dataDir)}`)).uid).toBe(2);
-    expect(await ask(second.url, "select n from kept")).toBe(7);
   });
 
   it("a data directory of someone else is refused by name", async () => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { fault } from "../fault.ts";
 import type { Log } from "../log.ts";
-import type { ServerAccount } from "./account.ts";
+import { DEFAULT_DB_UID, type ServerAccount } from "./account.ts";
 import type { Binaries } from "./binaries.ts";
 import type { Place } from "./place.ts";
 
@@ -42,6 +42,9 @@ async function createCluster(place: Place, binaries: Binaries, log: Log): Promis
   await rename(draft, place.clusterDir);
   await syncDirectory(place.dataDir);
   log.info({ dataDir: place.dataDir, durationMs: Math.round(performance.now() - startedMs) }, "database created");
+  if (place.account.isForeign && place.account.uid === DEFAULT_DB_UID) {
+    log.warn("the database runs as uid 65534, which other services may share; PROMPTD_DB_UID names a better one");
+  }
 }
 
 /** Someone's files under our name are not ours to replace; an empty directory (a mount point's leftover) is. */

@@ -5,7 +5,6 @@ import { setTimeout as wait } from "node:timers/promises";
 import { isConnectionLoss, openConnection, sqlState } from "../database.ts";
 import { fault } from "../fault.ts";
 import type { Log } from "../log.ts";
-import { DEFAULT_DB_UID } from "./account.ts";
 import { prepareBinaries } from "./binaries.ts";
 import { childOptions, dataPath, ensureCluster, explainChildFailure } from "./cluster.ts";
 import { databaseUrl, ensureSocketLink, type Place } from "./place.ts";
@@ -117,9 +116,6 @@ async function start(launch: Launch): Promise<Session> {
   const binaries = await prepareBinaries();
   await ensureCluster(place, binaries, log);
   await rotateServerLog(place.logFile).catch((error: unknown) => log.warn({ err: error }, "pg.log was not rotated"));
-  if (place.account.isForeign && place.account.uid === DEFAULT_DB_UID) {
-    log.warn("the database runs as uid 65534, which other services may share; PROMPTD_DB_UID names a better one");
-  }
   const deadline = performance.now() + RETRY_MS_MAX;
   for (;;) {
     const startedMs = performance.now();

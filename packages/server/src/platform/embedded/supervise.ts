@@ -98,7 +98,8 @@ function superviseServer(launch: Launch, first: Found) {
       } catch (error) {
         if (signal.aborted) return;
         failures += 1;
-        log.error({ err: error, retryMs: backOffMs(failures) }, "the database server is down");
+        const reason = error instanceof Error ? error.message : String(error); // ends with the server's last log lines
+        log.error({ reason, retryMs: backOffMs(failures) }, "the database server is down");
       }
     }
   }
