@@ -4,9 +4,9 @@ import { defineConfig } from "vitest/config";
 const jsonFile = process.env["VITEST_JSON_FILE"];
 
 export default defineConfig({
-  // The `source` condition leads from package to package to the TypeScript sources; without it a stale dist is loaded.
-  resolve: { conditions: ["source"] },
-  ssr: { resolve: { conditions: ["source"], externalConditions: ["source"] } },
+  // The `promptd-source` condition leads from package to package to the TypeScript sources; without it a stale dist is loaded.
+  resolve: { conditions: ["promptd-source"] },
+  ssr: { resolve: { conditions: ["promptd-source"], externalConditions: ["promptd-source"] } },
   test: {
     include: ["packages/**/*.test.ts"],
     globalSetup: ["packages/server/test/database-server.ts"],

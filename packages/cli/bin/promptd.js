@@ -13,7 +13,7 @@ const home = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));
 const source = join(home, "src", "main.ts");
 // Node strips the types of sources in a checkout; below node_modules it refuses to, and there is a build instead.
 const isCheckout = existsSync(source) && !home.split(sep).includes("node_modules");
-const program = isCheckout ? ["--conditions=source", source] : [join(home, "dist", "main.js")];
+const program = isCheckout ? ["--conditions=promptd-source", source] : [join(home, "dist", "main.js")];
 
 const node = isRecent(process.versions.node) ? process.execPath : findBundledNode(home);
 if (node === null) {

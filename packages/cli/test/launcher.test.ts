@@ -52,7 +52,7 @@ describe("the launcher", () => {
     const child = launch(join(home, "node_modules/.bin/promptd"), ["wait", "b c", "--x=1"]);
     const report = await firstLine(child);
     expect(report.args).toEqual(["wait", "b c", "--x=1"]);
-    expect(report.flags).toContain("--conditions=source");
+    expect(report.flags).toContain("--conditions=promptd-source");
     expect(report.pid).toBe(child.pid);
     const exit = once(child, "exit");
     child.kill("SIGTERM");

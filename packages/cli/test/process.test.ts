@@ -16,7 +16,7 @@ const NO_SERVER = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 function start(env: Record<string, string>, ...argv: string[]) {
-  const child = spawn(process.execPath, ["--conditions=source", "--import", NO_SERVER, MAIN, ...argv], {
+  const child = spawn(process.execPath, ["--conditions=promptd-source", "--import", NO_SERVER, MAIN, ...argv], {
     env: { ...env, PATH: process.env["PATH"] ?? "" },
     stdio: ["pipe", "pipe", "pipe"],
   });

@@ -56,7 +56,7 @@ export async function startUser(dataDir: string, options: UserOptions = {}): Pro
 
 function forkUser(dataDir: string, { faults = "", dbUid, uid }: UserOptions): ChildProcess {
   const child = fork(join(import.meta.dirname, "embedded-user.ts"), {
-    execArgv: ["--conditions=source"],
+    execArgv: ["--conditions=promptd-source"],
     env: { PATH: "/usr/bin:/bin", HOME: "/nonexistent", PROVIDER_KEY: "must not reach the server" },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     ...(uid === undefined ? {} : { uid, gid: uid }),
