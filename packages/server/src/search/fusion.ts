@@ -3,7 +3,6 @@
  * noisy list gets the same vote as a perfect one by reciprocal ranks (typing errors .848 -> .714, measured 2026-11).
  */
 import type { LexicalHit } from "./mirror-store.ts";
-import type { Neighbour } from "./vector-matrix.ts";
 
 export interface Evidence {
   readonly lexical: readonly LexicalHit[];
@@ -13,11 +12,19 @@ export interface Evidence {
   readonly titles: ReadonlyMap<number, number>;
 }
 
+export interface NearDocument {
+  readonly doc: number;
+  /** Nearness that ranks; may have learnt from the nearest documents. */
+  readonly cosine: number;
+  /** Nearness to the query itself. */
+  readonly ownCosine: number;
+}
+
 export interface DenseEvidence {
-  readonly neighbours: readonly Neighbour[];
+  readonly neighbours: readonly NearDocument[];
   /** How much of the query the embedder knows, 0 to 1. */
   readonly coverage: number;
-  /** A document that nothing else speaks for needs at least this cosine. */
+  /** A document that nothing else speaks for needs at least this cosine to the query itself. */
   readonly cosineMin: number;
   readonly weights: FusionWeights;
 }
@@ -34,8 +41,6 @@ export interface Ranked {
   readonly score: number;
 }
 
-/** Fitted to the built-in embedder on the development queries, 2026-11. */
-export const LSA_WEIGHTS: FusionWeights = { lexical: 0.5, dense: 1.2, title: 0.6 };
 const WORDS_ONLY: FusionWeights = { lexical: 1, dense: 0, title: 0.3 };
 
 /** Best first; equal scores by document number. Documents below the floor are not in it. */
@@ -63,7 +68,7 @@ export function fuse({ lexical, dense, titles }: Evidence): Ranked[] {
  * query or its correction, a title that is alike, or a meaning that is near.
  */
 function supportedDocs({ lexical, dense, titles }: Evidence): Set<number> {
-  const near = dense === null ? [] : dense.neighbours.filter(({ cosine }) => cosine >= dense.cosineMin);
+  const near = dense === null ? [] : dense.neighbours.filter(({ ownCosine }) => ownCosine >= dense.cosineMin);
   return new Set([
     ...lexical.filter(({ isDirect }) => isDirect).map(({ doc }) => doc),
     ...titles.keys(),

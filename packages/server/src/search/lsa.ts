@@ -101,7 +101,8 @@ export function foldDocument(base: BaseVectors, weights: ReadonlyMap<string, num
 }
 
 /**
- * The query's vector, unit length, the mean not removed; null when nothing in it has a meaning here. A word that
+ * The query's vector, unit length, the mean not removed; null when nothing in it has a meaning here. The expansions
+ * of a token together weigh as much as the token (measured better than by their own idf, 2026-11). A word that
  * neither the training set nor the catalogue has adds nothing, or nonsense would find neighbours.
  */
 export function foldQuery(base: BaseVectors, terms: readonly QueryTerm[]): Float32Array | null {
@@ -112,7 +113,7 @@ export function foldQuery(base: BaseVectors, terms: readonly QueryTerm[]): Float
     const related = expansions.filter((expansion) => base.isTrained(expansion.term)).slice(0, EXPANSIONS_PER_TOKEN);
     const total = related.reduce((added, { weight }) => added + weight, 0);
     const share = isTrained ? EXPANSION_SHARE.trained : EXPANSION_SHARE.untrained;
-    for (const { term: other, weight } of related) base.addTerm(sum, other, (share * weight * base.idf(other)) / total);
+    for (const { term: other, weight } of related) base.addTerm(sum, other, (share * weight * base.idf(term)) / total);
   }
   return scaleToUnit(sum);
 }

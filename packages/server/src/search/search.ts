@@ -4,14 +4,11 @@ import type { Database } from "../platform/database.ts";
 import type { Log } from "../platform/log.ts";
 import type { Tick } from "../platform/ticks.ts";
 import { findDocuments } from "./find-documents.ts";
-import type { DenseEvidence } from "./fusion.ts";
-import { LSA_WEIGHTS } from "./fusion.ts";
 import { createGate } from "./gate.ts";
-import { coverageOf, foldQuery } from "./lsa.ts";
 import type { BaseVectors } from "./lsa.ts";
+import { findByBuiltIn } from "./meaning.ts";
 import { createMirror } from "./mirror.ts";
 import type { Mirror } from "./mirror.ts";
-import type { QueryPlan } from "./query-plan.ts";
 import { loadBaseVectors, loadExpansions } from "./search-data.ts";
 
 export interface SearchOptions {
@@ -34,8 +31,6 @@ export interface Search {
 
 const CONNECTIONS_MAX = 3;
 const REFRESH_EVERY_MS = 1_000;
-/** Largest value that costs nothing on the development queries, 2026-11. */
-const LSA_COSINE_MIN = 0.2;
 
 export function createSearch(options: SearchOptions): Search {
   let opened: Promise<Opened> | null = null;
@@ -66,7 +61,10 @@ export function createSearch(options: SearchOptions): Search {
         mirror,
         table,
         gate,
-        findByMeaning: (_query, plan, count) => findByBuiltIn(base, mirror, plan, count),
+        findByMeaning: async (_query, plan, count) => {
+          const matrix = mirror.matrixOf(base.embedder);
+          return matrix === null ? null : findByBuiltIn(base, matrix, plan, count);
+        },
       });
       return ranked.flatMap(({ doc }) => mirror.documents.get(doc)?.promptId ?? []).slice(0, limit);
     },
@@ -89,21 +87,4 @@ interface Opened {
   readonly base: BaseVectors;
   readonly table: Awaited<ReturnType<typeof loadExpansions>>;
   readonly mirror: Mirror;
-}
-
-async function findByBuiltIn(
-  base: BaseVectors,
-  mirror: Mirror,
-  plan: QueryPlan,
-  limit: number,
-): Promise<DenseEvidence | null> {
-  const vector = foldQuery(base, plan.dense);
-  const matrix = mirror.matrixOf(base.embedder);
-  if (vector === null || matrix === null) return null;
-  return {
-    neighbours: await matrix.findNearest(vector, limit),
-    coverage: coverageOf(base, plan.dense),
-    cosineMin: LSA_COSINE_MIN,
-    weights: LSA_WEIGHTS,
-  };
 }

@@ -108,6 +108,30 @@ export class VectorMatrix {
     return best.sorted();
   }
 
+  /** Scores the given documents anew, nearest first; documents without a row are left out. */
+  rank(query: Float32Array, docs: readonly number[]): Neighbour[] {
+    const centred = this.#centre(query);
+    if (centred === null) return [];
+    const offset = dotAt(this.#mean, 0, centred);
+    return docs
+      .flatMap((doc) => {
+        const row = this.#rowOf.get(doc);
+        if (row === undefined) return [];
+        return { doc, cosine: (dotAt(this.#rows, row * this.dims, centred) - offset) * (this.#scales[row] as number) };
+      })
+      .sort((x, y) => y.cosine - x.cosine || x.doc - y.doc);
+  }
+
+  /** Adds `weight` times the document's vector to `sum`. */
+  addTo(sum: Float32Array, doc: number, weight: number): void {
+    const row = this.#rowOf.get(doc);
+    if (row === undefined) return;
+    const start = row * this.dims;
+    for (let k = 0; k < this.dims; k += 1) {
+      sum[k] = (sum[k] as number) + weight * (this.#rows[start + k] as number);
+    }
+  }
+
   #isTurnOver(row: number): boolean {
     return row > 0 && row % Math.ceil(NUMBERS_PER_TURN / this.dims) === 0;
   }
