@@ -1,6 +1,5 @@
 import { rewriteForeignPlaceholders } from "./foreign-placeholders.ts";
-import { requiredField } from "./input-fields.ts";
-import { keyProblem } from "./input-fields.ts";
+import { INPUT_KEYS_MAX, keyProblem, requiredField } from "./input-fields.ts";
 import type { Conversion, InputField } from "./prompt-definition.ts";
 import type { RawPrompt, RawStep, TemplateText } from "./prompt-fields.ts";
 import type { FaultCode } from "./prompt-fault.ts";
@@ -88,12 +87,12 @@ function inputsOf(templates: readonly CheckedTemplate[], faults: FaultList): Inp
     const problem = keyProblem(key);
     if (problem !== null) addReadFault(place, "FIELD", `the key "${key}" cannot be an input: ${problem}`, faults);
   }
-  if (found.size > 64)
+  if (found.size > INPUT_KEYS_MAX)
     faults.add({
       line: null,
       field: "inputs",
       code: "LIMITS",
-      message: `${found.size} keys are read; the limit is 64`,
+      message: `${found.size} keys are read; the limit is ${INPUT_KEYS_MAX}`,
     });
   return [...found.keys()].map(requiredField);
 }
@@ -107,6 +106,8 @@ function checkDeclarations(prompt: RawPrompt, templates: readonly CheckedTemplat
     const message = `"${key}" is read here but not declared under inputs. Declared: ${names === "" ? "none" : names}.`;
     addReadFault(place, "INPUT_UNDECLARED", message, faults);
   }
+  // A template that cannot be read may well use them.
+  if (templates.some((template) => template.facts.faults.length > 0)) return;
   for (const key of declared) {
     if (found.has(key)) continue;
     const message = "is declared, but no template reads it";

@@ -32,8 +32,10 @@ export function scanExpression(reader: Tokenizer, form: "value" | "condition"): 
   const begin = reader.p;
   try {
     const tokens = [...reader.readExpressionTokens()];
-    checkGrammar(tokens, form, { facts, begin, source: reader.input });
-    for (const token of tokens) if (TypeGuards.isValueToken(token)) scanValue(token, facts);
+    checkGrammar(tokens, form, { facts, begin });
+    // What a mistaken expression names says nothing about inputs.
+    const isSound = facts.faults.length === 0;
+    for (const token of isSound ? tokens : []) if (TypeGuards.isValueToken(token)) scanValue(token, facts);
     const filters = reader.readFilters();
     for (const filter of filters) scanFilter(filter, facts);
     if (form === "condition" && filters.length === 0) collectTruthTests(tokens, facts);
@@ -71,7 +73,6 @@ export function scanWhen(reader: Tokenizer): ExpressionFacts {
 interface Place {
   readonly facts: ExpressionFacts;
   readonly begin: number;
-  readonly source: string;
 }
 
 function checkGrammar(tokens: readonly Token[], form: "value" | "condition", place: Place): void {

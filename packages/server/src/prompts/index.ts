@@ -9,4 +9,4 @@ export { publishDraft, publishPrompts, republishPrompt, unpublishPrompt, voteFor
 export type { PublishedPrompt, PublishOptions } from "./publish.ts";
 export { renderStep } from "./render-step.ts";
 export { planSteps, stepOptions } from "./step-plans.ts";
-export { findLiveVersion, findPublishedVersion } from "./version-cache.ts";
+export { findLiveVersion, findVersion } from "./version-cache.ts";

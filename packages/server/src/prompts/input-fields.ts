@@ -19,7 +19,7 @@ export function readInputFields(map: SourceMap, faults: FaultList): InputField[]
     const problem = keyProblem(key);
     if (problem !== null) faults.addField(line, `inputs.${key}`, problem);
     const field = readInputField(key, value, faults);
-    if (field !== null && problem === null) fields.push(field);
+    if (problem === null) fields.push(field);
   }
   return fields;
 }
@@ -48,11 +48,11 @@ export function requiredField(key: string): InputField {
   };
 }
 
-function readInputField(key: string, node: SourceNode, faults: FaultList): InputField | null {
+function readInputField(key: string, node: SourceNode, faults: FaultList): InputField {
   if (node.kind === "nothing") return requiredField(key);
   if (node.kind !== "map") {
     faults.addField(node.line, `inputs.${key}`, `must be a map such as { default: "7" } or {}, got ${kindName(node)}`);
-    return null;
+    return requiredField(key);
   }
   const reader = new FieldReader(node, `inputs.${key}`, faults);
   const choices = readChoices(reader);

@@ -1,3 +1,4 @@
+import { describeJsonFault } from "../http/json-fault.ts";
 import { FaultList, SOURCE_DEPTH_MAX, type SourceEntry, type SourceNode } from "./source-tree.ts";
 
 /**
@@ -8,11 +9,11 @@ import { FaultList, SOURCE_DEPTH_MAX, type SourceEntry, type SourceNode } from "
 export function readJsonSource(text: string, faults: FaultList): SourceNode | null {
   try {
     JSON.parse(text);
-  } catch (error) {
-    const position = /position (\d+)/.exec(error instanceof Error ? error.message : "")?.[1];
+  } catch {
+    const fault = describeJsonFault(text);
+    const position = /position (\d+)/.exec(fault)?.[1];
     const line = position === undefined ? null : text.slice(0, Number(position)).split("\n").length;
-    const message = `not valid JSON: ${error instanceof Error ? error.message : String(error)}`;
-    faults.add({ line, field: "file", code: "FILE_SYNTAX", message });
+    faults.add({ line, field: "file", code: "FILE_SYNTAX", message: `is not valid JSON: ${fault}` });
     return null;
   }
   return new JsonReader(text, faults).readValue(0);

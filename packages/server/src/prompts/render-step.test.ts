@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Problem } from "../platform/problem.ts";
 import { checkInputs } from "./check-inputs.ts";
@@ -122,6 +122,16 @@ const value = fc.oneof(
   fc.constantFrom("{{ x }}", "{% raw %}", "", " ", "}}", "%}", "\\", "9".repeat(400), "-0", "1e400", "NaN"),
 );
 
+/** Length of the rendered text; 0 for one that was refused as too long, the only failure there may be. */
+function outcome(file: string, textInputs: Record<string, string>): number {
+  try {
+    return run(file, textInputs).length;
+  } catch (error) {
+    if (error instanceof Problem && error.code === "VALIDATION_ERROR") return 0;
+    throw error;
+  }
+}
+
 describe("properties", () => {
   test("any legal key can be read, and its value appears verbatim, once", () => {
     fc.assert(
@@ -183,11 +193,7 @@ describe("properties", () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 6 }), fc.tuple(value, value, value), (pieces, [a, b, c]) => {
         const file = textPrompt(`{% assign t = '' %}${pieces.join("")}${tail}`, fields);
-        try {
-          expect(run(file, { a, b, "c d": c }).length).toBeLessThanOrEqual(1_000_000);
-        } catch (error) {
-          expect(error).toBeInstanceOf(Problem);
-        }
+        expect(outcome(file, { a, b, "c d": c })).toBeLessThanOrEqual(1_000_000);
       }),
       { numRuns: 500 },
     );

@@ -19,10 +19,13 @@ describe("what a template may read", () => {
     ['{{ input["constructor"] }}', ["constructor"]],
     ["{{ constructor }}", ["constructor"]],
     ["{{ topic | append: other | upcase }}", ["topic", "other"]],
-    ["{% if a == b and c contains d %}{{ e }}{% elsif f %}{{ g }}{% else %}{{ h }}{% endif %}", [..."abcdefgh"]],
-    ["{% unless a %}{{ b }}{% else %}{{ c }}{% endunless %}", [..."abc"]],
-    ["{% case a %}{% when b, 'x' or c %}{{ d }}{% else %}{{ e }}{% endcase %}", [..."abcde"]],
-    ["{% assign x = a | split: b %}{{ x | join: c }}", [..."abc"]],
+    [
+      "{% if a == b and c contains d %}{{ e }}{% elsif f %}{{ g }}{% else %}{{ h }}{% endif %}",
+      ["a", "b", "c", "d", "e", "f", "g", "h"],
+    ],
+    ["{% unless a %}{{ b }}{% else %}{{ c }}{% endunless %}", ["a", "b", "c"]],
+    ["{% case a %}{% when b, 'x' or c %}{{ d }}{% else %}{{ e }}{% endcase %}", ["a", "b", "c", "d", "e"]],
+    ["{% assign x = a | split: b %}{{ x | join: c }}", ["a", "b", "c"]],
     ["{% raw %}{{ a }}{% endraw %}{% comment %}{{ b }} {% unknown %}{% endcomment %}{% # c %}{{ d }}", ["d"]],
     ["no variable at all", []],
   ])("%s reads %j and has no fault", (template, keys) => {

@@ -43,12 +43,12 @@ const caches = new WeakMap<Database, VersionCache>();
  */
 export async function findLiveVersion(db: Database, promptVersionId: string): Promise<LiveVersion | null> {
   const id = promptVersionId.toLowerCase();
-  const [isLive, version] = await Promise.all([isVersionLive(db, id), findPublishedVersion(db, id)]);
+  const [isLive, version] = await Promise.all([isVersionLive(db, id), findVersion(db, id)]);
   return isLive ? version : null;
 }
 
 /** A version that was published, whatever has become of its prompt: for executing runs that exist. */
-export async function findPublishedVersion(db: Database, promptVersionId: string): Promise<LiveVersion | null> {
+export async function findVersion(db: Database, promptVersionId: string): Promise<LiveVersion | null> {
   const id = promptVersionId.toLowerCase();
   const cache = cacheOf(db);
   const known = cache.find(id);
