@@ -118,10 +118,11 @@ async function fetchHop(url: URL, bounds: Bounds, settings: Settings): Promise<H
   let offered = false;
   const client = new Client(url.origin, {
     // The checked socket is the only one it gets; a second attempt would be a connection nobody has looked at.
+    // Told in a later step: the client does not notice an answer that is there before its own call returns.
     connect: (_options, done) => {
-      if (offered) done(new FetchRefusal("connection"), null);
-      else done(null, socket);
+      const refused = offered;
       offered = true;
+      queueMicrotask(() => (refused ? done(new FetchRefusal("connection"), null) : done(null, socket)));
     },
     headersTimeout: 0, // both of its own timers count idle time only; the deadlines here count all of it
     bodyTimeout: 0,
