@@ -1,0 +1,215 @@
+import { promptVersionSchema, searchResultSchema } from "@promptd/contract/schemas";
+import type { SearchRow } from "@promptd/contract";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../test/test-database.ts";
+import { createAccount } from "../accounts/index.ts";
+import type { RequestContext } from "../http/endpoint.ts";
+import type { Catalogue } from "../models/index.ts";
+import { systemClock } from "../platform/clock.ts";
+import { openDatabase, type Database } from "../platform/database.ts";
+import { createIdSource } from "../platform/ids.ts";
+import { createLog } from "../platform/log.ts";
+import { Problem } from "../platform/problem.ts";
+import { createSearch, type Search } from "../search/index.ts";
+import type { PromptSource } from "./prompt-definition.ts";
+import { catalogue, parseOne, PENCIL_PORTRAIT, STORY_COVER, TEA_POEM, textPrompt } from "./prompt-fixtures.ts";
+import { promptsRoutes } from "./prompts-routes.ts";
+import { publishPrompts, unpublishPrompt } from "./publish.ts";
+
+const log = createLog("error");
+const newId = createIdSource(systemClock);
+const context: RequestContext = {
+  caller: { accountId: "", keyId: "" },
+  requestId: "",
+  arrivedAtMs: 0,
+  header: () => null,
+  headerCount: () => 0,
+  ignore: () => {},
+  signal: new AbortController().signal,
+};
+
+let scratch: TestDatabase;
+let db: Database;
+let search: Search;
+let authorId = "";
+
+beforeAll(async () => {
+  scratch = await createTestDatabase();
+  db = await openDatabase({ url: scratch.url, role: "test", log });
+  search = createSearch({ db, log, clock: systemClock });
+  authorId = await createAccount(db, newId, { email: "author@example.org", plan: "none" });
+});
+afterAll(async () => {
+  await search.close();
+  await db.close();
+  await scratch.drop();
+});
+
+function routes(models: Catalogue = catalogue) {
+  const { searchPrompts, getPrompt, getPromptVersion } = promptsRoutes({ db, catalogue: models, search });
+  const body = undefined;
+  return {
+    search: async (q: string): Promise<readonly SearchRow[]> => {
+      const { data } = await searchPrompts({ params: {}, query: { q }, body }, context);
+      return searchResultSchema.parse(data).rows;
+    },
+    prompt: async (promptId: string, versionId?: string) =>
+      promptVersionSchema.parse((await getPrompt({ params: { promptId }, query: { versionId }, body }, context)).data),
+    version: async (promptVersionId: string) =>
+      promptVersionSchema.parse(
+        (await getPromptVersion({ params: { promptVersionId }, query: {}, body }, context)).data,
+      ),
+  };
+}
+
+async function publish(source: PromptSource, isDraft = false) {
+  const [published] = await publishPrompts(db, [source], { authorId, catalogue, newId, isDraft });
+  if (published === undefined) throw new Error("Nothing was published.");
+  return published;
+}
+
+function named(file: string, title: string): PromptSource {
+  return { ...parseOne(file), title, slug: title.toLowerCase().replaceAll(" ", "-") };
+}
+
+/** What the caller would see of a failure, except the id he asked for. */
+async function refusal(answer: Promise<unknown>, ...ids: string[]): Promise<string> {
+  const error = await answer.then(
+    () => new Error("It was answered."),
+    (cause: unknown) => cause,
+  );
+  if (!(error instanceof Problem)) return String(error);
+  const bytes = JSON.stringify([error.httpStatus, error.code, error.message, error.data, error.headers]);
+  return ids.reduce((text, id) => text.replaceAll(id, "<id>"), bytes);
+}
+
+describe("GET /v1/prompts/publish", () => {
+  test("a row has everything that is needed to run the prompt, and the config is the one of the prompt", async () => {
+    const published = await publish({ ...named(PENCIL_PORTRAIT, "Zebra portrait"), tags: ["stripes"] });
+    const rows = await routes().search("zebra stripes");
+    const config = (await routes().prompt(published.promptId)).config;
+    expect(rows[0]).toMatchObject({
+      promptId: published.promptId,
+      promptVersionId: published.promptVersionId,
+      title: "Zebra portrait",
+      description: "Turns a photo into a pencil drawing.",
+      slug: "zebra-portrait",
+      model: catalogue.find("sandbox/image")?.index,
+      modality: 1,
+      uses: 0,
+      upVotes: 0,
+      samples: { inputs: { textInputs: {}, imageInputs: [] }, outputs: [] },
+    });
+    expect(rows[0]?.configs).toEqual(config);
+    expect(rows[0]?.estimatedCredits).toBeGreaterThan(0);
+  });
+
+  test("a new version replaces the old one in the results at once", async () => {
+    await publish(named(TEA_POEM, "Quokka poem"));
+    const second = await publish({ ...named(TEA_POEM, "Quokka poem"), description: "About wombats." });
+    expect((await routes().search("wombats"))[0]?.promptVersionId).toBe(second.promptVersionId);
+    expect((await routes().search("quokka poem")).filter((row) => row.title === "Quokka poem")).toHaveLength(1);
+  });
+
+  test("drafts, unpublished prompts and videos are not found", async () => {
+    await publish(named(TEA_POEM, "Okapi draft"), true);
+    const { promptId } = await publish(named(TEA_POEM, "Okapi poem"));
+    await publish(named(textPrompt("x").replace("sandbox/text", "sandbox/video"), "Okapi video"));
+    // Search also finds what is near in meaning, other animals among them.
+    const found = async () =>
+      (await routes().search("okapi")).map((row) => row.title).filter((title) => /Okapi/.test(title));
+    expect(await found()).toEqual(["Okapi poem"]);
+    await unpublishPrompt(db, promptId);
+    expect(await found()).toEqual([]);
+  });
+
+  test("a prompt whose model was retired is left out of the results and still readable", async () => {
+    const { promptId } = await publish(named(TEA_POEM, "Narwhal poem"));
+    const retired: Catalogue = {
+      ...catalogue,
+      find: (model) => {
+        const entry = catalogue.find(model);
+        return entry === null ? null : { ...entry, status: "retired" };
+      },
+    };
+    expect(await routes().search("narwhal")).toHaveLength(1);
+    expect(await routes(retired).search("narwhal")).toEqual([]);
+    expect((await routes(retired).prompt(promptId)).promptId).toBe(promptId);
+  });
+
+  test("at most 20 rows are answered", async () => {
+    const sources = Array.from({ length: 25 }, (_, number) => named(TEA_POEM, `Tapir poem ${number}`));
+    await publishPrompts(db, sources, { authorId, catalogue, newId });
+    expect(await routes().search("tapir poem")).toHaveLength(20);
+  });
+
+  test("nothing that matches is an empty list", async () => {
+    expect(await routes().search("xqzvwk")).toEqual([]);
+  });
+});
+
+describe("reading a prompt", () => {
+  test("without a version the latest published one, with one exactly that one", async () => {
+    const first = await publish(named(TEA_POEM, "Ibex poem"));
+    const second = await publish(named(TEA_POEM, "Ibex poem"));
+    const { prompt, version } = routes();
+    expect((await prompt(first.promptId)).promptVersionId).toBe(second.promptVersionId);
+    expect((await prompt(first.promptId, first.promptVersionId)).promptVersionId).toBe(first.promptVersionId);
+    expect(await version(first.promptVersionId)).toEqual(await prompt(first.promptId, first.promptVersionId));
+    expect((await version(first.promptVersionId.toUpperCase())).promptVersionId).toBe(first.promptVersionId);
+    expect((await prompt(first.promptId)).publishedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  test("videos are readable", async () => {
+    const file = textPrompt("x").replace("sandbox/text", "sandbox/video");
+    const { promptId } = await publish(named(file, "Emu video"));
+    expect((await routes().prompt(promptId)).config).toMatchObject({ modality: "video", output: { type: "video" } });
+  });
+
+  test("absent, draft and unpublished prompts and versions answer the same bytes", async () => {
+    const { prompt, version } = routes();
+    const draft = await publish(named(TEA_POEM, "Gnu draft"), true);
+    const gone = await publish(named(TEA_POEM, "Gnu gone"));
+    await unpublishPrompt(db, gone.promptId);
+    const random = newId();
+    const absent = await refusal(prompt(random), random);
+    expect(absent).toBe('[404,"NOT_FOUND_ERROR","No published prompt has the id <id>.",null,{}]');
+    expect(await refusal(prompt(draft.promptId), draft.promptId)).toBe(absent);
+    expect(await refusal(prompt(gone.promptId), gone.promptId)).toBe(absent);
+    expect(await refusal(prompt(gone.promptId, gone.promptVersionId), gone.promptId)).toBe(absent);
+    const noVersion = await refusal(version(random), random);
+    expect(noVersion).toBe('[404,"NOT_FOUND_ERROR","No published prompt version has the id <id>.",null,{}]');
+    expect(await refusal(version(draft.promptVersionId), draft.promptVersionId)).toBe(noVersion);
+    expect(await refusal(version(gone.promptVersionId), gone.promptVersionId)).toBe(noVersion);
+  });
+
+  test("a version of another prompt, a draft and a random version of a published prompt answer the same bytes", async () => {
+    const { prompt } = routes();
+    const one = await publish(named(TEA_POEM, "Kudu one"));
+    const two = await publish(named(TEA_POEM, "Kudu two"));
+    const draft = await publish(named(TEA_POEM, "Kudu one"), true);
+    const random = newId();
+    const absent = await refusal(prompt(one.promptId, random), random);
+    expect(absent).toContain("No published prompt version has the id <id>.");
+    for (const id of [two.promptVersionId, draft.promptVersionId])
+      expect(await refusal(prompt(one.promptId, id), id)).toBe(absent);
+  });
+});
+
+test("no answer holds template, instructions, option texts or the text of a step", async () => {
+  const secrets = ["two-line poem", "Never give advice", "slow and quiet", "five sentences", "no lettering", "{{"];
+  const tea = await publish(named(TEA_POEM, "Secret tea"));
+  const cover = await publish(named(STORY_COVER, "Secret cover"));
+  const { prompt, version, search: find } = routes();
+  const answers = await Promise.all([
+    ...[tea, cover].flatMap((each) => [prompt(each.promptId), version(each.promptVersionId)]),
+    find("secret tea cover"),
+  ]);
+  expect(JSON.stringify(answers)).toContain("Secret tea");
+  for (const secret of secrets) expect(JSON.stringify(answers)).not.toContain(secret);
+});
+
+test("words of the template find nothing", async () => {
+  await publish(named(textPrompt("Mention the xylophagous beetle to {{ name }}."), "Plain title"));
+  expect(await routes().search("xylophagous")).toEqual([]);
+});
