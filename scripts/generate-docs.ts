@@ -1,0 +1,13 @@
+/** Writes the generated parts into the pages of the documentation: `npm run docs`. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { GENERATED_PARTS, placePart } from "./generated-docs.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+
+for (const part of GENERATED_PARTS) {
+  const path = join(ROOT, part.page);
+  const text = await part.text();
+  writeFileSync(path, placePart(readFileSync(path, "utf8"), part.name, text));
+  console.log(`${part.page}: ${part.name}`);
+}

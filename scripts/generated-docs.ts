@@ -1,0 +1,85 @@
+/**
+ * The parts of the documentation that repeat what the code already says: settings, endpoints, error codes, commands.
+ * Each is written between markers of a page by generate-docs.ts, and a test compares page and code.
+ */
+import { ENDPOINTS, ERRORS, ISSUE_CODES } from "@promptd/contract";
+import type { CommandTable } from "../packages/cli/src/command.ts";
+import { END_USER_COMMANDS } from "../packages/cli/src/end-user-commands.ts";
+import { describeCommand } from "../packages/cli/src/help-text.ts";
+import { OPERATOR_COMMANDS } from "../packages/cli/src/operator-commands.ts";
+import { PROVIDER_KEYS, SETTINGS } from "../packages/server/src/platform/settings.ts";
+
+export interface GeneratedPart {
+  /** From the root of the repository. */
+  readonly page: string;
+  readonly name: string;
+  text(): Promise<string> | string;
+}
+
+export const GENERATED_PARTS: readonly GeneratedPart[] = [
+  { page: "docs/settings.md", name: "settings", text: describeSettings },
+  { page: "docs/settings.md", name: "provider-keys", text: describeProviderKeys },
+  { page: "docs/api.md", name: "endpoints", text: describeEndpoints },
+  { page: "docs/api.md", name: "errors", text: describeErrors },
+  { page: "docs/api.md", name: "issues", text: describeIssues },
+  { page: "docs/cli.md", name: "end-user-commands", text: () => describeCommands(END_USER_COMMANDS) },
+  { page: "docs/cli.md", name: "operator-commands", text: () => describeCommands(OPERATOR_COMMANDS) },
+];
+
+function describeSettings(): string {
+  return Object.entries(SETTINGS)
+    .map(([name, setting]) => {
+      const fallback = setting.default === null ? "unset" : `\`${setting.default}\``;
+      return `### ${name}\n\n${setting.meaning}\n\nDefault: ${fallback}. Value: ${setting.expected}.`;
+    })
+    .join("\n\n");
+}
+
+function describeProviderKeys(): string {
+  return Object.entries(PROVIDER_KEYS)
+    .map(([name, meaning]) => `### ${name}\n\n${meaning}`)
+    .join("\n\n");
+}
+
+function describeEndpoints(): string {
+  const rows = Object.values(ENDPOINTS).map(({ method, path, summary }) => `| \`${method} ${path}\` | ${summary} |`);
+  return ["| Endpoint | What it does |", "|---|---|", ...rows].join("\n");
+}
+
+const RETRY = {
+  never: "do not repeat",
+  "after-delay": "wait Retry-After, then repeat",
+  backoff: "repeat with back-off",
+  poll: "do not repeat: read the run",
+} as const;
+
+function describeErrors(): string {
+  const rows = Object.entries(ERRORS).map(
+    ([code, { httpStatus, meaning, retry }]) => `| ${httpStatus} | \`${code}\` | ${meaning} | ${RETRY[retry]} |`,
+  );
+  return ["| HTTP | status | Meaning | Client |", "|---|---|---|---|", ...rows].join("\n");
+}
+
+function describeIssues(): string {
+  return ISSUE_CODES.map((code) => `\`${code}\``).join(", ");
+}
+
+async function describeCommands(table: CommandTable): Promise<string> {
+  const parts = await Promise.all(
+    Object.entries(table).map(async ([name, load]) => {
+      const help = describeCommand(name, await load());
+      return `### promptd ${name}\n\n\`\`\`text\n${help}\n\`\`\``;
+    }),
+  );
+  return parts.join("\n\n");
+}
+
+/** The page with the part between its markers replaced. @throws Error when the page has no such markers. */
+export function placePart(page: string, name: string, text: string): string {
+  const begin = `<!-- generated: ${name} -->`;
+  const end = `<!-- end: ${name} -->`;
+  const from = page.indexOf(begin);
+  const to = page.indexOf(end);
+  if (from === -1 || to < from) throw new Error(`The page lacks the markers ${begin} and ${end}.`);
+  return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
+}
