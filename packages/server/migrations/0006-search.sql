@@ -11,8 +11,10 @@ create table search_docs (
   words text[] collate "C" not null,        -- what this document adds to search_vocab, so that it can be taken back
   title_words text[] collate "C" not null,
   len real not null,                        -- sum of tf over its terms
+  analyser int not null,                    -- version of the analyser that made all this
   content_hash bytea not null               -- of the fields and the analyser's version
 );
+create index search_docs_analyser on search_docs (analyser);
 
 -- tf and len instead of a finished impact: the average length moves with every publish, and nothing needs recomputing.
 -- Both are in the index, so that the query never visits the table once it is vacuumed.

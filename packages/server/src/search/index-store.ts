@@ -3,6 +3,8 @@
  * words in different order would deadlock.
  */
 import type { Queryable, Tx } from "../platform/database.ts";
+import { ANALYSER_VERSION } from "./analyser.ts";
+import type { SearchDocument } from "./document-terms.ts";
 
 /** Any fixed number; advisory locks have one name space for the whole database. */
 const PUBLISH_LOCK = 7_306_011;
@@ -94,13 +96,13 @@ export interface NewDocument {
 export async function insertDocuments(tx: Tx, documents: readonly NewDocument[]): Promise<Map<string, number>> {
   const rows = await tx.query<{ doc: number; promptId: string }>(
     `insert into search_docs (prompt_id, prompt_version_id, title, description, tags, input_names, words, title_words,
-                              len, content_hash)
-     select prompt_id, prompt_version_id, title, description, tags, input_names, words, title_words, len,
+                              len, analyser, content_hash)
+     select prompt_id, prompt_version_id, title, description, tags, input_names, words, title_words, len, $2,
             decode(content_hash, 'hex')
      from json_to_recordset($1::json) as d (prompt_id uuid, prompt_version_id uuid, title text, description text,
        tags text[], input_names text[], words text[], title_words text[], len real, content_hash text)
      returning doc, prompt_id as "promptId"`,
-    [JSON.stringify(documents.map(documentRow))],
+    [JSON.stringify(documents.map(documentRow)), ANALYSER_VERSION],
   );
   const docOf = new Map(rows.map(({ doc, promptId }) => [promptId, doc]));
   await insertPostings(tx, documents, docOf);
@@ -175,12 +177,36 @@ async function noteChanges(tx: Tx, docs: readonly number[]): Promise<void> {
   );
 }
 
-/** Documents whose text was analysed by an older version of the analyser, as their publisher wrote them. */
-export async function listDocumentFields(tx: Queryable, afterDoc: number, limit: number) {
-  return tx.query<Omit<NewDocument, "words" | "titleWords" | "length" | "weights"> & { readonly doc: number }>(
-    `select doc, prompt_id as "promptId", prompt_version_id as "promptVersionId", title, description, tags,
-            input_names as "inputNames", content_hash as "contentHash"
-     from search_docs where doc > $1 order by doc limit $2`,
-    [afterDoc, limit],
+/** Documents whose text an older version of the analyser took apart, as their publisher wrote them. */
+export function listOutdated(db: Queryable, limit: number): Promise<SearchDocument[]> {
+  return db.query(
+    `select prompt_id as "promptId", prompt_version_id as "promptVersionId", title, description, tags,
+            input_names as "inputNames"
+     from search_docs where analyser < $1 order by analyser, doc limit $2`,
+    [ANALYSER_VERSION, limit],
   );
+}
+
+/** Rows of counts that have come down to nothing. */
+export async function deleteUnusedCounts(tx: Tx): Promise<void> {
+  await tx.query("delete from search_terms where df = 0");
+  await tx.query("delete from search_vocab where n = 0");
+}
+
+/** Sets the counts of terms to what the postings say. @returns how many were wrong. */
+export async function recountTerms(tx: Tx): Promise<number> {
+  const rows = await tx.query(
+    `with real as (select term, count(*)::int as df from search_postings group by term)
+     update search_terms t set df = coalesce(real.df, 0)
+     from search_terms old left join real on real.term = old.term
+     where t.term = old.term and t.df <> coalesce(real.df, 0) returning t.term`,
+  );
+  return rows.length;
+}
+
+const CHANGES_KEPT = "1 hour";
+
+/** A process that slept longer reads everything anew. */
+export async function deleteOldChanges(db: Queryable): Promise<void> {
+  await db.query("delete from search_changes where at < promptd_now() - $1::interval", [CHANGES_KEPT]);
 }

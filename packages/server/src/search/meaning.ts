@@ -48,3 +48,17 @@ function rankWithFeedback(
     .rank(scaleToUnit(learnt) ?? vector, [...ownCosine.keys()])
     .map(({ doc, cosine }) => ({ doc, cosine, ownCosine: ownCosine.get(doc) ?? 0 }));
 }
+
+/** Unmeasured: no model's weights were at hand. The mean is removed here too, so a cosine of chance is about 0. */
+const REMOTE_COSINE_MIN = 0.3;
+
+/** The same with a vector of the embeddings model, which knows every word and needs no feedback. */
+export async function findByVector(matrix: VectorMatrix, vector: Float32Array, limit: number): Promise<DenseEvidence> {
+  const neighbours = await matrix.findNearest(vector, limit);
+  return {
+    neighbours: neighbours.map(({ doc, cosine }) => ({ doc, cosine, ownCosine: cosine })),
+    coverage: 1,
+    cosineMin: REMOTE_COSINE_MIN,
+    weights: LSA_WEIGHTS,
+  };
+}

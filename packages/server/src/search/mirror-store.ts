@@ -8,10 +8,15 @@ export interface Change {
   readonly words: readonly string[];
 }
 
+export interface ActiveEmbedder {
+  readonly embedder: string;
+  readonly dims: number;
+}
+
 export interface ChangesRead {
   /** Where the next read begins. */
   readonly cursor: string;
-  readonly activeEmbedder: string | null;
+  readonly active: ActiveEmbedder | null;
   readonly changes: readonly Change[];
 }
 
@@ -22,16 +27,17 @@ export interface ChangesRead {
 export async function readChanges(db: Database, cursor: string, seen: readonly number[]): Promise<ChangesRead> {
   const rows = await db.named<{
     cursor: string;
-    activeEmbedder: string | null;
+    embedder: string | null;
+    dims: number;
     id: number | null;
     doc: number;
     terms: string[];
     words: string[];
   }>(
     "search_read_changes",
-    `select now.cursor, now.active as "activeEmbedder", c.id, c.doc, c.terms, c.words
-     from (select pg_snapshot_xmin(pg_current_snapshot())::text as cursor,
-                  (select embedder from search_embedders where state = 'active') as active) as now
+    `select now.cursor, active.embedder, active.dims, c.id, c.doc, c.terms, c.words
+     from (select pg_snapshot_xmin(pg_current_snapshot())::text as cursor) as now
+     left join search_embedders active on active.state = 'active'
      left join search_changes c on c.xid >= $1::xid8 and c.id <> all ($2::bigint[])`,
     [cursor, seen],
   );
@@ -39,7 +45,7 @@ export async function readChanges(db: Database, cursor: string, seen: readonly n
   if (first === undefined) throw new Error("The changes of the search index could not be read.");
   return {
     cursor: first.cursor,
-    activeEmbedder: first.activeEmbedder,
+    active: first.embedder === null ? null : { embedder: first.embedder, dims: first.dims },
     changes: rows.flatMap(({ id, doc, terms, words }) => (id === null ? [] : [{ id, doc, terms, words }])),
   };
 }

@@ -10,7 +10,7 @@ import type { Database } from "../platform/database.ts";
 import { titleKey } from "./analyser.ts";
 import { listVectors, listVectorsOf, vectorFromBytes } from "./embeddings-store.ts";
 import * as store from "./mirror-store.ts";
-import type { Change, MirroredDocument } from "./mirror-store.ts";
+import type { ActiveEmbedder, Change, MirroredDocument } from "./mirror-store.ts";
 import { VectorMatrix } from "./vector-matrix.ts";
 import type { MatrixOptions } from "./vector-matrix.ts";
 import { Vocabulary } from "./vocabulary.ts";
@@ -24,7 +24,7 @@ export interface MirrorOptions {
   readonly db: Database;
   readonly clock: Clock;
   /** Which vectors to hold, given the active embedder of the installation and the number of documents. */
-  readonly chooseEmbedders: (active: string | null, documents: number) => readonly MirroredEmbedder[];
+  readonly chooseEmbedders: (active: ActiveEmbedder | null, documents: number) => readonly MirroredEmbedder[];
 }
 
 const PAGE = 1_000;
@@ -40,7 +40,7 @@ export interface Mirror {
   /** Documents that have the term; 0 for one that no document has. */
   countOf(term: string): number;
   docsTitled(title: string): readonly number[];
-  activeEmbedder(): string | null;
+  activeEmbedder(): ActiveEmbedder | null;
   matrixOf(embedder: string): VectorMatrix | null;
   /** Resolves when everything committed before the call is in the copy. */
   refresh(): Promise<void>;
@@ -108,7 +108,7 @@ class State {
   readonly titles = new Map<string, Set<number>>();
   readonly vocabulary = new Vocabulary();
   matrices = new Map<string, VectorMatrix>();
-  activeEmbedder: string | null = null;
+  activeEmbedder: ActiveEmbedder | null = null;
   readAtMs = 0;
   #totalLength = 0;
   #cursor: string;
@@ -157,8 +157,8 @@ class State {
     const startedAtMs = this.#options.clock.nowMs();
     const read = await store.readChanges(this.#options.db, this.#cursor, [...this.#seen]);
     for (let i = 0; i < read.changes.length; i += PAGE) await this.#apply(read.changes.slice(i, i + PAGE));
-    await this.#chooseMatrices(read.activeEmbedder);
-    this.activeEmbedder = read.activeEmbedder;
+    await this.#chooseMatrices(read.active);
+    this.activeEmbedder = read.active;
     if (read.cursor !== this.#cursor || this.#seen.size > SEEN_MAX) this.#seen = new Set();
     for (const { id } of read.changes) this.#seen.add(id);
     this.#cursor = read.cursor;
@@ -190,7 +190,7 @@ class State {
     }
   }
 
-  async #chooseMatrices(active: string | null): Promise<void> {
+  async #chooseMatrices(active: ActiveEmbedder | null): Promise<void> {
     const wanted = this.#options.chooseEmbedders(active, this.documents.size);
     const matrices = new Map<string, VectorMatrix>();
     for (const choice of wanted) {

@@ -3,18 +3,32 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import type { Log } from "../platform/log.ts";
 import type { Tick } from "../platform/ticks.ts";
+import { createEmbedding } from "./embed-documents.ts";
+import type { ExpansionTable } from "./expansion.ts";
 import { findDocuments } from "./find-documents.ts";
+import type { DenseEvidence } from "./fusion.ts";
 import { createGate } from "./gate.ts";
+import { auditCounts, renewOutdated, tidyIndex } from "./housekeeping.ts";
 import type { BaseVectors } from "./lsa.ts";
-import { findByBuiltIn } from "./meaning.ts";
+import { findByBuiltIn, findByVector } from "./meaning.ts";
 import { createMirror } from "./mirror.ts";
-import type { Mirror } from "./mirror.ts";
+import type { Mirror, MirroredEmbedder } from "./mirror.ts";
+import type { ActiveEmbedder } from "./mirror-store.ts";
+import type { QueryPlan } from "./query-plan.ts";
+import { createQueryVectors } from "./query-vectors.ts";
+import type { QueryVectors } from "./query-vectors.ts";
+import { remoteEmbedderId } from "./remote-embedder.ts";
+import type { EmbeddingsModel } from "./remote-embedder.ts";
 import { loadBaseVectors, loadExpansions } from "./search-data.ts";
 
 export interface SearchOptions {
   readonly db: Database;
   readonly log: Log;
   readonly clock: Clock;
+  /** Null: meaning comes from the built-in vectors, and nothing leaves the machine. */
+  readonly embeddings?: EmbeddingsModel | null;
+  /** Test only: how long a query waits for the embeddings model. */
+  readonly embeddingDeadlineMs?: number;
 }
 
 export interface Search {
@@ -31,16 +45,22 @@ export interface Search {
 
 const CONNECTIONS_MAX = 3;
 const REFRESH_EVERY_MS = 1_000;
+/** Up to here the built-in vectors stay loaded beside a model's, to answer when the model does not. */
+const FALLBACK_DOCUMENTS_MAX = 50_000;
+const HOUR_SECONDS = 3_600;
 
 export function createSearch(options: SearchOptions): Search {
+  const model = options.embeddings ?? null;
+  const queryVectors = model === null ? null : createQueryVectors({ ...options, model, ...deadlineOf(options) });
+  const gate = createGate(CONNECTIONS_MAX);
   let opened: Promise<Opened> | null = null;
   let timer: NodeJS.Timeout | null = null;
-  const gate = createGate(CONNECTIONS_MAX);
 
   async function openAll(): Promise<Opened> {
     const [base, table] = await Promise.all([loadBaseVectors(), loadExpansions()]);
-    const own = { embedder: base.embedder, dims: base.dims, shippedMean: base.mean };
-    const mirror = createMirror({ db: options.db, clock: options.clock, chooseEmbedders: () => [own] });
+    const chooseEmbedders = (active: ActiveEmbedder | null, documents: number) =>
+      chooseMirrored({ base, model, active, documents });
+    const mirror = createMirror({ db: options.db, clock: options.clock, chooseEmbedders });
     timer = setInterval(() => void mirror.refresh().catch(() => {}), REFRESH_EVERY_MS);
     timer.unref();
     return { base, table, mirror };
@@ -56,16 +76,8 @@ export function createSearch(options: SearchOptions): Search {
     find: async (query, limit) => {
       const { base, table, mirror } = await open();
       await mirror.refresh();
-      const ranked = await findDocuments(query, {
-        db: options.db,
-        mirror,
-        table,
-        gate,
-        findByMeaning: async (_query, plan, count) => {
-          const matrix = mirror.matrixOf(base.embedder);
-          return matrix === null ? null : findByBuiltIn(base, matrix, plan, count);
-        },
-      });
+      const findByMeaning = meaningFinder({ base, mirror, queryVectors });
+      const ranked = await findDocuments(query, { db: options.db, mirror, table, gate, findByMeaning });
       return ranked.flatMap(({ doc }) => mirror.documents.get(doc)?.promptId ?? []).slice(0, limit);
     },
     warm: async () => {
@@ -75,9 +87,10 @@ export function createSearch(options: SearchOptions): Search {
         options.log.warn({ err: error }, "search could not be prepared; the first query tries again");
       }
     },
-    ticks: [],
+    ticks: createTicks(options, model),
     close: async () => {
       if (timer !== null) clearInterval(timer);
+      queryVectors?.close();
       await opened?.catch(() => null);
     },
   };
@@ -85,6 +98,56 @@ export function createSearch(options: SearchOptions): Search {
 
 interface Opened {
   readonly base: BaseVectors;
-  readonly table: Awaited<ReturnType<typeof loadExpansions>>;
+  readonly table: ExpansionTable;
   readonly mirror: Mirror;
+}
+
+function deadlineOf({ embeddingDeadlineMs }: SearchOptions): { deadlineMs?: number } {
+  return embeddingDeadlineMs === undefined ? {} : { deadlineMs: embeddingDeadlineMs };
+}
+
+function createTicks(options: SearchOptions, model: EmbeddingsModel | null): Tick[] {
+  const { db, log } = options;
+  return [
+    { name: "search-embed", everySeconds: model === null ? 60 : 1, run: createEmbedding({ ...options, model }) },
+    { name: "search-renew", everySeconds: 30, run: () => renewOutdated(db) },
+    { name: "search-tidy", everySeconds: HOUR_SECONDS, run: () => tidyIndex(db) },
+    { name: "search-audit", everySeconds: 7 * 24 * HOUR_SECONDS, run: () => auditCounts(db, log) },
+  ];
+}
+
+interface MirroredChoice {
+  readonly base: BaseVectors;
+  readonly model: EmbeddingsModel | null;
+  readonly active: ActiveEmbedder | null;
+  readonly documents: number;
+}
+
+/** The active model's vectors if this process can ask that model, and the built-in ones unless that is too much. */
+function chooseMirrored({ base, model, active, documents }: MirroredChoice): MirroredEmbedder[] {
+  const own = { embedder: base.embedder, dims: base.dims, shippedMean: base.mean };
+  const isOurs = active !== null && model !== null && remoteEmbedderId(model.model, active.dims) === active.embedder;
+  if (!isOurs) return [own];
+  const remote = { ...active, shippedMean: null };
+  return documents <= FALLBACK_DOCUMENTS_MAX ? [remote, own] : [remote];
+}
+
+interface MeaningPorts {
+  readonly base: BaseVectors;
+  readonly mirror: Mirror;
+  readonly queryVectors: QueryVectors | null;
+}
+
+/** One embedder answers a query from start to end: its id is looked up once, with the matrix that belongs to it. */
+function meaningFinder({ base, mirror, queryVectors }: MeaningPorts) {
+  return async (query: string, plan: QueryPlan, limit: number): Promise<DenseEvidence | null> => {
+    const active = mirror.activeEmbedder();
+    const remote = active === null || active.embedder === base.embedder ? null : mirror.matrixOf(active.embedder);
+    const builtIn = mirror.matrixOf(base.embedder);
+    if (active !== null && remote !== null && queryVectors !== null) {
+      const vector = await queryVectors.find(query, active);
+      if (vector !== null) return findByVector(remote, vector, limit);
+    }
+    return builtIn === null ? null : findByBuiltIn(base, builtIn, plan, limit);
+  };
 }

@@ -12,7 +12,7 @@ export interface Neighbour {
 
 export interface MatrixOptions {
   readonly dims: number;
-  /** The mean to use while there are too few documents for one of their own; null: nothing is removed, ever. */
+  /** The mean to remove while there are too few documents for one of their own; null: none until then. */
   readonly shippedMean: Float32Array | null;
 }
 
@@ -24,7 +24,6 @@ const GROWTH_BEFORE_NEW_MEAN = 0.1;
 
 export class VectorMatrix {
   readonly dims: number;
-  readonly #shippedMean: Float32Array | null;
   #rows: Float32Array;
   /** Document of each row; 0 for a row that was taken out. */
   #docs: Int32Array;
@@ -38,7 +37,6 @@ export class VectorMatrix {
 
   constructor(options: MatrixOptions) {
     this.dims = options.dims;
-    this.#shippedMean = options.shippedMean;
     this.#mean = options.shippedMean ?? new Float32Array(options.dims);
     this.#rows = new Float32Array(ROWS_FIRST * options.dims);
     this.#docs = new Int32Array(ROWS_FIRST);
@@ -80,7 +78,7 @@ export class VectorMatrix {
   /** Renews the mean after the catalogue grew or shrank by a tenth, and packs the rows when a third are empty. */
   async settle(): Promise<void> {
     if (this.#rowCount > ROWS_FIRST && this.size < this.#rowCount * 0.67) this.#pack();
-    if (this.#shippedMean === null || this.size < OWN_MEAN_FROM) return;
+    if (this.size < OWN_MEAN_FROM) return;
     if (Math.abs(this.size - this.#meanCount) <= this.#meanCount * GROWTH_BEFORE_NEW_MEAN) return;
     this.#meanCount = this.size;
     this.#mean = Float32Array.from(this.#sum, (value) => value / this.size);

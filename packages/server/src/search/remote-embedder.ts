@@ -1,0 +1,42 @@
+/** What the rest of search knows of an embeddings model that is asked over the network. */
+import { createHash } from "node:crypto";
+import { scaleToUnit } from "./lsa.ts";
+
+export interface EmbeddingsModel {
+  /** `provider/model`, as set by the operator. */
+  readonly model: string;
+  /** One vector for each text, in order. Rejects when the provider fails or `signal` fires. */
+  embedTexts(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
+}
+
+/** Raise it when documents are put to the model in another form: their vectors are then made anew. */
+const INPUT_RECIPE_VERSION = 1;
+
+/** Vectors of different models, lengths or input forms are never compared, so each has a name of its own. */
+export function remoteEmbedderId(model: string, dims: number): string {
+  const identity = JSON.stringify([model, dims, INPUT_RECIPE_VERSION]);
+  return `remote-${createHash("sha256").update(identity).digest("hex").slice(0, 16)}`;
+}
+
+/**
+ * Checks an answer at the boundary and scales it to unit length: a NaN or a vector of another length, once stored,
+ * would spoil every later ranking.
+ * @throws Error that says what is wrong, without any content.
+ */
+export function acceptVectors(
+  vectors: readonly Float32Array[],
+  expected: { readonly count: number; readonly dims: number | null },
+): Float32Array[] {
+  if (vectors.length !== expected.count) {
+    throw new Error(`The embeddings model answered ${vectors.length} vectors for ${expected.count} texts.`);
+  }
+  const dims = expected.dims ?? vectors[0]?.length ?? 0;
+  return vectors.map((vector) => {
+    if (vector.length !== dims || dims === 0) {
+      throw new Error(`The embeddings model answered a vector of ${vector.length} numbers, expected ${dims}.`);
+    }
+    const unit = vector.every(Number.isFinite) ? scaleToUnit(vector) : null;
+    if (unit === null) throw new Error("The embeddings model answered a vector that is not finite or has no length.");
+    return unit;
+  });
+}
