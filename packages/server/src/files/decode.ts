@@ -24,6 +24,8 @@ const SIDE_MAX = 8_192;
 const DECODE_SECONDS_MAX = 10;
 /** Longest side that goes to a model: more costs upload time and tokens and adds nothing the models tried made use of. */
 const MODEL_SIDE_MAX = 2_048;
+/** An image that would have to become smaller than this to fit is refused: a model could not read it. */
+const MODEL_SIDE_MIN = 64;
 const MODEL_JPEG_QUALITY = 90;
 const OUTPUT_JPEG_QUALITY = 95;
 
@@ -56,7 +58,7 @@ export async function prepareForModel(bytes: Uint8Array, limits: ImageLimits): P
     }
     const largest = Math.max(info.width, info.height);
     side = Math.floor(largest * Math.sqrt(limits.bytesMax / data.byteLength) * 0.9);
-    if (side < 1) break;
+    if (side < MODEL_SIDE_MIN) break;
   }
   throw new DecodeRefusal("too-large");
 }

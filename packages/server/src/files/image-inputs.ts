@@ -41,7 +41,7 @@ function checkImage(image: unknown, index: number): Finding {
   if (typeof image !== "object" || image === null || Array.isArray(image)) {
     return issueAt([index], "invalid_type", `${name} must be an object, got ${describeType(image)}.`);
   }
-  const { type } = image as Record<string, unknown>;
+  const type = readMember(image, "type");
   if (type !== "url" && type !== "base64") {
     const given =
       typeof type === "string"
@@ -52,7 +52,7 @@ function checkImage(image: unknown, index: number): Finding {
     const message = `${name} ${given}; supported types are "url" and "base64".`;
     return issueAt([index, "type"], "unsupported_image_type", message);
   }
-  const value = (image as Record<string, unknown>)[type];
+  const value = readMember(image, type);
   if (value === undefined || value === null) {
     return issueAt([index, type], "required", `${name} has the type "${type}" but no ${type}.`);
   }
@@ -60,6 +60,11 @@ function checkImage(image: unknown, index: number): Finding {
     return issueAt([index, type], "invalid_type", `${name}: ${type} must be a string, got ${describeType(value)}.`);
   }
   return type === "url" ? checkUrl(value, index) : checkBase64(value, index);
+}
+
+/** Own members only: what a prototype has was not sent. */
+function readMember(image: object, name: string): unknown {
+  return Object.hasOwn(image, name) ? (image as Record<string, unknown>)[name] : undefined;
 }
 
 const URL_FAULTS: Readonly<Record<UrlFault, string>> = {

@@ -1,0 +1,48 @@
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { loadOrCreateSecret, loadPreviousSecret, rotateSecret } from "./server-secret.ts";
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "promptd-secret-"));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+test("the first start makes a secret that later starts find", async () => {
+  const dataDir = join(directory, "new", "data");
+  const made = await loadOrCreateSecret(dataDir);
+  expect(made).toHaveLength(32);
+  expect(await loadOrCreateSecret(dataDir)).toEqual(made);
+  expect((await stat(join(dataDir, "secret"))).mode & 0o777).toBe(0o600);
+  expect(await loadPreviousSecret(dataDir)).toBeNull();
+});
+
+test("starts at the same time end up with one secret and leave nothing else", async () => {
+  const made = await Promise.all(Array.from({ length: 40 }, () => loadOrCreateSecret(directory)));
+  expect(new Set(made.map((secret) => secret.toString("hex"))).size).toBe(1);
+  expect(await readdir(directory)).toEqual(["secret"]);
+});
+
+test("a rotation makes a new secret and keeps the one before", async () => {
+  const first = await loadOrCreateSecret(directory);
+  await rotateSecret(directory);
+  const second = await loadOrCreateSecret(directory);
+  expect(second).not.toEqual(first);
+  expect(await loadPreviousSecret(directory)).toEqual(first);
+  await rotateSecret(directory);
+  expect(await loadPreviousSecret(directory)).toEqual(second);
+  expect((await readdir(directory)).sort()).toEqual(["secret", "secret.previous"]);
+});
+
+test("a secret that others can read is refused", async () => {
+  await loadOrCreateSecret(directory);
+  await chmod(join(directory, "secret"), 0o644);
+  await expect(loadOrCreateSecret(directory)).rejects.toThrow("chmod 600");
+});
+
+test.each(["", "short", "!".repeat(43)])("a file that holds no secret is refused, not replaced: %o", async (text) => {
+  await writeFile(join(directory, "secret"), text, { mode: 0o600 });
+  await expect(loadOrCreateSecret(directory)).rejects.toThrow("does not hold a secret");
+});
