@@ -1,15 +1,18 @@
 import { keyProblem } from "./input-fields.ts";
-import { engine, expressionOf } from "./template-language.ts";
 import { scanExpression } from "./expression-scan.ts";
-import { readerOf } from "./template-language.ts";
+import { engine, expressionOf, readerOf } from "./template-language.ts";
 
 export interface Rewritten {
   readonly text: string;
   readonly changes: readonly { readonly offset: number; readonly from: string; readonly to: string }[];
 }
 
-/** Raw and comment blocks are matched first, so that nothing inside them is touched. */
-const PLACEHOLDER = /\{%-?\s*(raw|comment)\s*-?%\}[\s\S]*?\{%-?\s*end\1\s*-?%\}|(\{\{-?)([^{}|"\n]{1,200}?)(-?\}\})/g;
+/**
+ * Raw and comment blocks are matched first, so that nothing inside them is touched; one that is not closed takes the
+ * rest of the text with it, or every such tag would look through all of it again.
+ */
+const PLACEHOLDER =
+  /\{%-?\s*(raw|comment)\s*-?%\}(?:[\s\S]*?\{%-?\s*end\1\s*-?%\}|[\s\S]*)|(\{\{-?)([^{}|"\n]{1,200}?)(-?\}\})/g;
 
 /**
  * Turns placeholders of other template languages into Liquid: `{{Child's Age}}` -> `{{ input["Child's Age"] }}`. Only

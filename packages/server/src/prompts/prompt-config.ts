@@ -74,10 +74,14 @@ function buildInputSchema(inputs: readonly InputField[], imageCount: number): Re
 }
 
 const IMAGE_SCHEMA = {
-  type: "object",
   oneOf: [
-    { properties: { type: { const: "url" }, url: { type: "string", format: "uri" } }, required: ["type", "url"] },
     {
+      type: "object",
+      properties: { type: { const: "url" }, url: { type: "string", format: "uri" } },
+      required: ["type", "url"],
+    },
+    {
+      type: "object",
       properties: { type: { const: "base64" }, base64: { type: "string", contentEncoding: "base64" } },
       required: ["type", "base64"],
     },

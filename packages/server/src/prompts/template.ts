@@ -44,7 +44,7 @@ export function renderTemplate(template: ParsedTemplate, scope: RenderScope): Re
   return { kind: "text", text: text.toWellFormed() };
 }
 
-const TIME_LIMIT_TRIES = 3;
+const TIME_LIMIT_TRIES = 2;
 
 /**
  * The time limit stops a template that computes too much. A process that was merely paused (garbage collection, a
