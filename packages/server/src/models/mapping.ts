@@ -58,7 +58,7 @@ export const mappingSchema = z.strictObject({
 
 /** Later mappings win member by member; `providerOptions` and `price` are merged by key, at every depth. */
 export function mergeMappings(mappings: readonly Mapping[]): Mapping {
-  return mappings.reduce<JsonObject>((merged, next) => mergeObjects(merged, next as JsonObject), {}) as Mapping;
+  return mappings.reduce<JsonObject>((merged, next) => mergeObjects(merged, next as JsonObject), {});
 }
 
 function mergeObjects(left: JsonObject, right: JsonObject): JsonObject {

@@ -72,6 +72,7 @@ export const FAILURE_CAUSES = [
   "too_large",
   "empty",
   "image_unusable",
+  "job_failed",
 ] as const;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 

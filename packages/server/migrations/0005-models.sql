@@ -1,0 +1,42 @@
+-- What is sent to providers, and which models are offered. The catalogue itself is a file.
+
+-- One row per send, written before it: it bounds the sends of an item across crashes, it is how a later attempt finds
+-- a video that was started already, and it is the operator's record of cost (the ledger is the caller's).
+create table provider_calls (
+  run_id uuid not null,
+  step int not null,
+  item int not null,
+  send int not null check (send between 1 and 3),
+  account_id uuid not null,
+  attempt int not null, -- of the run; a worker that lost the run writes no row of a later attempt
+  model text collate "C" not null,
+  provider text collate "C" not null,
+  provider_model text not null,
+  sent_at timestamptz not null default promptd_now(),
+  operation json, -- how the provider names a started video; null for everything that is answered at once
+  ended_at timestamptz,
+  outcome text collate "C", -- 'text', 'image', 'video', 'refused', 'aborted' or the cause of the failure; null: unknown
+  http_status int,
+  provider_code text,
+  request_id text,
+  usage json,
+  usage_estimated boolean,
+  cost_micro bigint, -- at the catalogue's prices, without the operator's factor; 1 credit = 1,000,000
+  primary key (run_id, step, item, send)
+);
+create index provider_calls_time on provider_calls using brin (sent_at);
+
+-- The models that are offered, for all processes: were each to decide alone, their lists and hashes could differ.
+-- The process that started last writes what its configuration enables; what probes find is kept beside it.
+create table enabled_models (
+  model text collate "C" primary key,
+  is_found boolean not null default false, -- by asking a running server for its models
+  server json, -- of a found model that no file knows: its address and its name there
+  missed int not null default 0 -- probes in a row that did not find it
+);
+
+-- Public numbers of models that no file knows, given out once and kept for good.
+create table model_indexes (
+  model text collate "C" primary key,
+  index int not null unique generated always as identity (start with 20000)
+);

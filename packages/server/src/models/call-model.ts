@@ -1,0 +1,261 @@
+/**
+ * Policy of model calls: what is sent, how often, how long it may take, and what the caller is told. No SDK here.
+ * A send is counted in the database before it is made, so that retries and crashes together never exceed three sends
+ * per output item; a started video is found again and asked for instead of being paid twice.
+ */
+import { createGuardedFetch, type GuardedFetch } from "../files/index.ts";
+import { fullJitterDelayMs, systemRandom, type Random } from "../platform/backoff.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/database.ts";
+import { fault } from "../platform/fault.ts";
+import type { Log } from "../platform/log.ts";
+import { createAiSdkAdapter } from "./ai-sdk.ts";
+import { createByteBudget } from "./byte-budget.ts";
+import { resolveMapping, type Catalogue, type CatalogueEntry } from "./catalogue.ts";
+import { cleanText } from "./clean-text.ts";
+import type {
+  CallFailure,
+  ModelAdapter,
+  ModelCall,
+  ModelCaller,
+  ModelOutcome,
+  ModelRequest,
+  ModelResult,
+} from "./model-call.ts";
+import { createModelGate, WAIT_IN_PROCESS_MS, type ModelGate } from "./model-gate.ts";
+import { ratesOf } from "./price-plan.ts";
+import { beginSend, SENDS_MAX, type SendKey, type SendStart } from "./provider-calls-store.ts";
+import { failure } from "./provider-failure.ts";
+import type { ReadSecret } from "./provider-place.ts";
+import { createSendRecord, type SendRecord } from "./send-record.ts";
+import { DECLINED, notConfigured, retired, sentenceFor, SENDS_USED_UP } from "./sentences.ts";
+import { callBytes, NO_USAGE } from "./usage.ts";
+import { runVideo } from "./video-call.ts";
+import { startDeadline, waitOrAbort, type Wait } from "./waiting.ts";
+import { costMicro } from "./cost.ts";
+
+export interface ModelCallerOptions {
+  readonly catalogue: Catalogue;
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly secret: ReadSecret;
+  /** PROMPTD_INFLIGHT_BYTES. */
+  readonly inflightBytesMax: number;
+  /** Fetches files that a provider names. In tests: another one than the internet's. */
+  readonly download?: GuardedFetch;
+  readonly random?: Random;
+  readonly wait?: Wait;
+  readonly adapter?: ModelAdapter;
+}
+
+/** What every part of a call needs. */
+export interface CallContext {
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly adapter: ModelAdapter;
+  readonly wait: Wait;
+  readonly random: Random;
+  readonly catalogue: Catalogue;
+  readonly gate: ModelGate;
+  readonly record: SendRecord;
+}
+
+/** A provider may take minutes to hand out a video; an image is never waited for longer than its call. */
+const DOWNLOAD_TIMES = { headersMs: 30_000, totalMs: 300_000 };
+const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
+
+export function createModelCaller(options: ModelCallerOptions): ModelCaller {
+  const { catalogue, db, clock, log, secret } = options;
+  const adapter =
+    options.adapter ??
+    createAiSdkAdapter({
+      secret,
+      clock,
+      log,
+      download: options.download ?? createGuardedFetch({ times: DOWNLOAD_TIMES }),
+      timeoutMsMax: Math.max(...catalogue.entries.map((entry) => entry.limits.timeoutMs)),
+    });
+  const context: CallContext = {
+    db,
+    clock,
+    log,
+    adapter,
+    catalogue,
+    wait: options.wait ?? waitOrAbort,
+    random: options.random ?? systemRandom,
+    gate: createModelGate(createByteBudget(options.inflightBytesMax), () => performance.now()),
+    record: createSendRecord(db, log),
+  };
+  return {
+    call: (request, signal) => callModel(context, request, signal),
+    close: async () => {
+      await context.record.close();
+      await adapter.close();
+    },
+  };
+}
+
+async function callModel(context: CallContext, request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome> {
+  const entry = context.catalogue.find(request.model);
+  if (entry?.status === "retired") return failed(retired(request.model, entry.successor ?? null));
+  if (entry === null || !context.catalogue.isEnabled(request.model)) return failed(notConfigured(request.model));
+  let hasRetriedOnce = false;
+  for (;;) {
+    signal.throwIfAborted();
+    const sent = await sendOnce(context, { request, entry }, signal);
+    if (sent.kind === "busy") {
+      const waited = await waitOrGiveBack(context, { request, delayMs: sent.waitMs }, signal);
+      if (waited !== "waited") return waited ?? failed(sentenceFor("overloaded"));
+      continue;
+    }
+    if (sent.kind === "used-up") return failed(SENDS_USED_UP);
+    const { result, key } = sent;
+    if (result.kind !== "failed") return succeeded(result);
+    const isSpent = key.send >= SENDS_MAX || (result.retry === "once" && hasRetriedOnce);
+    if (result.retry === "never" || isSpent) return failed(result.sentence ?? sentenceFor(result.cause), result);
+    hasRetriedOnce ||= result.retry === "once";
+    const delayMs = Math.max(result.retryAfterMs ?? 0, fullJitterDelayMs(key.send, BACKOFF, context.random));
+    const waited = await waitOrGiveBack(context, { request, delayMs }, signal);
+    if (waited !== "waited") return waited ?? failed(sentenceFor(result.cause), result);
+  }
+}
+
+/** Short waits are spent here, long ones give the run back. Null: the run's deadline is nearer than the end of the wait. */
+async function waitOrGiveBack(
+  context: CallContext,
+  { request, delayMs }: { request: ModelRequest; delayMs: number },
+  signal: AbortSignal,
+): Promise<"waited" | Extract<ModelOutcome, { kind: "later" }> | null> {
+  if (context.clock.nowMs() + delayMs >= request.deadlineAtMs) return null;
+  if (delayMs < WAIT_IN_PROCESS_MS) {
+    await context.wait(delayMs, signal);
+    return "waited";
+  }
+  await context.record.flush(); // whoever goes on must see how this send ended
+  return { kind: "later", delayMs: Math.ceil(delayMs) };
+}
+
+export interface Job {
+  readonly request: ModelRequest;
+  readonly entry: CatalogueEntry;
+}
+
+type Sent =
+  | { readonly kind: "sent"; readonly result: ModelResult; readonly key: SendKey }
+  | { readonly kind: "busy"; readonly waitMs: number }
+  | { readonly kind: "used-up" };
+
+async function sendOnce(context: CallContext, job: Job, signal: AbortSignal): Promise<Sent> {
+  const { request, entry } = job;
+  const entrance = await context.gate.enter(entry, callBytes(request), signal);
+  if (entrance.kind === "busy") return entrance;
+  let leaveAs: ModelResult | "aborted" | "not-sent" = "not-sent";
+  try {
+    const start = await beginSend(context.db, request, entry);
+    if (start.kind === "used-up") return start;
+    await fault("call.before_send");
+    leaveAs = "aborted";
+    const result = await execute(context, { job, start }, signal);
+    leaveAs = result;
+    await fault("call.after_answer");
+    record(context, job, { key: start.key, result });
+    return { kind: "sent", result, key: start.key };
+  } finally {
+    entrance.leave(leaveAs);
+  }
+}
+
+type Started = Exclude<SendStart, { kind: "used-up" }>;
+
+/** One send under its deadline. Rejects when aborted; every failure of the provider is a value. */
+async function execute(
+  context: CallContext,
+  { job, start }: { job: Job; start: Started },
+  signal: AbortSignal,
+): Promise<ModelResult> {
+  const { request, entry } = job;
+  const leftMs = request.deadlineAtMs - context.clock.nowMs();
+  const timedOut = failure("timeout", { retry: "never", breaker: "counted" });
+  if (leftMs <= 0) return { ...timedOut, breaker: "ignored" };
+  const deadline = startDeadline(Math.min(entry.limits.timeoutMs, leftMs), signal);
+  try {
+    const call = modelCall(job, start.key);
+    const result =
+      entry.modality === "video"
+        ? await runVideo(context, { request, call, start }, deadline.signal)
+        : await context.adapter.callModel(call, deadline.signal);
+    signal.throwIfAborted();
+    return deadline.hasPassed() && result.kind === "failed" ? timedOut : result;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (deadline.hasPassed()) return timedOut;
+    throw error;
+  } finally {
+    deadline.stop();
+  }
+}
+
+function modelCall({ request, entry }: Job, key: SendKey): ModelCall {
+  return {
+    entry,
+    mapping: resolveMapping(entry, request.options),
+    instructions: request.instructions,
+    prompt: request.prompt,
+    images: request.images,
+    maxOutputTokens: request.maxOutputTokens ?? entry.limits.maxOutputTokens,
+    itemIndex: request.item,
+    sendNumber: key.send,
+    idempotencyKey: `${request.runId}:${request.step}:${request.item}`,
+  };
+}
+
+function record(
+  context: CallContext,
+  { request, entry }: Job,
+  { key, result }: { key: SendKey; result: ModelResult },
+): void {
+  const usage = result.usage;
+  const rates = ratesOf({ ...entry, priceFactor: "1" }, resolveMapping(entry, request.options));
+  const isFailed = result.kind === "failed";
+  context.record.add({
+    key,
+    outcome: isFailed ? result.cause : result.kind,
+    httpStatus: isFailed ? result.httpStatus : null,
+    code: isFailed ? result.code : null,
+    requestId: "requestId" in result ? result.requestId : null,
+    usage,
+    costMicro: usage === null ? null : costMicro(rates, usage),
+  });
+  if (isFailed) logFailure(context, { request, entry }, result);
+}
+
+function logFailure(context: CallContext, { request, entry }: Job, result: CallFailure): void {
+  const { cause, httpStatus, code } = result;
+  const facts = {
+    runId: request.runId,
+    step: request.step,
+    model: entry.model,
+    provider: entry.provider,
+    cause,
+    httpStatus,
+    code,
+  };
+  if (result.breaker === "opens")
+    context.log.error(facts, "the provider refuses this installation: check its key and its account");
+  else context.log.warn(facts, "a model call failed");
+}
+
+function succeeded(result: Exclude<ModelResult, { kind: "failed" }>): ModelOutcome {
+  if (result.kind === "refused") return { kind: "failed", message: DECLINED, usage: result.usage ?? NO_USAGE };
+  if (result.kind !== "text") {
+    return { kind: result.kind, bytes: result.bytes, mediaType: result.mediaType, usage: result.usage };
+  }
+  const { text, isCut } = cleanText(result.text);
+  return { kind: "text", text, truncated: result.truncated || isCut, usage: result.usage };
+}
+
+function failed(message: string, result: CallFailure | null = null): ModelOutcome {
+  return { kind: "failed", message, usage: result?.usage ?? NO_USAGE };
+}

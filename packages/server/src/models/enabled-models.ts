@@ -1,0 +1,78 @@
+/**
+ * Which models are offered, the same in every process: the hash of GET /v1/resources must not depend on who answers.
+ * The process that started last writes what its configuration enables; every process reads the set every 5 seconds.
+ * (Were each turn's winner to write its own, two processes with different keys would make the list flap for ever.)
+ */
+import type { Database } from "../platform/database.ts";
+import type { Log } from "../platform/log.ts";
+import type { Tick } from "../platform/ticks.ts";
+import { entryOf, type Catalogue, type CatalogueEntry } from "./catalogue.ts";
+import { listEnabled, writeConfigured, writeFound, type EnabledRow, type FoundServer } from "./enabled-models-store.ts";
+import { findModels, type ProbeOptions } from "./local-models.ts";
+
+export interface EnabledModelsOptions {
+  readonly catalogue: Catalogue;
+  readonly db: Database;
+  readonly log: Log;
+  readonly probe: ProbeOptions;
+}
+
+export interface EnabledModels {
+  /** Looks for changes that other processes made; also runs by itself every 5 seconds. */
+  refresh(): Promise<void>;
+  readonly ticks: readonly Tick[];
+  close(): void;
+}
+
+const REFRESH_MS = 5_000;
+const PROBE_SECONDS = 60;
+
+/** Writes this process's part of the set, asks the servers once, and adopts the common set. */
+export async function createEnabledModels(options: EnabledModelsOptions): Promise<EnabledModels> {
+  const { catalogue, db, log } = options;
+  const refresh = async (): Promise<void> => adopt(catalogue, await listEnabled(db));
+  const probe = async (): Promise<void> => {
+    await writeFound(db, await findModels(options.probe, catalogue.entries));
+    await refresh();
+  };
+  await writeConfigured(db, catalogue.enabledHere());
+  await probe();
+  const timer = setInterval(() => {
+    refresh().catch((error: unknown) => log.warn({ err: error }, "the list of enabled models could not be read"));
+  }, REFRESH_MS);
+  timer.unref();
+  return {
+    refresh,
+    ticks: [{ name: "model-servers", everySeconds: PROBE_SECONDS, run: probe }],
+    close: () => clearInterval(timer),
+  };
+}
+
+function adopt(catalogue: Catalogue, rows: readonly EnabledRow[]): void {
+  const found = rows.flatMap((row) =>
+    row.server === null || row.index === null ? [] : [foundEntry(row.model, row.index, row.server)],
+  );
+  catalogue.useEnabled(
+    rows.map((row) => row.model),
+    found,
+  );
+}
+
+/** What is assumed of a server nobody described: it is free, slow and small. */
+function foundEntry(model: string, index: number, server: FoundServer): CatalogueEntry {
+  return entryOf(
+    {
+      index,
+      model,
+      provider: server.provider,
+      providerModel: server.providerModel,
+      api: "chat",
+      modality: "text",
+      status: "active",
+      runOptions: {},
+      price: {},
+      limits: { maxOutputTokens: 2_048, contextTokens: 8_192, timeoutMs: 600_000, concurrency: 2 },
+    },
+    { server: { baseURL: server.baseUrl }, priceFactor: "1", origin: "detected" },
+  );
+}

@@ -1,0 +1,78 @@
+/** What a call must pass before it is sent: the model's breaker, its slots, and memory. */
+import type { ByteBudget } from "./byte-budget.ts";
+import { createBreaker, type Breaker } from "./breaker.ts";
+import type { CatalogueEntry } from "./catalogue.ts";
+import type { ModelResult } from "./model-call.ts";
+import { createModelSlots, type ModelSlots } from "./model-slots.ts";
+
+export type Entry =
+  | { readonly kind: "admitted"; leave(result: ModelResult | "aborted" | "not-sent"): void }
+  /** Worth another look after this many milliseconds. */
+  | { readonly kind: "busy"; readonly waitMs: number };
+
+export interface ModelGate {
+  enter(entry: CatalogueEntry, bytes: number, signal: AbortSignal): Promise<Entry>;
+}
+
+/** A call waits in this process at most this long; then the run is given back and others get its place. */
+export const WAIT_IN_PROCESS_MS = 2_000;
+
+export function createModelGate(budget: ByteBudget, monotonicMs: () => number): ModelGate {
+  const states = new Map<string, { breaker: Breaker; slots: ModelSlots }>();
+  const stateOf = (entry: CatalogueEntry) => {
+    const key = `${entry.provider} ${entry.model}`;
+    const state = states.get(key) ?? {
+      breaker: createBreaker(monotonicMs),
+      slots: createModelSlots(entry.limits.concurrency),
+    };
+    states.set(key, state);
+    return state;
+  };
+  return {
+    enter: async (entry, bytes, signal) => {
+      const { breaker, slots } = stateOf(entry);
+      if (!slots.tryTake()) return { kind: "busy", waitMs: WAIT_IN_PROCESS_MS };
+      const release = await reserveOr(() => slots.release("other"), budget.reserve(bytes, WAIT_IN_PROCESS_MS, signal));
+      if (release === null) {
+        slots.release("other");
+        return { kind: "busy", waitMs: WAIT_IN_PROCESS_MS };
+      }
+      const waitMs = breaker.admit();
+      if (waitMs > 0) {
+        release();
+        slots.release("other");
+        return { kind: "busy", waitMs };
+      }
+      return {
+        kind: "admitted",
+        leave: (result) => {
+          release();
+          slots.release(slotOutcome(result));
+          breaker.record(breakerOutcome(result));
+        },
+      };
+    },
+  };
+}
+
+/** A wait that is aborted must not keep the slot. */
+async function reserveOr<Result>(undo: () => void, reservation: Promise<Result>): Promise<Result> {
+  try {
+    return await reservation;
+  } catch (error) {
+    undo();
+    throw error;
+  }
+}
+
+function slotOutcome(result: ModelResult | "aborted" | "not-sent"): "ok" | "rate-limited" | "other" {
+  if (typeof result === "string") return "other";
+  if (result.kind !== "failed") return "ok";
+  return result.cause === "rate_limited" ? "rate-limited" : "other";
+}
+
+function breakerOutcome(result: ModelResult | "aborted" | "not-sent"): "ok" | "failed" | "opens" | "skipped" {
+  if (typeof result === "string") return "skipped";
+  if (result.kind !== "failed") return "ok";
+  return { ignored: "skipped" as const, counted: "failed" as const, opens: "opens" as const }[result.breaker];
+}

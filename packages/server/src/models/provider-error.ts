@@ -1,0 +1,78 @@
+/**
+ * Reads what a call threw. The SDK's errors are told by name and shape, not by class: its packages may each bring a
+ * copy of the classes. Whatever is not recognised is a bug or a cancellation and is thrown on.
+ */
+import type { CatalogueEntry } from "./catalogue.ts";
+import { classifyAnswer, classifyJobFailure, classifyTransport, failure, type Failure } from "./provider-failure.ts";
+import { SandboxFailure } from "./sandbox/sandbox-provider.ts";
+import { PollAnswerFailure, TransportFailure } from "./transport.ts";
+
+/** Null: not a provider's failure. */
+export function readProviderError(error: unknown, entry: CatalogueEntry, nowMs: number): Failure | null {
+  const chain = causes(error);
+  const sandbox = chain.find((cause) => cause instanceof SandboxFailure);
+  if (sandbox !== undefined) return readSandboxFailure(sandbox, entry, nowMs);
+  const transport = chain.find((cause) => cause instanceof TransportFailure);
+  if (transport !== undefined) return classifyTransport(transport.stage, entry.modality);
+  const polled = chain.find((cause) => cause instanceof PollAnswerFailure);
+  if (polled !== undefined) {
+    return classifyAnswer({ httpStatus: polled.httpStatus, headers: polled.headers, body: "" }, nowMs);
+  }
+  const answer = chain.find(isApiCallError);
+  if (answer !== undefined) return readAnswer(answer, nowMs);
+  return readByName(error);
+}
+
+function readSandboxFailure(sandbox: SandboxFailure, entry: CatalogueEntry, nowMs: number): Failure {
+  switch (sandbox.kind) {
+    case "directive":
+      return failure("bad_request", { retry: "never", breaker: "ignored", sentence: sandbox.message });
+    case "reset":
+      return classifyTransport("sent", entry.modality);
+    case "garbled":
+    case "status": {
+      const { httpStatus, responseHeaders: headers, responseBody: body } = sandbox;
+      return classifyAnswer({ httpStatus: httpStatus ?? 500, headers, body }, nowMs);
+    }
+    default:
+      return sandbox.kind satisfies never;
+  }
+}
+
+interface ApiCallError extends Error {
+  readonly statusCode?: number;
+  readonly responseHeaders?: Readonly<Record<string, string>>;
+  readonly responseBody?: string;
+}
+
+function isApiCallError(error: unknown): error is ApiCallError {
+  return error instanceof Error && error.name === "AI_APICallError";
+}
+
+function readAnswer(error: ApiCallError, nowMs: number): Failure {
+  const { statusCode, responseHeaders = {}, responseBody = "" } = error;
+  // Without a status the package found the answer unusable before it looked at one.
+  return classifyAnswer({ httpStatus: statusCode ?? 200, headers: responseHeaders, body: responseBody }, nowMs);
+}
+
+function readByName(error: unknown): Failure | null {
+  if (!(error instanceof Error)) return null;
+  if (/^(AI_NoImageGeneratedError|RetryableNoImageResultError)$/.test(error.name)) {
+    return failure("empty", { retry: "never", breaker: "ignored" });
+  }
+  // Jobs of Replicate, fal and Veo that ended badly are errors whose message is the provider's text.
+  if (/^AI_InvalidResponseDataError$|VIDEO_GENERATION_ERROR$/.test(error.name))
+    return classifyJobFailure(error.message);
+  return error.name.startsWith("AI_") ? failure("protocol", { retry: "never", breaker: "counted" }) : null;
+}
+
+const CAUSES_MAX = 8;
+
+function causes(error: unknown): unknown[] {
+  const chain: unknown[] = [];
+  for (let next = error; next !== undefined && next !== null && chain.length < CAUSES_MAX;) {
+    chain.push(next);
+    next = next instanceof Error ? next.cause : undefined;
+  }
+  return chain;
+}

@@ -1,0 +1,82 @@
+/** Where a provider is reached and with which key. No setting is read here: names are asked of the configuration. */
+import type { CatalogueEntry } from "./catalogue.ts";
+
+/** A setting or secret by its name in the environment; null: not set. */
+export type ReadSecret = (name: string) => string | null;
+
+export interface ProviderPlace {
+  readonly baseUrl: string;
+  /** True when the operator set another address than the provider's own. */
+  readonly isOverridden: boolean;
+  readonly apiKey: string | null;
+  /** Addresses that receive the key. */
+  readonly origins: readonly string[];
+  /** Usual origin -> the operator's address, for a package that fixes its hosts. */
+  readonly aliases: ReadonlyMap<string, string>;
+}
+
+interface KnownProvider {
+  readonly baseUrl: string;
+  readonly baseName: string;
+  readonly keyName: string;
+  /** Hosts that the package has written into it. */
+  readonly fixedOrigins?: readonly string[];
+}
+
+const KNOWN: Readonly<Record<string, KnownProvider>> = {
+  openai: { baseUrl: "https://api.openai.com/v1", baseName: "OPENAI_BASE_URL", keyName: "OPENAI_API_KEY" },
+  anthropic: { baseUrl: "https://api.anthropic.com/v1", baseName: "ANTHROPIC_BASE_URL", keyName: "ANTHROPIC_API_KEY" },
+  google: {
+    baseUrl: "https://generativelanguage.googleapis.com/v1beta",
+    baseName: "GOOGLE_GENERATIVE_AI_BASE_URL",
+    keyName: "GOOGLE_GENERATIVE_AI_API_KEY",
+  },
+  fal: {
+    baseUrl: "https://fal.run",
+    baseName: "FAL_BASE_URL",
+    keyName: "FAL_API_KEY",
+    fixedOrigins: ["https://fal.run", "https://queue.fal.run"],
+  },
+  replicate: {
+    baseUrl: "https://api.replicate.com/v1",
+    baseName: "REPLICATE_BASE_URL",
+    keyName: "REPLICATE_API_TOKEN",
+  },
+};
+
+/** The place of an entry's provider; the sandbox has none. */
+export function resolvePlace(entry: Pick<CatalogueEntry, "provider" | "server">, secret: ReadSecret): ProviderPlace {
+  const known = KNOWN[entry.provider];
+  if (entry.server !== null || known === undefined)
+    return ownServer(entry.server ?? { baseURL: "http://127.0.0.1" }, secret);
+  const override = secret(known.baseName);
+  const baseUrl = override === null ? known.baseUrl : completeBaseUrl(override, known.baseUrl);
+  const apiKey = secret(known.keyName);
+  const isOverridden = override !== null && baseUrl !== known.baseUrl;
+  const fixed = known.fixedOrigins;
+  if (fixed === undefined) return { baseUrl, isOverridden, apiKey, origins: [baseUrl], aliases: new Map() };
+  return {
+    baseUrl: known.baseUrl,
+    isOverridden,
+    apiKey,
+    origins: fixed,
+    aliases: new Map(isOverridden ? fixed.map((origin) => [origin, baseUrl]) : []),
+  };
+}
+
+function ownServer(server: NonNullable<CatalogueEntry["server"]>, secret: ReadSecret): ProviderPlace {
+  const baseUrl = trimSlash(server.baseURL);
+  const apiKey = server.apiKeyEnv === undefined ? null : secret(server.apiKeyEnv);
+  return { baseUrl, isOverridden: true, apiKey, origins: [baseUrl], aliases: new Map() };
+}
+
+/** An address without a path gets the provider's usual one: both `http://host:11434` and `…/v1` are meant alike. */
+export function completeBaseUrl(given: string, usual: string): string {
+  const url = new URL(given);
+  if (url.pathname === "/") url.pathname = new URL(usual).pathname;
+  return trimSlash(url.href);
+}
+
+function trimSlash(url: string): string {
+  return url.replace(/\/+$/, "");
+}

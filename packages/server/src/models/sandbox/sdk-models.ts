@@ -1,0 +1,130 @@
+/**
+ * The sandbox as models of the SDK, so that its runs take the same way as those of a real provider. A SandboxFailure
+ * passes through the SDK unchanged; the adapter reads it like a provider's own error.
+ */
+import type {
+  Experimental_VideoModelV4 as VideoModelV4,
+  ImageModelV4,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4Prompt,
+} from "@ai-sdk/provider";
+import {
+  pollSandboxVideo,
+  runSandboxImage,
+  runSandboxText,
+  startSandboxVideo,
+  type SandboxRequest,
+  type SandboxTextRequest,
+  type SandboxTimer,
+} from "./sandbox-provider.ts";
+
+/** What the SDK does not carry: which item and which send this is. */
+export type SandboxCall = Pick<SandboxRequest, "model" | "itemIndex" | "sendNumber">;
+
+export function sandboxText(call: SandboxCall, maxOutputTokens: number, timer: SandboxTimer): LanguageModelV4 {
+  return {
+    specificationVersion: "v4",
+    provider: "sandbox",
+    modelId: call.model,
+    supportedUrls: {},
+    doGenerate: (options) =>
+      generateText({ ...call, ...readPrompt(options.prompt) }, { options, maxOutputTokens, timer }),
+    doStream: () => Promise.reject(new Error("The sandbox does not stream.")),
+  };
+}
+
+async function generateText(
+  request: Omit<SandboxTextRequest, "reasoning" | "maxOutputTokens">,
+  {
+    options,
+    maxOutputTokens,
+    timer,
+  }: { options: LanguageModelV4CallOptions; maxOutputTokens: number; timer: SandboxTimer },
+): Promise<LanguageModelV4GenerateResult> {
+  const { text, finishReason, usage } = await runSandboxText(
+    { ...request, reasoning: options.reasoning ?? null, maxOutputTokens: options.maxOutputTokens ?? maxOutputTokens },
+    timer,
+    signalOf(options),
+  );
+  return {
+    content: text === "" ? [] : [{ type: "text", text }],
+    finishReason: { unified: finishReason, raw: undefined },
+    usage: {
+      inputTokens: { total: usage?.inputTokens, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+      outputTokens: { total: usage?.outputTokens, text: undefined, reasoning: undefined },
+    },
+    warnings: [],
+  };
+}
+
+/** Taken from what the SDK made of the call, so that a mistake on the way shows in the sandbox's text. */
+function readPrompt(prompt: LanguageModelV4Prompt): Pick<SandboxTextRequest, "instructions" | "prompt" | "images"> {
+  const instructions = prompt.flatMap((message) => (message.role === "system" ? [message.content] : []));
+  const parts = prompt.flatMap((message) => (message.role === "user" ? message.content : []));
+  return {
+    instructions: instructions.join(""),
+    prompt: parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(""),
+    images: parts.flatMap((part) => {
+      if (part.type !== "file" || part.data.type !== "data" || typeof part.data.data === "string") return [];
+      return [{ bytes: part.data.data, mediaType: part.mediaType }];
+    }),
+  };
+}
+
+export function sandboxImage(request: SandboxRequest, timer: SandboxTimer): ImageModelV4 {
+  return {
+    specificationVersion: "v4",
+    provider: "sandbox",
+    modelId: request.model,
+    maxImagesPerCall: 1,
+    doGenerate: async (options) => {
+      const { images, usage } = await runSandboxImage(
+        { ...request, size: options.size ?? null },
+        timer,
+        signalOf(options),
+      );
+      return {
+        images: [...images],
+        warnings: [],
+        response: responseOf(request.model, timer),
+        ...(usage === null ? {} : { usage: { ...usage, totalTokens: undefined } }),
+      };
+    },
+  };
+}
+
+/** @param request null: only the state of a started video can be asked for. */
+export function sandboxVideo(model: string, request: SandboxRequest | null, timer: SandboxTimer): VideoModelV4 {
+  return {
+    specificationVersion: "v4",
+    provider: "sandbox",
+    modelId: model,
+    maxVideosPerCall: 1,
+    doStart: async (options) => {
+      if (request === null) throw new Error("A status request cannot start a video.");
+      const { v, clip, readyAt } = await startSandboxVideo(
+        { ...request, durationSeconds: options.duration ?? null },
+        timer,
+        signalOf(options),
+      );
+      return { operation: { v, clip, readyAt }, warnings: [], response: responseOf(model, timer) };
+    },
+    doStatus: async (options) => {
+      const status = await pollSandboxVideo(options.operation, timer);
+      const response = responseOf(model, timer);
+      if (status.status === "pending") return { status: "pending", response };
+      const videos = status.videos.map(({ bytes, mediaType }) => ({ type: "binary" as const, data: bytes, mediaType }));
+      return { status: "completed", videos, warnings: [], response };
+    },
+  };
+}
+
+function signalOf(options: { abortSignal?: AbortSignal | undefined }): AbortSignal {
+  return options.abortSignal ?? new AbortController().signal;
+}
+
+function responseOf(model: string, timer: SandboxTimer) {
+  return { timestamp: new Date(timer.nowMs()), modelId: model, headers: undefined };
+}

@@ -1,0 +1,66 @@
+/** Usage as providers report it, made safe: a hostile or broken server may report negative, huge or no numbers. */
+import { Buffer } from "node:buffer";
+import type { Mapping } from "./mapping.ts";
+import type { ModelCall } from "./model-call.ts";
+import { estimateTokens, type Usage } from "./price-plan.ts";
+
+/** Above any real model's context; what lies above is a broken count, and would only overflow sums. */
+const TOKENS_MAX = 1_000_000_000;
+
+export const NO_USAGE: Usage = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  outputTokens: 0,
+  images: 0,
+  seconds: 0,
+  isEstimated: false,
+};
+
+interface ReportedText {
+  readonly inputTokens: number | undefined;
+  readonly inputTokenDetails?: { readonly cacheReadTokens?: number | undefined } | undefined;
+  readonly outputTokens: number | undefined;
+}
+
+/** Tokens the provider counted; bytes / 4 for each side it did not count. */
+export function textUsage(reported: ReportedText, call: ModelCall, text: string): Usage {
+  const input = tokens(reported.inputTokens);
+  const output = tokens(reported.outputTokens);
+  const images = call.images.length * (call.entry.inputs?.images?.tokens ?? 0);
+  const inputTokens = input ?? estimateTokens(call.instructions + call.prompt) + images;
+  return {
+    ...NO_USAGE,
+    inputTokens,
+    cachedInputTokens: Math.min(inputTokens, tokens(reported.inputTokenDetails?.cacheReadTokens) ?? 0),
+    outputTokens: output ?? estimateTokens(text),
+    isEstimated: input === null || output === null,
+  };
+}
+
+/** Many image providers report nothing: then the image itself is what is counted. */
+export function imageUsage(
+  reported: { readonly inputTokens?: number | undefined; readonly outputTokens?: number | undefined } | undefined,
+): Usage {
+  return {
+    ...NO_USAGE,
+    inputTokens: tokens(reported?.inputTokens) ?? 0,
+    outputTokens: tokens(reported?.outputTokens) ?? 0,
+    images: 1,
+  };
+}
+
+/** No provider reports seconds; the chosen duration is what was ordered. */
+export function videoUsage(mapping: Mapping): Usage {
+  return { ...NO_USAGE, seconds: mapping.duration ?? 0 };
+}
+
+function tokens(count: number | undefined): number | null {
+  if (count === undefined || !Number.isFinite(count) || count < 0) return null;
+  return Math.min(Math.ceil(count), TOKENS_MAX);
+}
+
+/** What a call holds in memory: the images, their Base64 in the request, and what a connection costs. */
+export function callBytes(call: Pick<ModelCall, "images" | "prompt" | "instructions">): number {
+  const images = call.images.reduce((sum, image) => sum + image.bytes.byteLength, 0);
+  return 65_536 + 4 * images + 2 * Buffer.byteLength(call.prompt + call.instructions);
+}

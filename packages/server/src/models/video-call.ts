@@ -1,0 +1,80 @@
+/**
+ * A video takes minutes: it is started, and then asked for until it is ready. How the provider names it is stored
+ * before the first question, so that another worker goes on with the same video after a crash.
+ */
+import { fault } from "../platform/fault.ts";
+import type { CallContext } from "./call-model.ts";
+import type { JsonValue } from "./mapping.ts";
+import type { CallFailure, FailureCause, ModelCall, ModelRequest, ModelResult } from "./model-call.ts";
+import { keepOperation, type SendStart } from "./provider-calls-store.ts";
+import { failure } from "./provider-failure.ts";
+import { startDeadline } from "./waiting.ts";
+
+const START_MS = 60_000;
+const POLL_MS = 30_000;
+/** Between questions; the last one repeats. */
+const POLL_WAITS_MS = [2_000, 3_000, 5_000, 8_000, 10_000] as const;
+/** A finished video whose file cannot be fetched is paid for: it is tried again, but not for half an hour. */
+const FETCHES_MAX = 3;
+
+interface VideoJob {
+  readonly request: ModelRequest;
+  readonly call: ModelCall;
+  readonly start: Exclude<SendStart, { kind: "used-up" }>;
+}
+
+type VideoContext = Pick<CallContext, "adapter" | "db" | "wait" | "clock">;
+
+/** @param signal carries the deadline of the run. */
+export async function runVideo(context: VideoContext, job: VideoJob, signal: AbortSignal): Promise<ModelResult> {
+  if (job.start.kind === "started")
+    return poll(context, job, { operation: job.start.operation, isResumed: true, signal });
+  const begun = await within(START_MS, signal, (own) => context.adapter.startVideo(job.call, own));
+  if (begun.kind !== "started") return begun;
+  await fault("call.after_send");
+  const { attempt } = job.request;
+  await keepOperation(context.db, job.start.key, { attempt, operation: begun.operation });
+  await fault("op.persisted");
+  return poll(context, job, { operation: begun.operation, isResumed: false, signal });
+}
+
+async function poll(
+  context: VideoContext,
+  { call }: VideoJob,
+  { operation, isResumed, signal }: { operation: JsonValue; isResumed: boolean; signal: AbortSignal },
+): Promise<ModelResult> {
+  let failedFetches = 0;
+  for (let question = 0; ; question += 1) {
+    const waitMs = POLL_WAITS_MS[Math.min(question, POLL_WAITS_MS.length - 1)] ?? 0;
+    if (question > 0 || !isResumed) await context.wait(waitMs, signal);
+    const { entry, mapping } = call;
+    const answer = await within(POLL_MS, signal, (own) =>
+      context.adapter.pollVideo({ entry, mapping, operation }, own),
+    );
+    if (answer.kind === "pending") continue;
+    if (answer.kind !== "failed") return answer;
+    if (answer.cause === "image_unusable" && (failedFetches += 1) < FETCHES_MAX) continue;
+    if (!PASSING.has(answer.cause)) return answer;
+  }
+}
+
+/** Asking costs nothing, so whatever may pass is waited out until the run's deadline. */
+const PASSING: ReadonlySet<FailureCause> = new Set(["rate_limited", "overloaded", "network", "timeout", "protocol"]);
+
+/** A limit of its own for one request; the run's deadline still ends it, as an exception. */
+async function within<Result>(
+  ms: number,
+  signal: AbortSignal,
+  work: (own: AbortSignal) => Promise<Result>,
+): Promise<Result | CallFailure> {
+  const deadline = startDeadline(ms, signal);
+  try {
+    return await work(deadline.signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (deadline.hasPassed()) return failure("timeout", { retry: "never", breaker: "counted" });
+    throw error;
+  } finally {
+    deadline.stop();
+  }
+}
