@@ -109,7 +109,7 @@ async function openParts(options: AppOptions, installation: Installation): Promi
   signals.listen("run_done", (ids) => hub.wake(ids));
   signals.onGap(() => hub.lookAtAll());
   const address = { url: config.PROMPTD_PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}` };
-  const models = await openModels({ config, db, clock, newId, log });
+  const models = await openModels({ config, db, clock, log });
   const files = await createFiles({
     db,
     dataDir: config.dataDir,
@@ -186,7 +186,7 @@ async function openWorker(parts: Parts): Promise<WorkerParts> {
 }
 
 function openServer(parts: Parts, role: { door: Door; worker: WorkerParts | null }): HttpServer {
-  const { options, db, clock, newId, models, files, search, hub, signals, address } = parts;
+  const { options, db, newId, models, files, search, hub, signals, address } = parts;
   const { config, log } = options;
   const { catalogue } = models;
   return createHttpServer({

@@ -7,7 +7,8 @@ import { startApp, type Role } from "./app.ts";
 import { availableCredits, checkLedger, grantCredits, type LedgerReport } from "./credits/index.ts";
 import { openInstallation, StartFailure } from "./installation.ts";
 import { findDemo, seedMarketplace, type Demo } from "./marketplace-seed.ts";
-import { CatalogueError, loadCatalogue, type Catalogue } from "./models/index.ts";
+import { CatalogueError, type Catalogue } from "./models/index.ts";
+import { loadCatalogueOf } from "./open-models.ts";
 import { isoTime, systemClock } from "./platform/clock.ts";
 import { ConfigError, readConfig, type Config } from "./platform/config.ts";
 import type { Database } from "./platform/database.ts";
@@ -182,7 +183,7 @@ export class Operator {
   /** Publishes files in order, each as a whole or not at all; a file that fails ends the work, those before it stay. */
   async publishPrompts(files: readonly { readonly name: string; readonly text: string }[], author: string) {
     const { accountId } = await getAccountByName(this.#db, author);
-    const catalogue = this.#loadCatalogue();
+    const catalogue = loadCatalogueOf(this.#config);
     const parsed = files.map((file) => ({ name: file.name, sources: this.#parse(file, catalogue) }));
     const published = [];
     for (const { name, sources } of parsed) {
@@ -209,11 +210,6 @@ export class Operator {
 
   checkLedger(): Promise<LedgerReport> {
     return checkLedger(this.#db);
-  }
-
-  #loadCatalogue(): Catalogue {
-    const { PROMPTD_MODELS_FILE: overlayFile, PROMPTD_SANDBOX: sandbox, secret } = this.#config;
-    return loadCatalogue({ overlayFile, sandbox, hasSecret: (name) => secret(name) !== null });
   }
 
   #parse({ name, text }: { readonly name: string; readonly text: string }, catalogue: Catalogue): PromptSource[] {
