@@ -8,7 +8,7 @@ import type { Read, ScanFault } from "./expression-scan.ts";
 import { lineOf, scanTemplate, type TemplateFacts } from "./template-scan.ts";
 
 /** One Liquid text of a prompt with what it reads. */
-export interface CheckedTemplate {
+interface CheckedTemplate {
   readonly text: string;
   readonly facts: TemplateFacts;
   readonly field: string;

@@ -116,7 +116,7 @@ export class FieldReader {
 }
 
 /** What keeps a text from being stored and shown, or null. */
-export function textProblem(text: string, rule: TextRule): string | null {
+function textProblem(text: string, rule: TextRule): string | null {
   if (text.trim() === "" && rule.mayBeEmpty !== true) return "must not be empty";
   if (text.includes("\0") || !text.isWellFormed()) return "holds U+0000 or half a surrogate pair, which is no text";
   if (rule.mayHaveLines !== true && /\p{Cc}/u.test(text)) return "must not hold line breaks or control characters";
@@ -132,7 +132,7 @@ export function codePointLength(text: string): number {
   return length;
 }
 
-export function showNode(node: SourceNode): string {
+function showNode(node: SourceNode): string {
   if (node.kind === "number") return `the number ${node.source}`;
   if (node.kind === "boolean") return String(node.value);
   if (node.kind === "text") return JSON.stringify(node.value.length > 40 ? `${node.value.slice(0, 40)}…` : node.value);

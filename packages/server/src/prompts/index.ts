@@ -1,11 +1,11 @@
 export { checkInputs, type CheckedInputs } from "./check-inputs.ts";
 export { refreshEstimates } from "./estimates.ts";
-export type { LiveVersion, PromptDefinition, PromptSource, StepDefinition } from "./prompt-definition.ts";
-export { PromptFileError, type PromptFault } from "./prompt-fault.ts";
+export type { LiveVersion, PromptSource, StepDefinition } from "./prompt-definition.ts";
+export { PromptFileError } from "./prompt-fault.ts";
 export { parsePromptFile } from "./prompt-file.ts";
-export { promptsRoutes, type PromptsRoutesOptions } from "./prompts-routes.ts";
+export { promptsRoutes } from "./prompts-routes.ts";
 export { addUses } from "./prompts-store.ts";
-export { publishDraft, publishPrompts, republishPrompt, unpublishPrompt, voteForPrompt } from "./publish.ts";
+export { publishPrompts, republishPrompt, unpublishPrompt } from "./publish.ts";
 export type { PublishedPrompt, PublishOptions } from "./publish.ts";
 export { renderStep } from "./render-step.ts";
 export { planSteps, stepOptions } from "./step-plans.ts";

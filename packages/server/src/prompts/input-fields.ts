@@ -3,7 +3,7 @@ import type { Choice, InputField } from "./prompt-definition.ts";
 import { kindName, type FaultList, type SourceMap, type SourceNode } from "./source-tree.ts";
 
 export const INPUT_KEYS_MAX = 64;
-export const KEY_LENGTH_MAX = 100;
+const KEY_LENGTH_MAX = 100;
 const CHOICES_MAX = 200;
 const VALUE_LENGTH_MAX = 100_000;
 const FIELDS = ["label", "description", "default", "allowEmpty", "maxLength", "options", "multiple"];

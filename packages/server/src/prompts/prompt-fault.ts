@@ -1,18 +1,16 @@
 /** Closed set of what can be wrong with a prompt file. */
-export const FAULT_CODES = [
-  "FILE_SYNTAX",
-  "FIELD",
-  "TEMPLATE_SYNTAX",
-  "PATH_ACCESS",
-  "INPUT_UNDECLARED",
-  "INPUT_UNUSED",
-  "SHADOWED",
-  "STEP_ORDER",
-  "MODEL",
-  "LIMITS",
-  "RENDER",
-] as const;
-export type FaultCode = (typeof FAULT_CODES)[number];
+export type FaultCode =
+  | "FILE_SYNTAX"
+  | "FIELD"
+  | "TEMPLATE_SYNTAX"
+  | "PATH_ACCESS"
+  | "INPUT_UNDECLARED"
+  | "INPUT_UNUSED"
+  | "SHADOWED"
+  | "STEP_ORDER"
+  | "MODEL"
+  | "LIMITS"
+  | "RENDER";
 
 export interface PromptFault {
   /** Line of the file, from 1; null when the fault has no single place. */
@@ -42,7 +40,7 @@ export class PromptFileError extends Error {
 }
 
 /** `line 7, inputs.topic.default: must be text …` */
-export function faultText(fault: PromptFault): string {
+function faultText(fault: PromptFault): string {
   const place = fault.line === null ? fault.field : `line ${fault.line}, ${fault.field}`;
   return `${place}: ${fault.message} [${fault.code}]`;
 }

@@ -5,9 +5,9 @@ import type { InputField } from "./prompt-definition.ts";
 import { kindName, type FaultList, type SourceMap, type SourceNode } from "./source-tree.ts";
 import { TEMPLATE_LENGTH_MAX } from "./template-language.ts";
 
-export const STEPS_MAX = 10;
-export const IMAGE_SLOTS_MAX = 16;
-export const COUNT_MAX = 4;
+const STEPS_MAX = 10;
+const IMAGE_SLOTS_MAX = 16;
+const COUNT_MAX = 4;
 const TAGS_MAX = 10;
 const SAMPLES_MAX = 10;
 
