@@ -1,6 +1,6 @@
 import type { Queryable, Tx } from "./platform/database.ts";
 
-const LOCK = 18_019; // beside the queue's 18017 and the sweep's 18018
+const LOCK = 18_020; // migrations 18016, claim 18017, sweep 18018, index and publishing 18019
 
 export async function lockSeed(tx: Tx): Promise<void> {
   await tx.query("set local lock_timeout = 0");
