@@ -1,0 +1,119 @@
+/** How a key is given, and what a 401 says (specification, "Authentication"). */
+import { request } from "node:http";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
+import { errorOf, get } from "./requests.ts";
+
+const INVALID = "The API key is not valid. Check it, or create a new one on the API keys page.";
+const FORM = 'The Authorization header must have the form "Bearer <API_KEY>".';
+const MISSING = 'No API key was sent. Send the header "Authorization: Bearer <API_KEY>".';
+
+let server: TestServer;
+let caller: TestCaller;
+
+beforeAll(async () => {
+  server = await startTestServer({ httpLimits: { failedEntriesPerSecond: 1_000 } });
+});
+beforeEach(async () => {
+  caller = await server.createCaller();
+});
+afterAll(() => server.close());
+
+async function authorize(authorization: string): Promise<{ httpStatus: number; message: string }> {
+  const answer = await get(caller.client, "/v1/me", { authorization });
+  return { httpStatus: answer.httpStatus, message: answer.httpStatus === 200 ? "" : errorOf(answer).message };
+}
+
+describe("a key is accepted", () => {
+  test.each(["Bearer KEY", "bearer KEY", "BEARER KEY", "Bearer   KEY"])("in the form %s", async (form) => {
+    expect((await authorize(form.replace("KEY", caller.apiKey))).httpStatus).toBe(200);
+  });
+});
+
+describe("401 says that the header is wrong", () => {
+  test.each([
+    ["another scheme", () => `Basic ${Buffer.from(`key:${caller.apiKey}`).toString("base64")}`],
+    ["no scheme", () => caller.apiKey],
+    ["a scheme without a key", () => "Bearer"],
+    ["two words after the scheme", () => `Bearer ${caller.apiKey} ${caller.apiKey}`],
+    ["more than 256 characters", () => `Bearer ${"a".repeat(250)}`],
+    ["a comma list of two", () => `Bearer ${caller.apiKey}, Bearer ${caller.apiKey}`],
+  ])("%s", async (_, header) => {
+    expect(await authorize(header())).toEqual({ httpStatus: 401, message: FORM });
+  });
+
+  test("two Authorization headers, even with the same good key", async () => {
+    const value = `Bearer ${caller.apiKey}`;
+    const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
+    const headers = ["host", new URL(server.url).host, "authorization", value, "authorization", value];
+    request(`${server.url}/v1/me`, { headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on("error", reject)
+      .end();
+    expect(await promise).toBe(401);
+  });
+});
+
+describe("401 says that there is no key", () => {
+  test("for an empty header", async () => {
+    expect(await authorize("")).toEqual({ httpStatus: 401, message: MISSING });
+  });
+
+  test("when the key stands in the query or in another header", async () => {
+    const answer = await get(caller.client, `/v1/me?api_key=${caller.apiKey}&key=${caller.apiKey}`, {
+      authorization: null,
+      "x-api-key": caller.apiKey,
+      cookie: `promptd=${caller.apiKey}`,
+    });
+    expect(answer.httpStatus).toBe(401);
+    expect(errorOf(answer).message).toBe(MISSING);
+  });
+});
+
+describe("401 says that the key is not valid, in one constant text", () => {
+  test.each([
+    ["of another service", () => "sk-abcdefghijklmnopqrstuvwxyz0123456789"],
+    ["too short", () => caller.apiKey.slice(0, -1)],
+    ["too long", () => `${caller.apiKey}a`],
+    ["with a slip in it", () => swapTwo(caller.apiKey)],
+    ["in another case", () => `pd_${caller.apiKey.slice(3).toUpperCase()}`],
+    ["with a NUL escape", () => `${caller.apiKey.slice(0, -3)}%00`],
+  ])("%s", async (_, key) => {
+    expect(await authorize(`Bearer ${key()}`)).toEqual({ httpStatus: 401, message: INVALID });
+  });
+
+  function swapTwo(key: string): string {
+    const at = [...key].findIndex((char, i) => i > 3 && char !== key[i + 1]);
+    return `${key.slice(0, at)}${key[at + 1]}${key[at]}${key.slice(at + 2)}`;
+  }
+});
+
+describe("revoking a key", () => {
+  test("leaves the account's other keys alone", async () => {
+    const second = await server.createKey(caller.accountId);
+    await server.revokeKey(caller.keyId);
+    expect((await get(caller.client, "/v1/me")).httpStatus).toBe(401);
+    expect((await get(second.client, "/v1/me")).httpStatus).toBe(200);
+  });
+
+  test("is told with its date, and only to who has the key", async () => {
+    await server.revokeKey(caller.keyId);
+    const { message } = await authorize(`Bearer ${caller.apiKey}`);
+    expect(message).toBe(`This API key was revoked on ${new Date().toISOString().slice(0, 10)}.`);
+    expect((await authorize(`Bearer ${caller.apiKey.slice(0, -1)}`)).message).toBe(INVALID);
+  });
+
+  test("with an ended plan is still 401: who cannot be told apart is not told about plans", async () => {
+    await server.endPlan(caller.accountId);
+    await server.revokeKey(caller.keyId);
+    expect((await authorize(`Bearer ${caller.apiKey}`)).httpStatus).toBe(401);
+  });
+});
+
+test("a request without a key to /v1/ is answered with JSON at once, as reachability tests expect", async () => {
+  const answer = await get(caller.client, "/v1/", { authorization: null });
+  expect(answer.httpStatus).toBe(401);
+  expect(errorOf(answer).status).toBe("UNAUTHORIZED_ERROR");
+});
