@@ -68,7 +68,7 @@ function columnsOf(
 export async function markExpired(db: Database, batch: number): Promise<number> {
   const rows = await db.query<{ id: string }>(
     `update files set deleted_at = promptd_now()
-     where id in (select id from files where deleted_at is null and expires_at <= promptd_now()
+     where id in (select id from files where deleted_at is null and expires_at <= (select promptd_now())
                   order by expires_at limit $1 for update skip locked)
      returning id`,
     [batch],
@@ -80,7 +80,7 @@ export async function markExpired(db: Database, batch: number): Promise<number> 
 export async function listRemovable(db: Database, batch: number): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
     `select id from files where deleted_at is not null and removed_at is null
-       and expires_at <= promptd_now() - interval '${REMOVAL_DELAY}'
+       and expires_at <= (select promptd_now()) - interval '${REMOVAL_DELAY}'
      order by expires_at limit $1`,
     [batch],
   );
