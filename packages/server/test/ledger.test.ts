@@ -1,0 +1,273 @@
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { availableCredits, checkLedger, createAudit, expireCredits, grantCredits } from "../src/credits/index.ts";
+import { createLog } from "../src/platform/log.ts";
+import { grant, openEngine, type Engine } from "./engine-fixture.ts";
+import { LedgerModel, ledgerActs, type Act } from "./ledger-model.ts";
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await openEngine();
+});
+afterAll(() => engine.close());
+
+const SEQUENCES = Number(process.env["PROMPTD_TEST_LEDGER_SEQUENCES"] ?? 150);
+
+describe("the ledger", () => {
+  test("agrees with a small model after every act of random sequences over three accounts", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(ledgerActs, { minLength: 1, maxLength: 30 }), async (acts) => {
+        const accounts = await Promise.all([0, 1, 2].map(() => engine.createAccount()));
+        const model = new LedgerModel();
+        for (const act of acts) await actBoth(model, act, accounts);
+        expect(await engine.audit()).toEqual([]);
+      }),
+      { numRuns: SEQUENCES, endOnFailure: false },
+    );
+  }, 600_000);
+
+  async function actBoth(model: LedgerModel, act: Act, accounts: readonly string[]): Promise<void> {
+    const accountId = accounts[act.account] ?? "";
+    const expected = model.act(act);
+    const runId = `00000000-0000-7000-8000-${(act.run + 1).toString(16).padStart(12, "0")}`;
+    const outcome = await actOnDatabase(act, accountId, runId);
+    expect({ act, outcome }).toEqual({ act, outcome: expected });
+    const available = await availableCredits(engine.db, accountId);
+    expect({ act, available }).toEqual({ act, available: model.available(act.account) });
+  }
+
+  async function actOnDatabase(act: Act, accountId: string, runId: string): Promise<boolean> {
+    const { db } = engine;
+    switch (act.kind) {
+      case "grant":
+        return grantCredits(db, {
+          accountId,
+          amount: act.amount,
+          reason: null,
+          idempotencyKey: `key-${act.key}`,
+          expiresAt: act.expiresIn === null ? null : new Date(Date.now() + act.expiresIn * 1_000).toISOString(),
+        });
+      case "hold":
+        return (await engine.create(accountId, { runId, hold: act.amount })).kind === "created";
+      case "finish":
+        return settle(accountId, runId, act.credits);
+      case "expire":
+        return expireAll(accountId);
+      default:
+        return act satisfies never;
+    }
+  }
+
+  /** A grant of the model "expires in" 1,000 s or never; here its hour has come. */
+  async function expireAll(accountId: string): Promise<boolean> {
+    await engine.db.query("update credit_grants set expires_at = promptd_now() where account_id = $1", [accountId]);
+    await expireCredits(engine.db);
+    return true;
+  }
+
+  /** Through the functions that every finish goes through; true: this call made it final. */
+  async function settle(accountId: string, runId: string, credits: number): Promise<boolean> {
+    const rows = await engine.db.query(
+      `select run_settle(array[$1::uuid], array[$2::uuid], array[$3::boolean], array[$4::bigint], array['[]'::json],
+         array[null::text])`,
+      [accountId, runId, credits > 0, credits],
+    );
+    return rows.length > 0;
+  }
+
+  test("is append-only: update, delete and truncate of the journal are refused", async () => {
+    await engine.createAccount(5);
+    for (const statement of [
+      "update credit_transfers set amount = amount + 1",
+      "delete from credit_transfers",
+      "truncate credit_transfers",
+    ]) {
+      await expect(engine.db.query(statement)).rejects.toMatchObject({ code: "PD900" });
+    }
+  });
+
+  test("holds exactly three of thirty concurrent runs when there is credit for three", async () => {
+    const account = await engine.createAccount(30);
+    const outcomes = await Promise.all(Array.from({ length: 30 }, () => engine.create(account, { hold: 10 })));
+    const kinds = outcomes.map((outcome) => outcome.kind).sort();
+    expect(kinds).toEqual([...Array<string>(3).fill("created"), ...Array<string>(27).fill("no_credits")]);
+    expect(await availableCredits(engine.db, account)).toBe(0);
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("one idempotency key grants once, however many grants arrive together", async () => {
+    const account = await engine.createAccount();
+    const wish = { accountId: account, amount: 7, reason: null, idempotencyKey: "once", expiresAt: null };
+    const granted = await Promise.all(Array.from({ length: 12 }, () => grantCredits(engine.db, wish)));
+    expect(granted.filter(Boolean)).toHaveLength(1);
+    expect(await availableCredits(engine.db, account)).toBe(7);
+  });
+
+  test("a finish sent twice at once captures once", async () => {
+    const account = await engine.createAccount(100);
+    await engine.createRun(account, { hold: 40 });
+    const worker = await engine.registerWorker();
+    const runs = await engine.claim(worker);
+    const finished = await Promise.all([1, 2, 3].map(() => engine.finish(worker, runs, { credits: 12 })));
+    expect(finished.flat().sort()).toEqual(runs.map((run) => run.runId).sort());
+    expect(await availableCredits(engine.db, account)).toBe(88);
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("a run is never charged more than its hold, and a failed run nothing", async () => {
+    const account = await engine.createAccount(100);
+    const worker = await engine.registerWorker();
+    const dear = await engine.createRun(account, { hold: 10 });
+    await engine.finish(worker, await engine.claim(worker), { credits: 50 });
+    const failed = await engine.createRun(account, { hold: 10 });
+    await engine.finish(worker, await engine.claim(worker), { ok: false, credits: 9 });
+    expect((await engine.stateOf(dear)).credits).toBe(10);
+    expect((await engine.stateOf(failed)).credits).toBe(0);
+    expect(await availableCredits(engine.db, account)).toBe(90);
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("a free run leaves no trace in the ledger and its credits stay null", async () => {
+    const account = await engine.createAccount(3);
+    const worker = await engine.registerWorker();
+    const runId = await engine.createRun(account, { hold: null });
+    await engine.finish(worker, await engine.claim(worker), { credits: 5 });
+    expect((await engine.stateOf(runId)).credits).toBeNull();
+    const rows = await engine.db.query("select 1 from credit_transfers where run_id = $1", [runId]);
+    const holds = await engine.db.query("select 1 from credit_holds where run_id = $1", [runId]);
+    expect([rows, holds]).toEqual([[], []]);
+  });
+});
+
+describe("credits that expire", () => {
+  const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
+
+  test("are spent earliest expiry first", async () => {
+    const account = await engine.createAccount();
+    await grant(engine.db, account, 10, inSeconds(7_200));
+    await grant(engine.db, account, 10, inSeconds(3_600));
+    await grant(engine.db, account, 10);
+    await engine.createRun(account, { hold: 15 });
+    const worker = await engine.registerWorker();
+    await engine.finish(worker, await engine.claim(worker), { credits: 12 });
+    const left = await engine.db.query<{ remaining: number }>(
+      "select remaining from credit_grants where account_id = $1 order by expires_at",
+      [account],
+    );
+    expect(left.map((row) => row.remaining)).toEqual([0, 8]);
+    expect(await availableCredits(engine.db, account)).toBe(18);
+  });
+
+  test("that a run holds survive their expiry and can be captured", async () => {
+    const account = await engine.createAccount();
+    await grant(engine.db, account, 10, inSeconds(3_600));
+    await engine.createRun(account, { hold: 6, deadlineSeconds: 36_000 });
+    const worker = await engine.registerWorker();
+    const runs = await engine.claim(worker);
+    await engine.db.query("update credit_grants set expires_at = promptd_now() where account_id = $1", [account]);
+    expect(await availableCredits(engine.db, account)).toBe(0); // 4 have expired, 6 are held
+    await expireCredits(engine.db);
+    await engine.finish(worker, runs, { credits: 6 });
+    const [row] = await engine.db.query("select posted, held from credit_accounts where account_id = $1", [account]);
+    expect(row).toEqual({ posted: 0, held: 0 });
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("that come back from a hold after their expiry are gone", async () => {
+    const account = await engine.createAccount();
+    await grant(engine.db, account, 10, inSeconds(3_600));
+    await engine.createRun(account, { hold: 6 });
+    const worker = await engine.registerWorker();
+    const runs = await engine.claim(worker);
+    await engine.db.query("update credit_grants set expires_at = promptd_now() where account_id = $1", [account]);
+    await engine.finish(worker, runs, { ok: false });
+    expect(await availableCredits(engine.db, account)).toBe(0);
+    await expireCredits(engine.db);
+    const [row] = await engine.db.query("select posted, held from credit_accounts where account_id = $1", [account]);
+    expect(row).toEqual({ posted: 0, held: 0 });
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("expire once, however many sweeps meet", async () => {
+    const account = await engine.createAccount();
+    await grant(engine.db, account, 10, inSeconds(-1));
+    await Promise.all([1, 2, 3, 4].map(() => expireCredits(engine.db)));
+    const rows = await engine.db.query(
+      "select amount from credit_transfers where account_id = $1 and kind = 'expire'",
+      [account],
+    );
+    expect(rows).toEqual([{ amount: 10 }]);
+    expect(await engine.audit()).toEqual([]);
+  });
+});
+
+describe("the audit", () => {
+  /** Each damage is made in a transaction that is rolled back, so that the database stays sound for the other tests. */
+  async function auditAfter(damage: (accountId: string) => readonly string[]): Promise<string[]> {
+    const account = await engine.createAccount(100);
+    await engine.createRun(account, { hold: 10 });
+    const worker = await engine.registerWorker();
+    await engine.finish(worker, await engine.claim(worker), { credits: 4 });
+    await engine.createRun(account, { hold: 20 });
+    const undo = new Error("undo");
+    let faults: string[] = [];
+    const done = engine.db.tx(async (tx) => {
+      for (const statement of damage(account)) await tx.query(statement);
+      const rows = await tx.query<{ fault: string }>("select fault from credit_audit where account_id = $1", [account]);
+      faults = rows.map((row) => row.fault);
+      throw undo;
+    });
+    await expect(done).rejects.toBe(undo);
+    return faults;
+  }
+  const withoutTrigger = (statement: string) => ["alter table credit_transfers disable trigger append_only", statement];
+
+  test("sees a balance that its journal does not explain", async () => {
+    const faults = await auditAfter((id) => [
+      `update credit_accounts set posted = posted + 1 where account_id = '${id}'`,
+    ]);
+    expect(faults).toContain("balance");
+  });
+  test("sees a missing journal row", async () => {
+    const faults = await auditAfter((id) =>
+      withoutTrigger(`delete from credit_transfers where account_id = '${id}' and kind = 'capture'`),
+    );
+    expect(faults).toEqual(expect.arrayContaining(["balance", "journal chain"]));
+  });
+  test("sees a hold that its finished run left open", async () => {
+    const faults = await auditAfter((id) => [
+      `update credit_holds set state = 'held', captured = null where account_id = '${id}' and state = 'captured'`,
+    ]);
+    expect(faults).toEqual(expect.arrayContaining(["hold of a finished run", "balance"]));
+  });
+  test("sees a charge that is not what the run says", async () => {
+    const faults = await auditAfter((id) => [
+      `update runs set credits = credits + 1 where account_id = '${id}' and finished_at is not null`,
+    ]);
+    expect(faults).toEqual(["credits differ from the capture"]);
+  });
+  test("sees a hold without a run", async () => {
+    const faults = await auditAfter((id) => [`delete from runs where account_id = '${id}' and finished_at is null`]);
+    expect(faults).toEqual(["hold without a run"]);
+  });
+  test("sees grants above the balance", async () => {
+    const faults = await auditAfter((id) => [
+      `insert into credit_grants (account_id, remaining, expires_at) values ('${id}', 1000, 'infinity')`,
+    ]);
+    expect(faults).toEqual(["grants above the balance"]);
+  });
+
+  test("freezes the account of a mismatch and no other: it takes no new holds", async () => {
+    const fixture = await openEngine();
+    try {
+      const [sound, broken] = [await fixture.createAccount(50), await fixture.createAccount(50)];
+      await fixture.db.query("update credit_accounts set posted = posted + 1 where account_id = $1", [broken]);
+      await createAudit(fixture.db, createLog("silent", "stderr"))();
+      expect((await fixture.create(broken, { hold: 1 })).kind).toBe("no_credits");
+      expect((await fixture.create(sound, { hold: 1 })).kind).toBe("created");
+      expect((await checkLedger(fixture.db)).mismatches).toHaveLength(1); // told, and not mended
+    } finally {
+      await fixture.close();
+    }
+  });
+});
