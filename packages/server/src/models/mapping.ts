@@ -16,7 +16,10 @@ export interface JsonObject {
 
 export const RATE_NAMES = ["inputPer1k", "cachedInputPer1k", "outputPer1k", "perImage", "perSecond"] as const;
 export type RateName = (typeof RATE_NAMES)[number];
-/** Credits as decimal strings; absent is zero, except that cached input costs what input costs. */
+/**
+ * Credits as decimal strings; absent is zero, except that cached input costs what input costs. `perImage` is per
+ * item of an image or a video step, for clips of one price whatever their length.
+ */
 export type PriceTexts = { readonly [Name in RateName]?: string | undefined };
 
 export interface Mapping {

@@ -166,7 +166,7 @@ function outputLimit(step: StepPlan, entry: CatalogueEntry): number {
 
 function itemsOf(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): { images: number; seconds: number } {
   return {
-    images: entry.modality === "image" ? step.count : 0,
+    images: entry.modality === "text" ? 0 : step.count,
     seconds: entry.modality === "video" ? (mapping.duration ?? 0) * step.count : 0,
   };
 }

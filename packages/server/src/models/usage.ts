@@ -49,9 +49,9 @@ export function imageUsage(
   };
 }
 
-/** No provider reports seconds; the chosen duration is what was ordered. */
+/** No provider reports seconds; the chosen duration is what was ordered. A clip counts once as well, for a fixed price. */
 export function videoUsage(mapping: Mapping): Usage {
-  return { ...NO_USAGE, seconds: mapping.duration ?? 0 };
+  return { ...NO_USAGE, images: 1, seconds: mapping.duration ?? 0 };
 }
 
 function tokens(count: number | undefined): number | null {
