@@ -1,10 +1,11 @@
 /** The embedded database with real processes: what survives which death, who starts, who stops. */
 import { execFile } from "node:child_process";
-import { appendFile, chmod, lstat, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { appendFile, chmod, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
-import { backOffMs } from "../src/platform/embedded/supervise.ts";
+import { backOffMs, startEmbeddedPostgres } from "../src/platform/embedded/supervise.ts";
+import { createLog } from "../src/platform/log.ts";
 import {
   ask,
   cleanUp,
@@ -220,6 +221,16 @@ describe("the start", () => {
     await appendFile(join(dataDir, "pg/postgresql.conf"), "\nno_such_setting = 1\n");
     await expect(startUser(dataDir)).rejects.toThrow(/did not start.*pg\.log:[^]*no_such_setting/);
     expect([0, 1, 2, 3, 4, 5, 6, 50].map(backOffMs)).toEqual([0, 1000, 2000, 4000, 8000, 16000, 30000, 30000]);
+  });
+
+  it("that is given up leaves no server behind", async () => {
+    const dataDir = await createDataDir();
+    const options = { dataDir, log: createLog("error"), signal: AbortSignal.abort(new Error("changed my mind")) };
+    await expect(startEmbeddedPostgres(options)).rejects.toThrow("changed my mind");
+    expect(await readdir(dataDir)).not.toContain("pg.lock");
+    const cluster = await lstat(join(dataDir, "pg"));
+    const directories = (await readdir("/proc")).map((name) => stat(`/proc/${name}/cwd`).catch(() => null));
+    expect((await Promise.all(directories)).some((found) => found?.ino === cluster.ino)).toBe(false);
   });
 
   it("refuses foreign files under the cluster's name", async () => {

@@ -29,21 +29,17 @@ export async function chooseServerAccount(owners: Owners, dbUid: number | undefi
   const { uid, gid } = ownIds();
   if (uid !== 0) {
     const owner = owners.cluster ?? owners.dataDir;
-    if (owner !== uid) throw new WrongOwner(owner, uid);
+    if (owner !== uid) {
+      throw new Error(
+        `it belongs to uid ${owner}, this process runs as uid ${uid}. Start promptd as its owner, or change its owner.`,
+      );
+    }
     return { uid, gid, isForeign: false };
   }
   if (dbUid === 0) throw new Error("PROMPTD_DB_UID must not be 0: PostgreSQL refuses to run as root.");
   const formerUid = owners.cluster === 0 ? null : owners.cluster;
   const chosen = owners.dataDir === 0 ? (dbUid ?? formerUid ?? DEFAULT_DB_UID) : owners.dataDir;
   return { uid: chosen, gid: await primaryGroup(chosen), isForeign: true };
-}
-
-export class WrongOwner extends Error {
-  constructor(owner: number, uid: number) {
-    super(
-      `It belongs to uid ${owner}, this process runs as uid ${uid}. Start promptd as its owner, or change its owner.`,
-    );
-  }
 }
 
 export function ownIds(): { uid: number; gid: number } {

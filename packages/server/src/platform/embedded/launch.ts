@@ -134,18 +134,29 @@ async function start(launch: Launch): Promise<Session> {
 
 /** @returns the session, or the server's last words when it ended before it was ready. */
 async function startOnce(launch: Launch, program: string): Promise<Session | string> {
-  const { place } = launch;
-  const logStart = await logSize(place.logFile);
+  const logStart = await logSize(launch.place.logFile);
   const child = await spawnServer(launch, program);
   await fault("embedded.before_ready");
+  try {
+    return (await waitUntilReady(launch, child)) ?? (await readLogTail(launch.place.logFile, logStart));
+  } catch (error) {
+    // Whoever gives up waiting has no users for it; the pid file, by which others would find it, may not exist yet.
+    if (launch.signal.aborted && child.kill("SIGINT")) await once(child, "exit");
+    throw error;
+  }
+}
+
+/** @returns null when the server ended instead. */
+async function waitUntilReady({ place, signal }: Launch, child: ChildProcess): Promise<Session | null> {
   const deadline = performance.now() + READY_MS_MAX;
   while (performance.now() < deadline) {
-    if (child.exitCode !== null || child.signalCode !== null) return readLogTail(place.logFile, logStart);
+    signal.throwIfAborted();
+    if (child.exitCode !== null || child.signalCode !== null) return null;
     if (await isReady(place.clusterDir)) {
       const session = await tryConnect(place, "embedded");
       if (typeof session !== "string") return session;
     }
-    await wait(POLL_MS, undefined, { signal: launch.signal });
+    await wait(POLL_MS, undefined, { signal });
   }
   throw new Error(`PostgreSQL has not become ready in ${READY_MS_MAX / 1000} s; see ${place.logFile}.`);
 }

@@ -17,6 +17,8 @@ export interface EmbeddedOptions {
   readonly dbUid?: number | undefined;
   /** Server settings over our own; for tests (`fsync` off, more connections). */
   readonly settings?: Readonly<Record<string, string>>;
+  /** Ends a start that is under way; a server that it started already is stopped again. */
+  readonly signal?: AbortSignal;
 }
 
 export interface EmbeddedPostgres {
@@ -30,8 +32,9 @@ export interface EmbeddedPostgres {
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const place = await preparePlace(options.dataDir, options.dbUid);
   const stopping = new AbortController();
-  const launch: Launch = { place, log: options.log, settings: options.settings ?? {}, signal: stopping.signal };
-  const found = await withStartLock(place.lockFile, () => joinOrStart(launch));
+  const signal = AbortSignal.any([stopping.signal, ...(options.signal === undefined ? [] : [options.signal])]);
+  const launch: Launch = { place, log: options.log, settings: options.settings ?? {}, signal };
+  const found = await withStartLock(place.lockFile, () => joinOrStart(launch), { signal });
   const watch = superviseServer(launch, found);
   const housekeeping = setInterval(() => void tidy(launch), HOUSEKEEPING_MS).unref();
   return {
