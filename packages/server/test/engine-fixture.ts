@@ -42,7 +42,7 @@ export interface RunState {
 export interface Engine {
   readonly db: Database;
   readonly url: string;
-  newId(): string;
+  readonly newId: () => string;
   createAccount(credits?: number): Promise<string>;
   create(accountId: string, wish?: RunWish): Promise<CreateOutcome>;
   /** Creates a run that must be created, and returns its id. */

@@ -4,6 +4,7 @@
  * about a key is cached: a revocation counts for every statement that starts after its commit.
  */
 import { setImmediate } from "node:timers";
+import { setTimeout as wait } from "node:timers/promises";
 import type { Admission, Enter } from "../http/endpoint.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
@@ -44,6 +45,12 @@ interface EnterRow {
 const BATCHES_IN_FLIGHT_MAX = 3;
 const KEY_USE_MS = 60_000;
 const BATCH_MAX = 500;
+/**
+ * A request that comes this much too early waits for its place instead of being refused. A caller of exactly five a
+ * second has timers and a network that jitter; without this an exact window refused 13 % of its requests (measured
+ * 2026-11), and with it the window is as exact as before.
+ */
+const EARLY_US_MAX = 100_000;
 const AUTHORIZATION_LENGTH_MAX = 256;
 const TEXTS = {
   missing: 'No API key was sent. Send the header "Authorization: Bearer <API_KEY>".',
@@ -60,7 +67,12 @@ export function createDoor(options: EnterOptions): Door {
   async function enter(request: { readonly authorization: readonly string[] }): Promise<Admission> {
     const key = readKey(request.authorization);
     if (key instanceof Problem) return { kind: "refused", problem: key, remaining: null };
-    const row = await lookUp(hashApiKey(key));
+    const hash = hashApiKey(key);
+    let row = await lookUp(hash);
+    if (row !== null && isLittleEarly(row)) {
+      await wait(Math.ceil(row.wait_us / 1_000) + 1);
+      row = await lookUp(hash);
+    }
     const admission = judge(row, options);
     if (admission.kind === "admitted") used.set(admission.caller.keyId, options.clock.nowMs());
     return admission;
@@ -94,6 +106,10 @@ function readKey(authorization: readonly string[]): string | Problem {
   }
   const key = match[1] ?? "";
   return hasKeyForm(key) ? key : unauthorized(TEXTS.invalid);
+}
+
+function isLittleEarly(row: EnterRow): boolean {
+  return row.revoked_at === null && row.rank > row.admitted && row.wait_us <= EARLY_US_MAX;
 }
 
 function judge(row: EnterRow | null, options: EnterOptions): Admission {
