@@ -21,6 +21,8 @@ export interface ExpressionFacts {
   readonly faults: ScanFault[];
   /** Reads that stand alone as a condition; an empty text is true in Liquid. */
   readonly truthTests: Read[];
+  /** Operators, or values of a `when`. */
+  comparisons: number;
 }
 
 /**
@@ -28,11 +30,12 @@ export interface ExpressionFacts {
  * and filters. What is left over is a fault: Liquid would drop it without a word.
  */
 export function scanExpression(reader: Tokenizer, form: "value" | "condition"): ExpressionFacts {
-  const facts: ExpressionFacts = { reads: [], faults: [], truthTests: [] };
+  const facts: ExpressionFacts = { reads: [], faults: [], truthTests: [], comparisons: 0 };
   const begin = reader.p;
   try {
     const tokens = [...reader.readExpressionTokens()];
     checkGrammar(tokens, form, { facts, begin });
+    facts.comparisons = tokens.filter((token) => TypeGuards.isOperatorToken(token)).length;
     // What a mistaken expression names says nothing about inputs.
     const isSound = facts.faults.length === 0;
     for (const token of isSound ? tokens : []) if (TypeGuards.isValueToken(token)) scanValue(token, facts);
@@ -50,11 +53,12 @@ export function scanExpression(reader: Tokenizer, form: "value" | "condition"): 
 
 /** Reads the values of `{% when a, b or c %}`. */
 export function scanWhen(reader: Tokenizer): ExpressionFacts {
-  const facts: ExpressionFacts = { reads: [], faults: [], truthTests: [] };
+  const facts: ExpressionFacts = { reads: [], faults: [], truthTests: [], comparisons: 0 };
   const begin = reader.p;
   try {
     for (;;) {
       scanValue(reader.readValueOrThrow(), facts);
+      facts.comparisons += 1;
       reader.skipBlank();
       if (reader.end()) return facts;
       if (reader.peek() === ",") reader.advance();

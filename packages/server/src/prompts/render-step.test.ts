@@ -106,6 +106,7 @@ describe("size", () => {
     ["a text doubled 12 times", `{% assign t = a %}${"{% assign t = t | append: t %}".repeat(12)}{{ t }}`],
     ["every letter replaced by the text", "{{ a | replace: 'x', a }}"],
     ["letters joined by the text", "{{ a | split: '' | join: a }}"],
+    ["a text split into more than 1,000 parts", "{{ a | split: '' | size }}"],
     ["a text quoted again and again", `{{ a ${"| json ".repeat(12)}}}`],
   ])("%s is refused before it is built", (_name, body) => {
     const before = process.memoryUsage().rss;

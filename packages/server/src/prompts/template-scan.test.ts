@@ -91,6 +91,8 @@ describe("what no template may hold", () => {
     ["{% if true %}".repeat(40) + "{% endif %}".repeat(40), "TEMPLATE_SYNTAX", /nested more than 32/],
     ["[".repeat(50_000).replace(/^/, "{{ input") + " }}", "TEMPLATE_SYNTAX", /Not a Liquid expression|closed/],
     ["x".repeat(100_001), "LIMITS", /limit is 100000/],
+    [`{% if ${"a contains b or ".repeat(600)} a %}{% endif %}`, "LIMITS", /compares 1200 times; the limit is 500/],
+    [`{% case a %}{% when ${"b or ".repeat(600)} b %}{% endcase %}`, "LIMITS", /compares 601 times/],
   ])("%.60s is refused as %s", (template, code, message) => {
     const { faults } = scanTemplate(template);
     expect(faults.map((fault) => fault.code)).toContain(code);

@@ -12,7 +12,14 @@ import {
   type Read,
   type ScanFault,
 } from "./expression-scan.ts";
-import { ALLOWED_TAGS, engine, readerOf, RESERVED_NAMES, TEMPLATE_LENGTH_MAX } from "./template-language.ts";
+import {
+  ALLOWED_TAGS,
+  COMPARISONS_MAX,
+  engine,
+  readerOf,
+  RESERVED_NAMES,
+  TEMPLATE_LENGTH_MAX,
+} from "./template-language.ts";
 
 export interface TemplateFacts {
   /** Keys read, in order of appearance, each once. */
@@ -40,6 +47,7 @@ export function scanTemplate(text: string): TemplateFacts {
   }
   try {
     scan.readTokens(readerOf(text).readTopLevelTokens(engine.options));
+    scan.checkComparisons();
     if (scan.faults.length === 0) engine.parse(text);
   } catch (error) {
     if (!(error instanceof Error)) throw error;
@@ -56,9 +64,16 @@ class TemplateScan implements TemplateFacts {
   readonly truthTests: Read[] = [];
   readonly #open: { readonly tag: string; hasElse: boolean }[] = [];
   #inComment = false;
+  #comparisons = 0;
 
   fault(offset: number, message: string, code: ScanFault["code"] = "TEMPLATE_SYNTAX"): void {
     if (this.faults.length < FAULTS_MAX) this.faults.push({ offset, code, message });
+  }
+
+  checkComparisons(): void {
+    if (this.#comparisons <= COMPARISONS_MAX) return;
+    const message = `The template compares ${this.#comparisons} times; the limit is ${COMPARISONS_MAX}.`;
+    this.fault(0, message, "LIMITS");
   }
 
   readTokens(tokens: readonly TopLevelToken[]): void {
@@ -127,6 +142,7 @@ class TemplateScan implements TemplateFacts {
     for (const fault of facts.faults) this.fault(fault.offset, fault.message, fault.code);
     for (const read of facts.reads) this.#takeRead(read);
     this.truthTests.push(...facts.truthTests);
+    this.#comparisons += facts.comparisons;
   }
 
   #takeRead(read: Read): void {
