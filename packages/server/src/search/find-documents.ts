@@ -40,7 +40,7 @@ async function rankByEvidence(query: string, plan: QueryPlan, ports: FindPorts):
   ]);
   const candidates = new Set([...lexical, ...(dense?.neighbours ?? [])].map(({ doc }) => doc));
   const documents = [...candidates].flatMap((doc) => ports.mirror.documents.get(doc) ?? []);
-  return fuse({ lexical, dense, titles: likenTitles(query, documents) });
+  return fuse({ lexical, idealLexical: plan.idealScore, dense, titles: likenTitles(query, documents) });
 }
 
 async function findByWords(plan: QueryPlan, { db, mirror, gate }: FindPorts): Promise<LexicalHit[]> {

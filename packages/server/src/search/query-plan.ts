@@ -21,6 +21,8 @@ export interface QueryPlan {
   readonly tokens: readonly Token[];
   readonly lexical: readonly WeightedTerm[];
   readonly dense: readonly QueryTerm[];
+  /** BM25 of a document of usual length that has every token once in its title. */
+  readonly idealScore: number;
 }
 
 const EXPANSION_WEIGHT_MIN = 0.05;
@@ -32,6 +34,8 @@ const TOKENS_MAX = 40;
 const CORRECTIONS_MAX = 12;
 const SHORT_LAST_WORD = 3;
 const TOKEN_IDF = { min: 1, max: 7 };
+/** tf * 2.2 / (tf + 1.2) of one title occurrence, whose tf is 3. */
+const TITLE_HIT = (3 * 2.2) / (3 + 1.2);
 
 export function planQuery(query: string, counts: CatalogueCounts, table: ExpansionTable): QueryPlan {
   const tokens = contentTokens(query).slice(0, TOKENS_MAX);
@@ -53,7 +57,8 @@ export function planQuery(query: string, counts: CatalogueCounts, table: Expansi
     );
     dense.push({ term, isInCatalogue: counts.countOf(term) > 0, expansions });
   }
-  return { tokens, lexical, dense };
+  const idealScore = dense.reduce((sum, { term }) => sum + TITLE_HIT * tokenIdf(term, counts), 0);
+  return { tokens, lexical, dense, idealScore };
 }
 
 /**
@@ -101,13 +106,17 @@ function expandWord(
 }
 
 function expandedTerm(group: number, term: string, expansion: Expansion, counts: CatalogueCounts): WeightedTerm {
-  const tokenIdf = Math.max(TOKEN_IDF.min, Math.min(TOKEN_IDF.max, idfOf(term, counts)));
-  const weight = expansion.weight * Math.sqrt(idfOf(expansion.term, counts) * tokenIdf);
+  const weight = expansion.weight * Math.sqrt(idfOf(expansion.term, counts) * tokenIdf(term, counts));
   return { group, term: expansion.term, weight, isDirect: false };
 }
 
 function isBetween(value: number, min: number, max: number): boolean {
   return value >= min && value <= max;
+}
+
+/** Bounded, so that a word of no document does not count for more than a rare one. */
+function tokenIdf(term: string, counts: CatalogueCounts): number {
+  return Math.max(TOKEN_IDF.min, Math.min(TOKEN_IDF.max, idfOf(term, counts)));
 }
 
 function idfOf(term: string, counts: CatalogueCounts): number {

@@ -1,0 +1,65 @@
+/** The prompts and judged queries of the evaluation. */
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import type { SearchDocument } from "../../packages/server/src/search/index.ts";
+
+export interface CorpusPrompt {
+  readonly id: string;
+  readonly title: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly variables: readonly string[];
+  /** The template; present for some. Never indexed. */
+  readonly text?: string;
+}
+
+export interface JudgedQuery {
+  readonly qid: string;
+  /** `lexical`, `typo` or `paraphrase`: they fail in different ways. */
+  readonly cls: string;
+  readonly q: string;
+  /** Prompt id -> grade 1 to 3; what is not named is not relevant. */
+  readonly rel: Readonly<Record<string, number>>;
+}
+
+export function readCorpus(): CorpusPrompt[] {
+  return JSON.parse(
+    gunzipSync(readFileSync(new URL("corpus.json.gz", import.meta.url))).toString("utf8"),
+  ) as CorpusPrompt[];
+}
+
+export function readJudgments(file: string | URL = new URL("judgments.dev.json", import.meta.url)): JudgedQuery[] {
+  return JSON.parse(readFileSync(file, "utf8")) as JudgedQuery[];
+}
+
+/** The ids of the corpus are kept as prompt ids, so that judgments can be compared. */
+export function documentOf(prompt: CorpusPrompt): SearchDocument {
+  return {
+    promptId: prompt.id,
+    promptVersionId: prompt.id,
+    title: prompt.title,
+    description: prompt.description,
+    tags: prompt.tags,
+    inputNames: prompt.variables,
+  };
+}
+
+/**
+ * `count` prompts for measuring time: the corpus first, then titles, descriptions and tags of different prompts put
+ * together, so that word frequencies stay real. Always the same.
+ */
+export function recombine(corpus: readonly CorpusPrompt[], count: number): CorpusPrompt[] {
+  const pick = (i: number, step: number) => corpus[(i * step + Math.floor(i / corpus.length) * 7919) % corpus.length];
+  return Array.from({ length: count }, (_, i) => {
+    const own = corpus[i];
+    if (own !== undefined) return own;
+    const [title, description, tags] = [pick(i, 31), pick(i, 47), pick(i, 101)];
+    return {
+      id: `00000000-0000-4000-8000-${i.toString(16).padStart(12, "0")}`,
+      title: `${title?.title ?? ""} ${i}`,
+      description: description?.description ?? "",
+      tags: tags?.tags ?? [],
+      variables: tags?.variables ?? [],
+    };
+  });
+}

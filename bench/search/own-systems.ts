@@ -1,0 +1,73 @@
+/** promptd's search as the service runs it, and its legs alone. */
+import { systemClock } from "../../packages/server/src/platform/clock.ts";
+import type { Database } from "../../packages/server/src/platform/database.ts";
+import { createSearch, indexDocuments } from "../../packages/server/src/search/index.ts";
+import type { EmbeddingsModel, Search } from "../../packages/server/src/search/index.ts";
+import { findByBuiltIn } from "../../packages/server/src/search/meaning.ts";
+import { findByTerms } from "../../packages/server/src/search/mirror-store.ts";
+import { createMirror } from "../../packages/server/src/search/mirror.ts";
+import { planQuery } from "../../packages/server/src/search/query-plan.ts";
+import { loadBaseVectors, loadExpansions } from "../../packages/server/src/search/search-data.ts";
+import { documentOf } from "./evaluation-data.ts";
+import type { CorpusPrompt } from "./evaluation-data.ts";
+import type { System } from "./peers.ts";
+import { benchLog } from "./scratch-database.ts";
+
+const DEPTH = 10;
+const BATCH = 500;
+
+/** Indexes as an import does: 500 documents in one transaction. */
+export async function indexCorpus(db: Database, corpus: readonly CorpusPrompt[]): Promise<void> {
+  for (let i = 0; i < corpus.length; i += BATCH) {
+    await db.tx((tx) => indexDocuments(tx, corpus.slice(i, i + BATCH).map(documentOf)), { statementTimeoutMs: 0 });
+  }
+  await db.query("vacuum (analyze) search_postings");
+}
+
+export interface OwnSearch extends System {
+  readonly search: Search;
+}
+
+export async function createOwnSearch(db: Database, embeddings: EmbeddingsModel | null): Promise<OwnSearch> {
+  const search = createSearch({ db, log: benchLog, clock: systemClock, embeddings, embeddingDeadlineMs: 10_000 });
+  const embed = search.ticks.find(({ name }) => name === "search-embed");
+  const isReady = async () => {
+    const [row] = await db.query<{ ready: boolean }>(
+      "select exists (select from search_embedders where state = 'active' and starts_with(embedder, 'remote-')) as ready",
+    );
+    return row?.ready === true;
+  };
+  if (embeddings !== null) {
+    while (!(await isReady())) await embed?.run();
+  }
+  await search.warm();
+  const name = embeddings === null ? "promptd" : "promptd, test embedder";
+  return { name, search, find: (query) => search.find(query, DEPTH) };
+}
+
+export async function createLegs(db: Database): Promise<System[]> {
+  const [base, table] = await Promise.all([loadBaseVectors(), loadExpansions()]);
+  const own = { embedder: base.embedder, dims: base.dims, shippedMean: base.mean };
+  const mirror = createMirror({ db, clock: systemClock, chooseEmbedders: () => [own] });
+  await mirror.refresh();
+  const matrix = mirror.matrixOf(base.embedder);
+  if (matrix === null) throw new Error("The built-in vectors were not loaded.");
+  const plan = (query: string) =>
+    planQuery(
+      query,
+      { documentCount: mirror.documents.size, vocabulary: mirror.vocabulary, countOf: (term) => mirror.countOf(term) },
+      table,
+    );
+  const idsOf = (hits: readonly { doc: number }[]) =>
+    hits.slice(0, DEPTH).flatMap(({ doc }) => mirror.documents.get(doc)?.promptId ?? []);
+  return [
+    {
+      name: "lexical leg",
+      find: async (query) => idsOf(await findByTerms(db, plan(query).lexical, mirror.averageLength, DEPTH)),
+    },
+    {
+      name: "dense leg",
+      find: async (query) => idsOf((await findByBuiltIn(base, matrix, plan(query), DEPTH))?.neighbours ?? []),
+    },
+  ];
+}

@@ -1,0 +1,115 @@
+/** Runs a system over judged queries, and prints what came of it. */
+import type { JudgedQuery } from "./evaluation-data.ts";
+import { bootstrapInterval, meanOf, percentile, scoreRanking } from "./measures.ts";
+import type { Scores } from "./measures.ts";
+import type { System } from "./peers.ts";
+
+export interface Measured {
+  readonly name: string;
+  /** In the order of the queries. */
+  readonly results: readonly { readonly cls: string; readonly scores: Scores; readonly ms: number }[];
+  readonly answers: Readonly<Record<string, readonly string[]>>;
+}
+
+export const CLASSES = ["lexical", "typo", "paraphrase", "all"] as const;
+export type QueryClass = (typeof CLASSES)[number];
+
+export interface Summary {
+  readonly name: string;
+  readonly classes: Readonly<Record<QueryClass, Scores>>;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+}
+
+const WARM_UP = 5;
+const WORST = 10;
+
+export async function measure(system: System, queries: readonly JudgedQuery[]): Promise<Measured> {
+  for (const { q } of queries.slice(0, WARM_UP)) await system.find(q);
+  const results = [];
+  const answers: Record<string, string[]> = {};
+  for (const { qid, cls, q, rel } of queries) {
+    const startMs = performance.now();
+    const ranking = await system.find(q);
+    results.push({ cls, scores: scoreRanking(ranking, rel), ms: performance.now() - startMs });
+    answers[qid] = ranking;
+  }
+  return { name: system.name, results, answers };
+}
+
+export function scoresOf(measured: Measured, cls: QueryClass): Scores {
+  const results = measured.results.filter((result) => cls === "all" || result.cls === cls);
+  const mean = (key: keyof Scores) => round(meanOf(results.map(({ scores }) => scores[key])));
+  return { ndcg: mean("ndcg"), mrr: mean("mrr"), recall: mean("recall") };
+}
+
+export function summarize(all: readonly Measured[]): Summary[] {
+  return all.map((measured) => {
+    const times = measured.results.map(({ ms }) => ms);
+    return {
+      name: measured.name,
+      classes: {
+        lexical: scoresOf(measured, "lexical"),
+        typo: scoresOf(measured, "typo"),
+        paraphrase: scoresOf(measured, "paraphrase"),
+        all: scoresOf(measured, "all"),
+      },
+      p50Ms: round(percentile(times, 0.5)),
+      p95Ms: round(percentile(times, 0.95)),
+    };
+  });
+}
+
+export function printReport(
+  all: readonly Measured[],
+  queries: readonly JudgedQuery[],
+  titles: ReadonlyMap<string, string>,
+): void {
+  console.log(
+    `\nnDCG@10 / MRR@10 / recall@10\n${"".padEnd(24)}${CLASSES.map((cls) => cls.padEnd(20)).join("")}p50 / p95 ms`,
+  );
+  for (const { name, classes, p50Ms, p95Ms } of summarize(all)) {
+    const cells = CLASSES.map((cls) => showScores(classes[cls]).padEnd(20));
+    console.log(`${name.padEnd(24)}${cells.join("")}${p50Ms.toFixed(1)} / ${p95Ms.toFixed(1)}`);
+  }
+  const [own, ...others] = all;
+  if (own === undefined) return;
+  console.log("\nnDCG@10 of promptd less that of the other, 95 % interval");
+  for (const other of others) {
+    const cells = CLASSES.map((cls) => showDifference(own, other, cls).padEnd(28));
+    console.log(`${other.name.padEnd(24)}${cells.join("")}`);
+  }
+  printWorst(own, queries, titles);
+}
+
+function printWorst(own: Measured, queries: readonly JudgedQuery[], titles: ReadonlyMap<string, string>): void {
+  console.log("\nworst queries");
+  const worst = queries
+    .map((query, i) => ({ query, ndcg: own.results[i]?.scores.ndcg ?? 0 }))
+    .sort((a, b) => a.ndcg - b.ndcg)
+    .slice(0, WORST);
+  for (const { query, ndcg } of worst) {
+    const found = (own.answers[query.qid] ?? []).slice(0, 3).map((id) => titles.get(id) ?? id);
+    console.log(`${ndcg.toFixed(3)} ${query.cls.padEnd(11)} ${query.q}\n        ${found.join(" | ")}`);
+  }
+}
+
+function showDifference(own: Measured, other: Measured, cls: QueryClass): string {
+  const ndcgs = (measured: Measured) =>
+    measured.results.filter((result) => cls === "all" || result.cls === cls).map(({ scores }) => scores.ndcg);
+  const [low, high] = bootstrapInterval(ndcgs(own), ndcgs(other));
+  const difference = meanOf(ndcgs(own)) - meanOf(ndcgs(other));
+  return `${cls} ${sign(difference)} [${sign(low)}, ${sign(high)}]`;
+}
+
+function showScores({ ndcg, mrr, recall }: Scores): string {
+  return [ndcg, mrr, recall].map((value) => value.toFixed(3).replace(/^0/, "")).join(" / ");
+}
+
+function sign(value: number): string {
+  return `${value < 0 ? "-" : "+"}${Math.abs(value).toFixed(3).replace(/^0/, "")}`;
+}
+
+function round(value: number): number {
+  return Math.round(value * 1e4) / 1e4;
+}
