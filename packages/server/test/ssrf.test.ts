@@ -2,6 +2,7 @@ import { createServer, type AddressInfo } from "node:net";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { checkImageInputs, createGuardedFetch, type GuardedFetchOptions } from "../src/files/index.ts";
+import { connectGuarded } from "../src/files/guarded-connect.ts";
 import { connectAs, PUBLIC_ADDRESS, startImageHost, type ImageHost } from "./image-host.ts";
 import { createTestCertificate } from "./test-certificate.ts";
 
@@ -248,6 +249,17 @@ describe("rebinding", () => {
     expect(host.attempts).toHaveLength(1);
   });
 
+  test.each([...ADDRESSES, "127.0.0.1", "localhost"])(
+    "the connector itself refuses the literal %s",
+    async (literal) => {
+      const url = URL.parse(`https://${asHost(literal)}/`);
+      if (url === null) return expect(literal).toContain("%"); // a zone is no host at all
+      const connecting = connectGuarded(url, host.network, host.cert, never);
+      await expect(connecting).rejects.toMatchObject({ fault: "blocked" });
+      expect([host.attempts, host.questions]).toEqual([[], []]);
+    },
+  );
+
   test("a socket that reached a private address gets no byte, whatever the name resolved to", async () => {
     const received: Buffer[] = [];
     const closed = Promise.withResolvers<void>();
@@ -313,17 +325,21 @@ describe("hostile answers", () => {
   const shortTimes = { connectMs: 400, headersMs: 400, totalMs: 600 };
 
   test("an endless body is cut at the limit", async () => {
+    let poured = 0;
     host.routes.set("/endless", (_request, response) => {
       response.writeHead(200);
       const pour = () => {
-        while (response.writable && response.write(Buffer.alloc(65_536))) {
-          // until the socket is full
+        let isFlowing = true;
+        while (isFlowing && response.writable) {
+          isFlowing = response.write(Buffer.alloc(65_536));
+          poured += 65_536;
         }
       };
       response.on("drain", pour);
       pour();
     });
     expect(await fetchFrom("https://images.example.org/endless")).toEqual({ kind: "refused", fault: "too-large" });
+    expect(poured).toBeLessThan(20 * 1_048_576); // the limit, and what the sockets between hold
   });
 
   test("an announced size over the limit is refused without reading", async () => {

@@ -1,4 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import sharp, { type Sharp } from "sharp";
 import { describe, expect, test } from "vitest";
@@ -166,6 +169,18 @@ describe("what is no image", () => {
 
   const raw = (width: number, height: number) => ({ raw: { width, height, channels: 3 } }) as const;
   const firstHalf = (bytes: Buffer) => bytes.subarray(0, bytes.length / 2);
+
+  test("no other decoder is left in the process, even for code that forgets to ask this gate", async () => {
+    const refused = "unsupported image format";
+    for (const bytes of [Buffer.from(svg), await tiff(), await avif()]) {
+      await expect(sharp(bytes).metadata()).rejects.toThrow(refused);
+    }
+    const directory = await mkdtemp(join(tmpdir(), "promptd-decode-"));
+    const path = join(directory, "image.png");
+    await writeFile(path, await halves().png().toBuffer());
+    await expect(sharp(path).metadata()).rejects.toThrow(refused);
+    await rm(directory, { recursive: true });
+  });
 
   test("a file name is never opened, whatever the loader would make of it", async () => {
     expect(await faultOf(prepareForModel(Buffer.from("/etc/hostname"), LIMITS))).toBe("not-an-image");
