@@ -97,6 +97,25 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     });
   const app = await start(options.role ?? "all");
   const others: App[] = [];
+  return {
+    ...createActs(app),
+    databaseUrl: database.url,
+    app,
+    startAnother: async (role, changes) => {
+      const other = await start(role, changes);
+      others.push(other);
+      return other;
+    },
+    close: async () => {
+      await Promise.all([app, ...others].map((one) => one.close()));
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What people and operators do around a service; each act is the service's own function. */
+function createActs(app: App): Omit<TestServer, "databaseUrl" | "app" | "startAnother" | "close"> {
   const url = app.url ?? "";
   const newId = createIdSource(systemClock);
   const clientOf = (apiKey: string, baseUrl = url) =>
@@ -134,21 +153,13 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     return published;
   }
 
-  async function replaceClock(body: string): Promise<void> {
-    await app.db.query(
-      `create or replace function promptd_now() returns timestamptz language sql volatile as $$ ${body} $$`,
-    );
-  }
+  const replaceClock = async (body: string): Promise<void> => {
+    const name = "create or replace function promptd_now() returns timestamptz language sql volatile";
+    await app.db.query(`${name} as $$ ${body} $$`);
+  };
 
   return {
     url,
-    databaseUrl: database.url,
-    app,
-    startAnother: async (role, changes) => {
-      const other = await start(role, changes);
-      others.push(other);
-      return other;
-    },
     createCaller,
     createKey,
     clientOf,
@@ -161,10 +172,5 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     shiftTime: (seconds) => replaceClock(`select clock_timestamp() + interval '${seconds} seconds'`),
     revokeKey: async (keyId) => void (await revokeApiKey(app.db, keyId)),
     endPlan: (accountId) => setPlan(app.db, accountId, { plan: "pro", untilMs: systemClock.nowMs() - 1_000 }),
-    close: async () => {
-      await Promise.all([app, ...others].map((one) => one.close()));
-      await database.drop();
-      await rm(dataDir, { recursive: true, force: true });
-    },
   };
 }

@@ -55,7 +55,8 @@ function fillInputs(
     if (final === null) missing.push(field.key);
     else filled[field.key] = final;
     if (final === null || final === field.default) continue;
-    const issue = final.trim() === "" ? null : valueIssue(field, final);
+    // A blank that counts as a value is no choice, but has a length.
+    const issue = valueIssue(final.trim() === "" ? { ...field, choices: null } : field, final);
     if (issue !== null) wrong.push(issue);
   }
   // One sentence names them all, and the envelope's message says it once.

@@ -85,8 +85,8 @@ describe("401 says that the key is not valid, in one constant text", () => {
   });
 
   function swapTwo(key: string): string {
-    const at = [...key].findIndex((char, i) => i > 3 && char !== key[i + 1]);
-    return `${key.slice(0, at)}${key[at + 1]}${key[at]}${key.slice(at + 2)}`;
+    const at = Array.from(key, (char, i) => i > 3 && char !== key[i + 1]).indexOf(true);
+    return key.slice(0, at) + key.charAt(at + 1) + key.charAt(at) + key.slice(at + 2);
   }
 });
 

@@ -1,6 +1,6 @@
 /** 5 requests per second per account, exactly (specification, "Limits"). The database's clock is moved by hand. */
 import type { Client, RawAnswer } from "@promptd/client";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
 import { textPrompt } from "../prompt-files.ts";
