@@ -249,16 +249,12 @@ describe("rebinding", () => {
     expect(host.attempts).toHaveLength(1);
   });
 
-  test.each([...ADDRESSES, "127.0.0.1", "localhost"])(
-    "the connector itself refuses the literal %s",
-    async (literal) => {
-      const url = URL.parse(`https://${asHost(literal)}/`);
-      if (url === null) return expect(literal).toContain("%"); // a zone is no host at all
-      const connecting = connectGuarded(url, host.network, host.cert, never);
-      await expect(connecting).rejects.toMatchObject({ fault: "blocked" });
-      expect([host.attempts, host.questions]).toEqual([[], []]);
-    },
-  );
+  const parsable = ["localhost", ...ADDRESSES].filter((address) => URL.canParse(`https://${asHost(address)}/`));
+  test.each(parsable)("the connector itself refuses the literal %s", async (literal) => {
+    const connecting = connectGuarded(new URL(`https://${asHost(literal)}/`), host.network, host.cert, never);
+    await expect(connecting).rejects.toMatchObject({ fault: "blocked" });
+    expect([host.attempts, host.questions]).toEqual([[], []]);
+  });
 
   test("a socket that reached a private address gets no byte, whatever the name resolved to", async () => {
     const received: Buffer[] = [];

@@ -1,42 +1,57 @@
-/** Values of one character code: 1 a digit of the alphabet, 2 white space that is skipped, 0 anything else. */
+const OTHER = 0;
+const DIGIT = 1;
+const BLANK = 2;
+const PAD = 3;
+
+/** What a character code is: a digit of the alphabet, white space that is skipped, the filler at the end, or nothing. */
 const CLASSES = (() => {
   const classes = new Uint8Array(128);
   for (const letter of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
-    classes[letter.charCodeAt(0)] = 1;
+    classes[letter.charCodeAt(0)] = DIGIT;
   }
-  for (const blank of "\r\n\t ") classes[blank.charCodeAt(0)] = 2;
+  for (const blank of "\r\n\t ") classes[blank.charCodeAt(0)] = BLANK;
+  classes["=".charCodeAt(0)] = PAD;
   return classes;
 })();
-const PAD = 61; // "="
 
 /**
  * Measures a Base64 text without decoding or copying it: CR, LF, space and tab are skipped, then the rest must be
  * digits with at most two `=` at the end, in whole groups of four.
- * 20 MiB of image take about 30 ms without white space, 65 ms with it (measured 2026-11): native search first.
+ * 20 MiB of image take about 30 ms without white space, 80 ms with it (measured 2026-11, 2 shared cores): native search first.
  * @returns the decoded size in bytes; null when the text is not Base64.
  */
 export function measureBase64(text: string): number | null {
   const firstOther = text.search(/[^A-Za-z0-9+/]/);
-  let digits = firstOther === -1 ? text.length : firstOther;
-  let pads = 0;
-  for (let index = digits; index < text.length; index += 1) {
-    const code = text.charCodeAt(index);
-    const kind = CLASSES[code] ?? 0;
-    if (kind === 2) continue;
-    if (code === PAD) pads += 1;
-    else if (kind === 1 && pads === 0) digits += 1;
-    else return null;
-  }
-  if (digits === 0 || pads > 2 || (digits + pads) % 4 !== 0) return null;
+  const body = skipClass(text, firstOther === -1 ? text.length : firstOther, DIGIT);
+  const tail = skipClass(text, body.end, PAD);
+  const pads = tail.end - body.end - tail.blanks;
+  const digits = body.end - body.blanks;
+  if (tail.end < text.length || digits === 0 || pads > 2 || (digits + pads) % 4 !== 0) return null;
   return ((digits + pads) / 4) * 3 - pads;
+}
+
+/** Walks over characters of one class and white space; says where they end and how many of them were white space. */
+function skipClass(text: string, start: number, wanted: number): { readonly end: number; readonly blanks: number } {
+  let blanks = 0;
+  let index = start;
+  for (; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    const kind = code < CLASSES.length ? CLASSES[code] : OTHER;
+    if (kind === BLANK) blanks += 1;
+    else if (kind !== wanted) break;
+  }
+  return { end: index, blanks };
 }
 
 /** The first `count` bytes of a Base64 text, fewer if it is shorter. White space between the digits is skipped. */
 export function decodeHead(text: string, count: number): Uint8Array {
   const digitsWanted = Math.ceil(count / 3) * 4;
+  const notBlank = /[^\r\n\t ]/g; // native, so that megabytes of white space cost little
   let digits = "";
-  for (let index = 0; index < text.length && digits.length < digitsWanted; index += 1) {
-    if (CLASSES[text.charCodeAt(index)] !== 2) digits += text.charAt(index);
+  while (digits.length < digitsWanted) {
+    const found = notBlank.exec(text);
+    if (found === null) break;
+    digits += found[0];
   }
   return Buffer.from(digits, "base64").subarray(0, count);
 }
@@ -61,7 +76,7 @@ function findGroupEnd(text: string, start: number): number {
   let digits = 0;
   for (let index = start; index < text.length; index += 1) {
     if (index >= least && digits % 4 === 0) return index;
-    if (CLASSES[text.charCodeAt(index)] !== 2) digits += 1;
+    if (CLASSES[text.charCodeAt(index)] !== BLANK) digits += 1;
   }
   return text.length;
 }
