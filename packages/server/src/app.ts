@@ -21,14 +21,13 @@ import { findVersion, promptsRoutes, refreshEstimates, renderStep, stepOptions }
 import {
   countUses,
   createFinisher,
-  createWorker,
   pruneIdempotencyKeys,
   readDelivered,
   runsRoutes,
   saveDelivered,
   WaitingHub,
   writeModelLimits,
-  type Worker,
+  Worker,
 } from "./runs/index.ts";
 import { createSearch, type Search } from "./search/index.ts";
 
@@ -39,6 +38,8 @@ export interface AppOptions {
   readonly role: Role;
   readonly log: Log;
   readonly clock?: Clock;
+  /** Gives the start up. */
+  readonly signal?: AbortSignal;
   /** For tests: every answer is parsed by the contract's schemas. */
   readonly checkResponses?: boolean;
   readonly httpLimits?: HttpServerOptions["limits"];
@@ -71,7 +72,7 @@ interface Parts {
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, role, log } = options;
   if (config.PROMPTD_FAULT !== null) enableFaults(config.PROMPTD_FAULT);
-  const installation = await openInstallation(config, role, log);
+  const installation = await openInstallation({ config, role, log, signal: options.signal });
   const parts = await openParts(options, installation);
   await writeModelLimits(parts.db, parts.models.runLimits());
   const worker = role === "api" ? null : await openWorker(parts);
@@ -155,7 +156,7 @@ async function openWorker(parts: Parts): Promise<WorkerParts> {
     hub.wake(runIds);
     for (const runId of runIds) signals.ring("run_done", runId);
   };
-  const worker: Worker = createWorker({
+  const worker: Worker = new Worker({
     db,
     beats,
     signals,

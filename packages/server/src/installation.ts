@@ -22,10 +22,20 @@ export class StartFailure extends Error {
   override readonly name = "StartFailure";
 }
 
+export interface InstallationOptions {
+  readonly config: Config;
+  /** Shown by the database beside each connection. */
+  readonly role: string;
+  readonly log: Log;
+  /** Gives the start of an embedded server up. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Opens the database, starting the embedded one if it is needed and not running, and brings its schema up to date. @throws StartFailure. */
-export async function openInstallation(config: Config, role: string, log: Log): Promise<Installation> {
-  const { DATABASE_URL: given, DATABASE_DIRECT_URL: direct, PROMPTD_DB_UID: dbUid, dataDir } = config;
-  const embedded = given === null ? await orStartFailure(() => startEmbeddedPostgres({ dataDir, dbUid, log })) : null;
+export async function openInstallation(options: InstallationOptions): Promise<Installation> {
+  const { config, role, log } = options;
+  const { DATABASE_URL: given, DATABASE_DIRECT_URL: direct } = config;
+  const embedded = given === null ? await orStartFailure(() => startEmbeddedPostgres(embeddedOptions(options))) : null;
   const url = given ?? embedded?.url ?? "";
   try {
     const applied = await orStartFailure(() => migrate(direct ?? url, log));
@@ -46,6 +56,16 @@ export async function openInstallation(config: Config, role: string, log: Log): 
     await embedded?.stop();
     throw error;
   }
+}
+
+/** Processes of one machine that the embedded server has room for, each with its pool and its four other connections. */
+const EMBEDDED_PROCESSES = 4;
+const CONNECTIONS_BESIDE_POOL = 6;
+
+function embeddedOptions({ config, log, signal }: InstallationOptions) {
+  const connections = EMBEDDED_PROCESSES * (config.PROMPTD_DATABASE_POOL + CONNECTIONS_BESIDE_POOL);
+  const settings = { max_connections: String(Math.max(60, connections)) };
+  return { dataDir: config.dataDir, dbUid: config.PROMPTD_DB_UID, log, signal, settings };
 }
 
 async function orStartFailure<Result>(open: () => Promise<Result>): Promise<Result> {

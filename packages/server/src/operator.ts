@@ -45,8 +45,15 @@ export interface Serving {
 export async function serve(options: ServeOptions): Promise<Serving> {
   const config = readConfig(options.environment);
   const log = createLog(config.PROMPTD_LOG_LEVEL, options.json ? "stderr" : "stdout");
-  const app = await startApp({ config, role: options.role, log });
-  stopOnSignal(() => app.close(), log);
+  const stop = new AbortController();
+  const starting = startApp({ config, role: options.role, log, signal: stop.signal });
+  let isStarting = true;
+  stopOnSignal(async () => {
+    if (isStarting) stop.abort(new StartFailure("The start was given up."));
+    await (await starting.catch(() => null))?.close();
+  }, log);
+  const app = await starting;
+  isStarting = false;
   if (options.role === "worker") return { url: null, demo: null };
   const isProduction = config.isProduction && config.DATABASE_URL !== null;
   if (config.PROMPTD_SEED) {
@@ -61,7 +68,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
 /** Brings the schema up to date and says what was applied. */
 export async function migrateDatabase(environment: Environment): Promise<{ applied: readonly string[] }> {
   const { config, log } = prepare(environment);
-  const installation = await openInstallation(config, "migrate", log);
+  const installation = await openInstallation({ config, role: "migrate", log });
   await installation.close();
   return { applied: installation.applied };
 }
@@ -72,7 +79,7 @@ export async function withOperator<Result>(
   work: (operator: Operator) => Promise<Result>,
 ): Promise<Result> {
   const { config, log } = prepare(environment);
-  const installation = await openInstallation(config, "operator", log);
+  const installation = await openInstallation({ config, role: "operator", log });
   try {
     return await work(new Operator(installation.db, config));
   } finally {

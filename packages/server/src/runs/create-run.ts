@@ -60,7 +60,7 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
     accountId: request.accountId,
     runId: request.runId,
     promptVersionId: version.promptVersionId,
-    runName: [...version.title].slice(0, RUN_NAME_CODE_POINTS).join(""),
+    runName: Array.from(version.title).slice(0, RUN_NAME_CODE_POINTS).join(""),
     model: version.model,
     hold: price.hold,
     prices: price.prices,
@@ -157,22 +157,18 @@ function outcomeUnknown(runId: string, cause: unknown): Problem {
 }
 
 function judge(outcome: CreateOutcome, row: RunToCreate): CreatedRun {
-  switch (outcome.kind) {
-    case "created":
-      return { runId: outcome.runId, isReplay: false };
-    case "joined":
-      return { runId: outcome.runId, isReplay: true };
-    case "key_conflict":
-      throw keyConflict();
-    case "not_found":
-      throw notFound("published prompt version", row.promptVersionId);
-    case "no_credits":
-      throw new Problem(
-        "PAYMENT_REQUIRED_ERROR",
-        `This run needs ${row.hold} ${row.hold === 1 ? "credit" : "credits"}, ${outcome.available} are available.`,
-        { data: { reason: "INSUFFICIENT_CREDITS", required: row.hold, available: outcome.available } },
-      );
-  }
+  if (outcome.kind === "key_conflict") throw keyConflict();
+  if (outcome.kind === "not_found") throw notFound("published prompt version", row.promptVersionId);
+  if (outcome.kind === "no_credits") throw tooFewCredits(row.hold, outcome.available);
+  return { runId: outcome.runId, isReplay: outcome.kind === "joined" };
+}
+
+function tooFewCredits(required: number | null, available: number): Problem {
+  return new Problem(
+    "PAYMENT_REQUIRED_ERROR",
+    `This run needs ${required} ${required === 1 ? "credit" : "credits"}, ${available} are available.`,
+    { data: { reason: "INSUFFICIENT_CREDITS", required, available } },
+  );
 }
 
 /** @throws Problem NOT_FOUND_ERROR, the same for a run that is absent and one of another account. */

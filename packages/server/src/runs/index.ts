@@ -6,4 +6,4 @@ export { pruneIdempotencyKeys } from "./idempotency.ts";
 export { writeModelLimits } from "./queue.ts";
 export { runsRoutes } from "./runs-routes.ts";
 export { WaitingHub } from "./wait-for-run.ts";
-export { createWorker, type Worker } from "./worker.ts";
+export { Worker } from "./worker.ts";

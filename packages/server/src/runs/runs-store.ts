@@ -34,7 +34,8 @@ export interface RunToCreate {
 
 export type CreateOutcome =
   | { readonly kind: "created" | "joined"; readonly runId: string }
-  | { readonly kind: "key_conflict" | "not_found" }
+  | { readonly kind: "key_conflict" }
+  | { readonly kind: "not_found" }
   | { readonly kind: "no_credits"; readonly available: number };
 
 export async function createRunRow(db: Queryable, run: RunToCreate): Promise<CreateOutcome> {
@@ -61,18 +62,11 @@ export async function createRunRow(db: Queryable, run: RunToCreate): Promise<Cre
       run.idempotency?.fingerprint ?? null,
     ],
   );
-  switch (row?.outcome) {
-    case "created":
-    case "joined":
-      return { kind: row.outcome, runId: row.run_id ?? run.runId };
-    case "key_conflict":
-    case "not_found":
-      return { kind: row.outcome };
-    case "no_credits":
-      return { kind: row.outcome, available: row.available ?? 0 };
-    case undefined:
-      throw new Error("run_create answered no row.");
-  }
+  if (row === undefined) throw new Error("run_create answered no row.");
+  if (row.outcome === "no_credits") return { kind: row.outcome, available: row.available ?? 0 };
+  if (row.outcome === "key_conflict") return { kind: row.outcome };
+  if (row.outcome === "not_found") return { kind: row.outcome };
+  return { kind: row.outcome, runId: row.run_id ?? run.runId };
 }
 
 export async function findRun(db: Database, accountId: string, runId: string): Promise<Run | null> {

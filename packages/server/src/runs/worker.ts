@@ -9,12 +9,10 @@ import type { Signals } from "../platform/signals.ts";
 import { executeRun, type ExecuteRunPorts } from "./execute-run.ts";
 import type { Finisher, RunEnd } from "./finish-runs.ts";
 import { createLease, type Lease } from "./lease.ts";
+import { createPump } from "./claim-pump.ts";
 import {
-  CIRCLE_START,
-  claimRuns,
   findLostRuns,
   giveRunsBack,
-  LeaseLost,
   retryRun,
   stopClaiming,
   sweepAtBoot,
@@ -40,163 +38,21 @@ export interface WorkerOptions {
   readonly createFinisher: (workerId: () => string) => Finisher;
 }
 
-export interface Worker {
-  start(): Promise<void>;
-  /** There may be something to claim. */
-  wake(): void;
-  /** Stops claiming, lets runs finish for up to `graceMs`, gives the rest back, and leaves. */
-  drain(graceMs: number): Promise<void>;
-  readonly workerId: string;
-  readonly running: number;
-}
-
 interface Slot {
   readonly run: ClaimedRun;
   readonly controller: AbortController;
   readonly done: Promise<void>;
 }
 
-const CLAIM_MAX = 200;
+interface Turn {
+  readonly signal: AbortSignal;
+  readonly startedMs: number;
+}
+
 const POLL_MS = 1_000;
 const POLL_JITTER_MS = 200;
 const GATHER_MS = 4;
 const RETRY_DELAY_MS = 1_000;
-
-export function createWorker(options: WorkerOptions): Worker {
-  const { db, log, signals } = options;
-  const slots = new Map<string, Slot>();
-  const lease = createLease({ ...options, onLost: dropAll, onBeat });
-  const finisher = options.createFinisher(() => lease.workerId);
-  const pump = createPump({ ...options, lease, free: () => (draining ? 0 : options.concurrency - slots.size), begin });
-  let draining = false;
-  let pollTimer: NodeJS.Timeout | null = null;
-  let gatherTimer: NodeJS.Timeout | null = null;
-
-  function begin(run: ClaimedRun): void {
-    const controller = new AbortController();
-    const done = work(run, controller.signal).finally(() => {
-      slots.delete(run.runId);
-      // A freed slot also frees room under the limits of its account and model; slots that free together claim together.
-      gatherTimer ??= setTimeout(() => {
-        gatherTimer = null;
-        pump();
-      }, GATHER_MS);
-    });
-    slots.set(run.runId, { run, controller, done });
-  }
-
-  async function work(run: ClaimedRun, signal: AbortSignal): Promise<void> {
-    const { workerId } = lease;
-    const startedMs = performance.now();
-    try {
-      const execution = await executeRun(run, options.ports, signal);
-      if (execution.kind === "later") await giveRunsBack(db, workerId, [run], execution.delayMs);
-      else await finish(run, execution.end, { signal, startedMs });
-    } catch (error) {
-      if (signal.aborted) return; // canceled, given back or no longer ours: whoever aborted has seen to the run
-      log.error(
-        { err: error, runId: run.runId, attempt: run.attempt },
-        "a run broke; it gets another attempt if one is left",
-      );
-      await retryOrFail(run, workerId, { signal, startedMs });
-    }
-  }
-
-  async function retryOrFail(run: ClaimedRun, workerId: string, turn: { signal: AbortSignal; startedMs: number }) {
-    // When even this fails the run stays ours until the lease ends or the deadline is reached, and is swept then.
-    const again = await retryRun(db, workerId, run, RETRY_DELAY_MS).catch((error: unknown) => {
-      log.warn({ err: error, runId: run.runId }, "a broken run could not be given back");
-      return true;
-    });
-    if (!again) await finish(run, BROKEN, turn);
-  }
-
-  async function finish(run: ClaimedRun, end: RunEnd, turn: { signal: AbortSignal; startedMs: number }): Promise<void> {
-    const kept = await finisher.finish(run, end, turn.signal);
-    const { accountId, runId, attempt, model } = run;
-    const durationMs = Math.round(performance.now() - turn.startedMs);
-    const status = end.ok ? "succeeded" : "failed";
-    log.info({ accountId, runId, attempt, model, status, reason: end.reason, kept, durationMs }, "run finished");
-  }
-
-  function dropAll(): void {
-    for (const slot of slots.values()) slot.controller.abort();
-  }
-
-  function drop(runIds: readonly string[]): void {
-    for (const runId of runIds) slots.get(runId)?.controller.abort();
-  }
-
-  async function onBeat(isSteady: boolean): Promise<void> {
-    const runs = [...slots.values()].map((slot) => slot.run);
-    if (runs.length > 0) drop(await findLostRuns(options.beats, lease.workerId, runs));
-    // After an outage every worker looks dead: only one whose own beats went through for a whole lease may judge others.
-    if (isSteady) announce(await sweepRuns(options.beats, options.leaseMs));
-  }
-
-  function announce(swept: Swept): void {
-    if (swept.failed.length > 0) options.onSwept(swept.failed);
-    if (swept.requeued.length === 0) return;
-    log.warn({ runs: swept.requeued.length }, "runs of a lost worker are queued again");
-    signals.ring("run_ready");
-    pump();
-  }
-
-  async function start(): Promise<void> {
-    if (options.isLocalDatabase) announce(await sweepAtBoot(options.beats));
-    await lease.start();
-    signals.listen("run_ready", () => pump());
-    signals.listen("run_cancel", drop);
-    signals.onGap(pump);
-    poll();
-    pump();
-  }
-
-  function poll(): void {
-    const spread = (process.pid % POLL_JITTER_MS) - POLL_JITTER_MS / 2; // processes started together poll apart
-    pollTimer = setInterval(pump, POLL_MS + spread);
-  }
-
-  async function drain(graceMs: number): Promise<void> {
-    draining = true;
-    if (pollTimer !== null) clearInterval(pollTimer);
-    await fault("drain.started");
-    await stopClaiming(db, lease.workerId).catch((error: unknown) =>
-      log.warn({ err: error }, "the worker could not mark itself as draining"),
-    );
-    await settleWithin(
-      [...slots.values()].map((slot) => slot.done),
-      graceMs,
-    );
-    const left = [...slots.values()];
-    if (left.length > 0) {
-      const given = await giveRunsBack(
-        db,
-        lease.workerId,
-        left.map((slot) => slot.run),
-        0,
-      ).catch(() => []);
-      log.info({ given: given.length, running: left.length }, "runs that did not finish in time were given back");
-      dropAll();
-      await Promise.all(left.map((slot) => slot.done));
-      signals.ring("run_ready");
-    }
-    if (gatherTimer !== null) clearTimeout(gatherTimer);
-    await lease.stop();
-  }
-
-  return {
-    start,
-    wake: pump,
-    drain,
-    get workerId() {
-      return lease.workerId;
-    },
-    get running() {
-      return slots.size;
-    },
-  };
-}
 
 const BROKEN: RunEnd = {
   ok: false,
@@ -206,52 +62,159 @@ const BROKEN: RunEnd = {
   files: [],
 };
 
-interface PumpOptions {
-  readonly db: Database;
-  readonly log: Log;
-  readonly lease: Lease;
-  readonly leaseMs: number;
-  readonly free: () => number;
-  readonly begin: (run: ClaimedRun) => void;
-}
+export class Worker {
+  readonly #options: WorkerOptions;
+  readonly #slots = new Map<string, Slot>();
+  readonly #lease: Lease;
+  readonly #finisher: Finisher;
+  readonly #pump: () => void;
+  #isDraining = false;
+  #pollTimer: NodeJS.Timeout | null = null;
+  #gatherTimer: NodeJS.Timeout | null = null;
 
-/**
- * Claims until the slots are full or a whole circle over the waiting accounts brought nothing more. One claim is under
- * way at a time; a call during it makes it look once more.
- */
-function createPump(options: PumpOptions): () => void {
-  let isPumping = false;
-  let again = false;
-  let cursor = CIRCLE_START;
+  constructor(options: WorkerOptions) {
+    this.#options = options;
+    this.#lease = createLease({
+      ...options,
+      onLost: () => this.#dropAll(),
+      onBeat: (isSteady) => this.#onBeat(isSteady),
+    });
+    this.#finisher = options.createFinisher(() => this.#lease.workerId);
+    this.#pump = createPump({
+      ...options,
+      lease: this.#lease,
+      free: () => (this.#isDraining ? 0 : options.concurrency - this.#slots.size),
+      begin: (run) => this.#begin(run),
+    });
+  }
 
-  async function claimAll(): Promise<void> {
-    let fromStart = cursor === CIRCLE_START;
-    while (options.free() > 0 && options.lease.isHeld) {
-      const runsMax = Math.min(options.free(), CLAIM_MAX);
-      const { workerId } = options.lease;
-      const claim = await claimRuns(options.db, { workerId, leaseMs: options.leaseMs }, { runsMax, after: cursor });
-      for (const run of claim.runs) options.begin(run);
-      cursor = claim.next ?? CIRCLE_START;
-      if (claim.next !== null) continue;
-      if (fromStart && claim.runs.length < runsMax) return;
-      fromStart = true;
+  get workerId(): string {
+    return this.#lease.workerId;
+  }
+
+  get running(): number {
+    return this.#slots.size;
+  }
+
+  async start(): Promise<void> {
+    const { signals, beats } = this.#options;
+    if (this.#options.isLocalDatabase) this.#announce(await sweepAtBoot(beats));
+    await this.#lease.start();
+    signals.listen("run_ready", () => this.#pump());
+    signals.listen("run_cancel", (runIds) => this.#drop(runIds));
+    signals.onGap(this.#pump);
+    const spread = (process.pid % POLL_JITTER_MS) - POLL_JITTER_MS / 2; // processes started together look apart
+    this.#pollTimer = setInterval(this.#pump, POLL_MS + spread);
+    this.#pump();
+  }
+
+  /** There may be something to claim. */
+  wake(): void {
+    this.#pump();
+  }
+
+  /** Stops claiming, lets runs finish for up to `graceMs`, gives the rest back, and leaves. */
+  async drain(graceMs: number): Promise<void> {
+    const { db, log } = this.#options;
+    this.#isDraining = true;
+    if (this.#pollTimer !== null) clearInterval(this.#pollTimer);
+    await fault("drain.started");
+    await stopClaiming(db, this.#lease.workerId).catch((error: unknown) =>
+      log.warn({ err: error }, "the worker could not mark itself as draining"),
+    );
+    await settleWithin(
+      [...this.#slots.values()].map((slot) => slot.done),
+      graceMs,
+    );
+    await this.#giveBackAll();
+    if (this.#gatherTimer !== null) clearTimeout(this.#gatherTimer);
+    await this.#lease.stop();
+  }
+
+  async #giveBackAll(): Promise<void> {
+    const { db, log, signals } = this.#options;
+    const left = [...this.#slots.values()];
+    if (left.length === 0) return;
+    const runs = left.map((slot) => slot.run);
+    // Without the database the runs stay ours until the lease ends, and are swept then.
+    const given = await giveRunsBack(db, this.#lease.workerId, runs, 0).catch(() => []);
+    log.info({ given: given.length, running: left.length }, "runs that did not finish in time were given back");
+    this.#dropAll();
+    await Promise.all(left.map((slot) => slot.done));
+    signals.ring("run_ready");
+  }
+
+  #begin(run: ClaimedRun): void {
+    const controller = new AbortController();
+    const done = this.#work(run, controller.signal).finally(() => {
+      this.#slots.delete(run.runId);
+      // A freed slot also frees room under the limits of its account and model; slots that free together claim together.
+      this.#gatherTimer ??= setTimeout(() => {
+        this.#gatherTimer = null;
+        this.#pump();
+      }, GATHER_MS);
+    });
+    this.#slots.set(run.runId, { run, controller, done });
+  }
+
+  async #work(run: ClaimedRun, signal: AbortSignal): Promise<void> {
+    const { workerId } = this.#lease;
+    const turn = { signal, startedMs: performance.now() };
+    try {
+      const execution = await executeRun(run, this.#options.ports, signal);
+      if (execution.kind === "ended") await this.#finish(run, execution.end, turn);
+      else await giveRunsBack(this.#options.db, workerId, [run], execution.delayMs);
+    } catch (error) {
+      if (signal.aborted) return; // canceled, given back or no longer ours: whoever aborted has seen to the run
+      const { runId, attempt } = run;
+      this.#options.log.error({ err: error, runId, attempt }, "a run broke; it gets another attempt if one is left");
+      await this.#retryOrFail(run, workerId, turn);
     }
   }
-  async function run(): Promise<void> {
-    isPumping = true;
-    do {
-      again = false;
-      await claimAll().catch((error: unknown) => {
-        if (!(error instanceof LeaseLost))
-          options.log.warn({ err: error }, "runs could not be claimed; the next try is in a second");
-      });
-    } while (again);
-    isPumping = false;
+
+  async #retryOrFail(run: ClaimedRun, workerId: string, turn: Turn): Promise<void> {
+    // When even this fails the run stays ours until the lease ends or the deadline is reached, and is swept then.
+    const again = await retryRun(this.#options.db, workerId, run, RETRY_DELAY_MS).catch((error: unknown) => {
+      this.#options.log.warn({ err: error, runId: run.runId }, "a broken run could not be given back");
+      return true;
+    });
+    if (!again) await this.#finish(run, BROKEN, turn);
   }
-  return () => {
-    if (isPumping) again = true;
-    else void run();
-  };
+
+  async #finish(run: ClaimedRun, end: RunEnd, turn: Turn): Promise<void> {
+    const kept = await this.#finisher.finish(run, end, turn.signal);
+    const { accountId, runId, attempt, model } = run;
+    const durationMs = Math.round(performance.now() - turn.startedMs);
+    const status = end.ok ? "succeeded" : "failed";
+    this.#options.log.info(
+      { accountId, runId, attempt, model, status, reason: end.reason, kept, durationMs },
+      "run finished",
+    );
+  }
+
+  #dropAll(): void {
+    for (const slot of this.#slots.values()) slot.controller.abort();
+  }
+
+  #drop(runIds: readonly string[]): void {
+    for (const runId of runIds) this.#slots.get(runId)?.controller.abort();
+  }
+
+  async #onBeat(isSteady: boolean): Promise<void> {
+    const { beats, leaseMs } = this.#options;
+    const runs = [...this.#slots.values()].map((slot) => slot.run);
+    if (runs.length > 0) this.#drop(await findLostRuns(beats, this.#lease.workerId, runs));
+    // After an outage every worker looks dead: only one whose own beats went through for a whole lease may judge others.
+    if (isSteady) this.#announce(await sweepRuns(beats, leaseMs));
+  }
+
+  #announce(swept: Swept): void {
+    if (swept.failed.length > 0) this.#options.onSwept(swept.failed);
+    if (swept.requeued.length === 0) return;
+    this.#options.log.warn({ runs: swept.requeued.length }, "runs of a lost worker are queued again");
+    this.#options.signals.ring("run_ready");
+    this.#pump();
+  }
 }
 
 /** Resolves when all are settled or the time is over, whichever is first. */

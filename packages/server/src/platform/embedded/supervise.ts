@@ -18,7 +18,7 @@ export interface EmbeddedOptions {
   /** Server settings over our own; for tests (`fsync` off, more connections). */
   readonly settings?: Readonly<Record<string, string>>;
   /** Ends a start that is under way; a server that it started already is stopped again. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface EmbeddedPostgres {

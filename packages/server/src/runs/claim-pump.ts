@@ -1,0 +1,54 @@
+import type { Database } from "../platform/database.ts";
+import type { Log } from "../platform/log.ts";
+import type { Lease } from "./lease.ts";
+import { CIRCLE_START, claimRuns, LeaseLost, type ClaimedRun } from "./queue.ts";
+
+const CLAIM_MAX = 200;
+
+export interface PumpOptions {
+  readonly db: Database;
+  readonly log: Log;
+  readonly lease: Lease;
+  readonly leaseMs: number;
+  readonly free: () => number;
+  readonly begin: (run: ClaimedRun) => void;
+}
+
+/**
+ * Claims until the slots are full or a whole circle over the waiting accounts brought nothing more. One claim is under
+ * way at a time; a call during it makes it look once more.
+ */
+export function createPump(options: PumpOptions): () => void {
+  let isPumping = false;
+  let again = false;
+  let cursor = CIRCLE_START;
+
+  async function claimAll(): Promise<void> {
+    let fromStart = cursor === CIRCLE_START;
+    while (options.free() > 0 && options.lease.isHeld) {
+      const runsMax = Math.min(options.free(), CLAIM_MAX);
+      const { workerId } = options.lease;
+      const claim = await claimRuns(options.db, { workerId, leaseMs: options.leaseMs }, { runsMax, after: cursor });
+      for (const run of claim.runs) options.begin(run);
+      cursor = claim.next ?? CIRCLE_START;
+      if (claim.next !== null) continue;
+      if (fromStart && claim.runs.length < runsMax) return;
+      fromStart = true;
+    }
+  }
+  async function claimUntilQuiet(): Promise<void> {
+    isPumping = true;
+    do {
+      again = false;
+      await claimAll().catch((error: unknown) => {
+        if (!(error instanceof LeaseLost))
+          options.log.warn({ err: error }, "runs could not be claimed; the next try is in a second");
+      });
+    } while (again);
+    isPumping = false;
+  }
+  return () => {
+    if (isPumping) again = true;
+    else void claimUntilQuiet();
+  };
+}
