@@ -40,6 +40,8 @@ export interface AdapterOptions {
   readonly download: GuardedFetch;
   /** The longest deadline of any call, so that idle timers of connections stay behind it. */
   readonly timeoutMsMax: number;
+  /** In tests: another network. */
+  readonly connect?: typeof createTransport;
 }
 
 const TEXT_ANSWER_BYTES_MAX = 8_388_608;
@@ -63,7 +65,11 @@ export function createAiSdkAdapter(options: AdapterOptions): ModelAdapter {
       const key = `${entry.provider} ${place.baseUrl}`;
       const transport =
         transports.get(key) ??
-        createTransport({ ...place, idleMs: options.timeoutMsMax + IDLE_MARGIN_MS, download: options.download });
+        (options.connect ?? createTransport)({
+          ...place,
+          idleMs: options.timeoutMsMax + IDLE_MARGIN_MS,
+          download: options.download,
+        });
       transports.set(key, transport);
       return { place, transport };
     },

@@ -120,6 +120,6 @@ export function retryAfterMs(headers: Readonly<Record<string, string>>, nowMs: n
   const value = headers["retry-after"];
   if (value === undefined) return null;
   if (/^\d{1,7}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1_000);
-  const at = Date.parse(value);
+  const at = value.endsWith("GMT") ? Date.parse(value) : Number.NaN; // Date.parse would take "-5" for a month
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
 }

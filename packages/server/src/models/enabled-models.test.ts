@@ -1,0 +1,137 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { createTestDatabase } from "../../test/test-database.ts";
+import { openDatabase, type Database } from "../platform/database.ts";
+import { createLog } from "../platform/log.ts";
+import { loadCatalogue } from "./catalogue.ts";
+import { createEnabledModels } from "./enabled-models.ts";
+
+const log = createLog("silent");
+let db: Database;
+beforeEach(async () => {
+  const database = await createTestDatabase();
+  const opened = await openDatabase({ url: database.url, role: "test", log });
+  db = opened;
+  return async () => {
+    await opened.close();
+    await database.drop();
+  };
+});
+
+/** A process with its own environment on the common database. */
+async function start(environment: Record<string, string> = {}, localHosts: readonly string[] = [], ownPort = 8_787) {
+  const secret = (name: string): string | null => environment[name] ?? null;
+  const catalogue = loadCatalogue({ overlayFile: null, hasSecret: (name) => secret(name) !== null, sandbox: true });
+  const probe = { secret, localModels: true, ownPort, localHosts };
+  const enabled = await createEnabledModels({ catalogue, db, log, probe });
+  onTestFinished(() => enabled.close());
+  const probeAgain = async (): Promise<void> => {
+    await enabled.ticks[0]?.run();
+  };
+  return { catalogue, enabled, probeAgain };
+}
+
+async function serveModels(answer: (path: string) => string): Promise<{ host: string; server: Server }> {
+  const server = createServer((request, response) => response.end(answer(request.url ?? "")));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+}
+const list = (...ids: string[]) => JSON.stringify({ object: "list", data: ids.map((id) => ({ id })) });
+
+describe("the enabled set", () => {
+  test("is the same in every process, whatever keys each of them has", async () => {
+    const first = await start();
+    const second = await start({ OPENAI_API_KEY: "k" });
+    expect(first.catalogue.isEnabled("openai/gpt-5.2")).toBe(false);
+    await first.enabled.refresh();
+    expect(first.catalogue.isEnabled("openai/gpt-5.2")).toBe(true);
+    expect(first.catalogue.resources().hash).toBe(second.catalogue.resources().hash);
+  });
+
+  test("is that of the process that started last", async () => {
+    const first = await start({ OPENAI_API_KEY: "k" });
+    const second = await start();
+    await first.enabled.refresh();
+    expect(first.catalogue.isEnabled("openai/gpt-5.2")).toBe(false);
+    expect(first.catalogue.resources().hash).toBe(second.catalogue.resources().hash);
+  });
+});
+
+describe("a model server on this machine", () => {
+  test("is found, its models are listed under local/ with numbers that stay, and embedding models are left out", async () => {
+    const { host } = await serveModels(() => list("llama3.2:3b", "Qwen/Qwen3-8B", "nomic-embed-text"));
+    const { catalogue } = await start({}, [host]);
+    expect(catalogue.find("local/llama3.2:3b")).toMatchObject({
+      index: 20_000,
+      providerModel: "llama3.2:3b",
+      api: "chat",
+      server: { baseURL: `http://${host}/v1` },
+      limits: { concurrency: 2, maxOutputTokens: 2_048 },
+    });
+    expect(catalogue.find("local/qwen/qwen3-8b")).toMatchObject({ index: 20_001, providerModel: "Qwen/Qwen3-8B" });
+    expect(catalogue.resources().resources.models.filter(({ model }) => model.startsWith("local/"))).toHaveLength(2);
+    expect((await start({}, [host])).catalogue.find("local/qwen/qwen3-8b")?.index).toBe(20_001);
+  });
+
+  test("vanishes after three probes in a row that missed it, and not before", async () => {
+    let answer = list("llama");
+    const { host } = await serveModels(() => answer);
+    const { catalogue, probeAgain } = await start({}, [host]);
+    answer = "";
+    await probeAgain();
+    await probeAgain();
+    expect(catalogue.isEnabled("local/llama")).toBe(true);
+    await probeAgain();
+    expect(catalogue.isEnabled("local/llama")).toBe(false);
+    expect(catalogue.find("local/llama")).toBeNull();
+  });
+
+  test.each([
+    ["a web page", "<html>"],
+    ["another kind of list", JSON.stringify({ object: "page", data: [{ id: "x" }] })],
+    ["more than 64 KiB", list(...Array.from({ length: 3_000 }, (_, i) => `model-${i}-${"x".repeat(20)}`))],
+    ["ids that are no text", JSON.stringify({ object: "list", data: [{ id: 5 }, null] })],
+  ])("that answers %s is not one", async (_name, answer) => {
+    const { host } = await serveModels(() => answer);
+    const { catalogue } = await start({}, [host]);
+    expect(catalogue.resources().resources.models.filter(({ model }) => model.startsWith("local/"))).toEqual([]);
+  });
+
+  test("that never answers does not hold up the start", async () => {
+    const server = createServer(() => {});
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => server.closeAllConnections());
+    await expect(start({}, [`127.0.0.1:${(server.address() as AddressInfo).port}`])).resolves.toBeDefined();
+    server.close();
+  });
+
+  test("is not looked for at our own port", async () => {
+    const { host } = await serveModels(() => list("llama"));
+    const { catalogue } = await start({}, [host], Number(host.split(":")[1]));
+    expect(catalogue.find("local/llama")).toBeNull();
+  });
+
+  test("is looked for at OLLAMA_HOST when that is a loopback address", async () => {
+    const { host } = await serveModels(() => list("llama"));
+    expect((await start({ OLLAMA_HOST: host })).catalogue.isEnabled("local/llama")).toBe(true);
+  });
+});
+
+describe("OPENAI_BASE_URL without a key", () => {
+  test("offers what the server lists: known models under their own names, others under compatible/", async () => {
+    const { host } = await serveModels((path) => (path === "/v1/models" ? list("gpt-5.2", "mistral") : ""));
+    const { catalogue } = await start({ OPENAI_BASE_URL: `http://${host}` });
+    expect(catalogue.isEnabled("openai/gpt-5.2")).toBe(true);
+    expect(catalogue.isEnabled("openai/gpt-5.5")).toBe(false);
+    expect(catalogue.find("compatible/mistral")).toMatchObject({ server: { baseURL: `http://${host}/v1` } });
+  });
+
+  test("with a key offers the known models only: what others cost is not known", async () => {
+    const { host } = await serveModels(() => list("gpt-5.2", "mistral"));
+    const { catalogue } = await start({ OPENAI_BASE_URL: `http://${host}`, OPENAI_API_KEY: "k" });
+    expect(catalogue.isEnabled("openai/gpt-5.5")).toBe(true);
+    expect(catalogue.find("compatible/mistral")).toBeNull();
+  });
+});

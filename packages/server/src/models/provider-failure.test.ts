@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { FAILURE_CAUSES } from "./model-call.ts";
+import { classifyAnswer, classifyJobFailure, classifyTransport, retryAfterMs } from "./provider-failure.ts";
+import { DECLINED, sentenceFor } from "./sentences.ts";
+
+const NOW_MS = Date.parse("2026-11-20T12:00:00Z");
+const classify = (httpStatus: number, body: unknown = {}, headers: Record<string, string> = {}) =>
+  classifyAnswer({ httpStatus, headers, body: typeof body === "string" ? body : JSON.stringify(body) }, NOW_MS);
+
+describe("an answer of a provider", () => {
+  test.each([
+    // status, body, cause, retry, breaker
+    [408, {}, "overloaded", "safe", "ignored"],
+    [409, {}, "overloaded", "safe", "ignored"],
+    [429, {}, "rate_limited", "safe", "ignored"],
+    [429, { error: { code: "insufficient_quota" } }, "quota", "never", "opens"],
+    [402, { detail: "You have insufficient credit" }, "quota", "never", "opens"],
+    [403, { detail: "User is locked. Reason: Exhausted balance." }, "quota", "never", "opens"],
+    [400, { error: { message: "Your credit balance is too low to access the API" } }, "quota", "never", "opens"],
+    [401, { error: { code: "invalid_api_key" } }, "credentials", "never", "opens"],
+    [403, { error: { status: "PERMISSION_DENIED" } }, "credentials", "never", "opens"],
+    [400, { error: { details: [{ reason: "API_KEY_INVALID" }] } }, "credentials", "never", "opens"],
+    [500, {}, "overloaded", "safe", "counted"],
+    [503, "<html>", "overloaded", "safe", "counted"],
+    [529, { type: "error", error: { type: "overloaded_error" } }, "overloaded", "safe", "counted"],
+    [400, {}, "bad_request", "never", "ignored"],
+    [404, { error: { code: "model_not_found" } }, "bad_request", "never", "ignored"],
+    [422, {}, "bad_request", "never", "ignored"],
+    [413, {}, "too_long", "never", "ignored"],
+    [400, { error: { code: "context_length_exceeded" } }, "too_long", "never", "ignored"],
+    [400, { error: { message: "prompt is too long: 210000 tokens > 200000 maximum" } }, "too_long", "never", "ignored"],
+    [
+      400,
+      { error: { message: "The input token count exceeds the maximum number of tokens allowed" } },
+      "too_long",
+      "never",
+      "ignored",
+    ],
+    [200, "<html>ok</html>", "protocol", "once", "counted"],
+  ])("%i %j means %s, retry %s, breaker %s", (httpStatus, body, ...decided) => {
+    const [cause, retry, breaker] = decided;
+    expect(classify(httpStatus, body)).toMatchObject({ kind: "failed", cause, retry, breaker, httpStatus });
+  });
+
+  test.each([
+    [400, { error: { code: "content_policy_violation" } }],
+    [400, { error: { code: "moderation_blocked" } }],
+    [403, { error: { code: "content_policy_violation" } }],
+    [422, { detail: [{ type: "content_policy_violation", msg: "flagged" }] }],
+  ])("%i %j is a refusal", (status, body) => {
+    expect(classify(status, body)).toEqual({ kind: "refused", usage: null });
+  });
+
+  test("shows the operator the provider's code, but never its text", () => {
+    expect(classify(400, { error: { code: "bad_size", message: "key sk-123" } })).toMatchObject({ code: "bad_size" });
+    expect(classify(400, { error: { code: "a sentence with a key sk-123" } })).toMatchObject({ code: null });
+  });
+});
+
+describe("Retry-After", () => {
+  test.each([
+    [{ "retry-after": "30" }, 30_000],
+    [{ "retry-after": "0.5" }, 500],
+    [{ "retry-after-ms": "1200", "retry-after": "9" }, 1_200],
+    [{ "retry-after": "Fri, 20 Nov 2026 12:00:07 GMT" }, 7_000],
+    [{ "retry-after": "Fri, 20 Nov 2026 11:00:00 GMT" }, 0],
+    [{ "retry-after": "soon" }, null],
+    [{ "retry-after": "-5" }, null],
+    [{}, null],
+  ])("%j is %s ms", (headers: Record<string, string>, expected) => {
+    expect(retryAfterMs(headers, NOW_MS)).toBe(expected);
+  });
+});
+
+test("what broke after bytes were sent is repeated once for a text and never for an image or a video", () => {
+  expect(classifyTransport("sent", "text").retry).toBe("once");
+  expect(classifyTransport("sent", "image").retry).toBe("never");
+  expect(classifyTransport("sent", "video").retry).toBe("never");
+  for (const modality of ["text", "image", "video"] as const) {
+    expect(classifyTransport("connect", modality).retry).toBe("safe");
+    expect(classifyTransport("too-large", modality).retry).toBe("never");
+  }
+});
+
+test("a job that a safety filter stopped is a refusal, any other is a failure", () => {
+  expect(classifyJobFailure("Prediction failed: NSFW content detected").kind).toBe("refused");
+  expect(classifyJobFailure('{"raiMediaFilteredReasons":["violates the usage guidelines"]}').kind).toBe("refused");
+  expect(classifyJobFailure("CUDA out of memory")).toMatchObject({ cause: "job_failed" });
+});
+
+test("every cause has a sentence that says nothing of providers' insides", () => {
+  for (const sentence of [...FAILURE_CAUSES.map(sentenceFor), DECLINED]) {
+    expect(sentence).toMatch(/^[A-Z][A-Za-z' .]+\.$/);
+  }
+});

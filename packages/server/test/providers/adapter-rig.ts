@@ -1,0 +1,57 @@
+import { onTestFinished, vi } from "vitest";
+import { createAiSdkAdapter, type AdapterOptions } from "../../src/models/ai-sdk.ts";
+import { loadCatalogue, resolveMapping, type Catalogue, type CatalogueEntry } from "../../src/models/catalogue.ts";
+import type { ModelAdapter, ModelCall, ModelImage } from "../../src/models/model-call.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { PNG } from "./provider-answers.ts";
+
+export const IMAGE: ModelImage = { bytes: PNG, mediaType: "image/png" };
+export const catalogue: Catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => true, sandbox: true });
+
+export function entryOf(model: string): CatalogueEntry {
+  const entry = catalogue.find(model);
+  if (entry === null) throw new Error(`no model ${model}`);
+  return entry;
+}
+
+export function callOf(
+  entry: CatalogueEntry,
+  change: Partial<ModelCall> = {},
+  options: Record<string, string> = {},
+): ModelCall {
+  return {
+    entry,
+    mapping: resolveMapping(entry, options),
+    instructions: "Answer briefly.",
+    prompt: "Describe a tea label.",
+    images: [],
+    maxOutputTokens: entry.limits.maxOutputTokens,
+    itemIndex: 0,
+    sendNumber: 1,
+    idempotencyKey: "00000000-0000-7000-8000-000000000001:0:0",
+    ...change,
+  };
+}
+
+/** An adapter whose warnings are counted: the SDK rounds what a model does not support and only warns. */
+export function createRig(secrets: Record<string, string>, change: Partial<AdapterOptions> = {}) {
+  const log = createLog("silent");
+  const warned = vi.spyOn(log, "warn");
+  const downloads: string[] = [];
+  const adapter: ModelAdapter = createAiSdkAdapter({
+    secret: (name) => secrets[name] ?? (/_(KEY|TOKEN)$/.test(name) ? "secret-key" : null),
+    clock: systemClock,
+    log,
+    download: {
+      fetch: async (address) => {
+        downloads.push(address);
+        return { kind: "fetched", bytes: PNG };
+      },
+    },
+    timeoutMsMax: 60_000,
+    ...change,
+  });
+  onTestFinished(() => adapter.close());
+  return { adapter, warned, downloads, signal: new AbortController().signal };
+}

@@ -1,0 +1,160 @@
+/**
+ * What really goes out, for every model of the catalogue and every option value, kept as golden files: a change of the
+ * catalogue or of an SDK package shows as a difference in JSON that a person can read.
+ */
+import { expect, test } from "vitest";
+import type { CatalogueEntry } from "../../src/models/catalogue.ts";
+import type { ModelCall } from "../../src/models/model-call.ts";
+import type { Transport } from "../../src/models/transport.ts";
+import { callOf, catalogue, createRig, IMAGE } from "./adapter-rig.ts";
+import {
+  chatAnswer,
+  falImage,
+  geminiAnswer,
+  messagesAnswer,
+  openaiImages,
+  PNG,
+  replicatePrediction,
+  responsesAnswer,
+} from "./provider-answers.ts";
+
+interface Captured {
+  readonly request: string;
+  readonly headers: Record<string, string>;
+  readonly body: unknown;
+}
+
+/** Answers each address as its provider would, and keeps what was sent. */
+function captureTransport(captured: Captured[]): Transport {
+  return {
+    fetchWithin: () => async (input, init) => {
+      const url = new URL(input instanceof Request ? input.url : input);
+      const method = init?.method ?? "GET";
+      if (method === "POST") {
+        captured.push({
+          request: `POST ${url.href}`,
+          headers: shownHeaders(init?.headers),
+          body: await shownBody(init),
+        });
+      }
+      return answer(url);
+    },
+    close: async () => {},
+  };
+}
+
+function answer(url: URL): Response {
+  if (url.pathname.endsWith(".png")) return new Response(new Uint8Array(PNG));
+  if (url.host === "api.openai.com") {
+    if (url.pathname.includes("/images/")) return Response.json(openaiImages());
+    return Response.json(url.pathname.endsWith("/responses") ? responsesAnswer() : chatAnswer());
+  }
+  if (url.host === "api.anthropic.com") return Response.json(messagesAnswer());
+  if (url.pathname.endsWith(":predictLongRunning")) return Response.json({ name: "models/veo/operations/1" });
+  if (url.pathname.endsWith(":generateContent"))
+    return Response.json(geminiAnswer({ isImage: url.pathname.includes("image") }));
+  if (url.host === "fal.run") return Response.json(falImage("https://fal.run/files/1.png"));
+  if (url.host === "queue.fal.run") return Response.json({ request_id: "1", response_url: `${url.href}/requests/1` });
+  const isVideo = /video|wan/.test(url.pathname);
+  const job = "https://api.replicate.com/v1/predictions/p1";
+  return Response.json(replicatePrediction(job, "succeeded", isVideo ? null : "https://api.replicate.com/v1/out.png"));
+}
+
+const SHOWN_HEADERS = ["content-type", "idempotency-key", "prefer", "anthropic-version"];
+
+function shownHeaders(headers: RequestInit["headers"]): Record<string, string> {
+  const all = new Headers(headers);
+  const shown = SHOWN_HEADERS.flatMap((name) => {
+    const value = all.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  const key = [...all.entries()].find(([, value]) => value.includes("secret-key"));
+  return { ...Object.fromEntries(shown), ...(key === undefined ? {} : { [key[0]]: key[1] }) };
+}
+
+async function shownBody(init: RequestInit | undefined): Promise<unknown> {
+  const body = init?.body ?? null;
+  if (typeof body === "string") return shorten(JSON.parse(body));
+  if (!(body instanceof FormData)) return null;
+  const fields = [...body.entries()].map(async ([name, value]): Promise<[string, unknown]> => [
+    name,
+    value instanceof Blob ? `${value.type}, ${(await value.arrayBuffer()).byteLength} bytes` : value,
+  ]);
+  return Object.fromEntries(await Promise.all(fields));
+}
+
+/** Image bytes as their length, so that a golden file stays readable. */
+function shorten(value: unknown): unknown {
+  if (typeof value === "string")
+    return value.includes(PNG.toString("base64"))
+      ? value.replace(/[A-Za-z0-9+/=]{60,}/, `<${PNG.length} bytes>`)
+      : value;
+  if (Array.isArray(value)) return value.map(shorten);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, shorten(member)]));
+}
+
+/** The default, each value of each option, and input images where the model takes some. */
+function callsOf(entry: CatalogueEntry): { name: string; call: ModelCall }[] {
+  const takes = entry.inputs?.images?.max ?? 0;
+  // An image-to-video or editing model is only ever called with its image.
+  const base = entry.modality === "text" || takes === 0 ? [] : [IMAGE];
+  const chosen = Object.entries(entry.runOptions).flatMap(([key, option]) =>
+    Object.keys(option.values).map((value) => ({
+      name: `${key}=${value}`,
+      call: callOf(entry, { images: base }, { [key]: value }),
+    })),
+  );
+  const images = Array.from({ length: Math.min(takes, 2) }, () => IMAGE);
+  return [
+    { name: "defaults", call: callOf(entry) },
+    ...chosen,
+    ...(takes === 0 ? [] : [{ name: `${images.length} input images`, call: callOf(entry, { images }) }]),
+  ];
+}
+
+async function capture(entry: CatalogueEntry): Promise<Record<string, Captured[]>> {
+  const shown: Record<string, Captured[]> = {};
+  for (const { name, call } of callsOf(entry)) {
+    const captured: Captured[] = [];
+    const { adapter, warned, downloads, signal } = createRig({}, { connect: () => captureTransport(captured) });
+    const result =
+      entry.modality === "video" ? await adapter.startVideo(call, signal) : await adapter.callModel(call, signal);
+    expect({ name, kind: result.kind }).toEqual({
+      name,
+      kind: entry.modality === "video" ? "started" : entry.modality,
+    });
+    expect(warned, `${entry.model}, ${name}: the SDK changed or dropped a setting`).not.toHaveBeenCalled();
+    expect(downloads).toEqual([]);
+    shown[name] = captured;
+  }
+  return shown;
+}
+
+const providers = [...new Set(catalogue.entries.map((entry) => entry.provider))].filter((name) => name !== "sandbox");
+
+test.each(providers)("every model and option of %s goes out as its golden file says", async (provider) => {
+  const golden: Record<string, Record<string, Captured[]>> = {};
+  for (const entry of catalogue.entries.filter((each) => each.provider === provider)) {
+    golden[entry.model] = await capture(entry);
+  }
+  await expect(`${JSON.stringify(golden, null, 1)}\n`).toMatchFileSnapshot(`./golden/${provider}.json`);
+});
+
+test.each(catalogue.entries.filter((entry) => entry.provider !== "sandbox").map((entry) => entry.model))(
+  "%s is sent bytes and never an address, once, with a bound on its output",
+  async (model) => {
+    const entry = catalogue.entries.find((each) => each.model === model);
+    if (entry === undefined) throw new Error("gone");
+    const golden = await capture(entry);
+    for (const requests of Object.values(golden)) expect(requests).toHaveLength(1);
+    const bodies = Object.values(golden).flatMap((requests) => requests.map(({ body }) => JSON.stringify(body)));
+    const isText = entry.modality === "text";
+    const bound = /"(max_tokens|max_output_tokens|maxOutputTokens)":\d+/;
+    expect(bodies.filter((body) => /https?:/.test(body))).toEqual([]);
+    expect(bodies.filter((body) => isText && !bound.test(body))).toEqual([]);
+    const mayBeKept = (body: string): boolean =>
+      isText && entry.provider === "openai" && !body.includes('"store":false');
+    expect(bodies.filter(mayBeKept)).toEqual([]);
+  },
+);
