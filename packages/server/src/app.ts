@@ -85,18 +85,20 @@ export async function startApp(options: AppOptions): Promise<App> {
   await worker?.worker.start();
   if (server !== null) void parts.search.warm();
   const ticks = await startTicks(parts.db, periodicWork(parts), log);
+  const closeAll = async (): Promise<void> => {
+    server?.stopAccepting();
+    parts.hub.drain();
+    await Promise.all([server?.close(), worker?.worker.drain(config.PROMPTD_DRAIN_SECONDS * 1_000)]);
+    await Promise.all([ticks.stop(), door.close(), parts.search.close(), parts.models.close()]);
+    await Promise.all([parts.signals.close(), worker?.beats.close()]);
+    await installation.close();
+  };
+  let closing: Promise<void> | null = null;
   return {
     url: server === null ? null : parts.address.url,
     db: parts.db,
     catalogue: parts.models.catalogue,
-    close: async () => {
-      server?.stopAccepting();
-      parts.hub.drain();
-      await Promise.all([server?.close(), worker?.worker.drain(config.PROMPTD_DRAIN_SECONDS * 1_000)]);
-      await Promise.all([ticks.stop(), door.close(), parts.search.close(), parts.models.close()]);
-      await Promise.all([parts.signals.close(), worker?.beats.close()]);
-      await installation.close();
-    },
+    close: () => (closing ??= closeAll()), // closed twice is closed once
   };
 }
 

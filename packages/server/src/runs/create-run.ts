@@ -92,11 +92,8 @@ function priceOf(request: RunRequest, version: LiveVersion, checked: CheckedInpu
   const { credits, prices } = priceCeiling(options.catalogue, steps, version.model);
   const isFree = credits === 0 || version.authorId === request.accountId;
   if (!isFree && credits > options.holdMaxCredits) {
-    throw new Problem(
-      "VALIDATION_ERROR",
-      `With these inputs the run could cost ${credits} credits; ${options.holdMaxCredits} is the most one run may hold here. Send shorter inputs.`,
-      { data: { issues: [] } },
-    );
+    const message = `With these inputs the run could cost ${credits} credits; ${options.holdMaxCredits} is the most one run may hold here. Send shorter inputs.`;
+    throw invalid([{ path: ["body", "inputs"], code: "too_long", message }]);
   }
   return { hold: isFree ? null : credits, prices };
 }

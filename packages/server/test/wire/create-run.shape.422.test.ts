@@ -205,7 +205,7 @@ test("all problems of the shape are reported at once", async () => {
     promptVersionId: "abc",
     inputs: {
       textInputs: { a: 1, b: "\u0000" },
-      imageInputs: [{ type: "file" }, { type: "url", url: "http://x.example" }],
+      imageInputs: [{ type: "file" }, { type: "url" }],
     },
     runOptions: { quality: 1 },
   });
