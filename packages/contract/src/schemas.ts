@@ -150,16 +150,22 @@ function checkTextRecord(payload: CheckPayload, entries: [string, unknown][], na
   return kept;
 }
 
+/** Sentences are made only for entries at fault: this runs for every text of every run. */
 function entryFault(entry: string, key: string, value: unknown): Fault | null {
-  const what = `${entry} ${quote(key)}`;
+  const what = () => `${entry} ${quote(key)}`;
   if (typeof value !== "string") {
-    return { code: "invalid_type", message: `${what} must be a string, got ${describeType(value)}.` };
+    return { code: "invalid_type", message: `${what()} must be a string, got ${describeType(value)}.` };
   }
-  const unsound = textFault(`The name of ${entry.toLowerCase()} ${quote(key)}`, key) ?? textFault(what, value);
-  if (unsound !== null) return unsound;
-  const bytes = utf8Length(value, REQUEST_LIMITS.textBytesMax);
-  if (bytes <= REQUEST_LIMITS.textBytesMax) return null;
-  return { code: "too_long", message: `${what} is ${kibibytes(bytes)}; the limit is 100 KiB.` };
+  if (!isSound(key)) return textFault(`The name of ${entry.toLowerCase()} ${quote(key)}`, key);
+  if (!isSound(value)) return textFault(what(), value);
+  const { textBytesMax } = REQUEST_LIMITS;
+  const bytes = utf8Length(value, textBytesMax);
+  if (bytes <= textBytesMax) return null;
+  return { code: "too_long", message: `${what()} is ${kibibytes(bytes)}; the limit is 100 KiB.` };
+}
+
+function isSound(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\u0000");
 }
 
 function kibibytes(bytes: number): string {

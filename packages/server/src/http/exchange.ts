@@ -105,31 +105,31 @@ export class Exchange implements RequestContext {
     return this.#isDone || this.response.headersSent || this.response.destroyed;
   }
 
-  /** Answers with a JSON text. Never throws: a header that cannot be sent becomes a 500. */
-  sendJson(status: number, text: string, headers: Headers = {}): void {
+  /** Answers with a JSON text; `headers` in any case win over the usual ones. Never throws: a bad header is a 500. */
+  sendJson(status: number, text: string, headers: Readonly<Headers> = {}): void {
     if (this.isOver) return;
-    const all: Headers = {
-      "content-type": "application/json; charset=utf-8",
-      "cache-control": "no-store",
-      ...this.#commonHeaders(),
-      ...headers,
-    };
-    if (BODILESS.has(status)) delete all["content-type"];
-    else all["content-length"] = String(Buffer.byteLength(text));
+    const all = this.#commonHeaders();
+    all["cache-control"] = "no-store";
+    const carriesText = !BODILESS.has(status);
+    if (carriesText) all["content-type"] = "application/json; charset=utf-8";
+    for (const name in headers) all[name.toLowerCase()] = headers[name] ?? "";
+    if (carriesText) all["content-length"] = String(Buffer.byteLength(text));
     try {
       this.response.writeHead(status, all);
     } catch (error) {
-      this.#setup.log.error(
-        { err: error, requestId: this.requestId, route: this.route },
-        "an answer could not be sent",
-      );
-      const problem = internalError(this.requestId);
-      const safe = { ...this.#commonHeaders(), "content-type": "application/json; charset=utf-8" };
-      this.response.writeHead(500, { ...safe, ...problemHeaders(problem) });
-      this.#finish(errorText(problem));
+      this.#sendBrokenAnswer(error);
       return;
     }
-    this.#finish(BODILESS.has(status) ? "" : text);
+    this.#finish(carriesText ? text : "");
+  }
+
+  #sendBrokenAnswer(error: unknown): void {
+    const { log } = this.#setup;
+    log.error({ err: error, requestId: this.requestId, route: this.route }, "an answer could not be sent");
+    const problem = internalError(this.requestId);
+    const headers = { ...this.#commonHeaders(), "content-type": "application/json; charset=utf-8" };
+    this.response.writeHead(500, { ...headers, ...problemHeaders(problem) });
+    this.#finish(errorText(problem));
   }
 
   /** Answers with an error envelope; what is no Problem is logged in full and answered as a bare SERVER_ERROR. */
@@ -182,11 +182,9 @@ export class Exchange implements RequestContext {
   #commonHeaders(): Headers {
     const { corsOrigins, rate, resourcesHash, isStopping } = this.#setup;
     const { headers } = this.request;
-    const common: Headers = {
-      ...corsHeaders(corsOrigins, headers.origin),
-      "x-content-type-options": "nosniff",
-      "x-request-id": this.requestId,
-    };
+    const common = corsHeaders(corsOrigins, headers.origin);
+    common["x-content-type-options"] = "nosniff";
+    common["x-request-id"] = this.requestId;
     if (this.remaining !== null) {
       common["ratelimit-policy"] = `"${rate.scope}";q=${rate.perSecond};w=1`;
       common["ratelimit"] = `"${rate.scope}";r=${this.remaining};t=1`;
@@ -245,20 +243,20 @@ export class Exchange implements RequestContext {
   }
 
   #writeLog(): void {
-    const given = this.header("x-request-id");
     const { headersSent, statusCode, writableFinished } = this.response;
-    const fields = {
+    const fields: Record<string, unknown> = {
       requestId: this.requestId,
-      ...(given !== null && CLIENT_REQUEST_ID.test(given) ? { clientRequestId: given } : {}),
-      ...(this.#caller === null ? {} : { accountId: this.#caller.accountId }),
-      ...(this.runId === null ? {} : { runId: this.runId }),
       method: this.request.method,
       route: this.route,
-      // Null: the caller hung up before there was an answer.
-      status: headersSent ? statusCode : null,
-      ...(writableFinished ? {} : { cut: true }),
-      durationMs: Math.round(performance.now() - this.arrivedAtMs),
     };
+    // Null: the caller hung up before there was an answer.
+    fields["status"] = headersSent ? statusCode : null;
+    if (!writableFinished) fields["cut"] = true;
+    fields["durationMs"] = Math.round(performance.now() - this.arrivedAtMs);
+    if (this.#caller !== null) fields["accountId"] = this.#caller.accountId;
+    if (this.runId !== null) fields["runId"] = this.runId;
+    const given = this.header("x-request-id");
+    if (given !== null && CLIENT_REQUEST_ID.test(given)) fields["clientRequestId"] = given;
     this.#setup.log.info(fields, "request");
   }
 }

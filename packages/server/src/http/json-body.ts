@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { Problem } from "../platform/problem.ts";
 import { describeJsonFault } from "./json-fault.ts";
 
@@ -30,7 +31,7 @@ MEANING[QUOTE] = TEXT;
  * would become U+FFFD, deep nesting a stack overflow, `__proto__` a trap for whoever copies the object.
  * @throws Problem BAD_REQUEST_ERROR that says what is wrong and where.
  */
-export function parseJsonBody(bytes: Uint8Array, contentType: string | null): unknown {
+export function parseJsonBody(bytes: Buffer, contentType: string | null): unknown {
   if (bytes.length === 0) return {};
   const fault = structureFault(bytes);
   if (fault !== null) throw badBody(fault);
@@ -100,12 +101,11 @@ function isEscaped(bytes: Uint8Array, at: number, from: number): boolean {
   return backslashes % 2 === 1;
 }
 
-function decodeText(bytes: Uint8Array): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch (error) {
-    throw badBody(`The request body is not valid UTF-8 (at byte ${invalidByteAt(bytes)}).`, error);
-  }
+/** A byte order mark before the text is accepted and dropped. */
+function decodeText(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw badBody(`The request body is not valid UTF-8 (at byte ${invalidByteAt(bytes)}).`);
+  const text = bytes.toString("utf8");
+  return text.startsWith("\ufeff") ? text.slice(1) : text;
 }
 
 const WINDOW_BYTES = 16_384;

@@ -21,21 +21,28 @@ export function readBody(request: IncomingMessage, bytesMax: number, keep: boole
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    function stop(error: Error | null): void {
-      request.off("data", onData).off("end", onEnd).off("close", onClose).off("error", onClose);
-      if (error === null) resolve(Buffer.concat(chunks, keep ? bytes : 0));
-      else reject(error);
-    }
-    function onData(chunk: Buffer): void {
+    let isSettled = false;
+    // The listeners stay, since taking them off costs more: once settled they throw away what still comes.
+    request.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > bytesMax) {
-        request.pause();
-        stop(tooLarge(bytesMax));
-      } else if (keep) chunks.push(chunk);
-    }
-    const onEnd = () => stop(null);
-    const onClose = () => stop(new CallerGone("The caller closed the connection while sending the body."));
-    request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", onClose);
+      if (isSettled) return;
+      if (bytes <= bytesMax) {
+        if (keep) chunks.push(chunk);
+        return;
+      }
+      isSettled = true;
+      chunks.length = 0;
+      reject(tooLarge(bytesMax));
+    });
+    request.on("end", () => {
+      isSettled = true;
+      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    });
+    const onGone = () => {
+      if (!isSettled) reject(new CallerGone("The caller closed the connection while sending the body."));
+      isSettled = true;
+    };
+    request.on("close", onGone).on("error", onGone);
   });
 }
 

@@ -8,10 +8,13 @@ export type Headers = Record<string, string>;
 
 /** Pages of which origins may read the answers: `*`, or the listed one that asks. No credentials either way. */
 export function corsHeaders(origins: readonly string[], origin: string | undefined): Headers {
-  const exposed: Headers = origin === undefined ? {} : { "access-control-expose-headers": EXPOSED_HEADERS };
-  if (origins.includes("*")) return { "access-control-allow-origin": "*", ...exposed };
-  if (origin === undefined || !origins.includes(origin)) return { vary: "Origin" };
-  return { "access-control-allow-origin": origin, vary: "Origin", ...exposed };
+  const isOpen = origins.includes("*");
+  if (origin === undefined) return isOpen ? { "access-control-allow-origin": "*" } : { vary: "Origin" };
+  const exposed = { "access-control-expose-headers": EXPOSED_HEADERS };
+  if (isOpen) return { "access-control-allow-origin": "*", ...exposed };
+  return origins.includes(origin)
+    ? { "access-control-allow-origin": origin, vary: "Origin", ...exposed }
+    : { vary: "Origin" };
 }
 
 /** Answer to OPTIONS, whatever the path: without key and not counted. */

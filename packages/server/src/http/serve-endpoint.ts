@@ -66,6 +66,5 @@ function sendAnswer<N extends EndpointName>(
   if (typeof data === "object" && data !== null && "runId" in data && typeof data.runId === "string") {
     exchange.runId = data.runId;
   }
-  const headers = Object.entries(answer.headers ?? {}).map(([key, value]) => [key.toLowerCase(), value]);
-  exchange.sendJson(status, successText(data), Object.fromEntries(headers));
+  exchange.sendJson(status, successText(data), answer.headers);
 }

@@ -26,9 +26,9 @@ export function validateInput<N extends EndpointName>(
 ): EndpointInput<N> {
   const schemas = endpointSchemas[name];
   const issues: Issue[] = [];
-  const params = parse("path", schemas.params, raw.params, issues);
-  const known = readKnown(raw.query, Object.keys(schemas.query.shape), options.ignore, issues);
-  const query = parse("query", schemas.query, known, issues).value;
+  const params = isEmpty(schemas.params) ? { value: {} } : parse("path", schemas.params, raw.params, issues);
+  const known = raw.query.length === 0 ? {} : readKnown(raw.query, schemas.query.shape, options.ignore, issues);
+  const query = isEmpty(schemas.query) ? {} : parse("query", schemas.query, known, issues).value;
   const body = schemas.body === null ? { value: undefined } : parse("body", schemas.body, raw.body, issues);
   if (schemas.body !== null) {
     nameIgnoredMembers(raw.body, options.ignore);
@@ -37,6 +37,11 @@ export function validateInput<N extends EndpointName>(
   if (issues.length > 0) throw invalid(withoutRepeats(issues).slice(0, ISSUES_MAX));
   // The schemas of the table are checked against EndpointShapes[N]; TypeScript cannot follow that through the index.
   return { params: params.value, query, body: body.value } as EndpointInput<N>;
+}
+
+/** Most endpoints take no query or no path parameter; there is nothing to parse then. */
+function isEmpty(schema: { readonly shape: object }): boolean {
+  return Object.keys(schema.shape).length === 0;
 }
 
 interface Schema {
@@ -56,7 +61,7 @@ function parse(root: "body" | "query" | "path", schema: Schema, value: unknown, 
 /** The known parameters, each given once; the others are named as ignored. */
 function readKnown(
   query: readonly QueryParameter[],
-  names: readonly string[],
+  shape: object,
   ignore: (name: string) => void,
   issues: Issue[],
 ): Record<string, string> {
@@ -66,7 +71,7 @@ function readKnown(
       const shown = name ?? printable(raw.split("=")[0] ?? "");
       const message = `The query parameter ${printable(shown)} is not valid percent-encoded UTF-8.`;
       issues.push({ path: ["query", shown], code: "invalid_text", message });
-    } else if (!names.includes(name)) ignore(name);
+    } else if (!Object.hasOwn(shape, name)) ignore(name);
     else if (Object.hasOwn(known, name)) {
       issues.push({ path: ["query", name], code: "conflict", message: `${name} was given more than once.` });
     } else known[name] = value;
