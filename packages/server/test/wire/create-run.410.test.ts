@@ -1,0 +1,129 @@
+/** A model that was withdrawn after the prompt was published, or is not enabled here (specification, "Errors", 410). */
+import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Client } from "@promptd/client";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
+import { imagePrompt, promptFile } from "../prompt-files.ts";
+import { bodyOf, dataOf, errorOf, get, postRun, runOf } from "./requests.ts";
+
+const WITHDRAWN = "acme/picture-1";
+const NOT_HERE = "acme/text-2";
+
+/** Two models of the operator's own: one that the second start retires, one whose key is missing. */
+function overlay(status: "active" | "retired"): string {
+  const limits = { maxOutputTokens: 0, timeoutMs: 60_000, concurrency: 8 };
+  const picture = {
+    index: 10_000,
+    model: WITHDRAWN,
+    provider: "sandbox",
+    providerModel: "image",
+    modality: "image",
+    status,
+    runOptions: {},
+    price: { perImage: "4" },
+    limits,
+    ...(status === "retired" ? { retiredAt: "2026-11-01" } : {}),
+  };
+  const text = {
+    index: 10_001,
+    model: NOT_HERE,
+    provider: "acme",
+    providerModel: "text-2",
+    api: "chat",
+    modality: "text",
+    status: "active",
+    runOptions: {},
+    price: { outputPer1k: "1" },
+    limits: { ...limits, maxOutputTokens: 100, contextTokens: 1_000 },
+  };
+  const providers = { acme: { baseURL: "https://models.acme.example/v1", apiKeyEnv: "ACME_API_KEY" } };
+  return JSON.stringify({ formatVersion: 1, providers, models: [picture, text] });
+}
+
+let server: TestServer;
+let caller: TestCaller;
+let later: Client;
+const published = { promptId: "", promptVersionId: "" };
+let stepsVersionId = "";
+
+beforeAll(async () => {
+  const file = (name: string) => join(tmpdir(), `promptd-${process.pid}-${name}.json`);
+  await writeFile(file("active"), overlay("active"));
+  await writeFile(file("retired"), overlay("retired"));
+  server = await startTestServer({ environment: { PROMPTD_MODELS_FILE: file("active") } });
+  caller = await server.createCaller();
+  Object.assign(published, await server.publish(imagePrompt({ title: "Zebra", model: WITHDRAWN, fields: "" })));
+  const steps = promptFile({
+    fields: `steps:\n  cover: { model: ${WITHDRAWN} }\n  text: { model: sandbox/text }`,
+    body: "<!-- step: cover -->\nA cover.\n<!-- step: text -->\nA text.",
+  });
+  ({ promptVersionId: stepsVersionId } = await server.publish(steps));
+  const app = await server.startAnother("api", { PROMPTD_MODELS_FILE: file("retired") });
+  later = server.clientOf(caller.apiKey, app.url ?? "");
+});
+afterAll(() => server.close());
+
+describe("a version whose model is retired", () => {
+  test("could be run before", async () => {
+    expect(runOf(await postRun(caller.client, bodyOf(published.promptVersionId))).runStatus).toBe("succeeded");
+  });
+
+  test("is 410 MODEL_RETIRED with the model's name, and no run is made", async () => {
+    const before = (await caller.client.runs.list({ limit: 50 })).rows.length;
+    const answer = await postRun(later, bodyOf(published.promptVersionId));
+    expect(answer.httpStatus).toBe(410);
+    expect(errorOf(answer)).toEqual({
+      status: "GONE_ERROR",
+      message: `The model ${WITHDRAWN} of this prompt version has been withdrawn. Use a newer version of the prompt.`,
+      data: { reason: "MODEL_RETIRED", model: WITHDRAWN },
+    });
+    expect((await caller.client.runs.list({ limit: 50 })).rows).toHaveLength(before);
+  });
+
+  test("is 410 when only one of its steps uses that model", async () => {
+    expect((await postRun(later, bodyOf(stepsVersionId))).httpStatus).toBe(410);
+  });
+
+  test("stays readable", async () => {
+    const { promptId, promptVersionId } = published;
+    expect((await get(later, `/v1/prompts/${promptId}`)).httpStatus).toBe(200);
+    expect((await get(later, `/v1/prompt-versions/${promptVersionId}`)).httpStatus).toBe(200);
+  });
+
+  test("is not found by search, since it could not be run", async () => {
+    expect((await caller.client.prompts.search("zebra")).rows.map(({ title }) => title)).toEqual(["Zebra"]);
+    expect((await later.prompts.search("zebra")).rows).toEqual([]);
+  });
+
+  test("leaves runs of the model readable", async () => {
+    const { rows } = await later.runs.list({ limit: 50 });
+    expect(rows.length).toBeGreaterThan(0);
+    expect((await get(later, `/v1/runs/${rows[0]?.runId}`)).httpStatus).toBe(200);
+  });
+});
+
+test("GET /v1/resources does not list a retired model, nor one that is not enabled here", async () => {
+  const names = ({ resources }: Awaited<ReturnType<Client["resources"]["get"]>>) =>
+    resources.models.map(({ model }) => model).filter((model) => model.startsWith("acme/"));
+  expect(names(await caller.client.resources.get())).toEqual([WITHDRAWN]);
+  expect(names(await later.resources.get())).toEqual([]);
+});
+
+test("a model that is known but not enabled here accepts the run, which fails with a sentence, free", async () => {
+  const { promptVersionId } = await server.publish(promptFile({ model: NOT_HERE }));
+  const answer = await postRun(caller.client, bodyOf(promptVersionId));
+  expect(answer.httpStatus).toBe(200);
+  expect(dataOf(answer)).toMatchObject({
+    runStatus: "failed",
+    tokens: 0,
+    outputs: [{ type: "error", data: `The model ${NOT_HERE} is not enabled on this server.` }],
+  });
+});
+
+test("an unpublished prompt is 404 and never 410", async () => {
+  const prompt = await server.publish(promptFile());
+  await server.unpublish(prompt.promptId);
+  expect((await postRun(caller.client, bodyOf(prompt.promptVersionId))).httpStatus).toBe(404);
+});

@@ -1,0 +1,131 @@
+/**
+ * The order in which a POST /v1/runs is judged: 401, 429, plan, 400, 422 of the shape, earlier run of the
+ * Idempotency-Key, 404, 410, 422 of the config, 402 credits, run. Each test breaks two neighbours at once and expects
+ * the earlier one's answer.
+ */
+import { writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
+import { promptFile } from "../prompt-files.ts";
+import { bodyOf, errorOf, issueLines, postRun, RANDOM_ID, runOf } from "./requests.ts";
+
+let server: TestServer;
+let strictUrl = "";
+let promptVersionId = "";
+let retiredVersionId = "";
+
+beforeAll(async () => {
+  server = await startTestServer({ httpLimits: { failedEntriesPerSecond: 1_000 } });
+  const fields = "inputs: { topic: {} }";
+  ({ promptVersionId } = await server.publish(promptFile({ fields, body: "{{ topic }}" })));
+  const retired = promptFile({ model: "sandbox/text-free", fields, body: "{{ topic }}" });
+  ({ promptVersionId: retiredVersionId } = await server.publish(retired));
+  const overlay = join(tmpdir(), `promptd-overlay-${process.pid}-${retiredVersionId}.json`);
+  const model = { model: "sandbox/text-free", status: "retired", retiredAt: "2026-11-01" };
+  await writeFile(overlay, JSON.stringify({ formatVersion: 1, models: [model] }));
+  const strict = await server.startAnother("api", {
+    PROMPTD_MODELS_FILE: overlay,
+    PROMPTD_RATE_LIMIT_PER_SECOND: "1",
+  });
+  strictUrl = strict.url ?? "";
+});
+afterAll(() => server.close());
+
+/** A caller of the process where one request per second is admitted and sandbox/text-free is retired. */
+async function strictCaller(options: Parameters<TestServer["createCaller"]>[0] = {}): Promise<TestCaller> {
+  const caller = await server.createCaller(options);
+  return { ...caller, client: server.clientOf(caller.apiKey, strictUrl) };
+}
+
+test("401 before 429: a revoked key is 401 however often it comes", async () => {
+  const { client, keyId } = await strictCaller();
+  await server.revokeKey(keyId);
+  const answers = await Promise.all([1, 2, 3, 4].map(() => postRun(client, bodyOf(promptVersionId))));
+  expect(answers.map(({ httpStatus }) => httpStatus)).toEqual([401, 401, 401, 401]);
+});
+
+test("429 before the plan", async () => {
+  const { client } = await strictCaller({ plan: "none" });
+  await server.freezeTime(Date.UTC(2027, 0, 1));
+  const answers = [await postRun(client, "{"), await postRun(client, "{")];
+  expect(answers.map(({ httpStatus }) => httpStatus)).toEqual([402, 429]);
+  await server.shiftTime(0);
+});
+
+test("the plan before 400", async () => {
+  const { client } = await server.createCaller({ plan: "none" });
+  expect(errorOf(await postRun(client, "{ no JSON")).data).toEqual({ reason: "PLAN_REQUIRED" });
+});
+
+test("400 before 422 of the shape: of a body that is cut off nothing is judged", async () => {
+  const { client } = await server.createCaller();
+  expect((await postRun(client, '{"promptVersionId":"abc","inputs":')).httpStatus).toBe(400);
+});
+
+test("400 of the Idempotency-Key before 422 of the shape", async () => {
+  const { client } = await server.createCaller();
+  expect((await postRun(client, {}, { "idempotency-key": "two words" })).httpStatus).toBe(400);
+});
+
+test("422 of the shape before the Idempotency-Key's earlier run", async () => {
+  const { client } = await server.createCaller();
+  const key = { "idempotency-key": "k" };
+  expect((await postRun(client, bodyOf(promptVersionId, { topic: "tea" }), key)).httpStatus).toBe(200);
+  const answer = await postRun(client, { promptVersionId, inputs: { textInputs: { topic: 7 } } }, key);
+  expect(issueLines(answer)).toEqual(["invalid_type body.inputs.textInputs.topic"]);
+});
+
+test("the Idempotency-Key's earlier run before 404", async () => {
+  const { client } = await server.createCaller();
+  const key = { "idempotency-key": "k" };
+  const prompt = await server.publish(promptFile());
+  const first = await postRun(client, bodyOf(prompt.promptVersionId), key);
+  await server.unpublish(prompt.promptId);
+  expect(runOf(await postRun(client, bodyOf(prompt.promptVersionId), key))).toEqual(runOf(first));
+});
+
+test("the Idempotency-Key's conflict before 404", async () => {
+  const { client } = await server.createCaller();
+  const key = { "idempotency-key": "k" };
+  await postRun(client, bodyOf(promptVersionId, { topic: "tea" }), key);
+  expect(issueLines(await postRun(client, bodyOf(RANDOM_ID), key))).toEqual(["conflict header.Idempotency-Key"]);
+});
+
+test("422 of the shape before 404: an option that is no string on an unknown version is 422", async () => {
+  const { client } = await server.createCaller();
+  const answer = await postRun(client, { ...bodyOf(RANDOM_ID), runOptions: { quality: 1 } });
+  expect(issueLines(answer)).toEqual(["invalid_type body.runOptions.quality"]);
+});
+
+test("404 before 422 of the config: an option that nobody has on an unknown version is 404", async () => {
+  const { client } = await server.createCaller();
+  const answer = await postRun(client, { ...bodyOf(RANDOM_ID), runOptions: { nothing: "x" } });
+  expect(answer.httpStatus).toBe(404);
+});
+
+test("404 before 410: an unpublished prompt of a retired model is 404", async () => {
+  const { client } = await strictCaller();
+  const prompt = await server.publish(promptFile({ model: "sandbox/text-free" }));
+  await server.unpublish(prompt.promptId);
+  expect((await postRun(client, bodyOf(prompt.promptVersionId))).httpStatus).toBe(404);
+});
+
+test("410 before 422 of the config: the missing input of a retired model's prompt is not asked for", async () => {
+  const { client } = await strictCaller();
+  const answer = await postRun(client, bodyOf(retiredVersionId));
+  expect(answer.httpStatus).toBe(410);
+});
+
+test("422 of the config before 402 credits", async () => {
+  const { client } = await server.createCaller({ credits: 0 });
+  expect((await postRun(client, bodyOf(promptVersionId))).httpStatus).toBe(422);
+});
+
+test("402 credits before the run", async () => {
+  const { client } = await server.createCaller({ credits: 0 });
+  const answer = await postRun(client, bodyOf(promptVersionId, { topic: "tea" }));
+  expect(answer.httpStatus).toBe(402);
+  expect((await client.runs.list()).rows).toEqual([]);
+});
