@@ -8,6 +8,7 @@ import { openDatabase, type Database } from "../src/platform/database.ts";
 import { enableFaults } from "../src/platform/fault.ts";
 import { createIdSource } from "../src/platform/ids.ts";
 import { createLog } from "../src/platform/log.ts";
+import { startBucketServer } from "./bucket-server.ts";
 import { startImageHost, type ImageHost } from "./image-host.ts";
 import { writePng } from "./png-bytes.ts";
 import { createTestDatabase, type TestDatabase } from "./test-database.ts";
@@ -606,4 +607,27 @@ describe("the signing key", () => {
       { id: 2, live: true },
     ]);
   });
+});
+
+test("with a bucket in place of the disk, files live the same life", async () => {
+  const bucket = await startBucketServer();
+  try {
+    const files = await open({ bucket: bucket.options });
+    const kept = await keepImage(files);
+    const stored = await keepInput(files);
+    await record(files, kept);
+    await db.tx((tx) => files.recordInputs(tx, OWNER, stored));
+    expect(await get(files, kept.url, { range: "bytes=-4" })).toMatchObject({ status: 206 });
+    expect(await get(files, kept.url, { method: "HEAD" })).toMatchObject({ status: 200, body: null });
+    expect(await files.loadImages(stored, LIMITS, never)).toMatchObject({ kind: "loaded" });
+    await sweep(files, "files-orphans");
+    expect((await get(files, kept.url)).status).toBe(200);
+    await setDatabaseTime(nowMs + 26 * HOUR_MS);
+    await sweep(files, "files-expiry");
+    expect((await get(files, kept.url)).status).toBe("NOT_FOUND_ERROR"); // the server's own clock still stands before e
+    expect(bucket.requests.filter((request) => request.startsWith("DELETE"))).toHaveLength(2);
+    expect(await readdir(dataDir)).toEqual([]);
+  } finally {
+    await bucket.close();
+  }
 });

@@ -10,13 +10,17 @@ import { createGuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts
 import { keepInputImages, keepOutput } from "./keep-files.ts";
 import { loadImages } from "./load-images.ts";
 import { createOpenFile } from "./open-file.ts";
+import { createS3Blobs } from "./s3-blobs.ts";
+import type { S3Options } from "./s3-request.ts";
 import type { Files } from "./stored-files.ts";
 import { createSweeps } from "./sweep.ts";
 
 export interface FilesOptions {
   readonly db: Database;
-  /** Blobs go to `files` below it. All API and worker processes must share it. */
+  /** Blobs go to `files` below it unless there is a bucket. All API and worker processes must share it. */
   readonly dataDir: string;
+  /** Blobs go to this bucket instead. */
+  readonly bucket?: S3Options | null;
   /** Address callers reach the service under, without a slash at the end. */
   readonly publicUrl: () => string;
   /** Life of a generated file; 86,400 by the specification. */
@@ -42,7 +46,7 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
   const { db, clock, log, newId, ttlSeconds, publicUrl } = options;
   const secrets = { current: options.secret, previous: options.previousSecret ?? null };
   const [blobs, keys] = await Promise.all([
-    createDiskBlobs(join(options.dataDir, "files")),
+    options.bucket ? createS3Blobs(options.bucket, clock) : createDiskBlobs(join(options.dataDir, "files")),
     registerFileKeys(db, secrets, ttlSeconds),
   ]);
   const decoding = createGate(DECODES_AT_ONCE);

@@ -36,7 +36,7 @@ const pathOf = (key: string) => join(root, key.slice(-4, -2), key.slice(-2), key
 const partials = () => readdir(join(root, "partial"));
 
 test("what was put is got, sized and listed, and gone after deletion", async () => {
-  await blobs.put(KEY, [CONTENT], 10);
+  await blobs.put(KEY, () => [CONTENT], 10);
   expect(await read(KEY)).toBe("0123456789");
   expect(await blobs.size(KEY)).toBe(10);
   expect(await listAll()).toEqual([KEY]);
@@ -46,19 +46,19 @@ test("what was put is got, sized and listed, and gone after deletion", async () 
 });
 
 test("a stream is put like bytes", async () => {
-  await blobs.put(KEY, Readable.from([CONTENT.subarray(0, 4), CONTENT.subarray(4)]), 10);
+  await blobs.put(KEY, () => Readable.from([CONTENT.subarray(0, 4), CONTENT.subarray(4)]), 10);
   expect(await read(KEY)).toBe("0123456789");
 });
 
 test("nobody but the server's user can read a blob", async () => {
-  await blobs.put(KEY, [CONTENT], 10);
+  await blobs.put(KEY, () => [CONTENT], 10);
   expect((await stat(pathOf(KEY))).mode & 0o777).toBe(0o600);
   expect((await stat(root)).mode & 0o077).toBe(0);
 });
 
 describe("a put that goes wrong leaves nothing to be read and nothing behind", () => {
   test.each([9, 11])("%i bytes announced, 10 arrived", async (announced) => {
-    await expect(blobs.put(KEY, [CONTENT], announced)).rejects.toThrow("10 arrived");
+    await expect(blobs.put(KEY, () => [CONTENT], announced)).rejects.toThrow("10 arrived");
     expect([await read(KEY), await partials()]).toEqual([null, []]);
   });
 
@@ -67,13 +67,13 @@ describe("a put that goes wrong leaves nothing to be read and nothing behind", (
       yield CONTENT;
       throw new Error("the source broke");
     };
-    await expect(blobs.put(KEY, broken(), 10)).rejects.toThrow("the source broke");
+    await expect(blobs.put(KEY, broken, 10)).rejects.toThrow("the source broke");
     expect([await read(KEY), await partials()]).toEqual([null, []]);
   });
 
   test("a place that cannot be written", async () => {
     await writeFile(join(root, KEY.slice(-4, -2)), "a file where a directory belongs");
-    await expect(blobs.put(KEY, [CONTENT], 10)).rejects.toThrow(/EEXIST|ENOTDIR/);
+    await expect(blobs.put(KEY, () => [CONTENT], 10)).rejects.toThrow(/EEXIST|ENOTDIR/);
     expect(await partials()).toEqual([]);
   });
 });
@@ -91,7 +91,7 @@ describe("ranges", () => {
     [{ kind: "from", start: 5, end: 2 }, "0123456789", null],
     [{ kind: "last", count: 0 }, "0123456789", null],
   ])("%o gives %s", async (range, text, part) => {
-    await blobs.put(KEY, [CONTENT], 10);
+    await blobs.put(KEY, () => [CONTENT], 10);
     const blob = await blobs.get(KEY, range);
     expect({ size: blob?.size, part: blob?.part }).toEqual({ size: 10, part });
     expect(Buffer.concat((await blob?.body.toArray()) as Buffer[]).toString()).toBe(text);
@@ -114,7 +114,7 @@ describe("nothing outside the store can be reached", () => {
     await expect(blobs.get(key, null)).rejects.toThrow(TypeError);
     await expect(blobs.size(key)).rejects.toThrow(TypeError);
     await expect(blobs.delete(key)).rejects.toThrow(TypeError);
-    await expect(blobs.put(key, [CONTENT], 10)).rejects.toThrow(TypeError);
+    await expect(blobs.put(key, () => [CONTENT], 10)).rejects.toThrow(TypeError);
   });
 
   test("a link planted as a blob is absent, and is not listed", async () => {
@@ -141,8 +141,8 @@ describe("nothing outside the store can be reached", () => {
 });
 
 test("a listing keeps to its prefix and passes over what is no blob", async () => {
-  await blobs.put(KEY, [CONTENT], 10);
-  await blobs.put(OTHER, [CONTENT], 10);
+  await blobs.put(KEY, () => [CONTENT], 10);
+  await blobs.put(OTHER, () => [CONTENT], 10);
   await writeFile(join(dirname(pathOf(KEY)), "notes.txt"), "not ours");
   expect(await listAll()).toEqual([KEY, OTHER].sort());
   expect(await listAll(OTHER)).toEqual([OTHER]);
@@ -150,7 +150,7 @@ test("a listing keeps to its prefix and passes over what is no blob", async () =
 });
 
 test("leftovers of interrupted writes are discarded by age, blobs never", async () => {
-  await blobs.put(KEY, [CONTENT], 10);
+  await blobs.put(KEY, () => [CONTENT], 10);
   const [old, young] = [join(root, "partial", `${OTHER}.old`), join(root, "partial", `${OTHER}.young`)];
   await writeFile(old, "x");
   await writeFile(young, "x");

@@ -11,6 +11,7 @@ import {
   type BlobStore,
   type ByteRange,
   type OpenBlob,
+  type OpenBody,
 } from "./file-store.ts";
 
 const PARTIAL = "partial";
@@ -36,11 +37,11 @@ class DiskBlobs implements BlobStore {
     this.#root = root;
   }
 
-  async put(key: string, body: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, bytes: number): Promise<void> {
+  async put(key: string, openBody: OpenBody, bytes: number): Promise<void> {
     const path = this.#pathOf(key);
     const partial = join(this.#root, PARTIAL, `${key}.${randomBytes(8).toString("hex")}`);
     try {
-      await writeDurably(partial, body, bytes);
+      await writeDurably(partial, openBody(), bytes);
       await this.#makeShard(path);
       await rename(partial, path);
     } catch (error) {
@@ -123,7 +124,7 @@ class DiskBlobs implements BlobStore {
   }
 }
 
-async function writeDurably(path: string, body: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, bytes: number) {
+async function writeDurably(path: string, body: ReturnType<OpenBody>, bytes: number): Promise<void> {
   const file = await open(path, "wx", PRIVATE_FILE);
   try {
     let written = 0;

@@ -5,6 +5,9 @@ export type ByteRange =
   | { readonly kind: "from"; readonly start: number; readonly end: number | null }
   | { readonly kind: "last"; readonly count: number };
 
+/** Begins reading a blob's content from its start. */
+export type OpenBody = () => Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+
 /** An opened blob. `part` names its first and last byte when only a range of it follows. */
 export interface OpenBlob {
   readonly body: Readable;
@@ -24,8 +27,11 @@ export interface BlobEntry {
  * race would come with it, and generated files are never equal. Keys are lower-case UUIDs; anything else is refused.
  */
 export interface BlobStore {
-  /** Resolves when the bytes survive a power loss. Rejects, and leaves nothing to be read, if `bytes` do not arrive. */
-  put(key: string, body: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, bytes: number): Promise<void>;
+  /**
+   * Resolves when the bytes survive a power loss. Rejects, and leaves nothing to be read, if `bytes` do not arrive.
+   * `open` is called again when a store that failed is tried once more.
+   */
+  put(key: string, open: OpenBody, bytes: number): Promise<void>;
   /** Null when there is no such blob. A range that does not fit gives the whole blob. */
   get(key: string, range: ByteRange | null): Promise<OpenBlob | null>;
   /** In bytes; null when there is no such blob. */

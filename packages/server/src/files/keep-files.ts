@@ -42,8 +42,12 @@ async function keepBase64(text: string, ports: KeepPorts): Promise<StoredImage> 
   const format = findImageFormat(decodeHead(text, IMAGE_SIGNATURE_BYTES));
   if (bytes === null || format === null) throw new TypeError("An image was kept without having been checked.");
   const fileId = ports.newId();
-  const hash = createHash("sha256");
-  await ports.blobs.put(fileId, hashing(decodeChunks(text), hash), bytes);
+  let hash = createHash("sha256");
+  const open = () => {
+    hash = createHash("sha256");
+    return hashing(decodeChunks(text), hash);
+  };
+  await ports.blobs.put(fileId, open, bytes);
   return { type: "file", fileId, bytes, mediaType: `image/${format}`, sha256: hash.digest("hex") };
 }
 
@@ -73,7 +77,7 @@ export async function keepOutput(
   if ("kind" in checked) return checked;
   signal.throwIfAborted();
   const fileId = ports.newId();
-  await ports.blobs.put(fileId, [checked.bytes], checked.bytes.byteLength);
+  await ports.blobs.put(fileId, () => [checked.bytes], checked.bytes.byteLength);
   return describeKept(fileId, checked, ports);
 }
 
