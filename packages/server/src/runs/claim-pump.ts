@@ -14,12 +14,18 @@ export interface PumpOptions {
   readonly begin: (run: ClaimedRun) => void;
 }
 
+export interface Pump {
+  readonly pump: () => void;
+  /** Resolves when no claim is under way. */
+  untilIdle(): Promise<void>;
+}
+
 /**
  * Claims until the slots are full or a whole circle over the waiting accounts brought nothing more. One claim is under
  * way at a time; a call during it makes it look once more.
  */
-export function createPump(options: PumpOptions): () => void {
-  let isPumping = false;
+export function createPump(options: PumpOptions): Pump {
+  let turn: Promise<void> | null = null;
   let again = false;
   let cursor = CIRCLE_START;
 
@@ -29,6 +35,8 @@ export function createPump(options: PumpOptions): () => void {
       const runsMax = Math.min(options.free(), CLAIM_MAX);
       const { workerId } = options.lease;
       const claim = await claimRuns(options.db, { workerId, leaseMs: options.leaseMs }, { runsMax, after: cursor });
+      // The lease was lost meanwhile: these runs belong to a worker that no longer is, and are swept like its others.
+      if (options.lease.workerId !== workerId) return;
       for (const run of claim.runs) options.begin(run);
       cursor = claim.next ?? CIRCLE_START;
       if (claim.next !== null) continue;
@@ -37,7 +45,6 @@ export function createPump(options: PumpOptions): () => void {
     }
   }
   async function claimUntilQuiet(): Promise<void> {
-    isPumping = true;
     do {
       again = false;
       await claimAll().catch((error: unknown) => {
@@ -45,10 +52,15 @@ export function createPump(options: PumpOptions): () => void {
           options.log.warn({ err: error }, "runs could not be claimed; the next try is in a second");
       });
     } while (again);
-    isPumping = false;
+    turn = null;
   }
-  return () => {
-    if (isPumping) again = true;
-    else void claimUntilQuiet();
+  return {
+    pump: () => {
+      if (turn === null) turn = claimUntilQuiet();
+      else again = true;
+    },
+    untilIdle: async () => {
+      await turn;
+    },
   };
 }

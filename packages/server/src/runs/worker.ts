@@ -9,7 +9,7 @@ import type { Signals } from "../platform/signals.ts";
 import { executeRun, type ExecuteRunPorts } from "./execute-run.ts";
 import type { Finisher, RunEnd } from "./finish-runs.ts";
 import { createLease, type Lease } from "./lease.ts";
-import { createPump } from "./claim-pump.ts";
+import { createPump, type Pump } from "./claim-pump.ts";
 import {
   findLostRuns,
   giveRunsBack,
@@ -68,6 +68,7 @@ export class Worker {
   readonly #lease: Lease;
   readonly #finisher: Finisher;
   readonly #pump: () => void;
+  readonly #claims: Pump;
   #isDraining = false;
   #pollTimer: NodeJS.Timeout | null = null;
   #gatherTimer: NodeJS.Timeout | null = null;
@@ -80,12 +81,13 @@ export class Worker {
       onBeat: (isSteady) => this.#onBeat(isSteady),
     });
     this.#finisher = options.createFinisher(() => this.#lease.workerId);
-    this.#pump = createPump({
+    this.#claims = createPump({
       ...options,
       lease: this.#lease,
       free: () => (this.#isDraining ? 0 : options.concurrency - this.#slots.size),
       begin: (run) => this.#begin(run),
     });
+    this.#pump = this.#claims.pump;
   }
 
   get workerId(): string {
@@ -122,6 +124,7 @@ export class Worker {
     await stopClaiming(db, this.#lease.workerId).catch((error: unknown) =>
       log.warn({ err: error }, "the worker could not mark itself as draining"),
     );
+    await this.#claims.untilIdle(); // a claim that was under way may still bring runs in
     await settleWithin(
       [...this.#slots.values()].map((slot) => slot.done),
       graceMs,
@@ -147,14 +150,16 @@ export class Worker {
   #begin(run: ClaimedRun): void {
     const controller = new AbortController();
     const done = this.#work(run, controller.signal).finally(() => {
-      this.#slots.delete(run.runId);
+      // A run that was lost and claimed again has another slot by now, whose place this end must not take.
+      if (this.#slots.get(run.runId) === slot) this.#slots.delete(run.runId);
       // A freed slot also frees room under the limits of its account and model; slots that free together claim together.
       this.#gatherTimer ??= setTimeout(() => {
         this.#gatherTimer = null;
         this.#pump();
       }, GATHER_MS);
     });
-    this.#slots.set(run.runId, { run, controller, done });
+    const slot = { run, controller, done };
+    this.#slots.set(run.runId, slot);
   }
 
   async #work(run: ClaimedRun, signal: AbortSignal): Promise<void> {

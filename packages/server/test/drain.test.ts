@@ -1,0 +1,190 @@
+/** What a deploy does: processes are told to stop while callers wait and runs are under way. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ERRORS } from "@promptd/contract";
+import { errorEnvelopeSchema } from "@promptd/contract/schemas";
+import { startTestServer } from "./harness.ts";
+import { enableFaults } from "../src/platform/fault.ts";
+import { openInstallationFixture, type InstallationCaller, type InstallationFixture } from "./installation-fixture.ts";
+import { killLeftovers, until, type PromptdProcess } from "./promptd-process.ts";
+import { createTestDatabase, type TestDatabase } from "./test-database.ts";
+
+let database: TestDatabase;
+let fixture: InstallationFixture;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  fixture = await openInstallationFixture(database.url);
+});
+afterEach(async () => {
+  enableFaults("");
+  await killLeftovers();
+  await fixture.close();
+  await database.drop();
+});
+
+interface Sent {
+  readonly httpStatus: number;
+  readonly body: { readonly status: string; readonly data: { readonly runId?: string } | null };
+}
+
+/** A POST whose answer is taken as it comes; a reset connection rejects. */
+async function post(url: string, caller: InstallationCaller, text: string, headers = {}): Promise<Sent> {
+  const response = await fetch(`${url}/v1/runs`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${caller.apiKey}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify({ promptVersionId: fixture.prompts.paid, inputs: { textInputs: { ask: text } } }),
+  });
+  return { httpStatus: response.status, body: (await response.json()) as Sent["body"] };
+}
+
+async function count(from: string): Promise<number> {
+  const [row] = await fixture.db.query<{ n: number }>(`select count(*)::int as n from ${from}`);
+  return row?.n ?? 0;
+}
+
+describe("SIGTERM to an API process", () => {
+  test("answers each of 200 waiting callers with 504 and the runId, resets none, and exits with 0", async () => {
+    const caller = await fixture.createCaller();
+    const [api, worker] = [await fixture.start("api"), await fixture.start("worker")];
+    const sent = Array.from({ length: 200 }, () => post(api.url, caller, "sandbox: delay=4000\nslow"));
+    await until(async () => (await count("runs")) === 200);
+    const exit = await api.stop();
+    const answers = await Promise.all(sent);
+    expect(exit).toEqual({ code: 0, signal: null });
+    for (const { httpStatus, body } of answers) {
+      expect(httpStatus).toBe(504);
+      expect(errorEnvelopeSchema.parse(body).status).toBe("GATEWAY_TIMEOUT_ERROR");
+    }
+    expect(new Set(answers.map((answer) => answer.body.data?.runId)).size).toBe(200);
+    await until(async () => (await fixture.openRuns()) === 0);
+    expect(await count("runs where status = 'succeeded' and attempt = 1")).toBe(200);
+    expect(await fixture.findFaults()).toEqual([]);
+    await worker.stop();
+  }, 90_000);
+
+  test("is followed by a second one that ends the process at once, with runs under way", async () => {
+    const caller = await fixture.createCaller();
+    const server = await fixture.start("all", { PROMPTD_DRAIN_SECONDS: "600" });
+    const sent = post(server.url, caller, "sandbox: delay=60000\nslow");
+    await until(async () => (await count("runs where worker is not null")) === 1);
+    server.signal("SIGTERM");
+    expect((await sent).httpStatus).toBe(504); // draining has begun
+    const secondMs = performance.now();
+    server.signal("SIGINT");
+    expect(await server.exit).toEqual({ code: 1, signal: null });
+    expect(performance.now() - secondMs).toBeLessThan(5_000); // not the 600 s of its grace
+  }, 60_000);
+});
+
+describe("SIGTERM to a worker", () => {
+  test("lets runs finish within the grace and claims no new ones meanwhile", async () => {
+    const caller = await fixture.createCaller();
+    const api = await fixture.start("api");
+    const worker = await fixture.start("worker", { PROMPTD_DRAIN_SECONDS: "30" });
+    const first = post(api.url, caller, "sandbox: delay=1500\nslow");
+    await until(async () => (await count("runs where worker is not null")) === 1);
+    worker.signal("SIGTERM");
+    await until(async () => (await count("workers where draining")) === 1);
+    const second = await post(api.url, caller, "quick", { prefer: "respond-async" });
+    expect(second.httpStatus).toBe(202);
+    expect((await first).httpStatus).toBe(200);
+    expect(await worker.exit).toEqual({ code: 0, signal: null });
+    expect(await count("runs where attempt = 0 and status = 'queued'")).toBe(1);
+    expect(await count("workers")).toBe(0);
+    await api.stop();
+  }, 60_000);
+
+  test("gives runs back that outlive the grace, at once and without counting the attempt", async () => {
+    const caller = await fixture.createCaller();
+    const api = await fixture.start("api");
+    const leaving = await fixture.start("worker", { PROMPTD_DRAIN_SECONDS: "0" });
+    const sent = Array.from({ length: 20 }, () => post(api.url, caller, "sandbox: delay=3000\nslow"));
+    await until(async () => (await count("runs where worker is not null")) === 20);
+    expect(await leaving.stop()).toEqual({ code: 0, signal: null });
+    expect(await count("runs where worker is null and max_attempts = 4 and status = 'running'")).toBe(20);
+    expect(await count("workers")).toBe(0);
+    const next = await fixture.start("worker");
+    expect((await Promise.all(sent)).map((answer) => answer.httpStatus)).toEqual(Array(20).fill(200));
+    expect(await fixture.findFaults()).toEqual([]);
+    await Promise.all([api.stop(), next.stop()]);
+  }, 60_000);
+
+  test("gives back also what a claim under way brings in after the signal", async () => {
+    const server = await startTestServer({ role: "api" });
+    try {
+      const published = await server.publish(
+        "---\npromptd: 1\ntitle: Slow\nmodel: sandbox/text\n---\nsandbox: delay=30000\nslow\n",
+      );
+      const caller = await server.createCaller();
+      const body = { promptVersionId: published.promptVersionId, inputs: {} };
+      await caller.client.runs.create(body, { respondAsync: true });
+      enableFaults("claim.after_commit:delay=700@1");
+      const worker = await server.startAnother("worker");
+      const look = async () => {
+        const [row] = await server.app.db.query<{ worker: string | null; attempt: number; max_attempts: number }>(
+          "select worker, attempt, max_attempts from runs",
+        );
+        return row;
+      };
+      await until(async () => (await look())?.attempt === 1); // claimed in the database, not yet known to the worker
+      await worker.close();
+      expect(await look()).toEqual({ worker: null, attempt: 1, max_attempts: 4 });
+    } finally {
+      await server.close();
+    }
+  }, 60_000);
+});
+
+describe("a rolling restart under load", () => {
+  test("shows callers only answers that the specification knows, and loses no run", async () => {
+    const callers = await Promise.all(Array.from({ length: 8 }, () => fixture.createCaller()));
+    const port = { first: "", second: "" };
+    const fleet: Record<"first" | "second" | "worker" | "other", PromptdProcess> = {
+      first: await fixture.start("api"),
+      second: await fixture.start("api"),
+      worker: await fixture.start("worker", { PROMPTD_DRAIN_SECONDS: "5" }),
+      other: await fixture.start("worker", { PROMPTD_DRAIN_SECONDS: "5" }),
+    };
+    Object.assign(port, { first: new URL(fleet.first.url).port, second: new URL(fleet.second.url).port });
+    const seen = new Map<string, number>();
+    const rolling = new AbortController();
+    let refused = 0;
+    const load = callers.map(async (caller, i) => {
+      for (let n = 0; !rolling.signal.aborted; n += 1) {
+        const url = (n + i) % 2 === 0 ? fleet.first.url : fleet.second.url;
+        try {
+          const { httpStatus, body } = await post(url, caller, `sandbox: delay=${(n % 5) * 120}\nrun ${i}.${n}`);
+          const kind = `${httpStatus} ${body.status}`;
+          seen.set(kind, (seen.get(kind) ?? 0) + 1);
+        } catch {
+          refused += 1; // a balancer would have gone to the other one: nothing listens here for a moment
+          await until(
+            async () =>
+              (await fetch(`${fleet.first.url}/healthz`).catch(() => null)) !== null || rolling.signal.aborted,
+          );
+        }
+      }
+    });
+    for (const name of ["worker", "first", "other", "second"] as const) {
+      const role = name === "first" || name === "second" ? "api" : "worker";
+      const exit = await fleet[name].stop();
+      expect(exit.code).toBe(0);
+      fleet[name] = await fixture.start(role, {
+        PROMPTD_DRAIN_SECONDS: "5",
+        ...(role === "api" ? { PORT: port[name as "first"] } : {}),
+      });
+    }
+    rolling.abort();
+    await Promise.all(load);
+    const known = new Set([
+      "200 SUCCESS",
+      ...Object.entries(ERRORS).map(([status, { httpStatus }]) => `${httpStatus} ${status}`),
+    ]);
+    expect([...seen.keys()].filter((kind) => !known.has(kind) || kind.startsWith("500"))).toEqual([]);
+    expect(seen.get("200 SUCCESS")).toBeGreaterThan(20);
+    expect(refused).toBeLessThan(seen.get("200 SUCCESS") ?? 0);
+    await until(async () => (await fixture.openRuns()) === 0);
+    expect(await count("runs where status = 'failed'")).toBe(0);
+    expect(await fixture.findFaults()).toEqual([]);
+    await Promise.all(Object.values(fleet).map((one) => one.stop()));
+  }, 120_000);
+});
