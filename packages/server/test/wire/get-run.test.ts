@@ -1,0 +1,75 @@
+/** GET /v1/runs/:runId (specification, "Retrieve a run"). Runs in progress: create-run.504.test.ts. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
+import { textPrompt } from "../prompt-files.ts";
+import { bodyOf, errorOf, get, issuesOf, RANDOM_ID, runOf } from "./requests.ts";
+
+let server: TestServer;
+let caller: TestCaller;
+beforeAll(async () => {
+  server = await startTestServer();
+  caller = await server.createCaller();
+});
+afterAll(() => server.close());
+
+test("a final run is answered with exactly runId, outputs, runStatus and tokens, and without Retry-After", async () => {
+  const { promptVersionId } = await server.publish(textPrompt());
+  const created = await caller.client.runs.create(bodyOf(promptVersionId, { topic: "tea" }));
+  const answer = await get(caller.client, `/v1/runs/${created.runId}`);
+  expect(answer.httpStatus).toBe(200);
+  expect(runOf(answer)).toEqual(created);
+  expect(answer.headers.has("retry-after")).toBe(false);
+});
+
+test("a queued run shows queued, no outputs and tokens 0", async () => {
+  await server.app.db.query("insert into run_limits (scope, max_running) values ('account:' || $1, 0)", [
+    caller.accountId,
+  ]);
+  const { promptVersionId } = await server.publish(textPrompt());
+  const body = bodyOf(promptVersionId, { topic: "tea" });
+  const queued = await caller.client.runs.create(body, { respondAsync: true });
+  expect(queued).toEqual({ runId: queued.runId, runStatus: "queued", outputs: [], tokens: 0 });
+  expect(await caller.client.runs.get(queued.runId)).toEqual(queued);
+  await caller.client.runs.cancel(queued.runId);
+});
+
+describe("an id", () => {
+  test("of no run is 404", async () => {
+    const answer = await get(caller.client, `/v1/runs/${RANDOM_ID}`);
+    expect(answer.httpStatus).toBe(404);
+    expect(errorOf(answer)).toEqual({
+      status: "NOT_FOUND_ERROR",
+      message: `No run has the id ${RANDOM_ID}.`,
+      data: null,
+    });
+  });
+
+  test.each(["abc", "1", `${RANDOM_ID}0`, RANDOM_ID.replaceAll("-", ""), `{${RANDOM_ID}}`, `urn:uuid:${RANDOM_ID}`])(
+    "%s is no UUID: 422",
+    async (id) => {
+      const answer = await get(caller.client, `/v1/runs/${encodeURIComponent(id)}`);
+      expect(answer.httpStatus).toBe(422);
+      expect(issuesOf(answer)).toMatchObject([{ path: ["path", "runId"], code: "invalid_uuid" }]);
+    },
+  );
+
+  test("that is no UUID is quoted in the message", async () => {
+    const answer = await get(caller.client, "/v1/runs/abc");
+    expect(errorOf(answer).message).toBe('runId must be a UUID, got "abc".');
+  });
+
+  test("of any version and variant is a UUID", async () => {
+    for (const id of ["11111111-1111-1111-1111-111111111111", "ffffffff-ffff-ffff-ffff-ffffffffffff"]) {
+      expect((await get(caller.client, `/v1/runs/${id}`)).httpStatus).toBe(404);
+    }
+  });
+
+  test("of 5,000 characters is 422, never 414", async () => {
+    expect((await get(caller.client, `/v1/runs/${"a".repeat(5_000)}`)).httpStatus).toBe(422);
+  });
+
+  test("of a prompt version is no run", async () => {
+    const { promptVersionId } = await server.publish(textPrompt());
+    expect((await get(caller.client, `/v1/runs/${promptVersionId}`)).httpStatus).toBe(404);
+  });
+});
