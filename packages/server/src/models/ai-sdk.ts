@@ -22,6 +22,7 @@ import type { GuardedFetch } from "../files/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import type { CatalogueEntry } from "./catalogue.ts";
+import { withGeminiRefusals } from "./gemini-refusals.ts";
 import type { JsonValue } from "./mapping.ts";
 import type { ModelAdapter, ModelCall, ModelResult } from "./model-call.ts";
 import { readProviderError } from "./provider-error.ts";
@@ -290,7 +291,7 @@ function imageModel(adapter: Adapter, call: ModelCall): ImageModelV4 {
     case "openai":
       return createOpenAI(settings).image(entry.providerModel);
     case "google":
-      return createGoogle(settings).image(entry.providerModel);
+      return createGoogle({ ...settings, fetch: withGeminiRefusals(settings.fetch) }).image(entry.providerModel);
     case "fal":
       return createFal(settings).image(entry.providerModel);
     case "replicate":
@@ -316,7 +317,9 @@ function videoModel(adapter: Adapter, entry: CatalogueEntry, call: ModelCall | n
   const { place, transport } = adapter.transportOf(entry);
   const limits = { answerBytesMax: IMAGE_ANSWER_BYTES_MAX, isPoll: call === null };
   const settings = placeSettings(place, transport, limits);
-  if (entry.provider === "google") return createGoogle(settings).video(entry.providerModel);
+  if (entry.provider === "google") {
+    return createGoogle({ ...settings, fetch: withGeminiRefusals(settings.fetch) }).video(entry.providerModel);
+  }
   if (entry.provider === "fal") return createFal(settings).video(entry.providerModel) as VideoModel;
   if (entry.provider === "replicate")
     return createReplicate({ ...settings, apiToken: settings.apiKey }).video(entry.providerModel);

@@ -1,6 +1,7 @@
 /**
  * Which models are offered, the same in every process: the hash of GET /v1/resources must not depend on who answers.
- * The process that started last writes what its configuration enables; every process reads the set every 5 seconds.
+ * Of the processes that call models, the one that started last writes what its configuration enables; every process
+ * reads the set every 5 seconds.
  * (Were each turn's winner to write its own, two processes with different keys would make the list flap for ever.)
  */
 import type { Database } from "../platform/database.ts";
@@ -14,7 +15,8 @@ export interface EnabledModelsOptions {
   readonly catalogue: Catalogue;
   readonly db: Database;
   readonly log: Log;
-  readonly probe: ProbeOptions;
+  /** Null for a process that calls no model (an API without a worker, a command): it reads the set and writes nothing. */
+  readonly probe: ProbeOptions | null;
 }
 
 export interface EnabledModels {
@@ -29,26 +31,31 @@ const PROBE_SECONDS = 60;
 
 /** Writes this process's part of the set, asks the servers once, and adopts the common set. */
 export async function createEnabledModels(options: EnabledModelsOptions): Promise<EnabledModels> {
-  const { catalogue, db, log } = options;
+  const { catalogue, db, log, probe: places } = options;
   const refresh = async (): Promise<void> => adopt(catalogue, await listEnabled(db));
-  const probe = async (): Promise<void> => {
-    await writeFound(db, await findModels(options.probe, catalogue.entries));
+  const probe = async (asked: ProbeOptions): Promise<void> => {
+    await writeFound(db, await findModels(asked, catalogue.entries));
     await refresh();
   };
-  await writeConfigured(db, catalogue.enabledHere());
-  await probe();
+  if (places === null) await refresh();
+  else {
+    await writeConfigured(db, catalogue.enabledHere());
+    await probe(places);
+  }
   const timer = setInterval(() => {
     refresh().catch((error: unknown) => log.warn({ err: error }, "the list of enabled models could not be read"));
   }, REFRESH_MS);
   timer.unref();
   return {
     refresh,
-    ticks: [{ name: "model-servers", everySeconds: PROBE_SECONDS, run: probe }],
+    ticks: places === null ? [] : [{ name: "model-servers", everySeconds: PROBE_SECONDS, run: () => probe(places) }],
     close: () => clearInterval(timer),
   };
 }
 
+/** Before any process wrote the set, each goes by its own configuration. */
 function adopt(catalogue: Catalogue, rows: readonly EnabledRow[]): void {
+  if (rows.length === 0) return catalogue.useEnabled(catalogue.enabledHere(), []);
   const found = rows.flatMap((row) =>
     row.server === null || row.index === null ? [] : [foundEntry(row.model, row.index, row.server)],
   );

@@ -239,6 +239,7 @@ function stageOf(error: unknown): TransportStage {
   const code = codeOf(error);
   if (BEFORE_SENDING.has(code) || /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code))
     return "connect";
+  if (error instanceof Error && error.name === "HTTPParserError") return "protocol"; // some of them have no code
   return /^(HPE_|UND_ERR_(INFO|INVALID|RESPONSE|HEADERS_OVERFLOW))/.test(code) ? "protocol" : "sent";
 }
 

@@ -1,0 +1,245 @@
+/** Providers that hang, trickle, flood, redirect or talk nonsense: every failure is a bounded value, never a crash. */
+import { randomUUID } from "node:crypto";
+import { createServer, type Socket } from "node:net";
+import type { ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { createModelCaller } from "../../src/models/call-model.ts";
+import { loadCatalogue, type CatalogueEntry } from "../../src/models/catalogue.ts";
+import type { ModelRequest } from "../../src/models/model-call.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { openDatabase, type Database } from "../../src/platform/database.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { createTestDatabase, type TestDatabase } from "../test-database.ts";
+import { callOf, createRig, entryOf } from "./adapter-rig.ts";
+import { json, startOwnServer } from "./own-server.ts";
+import { chatAnswer } from "./provider-answers.ts";
+
+const chat: CatalogueEntry = entryOf("openai/gpt-5.2");
+const image: CatalogueEntry = entryOf("openai/gpt-image-1");
+
+async function send(url: string, entry: CatalogueEntry = chat) {
+  const { adapter, signal } = createRig({ OPENAI_BASE_URL: `${url}/v1` });
+  return adapter.callModel(callOf(entry), signal);
+}
+
+async function answered(reply: (response: ServerResponse) => void, entry?: CatalogueEntry) {
+  const { url } = await startOwnServer((_request, response) => reply(response));
+  return send(url, entry);
+}
+
+/** Below HTTP: what the socket does with the first bytes it gets. */
+async function startSocketServer(onBytes: (socket: Socket) => void): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.once("data", () => onBytes(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("an answer", () => {
+  test.each([
+    ["is a web page", (response: ServerResponse) => response.end("<html>welcome</html>")],
+    ["is empty", (response: ServerResponse) => response.end()],
+    ["is cut JSON", (response: ServerResponse) => response.end('{"choices":[{"mess')],
+    ["is JSON of another shape", (response: ServerResponse) => json(response, { hello: "world" })],
+  ])("that %s on a 200 may be asked for once more", async (_name, reply) => {
+    expect(await answered(reply)).toMatchObject({
+      kind: "failed",
+      cause: "protocol",
+      retry: "once",
+      breaker: "counted",
+    });
+  });
+
+  test("that claims or sends more than its limit ends the call, and only as much as the limit is read", async () => {
+    const claimed = (response: ServerResponse) =>
+      response.writeHead(200, { "content-length": 10_000_000 }).end("x".repeat(10_000_000));
+    expect(await answered(claimed)).toMatchObject({ cause: "too_large", retry: "never" });
+    let written = 0;
+    const flood = (response: ServerResponse): void => {
+      const chunk = "x".repeat(1_048_576);
+      const write = (): void => {
+        while (!response.destroyed && response.write(chunk)) written += 1;
+        written += 1;
+        if (!response.destroyed && written < 100) response.once("drain", write);
+      };
+      write();
+    };
+    expect(await answered(flood)).toMatchObject({ cause: "too_large", retry: "never" });
+    expect(written).toBeLessThan(50);
+  });
+
+  test("that redirects is refused, wherever it leads", async () => {
+    const reply = (response: ServerResponse) => response.writeHead(307, { location: "http://169.254.169.254/" }).end();
+    expect(await answered(reply)).toMatchObject({ kind: "failed", cause: "protocol" });
+  });
+
+  test("that is compressed without being asked is refused: it could inflate without end", async () => {
+    const reply = (response: ServerResponse) => response.writeHead(200, { "content-encoding": "gzip" }).end("x");
+    expect(await answered(reply)).toMatchObject({ kind: "failed", cause: "protocol" });
+  });
+
+  test("in Latin letters where a number belongs, with a huge error body, stays a fixed failure", async () => {
+    const result = await answered((response) =>
+      json(response, { error: { message: "k".repeat(1_000_000), code: "z".repeat(999) } }, 400),
+    );
+    expect(result).toMatchObject({ kind: "failed", cause: "bad_request", code: null });
+  });
+});
+
+describe("a connection", () => {
+  test("that nobody accepts is safe to try again, for images as well", async () => {
+    const url = await startSocketServer(() => {});
+    const free = new URL(url);
+    free.port = "1";
+    expect(await send(free.origin)).toMatchObject({ cause: "network", retry: "safe", breaker: "counted" });
+    expect(await send(free.origin, image)).toMatchObject({ cause: "network", retry: "safe" });
+  });
+
+  test("to a name that does not exist is safe to try again", async () => {
+    expect(await send("http://no-such-host.invalid")).toMatchObject({ cause: "network", retry: "safe" });
+  });
+
+  test.each([
+    ["before the headers", (socket: Socket) => socket.destroy()],
+    ["by a reset", (socket: Socket) => socket.resetAndDestroy()],
+    ["inside the body", (socket: Socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{"cho')],
+  ])("that breaks %s is tried once more for a text, and never for an image", async (_name, onBytes) => {
+    expect(await send(await startSocketServer(onBytes))).toMatchObject({ cause: "network", retry: "once" });
+    expect(await send(await startSocketServer(onBytes), image)).toMatchObject({ cause: "network", retry: "never" });
+  });
+
+  test("to something that does not speak HTTP is a protocol failure", async () => {
+    const url = await startSocketServer((socket) => socket.write("220 mail.example ESMTP\r\n"));
+    expect(await send(url)).toMatchObject({ kind: "failed", cause: "protocol" });
+  });
+});
+
+describe("through the policy, on a real database", () => {
+  let server: TestDatabase;
+  let db: Database;
+  beforeAll(async () => {
+    server = await createTestDatabase();
+    db = await openDatabase({ url: server.url, role: "test", log: createLog("silent") });
+  });
+  afterAll(async () => {
+    await db.close();
+    await server.drop();
+  });
+
+  function setup(url: string) {
+    const secrets: Record<string, string> = { OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${url}/v1` };
+    const secret = (name: string): string | null => secrets[name] ?? null;
+    const catalogue = loadCatalogue({ overlayFile: null, hasSecret: (name) => secret(name) !== null, sandbox: false });
+    const log = createLog("silent");
+    const caller = createModelCaller({
+      catalogue,
+      db,
+      clock: systemClock,
+      log,
+      secret,
+      inflightBytesMax: 536_870_912,
+      random: () => 0,
+    });
+    onTestFinished(() => caller.close());
+    return (change: Partial<ModelRequest> = {}, signal = new AbortController().signal) =>
+      caller.call(
+        {
+          accountId: randomUUID(),
+          runId: randomUUID(),
+          attempt: 1,
+          step: 0,
+          item: 0,
+          model: "openai/gpt-5.2",
+          options: {},
+          instructions: "",
+          prompt: "hello",
+          images: [],
+          maxOutputTokens: null,
+          deadlineAtMs: Date.now() + 30_000,
+          ...change,
+        },
+        signal,
+      );
+  }
+
+  test("a provider that trickles one byte at a time is ended by the deadline, not by an idle timer", async () => {
+    const { url } = await startOwnServer((_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      const timer = setInterval(() => response.write(" "), 10);
+      response.once("close", () => clearInterval(timer));
+    });
+    const begun = performance.now();
+    const outcome = await setup(url)({ deadlineAtMs: Date.now() + 300 });
+    expect(outcome).toMatchObject({ kind: "failed", message: "The model did not answer in time." });
+    expect(performance.now() - begun).toBeLessThan(5_000);
+  });
+
+  test("a provider that hangs for ever is ended by the deadline, and its connection is closed", async () => {
+    let closed: () => void = () => {};
+    const hungUp = new Promise<void>((resolve) => (closed = resolve));
+    const { url } = await startOwnServer((_request, response) => void response.once("close", closed));
+    expect(await setup(url)({ deadlineAtMs: Date.now() + 100 })).toMatchObject({ kind: "failed" });
+    await hungUp;
+  });
+
+  test("a cancelled call reaches the provider: its connection is closed", async () => {
+    let arrived: () => void = () => {};
+    let closed: () => void = () => {};
+    const reached = new Promise<void>((resolve) => (arrived = resolve));
+    const hungUp = new Promise<void>((resolve) => (closed = resolve));
+    const { url } = await startOwnServer((_request, response) => {
+      response.once("close", closed);
+      arrived();
+    });
+    const cancel = new AbortController();
+    const reason = new Error("cancelled");
+    const call = setup(url)({}, cancel.signal);
+    await reached;
+    cancel.abort(reason);
+    await expect(call).rejects.toBe(reason);
+    await hungUp;
+  });
+
+  test("a reset after sending costs two sends for a text and one for an image", async () => {
+    let sends = 0;
+    const url = await startSocketServer((socket) => {
+      sends += 1;
+      socket.resetAndDestroy();
+    });
+    const call = setup(url);
+    expect(await call()).toMatchObject({ kind: "failed", message: "The model provider could not be reached." });
+    expect(sends).toBe(2);
+    expect(await call({ model: "openai/gpt-image-1" })).toMatchObject({ kind: "failed" });
+    expect(sends).toBe(3);
+  });
+
+  test("U+0000 and lone surrogates in a provider's text arrive storable", async () => {
+    const text = "a\\u0000b\\ud800c\\ufeff";
+    const body = JSON.stringify(chatAnswer({ text: "TEXT" })).replace("TEXT", text);
+    const { url } = await startOwnServer((_request, response) =>
+      response.setHeader("content-type", "application/json").end(body),
+    );
+    expect(await setup(url)()).toMatchObject({ kind: "text", text: "a\ufffdb\ufffdc\ufeff" });
+  });
+
+  test("no failure tells the caller what the provider said", async () => {
+    const secret = "sk-live-0123456789 at https://internal.example/stack";
+    for (const status of [400, 401, 404, 422, 500]) {
+      const { url } = await startOwnServer((_request, response) =>
+        json(response, { error: { message: secret, code: secret } }, status),
+      );
+      const outcome = await setup(url)();
+      expect(outcome.kind).toBe("failed");
+      expect(JSON.stringify(outcome)).not.toMatch(/sk-live|internal/);
+    }
+  });
+});

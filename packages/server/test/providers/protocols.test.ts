@@ -1,0 +1,315 @@
+/**
+ * Answers that the mock cannot give, from small servers of our own that follow the providers' documents: refusals and
+ * cuts of every text interface, Gemini images, Replicate, and jobs of fal and Veo whose states and files misbehave.
+ */
+import type { ServerResponse } from "node:http";
+import { describe, expect, test } from "vitest";
+import type { JsonValue } from "../../src/models/mapping.ts";
+import type { CatalogueEntry } from "../../src/models/catalogue.ts";
+import { createTransport } from "../../src/models/transport.ts";
+import { callOf, createRig, entryOf, IMAGE } from "./adapter-rig.ts";
+import { json, startOwnServer, type Received } from "./own-server.ts";
+import {
+  chatAnswer,
+  falImage,
+  geminiAnswer,
+  messagesAnswer,
+  MP4,
+  PNG,
+  replicatePrediction,
+  responsesAnswer,
+} from "./provider-answers.ts";
+
+/** Every provider at one server. */
+async function setup(reply: (request: Received, response: ServerResponse, url: string) => void) {
+  const server = await startOwnServer((request, response) => reply(request, response, server.url));
+  const secrets = {
+    ANTHROPIC_BASE_URL: server.url,
+    GOOGLE_GENERATIVE_AI_BASE_URL: server.url,
+    FAL_BASE_URL: server.url,
+    REPLICATE_BASE_URL: server.url,
+  };
+  const openai = new Map([["https://api.openai.com", server.url]]);
+  const rig = createRig(secrets, {
+    connect: (options) => createTransport({ ...options, aliases: new Map([...(options.aliases ?? []), ...openai]) }),
+  });
+  const send = (model: string | CatalogueEntry, images = [] as (typeof IMAGE)[]) =>
+    rig.adapter.callModel(callOf(typeof model === "string" ? entryOf(model) : model, { images }), rig.signal);
+  return { ...rig, server, send };
+}
+
+const chat = { ...entryOf("openai/gpt-5.2"), api: "chat" as const };
+const TEXTS: readonly [string, CatalogueEntry | string, { whole: unknown; cut: unknown; refused: unknown }][] = [
+  [
+    "OpenAI Responses",
+    "openai/gpt-5.2",
+    {
+      whole: responsesAnswer(),
+      cut: responsesAnswer({ incomplete: "max_output_tokens" }),
+      refused: responsesAnswer({ incomplete: "content_filter" }),
+    },
+  ],
+  [
+    "OpenAI chat",
+    chat,
+    { whole: chatAnswer(), cut: chatAnswer({ finish: "length" }), refused: chatAnswer({ finish: "content_filter" }) },
+  ],
+  [
+    "Anthropic",
+    "anthropic/claude-sonnet-5",
+    {
+      whole: messagesAnswer(),
+      cut: messagesAnswer({ stop: "max_tokens" }),
+      refused: messagesAnswer({ stop: "refusal" }),
+    },
+  ],
+  [
+    "Gemini",
+    "google/gemini-2.5-flash",
+    { whole: geminiAnswer(), cut: geminiAnswer({ finish: "MAX_TOKENS" }), refused: geminiAnswer({ finish: "SAFETY" }) },
+  ],
+];
+
+describe.each(TEXTS)("text of %s", (_name, model, answers) => {
+  test("is read with input, cached and output tokens, reasoning counted as output", async () => {
+    const { send } = await setup((_request, response) => json(response, answers.whole));
+    const usage = { inputTokens: 11, cachedInputTokens: 3, outputTokens: 5, isEstimated: false };
+    expect(await send(model)).toMatchObject({ kind: "text", text: "A short answer.", truncated: false, usage });
+  });
+
+  test("that the output limit cut is a success, flagged", async () => {
+    const { send } = await setup((_request, response) => json(response, answers.cut));
+    expect(await send(model)).toMatchObject({ kind: "text", truncated: true });
+  });
+
+  test("that a filter stopped is a refusal, and what was written before it is dropped", async () => {
+    const { send } = await setup((_request, response) => json(response, answers.refused));
+    const result = await send(model);
+    expect(result).toMatchObject({ kind: "refused" });
+    expect(result).not.toHaveProperty("text");
+  });
+});
+
+test("a prompt that Gemini blocks is a refusal", async () => {
+  const { send } = await setup((_request, response) =>
+    json(response, geminiAnswer({ blockReason: "PROHIBITED_CONTENT" })),
+  );
+  expect(await send("google/gemini-2.5-flash")).toMatchObject({ kind: "refused" });
+});
+
+test("a text without any count of tokens is estimated from its bytes", async () => {
+  const { send } = await setup((_request, response) => json(response, chatAnswer({ usage: undefined })));
+  expect(await send(chat)).toMatchObject({ usage: { isEstimated: true, inputTokens: 9, outputTokens: 4 } });
+});
+
+test.each([-5, 1e300, "many"])("a count of %j tokens charges nothing absurd", async (count) => {
+  const usage = { prompt_tokens: count, completion_tokens: count, total_tokens: count };
+  const { send } = await setup((_request, response) => json(response, chatAnswer({ usage })));
+  const result = await send(chat);
+  const { inputTokens = 0, outputTokens = 0 } = "usage" in result && result.usage !== null ? result.usage : {};
+  expect(Math.max(inputTokens, outputTokens)).toBeLessThanOrEqual(1_000_000_000);
+  expect(Math.min(inputTokens, outputTokens)).toBeGreaterThanOrEqual(0);
+});
+
+describe("images of Gemini", () => {
+  test("come as bytes, from text alone or together with input images", async () => {
+    const { send, server } = await setup((_request, response) => json(response, geminiAnswer({ isImage: true })));
+    expect(await send("google/gemini-2.5-flash-image")).toMatchObject({
+      kind: "image",
+      usage: { images: 1, inputTokens: 11 },
+    });
+    expect(await send("google/gemini-2.5-flash-image", [IMAGE])).toMatchObject({
+      kind: "image",
+      bytes: new Uint8Array(PNG),
+    });
+    expect(server.received[1]?.body).toContain(PNG.toString("base64"));
+  });
+
+  test("that are missing from the answer are a failure, not sent again", async () => {
+    const { send } = await setup((_request, response) => json(response, geminiAnswer()));
+    expect(await send("google/gemini-2.5-flash-image")).toMatchObject({
+      kind: "failed",
+      cause: "empty",
+      retry: "never",
+    });
+  });
+
+  test("that a filter stopped are a refusal", async () => {
+    const { send } = await setup((_request, response) => json(response, geminiAnswer({ finish: "IMAGE_SAFETY" })));
+    expect(await send("google/gemini-2.5-flash-image")).toMatchObject({ kind: "refused" });
+  });
+});
+
+describe("images of Replicate", () => {
+  const answerWith = (states: { status: string; output?: string | null; error?: string }[]) => {
+    let asked = 0;
+    return (request: Received, response: ServerResponse, url: string): void => {
+      if (request.path === "/out.png") return void response.end(PNG);
+      const state = states[Math.min(asked, states.length - 1)];
+      asked += 1;
+      json(
+        response,
+        replicatePrediction(
+          `${url}/v1/predictions/p1`,
+          state?.status ?? "",
+          state?.output ?? null,
+          state?.error ?? null,
+        ),
+      );
+    };
+  };
+
+  test("are waited for, and their file is fetched without the key when it is elsewhere", async () => {
+    const states = [{ status: "processing" }, { status: "succeeded", output: "https://replicate.delivery/out.png" }];
+    const { send, downloads, server } = await setup(answerWith(states));
+    expect(await send("replicate/flux-schnell")).toMatchObject({ kind: "image", bytes: new Uint8Array(PNG) });
+    expect(downloads).toEqual(["https://replicate.delivery/out.png"]);
+    expect(server.received.map(({ method }) => method)).toEqual(["POST", "GET"]);
+    expect(server.received[1]?.headers.authorization).toBe("Bearer secret-key");
+  });
+
+  test("that failed for their content are a refusal, for another reason a failure", async () => {
+    const nsfw = await setup(answerWith([{ status: "failed", error: "NSFW content detected" }]));
+    expect(await nsfw.send("replicate/flux-schnell")).toMatchObject({ kind: "refused" });
+    const broken = await setup(answerWith([{ status: "failed", error: "CUDA out of memory at /root/secret" }]));
+    const result = await broken.send("replicate/flux-schnell");
+    expect(result).toMatchObject({ kind: "failed", cause: "job_failed", retry: "never" });
+    expect(JSON.stringify(result)).not.toContain("secret");
+  });
+});
+
+test("fal is reached at the operator's address, with its key; a file there is fetched from there", async () => {
+  const { send, server, downloads } = await setup((request, response, url) => {
+    if (request.path === "/files/1.png") response.end(PNG);
+    else json(response, falImage(`${url}/files/1.png`));
+  });
+  expect(await send("fal/flux-dev")).toMatchObject({ kind: "image", bytes: new Uint8Array(PNG) });
+  expect(downloads).toEqual([]);
+  const [first] = server.received;
+  expect([first?.path, first?.headers.authorization]).toEqual(["/fal-ai/flux/dev", "Key secret-key"]);
+});
+
+describe("a video", () => {
+  interface Job {
+    readonly model: string;
+    /** State requests in order; the last repeats. */
+    readonly states: readonly ((response: ServerResponse, url: string) => void)[];
+    readonly start: (response: ServerResponse, url: string) => void;
+  }
+  const run = async ({ model, states, start }: Job) => {
+    let asked = 0;
+    const rig = await setup((request, response, url) => {
+      if (request.method === "POST") return start(response, url);
+      if (request.path.includes("moved"))
+        return void response.writeHead(302, { location: "https://storage.googleapis.com/v.mp4" }).end();
+      if (request.path.includes(".mp4")) return void response.end(MP4);
+      states[Math.min(asked, states.length - 1)]?.(response, url);
+      asked += 1;
+    });
+    const entry = entryOf(model);
+    const call = callOf(entry);
+    const started = await rig.adapter.startVideo(call, rig.signal);
+    const operation: JsonValue = started.kind === "started" ? started.operation : null;
+    const poll = () => rig.adapter.pollVideo({ entry, mapping: call.mapping, operation }, rig.signal);
+    return { ...rig, poll, operation, started };
+  };
+  const fal = (states: Job["states"]): Job => ({
+    model: "fal/luma-ray-2",
+    states,
+    start: (response, url) => json(response, { request_id: "1", response_url: `${url}/fal-ai/luma-ray-2/requests/1` }),
+  });
+  const veo = (states: Job["states"]): Job => ({
+    model: "google/veo-3.1-generate-preview",
+    states,
+    start: (response) => json(response, { name: "models/veo/operations/1" }),
+  });
+  const veoDone = (path: string) => (response: ServerResponse, url: string) =>
+    json(response, {
+      name: "models/veo/operations/1",
+      done: true,
+      response: { generateVideoResponse: { generatedSamples: [{ video: { uri: `${url}${path}` } }] } },
+    });
+  const replicate = (states: Job["states"]): Job => ({
+    model: "replicate/minimax-video-01",
+    states,
+    start: (response, url) => json(response, replicatePrediction(`${url}/v1/predictions/p1`, "starting", null), 201),
+  });
+
+  test("of fal is pending while its queue says so, and its file comes from another host without the key", async () => {
+    const inProgress = (response: ServerResponse) => json(response, { detail: "Request is still in progress" }, 400);
+    const done = (response: ServerResponse) =>
+      json(response, { video: { url: "https://v3.fal.media/1.mp4", content_type: "video/mp4" } });
+    const { poll, downloads } = await run(fal([inProgress, done]));
+    expect(await poll()).toEqual({ kind: "pending" });
+    expect(await poll()).toMatchObject({ kind: "video", mediaType: "video/mp4", usage: { seconds: 5 } });
+    expect(downloads).toEqual(["https://v3.fal.media/1.mp4"]);
+  });
+
+  test.each([
+    ["fal", fal],
+    ["Veo", veo],
+    ["Replicate", replicate],
+  ])("of %s whose state cannot be asked for now is not given up: the failure may pass", async (_name, job) => {
+    const { poll } = await run(job([(response) => json(response, { error: "busy" }, 503)]));
+    expect(await poll()).toMatchObject({ kind: "failed", cause: "overloaded", retry: "safe" });
+  });
+
+  test("of Veo is fetched from the provider's own address with its key, which is kept out of the operation", async () => {
+    const { poll, downloads, server, operation } = await run(veo([veoDone("/v1beta/files/v.mp4:download?alt=media")]));
+    const result = await poll();
+    expect(result).toMatchObject({ kind: "video", usage: { seconds: 8 } });
+    expect(result.kind === "video" && Buffer.from(result.bytes).equals(MP4)).toBe(true);
+    expect(server.received.at(-1)?.path).toContain("key=secret-key");
+    expect(JSON.stringify(operation)).not.toContain("secret-key");
+    expect(downloads).toEqual([]);
+  });
+
+  test("of Veo whose address points on is fetched from there without the key", async () => {
+    const { poll, downloads } = await run(veo([veoDone("/v1beta/files/moved")]));
+    expect(await poll()).toMatchObject({ kind: "video" });
+    expect(downloads).toEqual(["https://storage.googleapis.com/v.mp4"]);
+  });
+
+  test("of Veo that a filter stopped is a refusal", async () => {
+    const filtered = (response: ServerResponse) =>
+      json(response, {
+        name: "models/veo/operations/1",
+        done: true,
+        response: {
+          generateVideoResponse: {
+            raiMediaFilteredCount: 1,
+            raiMediaFilteredReasons: ["violates our usage guidelines"],
+          },
+        },
+      });
+    const { poll } = await run(veo([filtered]));
+    expect(await poll()).toMatchObject({ kind: "refused" });
+  });
+
+  test("of Replicate goes from starting over processing to its file", async () => {
+    const { poll, downloads } = await run(
+      replicate([
+        (response, url) => json(response, replicatePrediction(`${url}/v1/predictions/p1`, "processing", null)),
+        (response, url) =>
+          json(
+            response,
+            replicatePrediction(`${url}/v1/predictions/p1`, "succeeded", "https://replicate.delivery/o.mp4"),
+          ),
+      ]),
+    );
+    expect(await poll()).toEqual({ kind: "pending" });
+    expect(await poll()).toMatchObject({ kind: "video", usage: { images: 1, seconds: 0 } });
+    expect(downloads).toEqual(["https://replicate.delivery/o.mp4"]);
+  });
+
+  test("of Replicate that failed or was cancelled is over", async () => {
+    for (const status of ["failed", "canceled"]) {
+      const { poll } = await run(
+        replicate([
+          (response, url) => json(response, replicatePrediction(`${url}/v1/predictions/p1`, status, null, "boom")),
+        ]),
+      );
+      expect(await poll()).toMatchObject({ kind: "failed", cause: "job_failed", retry: "never" });
+    }
+  });
+});
