@@ -232,6 +232,28 @@ describe("slow readers", () => {
   });
 });
 
+describe("a slow reader's limit", () => {
+  test("ends with the answer: a request behind it on the same connection may wait longer", async () => {
+    const release = Promise.withResolvers<void>();
+    const data = { username: null, displayName: null, userFlags: 0 };
+    const getMe = async () => {
+      await release.promise;
+      return { data };
+    };
+    const limits = { slowReaderMs: 60, headersMs: 200, requestMs: 200, checkEveryMs: 20, lingerMs: 20 };
+    const own = await startEdge({ limits, endpoints: { getMe } });
+    const file = "GET /files/a.png HTTP/1.1\r\nHost: x\r\n\r\n";
+    const both = exchangeRaw(own.port, `${file}${GET_ME}Connection: close\r\n\r\n`);
+    // Takes the 200 ms until slow headers are refused: more than three times the reader's limit.
+    await sendRaw(own.port, "GET /v1/me HTTP/1.1\r\nHost: x\r\nX-A");
+    release.resolve();
+    const text = await both;
+    expect(text).toContain("bytes");
+    expect(text).toContain('"userFlags":0');
+    await own.http.close();
+  });
+});
+
 describe("callers who hang up", () => {
   const waiting = () => {
     const aborted: Promise<void>[] = [];
@@ -320,6 +342,31 @@ describe("keep-alive and stopping", () => {
     const [answer] = readAnswers(await open);
     expect([answer?.status, answer?.headers.get("connection")]).toEqual([200, "close"]);
     await closed;
+  });
+
+  test("a request that was on its way when the server began to close is served, never a 503", async () => {
+    const own = await startEdge();
+    const socket = await openSocket(own.port);
+    socket.write(`${GET_ME}X-Part: `);
+    // A second connection's answer proves that the server has read the first part as well.
+    await sendRaw(own.port, `${GET_ME}Connection: close\r\n\r\n`);
+    const closed = own.http.close();
+    socket.write("two\r\n\r\n");
+    const [chunk] = (await once(socket, "data")) as [Buffer];
+    expect(readAnswers(chunk.toString("latin1"))[0]?.status).toBe(200);
+    await closed;
+  });
+
+  test("a caller that never sends the rest of its request does not hold up the end", async () => {
+    const own = await startEdge({ limits: { requestMs: 100, headersMs: 100, checkEveryMs: 10_000 } });
+    const socket = await openSocket(own.port);
+    socket.resume();
+    socket.write(`${POST_RUN}Content-Length: 10\r\n\r\n{`);
+    await sendRaw(own.port, `${GET_ME}Connection: close\r\n\r\n`);
+    const ended = once(socket, "close");
+    await own.http.close();
+    await ended;
+    expect(own.http.openRequests).toBe(0);
   });
 
   test("listening on a taken port fails with its code", async () => {
