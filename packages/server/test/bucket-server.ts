@@ -1,17 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
-import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { S3Options } from "../src/files/index.ts";
-
-interface S3Server {
-  configureBuckets(): Promise<void>;
-  run(): Promise<AddressInfo>;
-  close(): Promise<void>;
-}
-type S3ServerClass = new (options: object) => S3Server;
+import S3rver from "@20minutes/s3rver";
+import type { S3Options } from "../src/files/s3-request.ts";
 
 /** An S3-compatible server that checks signatures, behind a door at which a test can disturb requests. */
 export interface BucketServer {
@@ -26,7 +19,6 @@ export interface BucketServer {
 }
 
 export async function startBucketServer(): Promise<BucketServer> {
-  const S3rver = createRequire(import.meta.url)("@20minutes/s3rver") as S3ServerClass;
   const directory = await mkdtemp(join(tmpdir(), "promptd-bucket-"));
   const settings = { address: "127.0.0.1", port: 0, silent: true, directory, allowMismatchedSignatures: false };
   const bucket = "promptd-files";

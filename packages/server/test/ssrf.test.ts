@@ -1,7 +1,8 @@
 import { createServer, type AddressInfo } from "node:net";
 import sharp from "sharp";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { checkImageInputs, createGuardedFetch, type GuardedFetchOptions } from "../src/files/index.ts";
+import type { GuardedFetchOptions } from "../src/files/guarded-fetch.ts";
+import { checkImageInputs, createGuardedFetch } from "../src/files/index.ts";
 import { connectGuarded } from "../src/files/guarded-connect.ts";
 import { connectAs, PUBLIC_ADDRESS, startImageHost, type ImageHost } from "./image-host.ts";
 import { createTestCertificate } from "./test-certificate.ts";

@@ -8,7 +8,7 @@ import { Client, type Dispatcher } from "undici";
 import { connectGuarded, FetchRefusal, NETWORK, type FetchFault, type NetworkSteps } from "./guarded-connect.ts";
 import { parsePublicUrl } from "./public-address.ts";
 
-export interface FetchTimes {
+interface FetchTimes {
   /** Name, TCP and TLS together. */
   readonly connectMs: number;
   /** From the connection to the answer's headers. */
@@ -29,7 +29,7 @@ export interface GuardedFetchOptions {
   readonly times?: Partial<FetchTimes>;
 }
 
-export type FetchOutcome =
+type FetchOutcome =
   | { readonly kind: "fetched"; readonly bytes: Buffer }
   /** `fault` is for logs and counters. Only "too-large" may be told to a caller: the rest would make a port scanner. */
   | { readonly kind: "refused"; readonly fault: FetchFault };

@@ -73,7 +73,7 @@ const RANGE = /^bytes=(?:([0-9]{1,15})-([0-9]{1,15})?|-([0-9]{1,15}))$/;
  * One range of bytes. Anything else (several ranges, other units, nonsense) is null and gives the whole file:
  * ignoring Range is always allowed (RFC 9110, section 14.2), and 416 is not in the closed set of answers.
  */
-export function parseRange(header: string | null): ByteRange | null {
+function parseRange(header: string | null): ByteRange | null {
   const [whole, start, end, last] = RANGE.exec((header ?? "").trim()) ?? [];
   if (whole === undefined) return null;
   if (last !== undefined) return { kind: "last", count: Number(last) };

@@ -33,7 +33,7 @@ const BACKOFF = { baseMs: 200, capMs: 2_000 };
 const IDLE_MS = 60_000;
 
 /** A bucket that refused or could not be reached. Its text names the service's code, never a key or an address. */
-export class S3Failure extends Error {
+class S3Failure extends Error {
   override readonly name = "S3Failure";
 }
 
