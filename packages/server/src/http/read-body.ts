@@ -37,6 +37,7 @@ export function readBody(request: IncomingMessage, bytesMax: number, keep: boole
     request.on("end", () => {
       isSettled = true;
       resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+      chunks.length = 0; // the listeners live as long as the request, which may wait for two minutes
     });
     const onGone = () => {
       if (!isSettled) reject(new CallerGone("The caller closed the connection while sending the body."));

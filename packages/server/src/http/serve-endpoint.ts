@@ -1,7 +1,7 @@
 import type { EndpointName, EndpointShapes } from "@promptd/contract";
 import { endpointSchemas } from "@promptd/contract/schemas";
 import { admit, type DoorSetup } from "./admit.ts";
-import type { Answer, Endpoint } from "./endpoint.ts";
+import type { Answer, Endpoint, EndpointInput } from "./endpoint.ts";
 import { successText } from "./envelope.ts";
 import type { Exchange } from "./exchange.ts";
 import { parseJsonBody } from "./json-body.ts";
@@ -23,12 +23,25 @@ export interface Match<N extends EndpointName> {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** One request of /v1: 401, 429, 402, then 400 of the body, then 422 of the shape, then the slice. */
-export async function serveEndpoint<N extends EndpointName>(
+/**
+ * One request of /v1: 401, 429, 402, then 400 of the body, then 422 of the shape, then the slice. A chain and not an
+ * async function: its frame would keep a body of up to 32 MiB alive for the two minutes that an answer may take.
+ */
+export function serveEndpoint<N extends EndpointName>(
   exchange: Exchange,
   match: Match<N>,
   setup: EndpointSetup,
 ): Promise<void> {
+  return receiveInput(exchange, match, setup)
+    .then((input) => match.handle(input, exchange))
+    .then((answer) => sendAnswer(exchange, match.name, answer, setup.checkResponses));
+}
+
+async function receiveInput<N extends EndpointName>(
+  exchange: Exchange,
+  match: Match<N>,
+  setup: EndpointSetup,
+): Promise<EndpointInput<N>> {
   await admit(exchange, setup);
   const body = await receiveBody(exchange, match.name, setup);
   if (match.name === "createRun") refuseIdempotencyKeys(exchange.headerValues("idempotency-key"));
@@ -37,8 +50,7 @@ export async function serveEndpoint<N extends EndpointName>(
   const ignore = (part: string) => exchange.ignore(part);
   const input = validateInput(match.name, raw, { checkImages: setup.checkImages, ignore });
   exchange.runId = match.params["runId"] ?? null;
-  const answer = await match.handle(input, exchange);
-  sendAnswer(exchange, match.name, answer, setup.checkResponses);
+  return input;
 }
 
 async function receiveBody(exchange: Exchange, name: EndpointName, setup: EndpointSetup): Promise<unknown> {

@@ -1,4 +1,4 @@
-import type { Run } from "@promptd/contract";
+import type { CreateRunBody, Run } from "@promptd/contract";
 import type { Files } from "../files/index.ts";
 import type { Answer, Endpoints, RequestContext } from "../http/endpoint.ts";
 import type { Catalogue } from "../models/index.ts";
@@ -43,27 +43,43 @@ export function runsRoutes(options: RunsRoutesOptions): RunsEndpoints {
   };
 }
 
-async function create(
-  body: Parameters<Endpoints["createRun"]>[0]["body"],
-  context: RequestContext,
-  options: RunsRoutesOptions,
-): Promise<Answer<Run>> {
+/** In two parts, so that the body, which may be 32 MiB, is not kept while the request waits. */
+function create(body: CreateRunBody, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {
+  return startRun(body, context, options).then((started) => answerStarted(started, context, options));
+}
+
+interface Started extends Awaited {
+  /** Null: the run existed before. */
+  readonly wait: Wait | null;
+}
+
+async function startRun(body: CreateRunBody, context: RequestContext, options: RunsRoutesOptions): Promise<Started> {
   const { accountId } = context.caller;
   const idempotency = readIdempotency(context, body);
   const earlier = idempotency === null ? null : await findRunOfKey(options.db, accountId, idempotency);
-  if (earlier !== null) return answerWhenFinal({ runId: earlier, isReplay: true }, context, options);
+  if (earlier !== null) return { runId: earlier, isReplay: true, wait: null };
   const runId = options.newId();
   const wait = beginWait(runId, context, options); // before the insert, so that no end can be missed
   try {
     const ignore = (name: string) => context.ignore(name);
     const created = await createRun({ accountId, runId, body, idempotency, ignore }, options);
     await fault("create.after_commit");
-    if (created.isReplay) return await answerWhenFinal(created, context, options);
-    options.onCreated(runId);
-    await fault("wait.registered");
-    return await answerAfter(wait, created, context, options);
-  } finally {
+    if (created.isReplay) wait.leave();
+    else options.onCreated(runId);
+    return { ...created, wait: created.isReplay ? null : wait };
+  } catch (error) {
     wait.leave();
+    throw error;
+  }
+}
+
+async function answerStarted(run: Started, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {
+  if (run.wait === null) return answerWhenFinal(run, context, options);
+  await fault("wait.registered");
+  try {
+    return await answerAfter(run.wait, run, context, options);
+  } finally {
+    run.wait.leave();
   }
 }
 
