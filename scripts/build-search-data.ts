@@ -2,8 +2,8 @@
  * Builds packages/server/search-data/: the expansion table (from WordNet) and the base vectors (from the training
  * prompts). The output is a function of the inputs alone, bit by bit; hashes of both are printed.
  *
- *   node --conditions=source scripts/build-search-data.ts            rebuild
- *   node --conditions=source scripts/build-search-data.ts --check    rebuild in memory and compare with the files
+ *   node --conditions=promptd-source scripts/build-search-data.ts            rebuild
+ *   node --conditions=promptd-source scripts/build-search-data.ts --check    rebuild in memory and compare with the files
  */
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";

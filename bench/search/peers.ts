@@ -30,7 +30,9 @@ export function createMiniSearch(corpus: readonly CorpusPrompt[]): System {
 }
 
 export function createFuse(corpus: readonly CorpusPrompt[]): System {
-  const index = new Fuse([...corpus], {
+  // Tags as one text: as a list of texts they rank worse (words .844 against .863, typing errors .891 against .925).
+  const records = corpus.map(({ id, title, description, tags }) => ({ id, title, description, tags: tags.join(" ") }));
+  const index = new Fuse(records, {
     keys: [
       { name: "title", weight: 3 },
       { name: "tags", weight: 1 },

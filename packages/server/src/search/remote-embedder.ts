@@ -6,7 +6,7 @@ export interface EmbeddingsModel {
   /** `provider/model`, as set by the operator. */
   readonly model: string;
   /** One vector for each text, in order. Rejects when the provider fails or `signal` fires. */
-  embedTexts(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>;
+  readonly embedTexts: (texts: readonly string[], signal: AbortSignal) => Promise<readonly Float32Array[]>;
 }
 
 /** Raise it when documents are put to the model in another form: their vectors are then made anew. */

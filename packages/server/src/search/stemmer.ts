@@ -1,6 +1,7 @@
 /**
- * The English stemmer of Snowball 2.x ("Porter2", https://snowballstem.org/algorithms/english/stemmer.html), so that
- * `running`, `runs` and `run` are one term. A test compares it with the stemmer inside PostgreSQL.
+ * The English stemmer of Snowball ("Porter2", https://snowballstem.org/algorithms/english/stemmer.html), so that
+ * `running`, `runs` and `run` are one term. A test compares it with the stemmer inside PostgreSQL; it follows that of
+ * PostgreSQL 18, which differs from 15 in `added`, `adding` and their like: 15 makes them `ad`.
  */
 
 const EXCEPTIONS = new Map(
@@ -127,7 +128,7 @@ function removePastAndProgressive(word: string, r1: number): string {
   const rest = word.slice(0, ending.index);
   if (!VOWEL.test(rest)) return word;
   if (/(at|bl|iz)$/.test(rest)) return `${rest}e`;
-  if (DOUBLE.test(rest)) return rest.slice(0, -1);
+  if (DOUBLE.test(rest)) return /^[aeo]..$/.test(rest) ? rest : rest.slice(0, -1); // add, egg, off keep both
   return rest.length <= r1 && SHORT_END.test(rest) ? `${rest}e` : rest;
 }
 

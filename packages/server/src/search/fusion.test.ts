@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { fuse } from "./fusion.ts";
+import type { DenseEvidence, Evidence } from "./fusion.ts";
+
+const WEIGHTS = { lexical: 0.5, dense: 1.2, title: 0.6 };
+const NOTHING: Evidence = { lexical: [], idealLexical: 0, dense: null, titles: new Map() };
+const hit = (doc: number, score: number, isDirect = true) => ({ doc, score, isDirect });
+const near = (doc: number, cosine: number, ownCosine = cosine) => ({ doc, cosine, ownCosine });
+
+function denseOf(neighbours: DenseEvidence["neighbours"], more: Partial<DenseEvidence> = {}): DenseEvidence {
+  return { neighbours, coverage: 1, cosineMin: 0.2, weights: WEIGHTS, ...more };
+}
+const order = (evidence: Partial<Evidence>) => fuse({ ...NOTHING, ...evidence }).map(({ doc }) => doc);
+
+test("without meaning, words decide and the title's letters settle the rest", () => {
+  expect(order({ lexical: [hit(1, 4), hit(2, 3.9)], titles: new Map([[2, 1]]) })).toEqual([2, 1]);
+});
+
+test("meaning brings in a document that shares no word", () => {
+  expect(order({ lexical: [hit(1, 1)], idealLexical: 10, dense: denseOf([near(2, 0.8)]) })).toEqual([2, 1]);
+});
+
+test("a document with one word of four does not beat the nearest in meaning, one with all four does", () => {
+  const dense = denseOf([near(2, 0.6), near(1, 0.3)]);
+  expect(order({ lexical: [hit(1, 2)], idealLexical: 20, dense })[0]).toBe(2);
+  expect(order({ lexical: [hit(1, 20)], idealLexical: 20, dense, titles: new Map([[1, 1]]) })[0]).toBe(1);
+});
+
+test("what only an expansion found and nothing near supports is not shown", () => {
+  expect(order({ lexical: [hit(1, 3, false), hit(2, 2)] })).toEqual([2]);
+});
+
+test("a far neighbour alone is not shown, whatever feedback made of it", () => {
+  expect(order({ dense: denseOf([near(1, 0.9, 0.1), near(2, 0.5, 0.25)]) })).toEqual([2]);
+});
+
+test("an embedder that knows nothing of the query has no say", () => {
+  const evidence = {
+    lexical: [hit(1, 2), hit(2, 1)],
+    idealLexical: 4,
+    dense: denseOf([near(2, 0.9)], { coverage: 0 }),
+  };
+  expect(order(evidence)).toEqual([1, 2]);
+});
+
+test("nothing found is an empty ranking", () => {
+  expect(fuse(NOTHING)).toEqual([]);
+});
+
+test("equal evidence is ordered by document, the same each time", () => {
+  const lexical = [hit(9, 1), hit(3, 1), hit(5, 1 + 1e-9)];
+  expect(order({ lexical })).toEqual([3, 5, 9]);
+});
+
+test("a negative cosine neither helps nor harms", () => {
+  const dense = denseOf([near(1, -0.4), near(2, -0.5)]);
+  expect(order({ lexical: [hit(2, 2), hit(1, 1)], idealLexical: 2, dense })).toEqual([2, 1]);
+});

@@ -1,0 +1,99 @@
+import { expect, test, vi } from "vitest";
+import { createLog } from "../platform/log.ts";
+import { createQueryVectors } from "./query-vectors.ts";
+
+const EMBEDDER = { embedder: "remote-1", dims: 2 };
+
+function setup(embedTexts: (texts: readonly string[], signal: AbortSignal) => Promise<Float32Array[]>) {
+  const clock = { ms: 1_000_000, nowMs: () => clock.ms };
+  const embed = vi.fn(embedTexts);
+  const vectors = createQueryVectors({
+    model: { model: "test/model", embedTexts: embed },
+    clock,
+    log: createLog("silent"),
+    deadlineMs: 20,
+  });
+  return { vectors, embed, clock };
+}
+const right = async () => [Float32Array.of(3, 4)];
+
+test("an answer is scaled to unit length and remembered by embedder and query", async () => {
+  const { vectors, embed } = setup(right);
+  expect([...((await vectors.find("Travel  guide", EMBEDDER)) ?? [])].map((x) => Math.round(x * 10))).toEqual([6, 8]);
+  await vectors.find("travel guide", EMBEDDER);
+  expect(embed).toHaveBeenCalledTimes(1);
+  await vectors.find("travel guide", { ...EMBEDDER, embedder: "remote-2" });
+  expect(embed).toHaveBeenCalledTimes(2);
+});
+
+test("a thousand queries are remembered, the one unused longest is forgotten", async () => {
+  const { vectors, embed } = setup(right);
+  for (let i = 0; i <= 1_000; i += 1) await vectors.find(`query ${i}`, EMBEDDER);
+  await vectors.find("query 1000", EMBEDDER);
+  expect(embed).toHaveBeenCalledTimes(1_001);
+  await vectors.find("query 0", EMBEDDER);
+  expect(embed).toHaveBeenCalledTimes(1_002);
+});
+
+test("the same query asked at the same time is embedded once", async () => {
+  const { vectors, embed } = setup(right);
+  await Promise.all([vectors.find("q", EMBEDDER), vectors.find("q", EMBEDDER)]);
+  expect(embed).toHaveBeenCalledTimes(1);
+});
+
+test("a hanging model is not waited for, and its late answer serves the next time", async () => {
+  let answer: (vectors: Float32Array[]) => void = () => {};
+  const { vectors, embed } = setup(
+    () =>
+      new Promise((resolve) => {
+        answer = resolve;
+      }),
+  );
+  expect(await vectors.find("q", EMBEDDER)).toBeNull();
+  answer([Float32Array.of(1, 0)]);
+  await vi.waitFor(async () => expect(await vectors.find("q", EMBEDDER)).not.toBeNull());
+  expect(embed).toHaveBeenCalledTimes(1);
+});
+
+test.each([
+  ["another length", [Float32Array.of(1, 2, 3)]],
+  ["NaN", [Float32Array.of(1, Number.NaN)]],
+  ["infinity", [Float32Array.of(1, Number.POSITIVE_INFINITY)]],
+  ["no length", [Float32Array.of(0, 0)]],
+  ["too few vectors", []],
+])("a vector of %s is refused and not remembered", async (_what, answer) => {
+  const { vectors, embed } = setup(async () => answer);
+  expect(await vectors.find("q", EMBEDDER)).toBeNull();
+  await vectors.find("q", EMBEDDER);
+  expect(embed).toHaveBeenCalledTimes(2);
+});
+
+test("after five failures the model is left alone for thirty seconds", async () => {
+  const { vectors, embed, clock } = setup(() => Promise.reject(new Error("no")));
+  for (let i = 0; i < 8; i += 1) expect(await vectors.find(`q${i}`, EMBEDDER)).toBeNull();
+  expect(embed).toHaveBeenCalledTimes(5);
+  clock.ms += 30_001;
+  await vectors.find("q9", EMBEDDER);
+  expect(embed).toHaveBeenCalledTimes(6);
+});
+
+test("failures far apart do not add up", async () => {
+  const { vectors, embed, clock } = setup(() => Promise.reject(new Error("no")));
+  for (let i = 0; i < 8; i += 1) {
+    await vectors.find(`q${i}`, EMBEDDER);
+    clock.ms += 10_000;
+  }
+  expect(embed).toHaveBeenCalledTimes(8);
+});
+
+test("closing gives up what is being asked", async () => {
+  let seen: AbortSignal | undefined;
+  const { vectors } = setup((_texts, signal) => {
+    seen = signal;
+    return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
+  });
+  const asked = vectors.find("q", EMBEDDER);
+  vectors.close();
+  expect(await asked).toBeNull();
+  expect(seen?.aborted).toBe(true);
+});

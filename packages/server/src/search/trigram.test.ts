@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { similarity, trigramsOf, wordSimilarity } from "./trigram.ts";
+
+/** Made by pg_trgm of PostgreSQL 15.18: query, text, word_similarity, similarity. */
+const REFERENCE: readonly (readonly [string, string, number, number])[] = [
+  ["word", "two words", 0.8, 0.36363637],
+  ["socrat", "Socratic Method", 0.85714287, 0.3529412],
+  ["photo realisitc", "Ultra photo photorealistic realistic real photo", 0.5882353, 0.41379312],
+  ["abc abc", "abcd abc abcabc", 1, 0.5],
+  ["c++", "C#", 1, 1],
+  ["resumé", "Resume tailoring", 0.71428573, 0.2631579],
+  ["travl gide", "Time Travel Guide", 0.4117647, 0.33333334],
+  ["a", "a b a", 1, 0.5],
+  ["meeting minuts", "Meeting Minutes & Summarization Expert", 0.85714287, 0.31578946],
+  ["xyz", "abc", 0, 0],
+  ["ultra ultra", "Ultra-Ultra Wide ultra", 1, 0.54545456],
+  ["日本語", "日本語テスト", 0.75, 0.375],
+  ["node js", "Node.js Automation Script", 1, 0.30769232],
+  ["guide travel", "Travel Guide", 1, 1],
+];
+
+test.each(REFERENCE)("%j in %j is as alike as pg_trgm says", (query, text, near, same) => {
+  const [a, b] = [trigramsOf(query), trigramsOf(text)];
+  expect(wordSimilarity(a, b)).toBeCloseTo(near, 6);
+  expect(similarity(a, b)).toBeCloseTo(same, 6);
+});
+
+test("a text without letters is like nothing, also not like itself", () => {
+  const empty = trigramsOf("%_\\");
+  expect(similarity(empty, empty)).toBe(0);
+  expect(wordSimilarity(empty, trigramsOf("word"))).toBe(0);
+});

@@ -1,0 +1,76 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { scaleToUnit } from "./lsa.ts";
+import { VectorMatrix } from "./vector-matrix.ts";
+
+const DIMS = 6;
+const unit = (...values: number[]) => scaleToUnit(Float32Array.from(values)) ?? new Float32Array(values.length);
+const vectors = fc
+  .array(fc.float({ min: -1, max: 1, noNaN: true }), { minLength: DIMS, maxLength: DIMS })
+  .filter((values) => values.some((value) => Math.abs(value) > 0.1))
+  .map((values) => unit(...values));
+
+function cosineLess(mean: Float32Array, a: Float32Array, b: Float32Array): number {
+  const [x, y] = [a, b].map((v) => unit(...v.map((value, k) => value - (mean[k] ?? 0))));
+  return (x ?? a).reduce((sum, value, k) => sum + value * (y?.[k] ?? 0), 0);
+}
+
+test("finds exactly what comparing each vector by hand finds", async () => {
+  const mean = Float32Array.of(0.2, 0.1, 0, 0, -0.1, 0.05);
+  await fc.assert(
+    fc.asyncProperty(fc.array(vectors, { minLength: 1, maxLength: 30 }), vectors, async (rows, query) => {
+      const matrix = new VectorMatrix({ dims: DIMS, shippedMean: mean });
+      for (const [i, row] of rows.entries()) matrix.set(i + 1, row);
+      const byHand = rows.map((row) => cosineLess(mean, row, query)).sort((a, b) => b - a);
+      const found = await matrix.findNearest(query, 5);
+      for (const [i, { cosine }] of found.entries()) expect(cosine).toBeCloseTo(byHand[i] ?? 0, 4);
+      expect(found).toHaveLength(Math.min(5, rows.length));
+    }),
+  );
+});
+
+test("from 200 documents on their own mean is removed, and again after a tenth more", async () => {
+  const matrix = new VectorMatrix({ dims: 2, shippedMean: null });
+  for (let i = 1; i <= 200; i += 1) matrix.set(i, unit(1, i / 1_000));
+  const [before] = await matrix.findNearest(unit(1, 0.2), 1);
+  await matrix.settle();
+  const [after] = await matrix.findNearest(unit(1, 0.2), 1);
+  expect(before?.doc).toBe(200);
+  expect(after?.doc).toBe(200);
+  const [, far] = [before, (await matrix.findNearest(unit(1, 0.2), 200)).at(-1)];
+  expect(far?.cosine).toBeLessThan(0); // without the mean's removal all of these point the same way
+});
+
+test("a replaced or deleted vector is not found any more, also after packing", async () => {
+  const matrix = new VectorMatrix({ dims: 2, shippedMean: null });
+  for (let i = 1; i <= 600; i += 1) matrix.set(i, unit(1, 0));
+  matrix.set(7, unit(0, 1));
+  for (let i = 100; i <= 600; i += 1) matrix.delete(i);
+  await matrix.settle();
+  expect(matrix.size).toBe(99);
+  const found = await matrix.findNearest(unit(0, 1), 600);
+  expect(found[0]?.doc).toBe(7);
+  expect(found.every(({ doc }) => doc < 100)).toBe(true);
+  expect(found).toHaveLength(99);
+});
+
+test("a vector of another length is refused", () => {
+  const matrix = new VectorMatrix({ dims: 3, shippedMean: null });
+  expect(() => matrix.set(1, unit(1, 0))).toThrow(RangeError);
+});
+
+test("a long scan lets other work in between", async () => {
+  const dims = 300;
+  const matrix = new VectorMatrix({ dims, shippedMean: null });
+  const row = unit(...Array.from({ length: dims }, (_, k) => k));
+  for (let i = 1; i <= 12_000; i += 1) matrix.set(i, row);
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    handle = setImmediate(count);
+  };
+  let handle = setImmediate(count);
+  await matrix.findNearest(row, 10);
+  clearImmediate(handle);
+  expect(turns).toBeGreaterThan(0);
+});

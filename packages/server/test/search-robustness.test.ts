@@ -1,0 +1,136 @@
+import * as fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { documentOf, openSearch, promptId } from "./search-fixture.ts";
+import type { SearchFixture } from "./search-fixture.ts";
+
+const CATALOGUE = [
+  documentOf(1, "C++ code reviewer", { description: "Finds memory leaks" }),
+  documentOf(2, "C# code reviewer", { description: "Knows .NET" }),
+  documentOf(3, "日本語の先生", { description: "日本語を教える" }),
+  documentOf(4, "معلم العربية", { description: "درس اللغة" }),
+  documentOf(5, "Café menu writer"),
+  documentOf(6, "What If", { description: "Alternate history stories" }),
+  documentOf(7, "100% discount banner", { description: "price_tag \\ back {slash}" }),
+  documentOf(8, "Rocket launch 🚀 announcement"),
+  documentOf(9, "Travel guide"),
+  documentOf(10, "Travel guide for travel guides who guide travel", { description: "travel guide travel guide" }),
+  documentOf(11, "R tutor"),
+  documentOf(12, "İstanbul şehir rehberi"),
+  documentOf(13, "Travel guide", { description: "the second of this title" }),
+];
+
+let fixture: SearchFixture;
+beforeAll(async () => {
+  fixture = await openSearch();
+  await fixture.publish(...CATALOGUE);
+});
+afterAll(() => fixture.close());
+
+const first = async (query: string) => (await fixture.titles(query))[0];
+
+test("c++ and c# find their own", async () => {
+  expect(await first("c++")).toBe("C++ code reviewer");
+  expect(await first("c#")).toBe("C# code reviewer");
+  expect(await first("c++ code")).toBe("C++ code reviewer");
+  expect(await first(".net")).toBe("C# code reviewer");
+});
+
+test("the exact title is first, whatever else has more of its words", async () => {
+  expect(await first("travel guide")).toBe("Travel guide");
+  expect(await first("  TRAVEL   GUIDE ")).toBe("Travel guide");
+  for (const { title } of CATALOGUE) expect(await first(title)).toBe(title);
+});
+
+test("two prompts of the same exact title both stand before the rest", async () => {
+  expect((await fixture.search.find("travel guide", 20)).slice(0, 2).toSorted()).toEqual([promptId(9), promptId(13)]);
+});
+
+test("a title of nothing but stop words is found by it and by its beginning", async () => {
+  expect(await first("what if")).toBe("What If");
+  expect(await first("what i")).toBe("What If");
+  expect(await fixture.titles("the of and")).toEqual([]);
+});
+
+test("a single letter finds the title that has it as a word", async () => {
+  expect(await fixture.titles("r")).toEqual(["R tutor"]);
+});
+
+test("other scripts find and are found", async () => {
+  expect(await first("日本語")).toBe("日本語の先生");
+  expect(await first("العربية")).toBe("معلم العربية");
+  expect(await first("istanbul")).toBe("İstanbul şehir rehberi");
+});
+
+test("an accent may be left out, typed as its own character, or written with capitals", async () => {
+  for (const query of ["cafe menu", "cafe\u0301 menu", "CAFÉ menu"])
+    expect(await first(query)).toBe("Café menu writer");
+});
+
+test("emoji find a title that shows them, and nothing else", async () => {
+  expect(await fixture.titles("🚀")).toEqual(["Rocket launch 🚀 announcement"]);
+  expect(await fixture.titles("🎉")).toEqual([]);
+});
+
+test("nonsense finds nothing", async () => {
+  for (const query of ["asdfqwer zxcv", "qwxzv", "\ud800", "{}", "\\\\", "'\";--"]) {
+    expect(await fixture.titles(query), query).toEqual([]);
+  }
+});
+
+test("signs of SQL and patterns are text", async () => {
+  for (const query of ["%", "_", "%_\\", "'; drop table search_docs; --", "travel' or '1'='1", "$1", "&|!:*"]) {
+    await fixture.titles(query);
+  }
+  expect(await first("100%")).toBe("100% discount banner");
+  expect(await fixture.titles("%")).toEqual(["100% discount banner"]);
+});
+
+test("a quoted word is neither corrected nor expanded", async () => {
+  expect(await fixture.titles("travle")).toContain("Travel guide");
+  expect((await fixture.search.find('"zrocket"', 20)).length).toBe(0);
+});
+
+test("the same query gives the same answer", async () => {
+  for (const query of ["travel guide writer", "code", "guide"]) {
+    expect(await fixture.titles(query)).toEqual(await fixture.titles(query));
+  }
+});
+
+test("a long token, a hundred tokens and 200 four-byte characters are answered", async () => {
+  for (const query of [
+    "x".repeat(200),
+    "𐍈".repeat(200),
+    "a ".repeat(100).trim(),
+    "zq ".repeat(66),
+    "travle ".repeat(28),
+  ]) {
+    expect((await fixture.search.find(query, 20)).length).toBeLessThanOrEqual(20);
+  }
+});
+
+test("whatever is asked: at most 20, each a published prompt, none twice", async () => {
+  const ids = new Set(CATALOGUE.map((document) => document.promptId));
+  const word = fc.constantFrom("travel", "code", "c++", '"', "日本", "🚀", "the", "reviewr", "%", "\\", "'");
+  const query = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 200 }),
+    fc.array(word, { maxLength: 30 }).map((words) => words.join(" ")),
+  );
+  await fc.assert(
+    fc.asyncProperty(query, async (q) => {
+      const found = await fixture.search.find(q, 20);
+      expect(found.length).toBeLessThanOrEqual(20);
+      expect(new Set(found).size).toBe(found.length);
+      for (const id of found) expect(ids.has(id)).toBe(true);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test("an empty catalogue and one of a single prompt answer", async () => {
+  const empty = await openSearch();
+  expect(await empty.titles("travel")).toEqual([]);
+  expect(await empty.titles("🚀")).toEqual([]);
+  await empty.publish(documentOf(1, "Travel guide"));
+  expect(await empty.titles("travl")).toEqual(["Travel guide"]);
+  await empty.close();
+});
