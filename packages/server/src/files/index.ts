@@ -1,4 +1,4 @@
-export { createFiles } from "./create-files.ts";
+export { createFiles, type FilesOptions } from "./create-files.ts";
 export { createGuardedFetch, type GuardedFetch } from "./guarded-fetch.ts";
 export { checkImageInputs } from "./image-inputs.ts";
 export { loadOrCreateSecret, loadPreviousSecret } from "./server-secret.ts";

@@ -54,6 +54,14 @@ export function readConfig(environment: Environment = process.env): Config {
     faults.push("DATABASE_DIRECT_URL needs DATABASE_URL, which is not set.");
   }
   const secret = secretReader(environment, faults);
+  if (environment["PROMPTD_S3_BUCKET"]) {
+    const missing = ["PROMPTD_S3_ENDPOINT"].filter((name) => !environment[name]);
+    missing.push(...["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].filter((name) => secret(name) === null));
+    if (missing.length > 0) faults.push(`PROMPTD_S3_BUCKET needs ${missing.join(", ")} as well.`);
+  }
+  if (environment["PROMPTD_SECRET_PREVIOUS"] && !environment["PROMPTD_SECRET"]) {
+    faults.push("PROMPTD_SECRET_PREVIOUS needs PROMPTD_SECRET, which is not set.");
+  }
   if (faults.length > 0) throw new ConfigError(faults);
   const known = values as unknown as Values;
   return Object.freeze({ ...known, dataDir: resolve(known.PROMPTD_DATA_DIR), isProduction, secret });

