@@ -5,7 +5,7 @@ import { systemClock } from "../platform/clock.ts";
 import { openDatabase, type Database } from "../platform/database.ts";
 import { createLog } from "../platform/log.ts";
 import { createModelCaller, type ModelCallerOptions } from "./call-model.ts";
-import { loadCatalogue } from "./catalogue.ts";
+import { loadCatalogue, type Catalogue } from "./catalogue.ts";
 import type { ModelOutcome, ModelRequest } from "./model-call.ts";
 
 let server: TestDatabase;
@@ -334,5 +334,44 @@ describe("a model", () => {
     for (let step = 0; step < 5; step += 1) await call("hi", { step });
     await call("sandbox: error=500", { step: 5 });
     expect(await call("sandbox: error=500", { step: 6 })).toMatchObject({ kind: "later" });
+  });
+});
+
+describe("a declared fallback", () => {
+  const withFallback = (): Catalogue => {
+    const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
+    const entry = catalogue.find("sandbox/text");
+    if (entry === null) throw new Error("the sandbox is missing");
+    const find = (model: string) =>
+      model === entry.model ? { ...entry, fallback: "sandbox/text-free" } : catalogue.find(model);
+    return { ...catalogue, find };
+  };
+  const models = async (runId: string) => {
+    const rows = await db.query<{ model: string }>("select model from provider_calls where run_id = $1 order by send", [
+      runId,
+    ]);
+    return rows.map((row) => row.model);
+  };
+
+  test("gets the last of three sends when the model fails twice", async () => {
+    const { call, request } = setup({ catalogue: withFallback() });
+    const outcome = await call("hi\nsandbox: flaky=2");
+    expect(outcome.kind === "text" && outcome.text).toContain("model: sandbox/text-free");
+    expect(await models(request("").runId)).toEqual(["sandbox/text", "sandbox/text", "sandbox/text-free"]);
+  });
+
+  test("is called at once when the model's key is refused or its breaker is open", async () => {
+    const { call, request } = setup({ catalogue: withFallback() });
+    expect(await call("hi\nsandbox: flaky=1 error=401")).toMatchObject({ kind: "text" });
+    expect(await call("hi", { step: 1 })).toMatchObject({ kind: "text" });
+    const [first, second, third] = await models(request("").runId);
+    expect([first, second, third].filter((model) => model === "sandbox/text-free")).toHaveLength(2);
+  });
+
+  test("is not asked what the first model declined or could not accept", async () => {
+    const { call, request } = setup({ catalogue: withFallback() });
+    expect(await call("sandbox: refuse")).toMatchObject({ kind: "failed" });
+    expect(await call("sandbox: error=400", { step: 1 })).toMatchObject({ kind: "failed" });
+    expect(await models(request("").runId)).toEqual(["sandbox/text", "sandbox/text"]);
   });
 });

@@ -22,7 +22,7 @@ import type {
   ModelRequest,
   ModelResult,
 } from "./model-call.ts";
-import { createModelGate, WAIT_IN_PROCESS_MS, type ModelGate } from "./model-gate.ts";
+import { createModelGate, WAIT_IN_PROCESS_MS, type Entry, type ModelGate } from "./model-gate.ts";
 import { ratesOf } from "./price-plan.ts";
 import { beginSend, SENDS_MAX, type SendKey, type SendStart } from "./provider-calls-store.ts";
 import { failure } from "./provider-failure.ts";
@@ -101,25 +101,60 @@ async function callModel(context: CallContext, request: ModelRequest, signal: Ab
   const entry = context.catalogue.find(request.model);
   if (entry?.status === "retired") return failed(retired(request.model, entry.successor ?? null));
   if (entry === null || !context.catalogue.isEnabled(request.model)) return failed(notConfigured(request.model));
+  const other = fallbackOf(context, entry);
+  let job: Job = { request, entry };
   let hasRetriedOnce = false;
   for (;;) {
     signal.throwIfAborted();
-    const sent = await sendOnce(context, { request, entry }, signal);
-    if (sent.kind === "busy") {
-      const waited = await waitOrGiveBack(context, { request, delayMs: sent.waitMs }, signal);
-      if (waited !== "waited") return waited ?? failed(sentenceFor("overloaded"));
+    const sent = await sendOnce(context, job, signal);
+    if (other !== null && job.entry === entry && givesWay(sent)) {
+      context.log.warn(
+        { runId: request.runId, model: entry.model, fallback: other.model },
+        "a fallback model is called",
+      );
+      job = { request, entry: other };
       continue;
     }
     if (sent.kind === "used-up") return failed(SENDS_USED_UP);
-    const { result, key } = sent;
-    if (result.kind !== "failed") return succeeded(result);
-    const isSpent = key.send >= SENDS_MAX || (result.retry === "once" && hasRetriedOnce);
-    if (result.retry === "never" || isSpent) return failed(result.sentence ?? sentenceFor(result.cause), result);
-    hasRetriedOnce ||= result.retry === "once";
-    const delayMs = Math.max(result.retryAfterMs ?? 0, fullJitterDelayMs(key.send, BACKOFF, context.random));
+    if (sent.kind === "sent" && sent.result.kind !== "failed") return succeeded(sent.result);
+    const broken = sent.kind === "sent" && sent.result.kind === "failed" ? { ...sent, result: sent.result } : null;
+    if (broken !== null && isFinal(broken, hasRetriedOnce)) return failedAs(broken.result);
+    hasRetriedOnce ||= broken?.result.retry === "once";
+    const delayMs = sent.kind === "busy" ? sent.waitMs : backoffMs(context, broken);
     const waited = await waitOrGiveBack(context, { request, delayMs }, signal);
-    if (waited !== "waited") return waited ?? failed(sentenceFor(result.cause), result);
+    if (waited !== "waited")
+      return waited ?? (broken === null ? failed(sentenceFor("overloaded")) : failedAs(broken.result));
   }
+}
+
+interface FailedSend {
+  readonly result: CallFailure;
+  readonly key: SendKey;
+}
+
+function isFinal({ result, key }: FailedSend, hasRetriedOnce: boolean): boolean {
+  return result.retry === "never" || key.send >= SENDS_MAX || (result.retry === "once" && hasRetriedOnce);
+}
+
+function backoffMs(context: CallContext, broken: FailedSend | null): number {
+  if (broken === null) return 0;
+  return Math.max(broken.result.retryAfterMs ?? 0, fullJitterDelayMs(broken.key.send, BACKOFF, context.random));
+}
+
+/** The same model elsewhere, where the operator declared one: never for videos, whose started job belongs to one place. */
+function fallbackOf(context: CallContext, entry: CatalogueEntry): CatalogueEntry | null {
+  if (entry.fallback === undefined || entry.modality === "video" || !context.catalogue.isEnabled(entry.fallback))
+    return null;
+  return context.catalogue.find(entry.fallback);
+}
+
+/** The last of the three sends is kept for the fallback; a model that is left in peace gives way at once. */
+function givesWay(sent: Sent): boolean {
+  if (sent.kind === "busy") return sent.isBroken;
+  if (sent.kind !== "sent" || sent.result.kind !== "failed" || sent.key.send >= SENDS_MAX) return false;
+  const { breaker, cause } = sent.result;
+  if (breaker === "opens") return true;
+  return sent.key.send === SENDS_MAX - 1 && (cause === "overloaded" || cause === "network" || cause === "rate_limited");
 }
 
 /** Short waits are spent here, long ones give the run back. Null: the run's deadline is nearer than the end of the wait. */
@@ -137,14 +172,14 @@ async function waitOrGiveBack(
   return { kind: "later", delayMs: Math.ceil(delayMs) };
 }
 
-export interface Job {
+interface Job {
   readonly request: ModelRequest;
   readonly entry: CatalogueEntry;
 }
 
 type Sent =
   | { readonly kind: "sent"; readonly result: ModelResult; readonly key: SendKey }
-  | { readonly kind: "busy"; readonly waitMs: number }
+  | Extract<Entry, { kind: "busy" }>
   | { readonly kind: "used-up" };
 
 async function sendOnce(context: CallContext, job: Job, signal: AbortSignal): Promise<Sent> {
@@ -256,6 +291,10 @@ function succeeded(result: Exclude<ModelResult, { kind: "failed" }>): ModelOutco
   return { kind: "text", text, truncated: result.truncated || isCut, usage: result.usage };
 }
 
-function failed(message: string, result: CallFailure | null = null): ModelOutcome {
-  return { kind: "failed", message, usage: result?.usage ?? NO_USAGE };
+function failed(message: string): ModelOutcome {
+  return { kind: "failed", message, usage: NO_USAGE };
+}
+
+function failedAs(result: CallFailure): ModelOutcome {
+  return { kind: "failed", message: result.sentence ?? sentenceFor(result.cause), usage: result.usage ?? NO_USAGE };
 }

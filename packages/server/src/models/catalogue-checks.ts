@@ -14,11 +14,7 @@ const PROVIDER_MODALITIES: Readonly<Record<string, readonly Modality[]>> = {
 };
 const CUSTOM_MODALITIES: readonly Modality[] = ["text", "image"];
 
-export const BUILT_IN_PROVIDERS: ReadonlySet<string> = new Set([
-  ...Object.keys(PROVIDER_MODALITIES),
-  "local",
-  "compatible",
-]);
+const BUILT_IN_PROVIDERS: ReadonlySet<string> = new Set([...Object.keys(PROVIDER_MODALITIES), "local", "compatible"]);
 
 /** All faults of the merged catalogue, each naming its entry. */
 export function checkRecords(
@@ -126,6 +122,9 @@ function checkLifeCycle(record: ModelRecord, byModel: ReadonlyMap<string, ModelR
   const fallback = record.fallback === undefined ? undefined : byModel.get(record.fallback);
   if (record.fallback !== undefined && (fallback === undefined || fallback.modality !== record.modality)) {
     faults.push(`the fallback "${record.fallback}" is not a model of the same modality.`);
+  }
+  if (record.fallback !== undefined && record.modality === "video") {
+    faults.push("a video model has no fallback: a started video belongs to one provider.");
   }
   return faults;
 }

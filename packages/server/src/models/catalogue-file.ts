@@ -4,11 +4,11 @@ import { z } from "zod";
 import { isDecimal } from "../credits/index.ts";
 import { mappingSchema, priceTextsSchema, type Mapping, type PriceTexts } from "./mapping.ts";
 
-export const MODEL_STATUSES = ["active", "deprecated", "retired"] as const;
-export type ModelStatus = (typeof MODEL_STATUSES)[number];
+const MODEL_STATUSES = ["active", "deprecated", "retired"] as const;
+type ModelStatus = (typeof MODEL_STATUSES)[number];
 
 /** What a model takes as images; `as` says how a video model uses the first one. */
-export interface ImageInputs {
+interface ImageInputs {
   readonly max: number;
   readonly bytes: number;
   readonly maxSide: number;
@@ -17,7 +17,7 @@ export interface ImageInputs {
   readonly as?: "frame" | "reference" | undefined;
 }
 
-export interface ModelLimits {
+interface ModelLimits {
   readonly maxOutputTokens: number;
   readonly contextTokens?: number | undefined;
   readonly timeoutMs: number;

@@ -183,6 +183,7 @@ describe("an overlay", () => {
         { ...own, index: 10_006, model: "home/f", status: "retired" },
         { ...own, index: 10_007, model: "home/g", price: { inputPer1k: "1", cachedInputPer1k: "2" } },
         { ...own, index: 10_008, model: "home/h", modality: "video", api: undefined },
+        { model: "sandbox/video", fallback: "sandbox/video" },
       ),
     );
     for (const expected of [
@@ -197,6 +198,7 @@ describe("an overlay", () => {
       `home/f: "retiredAt" belongs to status "retired"`,
       "home/g: cachedInputPer1k must not be above inputPer1k",
       `home/h: provider "home" makes no video`,
+      "sandbox/video: a video model has no fallback",
     ]) {
       expect(faults).toContain(expected);
     }

@@ -1,7 +1,7 @@
-export { CatalogueError, loadCatalogue, resolveMapping, type Catalogue, type CatalogueEntry } from "./catalogue.ts";
-export { createModelCaller, type ModelCallerOptions } from "./call-model.ts";
-export type { ModelCaller, ModelImage, ModelOutcome, ModelRequest } from "./model-call.ts";
+export { createModelCaller } from "./call-model.ts";
+export { CatalogueError, loadCatalogue, type Catalogue, type CatalogueEntry } from "./catalogue.ts";
+export { createEnabledModels } from "./enabled-models.ts";
+export type { ModelCaller, ModelOutcome, ModelRequest } from "./model-call.ts";
 export { modelsRoutes } from "./models-routes.ts";
-export { priceCeiling, priceEstimate, settlePrice, uncappedPrice } from "./price-plan.ts";
-export type { PriceSnapshot, StepPlan, StepUsage, Usage } from "./price-plan.ts";
-export { createEnabledModels, type EnabledModels, type EnabledModelsOptions } from "./enabled-models.ts";
+export { priceCeiling, priceEstimate, settlePrice } from "./price-plan.ts";
+export type { PriceSnapshot, StepPlan, StepUsage } from "./price-plan.ts";

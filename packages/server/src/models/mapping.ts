@@ -6,11 +6,11 @@ import { z } from "zod";
 import { isDecimal } from "../credits/index.ts";
 
 /** The SDK's one scale for every provider. */
-export const REASONING_LEVELS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
-export type Reasoning = (typeof REASONING_LEVELS)[number];
+const REASONING_LEVELS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
+type Reasoning = (typeof REASONING_LEVELS)[number];
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
-export interface JsonObject {
+interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 

@@ -7,8 +7,8 @@ import { createModelSlots, type ModelSlots } from "./model-slots.ts";
 
 export type Entry =
   | { readonly kind: "admitted"; leave(result: ModelResult | "aborted" | "not-sent"): void }
-  /** Worth another look after this many milliseconds. */
-  | { readonly kind: "busy"; readonly waitMs: number };
+  /** Worth another look after this many milliseconds. `isBroken`: left in peace by the breaker, not merely full. */
+  | { readonly kind: "busy"; readonly waitMs: number; readonly isBroken: boolean };
 
 export interface ModelGate {
   enter(entry: CatalogueEntry, bytes: number, signal: AbortSignal): Promise<Entry>;
@@ -31,17 +31,17 @@ export function createModelGate(budget: ByteBudget, monotonicMs: () => number): 
   return {
     enter: async (entry, bytes, signal) => {
       const { breaker, slots } = stateOf(entry);
-      if (!slots.tryTake()) return { kind: "busy", waitMs: WAIT_IN_PROCESS_MS };
+      if (!slots.tryTake()) return { kind: "busy", waitMs: WAIT_IN_PROCESS_MS, isBroken: false };
       const release = await reserveOr(() => slots.release("other"), budget.reserve(bytes, WAIT_IN_PROCESS_MS, signal));
       if (release === null) {
         slots.release("other");
-        return { kind: "busy", waitMs: WAIT_IN_PROCESS_MS };
+        return { kind: "busy", waitMs: WAIT_IN_PROCESS_MS, isBroken: false };
       }
       const waitMs = breaker.admit();
       if (waitMs > 0) {
         release();
         slots.release("other");
-        return { kind: "busy", waitMs };
+        return { kind: "busy", waitMs, isBroken: true };
       }
       return {
         kind: "admitted",

@@ -1,0 +1,93 @@
+/** What an operator asks of the catalogue from the command line. */
+import {
+  CatalogueError,
+  loadCatalogue,
+  type Catalogue,
+  type CatalogueEntry,
+  type CatalogueOptions,
+} from "./catalogue.ts";
+import { RATE_NAMES } from "./mapping.ts";
+
+export interface ModelLine {
+  readonly index: number;
+  readonly model: string;
+  readonly modality: string;
+  readonly provider: string;
+  readonly status: string;
+  readonly enabled: boolean;
+  /** The environment variable that would enable it; null: none is needed. */
+  readonly requires: string | null;
+  /** Credits, before options and the operator's factor, such as `inputPer1k 0.175, outputPer1k 1.4`; "" when free. */
+  readonly price: string;
+  readonly priceSource: string | null;
+  readonly priceDate: string | null;
+}
+
+/** Every model of the catalogue in the order of their numbers, enabled or not. */
+export function listModels(catalogue: Catalogue): ModelLine[] {
+  return [...catalogue.entries]
+    .sort((a, b) => a.index - b.index)
+    .map((entry) => ({
+      index: entry.index,
+      model: entry.model,
+      modality: entry.modality,
+      provider: entry.provider,
+      status: entry.status,
+      enabled: catalogue.isEnabled(entry.model),
+      requires: entry.requires ?? null,
+      price: describePrice(entry),
+      priceSource: entry.priceSource ?? null,
+      priceDate: entry.priceDate ?? null,
+    }));
+}
+
+function describePrice(entry: CatalogueEntry): string {
+  return RATE_NAMES.flatMap((name) => (entry.price[name] === undefined ? [] : [`${name} ${entry.price[name]}`])).join(
+    ", ",
+  );
+}
+
+export interface OverlayReport {
+  /** All of them; the overlay is usable when there is none. */
+  readonly faults: readonly string[];
+  readonly added: readonly string[];
+  /** Shipped models of which some field differs. */
+  readonly changed: readonly string[];
+  /** New runs of these models are refused: look which published prompts use them. */
+  readonly retired: readonly string[];
+  readonly deprecated: readonly string[];
+}
+
+/** Reads an overlay as the server would at its start, and says what it changes. */
+export function checkOverlay(overlayFile: string, options: Omit<CatalogueOptions, "overlayFile">): OverlayReport {
+  const before = new Map(loadCatalogue({ ...options, overlayFile: null }).entries.map((entry) => [entry.model, entry]));
+  const loaded = loadOrFaults(overlayFile, options);
+  const after = "faults" in loaded ? [] : loaded.entries.toSorted((a, b) => (a.model < b.model ? -1 : 1));
+  const became = (status: string): string[] =>
+    after
+      .filter((entry) => entry.status === status && before.get(entry.model)?.status !== status)
+      .map(({ model }) => model);
+  return {
+    faults: "faults" in loaded ? loaded.faults : [],
+    added: after.filter((entry) => !before.has(entry.model)).map(({ model }) => model),
+    changed: after.filter((entry) => differs(before.get(entry.model), entry)).map(({ model }) => model),
+    retired: became("retired"),
+    deprecated: became("deprecated"),
+  };
+}
+
+function differs(before: CatalogueEntry | undefined, after: CatalogueEntry): boolean {
+  return before !== undefined && JSON.stringify(before) !== JSON.stringify(after);
+}
+
+function loadOrFaults(
+  overlayFile: string,
+  options: Omit<CatalogueOptions, "overlayFile">,
+): Catalogue | { readonly faults: readonly string[] } {
+  try {
+    return loadCatalogue({ ...options, overlayFile });
+  } catch (error) {
+    if (error instanceof CatalogueError) return { faults: error.faults };
+    throw error;
+  }
+}
