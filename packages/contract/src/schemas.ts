@@ -343,7 +343,7 @@ const searchTextLeaf = leaf<string>({ type: "string", minLength: 1, maxLength: 2
   const text = given.replace(CONTROLS, " ").normalize("NFC").trim();
   payload.value = text;
   const { searchCodePointsMax: max } = REQUEST_LIMITS;
-  const length = text.length > 2 * max ? text.length : Array.from(text).length;
+  const length = Array.from(text).length; // no longer than the request line
   if (length === 0) {
     report(payload, { code: "required", message: `q is required: give 1 to ${max} characters to search for.` });
   } else if (length > max) {

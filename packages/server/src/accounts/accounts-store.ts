@@ -60,6 +60,12 @@ export async function updatePlan(db: Queryable, accountId: string, proUntil: str
   await db.query("update accounts set pro_until = $2 where id = $1", [accountId, proUntil]);
 }
 
+/** Sets bits of `userFlags` (USER_FLAGS of the contract); those that are set already cost no write. */
+export async function addUserFlags(db: Queryable, accountId: string, flags: number): Promise<void> {
+  const text = "update accounts set user_flags = user_flags | $2 where id = $1 and user_flags & $2 <> $2";
+  await db.query(text, [accountId, flags]);
+}
+
 export interface NewKey {
   readonly keyId: string;
   readonly accountId: string;

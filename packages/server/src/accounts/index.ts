@@ -9,5 +9,5 @@ export {
   type Plan,
 } from "./accounts.ts";
 export { accountsRoutes } from "./accounts-routes.ts";
-export { findAccountByName } from "./accounts-store.ts";
+export { addUserFlags, findAccountByName } from "./accounts-store.ts";
 export { createDoor, type Door } from "./enter.ts";

@@ -2,6 +2,8 @@
  * Publishing, taking back, and publishing again. A prompt and its place in the search index change in one transaction:
  * what can be found can be run, at every moment.
  */
+import { USER_FLAGS } from "@promptd/contract";
+import { addUserFlags } from "../accounts/index.ts";
 import type { Catalogue, CatalogueEntry } from "../models/index.ts";
 import type { Database, Tx } from "../platform/database.ts";
 import { notFound, Problem } from "../platform/problem.ts";
@@ -58,6 +60,7 @@ export function publishPrompts(
 ): Promise<PublishedPrompt[]> {
   return db.tx(async (tx) => {
     await lockPublishing(tx);
+    await addUserFlags(tx, options.authorId, USER_FLAGS.author);
     const targets = await findTargets(tx, sources, options);
     const published: PublishedPrompt[] = [];
     for (let at = 0; at < targets.length; at += BATCH_MAX)
