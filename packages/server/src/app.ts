@@ -4,9 +4,17 @@
  */
 import { accountsRoutes, createDoor, type Door } from "./accounts/index.ts";
 import { createAudit, creditsRoutes, expireCredits } from "./credits/index.ts";
-import { checkImageInputs, createFiles, loadOrCreateSecret, loadPreviousSecret, type Files } from "./files/index.ts";
+import {
+  checkImageInputs,
+  createFiles,
+  loadOrCreateSecret,
+  loadPreviousSecret,
+  type Files,
+  type FilesOptions,
+} from "./files/index.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "./http/server.ts";
-import { openInstallation, type Installation } from "./installation.ts";
+import { makeDataDir, openInstallation, type Installation } from "./installation.ts";
+import { orListenFailure, orStartFailure } from "./start-failure.ts";
 import { openModels, type Models } from "./open-models.ts";
 import { modelsRoutes, settlePrice, type Catalogue } from "./models/index.ts";
 import { systemClock, type Clock } from "./platform/clock.ts";
@@ -72,65 +80,131 @@ interface Parts {
 export async function startApp(options: AppOptions): Promise<App> {
   const { config, role, log } = options;
   if (config.PROMPTD_FAULT !== null) enableFaults(config.PROMPTD_FAULT);
-  const installation = await openInstallation({ config, role, log, signal: options.signal });
-  const parts = await openParts(options, installation);
-  await writeModelLimits(parts.db, parts.models.runLimits());
-  const worker = role === "api" ? null : await openWorker(parts);
+  const undo = createUndo(log);
+  try {
+    const installation = await openInstallation({ config, role, log, signal: options.signal });
+    undo.add(() => installation.close());
+    return await openApp(await openParts(options, installation, undo), undo);
+  } catch (error) {
+    await undo.run(); // a start that fails leaves nothing running, above all no database server
+    throw error;
+  }
+}
+
+async function openApp(parts: Parts, undo: Undo): Promise<App> {
+  const { options, installation, db, models } = parts;
+  const { config, role, log } = options;
+  await writeModelLimits(db, models.runLimits());
+  const worker = role === "api" ? null : await openWorker(parts, undo);
   const door = openDoor(parts);
+  undo.add(() => door.close());
   const server = role === "worker" ? null : openServer(parts, { door, worker });
   if (server !== null) {
-    const { url } = await server.listen({ host: config.HOST, port: config.PORT });
-    parts.address.url = config.PROMPTD_PUBLIC_URL ?? url;
+    undo.add(() => server.close());
+    const address = { host: config.HOST, port: config.PORT };
+    const { port } = await orListenFailure(address, () => server.listen(address));
+    parts.address.url = config.PROMPTD_PUBLIC_URL ?? localUrl(config.HOST, port);
   }
   await worker?.worker.start();
   if (server !== null) void parts.search.warm();
-  const ticks = await startTicks(parts.db, periodicWork(parts), log);
+  const ticks = await startTicks(db, periodicWork(parts), log);
   const closeAll = async (): Promise<void> => {
     server?.stopAccepting();
     parts.hub.drain();
     await Promise.all([server?.close(), worker?.worker.drain(config.PROMPTD_DRAIN_SECONDS * 1_000)]);
-    await Promise.all([ticks.stop(), door.close(), parts.search.close(), parts.models.close()]);
+    await Promise.all([ticks.stop(), door.close(), parts.search.close(), models.close()]);
     await Promise.all([parts.signals.close(), worker?.beats.close()]);
     await installation.close();
   };
   let closing: Promise<void> | null = null;
   return {
     url: server === null ? null : parts.address.url,
-    db: parts.db,
-    catalogue: parts.models.catalogue,
+    db,
+    catalogue: models.catalogue,
     close: () => (closing ??= closeAll()), // closed twice is closed once
   };
 }
 
-async function openParts(options: AppOptions, installation: Installation): Promise<Parts> {
+/** What a start that fails half-way has to take down again, the last thing first. */
+interface Undo {
+  add(close: () => Promise<unknown>): void;
+  run(): Promise<void>;
+}
+
+function createUndo(log: Log): Undo {
+  const steps: (() => Promise<unknown>)[] = [];
+  return {
+    add: (close) => void steps.unshift(close),
+    run: async () => {
+      for (const close of steps) {
+        await close().catch((error: unknown) => log.warn({ err: error }, "a failed start was not undone completely"));
+      }
+    },
+  };
+}
+
+/** An address that reaches the server from its own machine: every address is no address to call. */
+function localUrl(host: string, port: number): string {
+  const reachable = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
+  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+}
+
+async function openParts(options: AppOptions, installation: Installation, undo: Undo): Promise<Parts> {
   const { config, role, log } = options;
   const { db } = installation;
   const clock = options.clock ?? systemClock;
   const newId = createIdSource(clock);
   const signals = createSignals({ db, listenUrl: installation.listenUrl, role, log });
+  undo.add(() => signals.close());
   const hub = new WaitingHub(db, log);
   signals.listen("run_done", (ids) => hub.wake(ids));
   signals.onGap(() => hub.lookAtAll());
-  const address = { url: config.PROMPTD_PUBLIC_URL ?? `http://${config.HOST}:${config.PORT}` };
-  const models = await openModels({ config, db, clock, log });
+  const address = { url: config.PROMPTD_PUBLIC_URL ?? localUrl(config.HOST, config.PORT) };
+  const models = await openModels({ config, db, clock, log, isCaller: role !== "api" });
+  undo.add(() => models.close());
+  await makeDataDir(config.dataDir);
+  const secrets = await orStartFailure(async () => ({
+    secret: await readServerSecret(config),
+    previousSecret: await readPreviousSecret(config),
+    bucket: readBucket(config),
+  }));
   const files = await createFiles({
     db,
     dataDir: config.dataDir,
     publicUrl: () => address.url,
     ttlSeconds: config.PROMPTD_FILE_TTL_SECONDS,
-    secret: await readServerSecret(config),
-    previousSecret: await loadPreviousSecret(config.dataDir),
+    ...secrets,
     clock,
     newId,
     log,
   });
   const search = createSearch({ db, log, clock });
+  undo.add(() => search.close());
   return { options, installation, db, clock, newId, signals, models, files, search, hub, address };
 }
 
 /** From the setting, or the one kept in the data directory. */
 async function readServerSecret(config: Config): Promise<Buffer> {
   return config.PROMPTD_SECRET === null ? loadOrCreateSecret(config.dataDir) : Buffer.from(config.PROMPTD_SECRET);
+}
+
+async function readPreviousSecret(config: Config): Promise<Buffer | null> {
+  if (config.PROMPTD_SECRET === null) return loadPreviousSecret(config.dataDir);
+  return config.PROMPTD_SECRET_PREVIOUS === null ? null : Buffer.from(config.PROMPTD_SECRET_PREVIOUS);
+}
+
+/** The bucket that files go to instead of the data directory; null: no bucket is set. */
+function readBucket(config: Config): NonNullable<FilesOptions["bucket"]> | null {
+  const { PROMPTD_S3_BUCKET: bucket, PROMPTD_S3_ENDPOINT: endpoint, secret } = config;
+  if (bucket === null || endpoint === null) return null;
+  return {
+    endpoint,
+    bucket,
+    region: config.PROMPTD_S3_REGION,
+    prefix: config.PROMPTD_S3_PREFIX,
+    accessKeyId: secret("AWS_ACCESS_KEY_ID") ?? "",
+    secretAccessKey: secret("AWS_SECRET_ACCESS_KEY") ?? "",
+  };
 }
 
 function openDoor({ options, db, clock }: Parts): Door {
@@ -150,10 +224,11 @@ interface WorkerParts {
   readonly beats: Database;
 }
 
-async function openWorker(parts: Parts): Promise<WorkerParts> {
+async function openWorker(parts: Parts, undo: Undo): Promise<WorkerParts> {
   const { options, installation, db, signals, files, models, hub, newId } = parts;
   const { config, log } = options;
   const beats = await openDatabase({ url: installation.url, role: `${options.role}-beat`, poolMax: 1, log });
+  undo.add(() => beats.close());
   const onFinished = (runIds: readonly string[]) => {
     hub.wake(runIds);
     for (const runId of runIds) signals.ring("run_done", runId);
@@ -185,6 +260,7 @@ async function openWorker(parts: Parts): Promise<WorkerParts> {
       saveDelivered: (run, item) => saveDelivered(db, worker.workerId, run, item),
     },
   });
+  undo.add(() => worker.drain(0));
   return { worker, beats };
 }
 

@@ -1,8 +1,10 @@
+import { access, constants, mkdir } from "node:fs/promises";
 import type { Config } from "./platform/config.ts";
 import { openDatabase, type Database } from "./platform/database.ts";
 import { startEmbeddedPostgres } from "./platform/embedded/supervise.ts";
 import type { Log } from "./platform/log.ts";
 import { migrate } from "./platform/migrate.ts";
+import { orStartFailure } from "./start-failure.ts";
 
 /** The database that all processes of one installation share: the operator's own, or the embedded one. */
 export interface Installation {
@@ -15,11 +17,6 @@ export interface Installation {
   readonly applied: readonly string[];
   /** Closes the connections, and stops the embedded server when nobody else uses it. */
   close(): Promise<void>;
-}
-
-/** The installation cannot be opened; the message says what to do. */
-export class StartFailure extends Error {
-  override readonly name = "StartFailure";
 }
 
 export interface InstallationOptions {
@@ -40,7 +37,7 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   try {
     const applied = await orStartFailure(() => migrate(direct ?? url, log));
     if (applied.length > 0) log.info({ migrations: applied }, "the database schema is up to date");
-    const db = await openDatabase({ url, role, log, poolMax: config.PROMPTD_DATABASE_POOL });
+    const db = await orStartFailure(() => openDatabase({ url, role, log, poolMax: config.PROMPTD_DATABASE_POOL }));
     return {
       db,
       url,
@@ -58,6 +55,15 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   }
 }
 
+/** Whatever lies in the data directory beside an embedded database: files, the secret, the demo key. @throws StartFailure. */
+export function makeDataDir(dataDir: string): Promise<void> {
+  const make = async (): Promise<void> => {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+    await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  };
+  return orStartFailure(make, `The data directory ${dataDir} (PROMPTD_DATA_DIR) is not usable: `);
+}
+
 /** Processes of one machine that the embedded server has room for, each with its pool and its four other connections. */
 const EMBEDDED_PROCESSES = 4;
 const CONNECTIONS_BESIDE_POOL = 6;
@@ -66,12 +72,4 @@ function embeddedOptions({ config, log, signal }: InstallationOptions) {
   const connections = EMBEDDED_PROCESSES * (config.PROMPTD_DATABASE_POOL + CONNECTIONS_BESIDE_POOL);
   const settings = { max_connections: String(Math.max(60, connections)) };
   return { dataDir: config.dataDir, dbUid: config.PROMPTD_DB_UID, log, signal, settings };
-}
-
-async function orStartFailure<Result>(open: () => Promise<Result>): Promise<Result> {
-  try {
-    return await open();
-  } catch (cause) {
-    throw new StartFailure(cause instanceof Error ? cause.message : String(cause), { cause });
-  }
 }

@@ -16,6 +16,8 @@ const DIRECTORY = join(import.meta.dirname, "../seed");
 const SEED_AUTHOR = "seed@promptd.invalid";
 const DEMO_ACCOUNT = "demo@promptd.invalid";
 const DEMO_CREDITS = 10_000;
+/** All seed prompts use this provider, since it needs no key; without it they could not even be published. */
+const SEED_MODEL = "sandbox/text";
 
 export interface SeedOptions {
   readonly db: Database;
@@ -25,6 +27,8 @@ export interface SeedOptions {
   readonly dataDir: string;
   /** False: no demo account, whose key would be a way in that nobody asked for. */
   readonly withDemoKey: boolean;
+  /** Gives the seeding up between its steps; the next start goes on with it. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -32,6 +36,10 @@ export interface SeedOptions {
  * continued by the next one: what exists already is left alone.
  */
 export async function seedMarketplace(options: SeedOptions): Promise<void> {
+  if (options.catalogue.find(SEED_MODEL) === null) {
+    options.log.info("the seed prompts run on the sandbox models, which are switched off: none is published");
+    return;
+  }
   await options.db.tx(
     async (tx) => {
       // Held to the end, so that a second process waits and then finds the work done; the work commits on its own.
@@ -45,7 +53,7 @@ export async function seedMarketplace(options: SeedOptions): Promise<void> {
 }
 
 async function seed(options: SeedOptions): Promise<void> {
-  const { db, catalogue, newId, log } = options;
+  const { db, catalogue, newId, log, signal } = options;
   const startedMs = performance.now();
   const author = {
     email: SEED_AUTHOR,
@@ -57,7 +65,9 @@ async function seed(options: SeedOptions): Promise<void> {
   const known = await listSlugs(db, authorId);
   const sources = await readSeedFiles(catalogue);
   const missing = sources.filter((source) => !known.has(source.slug));
+  signal.throwIfAborted();
   await publishPrompts(db, missing, { authorId, catalogue, newId });
+  signal.throwIfAborted();
   if (options.withDemoKey) await createDemoAccount(options);
   const durationMs = Math.round(performance.now() - startedMs);
   log.info({ prompts: missing.length, durationMs }, "the seed marketplace is published");
@@ -81,10 +91,17 @@ async function createDemoAccount(options: SeedOptions): Promise<void> {
   const accountId = await findOrCreateAccount(options, demo);
   const grant = { accountId, amount: DEMO_CREDITS, reason: "demo account", idempotencyKey: "demo", expiresAt: null };
   await grantCredits(db, grant);
+  if ((await readDemoKey(options)) !== null) return; // of a start that died after it
   const { apiKey } = await createApiKey(db, newId, { accountId, name: "demo" });
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   // Only a hash is in the database, and later starts want to print a command that works.
   await writeFile(demoKeyPath(dataDir), `${apiKey}\n`, { mode: 0o600 });
+}
+
+/** The key in this data directory, if it still opens the door. */
+async function readDemoKey({ db, dataDir }: Pick<SeedOptions, "db" | "dataDir">): Promise<string | null> {
+  const text = await readFile(demoKeyPath(dataDir), "utf8").catch(() => "");
+  return (await isLiveKey(db, text.trim())) ? text.trim() : null;
 }
 
 function demoKeyPath(dataDir: string): string {
@@ -102,10 +119,11 @@ export interface Demo {
 const DEMO_SLUG = "tea-label-poem";
 const DEMO_INPUTS = { topic: "the first frost of the year" };
 
-/** The demo key of this data directory and a version to run with it; null when there is none. */
-export async function findDemo(db: Database, dataDir: string): Promise<Demo | null> {
-  const apiKey = await readFile(demoKeyPath(dataDir), "utf8").catch(() => null);
-  if (apiKey === null || !(await isLiveKey(db, apiKey.trim()))) return null;
+/** The demo key of this data directory and a version to run with it; null when there is none that works. */
+export async function findDemo(options: Pick<SeedOptions, "db" | "catalogue" | "dataDir">): Promise<Demo | null> {
+  const { db, catalogue } = options;
+  const apiKey = catalogue.isEnabled(SEED_MODEL) ? await readDemoKey(options) : null;
+  if (apiKey === null) return null;
   const promptVersionId = await findLatestVersion(db, DEMO_SLUG);
-  return promptVersionId === null ? null : { apiKey: apiKey.trim(), promptVersionId, textInputs: DEMO_INPUTS };
+  return promptVersionId === null ? null : { apiKey, promptVersionId, textInputs: DEMO_INPUTS };
 }

@@ -26,9 +26,11 @@ export interface OpenModelsOptions {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Log;
+  /** False for a process that calls no model: what is enabled depends on the keys of those that do. */
+  readonly isCaller: boolean;
 }
 
-export async function openModels({ config, db, clock, log }: OpenModelsOptions): Promise<Models> {
+export async function openModels({ config, db, clock, log, isCaller }: OpenModelsOptions): Promise<Models> {
   const { secret } = config;
   const catalogue = loadCatalogueOf(config);
   const localModels = config.PROMPTD_LOCAL_MODELS && isLoopback(config.HOST);
@@ -36,7 +38,7 @@ export async function openModels({ config, db, clock, log }: OpenModelsOptions):
     catalogue,
     db,
     log,
-    probe: { secret, localModels, ownPort: config.PORT },
+    probe: isCaller ? { secret, localModels, ownPort: config.PORT } : null,
   });
   const caller = createModelCaller({
     catalogue,
@@ -58,8 +60,19 @@ export async function openModels({ config, db, clock, log }: OpenModelsOptions):
   };
 }
 
+/** What the installation offers, models found at run time included, as its serving processes wrote it down. */
+export async function readCatalogue({
+  config,
+  db,
+  log,
+}: Pick<OpenModelsOptions, "config" | "db" | "log">): Promise<Catalogue> {
+  const catalogue = loadCatalogueOf(config);
+  (await createEnabledModels({ catalogue, db, log, probe: null })).close();
+  return catalogue;
+}
+
 /** The shipped catalogue with the operator's overlay. @throws CatalogueError with every fault. */
-export function loadCatalogueOf(config: Config): Catalogue {
+function loadCatalogueOf(config: Config): Catalogue {
   const { PROMPTD_MODELS_FILE: overlayFile, PROMPTD_SANDBOX: sandbox, secret } = config;
   return loadCatalogue({ overlayFile, sandbox, hasSecret: (name) => secret(name) !== null });
 }

@@ -3,12 +3,12 @@
  * server uses. Entry "@promptd/server/operator"; an end-user command never loads it.
  */
 import { createAccount, createApiKey, getAccountByName, revokeApiKey, setPlan, type Plan } from "./accounts/index.ts";
-import { startApp, type Role } from "./app.ts";
+import { startApp, type App, type Role } from "./app.ts";
 import { availableCredits, checkLedger, grantCredits, type LedgerReport } from "./credits/index.ts";
-import { openInstallation, StartFailure } from "./installation.ts";
+import { openInstallation } from "./installation.ts";
 import { findDemo, seedMarketplace, type Demo } from "./marketplace-seed.ts";
-import { CatalogueError, type Catalogue } from "./models/index.ts";
-import { loadCatalogueOf } from "./open-models.ts";
+import { CatalogueError } from "./models/index.ts";
+import { readCatalogue } from "./open-models.ts";
 import { isoTime, systemClock } from "./platform/clock.ts";
 import { ConfigError, readConfig, type Config } from "./platform/config.ts";
 import type { Database } from "./platform/database.ts";
@@ -22,8 +22,9 @@ import {
   publishPrompts,
   republishPrompt,
   unpublishPrompt,
-  type PromptSource,
+  type PublishedPrompt,
 } from "./prompts/index.ts";
+import { StartFailure } from "./start-failure.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type { Demo, LedgerReport, Plan, Role };
@@ -41,28 +42,49 @@ export interface Serving {
   readonly demo: Demo | null;
 }
 
-/** Starts a server that stops by itself on SIGTERM or SIGINT. Resolves when it is ready. */
+/** Starts a server that stops by itself on SIGTERM or SIGINT, also while it starts. Resolves when it is ready. */
 export async function serve(options: ServeOptions): Promise<Serving> {
   const config = readConfig(options.environment);
   const log = createLog(config.PROMPTD_LOG_LEVEL, options.json ? "stderr" : "stdout");
   const stop = new AbortController();
-  const starting = startApp({ config, role: options.role, log, signal: stop.signal });
+  const starting = startServing({ config, role: options.role, log, signal: stop.signal });
   let isStarting = true;
   stopOnSignal(async () => {
     if (isStarting) stop.abort(new StartFailure("The start was given up."));
-    await (await starting.catch(() => null))?.close();
+    await (await starting.catch(() => null))?.app.close();
   }, log);
-  const app = await starting;
+  const { app, demo } = await starting;
+  stop.signal.throwIfAborted(); // told to stop meanwhile: nobody may take this server for a running one
   isStarting = false;
-  if (options.role === "worker") return { url: null, demo: null };
-  const isProduction = config.isProduction && config.DATABASE_URL !== null;
-  if (config.PROMPTD_SEED) {
-    const { db, catalogue } = app;
-    const newId = createIdSource(systemClock);
-    const { dataDir } = config;
-    await seedMarketplace({ db, catalogue, newId, log, dataDir, withDemoKey: !isProduction });
+  return { url: app.url, demo };
+}
+
+interface Start {
+  readonly config: Config;
+  readonly role: Role;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+async function startServing(start: Start): Promise<{ app: App; demo: Demo | null }> {
+  const app = await startApp(start);
+  try {
+    return { app, demo: start.role === "worker" ? null : await openMarketplace(app, start) };
+  } catch (error) {
+    await app.close();
+    throw error;
   }
-  return { url: app.url, demo: isProduction ? null : await findDemo(app.db, config.dataDir) };
+}
+
+/** Production means real users: a key that stands in a file nobody asked for is no way in. */
+async function openMarketplace({ db, catalogue }: App, { config, log, signal }: Start): Promise<Demo | null> {
+  const { dataDir } = config;
+  const withDemoKey = !(config.isProduction && config.DATABASE_URL !== null);
+  if (config.PROMPTD_SEED) {
+    const newId = createIdSource(systemClock);
+    await seedMarketplace({ db, catalogue, newId, log, dataDir, withDemoKey, signal });
+  }
+  return withDemoKey ? findDemo({ db, catalogue, dataDir }) : null;
 }
 
 /** Brings the schema up to date and says what was applied. */
@@ -81,7 +103,7 @@ export async function withOperator<Result>(
   const { config, log } = prepare(environment);
   const installation = await openInstallation({ config, role: "operator", log });
   try {
-    return await work(new Operator(installation.db, config));
+    return await work(new Operator({ db: installation.db, config, log }));
   } finally {
     await installation.close();
   }
@@ -101,14 +123,8 @@ export function explainFailure(error: unknown): string | null {
     error instanceof Problem ||
     error instanceof PromptFileError ||
     error instanceof CatalogueError ||
-    error instanceof PromptFilesFault ||
     error instanceof StartFailure;
   return isExpected ? error.message : null;
-}
-
-/** A fault of one file among several that were to be published, with its name. */
-class PromptFilesFault extends Error {
-  override readonly name = "PromptFilesFault";
 }
 
 export interface NewUser {
@@ -128,28 +144,44 @@ export interface CreditGrant {
   readonly idempotencyKey?: string | undefined;
 }
 
+export interface PromptFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface PublishReport {
+  readonly published: readonly PublishedPrompt[];
+  readonly warnings: readonly string[];
+  /** One text for each file that was not published; its first line names the file. */
+  readonly faults: readonly string[];
+}
+
+interface OperatorOptions {
+  readonly db: Database;
+  readonly config: Config;
+  readonly log: Log;
+}
+
 /** The operator's acts. Users are named by e-mail address or id. */
 export class Operator {
+  readonly #options: OperatorOptions;
   readonly #db: Database;
-  readonly #config: Config;
   readonly #newId = createIdSource(systemClock);
 
-  constructor(db: Database, config: Config) {
-    this.#db = db;
-    this.#config = config;
+  constructor(options: OperatorOptions) {
+    this.#options = options;
+    this.#db = options.db;
   }
 
   async createUser(user: NewUser): Promise<{ userId: string; email: string; plan: Plan; credits: number }> {
-    const userId = await createAccount(this.#db, this.#newId, user);
-    if (user.credits > 0) {
-      await grantCredits(this.#db, {
-        accountId: userId,
-        amount: user.credits,
-        reason: "given at creation",
-        idempotencyKey: "creation",
-        expiresAt: null,
-      });
-    }
+    const userId = await this.#db.tx(async (tx) => {
+      const accountId = await createAccount(tx, this.#newId, user);
+      if (user.credits > 0) {
+        const [amount, reason, idempotencyKey] = [user.credits, "given at creation", "promptd:creation"];
+        await grantCredits(tx, { accountId, amount, reason, idempotencyKey, expiresAt: null });
+      }
+      return accountId;
+    });
     return { userId, email: user.email.toLowerCase(), plan: user.plan, credits: user.credits };
   }
 
@@ -174,33 +206,39 @@ export class Operator {
     return { userId: accountId, plan, until: plan === "pro" && untilMs !== null ? isoTime(untilMs) : null };
   }
 
-  /** The balance is of credits that can be spent: neither held nor expired. */
-  async grantCredits(grant: CreditGrant): Promise<{ credits: number }> {
+  /**
+   * The balance is of credits that can be spent: neither held nor expired.
+   * `isGranted`: false when the idempotency key was used before.
+   */
+  async grantCredits(grant: CreditGrant): Promise<{ credits: number; isGranted: boolean }> {
     const { accountId } = await getAccountByName(this.#db, grant.user);
-    await grantCredits(this.#db, {
+    const isGranted = await grantCredits(this.#db, {
       accountId,
       amount: grant.amount,
       reason: grant.reason ?? null,
       idempotencyKey: grant.idempotencyKey ?? this.#newId(),
       expiresAt: grant.expiresAtMs === null ? null : isoTime(grant.expiresAtMs),
     });
-    return { credits: await availableCredits(this.#db, accountId) };
+    return { credits: await availableCredits(this.#db, accountId), isGranted };
   }
 
-  /** Publishes files in order, each as a whole or not at all; a file that fails ends the work, those before it stay. */
-  async publishPrompts(files: readonly { readonly name: string; readonly text: string }[], author: string) {
-    const { accountId } = await getAccountByName(this.#db, author);
-    const catalogue = loadCatalogueOf(this.#config);
-    const parsed = files.map((file) => ({ name: file.name, sources: this.#parse(file, catalogue) }));
-    const published = [];
-    for (const { name, sources } of parsed) {
-      const options = { authorId: accountId, catalogue, newId: this.#newId };
-      published.push(...(await named(name, () => publishPrompts(this.#db, sources, options))));
+  /** Publishes files in order, each as a whole or not at all. A file with a fault is left out; the others are published. */
+  async publishPrompts(files: readonly PromptFile[], author: string): Promise<PublishReport> {
+    const { accountId: authorId } = await getAccountByName(this.#db, author);
+    const catalogue = await readCatalogue(this.#options);
+    const creditsMax = this.#options.config.PROMPTD_HOLD_MAX_CREDITS;
+    const [published, warnings, faults]: [PublishedPrompt[], string[], string[]] = [[], [], []];
+    for (const { name, text } of files) {
+      try {
+        const sources = parsePromptFile(text, catalogue, { creditsMax });
+        published.push(...(await publishPrompts(this.#db, sources, { authorId, catalogue, newId: this.#newId })));
+        warnings.push(...sources.flatMap(({ title, warnings: own }) => own.map((one) => `${name}: ${title}: ${one}`)));
+      } catch (error) {
+        if (!(error instanceof PromptFileError || error instanceof Problem)) throw error;
+        faults.push(`${name} was not published:\n${error.message.replace(/^/gm, "  ")}`);
+      }
     }
-    const warnings = parsed.flatMap(({ name, sources }) =>
-      sources.flatMap((source) => source.warnings.map((warning) => `${name}: ${source.title}: ${warning}`)),
-    );
-    return { published, warnings };
+    return { published, warnings, faults };
   }
 
   async unpublishPrompt(promptId: string): Promise<{ promptId: string; published: false }> {
@@ -217,24 +255,6 @@ export class Operator {
 
   checkLedger(): Promise<LedgerReport> {
     return checkLedger(this.#db);
-  }
-
-  #parse({ name, text }: { readonly name: string; readonly text: string }, catalogue: Catalogue): PromptSource[] {
-    try {
-      return parsePromptFile(text, catalogue, { creditsMax: this.#config.PROMPTD_HOLD_MAX_CREDITS });
-    } catch (cause) {
-      if (!(cause instanceof PromptFileError)) throw cause;
-      throw new PromptFilesFault(`${name} cannot be published; nothing was:\n${cause.message}`, { cause });
-    }
-  }
-}
-
-async function named<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (!(cause instanceof Problem)) throw cause;
-    throw new PromptFilesFault(`${file} was not published: ${cause.message}`, { cause });
   }
 }
 

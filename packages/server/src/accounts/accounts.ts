@@ -1,6 +1,6 @@
 import { Problem } from "../platform/problem.ts";
 import { isoTime } from "../platform/clock.ts";
-import type { Database } from "../platform/database.ts";
+import type { Database, Queryable } from "../platform/database.ts";
 import {
   findAccountByName,
   hasLiveKey,
@@ -25,7 +25,7 @@ export interface CreateAccount {
 }
 
 /** @throws Problem VALIDATION_ERROR when the address has no form, or it or the user name is taken. */
-export async function createAccount(db: Database, newId: () => string, account: CreateAccount): Promise<string> {
+export async function createAccount(db: Queryable, newId: () => string, account: CreateAccount): Promise<string> {
   if (!EMAIL.test(account.email)) {
     throw new Problem("VALIDATION_ERROR", `"${account.email}" is no e-mail address, such as ada@example.org.`);
   }

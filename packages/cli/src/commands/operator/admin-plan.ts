@@ -1,18 +1,19 @@
-import type { Command } from "../../command.ts";
+import { CommandFailure, type Command } from "../../command.ts";
 import { readPlan, readTime, requireText, runAsOperator } from "./run-operator.ts";
 
 export const planSet: Command = {
   summary: "Set the plan of an account",
   usage: "",
   options: {
-    user: { type: "string", value: "EMAIL|USERID", summary: "Whose plan" },
-    plan: { type: "string", value: "pro|none", summary: "The plan" },
-    until: { type: "string", value: "ISO8601", summary: "When it ends (never)" },
+    user: { type: "string", value: "EMAIL|USERID", summary: "Whose plan (required)" },
+    plan: { type: "string", value: "pro|none", summary: "The plan; the API needs pro (required)" },
+    until: { type: "string", value: "ISO8601", summary: "When it ends; never when absent" },
   },
   run: async (args, io) => {
     const user = requireText(args.text("user"), "--user", "ada@example.org");
-    const plan = readPlan(args.text("plan"));
+    const plan = readPlan(requireText(args.text("plan"), "--plan", "pro"));
     const untilMs = readTime(args.text("until"), "--until");
+    if (plan === "none" && untilMs !== null) throw new CommandFailure("--until goes with --plan pro only.");
     const set = await runAsOperator(io, (operator) => operator.setPlan(user, plan, untilMs));
     io.result(set, `${user} has plan ${set.plan}${set.until === null ? "" : ` until ${set.until}`}.`);
   },

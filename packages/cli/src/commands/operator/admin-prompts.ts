@@ -6,16 +6,21 @@ import { requireText, runAsOperator } from "./run-operator.ts";
 export const promptPublish: Command = {
   summary: "Publish prompt files, or new versions of prompts the author has",
   usage: "FILE…",
-  details: "Takes *.prompt.md files and JSON catalogues, in order; each file is published whole or not at all.",
-  options: { author: { type: "string", value: "EMAIL|USERID", summary: "Whose prompts" } },
+  details: `Takes *.prompt.md files and JSON catalogues, in order. Each file is published whole or not at all: a file with a
+fault is left out and named on stderr, the others are published, and the exit code is 1.`,
+  options: { author: { type: "string", value: "EMAIL|USERID", summary: "Whose prompts (required)" } },
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
     const author = requireText(args.text("author"), "--author", "ada@example.org");
     const files = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
-    const { published, warnings } = await runAsOperator(io, (operator) => operator.publishPrompts(files, author));
+    const report = await runAsOperator(io, (operator) => operator.publishPrompts(files, author));
+    const { published, warnings, faults } = report;
     for (const warning of warnings) io.note(`warning: ${warning}`);
+    if (faults.length === files.length) throw new CommandFailure(faults.join("\n"));
+    for (const fault of faults) io.note(fault);
     const lines = published.map((prompt) => `${prompt.promptVersionId}  ${prompt.slug}  ${prompt.title}`);
     io.result(published, [...lines, `Published ${published.length}.`].join("\n"));
+    return faults.length === 0 ? 0 : 1;
   },
 };
 

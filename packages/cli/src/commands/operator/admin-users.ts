@@ -1,21 +1,21 @@
 import type { Command } from "../../command.ts";
-import { readAmount, readPlan, requireText, runAsOperator } from "./run-operator.ts";
+import { readAmount, readPlan, readText, requireText, runAsOperator } from "./run-operator.ts";
 
 export const userCreate: Command = {
   summary: "Create an account",
   usage: "",
   options: {
-    email: { type: "string", value: "E", summary: "E-mail address; names the account in other commands" },
+    email: { type: "string", value: "E", summary: "E-mail address; names the account in other commands (required)" },
     username: { type: "string", value: "U", summary: "Public user name" },
     "display-name": { type: "string", value: "D", summary: "Name to show" },
-    plan: { type: "string", value: "pro|none", summary: "Plan (pro); the API needs pro" },
-    credits: { type: "string", value: "N", summary: "Credits to begin with (0)" },
+    plan: { type: "string", value: "pro|none", summary: "Plan; the API needs pro, which is taken when absent" },
+    credits: { type: "string", value: "N", summary: "Credits to begin with; 0 when absent" },
   },
   run: async (args, io) => {
     const user = {
       email: requireText(args.text("email"), "--email", "ada@example.org"),
-      username: args.text("username"),
-      displayName: args.text("display-name"),
+      username: readText(args.text("username"), "--username"),
+      displayName: readText(args.text("display-name"), "--display-name"),
       plan: readPlan(args.text("plan") ?? "pro"),
       credits: readAmount(args.text("credits") ?? "0", "--credits", 0),
     };

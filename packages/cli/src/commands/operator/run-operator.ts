@@ -20,26 +20,44 @@ export function runAsOperator<Result>(io: CommandIo, work: (operator: Operator) 
 
 /** A flag that has no default and no meaning when it is left out. */
 export function requireText(value: string | undefined, flag: string, example: string): string {
-  if (value !== undefined && value.trim() !== "") return value;
+  if (value !== undefined && value.trim() !== "") return value.trim();
   throw new CommandFailure(`${flag} is required.`, { hint: `Example: ${flag} ${example}` });
 }
 
-export function readPlan(value: string | undefined): "pro" | "none" {
+export function readPlan(value: string): "pro" | "none" {
   if (value === "pro" || value === "none") return value;
-  throw new CommandFailure(`--plan must be pro or none, got "${value ?? ""}".`);
+  throw new CommandFailure(`--plan must be pro or none, got "${value}".`);
 }
 
-/** Whole number from `min` up to what the ledger can hold. */
+const TEXT_LENGTH_MAX = 200;
+
+/** A flag that may be left out, but not given empty: names that cannot be seen help nobody. */
+export function readText(value: string | undefined, flag: string): string | undefined {
+  if (value === undefined) return undefined;
+  const text = value.trim();
+  if (text !== "" && text.length <= TEXT_LENGTH_MAX) return text;
+  throw new CommandFailure(`${flag} must have 1 to ${TEXT_LENGTH_MAX} characters, got ${text.length}.`);
+}
+
+/** More than any account needs, and far below where sums of it would lose digits. */
+const AMOUNT_MAX = 1_000_000_000_000;
+
+/** A whole number of credits from `min` on. */
 export function readAmount(value: string, flag: string, min: number): number {
-  const amount = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
-  if (amount >= min) return amount;
-  throw new CommandFailure(`${flag} must be a whole number from ${min}, got "${value}".`);
+  const amount = /^\d{1,13}$/.test(value) ? Number(value) : Number.NaN;
+  if (amount >= min && amount <= AMOUNT_MAX) return amount;
+  throw new CommandFailure(`${flag} must be a whole number from ${min} to ${AMOUNT_MAX}, got "${value}".`);
 }
 
-/** @returns milliseconds since 1970, or null when nothing was given. */
+const TIME = /^(?<day>\d{4}-\d\d-\d\d)(?<clock>T\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?(?<zone>Z|[+-]\d\d:\d\d)?$/;
+
+/** A time without a zone is UTC, wherever the command runs. @returns milliseconds since 1970; null when nothing was given. */
 export function readTime(value: string | undefined, flag: string): number | null {
   if (value === undefined) return null;
-  const ms = /^\d{4}-\d\d-\d\d/.test(value) ? Date.parse(value) : Number.NaN;
-  if (Number.isFinite(ms)) return ms;
-  throw new CommandFailure(`${flag} must be a time such as 2027-01-31T00:00:00Z, got "${value}".`);
+  const { day = "", clock = "T00:00", zone = "Z" } = TIME.exec(value)?.groups ?? {};
+  const ms = Date.parse(`${day}${clock}${zone}`);
+  // A day that the calendar does not have would silently become one of the next month.
+  const isRealDay = Number.isFinite(ms) && new Date(Date.parse(day)).toISOString().startsWith(day);
+  if (isRealDay && ms >= 0) return ms;
+  throw new CommandFailure(`${flag} must be a time such as 2027-01-31T18:00:00Z, got "${value}".`);
 }

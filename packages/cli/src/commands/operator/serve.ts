@@ -8,9 +8,9 @@ export const serve: Command = {
   usage: "",
   details: "Settings come from the environment; see docs/settings.md. Ctrl-C stops everything that was started.",
   options: {
-    role: { type: "string", value: "all|api|worker", summary: "What this process does (all)" },
-    port: { type: "string", value: "N", summary: "Port of the API (PORT, 8787)" },
-    host: { type: "string", value: "H", summary: "Address to listen on (HOST, 127.0.0.1)" },
+    role: { type: "string", value: "all|api|worker", summary: "What this process does; all when absent" },
+    port: { type: "string", value: "N", summary: "Port of the API; PORT or 8787 when absent, 0 is any free one" },
+    host: { type: "string", value: "H", summary: "Address to listen on; HOST or 127.0.0.1 when absent" },
   },
   handlesSignals: true,
   run: async (args, io) => {
@@ -28,6 +28,12 @@ export const serve: Command = {
   },
 };
 
+const NEXT_STEPS = `To let somebody in:
+
+npx promptd admin user create --email ada@example.org --credits 100
+npx promptd admin key create --user ada@example.org
+`;
+
 interface Serving {
   readonly url: string | null;
   readonly demo: {
@@ -40,8 +46,7 @@ interface Serving {
 function describe({ url, demo }: Serving): string {
   if (url === null) return "\npromptd works on runs. Ctrl-C stops it.\n";
   const lines = ["", `promptd listens on ${url}`, ""];
-  if (demo === null)
-    return [...lines, "Create an account and a key with: npx promptd admin user create --help", ""].join("\n");
+  if (demo === null) return [...lines, NEXT_STEPS].join("\n");
   const body = JSON.stringify({ promptVersionId: demo.promptVersionId, inputs: { textInputs: demo.textInputs } });
   return [
     ...lines,

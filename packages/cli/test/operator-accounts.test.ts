@@ -1,0 +1,260 @@
+/** promptd admin user, key, plan, credits and ledger in processes of their own: documents, exit codes, refusals. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openConnection } from "../../server/src/platform/database.ts";
+import { createInstallation, killLeftovers, run, readDocument, runHere, type OwnDatabase } from "./operator-process.ts";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const NOBODY_ID = "00000000-0000-7000-8000-000000000000";
+
+let installation: OwnDatabase;
+beforeAll(async () => {
+  installation = await createInstallation();
+});
+afterAll(async () => {
+  await killLeftovers();
+  await installation.remove();
+});
+
+interface User {
+  userId: string;
+  email: string;
+  plan: string;
+  credits: number;
+}
+
+function admin<Document>(...words: string[]): Promise<Document> {
+  return readDocument<Document>(["admin", ...words], installation.environment, runHere);
+}
+
+function createUser(email: string, ...flags: string[]): Promise<User> {
+  return admin<User>("user", "create", "--email", email, ...flags);
+}
+
+async function ask<Row>(statement: string, values: unknown[]): Promise<Row[]> {
+  const connection = openConnection(installation.url, "asking-test");
+  await connection.connect();
+  const { rows } = await connection.query(statement, values);
+  await connection.end();
+  return rows as Row[];
+}
+
+async function createKey(user: string, ...flags: string[]) {
+  return admin<{ keyId: string; apiKey: string }>("key", "create", "--user", user, ...flags);
+}
+
+describe("promptd admin user create", () => {
+  test("answers userId, email, plan and credits, and nothing else on stdout or stderr", async () => {
+    const argv = [
+      "admin",
+      "user",
+      "create",
+      "--email",
+      "Ada@Example.org",
+      "--username",
+      "ada",
+      "--display-name",
+      "Ada L",
+    ];
+    const { code, stdout, stderr } = await run([...argv, "--credits", "250", "--json"], installation.environment);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const user = JSON.parse(stdout) as User;
+    expect(user).toEqual({ userId: expect.stringMatching(UUID), email: "ada@example.org", plan: "pro", credits: 250 });
+    const [row] = await ask("select email, username, display_name, pro_until::text from accounts where id = $1", [
+      user.userId,
+    ]);
+    expect(row).toEqual({ email: "ada@example.org", username: "ada", display_name: "Ada L", pro_until: "infinity" });
+  });
+
+  test("without flags beside the address gives the pro plan and no credits; --plan none gives no plan", async () => {
+    expect(await createUser("plain@example.org")).toMatchObject({ plan: "pro", credits: 0 });
+    expect(await createUser("none@example.org", "--plan", "none")).toMatchObject({ plan: "none", credits: 0 });
+  });
+
+  test("as text names the account and its id", async () => {
+    const { stdout } = await runHere(
+      ["admin", "user", "create", "--email", "text@example.org"],
+      installation.environment,
+    );
+    expect(stdout).toMatch(/^Created text@example\.org with plan pro and 0 credits\.\n[0-9a-f-]{36}\n$/);
+  });
+
+  test("refuses an address that exists, in any case of letters, and leaves the account as it is", async () => {
+    await createUser("twice@example.org", "--credits", "5");
+    const argv = ["admin", "user", "create", "--email", "TWICE@example.org", "--credits", "70", "--json"];
+    const { code, stdout, stderr } = await run(argv, installation.environment);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toBe("An account with this e-mail address or user name exists already.\n");
+    expect(await admin("credits", "grant", "--user", "twice@example.org", "--amount", "1")).toEqual({ credits: 6 });
+  });
+});
+
+describe("promptd admin key", () => {
+  test("create answers keyId and apiKey; the key is kept as a hash only", async () => {
+    const { userId } = await createUser("keys@example.org");
+    const key = await createKey("keys@example.org", "--name", "laptop");
+    expect(key).toEqual({ keyId: expect.stringMatching(UUID), apiKey: expect.stringMatching(/^pd_[0-9A-Za-z]{36}$/) });
+    const rows = await ask<{ text: string }>("select k::text as text from api_keys k where account_id = $1", [userId]);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]?.text).toContain("laptop");
+    expect(rows[0]?.text).not.toContain(key.apiKey);
+  });
+
+  test("create takes the account's id as well, in any case of letters", async () => {
+    const { userId } = await createUser("by-id@example.org");
+    expect((await createKey(userId.toUpperCase())).keyId).toMatch(UUID);
+  });
+
+  test("revoke answers keyId and revokedAt, and the same time when it is revoked again", async () => {
+    await createUser("revoke@example.org");
+    const { keyId } = await createKey("revoke@example.org");
+    const first = await admin("key", "revoke", keyId);
+    expect(first).toEqual({ keyId, revokedAt: expect.stringMatching(TIME) });
+    expect(await admin("key", "revoke", keyId.toUpperCase())).toEqual(first);
+  });
+});
+
+describe("promptd admin plan set", () => {
+  test("answers userId, plan and until: null without an end, UTC with one", async () => {
+    const { userId } = await createUser("plan@example.org", "--plan", "none");
+    const set = (...flags: string[]) => admin("plan", "set", "--user", "plan@example.org", ...flags);
+    expect(await set("--plan", "pro")).toEqual({ userId, plan: "pro", until: null });
+    expect(await set("--plan", "pro", "--until", "2031-05-06T10:00:00+02:00")).toEqual({
+      userId,
+      plan: "pro",
+      until: "2031-05-06T08:00:00.000Z",
+    });
+    expect(await ask("select pro_until from accounts where id = $1", [userId])).toEqual([
+      { pro_until: new Date("2031-05-06T08:00:00Z") },
+    ]);
+    expect(await set("--plan", "none")).toEqual({ userId, plan: "none", until: null });
+  });
+
+  test("reads a time without a zone, and a day alone, as UTC wherever the command runs", async () => {
+    await createUser("zone@example.org");
+    const environment = { ...installation.environment, TZ: "Pacific/Auckland" };
+    const until = async (text: string) => {
+      const argv = ["admin", "plan", "set", "--user", "zone@example.org", "--plan", "pro", "--until", text];
+      return (await readDocument<{ until: string }>(argv, environment, run)).until;
+    };
+    expect(await until("2031-05-06T10:00")).toBe("2031-05-06T10:00:00.000Z");
+    expect(await until("2031-05-06")).toBe("2031-05-06T00:00:00.000Z");
+  });
+});
+
+describe("promptd admin credits grant", () => {
+  const grant = (user: string, amount: number, ...flags: string[]) =>
+    admin("credits", "grant", "--user", user, "--amount", String(amount), ...flags);
+
+  test("answers the balance of active credits: what has expired is not in it, but in the journal", async () => {
+    const { userId } = await createUser("grant@example.org", "--credits", "10");
+    expect(await grant("grant@example.org", 5, "--reason", "thanks")).toEqual({ credits: 15 });
+    expect(await grant("grant@example.org", 100, "--expires", "2001-01-01T00:00:00Z")).toEqual({ credits: 15 });
+    expect(await grant("grant@example.org", 7, "--expires", "2099-01-01")).toEqual({ credits: 22 });
+    const journal = "select kind, amount::int, actor from credit_transfers where account_id = $1 order by id";
+    expect(await ask(journal, [userId])).toEqual([
+      { kind: "grant", amount: 10, actor: "given at creation" },
+      { kind: "grant", amount: 5, actor: "thanks" },
+      { kind: "grant", amount: 100, actor: null },
+      { kind: "expire", amount: 100, actor: null },
+      { kind: "grant", amount: 7, actor: null },
+    ]);
+  });
+
+  test("under one idempotency key grants once per account, also when two come at once, and says so", async () => {
+    await Promise.all([createUser("once@example.org", "--credits", "1"), createUser("other@example.org")]);
+    const again = () => grant("once@example.org", 40, "--idempotency-key", "invoice-7");
+    expect(await Promise.all([again(), again()])).toEqual([{ credits: 41 }, { credits: 41 }]);
+    const argv = ["admin", "credits", "grant", "--user", "once@example.org", "--amount", "40", "--json"];
+    const third = await run([...argv, "--idempotency-key", "invoice-7"], installation.environment);
+    expect(third).toEqual({
+      code: 0,
+      stdout: '{\n  "credits": 41\n}\n',
+      stderr: "Nothing was granted: this idempotency key was used before.\n",
+    });
+    expect(await grant("other@example.org", 40, "--idempotency-key", "invoice-7")).toEqual({ credits: 40 });
+  });
+});
+
+const NO_USER = (name: string) => `No account has the e-mail address or id "${name}".\n`;
+const USER_REQUIRED = "--user is required.\nExample: --user ada@example.org\n";
+const AMOUNT = (got: string) => `--amount must be a whole number from 1 to 1000000000000, got "${got}".\n`;
+const TIME_FAULT = (flag: string, got: string) =>
+  `${flag} must be a time such as 2027-01-31T18:00:00Z, got "${got}".\n`;
+
+/** What was typed, and all of stderr. */
+const REFUSALS: readonly (readonly [string, string])[] = [
+  ["user create", "--email is required.\nExample: --email ada@example.org\n"],
+  ["user create --email nobody", '"nobody" is no e-mail address, such as ada@example.org.\n'],
+  ["user create --email a@b.c --plan gold", '--plan must be pro or none, got "gold".\n'],
+  ["user create --email a@b.c --credits -3", '--credits must be a whole number from 0 to 1000000000000, got "-3".\n'],
+  ["user create --email a@b.c --credits 1.5", '--credits must be a whole number from 0 to 1000000000000, got "1.5".\n'],
+  ["user create --email a@b.c --username=", "--username must have 1 to 200 characters, got 0.\n"],
+  [
+    "user create --email a@b.c --emial x",
+    '"promptd admin user create" has no flag --emial. Did you mean --email?\nSee "promptd admin user create --help".\n',
+  ],
+  ["user create a@b.c", '"promptd admin user create" does not take "a@b.c".\nUsage: promptd admin user create\n'],
+  ["key create", USER_REQUIRED],
+  ["key create --user ghost@example.org", NO_USER("ghost@example.org")],
+  [`key create --user ${NOBODY_ID}`, NO_USER(NOBODY_ID)],
+  ["key revoke", '"promptd admin key revoke" needs <keyId>.\nUsage: promptd admin key revoke <keyId>\n'],
+  ["key revoke laptop", 'keyId must be a UUID, got "laptop".\n'],
+  [`key revoke ${NOBODY_ID}`, `No API key has the id "${NOBODY_ID}".\n`],
+  ["plan set --plan pro", USER_REQUIRED],
+  ["plan set --user ghost@example.org --plan pro", NO_USER("ghost@example.org")],
+  ["plan set --user ghost@example.org", "--plan is required.\nExample: --plan pro\n"],
+  ["plan set --user a@b.c --plan pro --until tomorrow", TIME_FAULT("--until", "tomorrow")],
+  ["plan set --user a@b.c --plan pro --until 2027-02-29", TIME_FAULT("--until", "2027-02-29")],
+  ["plan set --user a@b.c --plan none --until 2027-02-28", "--until goes with --plan pro only.\n"],
+  ["credits grant --amount 5", USER_REQUIRED],
+  ["credits grant --user a@b.c", "--amount is required.\nExample: --amount 100\n"],
+  ["credits grant --user ghost@example.org --amount 5", NO_USER("ghost@example.org")],
+  ["credits grant --user a@b.c --amount 0", AMOUNT("0")],
+  ["credits grant --user a@b.c --amount -1", AMOUNT("-1")],
+  ["credits grant --user a@b.c --amount 1000000000001", AMOUNT("1000000000001")],
+  ["credits grant --user a@b.c --amount 5 --expires 31.12.2027", TIME_FAULT("--expires", "31.12.2027")],
+  ["ledger check now", '"promptd admin ledger check" does not take "now".\nUsage: promptd admin ledger check\n'],
+];
+
+test.each(REFUSALS)(
+  "promptd admin %s: exit code 1, a sentence on stderr, nothing on stdout",
+  async (typed, sentence) => {
+    const outcome = await runHere(["admin", ...typed.split(" "), "--json"], installation.environment);
+    expect(outcome).toEqual({ code: 1, stdout: "", stderr: sentence });
+  },
+);
+
+describe("promptd admin ledger check", () => {
+  test("answers accounts and no mismatches with exit code 0, and exit code 1 with the mismatch of a balance that was changed by hand", async () => {
+    const own = await createInstallation();
+    try {
+      expect(await readDocument(["admin", "ledger", "check"], own.environment, runHere)).toEqual({
+        accounts: 0,
+        mismatches: [],
+      });
+      const argv = ["admin", "user", "create", "--email", "ada@example.org", "--credits", "10"];
+      const { userId } = await readDocument<User>(argv, own.environment, runHere);
+      expect(await readDocument(["admin", "ledger", "check"], own.environment, runHere)).toEqual({
+        accounts: 1,
+        mismatches: [],
+      });
+      const connection = openConnection(own.url, "tampering-test");
+      await connection.connect();
+      await connection.query("update credit_accounts set posted = posted + 1 where account_id = $1", [userId]);
+      await connection.end();
+      const { code, stdout, stderr } = await run(["admin", "ledger", "check", "--json"], own.environment);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
+      const report = JSON.parse(stdout) as { accounts: number; mismatches: { accountId: string }[] };
+      expect(report.accounts).toBe(1);
+      expect(report.mismatches.length).toBeGreaterThan(0);
+      for (const mismatch of report.mismatches) expect(mismatch.accountId).toBe(userId);
+      const text = await runHere(["admin", "ledger", "check"], own.environment);
+      expect(text.code).toBe(1);
+      expect(text.stdout).toMatch(/^1 accounts?, \d+ mismatch(es)?:\n/);
+      expect(text.stdout).toContain(userId);
+    } finally {
+      await own.remove();
+    }
+  });
+});

@@ -1,0 +1,133 @@
+/** The command `promptd` in processes of its own, with an environment of its own, as an operator runs it. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { createTestDatabase } from "../../server/test/test-database.ts";
+import { OPERATOR_COMMANDS } from "../src/operator-commands.ts";
+import { runCli } from "../src/run-cli.ts";
+
+const PROGRAM = join(import.meta.dirname, "../bin/promptd.js");
+
+export type Environment = Readonly<Record<string, string>>;
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Running {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  /** What came out so far. */
+  readonly output: { readonly stdout: string; readonly stderr: string };
+  /** Resolves when stdout matches; fails with everything that was printed when the process ends before. */
+  printed(pattern: RegExp): Promise<string>;
+}
+
+const children = new Set<ChildProcess>();
+
+/** Ends what failed tests left behind; for afterAll, since concurrent tests have no common end. */
+export async function killLeftovers(): Promise<void> {
+  await Promise.all(
+    [...children].map((child) => {
+      const exit = once(child, "exit");
+      child.kill("SIGKILL");
+      return exit;
+    }),
+  );
+}
+
+export function start(argv: readonly string[], environment: Environment, cwd = tmpdir()): Running {
+  const env = { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", PROMPTD_LOCAL_MODELS: "off", ...environment };
+  const child = spawn(process.execPath, [PROGRAM, ...argv], { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
+  children.add(child);
+  child.once("exit", () => children.delete(child));
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output.stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (output.stderr += text));
+  const ended = once(child, "close").then(([code]): Ended => ({ code: code as number | null, ...output }));
+  const printed = (pattern: RegExp) => {
+    const seen = new Promise<string>((resolve) => {
+      const look = () => void (pattern.test(output.stdout) && resolve(output.stdout));
+      child.stdout.on("data", look);
+      look();
+    });
+    const early = ended.then((end): never => {
+      throw new Error(`promptd ended with ${end.code}:\n${end.stdout}\n${end.stderr}`);
+    });
+    return Promise.race([seen, early]);
+  };
+  return { child, ended, output, printed };
+}
+
+/** Runs a command to its end. */
+export function run(argv: readonly string[], environment: Environment, cwd?: string): Promise<Ended> {
+  return start(argv, environment, cwd).ended;
+}
+
+/** A command with --json that must succeed, in a process of its own or in this one. @returns the only document on stdout. */
+export async function readDocument<Document>(
+  argv: readonly string[],
+  environment: Environment,
+  how: typeof run | typeof runHere,
+): Promise<Document> {
+  const { code, stdout, stderr } = await how([...argv, "--json"], environment);
+  if (code !== 0) throw new Error(`promptd ${argv.join(" ")} ended with ${code}:\n${stderr}`);
+  return JSON.parse(stdout) as Document;
+}
+
+/** The same command line inside this process, for tables of many cases: starting a process takes most of a second. */
+export async function runHere(argv: readonly string[], environment: Environment): Promise<Ended> {
+  const [out, err]: [string[], string[]] = [[], []];
+  const code = await runCli(argv, OPERATOR_COMMANDS, {
+    env: environment,
+    directory: tmpdir(),
+    fetch: globalThis.fetch,
+    readStdin: async () => "",
+    writeOut: (text) => out.push(text),
+    writeError: (text) => err.push(text),
+    listenForStop: () => new AbortController().signal,
+  });
+  return { code, stdout: out.join(""), stderr: err.join("") };
+}
+
+/** A directory that the database's own user can enter too. */
+export async function createDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "promptd-operator-"));
+  await chmod(directory, 0o755);
+  return directory;
+}
+
+export interface OwnDatabase {
+  readonly url: string;
+  readonly environment: Environment;
+  remove(): Promise<void>;
+}
+
+/** A migrated, empty database and a data directory, as the environment of commands. */
+export async function createInstallation(changes: Environment = {}): Promise<OwnDatabase> {
+  const database = await createTestDatabase();
+  const directory = await createDirectory();
+  const environment = { DATABASE_URL: database.url, PROMPTD_DATA_DIR: join(directory, "data"), PORT: "0", ...changes };
+  return {
+    url: database.url,
+    environment,
+    remove: async () => {
+      await database.drop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Polls a condition; the deadline only bounds a failing test. */
+export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
+  const deadline = performance.now() + 25_000;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error("the awaited condition never came true");
+    await wait(20);
+  }
+}

@@ -1,0 +1,39 @@
+/** A process that cannot start for a reason outside the program: the message says what it is and what to do. */
+export class StartFailure extends Error {
+  override readonly name = "StartFailure";
+}
+
+/** @throws StartFailure with the message of whatever `open` throws, after `intro`. */
+export async function orStartFailure<Result>(open: () => Promise<Result>, intro = ""): Promise<Result> {
+  try {
+    return await open();
+  } catch (cause) {
+    throw new StartFailure(`${intro}${reasonOf(cause)}`, { cause });
+  }
+}
+
+/** `localhost` has two addresses, and an error of both has no message of its own. */
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  if (cause.message === "" && cause instanceof AggregateError) return cause.errors.map(reasonOf).join("; ");
+  return cause.message;
+}
+
+/** Listening fails for reasons that an operator can name: the port is taken, or the address is not this machine's. */
+export async function orListenFailure<Result>(
+  { host, port }: { readonly host: string; readonly port: number },
+  listen: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await listen();
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? cause.code : null;
+    const text = {
+      EADDRINUSE: `Port ${port} is in use on ${host}. Stop what uses it, or choose another port: PORT, or --port.`,
+      EACCES: `Port ${port} is only for privileged processes. Choose one from 1024 on: PORT, or --port.`,
+      EADDRNOTAVAIL: `${host} is not an address of this machine. Choose another one: HOST, or --host.`,
+      ENOTFOUND: `There is no host "${host}". Choose another address: HOST, or --host.`,
+    }[String(code)];
+    throw text === undefined ? cause : new StartFailure(text, { cause });
+  }
+}
