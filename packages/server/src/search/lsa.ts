@@ -67,6 +67,8 @@ export function encodeBaseVectors({ terms, idf, vectors, mean, documentCount }: 
 
 export function decodeBaseVectors(sections: Sections): BaseVectors {
   const list = decodeWordList("terms", sections);
+  // Asked a hundred times per query; a map of these few thousand words costs a megabyte.
+  const rowOf = new Map(Array.from({ length: list.length }, (_, row) => [list.at(row), row]));
   const trainedIdf = new Float32Array(sectionOf(sections, "idf").buffer);
   const scales = new Float32Array(sectionOf(sections, "scales").buffer);
   const rows = new Int8Array(sectionOf(sections, "rows").buffer);
@@ -81,11 +83,11 @@ export function decodeBaseVectors(sections: Sections): BaseVectors {
     embedder: `lsa-${generation.digest("hex").slice(0, 16)}`,
     dims,
     mean,
-    isTrained: (term) => list.find(term) >= 0,
-    idf: (term) => trainedIdf[list.find(term)] ?? untrainedIdf,
+    isTrained: (term) => rowOf.has(term),
+    idf: (term) => trainedIdf[rowOf.get(term) ?? -1] ?? untrainedIdf,
     addTerm: (sum, term, weight) => {
-      const row = list.find(term);
-      if (row < 0) return addHashedVector(sum, term, weight);
+      const row = rowOf.get(term);
+      if (row === undefined) return addHashedVector(sum, term, weight);
       const factor = weight * (scales[row] as number);
       const start = row * dims;
       for (let k = 0; k < dims; k += 1) sum[k] = (sum[k] as number) + factor * (rows[start + k] as number);

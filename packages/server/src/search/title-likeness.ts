@@ -1,21 +1,39 @@
 /** How alike a query and titles are by their letters: finds what is misspelt in ways no word list knows. */
 import { foldText, tokenize } from "./analyser.ts";
 import type { MirroredDocument } from "./mirror-store.ts";
-import { similarity, trigramsOf, wordSimilarity } from "./trigram.ts";
+import { countCommon, similarity, trigramsOf, wordSimilarity } from "./trigram.ts";
+import type { Trigrams } from "./trigram.ts";
 
 const WORD_SIMILARITY_MIN = 0.35;
 const SIMILARITY_SHARE = 0.3;
+
+/** Titles cut before: the same prompts are candidates again and again. About 3 kB each. */
+const REMEMBERED_MAX = 2_000;
+const remembered = new Map<string, Trigrams>();
 
 /** Document -> likeness above 0. */
 export function likenTitles(query: string, documents: Iterable<MirroredDocument>): Map<number, number> {
   const wanted = trigramsOf(foldText(query));
   const likeness = new Map<number, number>();
   for (const { doc, title } of documents) {
-    const trigrams = trigramsOf(foldText(title));
+    const trigrams = cutTitle(title);
+    // No stretch can be more alike than the share of the query's trigrams that the whole title has.
+    if (countCommon(wanted, trigrams) <= WORD_SIMILARITY_MIN * wanted.distinct.length) continue;
     const inTitle = wordSimilarity(wanted, trigrams);
     if (inTitle > WORD_SIMILARITY_MIN) likeness.set(doc, inTitle + SIMILARITY_SHARE * similarity(wanted, trigrams));
   }
   return likeness;
+}
+
+/** The oldest entry makes room; which one goes hardly matters. */
+function cutTitle(title: string): Trigrams {
+  const known = remembered.get(title);
+  if (known !== undefined) return known;
+  const trigrams = trigramsOf(foldText(title));
+  const oldest = remembered.keys().next();
+  if (remembered.size >= REMEMBERED_MAX && oldest.done !== true) remembered.delete(oldest.value);
+  remembered.set(title, trigrams);
+  return trigrams;
 }
 
 const LITERAL_MAX = 200;

@@ -1,0 +1,166 @@
+/**
+ * How long a search takes, beside plain full text over the same prompts in the same run (specification of the method:
+ * interleaved rounds, ratios, an A/A control).
+ *
+ *   npm run bench:search [-- --docs 4098,10000,100000 --rounds 5 --json FILE]
+ */
+import { writeFileSync } from "node:fs";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { parseArgs } from "node:util";
+import { readCorpus, readJudgments, recombine } from "./search/evaluation-data.ts";
+import { describeMachine } from "./search/machine.ts";
+import { meanOf, percentile } from "./search/measures.ts";
+import { createLegs, createOwnSearch, indexCorpus } from "./search/own-systems.ts";
+import { createFullText } from "./search/peers.ts";
+import type { System } from "./search/peers.ts";
+import { createScratchDatabase } from "./search/scratch-database.ts";
+
+const { values: flags } = parseArgs({
+  options: {
+    docs: { type: "string", default: "4098,10000,100000" },
+    rounds: { type: "string", default: "5" },
+    json: { type: "string" },
+  },
+});
+const ROUNDS = Number(flags.rounds);
+/** Milliseconds, per size: required of a quiet machine. */
+const REQUIRED_MS: Readonly<Record<string, { p50: number; p95: number }>> = {
+  "4098": { p50: 8, p95: 20 },
+  "10000": { p50: 15, p95: 40 },
+  "100000": { p50: 50, p95: 120 },
+};
+
+interface Timed {
+  readonly name: string;
+  readonly coldMs: number;
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  readonly minRoundP50Ms: number;
+  /** Median over rounds of this p50 / full text's p50 in the same round. */
+  readonly ratio: number;
+}
+
+async function main(): Promise<void> {
+  const results = [];
+  for (const count of flags.docs.split(",").map(Number)) results.push(await measureSize(count));
+  const report = {
+    schema: 1,
+    case: "search-latency",
+    at: new Date().toISOString(),
+    machine: describeMachine(),
+    results,
+  };
+  if (flags.json !== undefined) writeFileSync(flags.json, `${JSON.stringify(report, null, 1)}\n`);
+}
+
+async function measureSize(count: number) {
+  const corpus = recombine(readCorpus(), count);
+  const scratch = await createScratchDatabase();
+  const rssBeforeMb = process.memoryUsage().rss / 1e6;
+  const indexStartMs = performance.now();
+  await indexCorpus(scratch.db, corpus);
+  const indexMs = performance.now() - indexStartMs;
+  const own = await createOwnSearch(scratch.db, null);
+  const rssAddedMb = process.memoryUsage().rss / 1e6 - rssBeforeMb;
+  const full = await createFullText(scratch.db, corpus);
+  const again = { name: "full text again", find: (query: string) => full.find(query) };
+  const [lexical, dense] = await createLegs(scratch.db);
+  const systems = [full, own, lexical, dense, again].filter((system) => system !== undefined);
+  const timed = await measureRounds(systems);
+  const blocked = await measureBlocking(own);
+  const timedBusy = await measureWhilePublishing(own, scratch.db, corpus);
+  const result = { count, indexMs, rssAddedMb, timed, eventLoop: blocked, whilePublishing: timedBusy };
+  print(result);
+  await own.search.close();
+  await scratch.drop();
+  return result;
+}
+
+const queries = readJudgments().map(({ q }) => q);
+
+/** Round r begins with another system each time, so that none always runs on a warmer machine. */
+async function measureRounds(systems: readonly System[]): Promise<Timed[]> {
+  const times = new Map(systems.map(({ name }) => [name, [] as number[][]]));
+  const cold = new Map<string, number>();
+  for (const system of systems) cold.set(system.name, await timeOf(() => system.find(queries[0] ?? "")));
+  for (const system of systems) for (const query of queries) await system.find(query);
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (let i = 0; i < systems.length; i += 1) {
+      const system = systems[(i + round) % systems.length];
+      if (system === undefined) continue;
+      const ms = [];
+      for (const query of queries) ms.push(await timeOf(() => system.find(query)));
+      times.get(system.name)?.push(ms);
+    }
+  }
+  const base = (times.get("full text") ?? []).map((round) => percentile(round, 0.5));
+  return systems.map(({ name }) => {
+    const rounds = times.get(name) ?? [];
+    const p50s = rounds.map((round) => percentile(round, 0.5));
+    return {
+      name,
+      coldMs: cold.get(name) ?? 0,
+      p50Ms: percentile(rounds.flat(), 0.5),
+      p95Ms: percentile(rounds.flat(), 0.95),
+      minRoundP50Ms: Math.min(...p50s),
+      ratio: percentile(
+        p50s.map((p50, i) => p50 / (base[i] ?? 1)),
+        0.5,
+      ),
+    };
+  });
+}
+
+/** The longest stretch in which nothing else of the process could run, over all queries. */
+async function measureBlocking(system: System) {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  for (const query of queries) await system.find(query);
+  delay.disable();
+  return { p50Ms: delay.percentile(50) / 1e6, p99Ms: delay.percentile(99) / 1e6, maxMs: delay.max / 1e6 };
+}
+
+async function measureWhilePublishing(
+  system: System,
+  db: Parameters<typeof indexCorpus>[0],
+  corpus: ReturnType<typeof recombine>,
+) {
+  const changed = corpus.slice(0, 200).map((prompt) => ({ ...prompt, title: `${prompt.title} anew` }));
+  const state = { isPublishing: true };
+  const publishing = indexCorpus(db, changed).finally(() => {
+    state.isPublishing = false;
+  });
+  const ms: number[] = [];
+  for (let i = 0; state.isPublishing || i < queries.length; i += 1) {
+    ms.push(await timeOf(() => system.find(queries[i % queries.length] ?? "")));
+  }
+  await publishing;
+  return { p50Ms: percentile(ms, 0.5), p95Ms: percentile(ms, 0.95), meanMs: meanOf(ms) };
+}
+
+async function timeOf(work: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
+}
+
+function print(result: Awaited<ReturnType<typeof measureSize>>): void {
+  const { count, indexMs, rssAddedMb, timed, eventLoop, whilePublishing } = result;
+  console.log(
+    `\n${count} prompts; indexed in ${(indexMs / 1_000).toFixed(1)} s; index copy and data +${rssAddedMb.toFixed(0)} MB`,
+  );
+  console.log(`${"".padEnd(18)}p50 ms   p95 ms   best p50  cold ms  p50 / full text`);
+  for (const { name, p50Ms, p95Ms, minRoundP50Ms, coldMs, ratio } of timed) {
+    const cells = [p50Ms, p95Ms, minRoundP50Ms, coldMs, ratio].map((value) => value.toFixed(2).padStart(8));
+    console.log(`${name.padEnd(16)}${cells.join(" ")}`);
+  }
+  console.log(
+    `event loop held: p50 ${eventLoop.p50Ms.toFixed(1)}, p99 ${eventLoop.p99Ms.toFixed(1)}, max ${eventLoop.maxMs.toFixed(1)} ms (timer resolution 1 ms included)`,
+  );
+  console.log(`while publishing: p50 ${whilePublishing.p50Ms.toFixed(1)}, p95 ${whilePublishing.p95Ms.toFixed(1)} ms`);
+  const required = REQUIRED_MS[String(count)];
+  if (required !== undefined)
+    console.log(`required on a quiet machine: p50 <= ${required.p50}, p95 <= ${required.p95} ms`);
+}
+
+await main();
