@@ -24,9 +24,10 @@ import type {
 } from "./model-call.ts";
 import { createModelGate, WAIT_IN_PROCESS_MS, type Entry, type ModelGate } from "./model-gate.ts";
 import { ratesOf } from "./price-plan.ts";
-import { beginSend, SENDS_MAX, type SendKey, type SendStart } from "./provider-calls-store.ts";
+import { SENDS_MAX, type SendKey, type SendStart } from "./provider-calls-store.ts";
 import { failure } from "./provider-failure.ts";
 import type { ReadSecret } from "./provider-place.ts";
+import { createSendCounter, type SendCounter } from "./send-counter.ts";
 import { createSendRecord, type SendRecord } from "./send-record.ts";
 import { DECLINED, notConfigured, retired, sentenceFor, SENDS_USED_UP } from "./sentences.ts";
 import { callBytes, NO_USAGE } from "./usage.ts";
@@ -59,6 +60,7 @@ export interface CallContext {
   readonly random: Random;
   readonly catalogue: Catalogue;
   readonly gate: ModelGate;
+  readonly counter: SendCounter;
   readonly record: SendRecord;
 }
 
@@ -86,6 +88,7 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
     wait: options.wait ?? waitOrAbort,
     random: options.random ?? systemRandom,
     gate: createModelGate(createByteBudget(options.inflightBytesMax), () => performance.now()),
+    counter: createSendCounter(db),
     record: createSendRecord(db, log),
   };
   return {
@@ -188,7 +191,7 @@ async function sendOnce(context: CallContext, job: Job, signal: AbortSignal): Pr
   if (entrance.kind === "busy") return entrance;
   let leaveAs: ModelResult | "aborted" | "not-sent" = "not-sent";
   try {
-    const start = await beginSend(context.db, request, entry);
+    const start = await context.counter.begin({ request, entry });
     if (start.kind === "used-up") return start;
     await fault("call.before_send");
     leaveAs = "aborted";

@@ -21,48 +21,72 @@ export type SendStart =
 
 export const SENDS_MAX = 3;
 
+/** A send about to be made. */
+export interface SendWish {
+  readonly request: Pick<ModelRequest, "accountId" | "runId" | "attempt" | "step" | "item">;
+  readonly entry: Pick<CatalogueEntry, "model" | "provider" | "providerModel">;
+}
+
 interface BeginRow {
-  send: number;
+  sends: number;
+  begun: number | null;
+  open: number | null;
   operation: JsonValue;
-  begun: boolean;
 }
 
 /**
- * Counts a send before it is made, in one statement: the earlier sends are read and the next one is inserted unless
- * three were made or a started video is open. Two attempts at once (one of them has lost the run) meet in the primary
- * key: the second inserts nothing and asks again.
+ * Counts sends before they are made, many in one statement and one commit: the earlier sends of each item are read, and
+ * the next one is inserted unless three were made or a started video is open. No two wishes may be for one item.
+ * Rows are inserted in the order of their key, so that two processes cannot block each other.
+ * @returns in the order of the wishes; null where another attempt took the number in the same moment: ask again.
  */
-export async function beginSend(db: Queryable, request: ModelRequest, entry: CatalogueEntry): Promise<SendStart> {
-  const place = [request.runId, request.step, request.item];
-  for (;;) {
-    const [row] = await db.query<BeginRow>(
-      {
-        name: "provider_call_begin",
-        text: `with earlier as (
-            select send, operation, outcome from provider_calls where run_id = $1 and step = $2 and item = $3
-          ), open as (
-            select send, operation from earlier
-            where operation is not null and (outcome is null or outcome = 'video') order by send desc limit 1
-          ), counted as (
-            select coalesce(max(send), 0) as sends from earlier
-          ), begun as (
-            insert into provider_calls (run_id, step, item, send, account_id, attempt, model, provider, provider_model)
-            select $1, $2, $3, sends + 1, $4, $5, $6, $7, $8 from counted
-            where sends < ${SENDS_MAX} and not exists (select 1 from open)
-            on conflict do nothing
-            returning send
-          )
-          select send, operation, false as begun from open
-          union all select send, null, true from begun
-          union all select sends, null, false from counted where sends >= ${SENDS_MAX} and not exists (select 1 from open)`,
-      },
-      [...place, request.accountId, request.attempt, entry.model, entry.provider, entry.providerModel],
-    );
-    if (row === undefined) continue; // another attempt took this number in the same moment
-    const key = { runId: request.runId, step: request.step, item: request.item, send: row.send };
-    if (row.begun) return { kind: "begun", key };
-    return row.operation === null ? { kind: "used-up" } : { kind: "started", key, operation: row.operation };
-  }
+export async function beginSends(db: Queryable, wishes: readonly SendWish[]): Promise<(SendStart | null)[]> {
+  const column = (read: (wish: SendWish) => unknown): unknown[] => wishes.map(read);
+  const rows = await db.query<BeginRow>(
+    {
+      name: "provider_calls_begin",
+      text: `with asked as (
+          select * from unnest($1::uuid[], $2::int[], $3::int[], $4::uuid[], $5::int[], $6::text[], $7::text[], $8::text[])
+            with ordinality as a (run_id, step, item, account_id, attempt, model, provider, provider_model, place)
+        ), state as materialized (
+          select a.*, counted.sends, open.send as open, open.operation from asked a
+          cross join lateral (select coalesce(max(c.send), 0) as sends from provider_calls c
+            where c.run_id = a.run_id and c.step = a.step and c.item = a.item) counted
+          left join lateral (select c.send, c.operation from provider_calls c
+            where c.run_id = a.run_id and c.step = a.step and c.item = a.item
+              and c.operation is not null and (c.outcome is null or c.outcome = 'video')
+            order by c.send desc limit 1) open on true
+        ), begun as (
+          insert into provider_calls (run_id, step, item, send, account_id, attempt, model, provider, provider_model)
+          select run_id, step, item, sends + 1, account_id, attempt, model, provider, provider_model from state
+          where sends < ${SENDS_MAX} and open is null order by run_id, step, item
+          on conflict do nothing
+          returning run_id, step, item, send
+        )
+        select s.sends, b.send as begun, s.open, s.operation from state s
+        left join begun b on b.run_id = s.run_id and b.step = s.step and b.item = s.item
+        order by s.place`,
+    },
+    [
+      column(({ request }) => request.runId),
+      column(({ request }) => request.step),
+      column(({ request }) => request.item),
+      column(({ request }) => request.accountId),
+      column(({ request }) => request.attempt),
+      column(({ entry }) => entry.model),
+      column(({ entry }) => entry.provider),
+      column(({ entry }) => entry.providerModel),
+    ],
+  );
+  return wishes.map(({ request }, place) => startOf(request, rows[place]));
+}
+
+function startOf(request: SendWish["request"], row: BeginRow | undefined): SendStart | null {
+  if (row === undefined) throw new Error("The database answered fewer sends than it was asked for.");
+  const key = (send: number): SendKey => ({ runId: request.runId, step: request.step, item: request.item, send });
+  if (row.begun !== null) return { kind: "begun", key: key(row.begun) };
+  if (row.open !== null) return { kind: "started", key: key(row.open), operation: row.operation };
+  return row.sends >= SENDS_MAX ? { kind: "used-up" } : null;
 }
 
 /**
