@@ -283,6 +283,21 @@ returns setof uuid language sql as $$
   returning r.id
 $$;
 
+-- Gives back the runs of a worker that it does not know of: a claim took them and its answer was lost. The lock waits for
+-- a claim that is still under way; it is the first statement, so that the update sees what that claim wrote.
+create function run_give_unknown_back(p_worker uuid, p_lane int, p_known uuid[], p_attempt int[]) returns int
+language plpgsql as $$
+declare
+  v_given int;
+begin
+  perform pg_advisory_xact_lock(18017, p_lane);
+  update runs r set worker = null, run_at = promptd_now(), max_attempts = r.max_attempts + 1
+    where r.worker = p_worker and r.lane = p_lane
+      and not exists (select 1 from unnest(p_known, p_attempt) k (id, attempt) where k.id = r.id and k.attempt = r.attempt);
+  get diagnostics v_given = row_count;
+  return v_given;
+end $$;
+
 -- Cancels a run that is not final: at once and for good. Outcomes: not_found, finished, canceled_waiting, canceled_running.
 create function run_cancel(p_account uuid, p_id uuid) returns text language plpgsql as $$
 declare

@@ -4,6 +4,8 @@
  * never wait for a hot row lock, since everything behind them would wait too; `query` and `tx` own a pool connection.
  */
 import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type QueryConfig, type QueryResult } from "pg";
+import { Socket } from "node:net";
+import { onCut } from "./fault.ts";
 import type { Log } from "./log.ts";
 
 /** A text that runs often is prepared under a name: the server then parses it once per connection. */
@@ -42,9 +44,21 @@ export interface DatabaseOptions {
 const PIPELINED_CONNECTIONS = 2;
 const POOL_MAX_DEFAULT = 8;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** Everything behind it waits as well, so a pipelined connection gives up opening sooner. */
+const PIPELINED_CONNECT_TIMEOUT_MS = 2_500;
 
-/** A statement that takes longer is a fault, and a transaction left open stops the cleaning of indexes. */
-const TIMEOUTS = { statement_timeout: 5_000, lock_timeout: 3_000, idle_in_transaction_session_timeout: 10_000 };
+/**
+ * A statement that takes longer is a fault, and a transaction left open stops the cleaning of indexes. `query_timeout` is
+ * our own, for a server or a network that says nothing at all: without it a request, or a heartbeat, waits for hours.
+ */
+const TIMEOUTS = {
+  statement_timeout: 5_000,
+  lock_timeout: 3_000,
+  idle_in_transaction_session_timeout: 10_000,
+  query_timeout: 6_000,
+};
+/** The longest that a timer can be set to: 24 days. */
+const NO_QUERY_TIMEOUT_MS = 2_147_483_647;
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const settings = connectionSettings(options.url, options.role);
@@ -90,8 +104,20 @@ function connectionSettings(url: string, role: string): ClientConfig {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     types: customTypes,
+    stream: openSocket,
     ...TIMEOUTS,
   };
+}
+
+const sockets = new Set<Socket>();
+onCut(() => {
+  for (const socket of sockets) socket.destroy();
+});
+
+function openSocket(): Socket {
+  const socket = new Socket();
+  sockets.add(socket);
+  return socket.once("close", () => sockets.delete(socket));
 }
 
 /** bigint columns become numbers, and an exception where a number would lose digits. */
@@ -123,6 +149,11 @@ async function runTransaction<Result>(
   options: TxOptions,
 ): Promise<Result> {
   const client = await pool.connect();
+  const patience = options.statementTimeoutMs === undefined ? {} : { query_timeout: NO_QUERY_TIMEOUT_MS };
+  const tx: Tx = {
+    kind: "tx",
+    query: async (statement, values) => rowsOf(await client.query({ ...queryOf(statement, values), ...patience })),
+  };
   let broken: Error | undefined;
   try {
     await client.query("begin");
@@ -130,17 +161,15 @@ async function runTransaction<Result>(
       await client.query(`set local statement_timeout = ${Math.trunc(options.statementTimeoutMs)}`);
       await client.query("set local idle_in_transaction_session_timeout = 0");
     }
-    const tx: Tx = {
-      kind: "tx",
-      query: async (statement, values) => rowsOf(await client.query(queryOf(statement, values))),
-    };
     const result = await work(tx);
-    await client.query("commit");
+    await client.query({ text: "commit", ...patience });
     return result;
   } catch (error) {
-    await client.query("rollback").catch((cause: unknown) => {
-      broken = cause instanceof Error ? cause : new Error(String(cause));
-    });
+    if (isSilence(error)) broken = error; // a rollback would wait behind what was never answered
+    else
+      await client.query("rollback").catch((cause: unknown) => {
+        broken = cause instanceof Error ? cause : new Error(String(cause));
+      });
     throw error;
   } finally {
     client.release(broken); // a connection that cannot roll back is thrown away, not handed to the next caller
@@ -167,7 +196,12 @@ function isSerializationFailure(error: unknown): boolean {
 
 const CONNECTION_LOSS = /^(08...|57P0[123]|ECONNRESET|ECONNREFUSED|EPIPE|ENOENT)$/;
 const CONNECTION_LOSS_TEXT =
-  /Connection terminated|timeout exceeded when trying to connect|not queryable|Client was closed/;
+  /Connection terminated|timeout exceeded when trying to connect|not queryable|Client was closed|Query read timeout/;
+
+/** The server answered nothing within `query_timeout`. */
+function isSilence(error: unknown): error is Error {
+  return error instanceof Error && error.message === "Query read timeout";
+}
 
 /**
  * True when the statement's fate is unknown because its connection went away. Only what is idempotent (create by id,
@@ -191,7 +225,10 @@ class PipelinedConnection {
   }
 
   run(query: QueryConfig): Promise<QueryResult> {
-    return retryOnce(async () => (await this.#connected()).query(query), isConnectionLoss);
+    return retryOnce(
+      async () => (await this.#connected()).query(query),
+      (error) => isConnectionLoss(error) && !isSilence(error), // who has waited that long does not wait twice
+    );
   }
 
   async close(): Promise<void> {
@@ -206,7 +243,11 @@ class PipelinedConnection {
   }
 
   async #open(): Promise<Client> {
-    const client = new Client({ ...this.#settings, pipeline: true });
+    const client = new Client({
+      ...this.#settings,
+      connectionTimeoutMillis: PIPELINED_CONNECT_TIMEOUT_MS,
+      pipeline: true,
+    });
     const forget = (error?: Error) => {
       if (error !== undefined) this.#log.warn({ err: error }, "a pipelined database connection was lost");
       this.#client = null;

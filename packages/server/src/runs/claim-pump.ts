@@ -1,9 +1,11 @@
-import type { Database } from "../platform/database.ts";
+import { isConnectionLoss, type Database } from "../platform/database.ts";
 import type { Log } from "../platform/log.ts";
 import type { Lease } from "./lease.ts";
-import { CIRCLE_START, claimRuns, LeaseLost, type ClaimedRun } from "./queue.ts";
+import { CIRCLE_START, claimRuns, giveUnknownRunsBack, LeaseLost, type ClaimedRun } from "./queue.ts";
 
 const CLAIM_MAX = 200;
+/** A statement whose connection was lost has ended, one way or the other, by this long after. */
+const SUSPECT_MS = 15_000;
 
 export interface PumpOptions {
   readonly db: Database;
@@ -12,6 +14,8 @@ export interface PumpOptions {
   readonly leaseMs: number;
   readonly free: () => number;
   readonly begin: (run: ClaimedRun) => void;
+  /** All runs that are being worked on. */
+  readonly known: () => readonly ClaimedRun[];
 }
 
 export interface Pump {
@@ -28,8 +32,19 @@ export function createPump(options: PumpOptions): Pump {
   let turn: Promise<void> | null = null;
   let again = false;
   let cursor = CIRCLE_START;
+  let suspectUntilMs = 0;
 
+  /**
+   * A claim whose answer was lost may have taken runs that no one here knows of. This worker lives, so no sweep would
+   * ever free them: they are looked for and given back before anything else is claimed.
+   */
+  async function giveBackLostClaims(): Promise<void> {
+    if (performance.now() > suspectUntilMs || !options.lease.isHeld) return;
+    const given = await giveUnknownRunsBack(options.db, options.lease.workerId, options.known());
+    if (given > 0) options.log.warn({ runs: given }, "runs of a claim whose answer was lost are queued again");
+  }
   async function claimAll(): Promise<void> {
+    await giveBackLostClaims();
     let fromStart = cursor === CIRCLE_START;
     while (options.free() > 0 && options.lease.isHeld) {
       const runsMax = Math.min(options.free(), CLAIM_MAX);
@@ -48,6 +63,7 @@ export function createPump(options: PumpOptions): Pump {
     do {
       again = false;
       await claimAll().catch((error: unknown) => {
+        if (isConnectionLoss(error)) suspectUntilMs = performance.now() + SUSPECT_MS;
         if (!(error instanceof LeaseLost))
           options.log.warn({ err: error }, "runs could not be claimed; the next try is in a second");
       });

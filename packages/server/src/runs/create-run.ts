@@ -2,10 +2,12 @@
  * Creates a run: finds the version, checks the inputs against it, prices the most it can cost, keeps its images, and
  * inserts run, hold and idempotency key in one transaction. Only when that has committed is the run announced.
  */
+import { setTimeout as wait } from "node:timers/promises";
 import type { CreateRunBody, Modality } from "@promptd/contract";
 import type { Files, StoredImage } from "../files/index.ts";
 import { priceCeiling, type Catalogue } from "../models/index.ts";
 import { checkInputs, findLiveVersion, planSteps, type CheckedInputs, type LiveVersion } from "../prompts/index.ts";
+import { fullJitterDelayMs } from "../platform/backoff.ts";
 import { isConnectionLoss, sqlState, type Database } from "../platform/database.ts";
 import { fault } from "../platform/fault.ts";
 import { invalid, notFound, Problem } from "../platform/problem.ts";
@@ -42,7 +44,10 @@ const DEADLINE_MINUTES: Record<Modality, number> = { text: 10, image: 5, video: 
 const RUN_NAME_CODE_POINTS = 120;
 const KEY_RACE = "PD409";
 const TOO_MANY_ACTIVE = "PD429";
-const ATTEMPTS_AFTER_LOSS = 3;
+const KEY_RACES_MAX = 3;
+/** A database that restarts is back within two seconds or so; a caller should not wait much longer for a 500. */
+const LOSS_MS_MAX = 5_000;
+const LOSS_BACKOFF = { baseMs: 50, capMs: 500 };
 
 /** @throws Problem 404, 410, 422, 402 or 429, in this order of checks (specification, "POST /v1/runs"). */
 export async function createRun(request: RunRequest, options: CreateRunOptions): Promise<CreatedRun> {
@@ -112,15 +117,19 @@ async function insertUntilKnown(
   images: readonly StoredImage[],
   options: CreateRunOptions,
 ): Promise<CreateOutcome> {
+  const startedMs = performance.now();
   let isUnknown = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await insert(row, images, options);
     } catch (error) {
-      if (sqlState(error) === KEY_RACE && attempt <= ATTEMPTS_AFTER_LOSS) continue; // the other call's run is there now
+      if (sqlState(error) === KEY_RACE && attempt <= KEY_RACES_MAX) continue; // the other call's run is there now
       if (sqlState(error) === TOO_MANY_ACTIVE) throw tooManyActive(options.activeRunsMax, error);
       isUnknown ||= isConnectionLoss(error);
-      if (isConnectionLoss(error) && attempt <= ATTEMPTS_AFTER_LOSS) continue;
+      if (isConnectionLoss(error) && performance.now() - startedMs < LOSS_MS_MAX) {
+        await wait(fullJitterDelayMs(attempt, LOSS_BACKOFF));
+        continue;
+      }
       if (!isUnknown) throw error;
       throw outcomeUnknown(row.runId, error);
     }

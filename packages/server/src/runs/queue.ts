@@ -182,6 +182,25 @@ export async function giveRunsBack(
   return rows.map((row) => row.id);
 }
 
+/**
+ * After the answer to a claim was lost: gives back the runs that the claim took and nobody knows of. Waits for a claim
+ * that is still under way in the database. Call it while this worker claims nothing. @returns how many there were.
+ */
+export async function giveUnknownRunsBack(
+  db: Queryable,
+  workerId: string,
+  known: readonly ClaimedRun[],
+): Promise<number> {
+  const [, ids, attempts] = columnsOf(known);
+  const [row] = await db.query<{ given: number }>("select run_give_unknown_back($1, $2, $3, $4) as given", [
+    workerId,
+    LANE,
+    ids,
+    attempts,
+  ]);
+  return row?.given ?? 0;
+}
+
 export async function stopClaiming(db: Queryable, workerId: string): Promise<void> {
   await db.query("update workers set draining = true where id = $1", [workerId]);
 }

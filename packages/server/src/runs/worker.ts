@@ -2,6 +2,8 @@
  * The worker of a process: claims runs into its free slots, executes them, gives back what it cannot finish, and sweeps
  * what other workers left behind. It is woken by hints and looks by itself once a second.
  */
+import { setTimeout as wait } from "node:timers/promises";
+import { fullJitterDelayMs } from "../platform/backoff.ts";
 import type { Database } from "../platform/database.ts";
 import { fault } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
@@ -53,6 +55,7 @@ const POLL_MS = 1_000;
 const POLL_JITTER_MS = 200;
 const GATHER_MS = 4;
 const RETRY_DELAY_MS = 1_000;
+const GIVE_BACK_BACKOFF = { baseMs: 200, capMs: 2_000 };
 
 const BROKEN: RunEnd = {
   ok: false,
@@ -86,6 +89,7 @@ export class Worker {
       lease: this.#lease,
       free: () => (this.#isDraining ? 0 : options.concurrency - this.#slots.size),
       begin: (run) => this.#begin(run),
+      known: () => this.#runs(),
     });
     this.#pump = this.#claims.pump;
   }
@@ -177,13 +181,17 @@ export class Worker {
     }
   }
 
+  /** Until it is known: this worker lives, so no sweep would free a run that it failed to give back. */
   async #retryOrFail(run: ClaimedRun, workerId: string, turn: Turn): Promise<void> {
-    // When even this fails the run stays ours until the lease ends or the deadline is reached, and is swept then.
-    const again = await retryRun(this.#options.db, workerId, run, RETRY_DELAY_MS).catch((error: unknown) => {
-      this.#options.log.warn({ err: error, runId: run.runId }, "a broken run could not be given back");
-      return true;
-    });
-    if (!again) await this.#finish(run, BROKEN, turn);
+    for (let attempt = 1; !turn.signal.aborted; attempt += 1) {
+      try {
+        if (await retryRun(this.#options.db, workerId, run, RETRY_DELAY_MS)) return;
+        return await this.#finish(run, BROKEN, turn);
+      } catch (error) {
+        this.#options.log.warn({ err: error, runId: run.runId }, "a broken run could not be given back; trying again");
+        await wait(fullJitterDelayMs(attempt, GIVE_BACK_BACKOFF));
+      }
+    }
   }
 
   async #finish(run: ClaimedRun, end: RunEnd, turn: Turn): Promise<void> {
@@ -197,6 +205,10 @@ export class Worker {
     );
   }
 
+  #runs(): ClaimedRun[] {
+    return [...this.#slots.values()].map((slot) => slot.run);
+  }
+
   #dropAll(): void {
     for (const slot of this.#slots.values()) slot.controller.abort();
   }
@@ -207,7 +219,7 @@ export class Worker {
 
   async #onBeat(isSteady: boolean): Promise<void> {
     const { beats, leaseMs } = this.#options;
-    const runs = [...this.#slots.values()].map((slot) => slot.run);
+    const runs = this.#runs();
     if (runs.length > 0) this.#drop(await findLostRuns(beats, this.#lease.workerId, runs));
     // After an outage every worker looks dead: only one whose own beats went through for a whole lease may judge others.
     if (isSteady) this.#announce(await sweepRuns(beats, leaseMs));

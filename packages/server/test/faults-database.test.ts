@@ -1,0 +1,214 @@
+/** The database goes away in the ways it can, while callers and runs are under way. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { PromptdError } from "@promptd/client";
+import { openDatabase, type Database } from "../src/platform/database.ts";
+import { enableFaults } from "../src/platform/fault.ts";
+import { createLog } from "../src/platform/log.ts";
+import { startTestServer, type TestCaller, type TestServer } from "./harness.ts";
+import { findFaults } from "./installation-fixture.ts";
+import { until } from "./promptd-process.ts";
+import { createTestDatabase, type TestDatabase } from "./test-database.ts";
+import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
+
+const ECHO = "---\npromptd: 1\ntitle: Echo\nmodel: sandbox/text\ninputs: { ask: {} }\n---\n{{ ask }}\n";
+const ENVIRONMENT = { PROMPTD_LEASE_MS: "1500", PROMPTD_SECRET: "the same for all processes of a test" };
+const LATEST_ANSWER_MS = 12_000; // a statement is given up after 6 s, opening a connection after 5
+let database: TestDatabase;
+let proxy: TcpProxy;
+let server: TestServer;
+let caller: TestCaller;
+let body: { promptVersionId: string; inputs: { textInputs: { ask: string } } };
+/** Past the proxy: what is really in the database. */
+let direct: Database;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  proxy = await startTcpProxy(database.url);
+  server = await startTestServer({ environment: { ...ENVIRONMENT, DATABASE_URL: proxy.url } });
+  const published = await server.publish(ECHO);
+  caller = await server.createCaller();
+  body = { promptVersionId: published.promptVersionId, inputs: { textInputs: { ask: "hello" } } };
+  direct = await openDatabase({ url: database.url, role: "test", log: createLog("silent", "stderr"), poolMax: 2 });
+});
+afterEach(async () => {
+  enableFaults("");
+  proxy.blackhole(false);
+  await direct.close();
+  await server.close();
+  await proxy.close();
+  await database.drop();
+});
+
+async function runsInDatabase(): Promise<{ id: string; status: string }[]> {
+  return direct.query("select id, status from runs order by id");
+}
+
+const untilAllFinal = () =>
+  until(async () => (await direct.query("select 1 from runs where finished_at is null")).length === 0);
+
+describe("a connection that is lost", () => {
+  test("before the commit of a create: the create is sent again, and one run exists", async () => {
+    enableFaults("create.before_commit:cut@1");
+    const run = await caller.client.runs.create(body, { idempotencyKey: null });
+    expect(run.runStatus).toBe("succeeded");
+    expect(await runsInDatabase()).toEqual([{ id: run.runId, status: "succeeded" }]);
+    expect(await findFaults(direct)).toEqual([]);
+  });
+
+  test("after the commit of a create was sent: the run is looked up, not made again", async () => {
+    enableFaults("create.before_commit:delay=200@1");
+    const creating = caller.client.runs.create(body, { idempotencyKey: null });
+    // The transaction is open and waits: what the server says next is its answer to the commit.
+    await until(
+      async () =>
+        (
+          await direct.query(
+            "select 1 from pg_stat_activity where state = 'idle in transaction' and datname = current_database()",
+          )
+        ).length === 1,
+    );
+    proxy.cutOnAnswer();
+    const run = await creating;
+    expect(await runsInDatabase()).toEqual([{ id: run.runId, status: "succeeded" }]);
+    expect(await findFaults(direct)).toEqual([]);
+  });
+
+  test("before or after the commit of a finish: the end is written once, and charged once", async () => {
+    for (const point of ["finish.before_commit", "finish.after_commit"]) {
+      enableFaults(`${point}:cut@1`);
+      const run = await caller.client.runs.create(body, { idempotencyKey: null });
+      expect(run.runStatus).toBe("succeeded");
+    }
+    expect(await findFaults(direct)).toEqual([]);
+  });
+
+  test("with the answer to a claim: the runs it took are found and given back, though their worker lives", async () => {
+    const api = await startTestServer({ role: "api", environment: { ...ENVIRONMENT, DATABASE_URL: proxy.url } });
+    await server.app.close(); // its worker would take the run
+    try {
+      const client = server.clientOf(caller.apiKey, api.url);
+      const { runId } = await client.runs.create(body, { respondAsync: true });
+      enableFaults("claim.before_commit:delay=600@1");
+      const worker = await api.startAnother("worker");
+      proxy.cutOnAnswer();
+      await until(async () => (await runsInDatabase()).some((run) => run.id === runId && run.status === "succeeded"));
+      const [row] = await direct.query("select attempt, max_attempts from runs");
+      expect(row).toEqual({ attempt: 2, max_attempts: 4 });
+      await worker.close();
+    } finally {
+      await api.close();
+    }
+  }, 60_000);
+
+  test("every 30 ms under load: every answer is one the specification knows, every run ends, the ledger is exact", async () => {
+    const cutting = setInterval(() => proxy.cut(), 30);
+    const outcomes = await Promise.all(
+      Array.from({ length: 60 }, async (_, i) => {
+        const ask = `sandbox: delay=${(i % 6) * 50}\n${i}`;
+        try {
+          return (await caller.client.runs.create({ ...body, inputs: { textInputs: { ask } } })).runStatus;
+        } catch (error) {
+          return error instanceof PromptdError ? error.code : String(error);
+        }
+      }),
+    );
+    clearInterval(cutting);
+    const known = ["succeeded", "SERVER_ERROR", "GATEWAY_TIMEOUT_ERROR"];
+    expect(outcomes.filter((outcome) => !known.includes(outcome))).toEqual([]);
+    await untilAllFinal();
+    expect(await findFaults(direct)).toEqual([]);
+  }, 90_000);
+});
+
+describe("a database that does not answer at all", () => {
+  test("gives every request a 500 within seconds, lets /readyz fail, and is forgotten when it is back", async () => {
+    const running = caller.client.runs.createAndWait(
+      { ...body, inputs: { textInputs: { ask: "sandbox: delay=1000\nslow" } } },
+      { idempotencyKey: "k" },
+    );
+    await until(async () => (await direct.query("select 1 from runs where worker is not null")).length === 1);
+    proxy.blackhole(true);
+    const startMs = performance.now();
+    const answers = await Promise.all([
+      ...Array.from({ length: 20 }, () => caller.client.me.get().catch((error: unknown) => error)),
+      fetch(`${server.url}/readyz`),
+    ]);
+    expect(performance.now() - startMs).toBeLessThan(LATEST_ANSWER_MS);
+    for (const answer of answers.slice(0, 20)) expect(answer).toMatchObject({ code: "SERVER_ERROR", httpStatus: 500 });
+    expect(answers[20]).toMatchObject({ status: 500 });
+    proxy.blackhole(false);
+    await until(async () => (await fetch(`${server.url}/readyz`)).status === 200);
+    expect((await running).runStatus).toBe("succeeded");
+    expect((await caller.client.me.get()).userFlags).toBeGreaterThanOrEqual(0);
+    await untilAllFinal();
+    expect(await findFaults(direct)).toEqual([]);
+  }, 90_000);
+
+  test("makes a worker drop its runs before their lease ends, and take them again afterwards", async () => {
+    const creating = caller.client.runs.create(
+      { ...body, inputs: { textInputs: { ask: "sandbox: delay=2500\nslow" } } },
+      { idempotencyKey: "k" },
+    );
+    await until(async () => (await direct.query("select 1 from runs where worker is not null")).length === 1);
+    const [before] = await direct.query<{ id: string }>("select id from workers");
+    proxy.blackhole(true);
+    // The lease ends, and nobody can say so to the worker.
+    await until(
+      async () =>
+        (await direct.query("select 1 from workers where beat_at < promptd_now() - interval '2 s'")).length === 1,
+    );
+    proxy.blackhole(false);
+    await until(async () => (await direct.query("select 1 from workers where id <> $1", [before?.id])).length === 1);
+    expect((await creating).runStatus).toBe("succeeded");
+    const [row] = await direct.query<{ attempt: number }>("select attempt from runs");
+    expect(row?.attempt).toBe(2);
+    expect(await findFaults(direct)).toEqual([]);
+  }, 90_000);
+});
+
+describe("hints that are lost", () => {
+  test("cost a waiting caller of another process at most about a second", async () => {
+    enableFaults("notify.send:skip");
+    const worker = await server.startAnother("worker");
+    await worker.close(); // a start and an end without hints are no trouble either
+    const api = await server.startAnother("api");
+    const client = server.clientOf(caller.apiKey, api.url ?? "");
+    const startMs = performance.now();
+    expect((await client.runs.create(body)).runStatus).toBe("succeeded");
+    expect(performance.now() - startMs).toBeLessThan(5_000); // a claim by poll and an answer by poll, with room
+  });
+
+  test("by a listener that was cut off are made up for when it is back", async () => {
+    const listeners = () =>
+      direct.query(
+        "select pid from pg_stat_activity where application_name like 'promptd:%listen%' and datname = current_database()",
+      );
+    await until(async () => (await listeners()).length === 1);
+    const [old] = (await listeners()) as { pid: number }[];
+    await direct.query("select pg_terminate_backend($1)", [old?.pid]);
+    await until(async () => ((await listeners()) as { pid: number }[]).some((one) => one.pid !== old?.pid));
+    expect((await caller.client.runs.create(body)).runStatus).toBe("succeeded");
+  });
+});
+
+test("backends that are terminated at random cost no run and no credit", async () => {
+  const killing = setInterval(() => {
+    void direct
+      .query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and pid <> pg_backend_pid() and application_name not like '%:test%'
+         order by random() limit 1`,
+      )
+      .catch(() => {});
+  }, 25);
+  const runs = await Promise.allSettled(
+    Array.from({ length: 60 }, (_, i) =>
+      caller.client.runs.create({ ...body, inputs: { textInputs: { ask: `sandbox: delay=${(i % 5) * 60}\n${i}` } } }),
+    ),
+  );
+  clearInterval(killing);
+  const refusals = runs.flatMap((run) => (run.status === "rejected" ? [run.reason as unknown] : []));
+  for (const refusal of refusals) expect(refusal).toMatchObject({ httpStatus: 500 });
+  await untilAllFinal();
+  expect(await findFaults(direct)).toEqual([]);
+}, 90_000);

@@ -1,0 +1,117 @@
+/**
+ * A proxy between promptd and its database (unix socket or TCP) that does what networks do: hold everything back, lose
+ * connections, lose them after a number of bytes of an answer, and answer late.
+ */
+import { createConnection, createServer, type Server, type Socket } from "node:net";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface TcpProxy {
+  /** The database's URL through this proxy. */
+  readonly url: string;
+  readonly connections: number;
+  /** Resets every connection; new ones are let through. */
+  cut(): void;
+  /** Resets each connection when the server's answer to something sent from now on begins: its fate stays unknown. */
+  cutOnAnswer(): void;
+  /** True: nothing passes and nothing is refused, as with a lost route. */
+  blackhole(isOn: boolean): void;
+  /** Milliseconds by which each piece of an answer is late. */
+  delay(ms: number): void;
+  close(): Promise<void>;
+}
+
+interface Pair {
+  readonly near: Socket;
+  readonly far: Socket;
+  cutsOnAnswer: boolean;
+}
+
+export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
+  const socketDir = /[?&]host=([^&]+)/.exec(databaseUrl)?.[1];
+  const port = /[?&]port=(\d+)/.exec(databaseUrl)?.[1] ?? "5432";
+  const directory = mkdtempSync(join(tmpdir(), "promptd-proxy-"));
+  const pairs = new Set<Pair>();
+  let isHolding = false;
+  let delayMs = 0;
+
+  const server = createServer((near) => {
+    const far =
+      socketDir === undefined
+        ? createConnection(Number(new URL(databaseUrl).port || 5432), new URL(databaseUrl).hostname)
+        : createConnection(join(decodeURIComponent(socketDir), `.s.PGSQL.${port}`));
+    const pair: Pair = { near, far, cutsOnAnswer: false };
+    pairs.add(pair);
+    forward(near, far, () => 0);
+    forward(
+      far,
+      near,
+      () => delayMs,
+      () => pair.cutsOnAnswer,
+    );
+    const end = () => {
+      pairs.delete(pair);
+      near.destroy();
+      far.destroy();
+    };
+    for (const socket of [near, far]) socket.on("error", end).on("close", end);
+    if (isHolding) hold(pair, true);
+  });
+  const listening =
+    socketDir === undefined ? { host: "127.0.0.1", port: 0 } : { path: join(directory, ".s.PGSQL.5432") };
+  await new Promise<void>((resolve) => server.listen(listening, resolve));
+
+  return {
+    url: proxiedUrl(databaseUrl, { server, directory, isSocket: socketDir !== undefined }),
+    get connections() {
+      return pairs.size;
+    },
+    cut: () => {
+      for (const pair of pairs) pair.near.destroy();
+    },
+    cutOnAnswer: () => {
+      for (const pair of pairs) pair.cutsOnAnswer = true;
+    },
+    blackhole: (isOn) => {
+      isHolding = isOn;
+      for (const pair of pairs) hold(pair, isOn);
+    },
+    delay: (ms) => {
+      delayMs = ms;
+    },
+    close: async () => {
+      for (const pair of pairs) pair.near.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function forward(from: Socket, to: Socket, late: () => number, cuts: () => boolean = () => false): void {
+  from.on("data", (bytes: Buffer) => {
+    if (cuts()) to.destroy();
+    else if (late() === 0) to.write(bytes);
+    else setTimeout(() => to.write(bytes), late());
+  });
+}
+
+function hold(pair: Pair, isOn: boolean): void {
+  for (const socket of [pair.near, pair.far]) {
+    if (isOn) socket.pause();
+    else socket.resume();
+  }
+}
+
+function proxiedUrl(url: string, way: { server: Server; directory: string; isSocket: boolean }): string {
+  if (way.isSocket) {
+    return url
+      .replace(/([?&]host=)[^&]+/, `$1${encodeURIComponent(way.directory)}`)
+      .replace(/(?<port>[?&]port=)\d+/, "$<port>5432");
+  }
+  const address = way.server.address();
+  const proxied = new URL(url);
+  proxied.hostname = "127.0.0.1";
+  proxied.port = typeof address === "object" && address !== null ? String(address.port) : "";
+  return proxied.href;
+}
