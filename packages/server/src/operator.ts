@@ -22,6 +22,7 @@ import {
   publishPrompts,
   republishPrompt,
   unpublishPrompt,
+  type PromptSource,
   type PublishedPrompt,
 } from "./prompts/index.ts";
 import { StartFailure } from "./start-failure.ts";
@@ -149,9 +150,15 @@ export interface PromptFile {
   readonly text: string;
 }
 
+export interface PublishWarning {
+  readonly file: string;
+  readonly title: string;
+  readonly text: string;
+}
+
 export interface PublishReport {
   readonly published: readonly PublishedPrompt[];
-  readonly warnings: readonly string[];
+  readonly warnings: readonly PublishWarning[];
   /** One text for each file that was not published; its first line names the file. */
   readonly faults: readonly string[];
 }
@@ -227,12 +234,14 @@ export class Operator {
     const { accountId: authorId } = await getAccountByName(this.#db, author);
     const catalogue = await readCatalogue(this.#options);
     const creditsMax = this.#options.config.PROMPTD_HOLD_MAX_CREDITS;
-    const [published, warnings, faults]: [PublishedPrompt[], string[], string[]] = [[], [], []];
+    const [published, warnings, faults]: [PublishedPrompt[], PublishWarning[], string[]] = [[], [], []];
     for (const { name, text } of files) {
       try {
         const sources = parsePromptFile(text, catalogue, { creditsMax });
         published.push(...(await publishPrompts(this.#db, sources, { authorId, catalogue, newId: this.#newId })));
-        warnings.push(...sources.flatMap(({ title, warnings: own }) => own.map((one) => `${name}: ${title}: ${one}`)));
+        for (const source of sources) {
+          warnings.push(...describeSource(source).map((one) => ({ file: name, title: source.title, text: one })));
+        }
       } catch (error) {
         if (!(error instanceof PromptFileError || error instanceof Problem)) throw error;
         faults.push(`${name} was not published:\n${error.message.replace(/^/gm, "  ")}`);
@@ -256,6 +265,11 @@ export class Operator {
   checkLedger(): Promise<LedgerReport> {
     return checkLedger(this.#db);
   }
+}
+
+/** What an author should know of a prompt that has no fault. */
+function describeSource({ warnings, conversions }: PromptSource): string[] {
+  return [...warnings, ...conversions.map(({ line, from, to }) => `line ${line}: ${from} was rewritten to ${to}`)];
 }
 
 function requireUuid(name: string, value: string): void {

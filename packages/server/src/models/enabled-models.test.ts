@@ -59,6 +59,36 @@ describe("the enabled set", () => {
   });
 });
 
+describe("a process that calls no model", () => {
+  async function startReader() {
+    const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
+    const enabled = await createEnabledModels({ catalogue, db, log, probe: null });
+    onTestFinished(() => enabled.close());
+    return { catalogue, enabled };
+  }
+
+  test("reads the set, found models included, and leaves it to those that hold the keys", async () => {
+    const { host } = await serveModels(() => list("llama"));
+    const worker = await start({ OPENAI_API_KEY: "k" }, [host]);
+    const { catalogue, enabled } = await startReader();
+    expect(catalogue.isEnabled("openai/gpt-5.2")).toBe(true);
+    expect(catalogue.find("local/llama")).not.toBeNull();
+    expect(catalogue.resources().hash).toBe(worker.catalogue.resources().hash);
+    expect(enabled.ticks).toEqual([]);
+    await worker.enabled.refresh();
+    expect(worker.catalogue.isEnabled("openai/gpt-5.2")).toBe(true);
+  });
+
+  test("goes by its own configuration until the first of them has written the set", async () => {
+    const { catalogue, enabled } = await startReader();
+    expect(catalogue.isEnabled("sandbox/text")).toBe(true);
+    expect(catalogue.isEnabled("openai/gpt-5.2")).toBe(false);
+    await start({ OPENAI_API_KEY: "k" });
+    await enabled.refresh();
+    expect(catalogue.isEnabled("openai/gpt-5.2")).toBe(true);
+  });
+});
+
 describe("a model server on this machine", () => {
   test("is found, its models are listed under local/ with numbers that stay, and embedding models are left out", async () => {
     const { host } = await serveModels(() => list("llama3.2:3b", "Qwen/Qwen3-8B", "nomic-embed-text"));

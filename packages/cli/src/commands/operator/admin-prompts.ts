@@ -1,3 +1,4 @@
+import type { PublishReport } from "@promptd/server/operator";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
@@ -15,7 +16,7 @@ fault is left out and named on stderr, the others are published, and the exit co
     const files = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
     const report = await runAsOperator(io, (operator) => operator.publishPrompts(files, author));
     const { published, warnings, faults } = report;
-    for (const warning of warnings) io.note(`warning: ${warning}`);
+    for (const note of describeWarnings(warnings)) io.note(note);
     if (faults.length === files.length) throw new CommandFailure(faults.join("\n"));
     for (const fault of faults) io.note(fault);
     const lines = published.map((prompt) => `${prompt.promptVersionId}  ${prompt.slug}  ${prompt.title}`);
@@ -23,6 +24,14 @@ fault is left out and named on stderr, the others are published, and the exit co
     return faults.length === 0 ? 0 : 1;
   },
 };
+
+/** One line for each thing to know: thousands of prompts often share one habit. */
+function describeWarnings(warnings: PublishReport["warnings"]): string[] {
+  return [...Map.groupBy(warnings, (warning) => warning.text)].map(([text, [first, ...others]]) => {
+    const more = others.length === 0 ? "" : ` and ${others.length} more`;
+    return `warning: ${first?.file} (${first?.title})${more}: ${text}`;
+  });
+}
 
 async function readPromptFile(name: string, io: CommandIo): Promise<{ name: string; text: string }> {
   try {

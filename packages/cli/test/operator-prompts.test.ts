@@ -1,0 +1,247 @@
+/** promptd admin prompt publish, unpublish and republish: documents, order, faults of single files, versions. */
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { openConnection } from "../../server/src/platform/database.ts";
+import {
+  createDirectory,
+  createInstallation,
+  killLeftovers,
+  readDocument,
+  run,
+  runHere,
+  type OwnDatabase,
+} from "./operator-process.ts";
+
+const NOBODY_ID = "00000000-0000-7000-8000-000000000000";
+
+interface Published {
+  promptId: string;
+  promptVersionId: string;
+  slug: string;
+  title: string;
+}
+
+let directory: string;
+beforeAll(async () => {
+  directory = await createDirectory();
+});
+afterAll(async () => {
+  await killLeftovers();
+  await rm(directory, { recursive: true, force: true });
+});
+
+let installation: OwnDatabase;
+beforeEach(async () => {
+  installation = await createInstallation();
+  await createAuthor("ada@example.org");
+});
+afterEach(() => installation.remove());
+
+async function createAuthor(email: string): Promise<string> {
+  const argv = ["admin", "user", "create", "--email", email];
+  return (await readDocument<{ userId: string }>(argv, installation.environment, runHere)).userId;
+}
+
+function publishHere(files: string[], author = "ada@example.org") {
+  return runHere(["admin", "prompt", "publish", ...files, "--author", author, "--json"], installation.environment);
+}
+
+async function publish(...files: string[]): Promise<Published[]> {
+  const argv = ["admin", "prompt", "publish", ...files, "--author", "ada@example.org"];
+  return readDocument<Published[]>(argv, installation.environment, runHere);
+}
+
+async function ask<Row>(statement: string): Promise<Row[]> {
+  const connection = openConnection(installation.url, "asking-test");
+  await connection.connect();
+  const { rows } = await connection.query(statement);
+  await connection.end();
+  return rows as Row[];
+}
+
+const slugs = () =>
+  ask<{ slug: string }>('select slug from prompts order by slug collate "C"').then((rows) =>
+    rows.map(({ slug }) => slug),
+  );
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(directory, name);
+  await writeFile(path, text);
+  return path;
+}
+
+const promptText = (title: string, body = "About {{ topic }}.", model = "sandbox/text") =>
+  `---\npromptd: 1\ntitle: ${title}\nmodel: ${model}\ninputs: { topic: {} }\n---\n${body}\n`;
+const json = (...titles: string[]) =>
+  JSON.stringify({
+    promptd: 1,
+    prompts: titles.map((title) => ({ title, model: "sandbox/text", template: `${title} {{ topic }}` })),
+  });
+
+describe("promptd admin prompt publish", () => {
+  test("in a process of its own answers one row per prompt, in the order of files and of prompts in a file", async () => {
+    await file("one.prompt.md", promptText("Tea poem"));
+    await file("two.json", json("Second", "Third"));
+    const argv = ["admin", "prompt", "publish", "one.prompt.md", "two.json", "--author", "ada@example.org", "--json"];
+    const { code, stdout, stderr } = await run(argv, installation.environment, directory);
+    expect(code).toBe(0);
+    // What is worth knowing stands on stderr, once however many prompts it is about.
+    expect(stderr).toMatch(/^warning: one\.prompt\.md \(Tea poem\) and 2 more: sandbox\/text is a sandbox model.*\n$/);
+    const rows = JSON.parse(stdout) as Published[];
+    expect(rows.map(({ slug, title }) => [slug, title])).toEqual([
+      ["tea-poem", "Tea poem"],
+      ["second", "Second"],
+      ["third", "Third"],
+    ]);
+    for (const row of rows) expect(Object.keys(row)).toEqual(["promptId", "promptVersionId", "slug", "title"]);
+    expect(new Set(rows.flatMap((row) => [row.promptId, row.promptVersionId])).size).toBe(6);
+  });
+
+  test("of a slug that the author has makes a new version of the same prompt; another author gets a slug of his own", async () => {
+    const path = await file("again.prompt.md", promptText("Again"));
+    const [first] = await publish(path);
+    const [second] = await publish(path);
+    expect(second).toEqual({ ...first, promptVersionId: expect.not.stringMatching(first?.promptVersionId ?? "") });
+    await createAuthor("ben@example.org");
+    const [other] = JSON.parse((await publishHere([path], "ben@example.org")).stdout) as Published[];
+    expect(other?.slug).toBe("again-2");
+    expect(other?.promptId).not.toBe(first?.promptId);
+  });
+
+  test("leaves out a file with a fault, whole, and publishes the files before and after it; exit code 1", async () => {
+    const good = await file("good.prompt.md", promptText("Good"));
+    const bad = await file(
+      "bad.json",
+      JSON.stringify({
+        promptd: 1,
+        prompts: [
+          { title: "Fine", model: "sandbox/text", template: "x" },
+          { title: "Wrong", model: "sandbox/text", template: "{{ x" },
+        ],
+      }),
+    );
+    const last = await file("last.prompt.md", promptText("Last"));
+    const { code, stdout, stderr } = await publishHere([good, bad, last]);
+    expect(code).toBe(1);
+    expect((JSON.parse(stdout) as Published[]).map(({ slug }) => slug)).toEqual(["good", "last"]);
+    expect(stderr).toMatch(/bad\.json was not published:\n {2}line 1, prompts\[2\]/);
+    expect(stderr.match(/was not published/g)).toHaveLength(1);
+    expect(await slugs()).toEqual(["good", "last"]);
+  });
+
+  test("publishes none of a file when one of its prompts belongs to another author", async () => {
+    const [own] = await publish(await file("own.prompt.md", promptText("Own")));
+    await createAuthor("ben@example.org");
+    const stolen = json("Mine", "Yours").replace('"title":"Yours"', `"id":"${own?.promptId}","title":"Yours"`);
+    const path = await file("stolen.json", stolen);
+    const { code, stdout, stderr } = await publishHere([path], "ben@example.org");
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain(`${path} was not published:\n  These prompts belong to another author: ${own?.promptId}`);
+    expect(await slugs()).toEqual(["own"]);
+  });
+
+  test("names every fault of every file when nothing could be published, with nothing on stdout", async () => {
+    const bad = await file(
+      "bad.prompt.md",
+      promptText("Bad", "{{ nothing }} {% render 'x' %}").replace("promptd: 1", "promptd: 2"),
+    );
+    const worse = await file("worse.prompt.md", promptText("Worse", "x", "nobody/model"));
+    const { code, stdout, stderr } = await publishHere([bad, worse]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain(`${bad} was not published:`);
+    expect(stderr).toContain(`${worse} was not published:`);
+    expect(stderr).toContain('there is no model "nobody/model"');
+    expect(stderr.split("\n").filter((line) => line.startsWith("  line ")).length).toBeGreaterThanOrEqual(3);
+  });
+
+  test("shows on stderr how a foreign placeholder was rewritten", async () => {
+    const path = await file("foreign.json", json("Birthday").replace("{{ topic }}", "{{Child's Age}}"));
+    const { code, stdout, stderr } = await publishHere([path]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toHaveLength(1);
+    expect(stderr).toContain(`{{Child's Age}} was rewritten to {{ input["Child's Age"] }}`);
+  });
+
+  test("reads every file before the first is published: a name that is mistyped costs no version", async () => {
+    const good = await file("first.prompt.md", promptText("First"));
+    for (const [name, reason] of [
+      [join(directory, "absent.prompt.md"), "no such file"],
+      [directory, "illegal operation on a directory"],
+    ] as const) {
+      const { code, stdout, stderr } = await publishHere([good, name]);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toContain(`${name} cannot be read: `);
+      expect(stderr).toContain(reason);
+    }
+    await mkdir(join(directory, "latin"), { recursive: true });
+    const latin = join(directory, "latin/latin1.prompt.md");
+    await writeFile(latin, Buffer.from(promptText("Café"), "latin1"));
+    expect((await publishHere([good, latin])).stderr).toBe(`${latin} cannot be read: it is not UTF-8 text\n`);
+    expect(await slugs()).toEqual([]);
+  });
+
+  test.each([
+    [["publish"], '"promptd admin prompt publish" needs FILE….\nUsage: promptd admin prompt publish FILE…\n'],
+    [["publish", "x.prompt.md"], "--author is required.\nExample: --author ada@example.org\n"],
+    [
+      ["unpublish"],
+      '"promptd admin prompt unpublish" needs <promptId>.\nUsage: promptd admin prompt unpublish <promptId>\n',
+    ],
+    [["unpublish", "tea-poem"], 'promptId must be a UUID, got "tea-poem".\n'],
+    [["unpublish", NOBODY_ID], `No prompt has the id ${NOBODY_ID}.\n`],
+    [["republish", NOBODY_ID], `No prompt has the id ${NOBODY_ID}.\n`],
+  ])("promptd admin prompt %j is refused", async (words, sentence) => {
+    const outcome = await runHere(["admin", "prompt", ...words, "--json"], installation.environment);
+    expect(outcome).toEqual({ code: 1, stdout: "", stderr: sentence });
+  });
+
+  test("of an unknown author publishes nothing", async () => {
+    const path = await file("lonely.prompt.md", promptText("Lonely"));
+    const outcome = await publishHere([path], "ghost@example.org");
+    expect(outcome).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: 'No account has the e-mail address or id "ghost@example.org".\n',
+    });
+  });
+
+  test("knows the models that a serving process found on a server at run time", async () => {
+    const server = createServer((_request, response) =>
+      response.end(JSON.stringify({ object: "list", data: [{ id: "llama" }] })),
+    );
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const path = await file("local.prompt.md", promptText("Local", "About {{ topic }}.", "compatible/llama"));
+    expect((await publishHere([path])).stderr).toContain('there is no model "compatible/llama"');
+    const { startApp } = await import("../../server/src/app.ts");
+    const { readConfig } = await import("../../server/src/platform/config.ts");
+    const { createLog } = await import("../../server/src/platform/log.ts");
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const config = readConfig({
+      ...installation.environment,
+      PROMPTD_LOCAL_MODELS: "off",
+      OPENAI_BASE_URL: baseUrl,
+    });
+    const app = await startApp({ config, role: "worker", log: createLog("error", "stderr") });
+    await app.close();
+    expect(await publish(path)).toMatchObject([{ slug: "local" }]);
+  });
+});
+
+describe("promptd admin prompt unpublish and republish", () => {
+  test("answer promptId and published, and the same when they are repeated", async () => {
+    const [prompt] = await publish(await file("there.prompt.md", promptText("There and back")));
+    const promptId = prompt?.promptId ?? "";
+    const act = (verb: string, id = promptId) =>
+      readDocument(["admin", "prompt", verb, id], installation.environment, runHere);
+    const state = () => ask<{ out: boolean }>("select unpublished_at is not null as out from prompts");
+    for (const _twice of [1, 2]) expect(await act("unpublish")).toEqual({ promptId, published: false });
+    expect(await state()).toEqual([{ out: true }]);
+    for (const _twice of [1, 2])
+      expect(await act("republish", promptId.toUpperCase())).toEqual({ promptId, published: true });
+    expect(await state()).toEqual([{ out: false }]);
+  });
+});

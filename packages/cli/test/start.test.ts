@@ -1,0 +1,190 @@
+/** promptd serve from the first start to Ctrl-C, with the embedded database, in processes of their own. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { lstat, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createClient } from "@promptd/client";
+import {
+  createDirectory,
+  killLeftovers,
+  readDocument,
+  run,
+  start,
+  until,
+  type Environment,
+} from "./operator-process.ts";
+
+let directory: string;
+let environment: Environment;
+beforeEach(async () => {
+  directory = await createDirectory();
+  environment = { PROMPTD_DATA_DIR: join(directory, "data"), PORT: "0" };
+});
+afterEach(async () => {
+  const pid = await serverPid();
+  if (pid !== null && (await isAlive(pid))) {
+    process.kill(pid, "SIGQUIT"); // of a failed test
+    await until(async () => !(await isAlive(pid)));
+  }
+  await rm(directory, { recursive: true, force: true });
+});
+afterAll(killLeftovers);
+
+interface Serving {
+  url: string | null;
+  demo: { apiKey: string; promptVersionId: string; textInputs: Record<string, string> } | null;
+}
+
+const DOCUMENT_END = /^\}\n$/m;
+
+/** Starts with --json and reads the document. */
+async function serve(changes: Environment = {}, ...flags: string[]) {
+  const running = start(["serve", "--json", ...flags], { ...environment, ...changes });
+  const serving = JSON.parse(await running.printed(DOCUMENT_END)) as Serving;
+  const stop = async (signal: NodeJS.Signals = "SIGINT") => {
+    running.child.kill(signal);
+    return running.ended;
+  };
+  return { running, serving, stop };
+}
+
+async function serverPid(): Promise<number | null> {
+  const text = await readFile(join(directory, "data/pg/postmaster.pid"), "utf8").catch(() => null);
+  return text === null ? null : Number(text.split("\n")[0]);
+}
+
+/** A zombie is dead: its process entry has no working directory any more. */
+async function isAlive(pid: number): Promise<boolean> {
+  return (await stat(`/proc/${pid}/cwd`).catch(() => null)) !== null;
+}
+
+async function shell(command: string): Promise<string> {
+  const child = spawn("sh", ["-c", command], { stdio: ["ignore", "pipe", "inherit"] });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+  expect((await once(child, "close"))[0]).toBe(0);
+  return output;
+}
+
+test("the first start prints address, demo key and a request that works when pasted; the second finds all of it again", async () => {
+  const first = start(["serve"], environment);
+  const printed = await first.printed(/^curl [^]*'\n$/m);
+  const url = /^promptd listens on (http:\/\/127\.0\.0\.1:\d+)$/m.exec(printed)?.[1] ?? "";
+  const key = /^Demo key: +(pd_\w{36})$/m.exec(printed)?.[1] ?? "";
+  const curl = /^curl [^]*'$/m.exec(printed)?.[0] ?? "";
+  expect(curl).toContain(key);
+  const answer = JSON.parse(await shell(curl)) as { status: string; data: { runId: string; runStatus: string } };
+  expect(answer).toMatchObject({ status: "SUCCESS", data: { runStatus: "succeeded" } });
+  const { rows } = await createClient({ baseUrl: url, apiKey: key }).prompts.search("tea poem");
+  expect(rows.length).toBeGreaterThan(0);
+  const pid = await serverPid();
+  first.child.kill("SIGINT");
+  expect((await first.ended).code).toBe(0);
+  expect(pid === null || (await isAlive(pid))).toBe(false);
+  expect(await serverPid()).toBeNull();
+
+  const { serving, stop } = await serve();
+  expect(serving.demo?.apiKey).toBe(key);
+  const client = createClient({ baseUrl: serving.url ?? "", apiKey: key });
+  expect((await client.runs.get(answer.data.runId)).runStatus).toBe("succeeded");
+  const { code, stdout } = await stop("SIGTERM");
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toEqual(serving);
+  expect(await serverPid()).toBeNull();
+});
+
+test("commands work on the embedded database while a server serves on it, and count at once", async () => {
+  const { serving, stop } = await serve({ PROMPTD_SEED: "off" });
+  expect(serving).toEqual({ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/), demo: null });
+  const admin = <Document>(...words: string[]) => readDocument<Document>(["admin", ...words], environment, run);
+  await admin("user", "create", "--email", "ada@example.org", "--credits", "3");
+  const { keyId, apiKey } = await admin<{ keyId: string; apiKey: string }>(
+    "key",
+    "create",
+    "--user",
+    "ada@example.org",
+  );
+  const client = createClient({ baseUrl: serving.url ?? "", apiKey, maxRetries: 0 });
+  expect(await client.me.credits()).toEqual({ credits: 3 });
+  await admin("plan", "set", "--user", "ada@example.org", "--plan", "none");
+  await expect(client.me.get()).rejects.toMatchObject({ code: "PAYMENT_REQUIRED_ERROR" });
+  await admin("key", "revoke", keyId);
+  await expect(client.me.get()).rejects.toMatchObject({ code: "UNAUTHORIZED_ERROR" });
+  expect((await stop()).code).toBe(0);
+  expect(await serverPid()).toBeNull();
+});
+
+test("a command starts the database when no server runs, prints its document alone and stops the database again", async () => {
+  const argv = ["admin", "user", "create", "--email", "ada@example.org", "--json"];
+  const { code, stdout } = await run(argv, { ...environment, PROMPTD_LOG_LEVEL: "debug" });
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ email: "ada@example.org" });
+  expect(await serverPid()).toBeNull();
+  expect(await readDocument(["migrate"], environment, run)).toEqual({ applied: [] });
+});
+
+test("two first starts at once on one data directory seed once, and both print the same key", async () => {
+  const both = await Promise.all([serve(), serve()]);
+  const [one, two] = both.map(({ serving }) => serving);
+  expect(one?.demo?.apiKey).toMatch(/^pd_/);
+  expect(two?.demo).toEqual(one?.demo);
+  expect(two?.url).not.toBe(one?.url);
+  const pid = await serverPid();
+  await both[0]?.stop();
+  expect(await serverPid()).toBe(pid); // the other one still needs it
+  await both[1]?.stop();
+  expect(await serverPid()).toBeNull();
+});
+
+describe("Ctrl-C while it starts", () => {
+  test.each([
+    [
+      "before the database is there",
+      async () => (await lstat(join(directory, "data/pg.lock")).catch(() => null)) !== null,
+    ],
+    ["when the database has come up", async () => (await serverPid()) !== null],
+    [
+      "while the marketplace is published",
+      async () => (await stat(join(directory, "data/secret")).catch(() => null)) !== null,
+    ],
+  ])("%s leaves nothing running, and the next start completes the work", async (_when, isThere) => {
+    const running = start(["serve", "--json"], environment);
+    await until(isThere);
+    running.child.kill("SIGINT");
+    const { stdout } = await running.ended;
+    expect(stdout).toBe("");
+    expect(await serverPid()).toBeNull();
+    const { serving, stop } = await serve();
+    const client = createClient({ baseUrl: serving.url ?? "", apiKey: serving.demo?.apiKey ?? "" });
+    const { promptVersionId = "", textInputs = {} } = serving.demo ?? {};
+    expect(await client.runs.create({ promptVersionId, inputs: { textInputs } })).toMatchObject({
+      runStatus: "succeeded",
+    });
+    await stop();
+  });
+});
+
+describe("a start that cannot succeed", () => {
+  test("because the port is in use says so in one sentence, with exit code 1 and nothing left running", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as AddressInfo;
+    const flags = ["--port", String(port), "--json"];
+    const { code, stdout, stderr } = await run(["serve", ...flags], { ...environment, PROMPTD_LOG_LEVEL: "error" });
+    other.close();
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toBe(
+      `Port ${port} is in use on 127.0.0.1. Stop what uses it, or choose another port: PORT, or --port.\n`,
+    );
+    expect(await serverPid()).toBeNull();
+  });
+
+  test("because the data directory is a file says which", async () => {
+    await writeFile(join(directory, "data"), "");
+    const { code, stdout, stderr } = await run(["serve", "--json"], environment);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain(`The data directory ${join(directory, "data")} (PROMPTD_DATA_DIR) is not usable: EEXIST`);
+  });
+});
