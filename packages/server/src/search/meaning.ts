@@ -12,9 +12,9 @@ const LSA_COSINE_MIN = 0.2;
  * Rocchio's feedback: the three nearest documents, weighed by their nearness, pull the query towards themselves as
  * strongly as its own words. Measured 2026-11 on the development queries: paraphrases .223 -> .248, words .956 -> .960;
  * flat between 2 and 4 documents and strengths of 0.7 and 2.5. Only the nearest are ranked again, so that the matrix
- * is read once (200 to 800 of them give the same).
+ * is read once (from 100 to 800 of them give the same).
  */
-const FEEDBACK = { documents: 3, strength: 1, candidates: 400 };
+const FEEDBACK = { documents: 3, strength: 1, candidates: 200 };
 
 /** Null when the built-in embedder knows nothing of the query. */
 export async function findByBuiltIn(

@@ -200,7 +200,7 @@ class State {
   }
 
   async #loadMatrix(choice: MirroredEmbedder): Promise<VectorMatrix> {
-    const matrix = new VectorMatrix(choice);
+    const matrix = new VectorMatrix({ ...choice, capacity: this.documents.size });
     await eachPage(
       0,
       (after) => listVectors(this.#options.db, choice.embedder, after, PAGE),
