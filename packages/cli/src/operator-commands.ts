@@ -15,5 +15,7 @@ export const OPERATOR_COMMANDS: CommandTable = {
   "admin prompt publish": async () => (await import("./commands/operator/admin-prompts.ts")).promptPublish,
   "admin prompt unpublish": async () => (await import("./commands/operator/admin-prompts.ts")).promptUnpublish,
   "admin prompt republish": async () => (await import("./commands/operator/admin-prompts.ts")).promptRepublish,
+  "admin models list": async () => (await import("./commands/operator/admin-models.ts")).modelsList,
+  "admin models check": async () => (await import("./commands/operator/admin-models.ts")).modelsCheck,
   "admin ledger check": async () => (await import("./commands/operator/admin-ledger.ts")).ledgerCheck,
 };

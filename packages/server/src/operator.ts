@@ -7,7 +7,7 @@ import { startApp, type App, type Role } from "./app.ts";
 import { availableCredits, checkLedger, grantCredits, type LedgerReport } from "./credits/index.ts";
 import { openInstallation } from "./installation.ts";
 import { findDemo, seedMarketplace, type Demo } from "./marketplace-seed.ts";
-import { CatalogueError } from "./models/index.ts";
+import { CatalogueError, checkOverlay, listModels, type ModelLine, type OverlayReport } from "./models/index.ts";
 import { readCatalogue } from "./open-models.ts";
 import { isoTime, systemClock } from "./platform/clock.ts";
 import { ConfigError, readConfig, type Config } from "./platform/config.ts";
@@ -17,12 +17,14 @@ import { createLog, type Log } from "./platform/log.ts";
 import { Problem } from "./platform/problem.ts";
 import { stopOnSignal } from "./platform/shutdown.ts";
 import {
+  listPromptsOfModels,
   parsePromptFile,
   PromptFileError,
   publishPrompts,
   republishPrompt,
   unpublishPrompt,
   type PromptSource,
+  type PromptOfModel,
   type PublishedPrompt,
 } from "./prompts/index.ts";
 import { StartFailure } from "./start-failure.ts";
@@ -260,6 +262,18 @@ export class Operator {
     requireUuid("promptId", promptId);
     await republishPrompt(this.#db, promptId);
     return { promptId: promptId.toLowerCase(), published: true };
+  }
+
+  async listModels(): Promise<ModelLine[]> {
+    return listModels(await readCatalogue(this.#options));
+  }
+
+  /** Reads an overlay as a start would, and finds the published prompts that what it retires would stop. */
+  async checkModels(overlayFile: string): Promise<OverlayReport & { stoppedPrompts: readonly PromptOfModel[] }> {
+    const { PROMPTD_SANDBOX: sandbox, secret } = this.#options.config;
+    const report = checkOverlay(overlayFile, { sandbox, hasSecret: (name) => secret(name) !== null });
+    const stoppedPrompts = report.retired.length === 0 ? [] : await listPromptsOfModels(this.#db, report.retired);
+    return { ...report, stoppedPrompts };
   }
 
   checkLedger(): Promise<LedgerReport> {

@@ -347,3 +347,25 @@ export async function setEstimates(
     from unnest($2::uuid[], $3::int[]) new (id, credits) where v.id = new.id`;
   await db.query(text, [basis, estimates.map((each) => each.id), estimates.map((each) => each.credits)]);
 }
+
+export interface PromptOfModel {
+  readonly promptId: string;
+  readonly slug: string;
+  readonly title: string;
+  /** Those of the asked models that its latest version uses, in any step. */
+  readonly models: readonly string[];
+}
+
+/** Published prompts whose latest version calls one of these models. Reads every version: for an operator's question. */
+export async function listPromptsOfModels(db: Queryable, models: readonly string[]): Promise<PromptOfModel[]> {
+  const rows = await db.query<{ id: string; slug: string; title: string; models: string[] }>(
+    `select p.id, p.slug, v.title, used.models from prompts p
+     join prompt_versions v on v.id = p.latest_version_id
+     cross join lateral (
+       select array_agg(distinct step ->> 'model' order by step ->> 'model') as models
+       from json_array_elements(v.definition -> 'steps') step where step ->> 'model' = any ($1)) used
+     where p.unpublished_at is null and used.models is not null order by p.slug`,
+    [models],
+  );
+  return rows.map(({ id, slug, title, models: used }) => ({ promptId: id, slug, title, models: used }));
+}
