@@ -375,3 +375,13 @@ describe("a declared fallback", () => {
     expect(await models(request("").runId)).toEqual(["sandbox/text", "sandbox/text"]);
   });
 });
+
+test("embeddings are asked of providers that make them only, and the message says which", async () => {
+  const { caller } = setup();
+  const { signal } = new AbortController();
+  for (const model of ["sandbox/text", "text-embedding-3-small", "nobody/x"]) {
+    await expect(caller.embedTexts(model, ["a"], signal)).rejects.toThrow(
+      `${model} is no embeddings model: expected openai/`,
+    );
+  }
+});

@@ -15,6 +15,7 @@ import { resolveMapping, type Catalogue, type CatalogueEntry } from "./catalogue
 import { cleanText } from "./clean-text.ts";
 import type {
   CallFailure,
+  EmbeddingsModel,
   ModelAdapter,
   ModelCall,
   ModelCaller,
@@ -93,11 +94,23 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
   };
   return {
     call: (request, signal) => callModel(context, request, signal),
+    embedTexts: async (model, texts, signal) => adapter.embedTexts(embeddingsModel(catalogue, model), texts, signal),
     close: async () => {
       await context.record.close();
       await adapter.close();
     },
   };
+}
+
+const EMBEDDING_PROVIDERS: readonly string[] = ["openai", "google"];
+
+function embeddingsModel(catalogue: Catalogue, model: string): EmbeddingsModel {
+  const [provider = "", ...rest] = model.split("/");
+  const server = catalogue.entries.find((entry) => entry.provider === provider)?.server ?? null;
+  if (rest.length === 0 || (server === null && !EMBEDDING_PROVIDERS.includes(provider))) {
+    throw new Error(`${model} is no embeddings model: expected openai/…, google/… or a provider of the models file.`);
+  }
+  return { provider, providerModel: rest.join("/"), server };
 }
 
 async function callModel(context: CallContext, request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome> {

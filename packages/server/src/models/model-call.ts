@@ -40,6 +40,12 @@ export type ModelOutcome =
 export interface ModelCaller {
   /** Rejects only when `signal` is aborted, or for a bug or an outage of the database. */
   call(request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome>;
+  /**
+   * Vectors for search, one per text and in order.
+   * @param model `provider/model`: openai, google, or a provider of the overlay file that some model of it uses.
+   * @throws Error when the provider cannot make vectors, or fails; without its words.
+   */
+  embedTexts(model: string, texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
   close(): Promise<void>;
 }
 
@@ -112,6 +118,14 @@ export type ModelResult =
   | { readonly kind: "refused"; readonly usage: Usage | null }
   | CallFailure;
 
+/** A model that makes vectors of texts, for search; it stands in no catalogue. */
+export interface EmbeddingsModel {
+  readonly provider: string;
+  readonly providerModel: string;
+  /** Of an operator's own provider; null: a built-in one. */
+  readonly server: CatalogueEntry["server"];
+}
+
 /** A failing call is a value; only cancellation and bugs throw. */
 export interface ModelAdapter {
   /** Text and image. */
@@ -124,11 +138,7 @@ export interface ModelAdapter {
     poll: { readonly entry: CatalogueEntry; readonly mapping: Mapping; readonly operation: JsonValue },
     signal: AbortSignal,
   ): Promise<{ readonly kind: "pending" } | ModelResult>;
-  /** One vector per text, in order. */
-  embedTexts(
-    model: { readonly provider: string; readonly providerModel: string },
-    texts: readonly string[],
-    signal: AbortSignal,
-  ): Promise<Float32Array[]>;
+  /** One vector per text, in order. Rejects when the provider fails, without its words. */
+  embedTexts(model: EmbeddingsModel, texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
   close(): Promise<void>;
 }

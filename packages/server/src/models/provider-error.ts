@@ -8,7 +8,11 @@ import { SandboxFailure } from "./sandbox/sandbox-provider.ts";
 import { PollAnswerFailure, TransportFailure } from "./transport.ts";
 
 /** Null: not a provider's failure. */
-export function readProviderError(error: unknown, entry: CatalogueEntry, nowMs: number): Failure | null {
+export function readProviderError(
+  error: unknown,
+  entry: Pick<CatalogueEntry, "modality">,
+  nowMs: number,
+): Failure | null {
   const chain = causes(error);
   const sandbox = chain.find((cause) => cause instanceof SandboxFailure);
   if (sandbox !== undefined) return readSandboxFailure(sandbox, entry, nowMs);
@@ -23,7 +27,7 @@ export function readProviderError(error: unknown, entry: CatalogueEntry, nowMs: 
   return readByName(error);
 }
 
-function readSandboxFailure(sandbox: SandboxFailure, entry: CatalogueEntry, nowMs: number): Failure {
+function readSandboxFailure(sandbox: SandboxFailure, entry: Pick<CatalogueEntry, "modality">, nowMs: number): Failure {
   switch (sandbox.kind) {
     case "directive":
       return failure("bad_request", { retry: "never", breaker: "ignored", sentence: sandbox.message });

@@ -313,3 +313,50 @@ describe("a video", () => {
     }
   });
 });
+
+describe("embeddings", () => {
+  const vectors = (response: ServerResponse, count: number): void => {
+    const data = Array.from({ length: count }, (_, index) => ({
+      object: "embedding",
+      index,
+      embedding: [index, 1, 2],
+    }));
+    json(response, { object: "list", data, model: "m", usage: { prompt_tokens: 1, total_tokens: 1 } });
+  };
+
+  test("of OpenAI come one per text and in order, with 512 numbers asked for", async () => {
+    const { adapter, signal, server } = await setup((_request, response) => vectors(response, 2));
+    const model = { provider: "openai", providerModel: "text-embedding-3-small", server: null };
+    expect(await adapter.embedTexts(model, ["a", "b"], signal)).toEqual([
+      Float32Array.of(0, 1, 2),
+      Float32Array.of(1, 1, 2),
+    ]);
+    expect(JSON.parse(server.received[0]?.body ?? "")).toMatchObject({ input: ["a", "b"], dimensions: 512 });
+  });
+
+  test("of Gemini come one per text", async () => {
+    const answer = { embeddings: [{ values: [1, 2] }, { values: [3, 4] }] };
+    const { adapter, signal, server } = await setup((_request, response) => json(response, answer));
+    const model = { provider: "google", providerModel: "gemini-embedding-001", server: null };
+    expect(await adapter.embedTexts(model, ["a", "b"], signal)).toEqual([Float32Array.of(1, 2), Float32Array.of(3, 4)]);
+    expect(server.received[0]?.body).toContain('"outputDimensionality":512');
+  });
+
+  test("of a server of the operator's own are asked for without a length it may not know", async () => {
+    const { adapter, signal, server } = await setup((_request, response) => vectors(response, 1));
+    const model = { provider: "home", providerModel: "nomic-embed-text", server: { baseURL: `${server.url}/v1` } };
+    await adapter.embedTexts(model, ["a"], signal);
+    expect(server.received[0]?.path).toBe("/v1/embeddings");
+    expect(server.received[0]?.body).not.toContain("dimensions");
+  });
+
+  test("that fail reject without the provider's words", async () => {
+    const { adapter, signal } = await setup((_request, response) =>
+      json(response, { error: { message: "sk-secret" } }, 500),
+    );
+    const model = { provider: "openai", providerModel: "text-embedding-3-small", server: null };
+    await expect(adapter.embedTexts(model, ["a"], signal)).rejects.toThrow(
+      "The embeddings model failed: overloaded, HTTP 500.",
+    );
+  });
+});
