@@ -196,7 +196,7 @@ begin
     cross join lateral (
       select r.account_id, r.id, r.model, r.run_at from runs r
       where r.lane = p_lane and r.worker is null and r.finished_at is null
-        and r.account_id = p.account_id and r.model = p.model and r.run_at <= v_now
+        and r.account_id = p.account_id and r.model = p.model and r.run_at <= v_now and r.deadline_at > v_now
       order by r.run_at, r.id
       limit greatest(0, least(p_n, room.free, coalesce(model_room.free, p_n)))) q
   ), fitting as (

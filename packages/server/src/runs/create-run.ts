@@ -11,7 +11,7 @@ import { fullJitterDelayMs } from "../platform/backoff.ts";
 import { isConnectionLoss, sqlState, type Database } from "../platform/database.ts";
 import { fault } from "../platform/fault.ts";
 import { invalid, notFound, Problem } from "../platform/problem.ts";
-import { keyConflict, type Idempotency } from "./idempotency.ts";
+import { findRunOfKey, keyConflict, type Idempotency } from "./idempotency.ts";
 import { createRunRow, findRun, type CreateOutcome, type RunToCreate } from "./runs-store.ts";
 
 export interface CreateRunOptions {
@@ -75,14 +75,35 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
     activeRunsMax: options.activeRunsMax,
     idempotency: request.idempotency,
   };
-  return judge(await insertUntilKnown(row, images, options), row);
+  return joinOrThrow(request, options.db, async () => judge(await insertUntilKnown(row, images, options), row));
 }
 
+/**
+ * Another request with the same key may have created the run since this one looked, with the last credits or in the
+ * last free place: then this one joins it instead of being refused.
+ */
+async function joinOrThrow(
+  request: RunRequest,
+  db: Database,
+  create: () => Promise<CreatedRun>,
+): Promise<CreatedRun> {
+  try {
+    return await create();
+  } catch (error) {
+    const isRefusal = error instanceof Problem && error.code !== "SERVER_ERROR";
+    if (!isRefusal || request.idempotency === null) throw error;
+    const earlier = await findRunOfKey(db, request.accountId, request.idempotency);
+    if (earlier === null) throw error;
+    return { runId: earlier, isReplay: true };
+  }
+}
+
+/** A model that left the catalogue is as gone as a retired one: nobody knows what it costs. */
 function refuseRetiredModel(version: LiveVersion, catalogue: Catalogue): void {
   for (const { model } of version.definition.steps) {
     const entry = catalogue.find(model);
-    if (entry?.status !== "retired") continue;
-    const successor = entry.successor === undefined ? "" : ` Its successor is ${entry.successor}.`;
+    if (entry !== null && entry.status !== "retired") continue;
+    const successor = entry?.successor === undefined ? "" : ` Its successor is ${entry.successor}.`;
     throw new Problem(
       "GONE_ERROR",
       `The model ${model} of this prompt version has been withdrawn.${successor} Use a newer version of the prompt.`,

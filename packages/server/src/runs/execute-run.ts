@@ -85,9 +85,10 @@ function broke(message: string, reason: string): Execution {
 function findUnusableModel(version: LiveVersion, ports: ExecuteRunPorts): string | null {
   for (const model of new Set(version.definition.steps.map((step) => step.model))) {
     const found = ports.findModel(model);
-    if (found === null || !found.isEnabled) return `The model ${model} is not enabled on this server.`;
-    if (found.entry.status === "retired")
+    // First: a retired model is never enabled either.
+    if (found?.entry.status === "retired")
       return `The model ${model} has been withdrawn. Use a newer version of the prompt.`;
+    if (found === null || !found.isEnabled) return `The model ${model} is not enabled on this server.`;
   }
   return null;
 }

@@ -117,3 +117,19 @@ test("a request without a key to /v1/ is answered with JSON at once, as reachabi
   expect(answer.httpStatus).toBe(401);
   expect(errorOf(answer).status).toBe("UNAUTHORIZED_ERROR");
 });
+
+test("many failures from one address become 429, which does not keep a good key out", async () => {
+  const guarded = await startTestServer();
+  try {
+    const good = await guarded.createCaller();
+    const failing = () => get(good.client, "/v1/me", { authorization: "Bearer wrong" });
+    const answers = await Promise.all(Array.from({ length: 120 }, failing));
+    const denied = answers.filter(({ httpStatus }) => httpStatus === 429);
+    expect(answers.length - denied.length).toBeGreaterThanOrEqual(20);
+    expect(denied.length).toBeGreaterThan(0);
+    expect(denied[0]?.headers.get("retry-after")).toBe("1");
+    expect((await get(good.client, "/v1/me")).httpStatus).toBe(200);
+  } finally {
+    await guarded.close();
+  }
+});

@@ -122,6 +122,25 @@ test("a model that is known but not enabled here accepts the run, which fails wi
   });
 });
 
+describe("a model that is no longer in the catalogue at all", () => {
+  test("is as gone as a retired one: its price is not known any more", async () => {
+    const app = await server.startAnother("api", { PROMPTD_MODELS_FILE: "" });
+    const without = server.clientOf(caller.apiKey, app.url ?? "");
+    const answer = await postRun(without, bodyOf(published.promptVersionId));
+    expect(answer.httpStatus).toBe(410);
+    expect(errorOf(answer).data).toEqual({ reason: "MODEL_RETIRED", model: WITHDRAWN });
+    expect((await get(without, `/v1/prompts/${published.promptId}`)).httpStatus).toBe(200);
+    expect((await without.prompts.search("zebra")).rows).toEqual([]);
+  });
+
+  test("is the case of every sandbox prompt where PROMPTD_SANDBOX is off", async () => {
+    const { promptVersionId } = await server.publish(promptFile());
+    const app = await server.startAnother("api", { PROMPTD_SANDBOX: "off", PROMPTD_MODELS_FILE: "" });
+    const answer = await postRun(server.clientOf(caller.apiKey, app.url ?? ""), bodyOf(promptVersionId));
+    expect(errorOf(answer).data).toEqual({ reason: "MODEL_RETIRED", model: "sandbox/text" });
+  });
+});
+
 test("an unpublished prompt is 404 and never 410", async () => {
   const prompt = await server.publish(promptFile());
   await server.unpublish(prompt.promptId);

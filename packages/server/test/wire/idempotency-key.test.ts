@@ -42,6 +42,16 @@ describe("the same key and body", () => {
     expect(await caller.client.me.credits()).toEqual({ credits: 995 });
   });
 
+  test("at the same moment give one run to both when the credits are enough for one only", async () => {
+    const { promptVersionId: image } = await server.publish(imagePrompt());
+    for (let round = 0; round < 5; round += 1) {
+      const poor = await server.createCaller({ credits: 4 });
+      const answers = await Promise.all(Array.from({ length: 4 }, () => postRun(poor.client, bodyOf(image), KEY)));
+      expect(answers.map(({ httpStatus }) => httpStatus)).toEqual([200, 200, 200, 200]);
+      expect(new Set(answers.map((answer) => runOf(answer).runId)).size).toBe(1);
+    }
+  });
+
   test("wait again for a run in progress", async () => {
     const { promptVersionId: slow } = await server.publish(directedPrompt());
     const body = bodyOf(slow, { do: "delay=1000" });

@@ -1,6 +1,7 @@
 /** GET /v1/prompts/publish (specification, "Search published prompts"). How well it ranks is measured elsewhere. */
 import type { SearchRow } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { voteForPrompt } from "../../src/prompts/publish.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
 import { imagePrompt, promptFile, textPrompt } from "../prompt-files.ts";
 import { bodyOf, dataOf, errorOf, get, issuesOf, postRun } from "./requests.ts";
@@ -105,6 +106,13 @@ describe("a row", () => {
     ahead = 20;
     await server.shiftTime(ahead);
     await expect.poll(async () => (await find("axolotl", first.promptId)).uses, { timeout: 10_000 }).toBe(2);
+  });
+
+  test("counts the votes in upVotes, one per account", async () => {
+    const { promptId } = await server.publish(promptFile({ title: "Dugong ballad" }));
+    const voters = [await server.createCaller(), await server.createCaller()];
+    for (const { accountId } of [...voters, ...voters]) await voteForPrompt(server.app.db, accountId, promptId, true);
+    expect((await find("dugong", promptId)).upVotes).toBe(2);
   });
 
   test("is of the latest published version", async () => {
