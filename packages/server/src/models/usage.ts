@@ -22,10 +22,10 @@ interface ReportedText {
   readonly outputTokens: number | undefined;
 }
 
-/** Tokens the provider counted; bytes / 4 for each side it did not count. */
+/** Tokens the provider counted; bytes / 4 for each side it did not count. A count of 0 for a text that exists is none. */
 export function textUsage(reported: ReportedText, call: ModelCall, text: string): Usage {
-  const input = tokens(reported.inputTokens);
-  const output = tokens(reported.outputTokens);
+  const input = tokens(reported.inputTokens) || null;
+  const output = text === "" ? tokens(reported.outputTokens) : tokens(reported.outputTokens) || null;
   const images = call.images.length * (call.entry.inputs?.images?.tokens ?? 0);
   const inputTokens = input ?? estimateTokens(call.instructions + call.prompt) + images;
   return {

@@ -97,8 +97,9 @@ test("a prompt that Gemini blocks is a refusal", async () => {
   expect(await send("google/gemini-2.5-flash")).toMatchObject({ kind: "refused" });
 });
 
-test("a text without any count of tokens is estimated from its bytes", async () => {
-  const { send } = await setup((_request, response) => json(response, chatAnswer({ usage: undefined })));
+const ZEROS = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+test.each([undefined, ZEROS])("a text whose tokens are counted as %j is estimated from its bytes", async (usage) => {
+  const { send } = await setup((_request, response) => json(response, chatAnswer({ usage })));
   expect(await send(chat)).toMatchObject({ usage: { isEstimated: true, inputTokens: 9, outputTokens: 4 } });
 });
 
