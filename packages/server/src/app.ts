@@ -16,7 +16,7 @@ import { createHttpServer, type HttpServer, type HttpServerOptions } from "./htt
 import { makeDataDir, openInstallation, type Installation } from "./installation.ts";
 import { orListenFailure, orStartFailure } from "./start-failure.ts";
 import { openModels, type Models } from "./open-models.ts";
-import { modelsRoutes, settlePrice, type Catalogue } from "./models/index.ts";
+import { modelsRoutes, settlePrice, uncappedPrice, type Catalogue } from "./models/index.ts";
 import { systemClock, type Clock } from "./platform/clock.ts";
 import type { Config } from "./platform/config.ts";
 import { openDatabase, type Database } from "./platform/database.ts";
@@ -37,7 +37,7 @@ import {
   writeModelLimits,
   Worker,
 } from "./runs/index.ts";
-import { createSearch, type Search } from "./search/index.ts";
+import { createSearch, type Search, type SearchOptions } from "./search/index.ts";
 
 export type Role = "all" | "api" | "worker";
 
@@ -178,9 +178,16 @@ async function openParts(options: AppOptions, installation: Installation, undo: 
     newId,
     log,
   });
-  const search = createSearch({ db, log, clock });
+  const search = createSearch({ db, log, clock, embeddings: embeddingsOf(config, models) });
   undo.add(() => search.close());
   return { options, installation, db, clock, newId, signals, models, files, search, hub, address };
+}
+
+/** The model that embeds for search; null: the built-in vectors alone, and nothing leaves this machine. */
+function embeddingsOf(config: Config, models: Models): NonNullable<SearchOptions["embeddings"]> | null {
+  const model = config.PROMPTD_EMBEDDING_MODEL;
+  if (model === null) return null;
+  return { model, embedTexts: (texts, signal) => models.caller.embedTexts(model, texts, signal) };
 }
 
 /** From the setting, or the one kept in the data directory. */
@@ -255,7 +262,13 @@ async function openWorker(parts: Parts, undo: Undo): Promise<WorkerParts> {
       loadImages: (images, limits, signal) => files.loadImages(images, limits, signal),
       callModel: (request, signal) => models.caller.call(request, signal),
       keepOutput: (output, signal) => files.keepOutput(output, signal),
-      settlePrice,
+      settlePrice: (run, prices, delivered) => {
+        const actual = uncappedPrice(prices, delivered);
+        const { ceiling } = prices;
+        if (actual > ceiling)
+          log.warn({ runId: run.runId, actual, ceiling }, "a run cost more than it held; the rest is ours");
+        return settlePrice(prices, delivered);
+      },
       readDelivered: (run) => readDelivered(db, run),
       saveDelivered: (run, item) => saveDelivered(db, worker.workerId, run, item),
     },

@@ -4,5 +4,5 @@ export { createEnabledModels } from "./enabled-models.ts";
 export type { ModelCaller, ModelOutcome, ModelRequest } from "./model-call.ts";
 export { checkOverlay, listModels, type ModelLine, type OverlayReport } from "./models-report.ts";
 export { modelsRoutes } from "./models-routes.ts";
-export { priceCeiling, priceEstimate, settlePrice } from "./price-plan.ts";
+export { priceCeiling, priceEstimate, settlePrice, uncappedPrice } from "./price-plan.ts";
 export type { PriceSnapshot, StepPlan, StepUsage } from "./price-plan.ts";

@@ -82,11 +82,7 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
  * Another request with the same key may have created the run since this one looked, with the last credits or in the
  * last free place: then this one joins it instead of being refused.
  */
-async function joinOrThrow(
-  request: RunRequest,
-  db: Database,
-  create: () => Promise<CreatedRun>,
-): Promise<CreatedRun> {
+async function joinOrThrow(request: RunRequest, db: Database, create: () => Promise<CreatedRun>): Promise<CreatedRun> {
   try {
     return await create();
   } catch (error) {
@@ -193,7 +189,7 @@ function judge(outcome: CreateOutcome, row: RunToCreate): CreatedRun {
 function tooFewCredits(required: number | null, available: number): Problem {
   return new Problem(
     "PAYMENT_REQUIRED_ERROR",
-    `This run needs ${required} ${required === 1 ? "credit" : "credits"}, ${available} are available.`,
+    `This run needs ${required} ${required === 1 ? "credit" : "credits"}, ${available} ${available === 1 ? "is" : "are"} available.`,
     { data: { reason: "INSUFFICIENT_CREDITS", required, available } },
   );
 }

@@ -31,7 +31,7 @@ export interface ExecuteRunPorts {
   loadImages: Files["loadImages"];
   callModel(request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome>;
   keepOutput: Files["keepOutput"];
-  settlePrice(prices: PriceSnapshot, delivered: readonly StepUsage[]): number;
+  settlePrice(run: ClaimedRun, prices: PriceSnapshot, delivered: readonly StepUsage[]): number;
   readDelivered(run: ClaimedRun): Promise<DeliveredItem[]>;
   saveDelivered(run: ClaimedRun, item: DeliveredItem): Promise<void>;
 }
@@ -260,6 +260,7 @@ function endOf(run: ClaimedRun, results: readonly ItemResult[], ports: ExecuteRu
     credits:
       ok && run.hold !== null
         ? ports.settlePrice(
+            run,
             run.prices as PriceSnapshot,
             delivered.map((item) => item.usage),
           )
