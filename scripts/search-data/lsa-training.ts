@@ -53,7 +53,7 @@ function weighPrompt(prompt: TrainingPrompt): Map<string, number> {
   return weights;
 }
 
-export function countDocuments(documents: readonly ReadonlyMap<string, number>[]): Map<string, number> {
+function countDocuments(documents: readonly ReadonlyMap<string, number>[]): Map<string, number> {
   const df = new Map<string, number>();
   for (const document of documents) for (const term of document.keys()) df.set(term, (df.get(term) ?? 0) + 1);
   return df;

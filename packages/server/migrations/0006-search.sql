@@ -24,7 +24,7 @@ create table search_postings (
   tf real not null,
   len real not null,
   primary key (term, doc) include (tf, len)
-);
+) with (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
 create index search_postings_doc on search_postings (doc);
 
 create table search_terms (

@@ -16,9 +16,6 @@ export interface ExpansionTable {
   expand(word: string): Expansion[];
 }
 
-/** Without data nothing is a word and nothing is expanded: the words of the query alone decide. */
-export const EMPTY_TABLE: ExpansionTable = { hasWord: () => false, expand: () => [] };
-
 const WEIGHT_UNIT = 1 / 255;
 /** A word and the one it may be a form of: two lemmas at most are looked up. */
 const LEMMAS_MAX = 2;

@@ -3,7 +3,14 @@ import type { Database } from "../platform/database.ts";
 import type { Log } from "../platform/log.ts";
 import { deleteRetired } from "./embeddings-store.ts";
 import { indexDocuments } from "./index-document.ts";
-import { deleteOldChanges, deleteUnusedCounts, listOutdated, lockIndex, recountTerms } from "./index-store.ts";
+import {
+  deleteOldChanges,
+  deleteUnusedCounts,
+  listOutdated,
+  lockIndex,
+  recountTerms,
+  vacuumPostings,
+} from "./index-store.ts";
 import { loadBaseVectors } from "./search-data.ts";
 
 const OUTDATED_BATCH = 500;
@@ -17,6 +24,11 @@ export async function tidyIndex(db: Database): Promise<void> {
     await lockIndex(tx);
     await deleteUnusedCounts(tx);
   });
+}
+
+/** For after a bulk import: until then queries visit the table for every posting. Outside of any transaction. */
+export async function vacuumIndex(db: Database): Promise<void> {
+  await vacuumPostings(db);
 }
 
 /** After an upgrade with another analyser, documents are taken apart anew, a batch at a time. */

@@ -210,3 +210,7 @@ const CHANGES_KEPT = "1 hour";
 export async function deleteOldChanges(db: Queryable): Promise<void> {
   await db.query("delete from search_changes where at < promptd_now() - $1::interval", [CHANGES_KEPT]);
 }
+
+export async function vacuumPostings(db: Queryable): Promise<void> {
+  await db.query("vacuum (analyze) search_postings");
+}

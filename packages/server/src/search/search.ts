@@ -15,6 +15,8 @@ import { createMirror } from "./mirror.ts";
 import type { Mirror, MirroredEmbedder } from "./mirror.ts";
 import type { ActiveEmbedder } from "./mirror-store.ts";
 import type { QueryPlan } from "./query-plan.ts";
+import { orderPrompts } from "./order-prompts.ts";
+import type { PopularityOf } from "./order-prompts.ts";
 import { createQueryVectors } from "./query-vectors.ts";
 import type { QueryVectors } from "./query-vectors.ts";
 import { remoteEmbedderId } from "./remote-embedder.ts";
@@ -26,7 +28,9 @@ export interface SearchOptions {
   readonly log: Log;
   readonly clock: Clock;
   /** Null: meaning comes from the built-in vectors, and nothing leaves the machine. */
-  readonly embeddings?: EmbeddingsModel | null;
+  readonly embeddings?: EmbeddingsModel | null | undefined;
+  /** Decides between prompts of equal score: more uses, then more votes, then the id. */
+  readonly popularityOf?: PopularityOf | undefined;
   /** Test only: how long a query waits for the embeddings model. */
   readonly embeddingDeadlineMs?: number;
 }
@@ -78,7 +82,11 @@ export function createSearch(options: SearchOptions): Search {
       await mirror.refresh();
       const findByMeaning = meaningFinder({ base, mirror, queryVectors });
       const ranked = await findDocuments(query, { db: options.db, mirror, table, gate, findByMeaning });
-      return ranked.flatMap(({ doc }) => mirror.documents.get(doc)?.promptId ?? []).slice(0, limit);
+      const prompts = ranked.flatMap(({ doc, score }) => {
+        const promptId = mirror.documents.get(doc)?.promptId;
+        return promptId === undefined ? [] : { promptId, score };
+      });
+      return orderPrompts(prompts, limit, options.popularityOf);
     },
     warm: async () => {
       try {

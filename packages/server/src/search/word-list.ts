@@ -45,8 +45,3 @@ export function decodeWordList(name: string, sections: Sections): WordList {
     },
   };
 }
-
-/** Byte order of UTF-8, in which the lists are kept. */
-export function compareWords(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
-}
