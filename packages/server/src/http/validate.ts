@@ -93,18 +93,24 @@ function nameIgnoredMembers(body: unknown, ignore: (name: string) => void): void
   for (const key of Object.keys(inputs)) if (!listedInputs.includes(key)) ignore(`inputs.${key}`);
 }
 
-/** Runs the check on image inputs of sound types, even when another part of the body is at fault. */
+/**
+ * Runs the check on image inputs, even when another part of the body is at fault. What the schema has said about an
+ * image stands; the check speaks of the others.
+ */
 function imageIssues(
   parsed: unknown,
   rawBody: unknown,
   issues: readonly Issue[],
   check: CheckImages,
 ): readonly Issue[] {
-  if (issues.some(({ path }) => path.length === 1 || path[2] === "imageInputs" || path.at(-1) === "inputs")) return [];
   const body = isObject(parsed) ? parsed : rawBody;
   const inputs = isObject(body) ? body["inputs"] : undefined;
   const images = isObject(inputs) ? inputs["imageInputs"] : undefined;
-  return Array.isArray(images) && images.length > 0 ? check(images) : [];
+  const ofImages = issues.filter(({ path }) => path[2] === "imageInputs");
+  const isWholeAtFault = ofImages.some(({ path }) => path.length === 3);
+  if (!Array.isArray(images) || images.length === 0 || isWholeAtFault) return [];
+  const named = new Set(ofImages.map(({ path }) => path[3]));
+  return check(images).filter(({ path }) => path.length === 3 || !named.has(path[3]));
 }
 
 /** An undecodable known parameter is missing as well; one sentence about it is enough. */

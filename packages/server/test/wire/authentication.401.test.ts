@@ -1,8 +1,9 @@
 /** How a key is given, and what a 401 says (specification, "Authentication"). */
 import { request } from "node:http";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
-import { errorOf, get } from "./requests.ts";
+import { promptFile } from "../prompt-files.ts";
+import { bodyOf, errorOf, get } from "./requests.ts";
 
 const INVALID = "The API key is not valid. Check it, or create a new one on the API keys page.";
 const FORM = 'The Authorization header must have the form "Bearer <API_KEY>".';
@@ -103,6 +104,18 @@ describe("revoking a key", () => {
     const { message } = await authorize(`Bearer ${caller.apiKey}`);
     expect(message).toBe(`This API key was revoked on ${new Date().toISOString().slice(0, 10)}.`);
     expect((await authorize(`Bearer ${caller.apiKey.slice(0, -1)}`)).message).toBe(INVALID);
+  });
+
+  test("is effective for the next request: a wait in progress is answered, and the run is the account's", async () => {
+    const { promptVersionId } = await server.publish(promptFile({ body: "sandbox: delay=900\nA text." }));
+    const second = await server.createKey(caller.accountId);
+    const waiting = caller.client.runs.create(bodyOf(promptVersionId));
+    await vi.waitFor(async () => expect((await second.client.runs.list({ status: "running" })).rows).toHaveLength(1));
+    await server.revokeKey(caller.keyId);
+    expect((await get(caller.client, "/v1/me")).httpStatus).toBe(401);
+    const run = await waiting;
+    expect(run.runStatus).toBe("succeeded");
+    expect(await second.client.runs.get(run.runId)).toEqual(run);
   });
 
   test("with an ended plan is still 401: who cannot be told apart is not told about plans", async () => {

@@ -62,7 +62,10 @@ test("credits held by runs in progress cannot be spent twice, and do not count a
   const runId = await startRun(caller.client, bodyOf(slow.promptVersionId));
   expect(await caller.client.me.credits()).toEqual({ credits: 1 });
   const answer = await postRun(caller.client, bodyOf(await imageVersion()));
-  expect(errorOf(answer).data).toEqual({ reason: "INSUFFICIENT_CREDITS", required: 4, available: 1 });
+  expect(errorOf(answer)).toMatchObject({
+    message: "This run needs 4 credits, 1 is available.",
+    data: { reason: "INSUFFICIENT_CREDITS", required: 4, available: 1 },
+  });
   await caller.client.runs.cancel(runId);
   expect(await caller.client.me.credits()).toEqual({ credits: 5 });
 });

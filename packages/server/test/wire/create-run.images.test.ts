@@ -199,3 +199,22 @@ describe("the URL of an image, at create", () => {
     });
   });
 });
+
+test("the problems of all images are reported at once, each image once", async () => {
+  const answer = await post(3, [
+    { type: "file" },
+    { type: "url", url: "http://images.example.org/cat.png" },
+    { type: "base64", base64: "?" },
+    { type: "url" },
+    PNG,
+    7,
+  ]);
+  expect(answer.httpStatus).toBe(422);
+  expect(issueLines(answer).toSorted()).toEqual([
+    "invalid_image body.inputs.imageInputs.1.url",
+    "invalid_image body.inputs.imageInputs.2.base64",
+    "invalid_type body.inputs.imageInputs.5",
+    "required body.inputs.imageInputs.3.url",
+    "unsupported_image_type body.inputs.imageInputs.0.type",
+  ]);
+});

@@ -46,6 +46,27 @@ describe("the body", () => {
     expect(errorOf(answer).message).toMatch(/^The request body is not valid JSON: .* at position \d+\.$/);
   });
 
+  test("of a form upload is 400 that says what to send", async () => {
+    const form = new FormData();
+    form.set("promptVersionId", promptVersionId);
+    const { headers, body } = new Response(form).clone();
+    const text = await new Response(body).text();
+    const answer = await postRun(caller.client, text, { "content-type": headers.get("content-type") });
+    expect(answer.httpStatus).toBe(400);
+    expect(errorOf(answer).message).toBe(
+      "The body could not be read as JSON (Content-Type: multipart/form-data). " +
+        'Send JSON with "Content-Type: application/json".',
+    );
+  });
+
+  test.each(["text/plain", "application/x-www-form-urlencoded", "application/vnd.api+json", null])(
+    "may have the type %s: it is read as JSON",
+    async (type) => {
+      const body = JSON.stringify({ promptVersionId, inputs: { textInputs: { topic: "tea" } } });
+      expect((await postRun(caller.client, body, { "content-type": type })).httpStatus).toBe(200);
+    },
+  );
+
   test("over 32 MiB is 400 BODY_TOO_LARGE", async () => {
     const answer = await post(`{"x":"${"a".repeat(33_554_432)}"}`);
     expect(answer.httpStatus).toBe(400);

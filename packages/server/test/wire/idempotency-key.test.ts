@@ -206,7 +206,7 @@ describe("the form of the key", () => {
     expect(runOf(await postRun(caller.client, tea(), headers)).runId).toBe(runOf(first).runId);
   });
 
-  test.each(["x".repeat(256), "two words", "t\u00e9a"])("%s is 400", async (key) => {
+  test.each(["", "x".repeat(256), "two words", "t\u00e9a"])("%s is 400", async (key) => {
     const answer = await postRun(caller.client, tea(), { "idempotency-key": key });
     expect(answer.httpStatus).toBe(400);
     expect(errorOf(answer).message).toBe("Idempotency-Key must be 1 to 255 visible ASCII characters without spaces.");
