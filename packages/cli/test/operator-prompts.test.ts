@@ -238,10 +238,10 @@ describe("promptd admin prompt unpublish and republish", () => {
     const act = (verb: string, id = promptId) =>
       readDocument(["admin", "prompt", verb, id], installation.environment, runHere);
     const state = () => ask<{ out: boolean }>("select unpublished_at is not null as out from prompts");
-    for (const _twice of [1, 2]) expect(await act("unpublish")).toEqual({ promptId, published: false });
+    for (const turn of ["once", "again"]) expect(await act("unpublish"), turn).toEqual({ promptId, published: false });
     expect(await state()).toEqual([{ out: true }]);
-    for (const _twice of [1, 2])
-      expect(await act("republish", promptId.toUpperCase())).toEqual({ promptId, published: true });
+    for (const turn of ["once", "again"])
+      expect(await act("republish", promptId.toUpperCase()), turn).toEqual({ promptId, published: true });
     expect(await state()).toEqual([{ out: false }]);
   });
 });

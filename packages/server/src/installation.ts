@@ -34,8 +34,12 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   const { DATABASE_URL: given, DATABASE_DIRECT_URL: direct } = config;
   const embedded = given === null ? await orStartFailure(() => startEmbeddedPostgres(embeddedOptions(options))) : null;
   const url = given ?? embedded?.url ?? "";
+  const outro =
+    embedded === null
+      ? `\n${direct === null ? "DATABASE_URL" : "DATABASE_DIRECT_URL"} leads to ${describePlace(direct ?? url)}.`
+      : "";
   try {
-    const applied = await orStartFailure(() => migrate(direct ?? url, log));
+    const applied = await orStartFailure(() => migrate(direct ?? url, log), { outro });
     if (applied.length > 0) log.info({ migrations: applied }, "the database schema is up to date");
     const db = await orStartFailure(() => openDatabase({ url, role, log, poolMax: config.PROMPTD_DATABASE_POOL }));
     return {
@@ -55,13 +59,20 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   }
 }
 
+/** Where the operator's address leads, without the password in it. */
+function describePlace(url: string): string {
+  const { username = "", host = "", pathname = "" } = URL.parse(url) ?? {};
+  const place = host === "" ? "a socket of this machine" : host;
+  return `${place}, database "${decodeURIComponent(pathname.slice(1))}", user "${decodeURIComponent(username)}"`;
+}
+
 /** Whatever lies in the data directory beside an embedded database: files, the secret, the demo key. @throws StartFailure. */
 export function makeDataDir(dataDir: string): Promise<void> {
   const make = async (): Promise<void> => {
     await mkdir(dataDir, { recursive: true, mode: 0o700 });
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   };
-  return orStartFailure(make, `The data directory ${dataDir} (PROMPTD_DATA_DIR) is not usable: `);
+  return orStartFailure(make, { intro: `The data directory ${dataDir} (PROMPTD_DATA_DIR) is not usable: ` });
 }
 
 /** Processes of one machine that the embedded server has room for, each with its pool and its four other connections. */

@@ -3,12 +3,15 @@ export class StartFailure extends Error {
   override readonly name = "StartFailure";
 }
 
-/** @throws StartFailure with the message of whatever `open` throws, after `intro`. */
-export async function orStartFailure<Result>(open: () => Promise<Result>, intro = ""): Promise<Result> {
+/** @throws StartFailure with the message of whatever `open` throws, between `intro` and `outro`. */
+export async function orStartFailure<Result>(
+  open: () => Promise<Result>,
+  { intro = "", outro = "" }: { readonly intro?: string; readonly outro?: string } = {},
+): Promise<Result> {
   try {
     return await open();
   } catch (cause) {
-    throw new StartFailure(`${intro}${reasonOf(cause)}`, { cause });
+    throw new StartFailure(`${intro}${reasonOf(cause)}${outro}`, { cause });
   }
 }
 

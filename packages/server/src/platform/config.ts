@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import type { z } from "zod";
-import { SETTINGS } from "./settings.ts";
+import { PROVIDER_KEYS, SETTINGS } from "./settings.ts";
 
 type Settings = typeof SETTINGS;
 type Values = {
@@ -45,7 +45,7 @@ export function readConfig(environment: Environment = process.env): Config {
     const form: z.ZodType = entry.form;
     const parsed = given === null ? null : form.safeParse(given);
     if (parsed === null || parsed.success) values[name] = parsed?.data ?? null;
-    else faults.push(`${name} must be ${entry.expected}, got "${given}".`);
+    else faults.push(`${name} must be ${entry.expected}${HIDDEN.has(name) ? "" : `, got "${given}"`}.`);
   }
   const isProduction = environment["NODE_ENV"] === "production";
   if (isProduction && environment["PROMPTD_FAULT"])
@@ -67,6 +67,14 @@ export function readConfig(environment: Environment = process.env): Config {
   return Object.freeze({ ...known, dataDir: resolve(known.PROMPTD_DATA_DIR), isProduction, secret });
 }
 
+/** What stands in these is not repeated: faults end up in logs and tickets. */
+const HIDDEN: ReadonlySet<string> = new Set([
+  "DATABASE_URL",
+  "DATABASE_DIRECT_URL",
+  "PROMPTD_SECRET",
+  "PROMPTD_SECRET_PREVIOUS",
+]);
+
 /** Names that begin with PROMPTD_ and belong to the command line, not to the server. */
 const CLIENT_NAMES = new Set(["PROMPTD_URL", "PROMPTD_API_KEY"]);
 
@@ -74,7 +82,7 @@ function unknownNames(environment: Environment): string[] {
   return Object.keys(environment)
     .filter((name) => name.startsWith("PROMPTD_") && !(name in SETTINGS) && !CLIENT_NAMES.has(name))
     .filter((name) => !name.startsWith("PROMPTD_TEST_"))
-    .map((name) => `${name} is no setting${suggestionFor(name)}.`);
+    .map((name) => `${name} is no setting${suggestionFor(name)}`);
 }
 
 function suggestionFor(name: string): string {
@@ -83,7 +91,7 @@ function suggestionFor(name: string): string {
     .sort((a, b) => a.distance - b.distance)[0];
   return near !== undefined && near.distance <= 4
     ? `; did you mean ${near.known}?`
-    : "; see the settings page of the documentation";
+    : "; docs/settings.md lists all of them.";
 }
 
 function editDistance(a: string, b: string): number {
@@ -99,21 +107,42 @@ function editDistance(a: string, b: string): number {
   return row.at(-1) ?? 0;
 }
 
+/**
+ * A key stands in the environment or in a file that NAME_FILE names. Our own names are read at once, so that a wrong path
+ * is a fault of the start; any other name (an overlay of the catalogue has its own) when it is first asked for.
+ */
 function secretReader(environment: Environment, faults: string[]): (name: string) => string | null {
-  const fromFiles = new Map<string, string>();
-  for (const [name, path] of Object.entries(environment)) {
-    if (!/_(KEY|TOKEN)_FILE$/.test(name) || path === undefined || path === "") continue;
-    try {
-      fromFiles.set(name.slice(0, -"_FILE".length), readFileSync(path, "utf8").trim());
-    } catch (error) {
-      faults.push(`${name}: the file cannot be read (${error instanceof Error ? error.message : String(error)}).`);
-    }
+  const read = new Map<string, string | null>();
+  for (const name of Object.keys(PROVIDER_KEYS)) {
+    const text = readKeyFile(environment, name);
+    if (text instanceof ConfigError) faults.push(...text.faults);
+    else read.set(name, text);
   }
-  return (name) => environment[name] || fromFiles.get(name) || null;
+  return (name) => {
+    const known = read.get(name);
+    if (known !== undefined) return environment[name] || known;
+    const text = readKeyFile(environment, name);
+    if (text instanceof ConfigError) throw text;
+    read.set(name, text);
+    return environment[name] || text;
+  };
+}
+
+function readKeyFile(environment: Environment, name: string): string | null | ConfigError {
+  const path = environment[`${name}_FILE`];
+  if (path === undefined || path === "") return null;
+  try {
+    const text = readFileSync(path, "utf8").trim();
+    return text === "" ? new ConfigError([`${name}_FILE: the file ${path} is empty.`]) : text;
+  } catch (error) {
+    return new ConfigError([
+      `${name}_FILE: the file cannot be read (${error instanceof Error ? error.message : String(error)}).`,
+    ]);
+  }
 }
 
 /** True when only this machine can reach the address. */
 export function isLoopback(host: string): boolean {
   if (host === "localhost") return true;
-  return isIP(host) === 6 ? host === "::1" : host.startsWith("127.");
+  return isIP(host) === 6 ? host === "::1" : isIP(host) === 4 && host.startsWith("127.");
 }

@@ -73,7 +73,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     await query("select 1");
   } catch (cause) {
     await pool.end();
-    throw new Error(`The database does not answer: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    throw new Error(`The database cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });
   }

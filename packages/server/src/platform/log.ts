@@ -47,12 +47,13 @@ export function describeError(error: unknown, depth = 0): DescribedError {
 }
 
 /** `12:04:05 info  request finished  route=/v1/me status=200`: what a person at a terminal needs of a line. */
-function readableStream(stream: NodeJS.WriteStream): DestinationStream {
+export function readableStream(stream: { write(text: string): unknown }): DestinationStream {
   return {
     write: (line) => {
       const { time, level, msg, err, ...rest } = JSON.parse(line) as Record<string, unknown>;
       const fields = Object.entries(rest).map(([name, value]) => `${name}=${shortText(value)}`);
-      const error = err === undefined ? [] : [`\n  ${(err as DescribedError).stack ?? (err as DescribedError).message}`];
+      const error =
+        err === undefined ? [] : [`\n  ${(err as DescribedError).stack ?? (err as DescribedError).message}`];
       stream.write([String(time).slice(11, 19), String(level).padEnd(5), msg, ...fields, ...error].join(" ") + "\n");
     },
   };

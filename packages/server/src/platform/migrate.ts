@@ -51,7 +51,7 @@ async function checkServerVersion(tx: Tx): Promise<void> {
   const [row] = await tx.query<{ version: string }>("select current_setting('server_version_num') as version");
   const version = Number(row?.version);
   if (version < POSTGRES_VERSION_MIN) {
-    throw new Error(`promptd needs PostgreSQL 15 or newer; DATABASE_URL leads to ${Math.floor(version / 10_000)}.`);
+    throw new Error(`promptd needs PostgreSQL 15 or newer; this is ${Math.floor(version / 10_000)}.`);
   }
 }
 

@@ -35,13 +35,20 @@ const httpUrl = z
   .string()
   .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ""))
   .transform((value) => value.replace(/\/+$/, ""));
-const postgresUrl = z.string().regex(/^postgres(ql)?:\/\//);
-const commaList = z.string().transform((value) =>
-  value
-    .split(",")
-    .map((part) => part.trim())
-    .filter((part) => part !== ""),
-);
+/** The form with a socket directory (`postgresql://user@/db?host=/run`) has no host, which the URL class refuses. */
+const postgresUrl = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//)
+  .refine((value) => URL.canParse(value) || URL.canParse(value.replace("@/", "@localhost/")));
+const origins = z
+  .string()
+  .transform((value) =>
+    value
+      .split(",")
+      .map((part) => part.trim())
+      .filter((part) => part !== ""),
+  )
+  .refine((list) => list.every((part) => part === "*" || URL.parse(part)?.origin === part));
 
 const ON_OFF = "on or off";
 
@@ -111,9 +118,9 @@ export const SETTINGS = {
     expected: "seconds from 1 to 3600",
     meaning: "Time for a request to arrive whole; longer where callers upload images over slow lines.",
   }),
-  PROMPTD_CORS_ORIGINS: setting(commaList, {
+  PROMPTD_CORS_ORIGINS: setting(origins, {
     default: "*",
-    expected: "* or a comma list of origins",
+    expected: "* or a comma list of origins such as https://example.org",
     meaning: "Origins whose pages may call /v1.",
   }),
   PROMPTD_WORKER_CONCURRENCY: setting(integer(1, 10_000), {

@@ -110,8 +110,13 @@ function createEar(
     const opening = openConnection(url, `${options.role}-listen`);
     opening.on("notification", (message) => on.hear(message.channel, message.payload ?? ""));
     opening.once("end", () => again());
-    await opening.connect();
-    for (const channel of channels) await opening.query(`listen ${channel}`);
+    try {
+      await opening.connect();
+      for (const channel of channels) await opening.query(`listen ${channel}`);
+    } catch (error) {
+      void opening.end().catch(() => {}); // half a listener must not stay beside the next one
+      throw error;
+    }
     client = opening;
     if (attempt > 0) on.gap();
     attempt = 0;
@@ -123,7 +128,7 @@ function createEar(
     retry = setTimeout(
       () => {
         retry = null;
-        void start();
+        starting = start();
       },
       fullJitterDelayMs(attempt, RECONNECT),
     );
@@ -135,7 +140,7 @@ function createEar(
       again();
     });
   }
-  void start();
+  let starting = start();
   return {
     subscribe: (channel: Channel) => {
       channels.add(channel);
@@ -145,6 +150,7 @@ function createEar(
       closed = true;
       clearInterval(probe);
       if (retry !== null) clearTimeout(retry);
+      await starting; // one that is being opened would outlive its process's work, and keep it from ending
       await client?.end();
     },
   };

@@ -1,0 +1,97 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { createLog, describeError, readableStream } from "./log.ts";
+
+/** Shaped as the driver's: its members hold values of rows. */
+function databaseError(): Error {
+  const cause = Object.assign(new Error("the socket said no"), { bytes: "SECRET" });
+  return Object.assign(new Error("duplicate key value", { cause }), {
+    name: "DatabaseError",
+    code: "23505",
+    detail: "Key (email)=(SECRET) already exists.",
+    where: "PL/pgSQL function SECRET",
+    parameters: ["SECRET"],
+    internalQuery: "select SECRET",
+    responseBody: "SECRET",
+  });
+}
+
+describe("an error in the log", () => {
+  test("is its class, message, code, stack and causes; members that hold values of people are left out", () => {
+    const described = describeError(databaseError());
+    expect(described).toEqual({
+      type: "DatabaseError",
+      message: "duplicate key value",
+      code: "23505",
+      stack: expect.stringContaining("log.test.ts"),
+      cause: { type: "Error", message: "the socket said no", stack: expect.any(String) },
+    });
+    expect(JSON.stringify(described)).not.toContain("SECRET");
+  });
+
+  test("with a circle of causes ends, and what is no error is told by its type", () => {
+    const error = new Error("round");
+    error.cause = error;
+    expect(JSON.stringify(describeError(error)).match(/"round"/g)).toHaveLength(5);
+    expect(describeError("thrown text")).toEqual({ type: "string", message: "thrown text" });
+    expect(describeError(undefined)).toEqual({ type: "undefined", message: "undefined" });
+  });
+});
+
+/** Runs a script with a log in a process of its own. */
+async function runWithLog(script: string): Promise<{ stdout: string; stderr: string }> {
+  const code = `import { createLog } from ${JSON.stringify(join(import.meta.dirname, "log.ts"))};\n${script}`;
+  const child = spawn(process.execPath, ["--conditions=promptd-source", "--input-type=module", "-e", code]);
+  let [stdout, stderr] = ["", ""];
+  child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  await once(child, "close");
+  return { stdout, stderr };
+}
+
+test("lines are JSON with level and time, on the stream that was asked for, also when the process ends at once", async () => {
+  const { stdout, stderr } = await runWithLog(`
+    createLog("info", "stdout").info({ route: "/v1/me" }, "request finished");
+    createLog("warn", "stderr").info("not this");
+    createLog("warn", "stderr").warn({ err: Object.assign(new Error("m"), { detail: "SECRET" }) }, "careful");
+    process.exit(0);`);
+  expect(JSON.parse(stdout)).toEqual({
+    level: "info",
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+    route: "/v1/me",
+    msg: "request finished",
+  });
+  expect(JSON.parse(stderr)).toMatchObject({ level: "warn", msg: "careful", err: { type: "Error", message: "m" } });
+  expect(stderr).not.toContain("SECRET");
+});
+
+describe("on a terminal", () => {
+  function read(line: object): string {
+    const lines: string[] = [];
+    readableStream({ write: (text) => lines.push(text) }).write(JSON.stringify(line));
+    return lines.join("");
+  }
+
+  test("a line is time, level, sentence and fields", () => {
+    const line = {
+      level: "info",
+      time: "2026-11-20T12:04:05.123Z",
+      route: "/v1/me",
+      status: 200,
+      msg: "request finished",
+    };
+    expect(read(line)).toBe("12:04:05 info  request finished route=/v1/me status=200\n");
+  });
+
+  test("an error follows with its stack, or its message when it has none", () => {
+    const line = { level: "error", time: "2026-11-20T12:04:05.123Z", msg: "failed" };
+    expect(read({ ...line, err: { stack: "Error: m\n    at x" } })).toContain("\n  Error: m\n    at x\n");
+    expect(read({ ...line, err: { message: "m" } })).toContain("\n  m\n");
+  });
+});
+
+test("silent writes nothing, not even errors", () => {
+  expect(createLog("silent").isLevelEnabled("fatal")).toBe(false);
+});

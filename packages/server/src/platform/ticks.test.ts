@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../test/test-database.ts";
+import { openDatabase, type Database } from "./database.ts";
+import { createLog } from "./log.ts";
+import { runDueTicks, startTicks, type Tick } from "./ticks.ts";
+
+const log = createLog("silent");
+let database: TestDatabase;
+let db: Database;
+let other: Database;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  db = await openDatabase({ url: database.url, role: "one", log });
+  other = await openDatabase({ url: database.url, role: "two", log });
+});
+afterEach(async () => {
+  await Promise.all([db.close(), other.close()]);
+  await database.drop();
+});
+
+function counting(name: string, run: () => void = () => {}): Tick & { count: number } {
+  const tick = {
+    name,
+    everySeconds: 3_600,
+    count: 0,
+    run: async () => {
+      tick.count += 1;
+      run();
+    },
+  };
+  return tick;
+}
+
+/** Registers the ticks without waiting for the timer that looks once a second. */
+async function register(target: Database, ticks: readonly Tick[]): Promise<void> {
+  const started = await startTicks(target, ticks, log);
+  await started.stop();
+}
+
+const makeDue = () => db.query("update cron_ticks set next_at = promptd_now() - interval '3 hours'");
+
+describe("periodic work", () => {
+  test("runs once in the whole installation for each turn, however many processes look at once", async () => {
+    const tick = counting("work");
+    await Promise.all([register(db, [tick]), register(other, [tick])]);
+    const look = () => Promise.all([db, other, db, other, db].map((one) => runDueTicks(one, [tick], log)));
+    await look();
+    expect(tick.count).toBe(1);
+    await look();
+    expect(tick.count).toBe(1);
+    await makeDue(); // three turns were missed: they are one
+    await look();
+    await look();
+    expect(tick.count).toBe(2);
+  });
+
+  test("that fails is logged, stops nothing else, and comes again at its next turn", async () => {
+    const failing = counting("failing", () => {
+      throw new Error("no luck");
+    });
+    const next = counting("next");
+    await register(db, [failing, next]);
+    await runDueTicks(db, [failing, next], log);
+    expect([failing.count, next.count]).toEqual([1, 1]);
+    await runDueTicks(db, [failing], log);
+    expect(failing.count).toBe(1);
+    await makeDue();
+    await runDueTicks(db, [failing], log);
+    expect(failing.count).toBe(2);
+  });
+
+  test("takes over a changed interval at the next start", async () => {
+    await register(db, [counting("work")]);
+    await register(other, [{ ...counting("work"), everySeconds: 5 }]);
+    const rows = await db.query<{ seconds: number }>(
+      "select extract(epoch from every)::int as seconds from cron_ticks where name = 'work'",
+    );
+    expect(rows).toEqual([{ seconds: 5 }]);
+  });
+
+  test("looks by itself, and ends with its turn when it is stopped", async () => {
+    const ran = Promise.withResolvers<void>();
+    let isFinished = false;
+    const slow: Tick = {
+      name: "slow",
+      everySeconds: 3_600,
+      run: async () => {
+        ran.resolve();
+        await db.query("select pg_sleep(0.2)");
+        isFinished = true;
+      },
+    };
+    const ticks = await startTicks(db, [slow], log);
+    onTestFinished(() => ticks.stop());
+    await ran.promise;
+    expect(isFinished).toBe(false);
+    await ticks.stop();
+    expect(isFinished).toBe(true);
+  });
+});
