@@ -1,0 +1,96 @@
+/** The database of a chaos run: the embedded server under its supervisor, or the machine's PostgreSQL under pg_ctl. */
+import { execFileSync } from "node:child_process";
+import { chownSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { openConnection } from "../../packages/server/src/platform/database.ts";
+import { findPostmaster } from "../../packages/server/src/platform/embedded/postmaster.ts";
+import { startEmbeddedPostgres } from "../../packages/server/src/platform/embedded/supervise.ts";
+import { createLog } from "../../packages/server/src/platform/log.ts";
+
+export interface ChaosDatabase {
+  readonly url: string;
+  /** For amcheck. */
+  readonly superuserUrl: string;
+  readonly version: string;
+  /** Ends the server at once, as a crash does, and sees to its restart. */
+  crash(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const UNPRIVILEGED = 65_534;
+const SETTINGS = { max_connections: "200" };
+
+export async function startChaosDatabase(kind: "embedded" | "postgres", home: string): Promise<ChaosDatabase> {
+  const server = kind === "embedded" ? await startEmbedded(home) : await startSystem(home);
+  return { ...server, version: await readVersion(server.url) };
+}
+
+async function startEmbedded(home: string): Promise<Omit<ChaosDatabase, "version">> {
+  const dataDir = join(home, "embedded");
+  const server = await startEmbeddedPostgres({ dataDir, log: createLog("silent", "stderr"), settings: SETTINGS });
+  return {
+    url: server.url,
+    superuserUrl: server.url.replace("promptd@/", "postgres@/"),
+    crash: async () => {
+      const pid = await findPostmaster(join(dataDir, "pg"));
+      if (pid !== null) process.kill(pid, "SIGQUIT"); // immediate shutdown; the supervisor starts it again
+    },
+    stop: () => server.stop(),
+  };
+}
+
+async function startSystem(home: string): Promise<Omit<ChaosDatabase, "version">> {
+  const programs = findPrograms();
+  const isRoot = process.geteuid?.() === 0;
+  const account = isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
+  const place = join(home, "system");
+  mkdirSync(place, { mode: 0o755 });
+  if (isRoot) {
+    chownSync(home, UNPRIVILEGED, UNPRIVILEGED);
+    chownSync(place, UNPRIVILEGED, UNPRIVILEGED);
+  }
+  const data = join(place, "data");
+  const run = (program: string, args: readonly string[], input?: string) =>
+    execFileSync(join(programs, program), args, {
+      ...account,
+      cwd: "/",
+      env: { PATH: "/usr/bin:/bin", LC_ALL: "C" },
+      ...(input === undefined
+        ? { stdio: ["ignore", "ignore", "inherit"] as const }
+        : { input, stdio: "pipe" as const }),
+    });
+  run("initdb", ["-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C"]);
+  const sql = "create role promptd login;\ngrant pg_monitor to promptd;\ncreate database promptd owner promptd;\n";
+  run("postgres", ["--single", "-D", data, "postgres"], sql);
+  const options = `-c listen_addresses= -c unix_socket_directories=${place} -c max_connections=200`;
+  const control = (verb: "start" | "restart" | "stop", mode: string) =>
+    run("pg_ctl", [verb, "-D", data, "-l", join(place, "log"), "-m", mode, "-w", "-o", options]);
+  control("start", "fast");
+  const url = `postgresql://promptd@/promptd?host=${encodeURIComponent(place)}&port=5432`;
+  return {
+    url,
+    superuserUrl: url.replace("promptd@/", "postgres@/"),
+    crash: async () => void control("restart", "immediate"),
+    stop: async () => void control("stop", "immediate"),
+  };
+}
+
+function findPrograms(): string {
+  const debian = "/usr/lib/postgresql";
+  const versions = existsSync(debian)
+    ? readdirSync(debian)
+        .filter((name) => Number(name) >= 15)
+        .sort()
+    : [];
+  const [oldest] = versions;
+  if (oldest === undefined) throw new Error("No PostgreSQL 15 or newer in /usr/lib/postgresql.");
+  return join(debian, oldest, "bin");
+}
+
+async function readVersion(url: string): Promise<string> {
+  const connection = openConnection(url, "chaos");
+  await connection.connect();
+  const { rows } = await connection.query<{ version: string }>("select current_setting('server_version') as version");
+  await connection.end();
+  return `PostgreSQL ${rows[0]?.version ?? "?"}`;
+}
