@@ -168,16 +168,18 @@ async function openParts(options: AppOptions, installation: Installation, undo: 
     previousSecret: await readPreviousSecret(config),
     bucket: readBucket(config),
   }));
-  const files = await createFiles({
-    db,
-    dataDir: config.dataDir,
-    publicUrl: () => address.url,
-    ttlSeconds: config.PROMPTD_FILE_TTL_SECONDS,
-    ...secrets,
-    clock,
-    newId,
-    log,
-  });
+  const files = await orStartFailure(() =>
+    createFiles({
+      db,
+      dataDir: config.dataDir,
+      publicUrl: () => address.url,
+      ttlSeconds: config.PROMPTD_FILE_TTL_SECONDS,
+      ...secrets,
+      clock,
+      newId,
+      log,
+    }),
+  );
   const search = createSearch({ db, log, clock, embeddings: embeddingsOf(config, models) });
   undo.add(() => search.close());
   return { options, installation, db, clock, newId, signals, models, files, search, hub, address };

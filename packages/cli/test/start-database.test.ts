@@ -1,0 +1,288 @@
+/** promptd serve on the operator's own PostgreSQL, in processes of their own: roles, production, faults of a start. */
+import { readFile, stat } from "node:fs/promises";
+import { createServer, type AddressInfo, type Server } from "node:net";
+import { once } from "node:events";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { createClient } from "@promptd/client";
+import { openConnection } from "../../server/src/platform/database.ts";
+import {
+  createInstallation,
+  killLeftovers,
+  readDocument,
+  run,
+  runHere,
+  start,
+  until,
+  type Environment,
+  type OwnDatabase,
+} from "./operator-process.ts";
+
+interface Serving {
+  url: string | null;
+  demo: { apiKey: string; promptVersionId: string; textInputs: Record<string, string> } | null;
+}
+
+let installation: OwnDatabase;
+beforeEach(async () => {
+  installation = await createInstallation();
+});
+afterEach(() => installation.remove());
+afterAll(killLeftovers);
+
+async function serve(changes: Environment = {}, ...flags: string[]) {
+  const running = start(["serve", "--json", ...flags], { ...installation.environment, ...changes });
+  const serving = JSON.parse(await running.printed(/^\}\n$/m)) as Serving;
+  const stop = () => {
+    running.child.kill("SIGTERM");
+    return running.ended;
+  };
+  return { running, serving, stop };
+}
+
+async function ask<Row>(statement: string): Promise<Row[]> {
+  const connection = openConnection(installation.url, "asking-test");
+  await connection.connect();
+  try {
+    return (await connection.query(statement)).rows as Row[];
+  } finally {
+    await connection.end();
+  }
+}
+
+const count = async (from: string) => (await ask<{ n: number }>(`select count(*)::int as n from ${from}`))[0]?.n ?? 0;
+
+async function createKey(email: string, credits = 10): Promise<string> {
+  const admin = (...words: string[]) =>
+    readDocument<{ apiKey: string }>(["admin", ...words], installation.environment, runHere);
+  await admin("user", "create", "--email", email, "--credits", String(credits));
+  return (await admin("key", "create", "--user", email)).apiKey;
+}
+
+describe("roles", () => {
+  test("an API and a worker in processes of their own run a prompt together", async () => {
+    const api = await serve({}, "--role", "api");
+    const worker = await serve({}, "--role", "worker");
+    expect(worker.serving).toEqual({ url: null, demo: null });
+    const { promptVersionId = "", textInputs = {}, apiKey = "" } = api.serving.demo ?? {};
+    const client = createClient({ baseUrl: api.serving.url ?? "", apiKey });
+    expect(await client.runs.create({ promptVersionId, inputs: { textInputs } })).toMatchObject({
+      runStatus: "succeeded",
+    });
+    const ends = await Promise.all([api.stop(), worker.stop()]);
+    expect(ends.map(({ code }) => code)).toEqual([0, 0]);
+    expect(ends.map(({ stdout }) => JSON.parse(stdout))).toEqual([api.serving, worker.serving]);
+  });
+
+  test("without a key of a provider in the API's environment, the models that the worker can call stay enabled", async () => {
+    const key = await createKey("ada@example.org");
+    const worker = await serve({ OPENAI_API_KEY: "sk-nobody", PROMPTD_SEED: "off" }, "--role", "worker");
+    const api = await serve({ PROMPTD_SEED: "off" }, "--role", "api");
+    const { resources } = await createClient({ baseUrl: api.serving.url ?? "", apiKey: key }).resources.get();
+    expect(resources.models.map(({ model }) => model)).toContain("openai/gpt-5.2");
+    await Promise.all([api.stop(), worker.stop()]);
+  });
+
+  test("of another name are refused", async () => {
+    expect(await run(["serve", "--role", "boss"], installation.environment)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: '--role must be one of all, api, worker, got "boss".\n',
+    });
+  });
+});
+
+describe("the marketplace", () => {
+  test("is not made with PROMPTD_SEED=off; the text says how to let somebody in", async () => {
+    const running = start(["serve"], { ...installation.environment, PROMPTD_SEED: "off", PROMPTD_LOG_LEVEL: "silent" });
+    const text = await running.printed(/key create/);
+    expect(text).toMatch(/^\npromptd listens on http:\/\/127\.0\.0\.1:\d+\n/);
+    expect(text).toContain("npx promptd admin user create --email");
+    expect([await count("accounts"), await count("prompts"), await count("api_keys")]).toEqual([0, 0, 0]);
+    running.child.kill("SIGTERM");
+    await running.ended;
+  });
+
+  test("of a production start has prompts, but no demo account, no key and no file with one", async () => {
+    const { serving, stop } = await serve({ NODE_ENV: "production" });
+    expect(serving.demo).toBeNull();
+    expect(await count("prompts")).toBeGreaterThanOrEqual(360);
+    expect([await count("api_keys"), await count("accounts where pro_until > now()")]).toEqual([0, 0]);
+    await expect(stat(join(installation.environment["PROMPTD_DATA_DIR"] ?? "", "demo-key"))).rejects.toThrow("ENOENT");
+    await stop();
+  });
+
+  test("is published once when two start at once on one database, with data directories of their own", async () => {
+    const PROMPTD_SECRET = "the same for all of one installation";
+    const two = `${installation.environment["PROMPTD_DATA_DIR"]}-two`;
+    const both = await Promise.all([serve({ PROMPTD_SECRET }), serve({ PROMPTD_SECRET, PROMPTD_DATA_DIR: two })]);
+    const keys = both.flatMap(({ serving }) => serving.demo?.apiKey ?? []);
+    expect(keys).toHaveLength(1);
+    expect(await count("api_keys")).toBe(1);
+    expect(await count("prompt_versions")).toBe(await count("prompts"));
+    expect(await ask("select granted::int from (select sum(amount) as granted from credit_transfers) t")).toEqual([
+      { granted: 10_000 },
+    ]);
+    await Promise.all(both.map(({ stop }) => stop()));
+  });
+
+  test("of a start that was killed in the middle is completed by the next one", async () => {
+    const killed = start(["serve", "--json"], installation.environment);
+    await until(async () => (await count("accounts")) > 0);
+    killed.child.kill("SIGKILL");
+    const { stdout } = await killed.ended;
+    expect(stdout).toBe("");
+    const { serving, stop } = await serve();
+    const { apiKey = "", promptVersionId = "", textInputs = {} } = serving.demo ?? {};
+    const client = createClient({ baseUrl: serving.url ?? "", apiKey });
+    expect(await client.runs.create({ promptVersionId, inputs: { textInputs } })).toMatchObject({
+      runStatus: "succeeded",
+    });
+    expect(await count("prompts")).toBeGreaterThanOrEqual(360);
+    expect(await count("prompt_versions")).toBe(await count("prompts"));
+    expect(await ask("select email from accounts order by email")).toEqual([
+      { email: "demo@promptd.invalid" },
+      { email: "seed@promptd.invalid" },
+    ]);
+    const path = join(installation.environment["PROMPTD_DATA_DIR"] ?? "", "demo-key");
+    expect(await readFile(path, "utf8")).toBe(`${apiKey}\n`);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    await stop();
+  });
+
+  test("is not made, and the start goes on, when the sandbox models it needs are switched off", async () => {
+    const { serving, stop } = await serve({ PROMPTD_SANDBOX: "off" });
+    expect(serving.demo).toBeNull();
+    expect(await count("prompts")).toBe(0);
+    await stop();
+    const later = await serve();
+    expect(later.serving.demo?.apiKey).toMatch(/^pd_/);
+    await later.stop();
+  });
+});
+
+describe("the printed address", () => {
+  test.each([
+    ["0.0.0.0", /^http:\/\/127\.0\.0\.1:\d+$/],
+    ["localhost", /^http:\/\/localhost:\d+$/],
+  ])("of a server that listens on %s can be called", async (host, form) => {
+    const key = await createKey("ada@example.org", 7);
+    const { serving, stop } = await serve({ PROMPTD_SEED: "off" }, "--host", host);
+    expect(serving.url).toMatch(form);
+    expect(await createClient({ baseUrl: serving.url ?? "", apiKey: key }).me.credits()).toEqual({ credits: 7 });
+    await stop();
+  });
+
+  test("is PROMPTD_PUBLIC_URL where that is set", async () => {
+    const { serving, stop } = await serve({ PROMPTD_SEED: "off", PROMPTD_PUBLIC_URL: "https://prompts.example.org/" });
+    expect(serving.url).toBe("https://prompts.example.org");
+    await stop();
+  });
+});
+
+/** A database server that refuses everybody as PostgreSQL does. */
+async function refuse(code: string, message: string): Promise<{ port: number; server: Server }> {
+  const fields = `SFATAL\0VFATAL\0C${code}\0M${message}\0\0`;
+  const head = Buffer.alloc(5);
+  head.write("E");
+  head.writeInt32BE(4 + Buffer.byteLength(fields), 1);
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => socket.end(Buffer.concat([head, Buffer.from(fields)])));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  return { port: (server.address() as AddressInfo).port, server };
+}
+
+describe("a start that cannot succeed: one clear message, exit code 1, nothing on stdout", () => {
+  test("bad settings, all at once, before anything is started", async () => {
+    const changes = { PORT: "http", PROMPTD_SEDE: "off", DATABASE_URL: "mysql://root:hunter2@db/x" };
+    expect(await run(["serve", "--json"], { ...installation.environment, ...changes })).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `The configuration has 3 faults:
+  - PROMPTD_SEDE is no setting; did you mean PROMPTD_SEED?
+  - PORT must be a port from 0 to 65535 (0: any free one), got "http".
+  - DATABASE_URL must be postgresql://user:password@host:5432/database.
+`,
+    });
+  });
+
+  test("a database that is not there is named without its password", async () => {
+    const changes = { DATABASE_URL: "postgresql://ada:hunter2@127.0.0.1:1/prompts" };
+    expect(await run(["serve", "--json"], { ...installation.environment, ...changes })).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `The database cannot be used: connect ECONNREFUSED 127.0.0.1:1
+DATABASE_URL leads to 127.0.0.1:1, database "prompts", user "ada".
+`,
+    });
+  });
+
+  test("a wrong password", async () => {
+    const { port } = await refuse("28P01", 'password authentication failed for user "ada"');
+    const changes = { DATABASE_URL: `postgresql://ada:hunter2@127.0.0.1:${port}/prompts` };
+    const { code, stdout, stderr } = await run(["serve", "--json"], { ...installation.environment, ...changes });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toBe(`The database cannot be used: password authentication failed for user "ada"
+DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".
+`);
+  });
+
+  test("an address that is not this machine's, and a port that is in use", async () => {
+    const off = { PROMPTD_SEED: "off", PROMPTD_LOG_LEVEL: "error" };
+    const elsewhere = await run(["serve", "--host", "192.0.2.1"], { ...installation.environment, ...off });
+    expect(elsewhere).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "192.0.2.1 is not an address of this machine. Choose another one: HOST, or --host.\n",
+    });
+    const { port } = await refuse("x", "y");
+    const taken = await run(["serve", "--port", String(port)], { ...installation.environment, ...off });
+    expect(taken).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `Port ${port} is in use on 127.0.0.1. Stop what uses it, or choose another port: PORT, or --port.\n`,
+    });
+    await until(async () => (await count("pg_stat_activity where application_name like 'promptd:all%'")) === 0);
+  });
+
+  test("a data directory that is a file", async () => {
+    const changes = { PROMPTD_DATA_DIR: join(import.meta.dirname, "start-database.test.ts") };
+    const { code, stderr } = await run(["serve", "--json"], { ...installation.environment, ...changes });
+    expect(code).toBe(1);
+    expect(stderr).toContain("start-database.test.ts (PROMPTD_DATA_DIR) is not usable: EEXIST");
+  });
+
+  test("another secret than that of the database", async () => {
+    const off = { PROMPTD_SEED: "off", PROMPTD_LOG_LEVEL: "error" };
+    await (await serve(off)).stop();
+    const changes = { ...off, PROMPTD_SECRET: "another secret than the first one" };
+    const { code, stdout, stderr } = await run(["serve", "--json"], { ...installation.environment, ...changes });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(/^The server secret is not the one this database was set up with\./);
+  });
+
+  test("a database of a newer promptd", async () => {
+    await ask("insert into schema_migrations (name, sha256) values ('9999-tomorrow', 'x')");
+    const { code, stderr } = await run(["migrate", "--json"], installation.environment);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^The database was migrated by a newer promptd \(it has 9999-tomorrow\)\./);
+  });
+});
+
+test("promptd migrate answers the names it applied, alone on stdout, and none the second time", async () => {
+  await ask("drop schema public cascade");
+  await ask("create schema public");
+  const { code, stdout } = await run(["migrate", "--json"], {
+    ...installation.environment,
+    PROMPTD_LOG_LEVEL: "debug",
+  });
+  expect(code).toBe(0);
+  const { applied } = JSON.parse(stdout) as { applied: string[] };
+  expect(applied[0]).toBe("0001-platform");
+  expect(applied).toEqual(applied.toSorted());
+  expect(await readDocument(["migrate"], installation.environment, runHere)).toEqual({ applied: [] });
+});
