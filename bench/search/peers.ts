@@ -2,7 +2,7 @@
 import Fuse from "fuse.js";
 import MiniSearch from "minisearch";
 import type { Database } from "../../packages/server/src/platform/database.ts";
-import { similarity, trigramsOf, wordSimilarity } from "../../packages/server/src/search/trigram.ts";
+import { similarity, trigramsOf, wantedTrigrams, wordSimilarity } from "../../packages/server/src/search/trigram.ts";
 import type { CorpusPrompt } from "./evaluation-data.ts";
 
 export interface System {
@@ -49,7 +49,7 @@ export function createTrigramPeer(corpus: readonly CorpusPrompt[]): System {
   return {
     name: "trigram",
     find: async (query) => {
-      const wanted = trigramsOf(query);
+      const wanted = wantedTrigrams(query);
       return titles
         .map(({ id, trigrams }) => ({ id, near: wordSimilarity(wanted, trigrams), same: similarity(wanted, trigrams) }))
         .filter(({ near }) => near > 0)

@@ -22,14 +22,11 @@ export interface FindPorts {
 }
 
 const CANDIDATES_PER_LEG = 100;
-/** Reading every title is for catalogues in which that takes a few milliseconds at most. */
-const LITERAL_TITLES_MAX = 100_000;
-
 /** Best first; at most the candidates of all legs together. */
 export async function findDocuments(query: string, ports: FindPorts): Promise<Ranked[]> {
   const { mirror } = ports;
   const plan = planQuery(query, countsOf(mirror), ports.table);
-  const ranked = plan.tokens.length === 0 ? rankLiterally(query, mirror) : await rankByEvidence(query, plan, ports);
+  const ranked = await (plan.tokens.length === 0 ? rankLiterally(query, mirror) : rankByEvidence(query, plan, ports));
   return putFirst(mirror.docsTitled(query), ranked);
 }
 
@@ -48,10 +45,13 @@ async function findByWords(plan: QueryPlan, { db, mirror, gate }: FindPorts): Pr
   return gate(() => findByTerms(db, plan.lexical, mirror.averageLength, CANDIDATES_PER_LEG));
 }
 
-function rankLiterally(query: string, mirror: Mirror): Ranked[] {
-  if (mirror.documents.size > LITERAL_TITLES_MAX) return [];
-  return [...findLiterally(query, mirror.documents.values())]
-    .map(([doc, score]) => ({ doc, score }))
+/** By likeness; where letters say nothing (emoji, signs), the shorter title says more of the query. */
+async function rankLiterally(query: string, mirror: Mirror): Promise<Ranked[]> {
+  const found = await findLiterally(query, mirror.titles());
+  const documents = found.flatMap((doc) => mirror.documents.get(doc) ?? []);
+  const likeness = likenTitles(query, documents);
+  return documents
+    .map(({ doc, title }) => ({ doc, score: likeness.get(doc) ?? 1 / (1 + title.length) }))
     .sort((a, b) => b.score - a.score || a.doc - b.doc);
 }
 

@@ -40,6 +40,8 @@ export interface Mirror {
   /** Documents that have the term; 0 for one that no document has. */
   countOf(term: string): number;
   docsTitled(title: string): readonly number[];
+  /** Every title, as titleKey writes it, with the documents that have it. */
+  titles(): Iterable<readonly [title: string, docs: ReadonlySet<number>]>;
   activeEmbedder(): ActiveEmbedder | null;
   matrixOf(embedder: string): VectorMatrix | null;
   /** Resolves when everything committed before the call is in the copy. */
@@ -89,6 +91,7 @@ export function createMirror(options: MirrorOptions): Mirror {
     },
     countOf: (term) => current().terms.get(term) ?? 0,
     docsTitled: (title) => [...(current().titles.get(titleKey(title)) ?? [])],
+    titles: () => current().titles,
     activeEmbedder: () => current().activeEmbedder,
     matrixOf: (embedder) => current().matrices.get(embedder) ?? null,
     refresh,

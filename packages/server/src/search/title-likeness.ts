@@ -1,19 +1,19 @@
 /** How alike a query and titles are by their letters: finds what is misspelt in ways no word list knows. */
-import { foldText, tokenize } from "./analyser.ts";
+import { foldText, titleKey, tokenize } from "./analyser.ts";
 import type { MirroredDocument } from "./mirror-store.ts";
-import { countCommon, similarity, trigramsOf, wordSimilarity } from "./trigram.ts";
+import { countCommon, similarity, trigramsOf, wantedTrigrams, wordSimilarity } from "./trigram.ts";
 import type { Trigrams } from "./trigram.ts";
 
 const WORD_SIMILARITY_MIN = 0.35;
 const SIMILARITY_SHARE = 0.3;
 
-/** Titles cut before: the same prompts are candidates again and again. About 3 kB each. */
-const REMEMBERED_MAX = 2_000;
+/** Titles cut before: the same prompts are candidates again and again. About half a kilobyte each. */
+const REMEMBERED_MAX = 8_000;
 const remembered = new Map<string, Trigrams>();
 
 /** Document -> likeness above 0. */
 export function likenTitles(query: string, documents: Iterable<MirroredDocument>): Map<number, number> {
-  const wanted = trigramsOf(foldText(query));
+  const wanted = wantedTrigrams(foldText(query));
   const likeness = new Map<number, number>();
   for (const { doc, title } of documents) {
     const trigrams = cutTitle(title);
@@ -37,23 +37,30 @@ function cutTitle(title: string): Trigrams {
 }
 
 const LITERAL_MAX = 200;
+/** Titles read before other work of the process gets its turn: about half a millisecond. */
+const TITLES_PER_TURN = 1_000;
 
 /**
  * For queries without a word that means something (stop words, one letter, signs): titles that hold the query as it
- * is written, from the beginning of a word on; then the likeness of those.
+ * is written, from the beginning of a word on. `titles` are in the form of titleKey.
  */
-export function findLiterally(query: string, documents: Iterable<MirroredDocument>): Map<number, number> {
-  const wanted = foldText(query).trim();
-  if (wanted === "") return new Map();
+export async function findLiterally(
+  query: string,
+  titles: Iterable<readonly [title: string, docs: ReadonlySet<number>]>,
+): Promise<number[]> {
+  const wanted = titleKey(query);
+  if (wanted === "") return [];
   const startsWithWord = /^[\p{L}\p{N}]/u.test(wanted);
   const isOneWord = startsWithWord && tokenize(query).length === 0;
-  const found: MirroredDocument[] = [];
-  for (const document of documents) {
+  const found: number[] = [];
+  let read = 0;
+  for (const [title, docs] of titles) {
     if (found.length >= LITERAL_MAX) break;
-    if (holds(foldText(document.title), wanted, { startsWithWord, isOneWord })) found.push(document);
+    if (holds(title, wanted, { startsWithWord, isOneWord })) found.push(...docs);
+    read += 1;
+    if (read % TITLES_PER_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
   }
-  const likeness = likenTitles(query, found);
-  return new Map(found.map(({ doc, title }) => [doc, likeness.get(doc) ?? 1 / (1 + title.length)]));
+  return found;
 }
 
 function holds(title: string, wanted: string, rule: { startsWithWord: boolean; isOneWord: boolean }): boolean {

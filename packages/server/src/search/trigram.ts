@@ -1,76 +1,100 @@
 /**
  * Trigram likeness exactly as pg_trgm computes it (PostgreSQL 15, contrib/pg_trgm/trgm_op.c), without needing the
- * extension: every word is framed by two spaces before and one after, and cut into runs of three characters.
+ * extension: every word is framed by two spaces before and one after, and cut into runs of three characters. A trigram
+ * is one number here, since a few hundred titles are cut and compared for every query.
  */
 
-const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-
-/** A text cut once, to be compared with many. Each different trigram has a number of its own within the text. */
+/** A text cut once, to be compared with many. */
 export interface Trigrams {
-  /** Number -> trigram. */
-  readonly distinct: readonly string[];
-  /** Trigram -> number. */
-  readonly numbers: ReadonlyMap<string, number>;
-  /** The numbers in reading order. */
-  readonly ordered: readonly number[];
+  /** Every different trigram, in the order of its first use. */
+  readonly distinct: Float64Array;
+  /** Positions in `distinct`, in reading order. */
+  readonly ordered: Uint16Array;
 }
 
+/** A query, prepared for looking its trigrams up. */
+export interface WantedTrigrams extends Trigrams {
+  readonly has: (trigram: number) => boolean;
+}
+
+const SPACE = 32;
+/** Longer texts are compared by their beginning; titles and queries are shorter. */
+const ORDERED_MAX = 0xffff;
+const WORD_CHARACTER = /[\p{L}\p{M}\p{N}]/u;
+const CHARACTER_BITS = 2 ** 16;
+
 export function trigramsOf(text: string): Trigrams {
-  const distinct: string[] = [];
-  const numbers = new Map<string, number>();
+  const distinct: number[] = [];
+  const positions = new Map<number, number>();
   const ordered: number[] = [];
-  for (const [word] of text.toLowerCase().matchAll(WORD)) {
-    const framed = Array.from(`  ${word} `); // code points
-    for (let i = 2; i < framed.length; i += 1) {
-      const trigram = `${framed[i - 2]}${framed[i - 1]}${framed[i]}`;
-      let number = numbers.get(trigram);
-      if (number === undefined) {
-        number = distinct.length;
-        numbers.set(trigram, number);
-        distinct.push(trigram);
-      }
-      ordered.push(number);
+  const add = (a: number, b: number, c: number) => {
+    const trigram = (a * CHARACTER_BITS + b) * CHARACTER_BITS + c; // 48 bits: exact in a number
+    let position = positions.get(trigram);
+    if (position === undefined) {
+      position = distinct.length;
+      positions.set(trigram, position);
+      distinct.push(trigram);
     }
+    ordered.push(position);
+  };
+  let [before, last] = [SPACE, SPACE];
+  for (const character of `${text.toLowerCase()} `) {
+    const code = (character.codePointAt(0) as number) % CHARACTER_BITS;
+    const isWord = isWordCharacter(character, code);
+    if (isWord || last !== SPACE) add(before, last, isWord ? code : SPACE);
+    [before, last] = isWord ? [last, code] : [SPACE, SPACE];
   }
-  return { distinct, numbers, ordered };
+  return { distinct: Float64Array.from(distinct), ordered: Uint16Array.from(ordered.slice(0, ORDERED_MAX)) };
+}
+
+export function wantedTrigrams(text: string): WantedTrigrams {
+  const trigrams = trigramsOf(text);
+  const set = new Set(trigrams.distinct);
+  return { ...trigrams, has: (trigram) => set.has(trigram) };
+}
+
+function isWordCharacter(character: string, code: number): boolean {
+  if (character.length === 1 && code < 128) return (code >= 97 && code <= 122) || (code >= 48 && code <= 57);
+  return WORD_CHARACTER.test(character);
 }
 
 /** How many different trigrams both have. */
-export function countCommon(a: Trigrams, b: Trigrams): number {
+export function countCommon(query: WantedTrigrams, text: Trigrams): number {
   let common = 0;
-  for (const trigram of a.distinct) if (b.numbers.has(trigram)) common += 1;
+  for (const trigram of text.distinct) if (query.has(trigram)) common += 1;
   return common;
 }
 
 /** Shared trigrams over all trigrams of both, 0 to 1. */
-export function similarity(a: Trigrams, b: Trigrams): number {
-  return ratio(countCommon(a, b), a.distinct.length, b.distinct.length);
+export function similarity(query: WantedTrigrams, text: Trigrams): number {
+  return ratio(countCommon(query, text), query.distinct.length, text.distinct.length);
 }
 
 /** The greatest similarity between the whole of `query` and any stretch of `text`, 0 to 1. */
-export function wordSimilarity(query: Trigrams, text: Trigrams): number {
-  const isFound = text.distinct.map((trigram) => query.numbers.has(trigram));
+export function wordSimilarity(query: WantedTrigrams, text: Trigrams): number {
   const comparison: Comparison = {
     querySize: query.distinct.length,
     ordered: text.ordered,
-    isFound,
+    isFound: Array.from(text.distinct, query.has),
     last: new Int32Array(text.distinct.length).fill(-1),
   };
+  const { isFound, last, ordered } = comparison;
   let best = 0;
   let extent: Extent | null = null;
-  for (const [i, trigram] of text.ordered.entries()) {
+  for (let i = 0; i < ordered.length; i += 1) {
+    const trigram = ordered[i] as number;
     if (extent === null && isFound[trigram] !== true) continue;
     extent ??= { lower: i, common: 0, size: 0 };
-    if (comparison.last[trigram] === -1) {
+    if (last[trigram] === -1) {
       extent.size += 1;
       if (isFound[trigram] === true) extent.common += 1;
     }
-    comparison.last[trigram] = i;
+    last[trigram] = i;
     if (isFound[trigram] !== true) continue;
     const shrunk = shrinkFromLeft(extent, i, comparison);
     for (let j = extent.lower; j < shrunk.lower; j += 1) {
-      const dropped = text.ordered[j] as number;
-      if (comparison.last[dropped] === j) comparison.last[dropped] = -1;
+      const dropped = ordered[j] as number;
+      if (last[dropped] === j) last[dropped] = -1;
     }
     extent = shrunk;
     best = Math.max(best, ratio(extent.common, comparison.querySize, extent.size));
@@ -88,10 +112,10 @@ interface Extent {
 
 interface Comparison {
   readonly querySize: number;
-  readonly ordered: readonly number[];
-  /** By the text's numbers: whether the query has the trigram. */
+  readonly ordered: Uint16Array;
+  /** By position in the text's distinct trigrams: whether the query has it. */
   readonly isFound: readonly boolean[];
-  /** By the text's numbers: last position within the extent, -1 for none. */
+  /** By the same: last place within the extent, -1 for none. */
   readonly last: Int32Array;
 }
 

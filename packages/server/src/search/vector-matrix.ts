@@ -103,7 +103,7 @@ export class VectorMatrix {
     const scales = this.#scales;
     const count = this.#rowCount;
     for (let from = 0; from < count; from += PRODUCTS_MAX) {
-      if (from > 0) await nextTurn();
+      await nextTurn(); // also before the first: the caller has just planned the query
       const products = rows.multiply(centred, from, Math.min(count, from + PRODUCTS_MAX));
       for (let i = 0; i < products.length; i += 1) {
         const doc = docs[from + i] as number;
