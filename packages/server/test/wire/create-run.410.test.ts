@@ -1,18 +1,16 @@
 /** A model that was withdrawn after the prompt was published, or is not enabled here (specification, "Errors", 410). */
-import { writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Client } from "@promptd/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
 import { imagePrompt, promptFile } from "../prompt-files.ts";
+import { overlayFiles } from "./overlay-file.ts";
 import { bodyOf, dataOf, errorOf, get, postRun, runOf } from "./requests.ts";
 
 const WITHDRAWN = "acme/picture-1";
 const NOT_HERE = "acme/text-2";
 
 /** Two models of the operator's own: one that the second start retires, one whose key is missing. */
-function overlay(status: "active" | "retired"): string {
+function overlay(status: "active" | "retired"): object {
   const limits = { maxOutputTokens: 0, timeoutMs: 60_000, concurrency: 8 };
   const picture = {
     index: 10_000,
@@ -39,9 +37,10 @@ function overlay(status: "active" | "retired"): string {
     limits: { ...limits, maxOutputTokens: 100, contextTokens: 1_000 },
   };
   const providers = { acme: { baseURL: "https://models.acme.example/v1", apiKeyEnv: "ACME_API_KEY" } };
-  return JSON.stringify({ formatVersion: 1, providers, models: [picture, text] });
+  return { providers, models: [picture, text] };
 }
 
+const writeOverlay = overlayFiles();
 let server: TestServer;
 let caller: TestCaller;
 let later: Client;
@@ -49,10 +48,7 @@ const published = { promptId: "", promptVersionId: "" };
 let stepsVersionId = "";
 
 beforeAll(async () => {
-  const file = (name: string) => join(tmpdir(), `promptd-${process.pid}-${name}.json`);
-  await writeFile(file("active"), overlay("active"));
-  await writeFile(file("retired"), overlay("retired"));
-  server = await startTestServer({ environment: { PROMPTD_MODELS_FILE: file("active") } });
+  server = await startTestServer({ environment: { PROMPTD_MODELS_FILE: writeOverlay(overlay("active")) } });
   caller = await server.createCaller();
   Object.assign(published, await server.publish(imagePrompt({ title: "Zebra", model: WITHDRAWN, fields: "" })));
   const steps = promptFile({
@@ -60,7 +56,7 @@ beforeAll(async () => {
     body: "<!-- step: cover -->\nA cover.\n<!-- step: text -->\nA text.",
   });
   ({ promptVersionId: stepsVersionId } = await server.publish(steps));
-  const app = await server.startAnother("api", { PROMPTD_MODELS_FILE: file("retired") });
+  const app = await server.startAnother("api", { PROMPTD_MODELS_FILE: writeOverlay(overlay("retired")) });
   later = server.clientOf(caller.apiKey, app.url ?? "");
 });
 afterAll(() => server.close());

@@ -3,14 +3,13 @@
  * Idempotency-Key, 404, 410, 422 of the config, 402 credits, run. Each test breaks two neighbours at once and expects
  * the earlier one's answer.
  */
-import { writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
 import { promptFile } from "../prompt-files.ts";
+import { overlayFiles } from "./overlay-file.ts";
 import { bodyOf, errorOf, issueLines, postRun, RANDOM_ID, runOf } from "./requests.ts";
 
+const writeOverlay = overlayFiles();
 let server: TestServer;
 let strictUrl = "";
 let promptVersionId = "";
@@ -22,11 +21,9 @@ beforeAll(async () => {
   ({ promptVersionId } = await server.publish(promptFile({ fields, body: "{{ topic }}" })));
   const retired = promptFile({ model: "sandbox/text-free", fields, body: "{{ topic }}" });
   ({ promptVersionId: retiredVersionId } = await server.publish(retired));
-  const overlay = join(tmpdir(), `promptd-overlay-${process.pid}-${retiredVersionId}.json`);
   const model = { model: "sandbox/text-free", status: "retired", retiredAt: "2026-11-01" };
-  await writeFile(overlay, JSON.stringify({ formatVersion: 1, models: [model] }));
   const strict = await server.startAnother("api", {
-    PROMPTD_MODELS_FILE: overlay,
+    PROMPTD_MODELS_FILE: writeOverlay({ models: [model] }),
     PROMPTD_RATE_LIMIT_PER_SECOND: "1",
   });
   strictUrl = strict.url ?? "";

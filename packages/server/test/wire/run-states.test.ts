@@ -1,14 +1,13 @@
 /** The life of a run as its caller sees it (specification, "States and transitions"), with API and worker apart. */
-import { writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { CreateRunBody } from "@promptd/contract";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { App } from "../../src/app.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
 import { directedPrompt, imagePrompt, promptFile } from "../prompt-files.ts";
+import { overlayFiles } from "./overlay-file.ts";
 import { bodyOf, postRun, runOf, startRun } from "./requests.ts";
 
+const writeOverlay = overlayFiles();
 let server: TestServer;
 let caller: TestCaller;
 let worker: App;
@@ -69,9 +68,8 @@ describe("without a worker", () => {
   });
 
   test("a model that was withdrawn while the run waited fails it with a sentence, free", async () => {
-    const file = join(tmpdir(), `promptd-${process.pid}-withdrawn.json`);
     const model = { model: "sandbox/text", status: "retired", retiredAt: "2026-11-01" };
-    await writeFile(file, JSON.stringify({ formatVersion: 1, models: [model] }));
+    const file = writeOverlay({ models: [model] });
     const runId = await startRun(caller.client, body);
     const run = await finishedBy(await server.startAnother("worker", { PROMPTD_MODELS_FILE: file }), runId);
     expect(run).toMatchObject({
