@@ -4,6 +4,7 @@
  * they must hold for every process under one lock; this file names them.
  */
 import type { Database, Queryable } from "../platform/database.ts";
+import { fault } from "../platform/fault.ts";
 
 export interface Grant {
   readonly accountId: string;
@@ -18,6 +19,7 @@ export interface Grant {
 
 /** @returns false when this idempotency key was used before: nothing was granted. */
 export async function grantCredits(db: Queryable, grant: Grant): Promise<boolean> {
+  await fault("grant.before_commit");
   const rows = await db.query<{ granted: boolean }>("select credit_grant($1, $2, $3, $4, $5) as granted", [
     grant.accountId,
     grant.amount,
@@ -51,6 +53,7 @@ export async function expireCredits(db: Database): Promise<void> {
        select account_id from due order by account_id`,
       [await databaseTime(db)],
     );
+    await fault("expire.before_commit");
     for (const { account_id } of accounts) await db.query("select credit_expire($1)", [account_id]);
   } while (accounts.length === EXPIRY_BATCH);
 }

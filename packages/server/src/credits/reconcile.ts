@@ -2,7 +2,7 @@ import type { Database } from "../platform/database.ts";
 import type { Log } from "../platform/log.ts";
 
 /** One disagreement between balances, journal, holds and runs. There is no harmless one. */
-export interface LedgerMismatch {
+interface LedgerMismatch {
   readonly fault: string;
   readonly accountId: string;
   readonly runId: string | null;

@@ -106,5 +106,3 @@ function countHosts(rawHeaders: readonly string[]): number {
 export function expectationFault(): Problem {
   return badRequest('The only Expect header accepted is "100-continue".');
 }
-
-export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void;

@@ -1,6 +1,6 @@
 /** Headers of the interface that every answer may carry, in one place. Names in lower case, as they are merged. */
-export const ALLOWED_REQUEST_HEADERS = "Authorization, Content-Type, Prefer, Idempotency-Key, cli-agent, If-None-Match";
-export const EXPOSED_HEADERS =
+const ALLOWED_REQUEST_HEADERS = "Authorization, Content-Type, Prefer, Idempotency-Key, cli-agent, If-None-Match";
+const EXPOSED_HEADERS =
   "Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, action-require, Location, Preference-Applied, X-Ignored, " +
   "ETag, x-should-retry, Deprecation, Sunset";
 

@@ -27,7 +27,7 @@ import { badPath, isUnderV1, OPEN_PATHS, unrecognized } from "./unknown-route.ts
 import type { CheckImages } from "./validate.ts";
 
 /** Milliseconds, bytes and counts. A 32 MiB body in 30 s needs 9 Mbit/s: raise `requestMs` for slow lines. */
-export const HTTP_LIMITS = {
+const HTTP_LIMITS = {
   runBodyBytesMax: 32 * 1024 * 1024,
   bodyBytesMax: 64 * 1024,
   headersMs: 10_000,
@@ -42,7 +42,7 @@ export const HTTP_LIMITS = {
   /** Node's 511 makes bursts of thousands fail; the kernel caps it by its own setting. */
   backlog: 4_096,
 } as const;
-export type HttpLimits = { readonly [Name in keyof typeof HTTP_LIMITS]: number };
+type HttpLimits = { readonly [Name in keyof typeof HTTP_LIMITS]: number };
 
 export interface HttpServerOptions {
   readonly log: Log;

@@ -9,7 +9,7 @@ import { onCut } from "./fault.ts";
 import type { Log } from "./log.ts";
 
 /** A text that runs often is prepared under a name: the server then parses it once per connection. */
-export type Statement = string | { readonly name: string; readonly text: string };
+type Statement = string | { readonly name: string; readonly text: string };
 
 export interface Queryable {
   query<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
@@ -20,7 +20,7 @@ export interface Tx extends Queryable {
   readonly kind: "tx";
 }
 
-export interface TxOptions {
+interface TxOptions {
   /** Overrides the 5 s limit of one statement; 0 switches it off. For migrations and bulk work only. */
   readonly statementTimeoutMs?: number;
 }

@@ -8,7 +8,7 @@ import { openConnection, type Queryable } from "./database.ts";
 import { fault } from "./fault.ts";
 import type { Log } from "./log.ts";
 
-export type Channel = "run_ready" | "run_done" | "run_cancel" | "search_changed";
+type Channel = "run_ready" | "run_done" | "run_cancel" | "search_changed";
 type Listener = (ids: readonly string[]) => void;
 
 export interface Signals {

@@ -7,7 +7,6 @@ import type { OutputItem } from "@promptd/contract";
 import type { Files, KeptFile, LoadedImage, StoredImage } from "../files/index.ts";
 import type { CatalogueEntry, ModelOutcome, ModelRequest, PriceSnapshot, StepUsage } from "../models/index.ts";
 import type { LiveVersion, StepDefinition } from "../prompts/index.ts";
-import { fault } from "../platform/fault.ts";
 import { Problem } from "../platform/problem.ts";
 import type { RunEnd } from "./finish-runs.ts";
 import type { ClaimedRun } from "./queue.ts";
@@ -56,7 +55,7 @@ type ItemResult =
   | { readonly kind: "later"; readonly delayMs: number };
 
 /** Inputs as the run's row holds them: filled with defaults, images as addresses and file ids. */
-export interface StoredInputs {
+interface StoredInputs {
   readonly textInputs: Readonly<Record<string, string>>;
   readonly images: readonly StoredImage[];
 }
@@ -69,7 +68,6 @@ export async function executeRun(run: ClaimedRun, ports: ExecuteRunPorts, signal
   const inputs = run.inputs as StoredInputs;
   const images = await loadStepImages(version, inputs, ports, signal);
   if (images.kind === "refused") return broke(images.message, "image_unusable");
-  await fault("images.after_fetch");
   const steps = await executeSteps({ run, version, inputs, images: images.bySlot, ports, signal });
   return steps.kind === "later" ? steps : { kind: "ended", end: endOf(run, steps.results, ports) };
 }
@@ -224,7 +222,6 @@ async function executeItem(
     },
     signal,
   );
-  await fault("call.after_answer");
   if (outcome.kind === "failed") return { kind: "error", message: outcome.message };
   if (outcome.kind === "later") return outcome;
   const usage: StepUsage = { step: index, usage: outcome.usage };

@@ -21,7 +21,7 @@ export interface RunEnd {
 }
 
 /** `lost`: another attempt owns the run now, or it was canceled; nothing was written. */
-export type Kept = "kept" | "lost";
+type Kept = "kept" | "lost";
 
 export interface Finisher {
   /** Resolves after the commit. Database errors are tried again until `signal` says that the lease is lost. */

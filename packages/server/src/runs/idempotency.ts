@@ -20,7 +20,7 @@ export function readIdempotency(context: RequestContext, body: CreateRunBody): I
  * Two bodies are the same request when their prompt version, inputs and options are: absent, null and empty members
  * count as equal, the order of members and ignored fields do not count.
  */
-export function fingerprintOf(body: CreateRunBody): Buffer {
+function fingerprintOf(body: CreateRunBody): Buffer {
   const same = {
     promptVersionId: body.promptVersionId.toLowerCase(),
     textInputs: body.inputs.textInputs ?? {},

@@ -1,6 +1,5 @@
 export { countUses } from "./count-uses.ts";
 export { readDelivered, saveDelivered } from "./delivered-store.ts";
-export type { ExecuteRunPorts } from "./execute-run.ts";
 export { createFinisher } from "./finish-runs.ts";
 export { pruneIdempotencyKeys } from "./idempotency.ts";
 export { writeModelLimits } from "./queue.ts";

@@ -42,7 +42,7 @@ export interface SandboxVideoRequest extends SandboxRequest {
 }
 
 /** Tokens; null when the directive `nousage` asks for none. */
-export type SandboxUsage = { readonly inputTokens: number; readonly outputTokens: number } | null;
+type SandboxUsage = { readonly inputTokens: number; readonly outputTokens: number } | null;
 
 export interface SandboxText {
   readonly text: string;
