@@ -2,7 +2,7 @@
  * The raw socket: what Node refuses before there is a request, and what it would let through. Every refusal is the
  * envelope of a 400 with the connection closed after it, where Node's own answers are bare 400, 408, 417 and 431.
  */
-import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { STATUS_CODES, type IncomingMessage, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Log } from "../platform/log.ts";
 import { Problem } from "../platform/problem.ts";
