@@ -166,8 +166,8 @@ describe("the printed address", () => {
     ["0.0.0.0", /^http:\/\/127\.0\.0\.1:\d+$/],
     ["localhost", /^http:\/\/localhost:\d+$/],
   ])("of a server that listens on %s can be called", async (host, form) => {
-    const key = await createKey("ada@example.org", 7);
     const { serving, stop } = await serve({ PROMPTD_SEED: "off" }, "--host", host);
+    const key = await createKey("ada@example.org", 7); // beside the server, which knows it at once
     expect(serving.url).toMatch(form);
     expect(await createClient({ baseUrl: serving.url ?? "", apiKey: key }).me.credits()).toEqual({ credits: 7 });
     await stop();

@@ -23,10 +23,9 @@ beforeEach(async () => {
   environment = { PROMPTD_DATA_DIR: join(directory, "data"), PORT: "0" };
 });
 afterEach(async () => {
-  const pid = await serverPid();
-  if (pid !== null && (await isAlive(pid))) {
-    process.kill(pid, "SIGQUIT"); // of a failed test
-    await until(async () => !(await isAlive(pid)));
+  if (await isServerRunning()) {
+    process.kill((await serverPid()) ?? 0, "SIGQUIT"); // of a failed test
+    await until(async () => !(await isServerRunning()));
   }
   await rm(directory, { recursive: true, force: true });
 });
@@ -53,6 +52,12 @@ async function serve(changes: Environment = {}, ...flags: string[]) {
 async function serverPid(): Promise<number | null> {
   const text = await readFile(join(directory, "data/pg/postmaster.pid"), "utf8").catch(() => null);
   return text === null ? null : Number(text.split("\n")[0]);
+}
+
+/** A server that was stopped in its very first moments leaves its pid file behind; the next start removes it. */
+async function isServerRunning(): Promise<boolean> {
+  const pid = await serverPid();
+  return pid !== null && (await isAlive(pid));
 }
 
 /** A zombie is dead: its process entry has no working directory any more. */
@@ -93,6 +98,25 @@ test("the first start prints address, demo key and a request that works when pas
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toEqual(serving);
   expect(await serverPid()).toBeNull();
+});
+
+test("Ctrl-C under npm start, which reaches npm and promptd and is passed on by npm, stops everything", async () => {
+  const child = spawn("npm", ["start"], {
+    cwd: join(import.meta.dirname, "../../.."),
+    env: { ...process.env, ...environment, PROMPTD_SEED: "off" },
+    detached: true, // a group of its own, as a terminal makes it
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = once(child, "close");
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  await until(() => output.includes("promptd listens on"));
+  const pid = await serverPid();
+  process.kill(-(child.pid ?? 0), "SIGINT");
+  await ended;
+  await until(async () => (await serverPid()) === null);
+  expect(pid === null || (await isAlive(pid))).toBe(false);
+  expect(output).toContain("database stopped");
 });
 
 test("commands work on the embedded database while a server serves on it, and count at once", async () => {
@@ -153,9 +177,9 @@ describe("Ctrl-C while it starts", () => {
     const running = start(["serve", "--json"], environment);
     await until(isThere);
     running.child.kill("SIGINT");
-    const { stdout } = await running.ended;
-    expect(stdout).toBe("");
-    expect(await serverPid()).toBeNull();
+    const { code, stdout } = await running.ended;
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+    expect(await isServerRunning()).toBe(false);
     const { serving, stop } = await serve();
     const client = createClient({ baseUrl: serving.url ?? "", apiKey: serving.demo?.apiKey ?? "" });
     const { promptVersionId = "", textInputs = {} } = serving.demo ?? {};

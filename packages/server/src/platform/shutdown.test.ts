@@ -36,13 +36,26 @@ test.each(["SIGTERM", "SIGINT"] as const)(
   },
 );
 
+test("the same Ctrl-C that comes twice, from the terminal and from npm, is one", async () => {
+  const { child, nextLine } = await start(
+    'await new Promise((done) => setTimeout(done, 300)); console.log("drained");',
+  );
+  const exit = once(child, "exit");
+  child.kill("SIGINT");
+  expect(await nextLine()).toBe("draining");
+  child.kill("SIGINT");
+  expect(await nextLine()).toBe("drained");
+  expect(await exit).toEqual([0, null]);
+});
+
 test("a second signal of either kind ends the process at once, with exit code 1", async () => {
   const { child, nextLine } = await start("await new Promise(() => {});");
   const exit = once(child, "exit");
   child.kill("SIGTERM");
   expect(await nextLine()).toBe("draining");
-  child.kill("SIGINT");
+  const again = setInterval(() => child.kill("SIGINT"), 100); // until it counts as a second one
   expect(await exit).toEqual([1, null]);
+  clearInterval(again);
 });
 
 test("a stop that fails ends the process with exit code 1", async () => {

@@ -141,7 +141,10 @@ async function startOnce(launch: Launch, program: string): Promise<Session | str
     return (await waitUntilReady(launch, child)) ?? (await readLogTail(launch.place.logFile, logStart));
   } catch (error) {
     // Whoever gives up waiting has no users for it; the pid file, by which others would find it, may not exist yet.
-    if (launch.signal.aborted && child.kill("SIGINT")) await once(child, "exit");
+    if (launch.signal.aborted && child.kill("SIGINT")) {
+      child.ref(); // nothing else may keep this process alive until then
+      await once(child, "exit");
+    }
     throw error;
   }
 }
