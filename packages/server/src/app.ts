@@ -25,7 +25,14 @@ import { createIdSource } from "./platform/ids.ts";
 import type { Log } from "./platform/log.ts";
 import { createSignals, type Signals } from "./platform/signals.ts";
 import { startTicks, type Tick } from "./platform/ticks.ts";
-import { findVersion, promptsRoutes, refreshEstimates, renderStep, stepOptions } from "./prompts/index.ts";
+import {
+  findVersion,
+  listPopularity,
+  promptsRoutes,
+  refreshEstimates,
+  renderStep,
+  stepOptions,
+} from "./prompts/index.ts";
 import {
   countUses,
   createFinisher,
@@ -180,7 +187,8 @@ async function openParts(options: AppOptions, installation: Installation, undo: 
       log,
     }),
   );
-  const search = createSearch({ db, log, clock, embeddings: embeddingsOf(config, models) });
+  const popularityOf = (promptIds: readonly string[]) => listPopularity(db, promptIds);
+  const search = createSearch({ db, log, clock, popularityOf, embeddings: embeddingsOf(config, models) });
   undo.add(() => search.close());
   return { options, installation, db, clock, newId, signals, models, files, search, hub, address };
 }

@@ -10,6 +10,7 @@ import type { Catalogue } from "./models/index.ts";
 import type { Database } from "./platform/database.ts";
 import type { Log } from "./platform/log.ts";
 import { parsePromptFile, publishPrompts, type PromptSource } from "./prompts/index.ts";
+import { vacuumIndex } from "./search/index.ts";
 import { findLatestVersion, isUnseeded, listSlugs, lockSeed, markSeeded } from "./marketplace-seed-store.ts";
 
 const DIRECTORY = join(import.meta.dirname, "../seed");
@@ -67,6 +68,7 @@ async function seed(options: SeedOptions): Promise<void> {
   const missing = sources.filter((source) => !known.has(source.slug));
   signal.throwIfAborted();
   await publishPrompts(db, missing, { authorId, catalogue, newId });
+  await vacuumIndex(db);
   signal.throwIfAborted();
   if (options.withDemoKey) await createDemoAccount(options);
   const durationMs = Math.round(performance.now() - startedMs);

@@ -4,7 +4,7 @@ export type { LiveVersion, PromptSource, StepDefinition } from "./prompt-definit
 export { PromptFileError } from "./prompt-fault.ts";
 export { parsePromptFile } from "./prompt-file.ts";
 export { promptsRoutes } from "./prompts-routes.ts";
-export { addUses, listPromptsOfModels, type PromptOfModel } from "./prompts-store.ts";
+export { addUses, listPopularity, listPromptsOfModels, type PromptOfModel } from "./prompts-store.ts";
 export { publishPrompts, republishPrompt, unpublishPrompt } from "./publish.ts";
 export type { PublishedPrompt, PublishOptions } from "./publish.ts";
 export { renderStep } from "./render-step.ts";

@@ -369,3 +369,17 @@ export async function listPromptsOfModels(db: Queryable, models: readonly string
   );
   return rows.map(({ id, slug, title, models: used }) => ({ promptId: id, slug, title, models: used }));
 }
+
+export interface Popularity {
+  readonly uses: number;
+  readonly upVotes: number;
+}
+
+/** For search, which lets it decide between prompts that match equally well. */
+export async function listPopularity(db: Queryable, promptIds: readonly string[]): Promise<Map<string, Popularity>> {
+  const rows = await db.query<{ id: string; uses: number; up_votes: number }>(
+    "select id, uses, up_votes from prompts where id = any ($1::uuid[])",
+    [promptIds],
+  );
+  return new Map(rows.map(({ id, uses, up_votes: upVotes }) => [id, { uses, upVotes }]));
+}
