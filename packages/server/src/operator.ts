@@ -12,6 +12,7 @@ import { readCatalogue } from "./open-models.ts";
 import { isoTime, systemClock } from "./platform/clock.ts";
 import { ConfigError, readConfig, type Config } from "./platform/config.ts";
 import type { Database } from "./platform/database.ts";
+import { enableFaults } from "./platform/fault.ts";
 import { createIdSource, isUuid } from "./platform/ids.ts";
 import { createLog, type Log } from "./platform/log.ts";
 import { Problem } from "./platform/problem.ts";
@@ -114,6 +115,7 @@ export async function withOperator<Result>(
 
 function prepare(environment: Environment): { config: Config; log: Log } {
   const config = readConfig(environment);
+  if (config.PROMPTD_FAULT !== null) enableFaults(config.PROMPTD_FAULT);
   // Commands speak for themselves; only what went wrong is worth a line beside them.
   const level = config.PROMPTD_LOG_LEVEL === "info" ? "warn" : config.PROMPTD_LOG_LEVEL;
   return { config, log: createLog(level, "stderr") };

@@ -33,6 +33,10 @@ options: { size: 256x256 }
 ---
 {{ ask }}
 `;
+const PHOTO = PICTURE.replace("Picture", "Photo").replace(
+  "options:",
+  "images: [{ label: Photo, description: Any }]\noptions:",
+);
 const CLIP = PICTURE.replace("Picture", "Clip")
   .replace("sandbox/image", "sandbox/video")
   .replace(/options.*\n/, "");
@@ -46,7 +50,7 @@ export interface InstallationCaller {
 export interface InstallationFixture {
   readonly db: Database;
   readonly environment: Readonly<Record<string, string>>;
-  readonly prompts: { readonly paid: string; readonly free: string; readonly picture: string; readonly clip: string };
+  readonly prompts: Readonly<Record<"paid" | "free" | "picture" | "clip" | "photo", string>>;
   start(role?: ServeOptions["role"], changes?: Readonly<Record<string, string>>): Promise<PromptdProcess>;
   createCaller(credits?: number): Promise<InstallationCaller>;
   openRuns(): Promise<number>;
@@ -104,13 +108,13 @@ export async function openInstallationFixture(
 async function publish(db: Database, newId: () => string): Promise<InstallationFixture["prompts"]> {
   const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
   const authorId = await createAccount(db, newId, { email: `${newId()}@example.org`, plan: "none" });
-  const sources = [ECHO, FREE_ECHO, PICTURE, CLIP].flatMap((text) => parsePromptFile(text, catalogue));
+  const sources = [ECHO, FREE_ECHO, PICTURE, CLIP, PHOTO].flatMap((text) => parsePromptFile(text, catalogue));
   const published = await publishPrompts(db, sources, { authorId, catalogue, newId });
-  const [paid, free, picture, clip] = published.map((one) => one.promptVersionId);
-  if (paid === undefined || free === undefined || picture === undefined || clip === undefined) {
+  const [paid, free, picture, clip, photo] = published.map((one) => one.promptVersionId);
+  if (paid === undefined || free === undefined || picture === undefined || clip === undefined || photo === undefined) {
     throw new Error("the prompts of the test were not published");
   }
-  return { paid, free, picture, clip };
+  return { paid, free, picture, clip, photo };
 }
 
 export async function findFaults(db: Database): Promise<readonly unknown[]> {

@@ -1,11 +1,14 @@
 /** promptd as its users start it: the command `promptd` in processes of its own, told apart, killed and waited for. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
 const PROGRAM = join(import.meta.dirname, "../../cli/bin/promptd.js");
 const LOG_LINES_MAX = 200;
+/** Shared by all processes of all tests: a start then takes a third of the time. */
+const COMPILE_CACHE = join(tmpdir(), `promptd-test-compile-cache-${process.getuid?.() ?? 0}`);
 
 export interface ServeOptions {
   readonly role?: "all" | "api" | "worker";
@@ -34,7 +37,12 @@ const children = new Set<ChildProcess>();
 
 function spawnPromptd(argv: readonly string[], environment: Readonly<Record<string, string>>): ChildProcess {
   const child = spawn(process.execPath, [PROGRAM, ...argv], {
-    env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "/", ...environment },
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      HOME: process.env["HOME"] ?? "/",
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...environment,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   children.add(child);

@@ -77,7 +77,9 @@ async function answerStarted(run: Started, context: RequestContext, options: Run
   if (run.wait === null) return answerWhenFinal(run, context, options);
   await fault("wait.registered");
   try {
-    return await answerAfter(run.wait, run, context, options);
+    const answer = await answerAfter(run.wait, run, context, options);
+    await fault("create.before_reply");
+    return answer;
   } finally {
     run.wait.leave();
   }
