@@ -30,7 +30,7 @@ export function guardEdge(server: Server, setup: EdgeSetup): void {
   };
   server.on("clientError", (error: NodeJS.ErrnoException & { reason?: string }, socket) => {
     if (error.code === "ECONNRESET" || error.code === "EPIPE" || !socket.writable) socket.destroy();
-    else if (setup.hasBegunAnswer(socket)) socket.destroy();
+    else if (setup.hasBegunAnswer(socket)) closeAfterAnswer(socket, setup.lingerMs);
     else refuse(socket, rawProblem(error));
   });
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
@@ -67,12 +67,17 @@ function sendRaw(socket: Duplex, problem: Problem, setup: EdgeSetup): void {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
   const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`, ...lines];
   socket.on("error", () => socket.destroy());
-  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
-  // What still arrives is thrown away for a while: a reset at once would take the answer from the caller.
-  const timer = setTimeout(() => socket.destroy(), setup.lingerMs);
+  socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+  closeAfterAnswer(socket, setup.lingerMs);
+  setup.log.info({ requestId, route: "-", status, message: problem.message }, "request refused on the socket");
+}
+
+/** What still arrives is thrown away for a while: a reset at once would take the answer from the caller. */
+function closeAfterAnswer(socket: Duplex, lingerMs: number): void {
+  socket.end();
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
   socket.once("close", () => clearTimeout(timer)).once("end", () => socket.destroy());
   socket.resume();
-  setup.log.info({ requestId, route: "-", status, message: problem.message }, "request refused on the socket");
 }
 
 /** What Node accepts and the interface does not. Null when the request may go on. */

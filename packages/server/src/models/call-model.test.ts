@@ -5,6 +5,8 @@ import { systemClock } from "../platform/clock.ts";
 import { openDatabase, type Database } from "../platform/database.ts";
 import { createLog } from "../platform/log.ts";
 import { createModelCaller, type ModelCallerOptions } from "./call-model.ts";
+import { createGuardedFetch } from "../files/index.ts";
+import { createAiSdkAdapter } from "./ai-sdk.ts";
 import { loadCatalogue, type Catalogue } from "./catalogue.ts";
 import type { ModelOutcome, ModelRequest } from "./model-call.ts";
 
@@ -18,6 +20,26 @@ afterAll(async () => {
   await db.close();
   await server.drop();
 });
+
+/** The sandbox under another provider's name: a caller may break the sandbox at will, so nothing guards it. */
+function asRealProvider(
+  catalogue: Catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true }),
+): Pick<ModelCallerOptions, "catalogue" | "adapter"> {
+  const find = (model: string) => {
+    const entry = catalogue.find(model);
+    return entry === null ? null : { ...entry, provider: "double" };
+  };
+  const sandbox = createAiSdkAdapter({
+    secret: () => null,
+    clock: systemClock,
+    log: createLog("silent"),
+    download: createGuardedFetch(),
+    timeoutMsMax: 60_000,
+  });
+  const callModel: typeof sandbox.callModel = (call, signal) =>
+    sandbox.callModel({ ...call, entry: { ...call.entry, provider: "sandbox" } }, signal);
+  return { catalogue: { ...catalogue, find }, adapter: { ...sandbox, callModel } };
+}
 
 interface SendRow {
   send: number;
@@ -322,7 +344,7 @@ describe("a model", () => {
   });
 
   test("whose key is refused is left in peace, while other models go on", async () => {
-    const { call, sends } = setup();
+    const { call, sends } = setup(asRealProvider());
     await call("sandbox: error=401");
     expect(await call("hi", { step: 1 })).toMatchObject({ kind: "later" });
     expect(await call("hi", { step: 2, model: "sandbox/text-free" })).toMatchObject({ kind: "text" });
@@ -330,11 +352,20 @@ describe("a model", () => {
   });
 
   test("that fails at half of ten calls is left in peace", async () => {
-    const { call } = setup({ random: () => 0 });
+    const { call } = setup({ ...asRealProvider(), random: () => 0 });
     for (let step = 0; step < 5; step += 1) await call("hi", { step });
     await call("sandbox: error=500", { step: 5 });
     expect(await call("sandbox: error=500", { step: 6 })).toMatchObject({ kind: "later" });
   });
+
+  test.each(["error=401", "error=500", "quota", "error=429"])(
+    "of the sandbox that a caller makes fail with %s stays open to everybody else",
+    async (directive) => {
+      const { call } = setup({ random: () => 0 });
+      for (let step = 0; step < 12; step += 1) await call(`sandbox: ${directive}`, { step });
+      expect(await call("hi", { step: 12 })).toMatchObject({ kind: "text" });
+    },
+  );
 });
 
 describe("a declared fallback", () => {
@@ -361,7 +392,7 @@ describe("a declared fallback", () => {
   });
 
   test("is called at once when the model's key is refused or its breaker is open", async () => {
-    const { call, request } = setup({ catalogue: withFallback() });
+    const { call, request } = setup(asRealProvider(withFallback()));
     expect(await call("hi\nsandbox: flaky=1 error=401")).toMatchObject({ kind: "text" });
     expect(await call("hi", { step: 1 })).toMatchObject({ kind: "text" });
     const [first, second, third] = await models(request("").runId);

@@ -47,8 +47,10 @@ export function createModelGate(budget: ByteBudget, monotonicMs: () => number): 
         kind: "admitted",
         leave: (result) => {
           release();
-          slots.release(slotOutcome(result));
-          breaker.record(breakerOutcome(result));
+          // The sandbox fails when a caller writes so: that must not close it to others.
+          const counts = entry.provider !== "sandbox";
+          slots.release(counts ? slotOutcome(result) : "other");
+          breaker.record(counts ? breakerOutcome(result) : "skipped");
         },
       };
     },

@@ -6,14 +6,27 @@ export interface Preferences {
 }
 
 const WAIT = /^wait="?(\d{1,9})"?$/i;
+/** A preference or parameter: anything but separators, where a quoted string may hold those. */
+const PART = /(?:[^,;"]|"(?:[^"\\]|\\.)*")+|[,;]/g;
 
 export function readPreferences(header: string | null): Preferences {
-  const parts = (header ?? "").split(",").map((part) => (part.split(";")[0] ?? "").replace(/\s*=\s*/, "=").trim());
+  const parts = splitPreferences(header ?? "");
   const waits = parts.flatMap((part) => WAIT.exec(part)?.[1] ?? []);
   return {
     waitSeconds: waits[0] === undefined ? null : Number(waits[0]), // the first of two wins (RFC 7240, section 2)
     respondAsync: parts.some((part) => part.toLowerCase() === "respond-async"),
   };
+}
+
+/** The preferences of a list without their parameters, spaces around `=` removed. */
+function splitPreferences(header: string): string[] {
+  const preferences: string[] = [];
+  let isParameter = false;
+  for (const [part] of header.matchAll(PART)) {
+    if (part === "," || part === ";") isParameter = part === ";";
+    else if (!isParameter) preferences.push(part.replace(/\s*=\s*/, "=").trim());
+  }
+  return preferences;
 }
 
 /** Value of Preference-Applied, or null when nothing was asked for that can be honoured here. */

@@ -141,7 +141,10 @@ async function answerAfter(
   if (preferences.respondAsync) {
     return { status: 202, data: current, headers: { ...headers, location, "retry-after": POLL_SECONDS } };
   }
-  throw stillRunning(run.runId, Math.round(windowMs(context, options) / 1_000), { ...headers, location });
+  throw stillRunning(run.runId, Math.round((performance.now() - context.arrivedAtMs) / 1_000), {
+    ...headers,
+    location,
+  });
 }
 
 function stillRunning(runId: string, seconds: number, headers: Readonly<Record<string, string>>): Problem {

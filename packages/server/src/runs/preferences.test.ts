@@ -1,0 +1,37 @@
+import { describe, expect, test } from "vitest";
+import { describeApplied, readPreferences } from "./preferences.ts";
+
+describe("the Prefer header", () => {
+  test.each([
+    [null, null, false],
+    ["", null, false],
+    ["wait=5", 5, false],
+    ["Wait=5", 5, false],
+    ['wait="5"', 5, false],
+    ["wait = 5", 5, false],
+    ["respond-async", null, true],
+    ["respond-async, wait=10", 10, true],
+    ["wait=10; x=1, respond-async", 10, true],
+    ["wait=3, wait=9", 3, false],
+    ["wait=-1", null, false],
+    ["wait=1.5", null, false],
+    ["wait", null, false],
+    ["handling=lenient", null, false],
+  ])("%j asks for wait %j and async %j", (header, waitSeconds, respondAsync) => {
+    expect(readPreferences(header)).toEqual({ waitSeconds, respondAsync });
+  });
+
+  test.each(['foo="bar, wait=0"; x=1', 'foo="a\\", wait=0, b"', "foo=1; wait=0", 'foo; x="y, respond-async"'])(
+    "finds nothing inside quotes and parameters: %s",
+    (header) => {
+      expect(readPreferences(header)).toEqual({ waitSeconds: null, respondAsync: false });
+    },
+  );
+
+  test("is answered with what was honoured here", () => {
+    const preferences = readPreferences("respond-async, wait=4");
+    expect(describeApplied(preferences, { respondAsync: true })).toBe("respond-async, wait=4");
+    expect(describeApplied(preferences, { respondAsync: false })).toBe("wait=4");
+    expect(describeApplied(readPreferences("x=1"), { respondAsync: true })).toBeNull();
+  });
+});
