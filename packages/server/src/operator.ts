@@ -28,6 +28,7 @@ import {
   type PromptOfModel,
   type PublishedPrompt,
 } from "./prompts/index.ts";
+import { vacuumIndex } from "./search/index.ts";
 import { StartFailure } from "./start-failure.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -106,12 +107,23 @@ export async function withOperator<Result>(
 ): Promise<Result> {
   const { config, log } = prepare(environment);
   const installation = await openInstallation({ config, role: "operator", log });
+  if (installation.isEmbedded && installation.applied.includes(FIRST_MIGRATION)) {
+    const { dataDir } = config;
+    log.warn(
+      { dataDir },
+      "no database was here, so a new one was made; a server with another PROMPTD_DATA_DIR has its own",
+    );
+  }
   try {
     return await work(new Operator({ db: installation.db, config, log }));
   } finally {
     await installation.close();
   }
 }
+
+const FIRST_MIGRATION = "0001-platform";
+/** From so many prompts on, reading the index before its next vacuum would be slower. */
+const VACUUM_FROM_PROMPTS = 200;
 
 function prepare(environment: Environment): { config: Config; log: Log } {
   const config = readConfig(environment);
@@ -251,6 +263,7 @@ export class Operator {
         faults.push(`${name} was not published:\n${error.message.replace(/^/gm, "  ")}`);
       }
     }
+    if (published.length >= VACUUM_FROM_PROMPTS) await vacuumIndex(this.#db);
     return { published, warnings, faults };
   }
 
