@@ -6,6 +6,8 @@ export async function beginTrace(db: Database): Promise<void> {
     create table chaos_runs (run_id uuid not null, attempt int not null, worker uuid, status text not null,
       at timestamptz not null default clock_timestamp());
     create table chaos_workers (id uuid primary key, os_pid int not null, at timestamptz not null default clock_timestamp());
+    create index on chaos_runs (run_id, at);
+    create index on chaos_runs (worker, at);
     create function chaos_note_run() returns trigger language plpgsql as $$ begin
       insert into chaos_runs (run_id, attempt, worker, status) values (new.id, new.attempt, new.worker, new.status);
       return null;
@@ -33,8 +35,10 @@ export async function readReclaims(
   db: Database,
   kills: readonly Kill[],
 ): Promise<{ readonly ms: number[]; readonly workers: number }> {
-  const rows = await db.query<{ ms: number; worker: string }>(
-    `with killed as (
+  const rows = await db.tx(
+    (tx) =>
+      tx.query<{ ms: number; worker: string }>(
+        `with killed as (
        select w.id as worker, to_timestamp(k.ms / 1000.0) as at
        from unnest($1::int[], $2::float8[]) k (pid, ms)
        join lateral (select id from chaos_workers where os_pid = k.pid and at <= to_timestamp(k.ms / 1000.0)
@@ -49,7 +53,9 @@ export async function readReclaims(
      join lateral (select min(at) as at from chaos_runs n
        where n.run_id = held.run_id and n.worker is not null and n.attempt > held.attempt) next on next.at is not null
      order by 1`,
-    [kills.map((kill) => kill.pid), kills.map((kill) => kill.atMs)],
+        [kills.map((kill) => kill.pid), kills.map((kill) => kill.atMs)],
+      ),
+    { statementTimeoutMs: 0 },
   );
   return { ms: rows.map((row) => row.ms), workers: new Set(rows.map((row) => row.worker)).size };
 }

@@ -119,7 +119,9 @@ async function publish(db: Database, newId: () => string): Promise<InstallationF
 
 export async function findFaults(db: Database): Promise<readonly unknown[]> {
   const { mismatches } = await checkLedger(db);
-  const others = await db.query(`
+  const others = await db.tx(
+    (tx) =>
+      tx.query(`
     select 'not final' as fault, id from runs where finished_at is null
     union all select 'hold left', run_id from credit_holds where state = 'held'
     union all select 'captured twice', run_id from credit_transfers where kind = 'capture' group by run_id having count(*) > 1
@@ -127,6 +129,8 @@ export async function findFaults(db: Database): Promise<readonly unknown[]> {
     union all select 'paid run that cost nothing', id from runs where status = 'succeeded' and hold is not null and credits = 0
     union all select 'free run in the ledger', r.id from runs r join credit_transfers t on t.run_id = r.id where r.hold is null
     union all select 'succeeded without output', id from runs where status = 'succeeded' and outputs::text = '[]'
-    union all select 'more than three sends of an item', run_id from provider_calls group by run_id, step, item having count(*) > 3`);
+    union all select 'more than three sends of an item', run_id from provider_calls group by run_id, step, item having count(*) > 3`),
+    { statementTimeoutMs: 0 },
+  );
   return [...mismatches, ...others];
 }
