@@ -1,7 +1,10 @@
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 
 /** Where a caller that counts results (.ci/run) wants them as JSON, beside the usual output. */
 const jsonFile = process.env["VITEST_JSON_FILE"];
+
+/** They break the database, the network and processes on purpose and take minutes: `npm run test:faults`. */
+export const FAULT_TESTS = "packages/**/faults-*.test.ts";
 
 export default defineConfig({
   // The `promptd-source` condition leads from package to package to the TypeScript sources; without it a stale dist is loaded.
@@ -9,9 +12,10 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["promptd-source"], externalConditions: ["promptd-source"] } },
   test: {
     include: ["packages/**/*.test.ts"],
+    exclude: [...configDefaults.exclude, FAULT_TESTS],
     globalSetup: ["packages/server/test/database-server.ts"],
     reporters: jsonFile === undefined ? ["default"] : ["default", ["json", { outputFile: jsonFile }]],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
   },
 });
