@@ -34,7 +34,7 @@ afterAll(() => server.close());
 test(`${REQUESTS} hostile requests get specified answers only (seed ${SEED})`, { timeout: 3_600_000 }, async () => {
   const prompt = await server.publish(ECHO);
   const caller = await server.createCaller();
-  const run = await caller.client.runs.create({
+  const run = await caller.client.runs.createAndWait({
     promptVersionId: prompt.promptVersionId,
     inputs: { textInputs: { ask: "x" } },
   });
