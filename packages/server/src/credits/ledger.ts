@@ -40,7 +40,11 @@ export async function availableCredits(db: Database, accountId: string): Promise
 
 const EXPIRY_BATCH = 1_000;
 
-/** Writes expired grants to the journal. The balance never waits for it: reads and holds subtract what has expired. */
+/**
+ * Writes expired grants to the journal. The balance never waits for it: reads and holds subtract what has expired. The
+ * time is read in a subquery, since a volatile function is never an index condition, and not in this process, whose
+ * dates would cut it to milliseconds.
+ */
 export async function expireCredits(db: Database): Promise<void> {
   let accounts: { account_id: string }[];
   do {
@@ -48,19 +52,12 @@ export async function expireCredits(db: Database): Promise<void> {
       `with due as (
          select distinct g.account_id from credit_grants g
          join credit_accounts a on a.account_id = g.account_id
-         where g.remaining > 0 and g.expires_at <= $1 and credit_expired(a.account_id, a.held, $1) > 0
+         where g.remaining > 0 and g.expires_at <= (select promptd_now())
+           and credit_expired(a.account_id, a.held, promptd_now()) > 0
          limit ${EXPIRY_BATCH})
        select account_id from due order by account_id`,
-      [await databaseTime(db)],
     );
     await fault("expire.before_commit");
     for (const { account_id } of accounts) await db.query("select credit_expire($1)", [account_id]);
   } while (accounts.length === EXPIRY_BATCH);
-}
-
-/** As a value: a volatile function is never an index condition. */
-async function databaseTime(db: Queryable): Promise<Date> {
-  const rows = await db.query<{ now: Date }>("select promptd_now() as now");
-  if (rows[0] === undefined) throw new Error("The database told no time.");
-  return rows[0].now;
 }
