@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 
 /** Where a caller that counts results (.ci/run) wants them as JSON, beside the usual output. */
@@ -15,6 +16,10 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, FAULT_TESTS],
     globalSetup: ["packages/server/test/database-server.ts"],
     reporters: jsonFile === undefined ? ["default"] : ["default", ["json", { outputFile: jsonFile }]],
+    // Most tests wait for a database or a process, so two files at once fit on one core.
+    maxWorkers: Math.max(2, availableParallelism()),
+    // Bounds set by timers (leases, windows) can be missed once on a machine that others use too.
+    retry: process.env["CI"] === undefined ? 0 : 1,
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },
