@@ -33,8 +33,10 @@ function checkModel(model: string, context: StepContext): void {
   const entry = context.catalogue.find(model);
   const at = { line: context.prompt.line, field: "model", code: "MODEL" as const };
   if (entry === null) {
-    const known = context.catalogue.entries.filter((each) => each.status !== "retired").map((each) => each.model);
-    const message = `there is no model "${model}". Models: ${known.join(", ")}.`;
+    const enabled = context.catalogue.entries
+      .map((each) => each.model)
+      .filter((each) => context.catalogue.isEnabled(each));
+    const message = `there is no model "${model}". Enabled here: ${enabled.join(", ")}; "promptd admin models list" shows all.`;
     context.faults.add({ ...at, message });
   } else if (entry.status === "retired") {
     context.faults.add({ ...at, message: `the model ${model} is retired.${successorOf(entry)}` });
