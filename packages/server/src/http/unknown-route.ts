@@ -10,9 +10,19 @@ export const OPEN_PATHS = {
   file: "/files/:name",
 } as const;
 
+/** However the path is spelled: percent-encoding must not lead past the door. */
 export function isUnderV1(target: string): boolean {
-  const path = plainPath(target);
+  const path = decodePath(plainPath(target));
   return path === "/v1" || path.startsWith("/v1/");
+}
+
+/** What cannot be decoded stays as it is; it is refused as a bad path elsewhere. */
+function decodePath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 /** 404 also for a wrong method, since 405 is not among the specified statuses; `Allow` tells the difference. */

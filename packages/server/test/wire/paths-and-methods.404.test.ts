@@ -17,19 +17,25 @@ const send = (method: string, path: string, headers: Record<string, string | nul
   caller.client.request({ method, path, headers });
 
 describe("a path that is none", () => {
-  test.each(["/v1", "/v1/", "/v1/nothing", "/v1/runs/a/b", "/v1/ME", "/v1/me/credits/x", "/v1/prompts"])(
-    "%s is 404 with a key and 401 without",
-    async (path) => {
-      const answer = await send("GET", path);
-      expect(answer.httpStatus).toBe(404);
-      expect(errorOf(answer)).toEqual({
-        status: "NOT_FOUND_ERROR",
-        message: `Unrecognized request: GET ${path === "/v1/" ? "/v1" : path}.`,
-        data: null,
-      });
-      expect((await send("GET", path, { authorization: null })).httpStatus).toBe(401);
-    },
-  );
+  test.each([
+    "/v1",
+    "/v1/",
+    "/v1/nothing",
+    "/v1/runs/a/b",
+    "/v1/ME",
+    "/v1/me/credits/x",
+    "/v1/prompts",
+    "/%76%31/nope",
+  ])("%s is 404 with a key and 401 without", async (path) => {
+    const answer = await send("GET", path);
+    expect(answer.httpStatus).toBe(404);
+    expect(errorOf(answer)).toEqual({
+      status: "NOT_FOUND_ERROR",
+      message: `Unrecognized request: GET ${path === "/v1/" ? "/v1" : path}.`,
+      data: null,
+    });
+    expect((await send("GET", path, { authorization: null })).httpStatus).toBe(401);
+  });
 
   test.each(["/v2", "/v2/runs", "/v10/runs", "/v1x/me", "/", "/index.html", "/api/v1/me", "/.env"])(
     "%s, outside of /v1, is 404 with and without a key",
