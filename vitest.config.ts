@@ -12,14 +12,12 @@ export default defineConfig({
   resolve: { conditions: ["promptd-source"] },
   ssr: { resolve: { conditions: ["promptd-source"], externalConditions: ["promptd-source"] } },
   test: {
-    include: ["packages/**/*.test.ts"],
+    include: ["packages/**/*.test.ts", "bench/**/*.test.ts"],
     exclude: [...configDefaults.exclude, FAULT_TESTS],
     globalSetup: ["packages/server/test/database-server.ts"],
     reporters: jsonFile === undefined ? ["default"] : ["default", ["json", { outputFile: jsonFile }]],
     // Most tests wait for a database or a process, so two files at once fit on one core.
     maxWorkers: Math.max(2, availableParallelism()),
-    // Bounds set by timers (leases, windows) can be missed once on a machine that others use too.
-    retry: process.env["CI"] === undefined ? 0 : 1,
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

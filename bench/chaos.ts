@@ -6,7 +6,6 @@
  * The seed repeats the schedule of injections (who, what, when), not the interleaving of processes. Prints one JSON line
  * and writes it to bench/results/; the exit code is 1 when anything was lost, charged twice, left held or not ended.
  */
-import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir, totalmem } from "node:os";
 import { join } from "node:path";
@@ -17,8 +16,10 @@ import { migrate } from "../packages/server/src/platform/migrate.ts";
 import { openInstallationFixture } from "../packages/server/test/installation-fixture.ts";
 import { killLeftovers } from "../packages/server/test/promptd-process.ts";
 import { startTcpProxy } from "../packages/server/test/tcp-proxy.ts";
+import { readCommit } from "./commit.ts";
 import { checkHistory } from "./chaos/check-history.ts";
-import { startChaosDatabase } from "./chaos/database-server.ts";
+import { checkStorage } from "./chaos/check-storage.ts";
+import { startChaosDatabase, type ChaosDatabase } from "./chaos/database-server.ts";
 import { createFleet } from "./chaos/fleet.ts";
 import { injectFaults } from "./chaos/inject-faults.ts";
 import { startLoad } from "./chaos/load.ts";
@@ -40,35 +41,55 @@ const { values } = parseArgs({
 });
 
 const SETTLE_MS_MAX = 120_000;
+const VIOLATIONS_SHOWN = 50;
+/** On top of --minutes: for the start, the end of the last run and the checks. */
+const REST_MINUTES = 15;
+
 process.exitCode = await main();
 
+/** Whatever happens, there is a JSON line: one that says why when the run did not come to its end. */
 async function main(): Promise<number> {
   const seed = Number(values.seed);
   const kind = values.database === "postgres" ? "postgres" : "embedded";
   console.error(`chaos: seed ${seed}, ${values.kills} kills, ${kind}`);
   const home = mkdtempSync(join(tmpdir(), "promptd-chaos-"));
   const startedMs = performance.now();
-  const server = await startChaosDatabase(kind, home);
-  try {
+  let server: ChaosDatabase | null = null;
+  const work = async () => {
+    server = await startChaosDatabase(kind, home);
     await migrate(server.url, createLog("silent", "stderr"));
-    const line = {
-      seed,
-      ...(await run(server, home, seed)),
-      durationS: Math.round((performance.now() - startedMs) / 1_000),
-    };
-    const text = JSON.stringify(line);
-    mkdirSync(join(import.meta.dirname, "results"), { recursive: true });
-    writeFileSync(values.out ?? join(import.meta.dirname, "results", `chaos-${kind}-${seed}.json`), `${text}\n`);
-    console.log(text);
-    return line.violations.length === 0 ? 0 : 1;
-  } finally {
-    await killLeftovers();
-    await server.stop();
-    rmSync(home, { recursive: true, force: true });
-  }
+    return run(server, home, seed);
+  };
+  const ended = await Promise.race([work(), untilBroken()]).catch((error: unknown) => ({
+    violations: [`the chaos run broke off: ${error instanceof Error ? error.stack : String(error)}`],
+  }));
+  const durationS = Math.round((performance.now() - startedMs) / 1_000);
+  const text = JSON.stringify({ seed, ...ended, durationS });
+  mkdirSync(join(import.meta.dirname, "results"), { recursive: true });
+  writeFileSync(values.out ?? join(import.meta.dirname, "results", `chaos-${kind}-${seed}.json`), `${text}\n`);
+  console.log(text);
+  await killLeftovers();
+  await (server as ChaosDatabase | null)?.stop().catch((error: unknown) => console.error("chaos:", error));
+  rmSync(home, { recursive: true, force: true });
+  // What a broken run left under way must not keep the process.
+  setTimeout(() => process.exit(), 1_000).unref();
+  return ended.violations.length === 0 ? 0 : 1;
 }
 
-async function run(server: Awaited<ReturnType<typeof startChaosDatabase>>, home: string, seed: number) {
+/** Rejects when the run is told to stop, takes too long, or something of it fails that nobody waits for. */
+function untilBroken(): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  // A terminal or a pipe that went away must not end the run: the result is written to its file all the same.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  process.on("SIGHUP", () => {});
+  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => reject(new Error(name)));
+  process.on("uncaughtException", reject); // rejections nobody handles arrive here as well
+  const minutes = Number(values.minutes) + REST_MINUTES;
+  setTimeout(() => reject(new Error(`It had not ended after ${minutes} minutes.`)), minutes * 60_000).unref();
+  return promise;
+}
+
+async function run(server: ChaosDatabase, home: string, seed: number) {
   const proxy = await startTcpProxy(server.url);
   const fixture = await openInstallationFixture(server.url, {
     DATABASE_URL: proxy.url,
@@ -86,9 +107,9 @@ async function run(server: Awaited<ReturnType<typeof startChaosDatabase>>, home:
   const load = await startLoad(fixture, {
     accounts: Number(values.accounts),
     apiUrls: fleet.apiUrls,
-    random: createRandom(seed + 1),
+    seed: seed + 1,
   });
-  const injected = await injectFaults({
+  const { killTimes, outages, ...injected } = await injectFaults({
     fleet,
     server,
     proxy,
@@ -99,24 +120,25 @@ async function run(server: Awaited<ReturnType<typeof startChaosDatabase>>, home:
   });
   console.error("chaos: injections are over, waiting for the last run to end");
   const settleMs = performance.now();
-  const history = await load.stop();
+  const told = await load.stop();
   const settled = await fleet.settle(db, SETTLE_MS_MAX);
   const drainMs = Math.round(performance.now() - settleMs);
-  const checked = await checkHistory(db, { history, kills: injected.killTimes, superuserUrl: server.superuserUrl });
+  const readBack = await load.readBack();
+  const { accounts } = load;
+  const history = { told, accounts, readBack, kills: killTimes, outages, mishaps: fleet.mishaps };
+  const checked = await checkHistory(db, history);
+  const violations = [...checked.violations, ...(await checkStorage(server.superuserUrl))];
   await fleet.stop();
   await db.close();
   await fixture.close();
   await proxy.close();
   return {
-    kills: injected.kills,
-    stops: injected.stops,
-    terms: injected.terms,
-    backendTerminations: injected.backendTerminations,
-    databaseCrashes: injected.databaseCrashes,
-    connectionCuts: injected.connectionCuts,
+    ...injected,
     settled,
     drainMs,
     ...checked,
+    violationCount: violations.length,
+    violations: violations.slice(0, VIOLATIONS_SHOWN),
     leaseMs: Number(values["lease-ms"]),
     database: server.version,
     processes: { api: Number(values.apis), worker: Number(values.workers) },
@@ -125,12 +147,4 @@ async function run(server: Awaited<ReturnType<typeof startChaosDatabase>>, home:
     commit: readCommit(),
     at: new Date().toISOString(),
   };
-}
-
-function readCommit(): string {
-  try {
-    return execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: import.meta.dirname, encoding: "utf8" }).trim();
-  } catch {
-    return "unknown";
-  }
 }

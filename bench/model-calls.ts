@@ -1,6 +1,7 @@
 /**
  * Model calls in flight in one worker: 2,000 calls, each answered after 5 s by a server in a process of its own.
- * Reports how long all of them took, CPU and memory per call, without and with an input image of 1 MB.
+ * Reports how long all of them took, CPU and memory per call, without and with an input image of 1 MB, and writes it to
+ * bench/results/model-calls.json.
  * node --expose-gc --conditions=promptd-source bench/model-calls.ts [calls]
  */
 import { fork } from "node:child_process";
@@ -8,13 +9,15 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { cpus, tmpdir } from "node:os";
+import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AddressInfo } from "node:net";
+import { createSpool } from "../packages/server/src/files/spool.ts";
 import { createModelCaller } from "../packages/server/src/models/call-model.ts";
 import { loadCatalogue } from "../packages/server/src/models/catalogue.ts";
 import type { ModelCaller, ModelImage } from "../packages/server/src/models/model-call.ts";
-import { systemClock } from "../packages/server/src/platform/clock.ts";
+import { openAdapter } from "../packages/server/src/models/open-adapter.ts";
+import { isoTime, systemClock } from "../packages/server/src/platform/clock.ts";
 import { openDatabase } from "../packages/server/src/platform/database.ts";
 import { startEmbeddedPostgres } from "../packages/server/src/platform/embedded/supervise.ts";
 import { createLog } from "../packages/server/src/platform/log.ts";
@@ -48,6 +51,7 @@ function serveProvider(): void {
 
 async function measure(calls: number): Promise<void> {
   const log = createLog("error");
+  const loadBefore = Math.round((loadavg()[0] ?? 0) * 10) / 10;
   const dataDir = await mkdtemp(join(tmpdir(), "promptd-bench-"));
   const provider = fork(import.meta.filename, ["provider"]);
   const [port] = (await once(provider, "message")) as [number];
@@ -58,7 +62,9 @@ async function measure(calls: number): Promise<void> {
   await writeFile(overlayFile, JSON.stringify(overlay(port)));
   const catalogue = loadCatalogue({ overlayFile, hasSecret: () => false, sandbox: true });
   const inflightBytesMax = 8 * 1_073_741_824;
-  const caller = createModelCaller({ catalogue, db, clock: systemClock, log, secret: () => null, inflightBytesMax });
+  const spool = createSpool(join(dataDir, "spool"));
+  const adapter = await openAdapter({ catalogue, clock: systemClock, log, secret: () => null, spool });
+  const caller = createModelCaller({ catalogue, db, clock: systemClock, log, adapter, inflightBytesMax });
   const image: ModelImage = { bytes: randomBytes(1_048_576), mediaType: "image/jpeg" };
   const results = [];
   for (const [name, count, images] of [
@@ -67,7 +73,15 @@ async function measure(calls: number): Promise<void> {
   ] as const) {
     results.push({ name, ...(await flight(caller, count, images)) });
   }
-  console.log(JSON.stringify({ node: process.version, cores: cpus().length, answerMs: ANSWER_MS, results }, null, 2));
+  const [cpu] = cpus();
+  const machine = { node: process.version, cpu: cpu?.model ?? "unknown", cores: cpus().length, loadBefore };
+  const text = JSON.stringify(
+    { date: isoTime(systemClock.nowMs()), ...machine, answerMs: ANSWER_MS, results },
+    null,
+    2,
+  );
+  console.log(text);
+  await writeFile(join(import.meta.dirname, "results", "model-calls.json"), `${text}\n`);
   await caller.close();
   await db.close();
   await postgres.stop();

@@ -1,24 +1,27 @@
 /**
- * How well search ranks, beside what others use, on the same records in the same run.
+ * How well search ranks, beside what others use, on the same records in the same run, for the development judgments
+ * and for the queries written later without them.
  *
  *   npm run eval:search [-- --json --check --update --embeddings --no-peers
  *                           --queries FILE --judgments FILE --out FILE]
  *
- * --check       fails when a class falls below what is required, below the kept result less .01 or below the best peer less .01
- * --update      keeps this run's figures as bench/results/search.json
+ * --check       fails when a class of a set falls below what is required, below the kept result less .01 or below the
+ *               best peer less .01
+ * --update      keeps this run's figures as bench/results/search.json, for --check and for the gate of `npm test`
  * --embeddings  adds a run with a test embedder in place of a model
+ * --judgments   measures with this file instead of the two sets
  * --queries     [{"qid", "q"}]: answers these, with --out as {qid: [promptId, ...]}, and measures nothing
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { readCorpus, readJudgments } from "./search/evaluation-data.ts";
+import { JUDGMENT_SETS, readCorpus, readJudgments } from "./search/evaluation-data.ts";
 import type { CorpusPrompt, JudgedQuery } from "./search/evaluation-data.ts";
 import { createLegs, createOwnSearch, indexCorpus } from "./search/own-systems.ts";
 import { createFullText, createFuse, createMiniSearch, createTrigramPeer } from "./search/peers.ts";
 import type { System } from "./search/peers.ts";
-import { checkGate, KEPT_FILE } from "./search/quality-gate.ts";
+import { checkGate, hashInputs, KEPT_FILE } from "./search/quality-gate.ts";
 import { measure, printReport, summarize } from "./search/quality-report.ts";
-import type { Measured } from "./search/quality-report.ts";
+import type { MeasuredSet, Summary } from "./search/quality-report.ts";
 import { createScratchDatabase } from "./search/scratch-database.ts";
 import { createTestEmbedder } from "./search/test-embedder.ts";
 
@@ -59,30 +62,53 @@ async function answerOnly(own: System, file: string): Promise<void> {
 type Db = Parameters<typeof createLegs>[0];
 
 async function compare(corpus: readonly CorpusPrompt[], own: System, db: Db): Promise<void> {
-  const queries = flags.judgments === undefined ? readJudgments() : readJudgments(flags.judgments);
-  const peers =
-    flags["no-peers"] === true
-      ? []
-      : [await createFullText(db, corpus), createTrigramPeer(corpus), createMiniSearch(corpus), createFuse(corpus)];
-  const measured: Measured[] = [];
-  for (const system of [own, ...(await createLegs(db)), ...peers]) measured.push(await measure(system, queries));
-  // Last, for it makes the model's embedder the active one.
-  if (flags.embeddings === true) {
-    const embedded = await createOwnSearch(db, createTestEmbedder(corpus, queries));
-    measured.push(await measure(embedded, queries));
-    await embedded.search.close();
+  const sets = readSets();
+  const peers = flags["no-peers"] === true ? [] : await createPeers(db, corpus);
+  const systems = [own, ...(await createLegs(db)), ...peers];
+  const measured: MeasuredSet[] = [];
+  for (const { name, queries } of sets) {
+    measured.push({ name, queries, systems: [] });
+    for (const system of systems) measured.at(-1)?.systems.push(await measure(system, queries));
   }
-  if (flags.json === true) console.log(JSON.stringify(summarize(measured), null, 1));
-  else printReport(measured, queries, new Map(corpus.map(({ id, title }) => [id, title])));
-  if (flags.out !== undefined) writeAnswers(measured[0]?.answers ?? {});
-  if (flags.update === true) writeFileSync(KEPT_FILE, `${JSON.stringify(summarize(measured), null, 1)}\n`);
-  if (flags.check === true)
-    reportFaults(
-      checkGate(
-        measured,
-        peers.map(({ name }) => name),
-      ),
-    );
+  // Last, for it makes the model's embedder the active one.
+  if (flags.embeddings === true) await measureEmbedded(db, corpus, measured);
+  report(
+    measured,
+    corpus,
+    peers.map(({ name }) => name),
+  );
+}
+
+function readSets(): { name: string; queries: JudgedQuery[] }[] {
+  if (flags.judgments !== undefined) return [{ name: flags.judgments, queries: readJudgments(flags.judgments) }];
+  return Object.entries(JUDGMENT_SETS).map(([name, file]) => ({ name, queries: readJudgments(file) }));
+}
+
+async function createPeers(db: Db, corpus: readonly CorpusPrompt[]): Promise<System[]> {
+  return [await createFullText(db, corpus), createTrigramPeer(corpus), createMiniSearch(corpus), createFuse(corpus)];
+}
+
+async function measureEmbedded(db: Db, corpus: readonly CorpusPrompt[], sets: readonly MeasuredSet[]): Promise<void> {
+  const queries = sets.flatMap((set) => set.queries);
+  const embedded = await createOwnSearch(db, createTestEmbedder(corpus, queries));
+  for (const set of sets) set.systems.push(await measure(embedded, set.queries));
+  await embedded.search.close();
+}
+
+function report(sets: readonly MeasuredSet[], corpus: readonly CorpusPrompt[], peers: readonly string[]): void {
+  const kept = {
+    inputs: hashInputs(),
+    sets: Object.fromEntries(sets.map((set) => [set.name, summarize(set.systems)])),
+  };
+  if (flags.json === true) console.log(JSON.stringify(kept, null, 1));
+  else for (const set of sets) printReport(set, new Map(corpus.map(({ id, title }) => [id, title])));
+  if (flags.out !== undefined) writeAnswers(Object.assign({}, ...sets.map(({ systems }) => systems[0]?.answers)));
+  if (flags.update === true) writeFileSync(KEPT_FILE, `${JSON.stringify(kept, null, 1)}\n`);
+  if (flags.check === true) reportFaults(sets.flatMap((set) => checkGate(set.name, set.systems, peersOf(set, peers))));
+}
+
+function peersOf({ systems }: MeasuredSet, peers: readonly string[]): Summary[] {
+  return summarize(systems.filter(({ name }) => peers.includes(name)));
 }
 
 function writeAnswers(answers: Readonly<Record<string, readonly string[]>>): void {

@@ -1,14 +1,16 @@
 /**
- * Ten thousand requests that wait for their runs in one API process: memory of each, how fast an end wakes one of them,
- * and how long SIGTERM takes to answer them all.
+ * Ten thousand requests that wait for their runs in one API process: memory of each, beside what node:http alone takes
+ * for as many; how fast an end wakes one of them; and how long SIGTERM takes to answer them all.
  *
  *   node --conditions=promptd-source bench/waiting-10k.ts [--waits 10000] [--hold-seconds 120] [--wakes 300]
  *
  * Needs `ulimit -n` above the number of waits. Prints one JSON line and writes it to bench/results/.
  */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { cpus, tmpdir } from "node:os";
+import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -17,6 +19,7 @@ import { migrate } from "../packages/server/src/platform/migrate.ts";
 import { openInstallationFixture } from "../packages/server/test/installation-fixture.ts";
 import { killLeftovers } from "../packages/server/test/promptd-process.ts";
 import { startChaosDatabase } from "./chaos/database-server.ts";
+import { readCommit } from "./commit.ts";
 
 const { values } = parseArgs({
   options: {
@@ -29,6 +32,8 @@ const { values } = parseArgs({
 const WAITS = Number(values.waits);
 const CREATES_AT_ONCE = 64;
 const WARM_REQUESTS = 3_000;
+/** Without requests, before memory is looked at: what was garbage is collected by then, before as well as after. */
+const QUIET_MS = 30_000;
 
 interface Answer {
   readonly status: number | null;
@@ -58,38 +63,36 @@ async function measure() {
     PROMPTD_OPEN_REQUESTS_MAX: "100000",
   });
   const caller = await fixture.createCaller();
-  const api = await fixture.start("api");
   const body = JSON.stringify({ promptVersionId: fixture.prompts.free, inputs: { textInputs: { ask: "x" } } });
   const headers = { authorization: `Bearer ${caller.apiKey}`, "content-type": "application/json" };
+  const floor = await measureFloor(headers, body);
+  const api = await fixture.start("api");
   const send = (path: string, text: string) => post(`${api.url}${path}`, headers, text);
-  // What a process grows by once (compiled code, pools) is no waiter's: as many requests first that do not wait.
-  for (let i = 0; i < WARM_REQUESTS; i += CREATES_AT_ONCE) {
-    await Promise.all(Array.from({ length: CREATES_AT_ONCE }, () => send("/v1/runs", "{}")));
-  }
+  // What a process grows by once (compiled code, pools) is no waiter's. Few and small requests, and none that leaves
+  // memory behind: after ten thousand creates a process holds so much free memory that waiters seem to need none.
+  await inBatches(WARM_REQUESTS, async (count) => {
+    await Promise.all(Array.from({ length: count }, () => send("/v1/runs", "{}")));
+  });
+  await wait(QUIET_MS);
   const rssBefore = rssOf(api.pid);
   const answers: Promise<Answer>[] = [];
-  for (let begun = 0; begun < WAITS; begun += CREATES_AT_ONCE) {
-    for (let i = 0; i < CREATES_AT_ONCE && answers.length < WAITS; i += 1) answers.push(send("/v1/runs", body));
+  await inBatches(WAITS, async (count) => {
+    for (let i = 0; i < count; i += 1) answers.push(send("/v1/runs", body));
     await untilRuns(answers.length);
-  }
+  });
   await wait(Number(values["hold-seconds"]) * 1_000);
-  const bytesPerWait = Math.round((rssOf(api.pid) - rssBefore) / WAITS);
+  const rssAfter = rssOf(api.pid);
+  const bytesPerWait = Math.round((rssAfter - rssBefore) / WAITS);
 
-  const wakes: number[] = [];
-  const rows = await fixture.db.query<{ id: string }>("select id from runs order by id limit $1", [
+  const rows = await fixture.db.query<{ id: string }>("select id from runs order by id desc limit $1", [
     Number(values.wakes),
   ]);
-  const byRun = new Map<string, (atMs: number) => void>();
-  for (const answer of answers) {
-    void answer.then(({ body: text, atMs }) => byRun.get(/"runId":"([^"]+)"/.exec(text)?.[1] ?? "")?.(atMs));
-  }
-  for (const { id } of rows) {
-    const { promise, resolve } = Promise.withResolvers<number>();
-    byRun.set(id, resolve);
-    const canceled = await send(`/v1/runs/${id}/cancel`, ""); // the end is committed before this answer
-    wakes.push(Math.max(0, (await promise) - canceled.atMs));
-  }
-  wakes.sort((a, b) => a - b);
+  const cancel = (runId: string) => send(`/v1/runs/${runId}/cancel`, "");
+  const wakeMs = await wakeEach(
+    rows.map(({ id }) => id),
+    answers,
+    cancel,
+  );
 
   const termMs = performance.now();
   const exit = await api.stop();
@@ -100,7 +103,9 @@ async function measure() {
     waits: WAITS,
     heldSeconds: Number(values["hold-seconds"]),
     bytesPerWait,
-    wakeMs: { p50: round(wakes[Math.floor(wakes.length / 2)]), p99: round(wakes[Math.floor(wakes.length * 0.99)]) },
+    bareNodeHttp: { bytesPerWait: floor, ratio: round(bytesPerWait / floor) },
+    rssMiB: { before: Math.round(rssBefore / 2 ** 20), after: Math.round(rssAfter / 2 ** 20) },
+    wakeMs,
     sigterm: {
       answered504: all.filter((answer) => answer.status === 504 && answer.body.includes('"runId"')).length,
       answered200: all.filter((answer) => answer.status === 200).length,
@@ -109,7 +114,9 @@ async function measure() {
       exitCode: exit.code,
     },
     machine: `${cpus().length} x ${cpus()[0]?.model ?? "?"}`,
+    loadAverage: loadavg().map((load) => round(load)),
     node: process.version,
+    commit: readCommit(),
     at: new Date().toISOString(),
   };
 
@@ -120,6 +127,55 @@ async function measure() {
       await wait(5);
     }
   }
+}
+
+/** Ends runs one by one. Milliseconds from the answer to the cancel, which follows the commit, to the waiter's own. */
+async function wakeEach(
+  runIds: readonly string[],
+  answers: readonly Promise<Answer>[],
+  cancel: (runId: string) => Promise<Answer>,
+) {
+  const byRun = new Map<string, (atMs: number) => void>();
+  for (const answer of answers) {
+    void answer.then(({ body, atMs }) => byRun.get(/"runId":"([^"]+)"/.exec(body)?.[1] ?? "")?.(atMs));
+  }
+  const wakes: number[] = [];
+  for (const runId of runIds) {
+    const { promise, resolve } = Promise.withResolvers<number>();
+    byRun.set(runId, resolve);
+    const canceled = await cancel(runId);
+    wakes.push(Math.max(0, (await promise) - canceled.atMs));
+  }
+  wakes.sort((a, b) => a - b);
+  return { p50: round(wakes[Math.floor(wakes.length / 2)]), p99: round(wakes[Math.floor(wakes.length * 0.99)]) };
+}
+
+async function inBatches(total: number, work: (count: number) => Promise<void>): Promise<void> {
+  for (let done = 0; done < total; done += CREATES_AT_ONCE) await work(Math.min(CREATES_AT_ONCE, total - done));
+}
+
+/** Bytes per request that a bare server holds, measured the same way. */
+async function measureFloor(headers: Readonly<Record<string, string>>, body: string): Promise<number> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "waiting-floor.ts")], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [line] = (await once(child.stdout, "data")) as [Buffer];
+  const url = line.toString().trim();
+  const batch = (path: string, count: number) =>
+    Array.from({ length: count }, () => post(`${url}${path}`, headers, body));
+  await inBatches(WARM_REQUESTS, async (count) => void (await Promise.all(batch("/", count))));
+  await wait(QUIET_MS);
+  const before = rssOf(child.pid ?? 0);
+  const held: Promise<Answer>[] = [];
+  await inBatches(WAITS, async (count) => {
+    held.push(...batch("/hold", count));
+    await post(`${url}/`, headers, body); // those before it have arrived by now
+  });
+  await wait(QUIET_MS);
+  const bytes = (rssOf(child.pid ?? 0) - before) / WAITS;
+  child.kill("SIGTERM");
+  await Promise.all(held);
+  return Math.round(bytes);
 }
 
 function post(url: string, headers: Readonly<Record<string, string>>, body: string): Promise<Answer> {

@@ -1,5 +1,6 @@
 /** The database of a chaos run: the embedded server under its supervisor, or the machine's PostgreSQL under pg_ctl. */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { chownSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { openConnection } from "../../packages/server/src/platform/database.ts";
@@ -42,36 +43,35 @@ async function startEmbedded(home: string): Promise<Omit<ChaosDatabase, "version
 async function startSystem(home: string): Promise<Omit<ChaosDatabase, "version">> {
   const programs = findPrograms();
   const isRoot = process.geteuid?.() === 0;
-  const account = isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
+  const surroundings = {
+    ...(isRoot ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {}),
+    cwd: "/",
+    env: { PATH: "/usr/bin:/bin", LC_ALL: "C" },
+  };
   const place = join(home, "system");
   mkdirSync(place, { mode: 0o755 });
-  if (isRoot) {
-    chownSync(home, UNPRIVILEGED, UNPRIVILEGED);
-    chownSync(place, UNPRIVILEGED, UNPRIVILEGED);
-  }
+  if (isRoot) for (const directory of [home, place]) chownSync(directory, UNPRIVILEGED, UNPRIVILEGED);
   const data = join(place, "data");
-  const run = (program: string, args: readonly string[], input?: string) =>
-    execFileSync(join(programs, program), args, {
-      ...account,
-      cwd: "/",
-      env: { PATH: "/usr/bin:/bin", LC_ALL: "C" },
-      ...(input === undefined
-        ? { stdio: ["ignore", "ignore", "inherit"] as const }
-        : { input, stdio: "pipe" as const }),
-    });
-  run("initdb", ["-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C"]);
+  const prepare = (program: string, args: readonly string[], input = "") =>
+    execFileSync(join(programs, program), args, { ...surroundings, input, stdio: "pipe" });
+  prepare("initdb", ["-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C"]);
   const sql = "create role promptd login;\ngrant pg_monitor to promptd;\ncreate database promptd owner promptd;\n";
-  run("postgres", ["--single", "-D", data, "postgres"], sql);
+  prepare("postgres", ["--single", "-D", data, "postgres"], sql);
   const options = `-c listen_addresses= -c unix_socket_directories=${place} -c max_connections=200`;
-  const control = (verb: "start" | "restart" | "stop", mode: string) =>
-    run("pg_ctl", [verb, "-D", data, "-l", join(place, "log"), "-m", mode, "-w", "-o", options]);
-  control("start", "fast");
+  /** Not waited for in place: callers, proxy and freezes go on while the server is down. */
+  async function control(verb: "start" | "restart" | "stop", mode: string): Promise<void> {
+    const args = [verb, "-D", data, "-l", join(place, "log"), "-m", mode, "-w", "-o", options];
+    const child = spawn(join(programs, "pg_ctl"), args, { ...surroundings, stdio: "ignore" });
+    const [code] = (await once(child, "exit")) as [number | null];
+    if (code !== 0) throw new Error(`pg_ctl ${verb} -m ${mode} ended with ${code}.`);
+  }
+  await control("start", "fast");
   const url = `postgresql://promptd@/promptd?host=${encodeURIComponent(place)}&port=5432`;
   return {
     url,
     superuserUrl: url.replace("promptd@/", "postgres@/"),
-    crash: async () => void control("restart", "immediate"),
-    stop: async () => void control("stop", "immediate"),
+    crash: () => control("restart", "immediate"),
+    stop: () => control("stop", "immediate"),
   };
 }
 

@@ -27,35 +27,67 @@ export interface Kill {
   readonly atMs: number;
 }
 
-/**
- * Milliseconds from the death of a worker to the next claim of each run it had, ascending, and how many workers died with
- * runs in hand.
- */
-export async function readReclaims(
-  db: Database,
-  kills: readonly Kill[],
-): Promise<{ readonly ms: number[]; readonly workers: number }> {
+/** A time in which the database accepted nothing; milliseconds since 1970. */
+export interface Outage {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** What became of a run that a killed worker had in hand; milliseconds since its death. */
+export interface Reclaim {
+  readonly runId: string;
+  readonly worker: string;
+  /** Milliseconds since 1970. */
+  readonly diedAtMs: number;
+  /** Taken from the dead worker: by a sweep, or by the end of the run that it had still sent. Null: never. */
+  readonly freedMs: number | null;
+  /** Claimed by another worker. Null: never. */
+  readonly claimedMs: number | null;
+  /** Final without another claim: its end was on its way, or no attempt was left. */
+  readonly isEnded: boolean;
+}
+
+interface ReclaimRow {
+  run_id: string;
+  worker: string;
+  died_at_ms: number;
+  freed_ms: number | null;
+  claimed_ms: number | null;
+  is_ended: boolean;
+}
+
+export async function readReclaims(db: Database, kills: readonly Kill[]): Promise<Reclaim[]> {
   const rows = await db.tx(
     (tx) =>
-      tx.query<{ ms: number; worker: string }>(
-        `with killed as (
-       select w.id as worker, to_timestamp(k.ms / 1000.0) as at
-       from unnest($1::int[], $2::float8[]) k (pid, ms)
-       join lateral (select id from chaos_workers where os_pid = k.pid and at <= to_timestamp(k.ms / 1000.0)
-         order by at desc limit 1) w on true
+      tx.query<ReclaimRow>(
+        `with killed as ( -- a process that lost its lease has gone on under another id
+       select w.id as worker, to_timestamp(k.ms / 1000.0) as at from unnest($1::int[], $2::float8[]) k (pid, ms)
+       join chaos_workers w on w.os_pid = k.pid and w.at <= to_timestamp(k.ms / 1000.0)
      ), held as ( -- what a dead worker held: its claim is the last thing noted of the run before its death
        select k.at, k.worker, c.run_id, c.attempt from killed k
        join lateral (select distinct run_id from chaos_runs where worker = k.worker and at <= k.at) mine on true
        join lateral (select run_id, attempt, worker from chaos_runs
          where run_id = mine.run_id and at <= k.at order by at desc limit 1) c on c.worker = k.worker
      )
-     select (extract(epoch from next.at - held.at) * 1000)::int as ms, held.worker from held
-     join lateral (select min(at) as at from chaos_runs n
-       where n.run_id = held.run_id and n.worker is not null and n.attempt > held.attempt) next on next.at is not null
-     order by 1`,
+     select held.run_id, held.worker, (extract(epoch from held.at) * 1000)::float8 as died_at_ms,
+       (extract(epoch from freed.at - held.at) * 1000)::int as freed_ms,
+       (extract(epoch from next.at - held.at) * 1000)::int as claimed_ms, ended.at is not null as is_ended
+     from held
+     cross join lateral (select min(at) as at from chaos_runs n where n.run_id = held.run_id and n.at > held.at) freed
+     cross join lateral (select min(at) as at from chaos_runs n where n.run_id = held.run_id and n.at > held.at
+       and n.attempt > held.attempt) next
+     cross join lateral (select min(at) as at from chaos_runs n where n.run_id = held.run_id and n.at > held.at
+       and n.attempt = held.attempt and n.status in ('succeeded', 'failed')) ended`,
         [kills.map((kill) => kill.pid), kills.map((kill) => kill.atMs)],
       ),
     { statementTimeoutMs: 0 },
   );
-  return { ms: rows.map((row) => row.ms), workers: new Set(rows.map((row) => row.worker)).size };
+  return rows.map((row) => ({
+    runId: row.run_id,
+    worker: row.worker,
+    diedAtMs: row.died_at_ms,
+    freedMs: row.freed_ms,
+    claimedMs: row.claimed_ms,
+    isEnded: row.is_ended,
+  }));
 }

@@ -20,7 +20,15 @@ export interface JudgedQuery {
   readonly q: string;
   /** Prompt id -> grade 1 to 3; what is not named is not relevant. */
   readonly rel: Readonly<Record<string, number>>;
+  /** Queries of the own set: `mend` may be looked at one by one when a rule is mended, `test` only as a sum. */
+  readonly half?: "mend" | "test";
 }
+
+/** The development judgments, and those written later without them. */
+export const JUDGMENT_SETS = {
+  dev: new URL("judgments.dev.json", import.meta.url),
+  own: new URL("judgments.own.json", import.meta.url),
+} as const;
 
 export function readCorpus(): CorpusPrompt[] {
   return JSON.parse(
@@ -28,7 +36,7 @@ export function readCorpus(): CorpusPrompt[] {
   ) as CorpusPrompt[];
 }
 
-export function readJudgments(file: string | URL = new URL("judgments.dev.json", import.meta.url)): JudgedQuery[] {
+export function readJudgments(file: string | URL = JUDGMENT_SETS.dev): JudgedQuery[] {
   return JSON.parse(readFileSync(file, "utf8")) as JudgedQuery[];
 }
 

@@ -55,7 +55,12 @@ export async function createLegs(db: Database): Promise<System[]> {
   const plan = (query: string) =>
     planQuery(
       query,
-      { documentCount: mirror.documents.size, vocabulary: mirror.vocabulary, countOf: (term) => mirror.countOf(term) },
+      {
+        documentCount: mirror.documents.size,
+        vocabulary: mirror.vocabulary,
+        countOf: (term) => mirror.countOf(term),
+        pairsWith: (character) => mirror.pairsWith(character),
+      },
       table,
     );
   const idsOf = (hits: readonly { doc: number }[]) =>
@@ -67,7 +72,8 @@ export async function createLegs(db: Database): Promise<System[]> {
     },
     {
       name: "dense leg",
-      find: async (query) => idsOf((await findByBuiltIn(base, matrix, plan(query), DEPTH))?.neighbours ?? []),
+      find: async (query) =>
+        idsOf((await findByBuiltIn(base, async () => matrix, plan(query), DEPTH))?.neighbours ?? []),
     },
   ];
 }

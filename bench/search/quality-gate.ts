@@ -1,40 +1,69 @@
 /** The figures below which a change of search may not go. */
-import { existsSync, readFileSync } from "node:fs";
-import { CLASSES, scoresOf, summarize } from "./quality-report.ts";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { CLASSES, scoresOf } from "./quality-report.ts";
 import type { Measured, QueryClass, Summary } from "./quality-report.ts";
 
 export const KEPT_FILE = new URL("../results/search.json", import.meta.url);
 
-/** nDCG@10 on the development judgments without a key. */
-const REQUIRED: Readonly<Record<QueryClass, number>> = {
-  lexical: 0.945,
-  typo: 0.935,
-  paraphrase: 0.23,
-  all: 0.63,
+export interface KeptResult {
+  /** Of everything the peers' figures depend on: when it is another, they have to be measured again. */
+  readonly inputs: string;
+  /** Name of the set -> figures of every system. */
+  readonly sets: Readonly<Record<string, readonly Summary[]>>;
+}
+
+/** nDCG@10 without a key. */
+const REQUIRED: Readonly<Record<string, Readonly<Record<QueryClass, number>>>> = {
+  dev: { lexical: 0.945, typo: 0.935, paraphrase: 0.23, all: 0.63 },
 };
 const TOLERANCE = 0.01;
 
-/** @returns one sentence for every figure that is too low; empty when all hold. The first of `all` is promptd. */
-export function checkGate(all: readonly Measured[], peers: readonly string[]): string[] {
-  const [own] = all;
+/** @returns one sentence for every figure that is too low; empty when all hold. The first of `systems` is promptd. */
+export function checkGate(set: string, systems: readonly Measured[], peers: readonly Summary[]): string[] {
+  const [own] = systems;
   if (own === undefined) return ["nothing was measured"];
-  const kept = readKept().find(({ name }) => name === own.name);
+  const kept = readKept().sets[set]?.find(({ name }) => name === own.name);
   return CLASSES.flatMap((cls) => {
     const value = scoresOf(own, cls).ndcg;
     const bounds = [
-      { bound: REQUIRED[cls], what: "required" },
+      { bound: REQUIRED[set]?.[cls] ?? 0, what: "required" },
       { bound: (kept?.classes[cls].ndcg ?? 0) - TOLERANCE, what: `kept result less ${TOLERANCE}` },
-      ...summarize(all.filter(({ name }) => peers.includes(name))).map(({ name, classes }) => ({
+      ...peers.map(({ name, classes }) => ({
         bound: classes[cls].ndcg - TOLERANCE,
         what: `${name} less ${TOLERANCE}`,
       })),
     ];
     return bounds
       .filter(({ bound }) => value < bound)
-      .map(({ bound, what }) => `${cls} ${value.toFixed(4)} < ${bound.toFixed(4)} (${what})`);
+      .map(({ bound, what }) => `${set}, ${cls}: ${value.toFixed(4)} < ${bound.toFixed(4)} (${what})`);
   });
 }
 
-function readKept(): Summary[] {
-  return existsSync(KEPT_FILE) ? (JSON.parse(readFileSync(KEPT_FILE, "utf8")) as Summary[]) : [];
+const PEERS = ["full text", "trigram", "MiniSearch", "Fuse.js"];
+
+/** The peers' kept figures: their code, their settings and the data are fixed, and one of them takes minutes. */
+export function readKeptPeers(set: string): Summary[] {
+  const found = (readKept().sets[set] ?? []).filter(({ name }) => PEERS.includes(name));
+  if (found.length !== PEERS.length) throw new Error(`bench/results/search.json lacks peers for the set ${set}.`);
+  return found;
+}
+
+export function readKept(): KeptResult {
+  return JSON.parse(readFileSync(KEPT_FILE, "utf8")) as KeptResult;
+}
+
+const INPUT_FILES = ["corpus.json.gz", "judgments.dev.json", "judgments.own.json", "peers.ts", "measures.ts"];
+const PEER_PACKAGES = ["fuse.js", "minisearch"];
+
+export function hashInputs(): string {
+  const hash = createHash("sha256");
+  for (const name of INPUT_FILES) hash.update(readFileSync(new URL(name, import.meta.url)));
+  const root = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as RootPackage;
+  for (const name of PEER_PACKAGES) hash.update(`${name}@${root.devDependencies[name]}`);
+  return hash.digest("hex");
+}
+
+interface RootPackage {
+  readonly devDependencies: Readonly<Record<string, string>>;
 }

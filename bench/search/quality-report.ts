@@ -11,6 +11,13 @@ export interface Measured {
   readonly answers: Readonly<Record<string, readonly string[]>>;
 }
 
+export interface MeasuredSet {
+  readonly name: string;
+  readonly queries: readonly JudgedQuery[];
+  /** The first is promptd. */
+  readonly systems: Measured[];
+}
+
 export const CLASSES = ["lexical", "typo", "paraphrase", "all"] as const;
 export type QueryClass = (typeof CLASSES)[number];
 
@@ -60,32 +67,46 @@ export function summarize(all: readonly Measured[]): Summary[] {
   });
 }
 
-export function printReport(
-  all: readonly Measured[],
-  queries: readonly JudgedQuery[],
-  titles: ReadonlyMap<string, string>,
-): void {
-  console.log(
-    `\nnDCG@10 / MRR@10 / recall@10\n${"".padEnd(24)}${CLASSES.map((cls) => cls.padEnd(20)).join("")}p50 / p95 ms`,
-  );
-  for (const { name, classes, p50Ms, p95Ms } of summarize(all)) {
+export function printReport(set: MeasuredSet, titles: ReadonlyMap<string, string>): void {
+  printFigures(`${set.name}: ${set.queries.length} queries`, set.systems);
+  const halves = new Set(set.queries.flatMap(({ half }) => half ?? []));
+  for (const half of halves) {
+    const part = set.systems.map((measured) => takeHalf(measured, set.queries, half));
+    printFigures(`${set.name}, half "${half}": ${part[0]?.results.length} queries`, part);
+  }
+  printDifferences(set.systems);
+  printWorst(set, titles);
+}
+
+function takeHalf(measured: Measured, queries: readonly JudgedQuery[], half: string): Measured {
+  return { ...measured, results: measured.results.filter((_, i) => queries[i]?.half === half) };
+}
+
+function printFigures(title: string, systems: readonly Measured[]): void {
+  console.log(`\n${title}\nnDCG@10 / MRR@10 / recall@10`);
+  console.log(`${"".padEnd(24)}${CLASSES.map((cls) => cls.padEnd(20)).join("")}p50 / p95 ms`);
+  for (const { name, classes, p50Ms, p95Ms } of summarize(systems)) {
     const cells = CLASSES.map((cls) => showScores(classes[cls]).padEnd(20));
     console.log(`${name.padEnd(24)}${cells.join("")}${p50Ms.toFixed(1)} / ${p95Ms.toFixed(1)}`);
   }
-  const [own, ...others] = all;
-  if (own === undefined) return;
+}
+
+function printDifferences([own, ...others]: readonly Measured[]): void {
+  if (own === undefined || others.length === 0) return;
   console.log("\nnDCG@10 of promptd less that of the other, 95 % interval");
   for (const other of others) {
     const cells = CLASSES.map((cls) => showDifference(own, other, cls).padEnd(28));
     console.log(`${other.name.padEnd(24)}${cells.join("")}`);
   }
-  printWorst(own, queries, titles);
 }
 
-function printWorst(own: Measured, queries: readonly JudgedQuery[], titles: ReadonlyMap<string, string>): void {
+/** Queries of the half that nobody looks at are left out. */
+function printWorst({ systems: [own], queries }: MeasuredSet, titles: ReadonlyMap<string, string>): void {
+  if (own === undefined) return;
   console.log("\nworst queries");
   const worst = queries
     .map((query, i) => ({ query, ndcg: own.results[i]?.scores.ndcg ?? 0 }))
+    .filter(({ query }) => query.half !== "test")
     .sort((a, b) => a.ndcg - b.ndcg)
     .slice(0, WORST);
   for (const { query, ndcg } of worst) {

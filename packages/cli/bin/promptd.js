@@ -2,8 +2,9 @@
 // Plain JavaScript that any Node from 18 on can read: the program itself needs a newer one, which the installation
 // brings along, since neither cron nor systemd nor npx would find it by themselves.
 import { spawn } from "node:child_process";
-import { existsSync, realpathSync } from "node:fs";
-import { constants } from "node:os";
+import { existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs";
+import module from "node:module";
+import { constants, tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -23,9 +24,30 @@ if (node === null) {
   );
   process.exitCode = 1;
 } else if (node === process.execPath && !isCheckout) {
+  const cache = findCacheDirectory();
+  if (cache !== null) module.enableCompileCache?.(cache);
   await import(pathToFileURL(program[0]).href);
 } else {
   replaceProcess(node, [...program, ...process.argv.slice(2)]);
+}
+
+/**
+ * Where Node keeps compiled code between starts, which then take about half the processor time (a start of the server up
+ * to its database 0.86 s without, 0.46 s with; --help 0.26 s and 0.10 s; medians of five, 2026-11-21). Whoever can write there
+ * can run code as this user, so it must be this user's own. Null: go without, as on a machine with nothing to write to.
+ */
+function findCacheDirectory() {
+  if (process.env.NODE_COMPILE_CACHE !== undefined) return null; // Node follows it by itself
+  const user = process.getuid?.() ?? "user";
+  const directory = join(tmpdir(), `promptd-compiled-${user}`);
+  try {
+    if (!existsSync(directory)) mkdirSync(directory, { mode: 0o700 });
+    const found = lstatSync(directory);
+    const isOwn = process.getuid === undefined || (found.uid === user && (found.mode & 0o022) === 0);
+    return found.isDirectory() && isOwn ? directory : null;
+  } catch {
+    return null; // the program runs as well without
+  }
 }
 
 function isRecent(version) {
@@ -42,13 +64,20 @@ function findBundledNode(start) {
   }
 }
 
+/** The environment of the program: ours, and where compiled code is kept. */
+function programEnvironment() {
+  const cache = findCacheDirectory();
+  return cache === null ? process.env : { ...process.env, NODE_COMPILE_CACHE: cache };
+}
+
 /** Becomes the program where Node can (from 22.15 on), so that every signal, SIGKILL too, hits the program itself. */
 function replaceProcess(file, args) {
+  const env = programEnvironment();
   if (typeof process.execve === "function") {
     process.removeAllListeners("warning"); // execve counts as experimental and would say so on every command
-    process.execve(file, [file, ...args], process.env);
+    process.execve(file, [file, ...args], env);
   }
-  const child = spawn(file, args, { stdio: "inherit" });
+  const child = spawn(file, args, { stdio: "inherit", env });
   const signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"];
   // A terminal sends Ctrl-C to both; the program must not get it twice, since a second one means "at once".
   for (const signal of signals) {

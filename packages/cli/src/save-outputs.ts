@@ -2,6 +2,7 @@ import type { Run } from "@promptd/contract";
 import { mkdir, writeFile } from "node:fs/promises";
 import { extname, join, resolve } from "node:path";
 import { CommandFailure, type CommandIo } from "./command.ts";
+import { describeWriteFailure } from "./file-failure.ts";
 
 export interface SavedFile {
   /** Place of the item in `outputs`, from 0. */
@@ -20,27 +21,38 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 /**
  * Downloads the generated images and videos of a run into a folder, which is made when missing.
  * The addresses are signed: the API key is not sent, as they may lie on another host.
- * @throws CommandFailure when an address does not answer with a file.
+ * @throws CommandFailure when an address does not answer with a file, or the file cannot be written.
  */
 export async function saveOutputs(run: Run, folder: string, io: CommandIo): Promise<SavedFile[]> {
   const directory = resolve(io.directory, folder);
-  await mkdir(directory, { recursive: true });
+  await orWriteFailure(directory, run.runId, () => mkdir(directory, { recursive: true }));
   const name = run.runId.replaceAll(/[^A-Za-z0-9-]/g, "_"); // an id cannot lead out of the folder
   const saved: SavedFile[] = [];
   for (const [output, item] of run.outputs.entries()) {
     if (item.type !== "image" && item.type !== "video") continue;
     const { bytes, extension } = await download(item.data, io);
     const path = join(directory, `${name}-${output + 1}${extension}`);
-    await writeFile(path, bytes);
+    await orWriteFailure(path, run.runId, () => writeFile(path, bytes));
     saved.push({ output, path });
   }
   return saved;
 }
 
+/** The run is paid for by now: whoever cannot keep its files here may fetch them to another place. */
+async function orWriteFailure(path: string, runId: string, write: () => Promise<unknown>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    const hint = `The run is kept. Save its files elsewhere with: promptd runs get ${runId} --out DIR`;
+    throw new CommandFailure(describeWriteFailure(path, error), { hint, cause: error });
+  }
+}
+
 async function download(url: string, io: CommandIo): Promise<{ bytes: Uint8Array; extension: string }> {
   const response = await io.fetch(url, { signal: io.signal }).catch((error: unknown) => {
     io.signal.throwIfAborted();
-    throw new CommandFailure(`No answer from ${url}.`, { cause: error });
+    const hint = "Check the connection. The file is kept for 24 hours after it was made.";
+    throw new CommandFailure(`No answer from ${url}.`, { hint, cause: error });
   });
   if (!response.ok) {
     throw new CommandFailure(`${url} answered HTTP ${response.status}.`, {

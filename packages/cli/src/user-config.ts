@@ -2,6 +2,7 @@ import { chmod, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { CommandFailure, type CommandIo } from "./command.ts";
+import { describeReadFailure, describeWriteFailure } from "./file-failure.ts";
 
 /** What `promptd config set` keeps. */
 export interface UserConfig {
@@ -61,22 +62,31 @@ export async function readConnection(env: CommandIo["env"]): Promise<Connection>
   };
 }
 
-/** Writes a file only its owner can read, so that a reader never finds it half written. */
+/** Writes a file only its owner can read, so that a reader never finds it half written. @throws CommandFailure. */
 export async function writePrivately(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.${process.pid}.tmp`;
-  await writeFile(draft, text, { mode: 0o600 });
-  await chmod(draft, 0o600); // the mode of writeFile does not change a draft that a crash left behind
-  await rename(draft, path);
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await writeFile(draft, text, { mode: 0o600 });
+    await chmod(draft, 0o600); // the mode of writeFile does not change a draft that a crash left behind
+    await rename(draft, path);
+  } catch (error) {
+    throw new CommandFailure(describeWriteFailure(path, error), { cause: error });
+  }
 }
+
+/** A folder of the path that is missing, or is a file, cannot hold one either. */
+const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR"]);
 
 /** @returns null when there is no such file. */
 export async function readIfThere(path: string): Promise<string | null> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new CommandFailure(`${path} could not be read: ${(error as Error).message}`, { cause: error });
+    if (error instanceof Error && "code" in error && ABSENT.has(error.code)) return null;
+    throw new CommandFailure(describeReadFailure(path, error, "remove it, since a file belongs there"), {
+      cause: error,
+    });
   }
 }
 

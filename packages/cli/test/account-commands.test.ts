@@ -1,4 +1,4 @@
-import { chmod, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { setup, type Reply, type Routes } from "./fake-service.ts";
@@ -57,6 +57,23 @@ describe("config", () => {
     expect(stderr).toContain(sentence);
   });
 
+  test("a file that cannot be read or written is named in our own words", async () => {
+    const { run, env, home } = await setup();
+    delete env["PROMPTD_URL"];
+    const path = join(home, ".config/promptd/config.json");
+    await mkdir(path, { recursive: true });
+    const isDirectory = `${path} is a directory; remove it, since a file belongs there.\n`;
+    expect((await run("config", "set", "url", "http://y")).stderr).toBe(isDirectory);
+    env["XDG_CONFIG_HOME"] = join(home, "a-file");
+    await writeFile(join(home, "a-file"), "");
+    const { code, stderr } = await run("config", "set", "url", "http://y");
+    expect(code).toBe(1);
+    const place = join(home, "a-file/promptd/config.json");
+    expect(stderr).toBe(
+      `${place} cannot be written: a part of its path is a file, not a folder. Name another place.\n`,
+    );
+  });
+
   test("a file that is no JSON is named instead of overwritten", async () => {
     const { run, env, home } = await setup();
     await run("config", "set", "url", "http://x");
@@ -95,10 +112,19 @@ describe("doctor", () => {
     expect(await runJson("doctor")).toMatchObject({ healthy: false });
   });
 
+  test("a config file that cannot be understood is named, with what to do", async () => {
+    const { run, env, home } = await setup(healthy);
+    delete env["PROMPTD_URL"];
+    const path = join(home, ".config/promptd/config.json");
+    await mkdir(join(home, ".config/promptd"), { recursive: true });
+    await writeFile(path, "{");
+    expect((await run("doctor")).stdout).toContain(`${path} is not a JSON object. Mend or delete the file.`);
+  });
+
   test("a key that is missing and a file that others can read are found", async () => {
     const { run, env, home, baseUrl } = await setup(healthy);
     delete env["PROMPTD_API_KEY"];
-    expect((await run("doctor")).stdout).toMatch(/FAILED\s+API key\s+No API key is set./);
+    expect((await run("doctor")).stdout).toMatch(/FAILED\s+API key\s+No API key is set\. Run: promptd config set/);
     await run("config", "set", "url", baseUrl);
     const path = join(home, ".config/promptd/config.json");
     await writeFile(path, "{}", { mode: 0o600 });

@@ -1,7 +1,7 @@
 /** bin/promptd.js around a stand-in program: which Node runs it, what it gets, how signals and exit codes pass. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readdir, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -36,8 +36,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(home, { recursive: true, force: true }));
 
-function launch(file: string, args: string[]): ChildProcess {
-  return spawn(process.execPath, [file, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+function launch(file: string, args: string[], changes: NodeJS.ProcessEnv = {}): ChildProcess {
+  return spawn(process.execPath, [file, ...args], {
+    env: { ...process.env, ...changes },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
 }
 
 async function firstLine(child: ChildProcess): Promise<Report> {
@@ -65,6 +68,46 @@ describe("the launcher", () => {
     child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
     expect(await once(child, "close")).toEqual([3, null]);
     expect(errors).toBe("");
+  });
+
+  describe("keeps compiled code", () => {
+    const cacheIn = (temporary: string) => join(temporary, `promptd-compiled-${process.getuid?.() ?? "user"}`);
+    async function leaveWith(temporary: string, changes: NodeJS.ProcessEnv = {}) {
+      const own = { TMPDIR: temporary, NODE_COMPILE_CACHE: undefined, ...changes };
+      const child = launch(join(home, "packages/cli/bin/promptd.js"), ["leave"], own);
+      let errors = "";
+      child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+      expect(await once(child, "close")).toEqual([3, null]);
+      expect(errors).toBe("");
+    }
+
+    it("in a directory for temporary files that only its user can write", async () => {
+      const temporary = await mkdtemp(join(home, "tmp-"));
+      await leaveWith(temporary);
+      expect((await stat(cacheIn(temporary))).mode & 0o777).toBe(0o700);
+      expect(await readdir(cacheIn(temporary))).not.toEqual([]);
+      await leaveWith(temporary);
+    });
+
+    it("nowhere that others could have written, nor behind a link", async () => {
+      const temporary = await mkdtemp(join(home, "tmp-"));
+      await mkdir(cacheIn(temporary));
+      await chmod(cacheIn(temporary), 0o777);
+      await leaveWith(temporary);
+      expect(await readdir(cacheIn(temporary))).toEqual([]);
+      await rm(cacheIn(temporary), { recursive: true });
+      await symlink(await mkdtemp(join(home, "target-")), cacheIn(temporary));
+      await leaveWith(temporary);
+      expect(await readdir(cacheIn(temporary))).toEqual([]);
+    });
+
+    it("where the environment says, or not at all where nothing can be written", async () => {
+      const temporary = await mkdtemp(join(home, "tmp-"));
+      const chosen = join(temporary, "chosen");
+      await leaveWith(temporary, { NODE_COMPILE_CACHE: chosen });
+      expect(await readdir(temporary)).toEqual(["chosen"]);
+      await leaveWith("/proc/no-such-place");
+    });
   });
 
   it("in an installation runs the built program", async () => {

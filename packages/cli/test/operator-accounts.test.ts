@@ -84,7 +84,9 @@ describe("promptd admin user create", () => {
     const argv = ["admin", "user", "create", "--email", "TWICE@example.org", "--credits", "70", "--json"];
     const { code, stdout, stderr } = await run(argv, installation.environment);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toBe("An account with this e-mail address or user name exists already.\n");
+    expect(stderr).toBe(
+      "An account with this e-mail address or user name exists already. Use that account, or give another address and name.\n",
+    );
     expect(await admin("credits", "grant", "--user", "twice@example.org", "--amount", "1")).toEqual({ credits: 6 });
   });
 });
@@ -170,13 +172,36 @@ describe("promptd admin credits grant", () => {
     expect(third).toEqual({
       code: 0,
       stdout: '{\n  "credits": 41\n}\n',
-      stderr: "Nothing was granted: this idempotency key was used before.\n",
+      stderr: "Nothing was granted: this idempotency key was used before, for the same.\n",
     });
     expect(await grant("other@example.org", 40, "--idempotency-key", "invoice-7")).toEqual({ credits: 40 });
   });
+
+  test.each<[name: string, flags: string[], expires?: string]>([
+    ["another amount", ["--amount", "50"]],
+    ["another expiry", ["--amount", "40", "--expires", "2999-01-31T18:00:00Z"]],
+    ["no expiry any more", ["--amount", "9"], "2999-01-31T18:00:00Z"],
+  ])("under a key that was used before with %s are refused, and nothing is granted", async (name, flags, expires) => {
+    const user = `${name.replaceAll(" ", "-")}@example.org`;
+    await createUser(user);
+    const [amount, ends] = expires === undefined ? [40, []] : [9, ["--expires", expires]];
+    await grant(user, amount, "--idempotency-key", "invoice-8", ...ends);
+    const argv = ["admin", "credits", "grant", "--user", user, "--idempotency-key", "invoice-8", "--json"];
+    const { code, stdout, stderr } = await run([...argv, ...flags], installation.environment);
+    const used =
+      expires === undefined ? "40 credits that never expire" : "9 credits that expire on 2999-01-31 at 18:00 UTC";
+    const today = new Date().toISOString().slice(0, 10);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `The idempotency key "invoice-8" was used on ${today} for ${used}. Nothing was granted; use another key.\n`,
+    });
+    expect(await grant(user, 1)).toEqual({ credits: amount + 1 });
+  });
 });
 
-const NO_USER = (name: string) => `No account has the e-mail address or id "${name}".\n`;
+const NO_USER = (name: string) =>
+  `No account has the e-mail address or id "${name}". Check it, or create an account: promptd admin user create --email <E>\n`;
 const USER_REQUIRED = "--user is required.\nExample: --user ada@example.org\n";
 const AMOUNT = (got: string) => `--amount must be a whole number from 1 to 1000000000000, got "${got}".\n`;
 const TIME_FAULT = (flag: string, got: string) =>
@@ -200,7 +225,10 @@ const REFUSALS: readonly (readonly [string, string])[] = [
   [`key create --user ${NOBODY_ID}`, NO_USER(NOBODY_ID)],
   ["key revoke", '"promptd admin key revoke" needs <keyId>.\nUsage: promptd admin key revoke <keyId>\n'],
   ["key revoke laptop", 'keyId must be a UUID, got "laptop".\n'],
-  [`key revoke ${NOBODY_ID}`, `No API key has the id "${NOBODY_ID}".\n`],
+  [
+    `key revoke ${NOBODY_ID}`,
+    `No API key has the id "${NOBODY_ID}". Give the keyId that "promptd admin key create" printed.\n`,
+  ],
   ["plan set --plan pro", USER_REQUIRED],
   ["plan set --user ghost@example.org --plan pro", NO_USER("ghost@example.org")],
   ["plan set --user ghost@example.org", "--plan is required.\nExample: --plan pro\n"],

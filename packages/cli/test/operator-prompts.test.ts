@@ -1,5 +1,5 @@
 /** promptd admin prompt publish, unpublish and republish: documents, order, faults of single files, versions. */
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -165,22 +165,26 @@ describe("promptd admin prompt publish", () => {
     expect(stderr).toContain(`{{Child's Age}} was rewritten to {{ input["Child's Age"] }}`);
   });
 
-  test("reads every file before the first is published: a name that is mistyped costs no version", async () => {
-    const good = await file("first.prompt.md", promptText("First"));
-    for (const [name, reason] of [
-      [join(directory, "absent.prompt.md"), "no such file"],
-      [directory, "illegal operation on a directory"],
-    ] as const) {
-      const { code, stdout, stderr } = await publishHere([good, name]);
-      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-      expect(stderr).toContain(`${name} cannot be read: `);
-      expect(stderr).toContain(reason);
-    }
-    await mkdir(join(directory, "latin"), { recursive: true });
-    const latin = join(directory, "latin/latin1.prompt.md");
+  test("leaves out a file that cannot be read like one with a fault, says why, and publishes the others", async () => {
+    const good = await file("readable.prompt.md", promptText("Readable"));
+    const absent = join(directory, "absent.prompt.md");
+    const latin = join(directory, "latin1.prompt.md");
     await writeFile(latin, Buffer.from(promptText("Café"), "latin1"));
-    expect((await publishHere([good, latin])).stderr).toBe(`${latin} cannot be read: it is not UTF-8 text\n`);
-    expect(await slugs()).toEqual([]);
+    const { code, stdout, stderr } = await publishHere([absent, directory, good, latin]);
+    expect(code).toBe(1);
+    expect((JSON.parse(stdout) as Published[]).map(({ slug }) => slug)).toEqual(["readable"]);
+    for (const [name, why] of [
+      [absent, `There is no file ${absent}. Check the name.`],
+      [directory, `${directory} is a directory; name the *.prompt.md files in it.`],
+      [latin, `${latin} is not UTF-8 text. Save it as UTF-8.`],
+    ] as const) {
+      expect(stderr).toContain(`${name} was not published:\n  ${why}\n`);
+    }
+    expect(stderr).not.toMatch(/ENOENT|EISDIR/);
+    expect(await slugs()).toEqual(["readable"]);
+    const nothing = await publishHere([absent]);
+    expect(nothing).toMatchObject({ code: 1, stdout: "" });
+    expect(nothing.stderr).toContain(`${absent} was not published:`);
   });
 
   test.each([
@@ -204,7 +208,8 @@ describe("promptd admin prompt publish", () => {
     expect(outcome).toEqual({
       code: 1,
       stdout: "",
-      stderr: 'No account has the e-mail address or id "ghost@example.org".\n',
+      stderr:
+        'No account has the e-mail address or id "ghost@example.org". Check it, or create an account: promptd admin user create --email <E>\n',
     });
   });
 

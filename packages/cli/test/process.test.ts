@@ -38,8 +38,10 @@ test("a command in a process of its own: a document on stdout, exit code 0, and 
 });
 
 test("a failure in a process of its own: nothing on stdout, a sentence on stderr, exit code 1", async () => {
-  const { env } = await setup();
-  expect(await start(env, "show", "x", "--json").ended).toEqual({ code: 1, stdout: "", stderr: "No such thing.\n" });
+  const error = { code: "UNAUTHORIZED_ERROR", message: "No such key." };
+  const { env } = await setup({ "GET /v1/me": { status: 401, error } });
+  const { code, stdout, stderr } = await start(env, "me", "--json").ended;
+  expect([code, stdout, stderr.split("\n")[0]]).toEqual([1, "", "No such key."]);
 });
 
 test("Ctrl-C ends a command that waits, with exit code 1", async () => {

@@ -65,9 +65,11 @@ Run it:
     expect(seen.map(({ route }) => route)).toEqual([`GET /v1/prompt-versions/${PROMPT}`, `GET /v1/prompts/${PROMPT}`]);
   });
 
-  test("an id of neither is the server's own sentence, exit code 1", async () => {
+  test("an id of neither is named as such: the server's sentence speaks of the last one that was tried", async () => {
     const { run } = await setup();
-    expect(await run("show", RUN)).toEqual({ code: 1, stdout: "", stderr: "No such thing.\n" });
+    const stderr = `No published prompt or prompt version has the id ${RUN}.\nFind prompts with "promptd search <words>".\n`;
+    expect(await run("show", RUN)).toEqual({ code: 1, stdout: "", stderr });
+    expect(await run("run", RUN)).toEqual({ code: 1, stdout: "", stderr });
   });
 });
 

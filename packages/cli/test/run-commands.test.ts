@@ -132,6 +132,18 @@ describe("run", () => {
     expect(stderr).toContain(`Saved ${join(home, `${RUN}-2.png`)}`);
   });
 
+  test("a folder that cannot be made is named, and how to save the files of the run elsewhere", async () => {
+    const { run, home } = await setup({ "POST /v1/runs": { data: done } });
+    await writeFile(join(home, "taken"), "");
+    expect(await run("run", VERSION, "--out", "taken")).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `${join(home, "taken")} cannot be written: a part of its path is a file, not a folder. Name another place.
+The run is kept. Save its files elsewhere with: promptd runs get ${RUN} --out DIR
+`,
+    });
+  });
+
   test("a file that has expired is named, and no file is left", async () => {
     const routes: Routes = { "GET /files/a.png": { status: 410, error: { code: "GONE_ERROR", message: "expired" } } };
     const { run, home, baseUrl } = await setup(routes);
@@ -145,8 +157,9 @@ describe("run", () => {
   test.each([
     [["--input", "topic"], '--input must have the form KEY=VALUE, got "topic".'],
     [["--input", "=x"], '--input must have the form KEY=VALUE, got "=x".'],
-    [["--option", "a=1", "--option", "a=2"], '--option names "a" twice.'],
-    [["--image", "missing.png"], "The image missing.png could not be read: ENOENT"],
+    [["--option", "a=1", "--option", "a=2"], '--option names "a" twice. Give it once.'],
+    [["--image", "missing.png"], "There is no file missing.png. Check the name.\n"],
+    [["--image", "."], ". is a directory; name an image in it.\n"],
     [["--no-wait", "--out", "x"], "--no-wait and --out do not go together"],
   ])("%j is refused before anything is sent", async (argv, sentence) => {
     const { run, seen } = await setup();

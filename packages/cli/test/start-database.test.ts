@@ -1,8 +1,10 @@
 /** promptd serve on the operator's own PostgreSQL, in processes of their own: roles, production, faults of a start. */
 import { readFile, stat } from "node:fs/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createClient } from "@promptd/client";
 import { openConnection } from "../../server/src/platform/database.ts";
@@ -20,6 +22,7 @@ import {
 
 interface Serving {
   url: string | null;
+  publicUrl: string | null;
   demo: { apiKey: string; promptVersionId: string; textInputs: Record<string, string> } | null;
 }
 
@@ -63,7 +66,7 @@ describe("roles", () => {
   test("an API and a worker in processes of their own run a prompt together", async () => {
     const api = await serve({}, "--role", "api");
     const worker = await serve({}, "--role", "worker");
-    expect(worker.serving).toEqual({ url: null, demo: null });
+    expect(worker.serving).toEqual({ url: null, publicUrl: null, demo: null });
     const { promptVersionId = "", textInputs = {}, apiKey = "" } = api.serving.demo ?? {};
     const client = createClient({ baseUrl: api.serving.url ?? "", apiKey });
     expect(await client.runs.create({ promptVersionId, inputs: { textInputs } })).toMatchObject({
@@ -173,10 +176,33 @@ describe("the printed address", () => {
     await stop();
   });
 
-  test("is PROMPTD_PUBLIC_URL where that is set", async () => {
+  test("is where it listens also when PROMPTD_PUBLIC_URL is set, which stands beside it", async () => {
     const { serving, stop } = await serve({ PROMPTD_SEED: "off", PROMPTD_PUBLIC_URL: "https://prompts.example.org/" });
-    expect(serving.url).toBe("https://prompts.example.org");
+    expect(serving.publicUrl).toBe("https://prompts.example.org");
+    const key = await createKey("ada@example.org", 7);
+    expect(await createClient({ baseUrl: serving.url ?? "", apiKey: key }).me.credits()).toEqual({ credits: 7 });
     await stop();
+  });
+
+  test("begins the command to paste, which answers here and tells callers the public address", async () => {
+    const changes = { PROMPTD_PUBLIC_URL: "https://prompts.example.org", PROMPTD_LOG_LEVEL: "silent" };
+    // No worker, so that the run is still under way when it is answered, with its address.
+    const running = start(["serve", "--role", "api"], { ...installation.environment, ...changes });
+    const text = await running.printed(/^curl [^]*'\n$/m);
+    const url =
+      /^promptd listens on (http:\/\/127\.0\.0\.1:\d+)\nCallers reach it at https:\/\/prompts\.example\.org /m.exec(
+        text,
+      )?.[1];
+    const command = text.slice(text.indexOf("curl"));
+    expect(command).toContain(`curl -s ${url}/v1/runs `);
+    const { stdout } = await promisify(execFile)("sh", [
+      "-c",
+      command.replace("curl -s", "curl -si -H 'Prefer: respond-async'"),
+    ]);
+    expect(stdout).toMatch(/^HTTP\/1\.1 202 /);
+    expect(stdout).toMatch(/^location: https:\/\/prompts\.example\.org\/v1\/runs\//im);
+    running.child.kill("SIGTERM");
+    await running.ended;
   });
 });
 
@@ -215,7 +241,8 @@ describe("a start that cannot succeed: one clear message, exit code 1, nothing o
     expect(await run(["serve", "--json"], { ...installation.environment, ...changes })).toEqual({
       code: 1,
       stdout: "",
-      stderr: `The database cannot be used: connect ECONNREFUSED 127.0.0.1:1
+      stderr: `The database cannot be used: connect ECONNREFUSED 127.0.0.1:1.
+Check that it is running, and the address, database, user and password that promptd uses.
 DATABASE_URL leads to 127.0.0.1:1, database "prompts", user "ada".
 `,
     });
@@ -226,7 +253,8 @@ DATABASE_URL leads to 127.0.0.1:1, database "prompts", user "ada".
     const changes = { DATABASE_URL: `postgresql://ada:hunter2@127.0.0.1:${port}/prompts` };
     const { code, stdout, stderr } = await run(["serve", "--json"], { ...installation.environment, ...changes });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toBe(`The database cannot be used: password authentication failed for user "ada"
+    expect(stderr).toBe(`The database cannot be used: password authentication failed for user "ada".
+Check that it is running, and the address, database, user and password that promptd uses.
 DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".
 `);
   });
@@ -253,7 +281,7 @@ DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".
     const changes = { PROMPTD_DATA_DIR: join(import.meta.dirname, "start-database.test.ts") };
     const { code, stderr } = await run(["serve", "--json"], { ...installation.environment, ...changes });
     expect(code).toBe(1);
-    expect(stderr).toContain("start-database.test.ts (PROMPTD_DATA_DIR) is not usable: EEXIST");
+    expect(stderr).toContain("start-database.test.ts (PROMPTD_DATA_DIR) is not usable: it is a file, not a folder.");
   });
 
   test("another secret than that of the database", async () => {

@@ -121,7 +121,7 @@ test("Ctrl-C under npm start, which reaches npm and promptd and is passed on by 
 
 test("commands work on the embedded database while a server serves on it, and count at once", async () => {
   const { serving, stop } = await serve({ PROMPTD_SEED: "off" });
-  expect(serving).toEqual({ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/), demo: null });
+  expect(serving).toEqual({ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/), publicUrl: null, demo: null });
   const admin = <Document>(...words: string[]) => readDocument<Document>(["admin", ...words], environment, run);
   await admin("user", "create", "--email", "ada@example.org", "--credits", "3");
   const { keyId, apiKey } = await admin<{ keyId: string; apiKey: string }>(
@@ -209,6 +209,9 @@ describe("a start that cannot succeed", () => {
     await writeFile(join(directory, "data"), "");
     const { code, stdout, stderr } = await run(["serve", "--json"], environment);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain(`The data directory ${join(directory, "data")} (PROMPTD_DATA_DIR) is not usable: EEXIST`);
+    const dataDir = join(directory, "data");
+    expect(stderr).toBe(
+      `The data directory ${dataDir} (PROMPTD_DATA_DIR) is not usable: it is a file, not a folder. Name another place.\n`,
+    );
   });
 });

@@ -1,6 +1,9 @@
 const QUOTED_CODE_POINTS_MAX = 40;
-/** C0 and C1 controls, DEL and lone surrogates: clients print messages to terminals, which would obey them. */
-const UNPRINTABLE = /[\p{Cc}\p{Cs}\u2028\u2029]/gu;
+/**
+ * C0 and C1 controls, DEL and lone surrogates: clients print messages to terminals, which would obey them. Controls of the
+ * writing direction would turn the words of the message around the quotation.
+ */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu;
 
 /** A caller's own text as it may stand in a message: at most 40 code points, unprintable ones written as `\u001b`. */
 export function printable(text: string, codePointsMax = QUOTED_CODE_POINTS_MAX): string {

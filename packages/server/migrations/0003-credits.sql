@@ -41,6 +41,8 @@ create table credit_transfers (
   run_id uuid,
   idem text,
   actor text,
+  -- of a grant, as it was given: credit_grants holds what is left, this says what a repeated key must ask for
+  expires_at timestamptz,
   posted_after bigint not null,
   held_after bigint not null,
   at timestamptz not null default promptd_now(),
@@ -93,23 +95,33 @@ begin
   return v_amount;
 end $$;
 
--- Exactly once per (account, idempotency key): the lock decides, then the look-up. False: that key was used before.
-create function credit_grant(p_account uuid, p_amount bigint, p_idem text, p_actor text, p_expires timestamptz)
-returns boolean language plpgsql as $$
+-- Exactly once per (account, idempotency key): the lock decides, then the look-up. 'repeated': that key was used before
+-- for the same; 'conflict': for another amount or expiry, which the used_ columns tell.
+create function credit_grant(p_account uuid, p_amount bigint, p_idem text, p_actor text, p_expires timestamptz,
+  out outcome text, out used_amount bigint, out used_expires timestamptz, out used_at timestamptz)
+language plpgsql as $$
 declare
   v_posted bigint; v_held bigint;
 begin
   insert into credit_accounts (account_id) values (p_account) on conflict do nothing;
   perform 1 from credit_accounts where account_id = p_account for update;
-  if exists (select 1 from credit_transfers where account_id = p_account and idem = p_idem) then return false; end if;
+  select amount, expires_at, at into used_amount, used_expires, used_at
+    from credit_transfers where account_id = p_account and idem = p_idem;
+  if found then
+    outcome := case when used_amount = p_amount and used_expires is not distinct from p_expires
+      then 'repeated' else 'conflict' end;
+    return;
+  end if;
   perform credit_expire(p_account);
   update credit_accounts set posted = posted + p_amount where account_id = p_account returning posted, held into v_posted, v_held;
-  insert into credit_transfers (account_id, kind, debit, credit, amount, idem, actor, posted_after, held_after)
-    values (p_account, 'grant', 'system:issued', 'user:available', p_amount, p_idem, p_actor, v_posted, v_held);
+  insert into credit_transfers
+      (account_id, kind, debit, credit, amount, idem, actor, expires_at, posted_after, held_after)
+    values
+      (p_account, 'grant', 'system:issued', 'user:available', p_amount, p_idem, p_actor, p_expires, v_posted, v_held);
   if p_expires is not null then
     insert into credit_grants (account_id, remaining, expires_at) values (p_account, p_amount, p_expires);
   end if;
-  return true;
+  outcome := 'granted';
 end $$;
 
 -- Sets p_amount aside for a run inside the transaction that creates it. False: too few credits, or the account is frozen.

@@ -15,7 +15,9 @@ create table provider_calls (
   sent_at timestamptz not null default promptd_now(),
   operation json, -- how the provider names a started video; null for everything that is answered at once
   ended_at timestamptz,
-  outcome text collate "C", -- 'text', 'image', 'video', 'refused', 'aborted' or the cause of the failure; null: unknown
+  -- 'text', 'image', 'video', 'refused' or the cause of the failure; of a video whose run ended without it 'canceled',
+  -- 'cancel_failed' or 'cancel_impossible'; null: unknown
+  outcome text collate "C",
   http_status int,
   provider_code text,
   request_id text,
@@ -24,6 +26,7 @@ create table provider_calls (
   cost_micro bigint, -- at the catalogue's prices, without the operator's factor; 1 credit = 1,000,000
   primary key (run_id, step, item, send)
 );
+create index provider_calls_started on provider_calls (sent_at) where operation is not null;
 create index provider_calls_time on provider_calls using brin (sent_at);
 
 -- The models that are offered, for all processes: were each to decide alone, their lists and hashes could differ.

@@ -1,10 +1,12 @@
-import { access, constants, mkdir } from "node:fs/promises";
+import { access, constants } from "node:fs/promises";
 import type { Config } from "./platform/config.ts";
 import { openDatabase, type Database } from "./platform/database.ts";
 import { startEmbeddedPostgres } from "./platform/embedded/supervise.ts";
+import { describeDataDirFailure } from "./platform/file-failure.ts";
 import type { Log } from "./platform/log.ts";
-import { migrate } from "./platform/migrate.ts";
-import { orStartFailure } from "./start-failure.ts";
+import { migrate, type MigrationScope } from "./platform/migrate.ts";
+import { orStartFailure, StartFailure } from "./start-failure.ts";
+import { makePrivateDirectory } from "./platform/make-directory.ts";
 
 /** The database that all processes of one installation share: the operator's own, or the embedded one. */
 export interface Installation {
@@ -24,6 +26,8 @@ export interface InstallationOptions {
   /** Shown by the database beside each connection. */
   readonly role: string;
   readonly log: Log;
+  /** What may be done to the schema; `upgrade` when absent. */
+  readonly migrations?: MigrationScope;
   /** Gives the start of an embedded server up. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -39,7 +43,7 @@ export async function openInstallation(options: InstallationOptions): Promise<In
       ? `\n${direct === null ? "DATABASE_URL" : "DATABASE_DIRECT_URL"} leads to ${describePlace(direct ?? url)}.`
       : "";
   try {
-    const applied = await orStartFailure(() => migrate(direct ?? url, log), { outro });
+    const applied = await orStartFailure(() => migrate(direct ?? url, log, options.migrations), { outro });
     if (applied.length > 0) log.info({ migrations: applied }, "the database schema is up to date");
     const db = await orStartFailure(() => openDatabase({ url, role, log, poolMax: config.PROMPTD_DATABASE_POOL }));
     return {
@@ -67,12 +71,13 @@ function describePlace(url: string): string {
 }
 
 /** Whatever lies in the data directory beside an embedded database: files, the secret, the demo key. @throws StartFailure. */
-export function makeDataDir(dataDir: string): Promise<void> {
-  const make = async (): Promise<void> => {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
+export async function makeDataDir(dataDir: string): Promise<void> {
+  try {
+    await makePrivateDirectory(dataDir);
     await access(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
-  };
-  return orStartFailure(make, { intro: `The data directory ${dataDir} (PROMPTD_DATA_DIR) is not usable: ` });
+  } catch (cause) {
+    throw new StartFailure(describeDataDirFailure(dataDir, cause), { cause });
+  }
 }
 
 /** Processes of one machine that the embedded server has room for, each with its pool and its four other connections. */

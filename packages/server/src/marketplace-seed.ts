@@ -2,7 +2,7 @@
  * The seed marketplace: what an empty installation offers from its first start on, so that there is something to find
  * and to run. Prompts go to a seed author; a demo account gets a key and credits, unless this is production.
  */
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createAccount, createApiKey, findAccountByName, isLiveKey, type CreateAccount } from "./accounts/index.ts";
 import { grantCredits } from "./credits/index.ts";
@@ -12,6 +12,7 @@ import type { Log } from "./platform/log.ts";
 import { parsePromptFile, publishPrompts, type PromptSource } from "./prompts/index.ts";
 import { vacuumIndex } from "./search/index.ts";
 import { findLatestVersion, isUnseeded, listSlugs, lockSeed, markSeeded } from "./marketplace-seed-store.ts";
+import { makePrivateDirectory } from "./platform/make-directory.ts";
 
 const DIRECTORY = join(import.meta.dirname, "../seed");
 const SEED_AUTHOR = "seed@promptd.invalid";
@@ -95,7 +96,7 @@ async function createDemoAccount(options: SeedOptions): Promise<void> {
   await grantCredits(db, grant);
   if ((await readDemoKey(options)) !== null) return; // of a start that died after it
   const { apiKey } = await createApiKey(db, newId, { accountId, name: "demo" });
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await makePrivateDirectory(dataDir);
   // Only a hash is in the database, and later starts want to print a command that works.
   await writeFile(demoKeyPath(dataDir), `${apiKey}\n`, { mode: 0o600 });
 }

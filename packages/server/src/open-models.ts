@@ -1,7 +1,10 @@
+import type { Spool } from "./files/index.ts";
 import {
+  createCanceledVideosTick,
   createEnabledModels,
   createModelCaller,
-  loadCatalogue,
+  createSendsTick,
+  openAdapter,
   type Catalogue,
   type ModelCaller,
 } from "./models/index.ts";
@@ -10,6 +13,8 @@ import { isLoopback, type Config } from "./platform/config.ts";
 import type { Database } from "./platform/database.ts";
 import type { Log } from "./platform/log.ts";
 import type { Tick } from "./platform/ticks.ts";
+import { loadCatalogueOf } from "./read-catalogue.ts";
+import { writeModelLimits } from "./runs/index.ts";
 
 /** What a process knows of models, and how it calls them. */
 export interface Models {
@@ -26,11 +31,13 @@ export interface OpenModelsOptions {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Log;
+  readonly spool: Spool;
   /** False for a process that calls no model: what is enabled depends on the keys of those that do. */
   readonly isCaller: boolean;
 }
 
-export async function openModels({ config, db, clock, log, isCaller }: OpenModelsOptions): Promise<Models> {
+export async function openModels(options: OpenModelsOptions): Promise<Models> {
+  const { config, db, clock, log, spool, isCaller } = options;
   const { secret } = config;
   const catalogue = loadCatalogueOf(config);
   const localModels = config.PROMPTD_LOCAL_MODELS && isLoopback(config.HOST);
@@ -39,40 +46,23 @@ export async function openModels({ config, db, clock, log, isCaller }: OpenModel
     db,
     log,
     probe: isCaller ? { secret, localModels, ownPort: config.PORT } : null,
+    limitRuns: (limits) => writeModelLimits(db, limits),
   });
-  const caller = createModelCaller({
-    catalogue,
-    db,
-    clock,
-    log,
-    secret,
-    inflightBytesMax: config.PROMPTD_INFLIGHT_BYTES,
-  });
+  const adapter = await openAdapter({ catalogue, secret, clock, log, spool });
+  const inflightBytesMax = config.PROMPTD_INFLIGHT_BYTES;
+  const caller = createModelCaller({ catalogue, db, clock, log, adapter, inflightBytesMax });
   return {
     catalogue,
     caller,
-    ticks: enabled.ticks,
+    ticks: [
+      ...enabled.ticks,
+      createSendsTick(db, log),
+      ...(isCaller ? [createCanceledVideosTick({ db, log, catalogue, adapter })] : []),
+    ],
     runLimits: () => new Map(catalogue.entries.map((entry) => [entry.model, entry.limits.concurrency])),
     close: async () => {
       enabled.close();
       await caller.close();
     },
   };
-}
-
-/** What the installation offers, models found at run time included, as its serving processes wrote it down. */
-export async function readCatalogue({
-  config,
-  db,
-  log,
-}: Pick<OpenModelsOptions, "config" | "db" | "log">): Promise<Catalogue> {
-  const catalogue = loadCatalogueOf(config);
-  (await createEnabledModels({ catalogue, db, log, probe: null })).close();
-  return catalogue;
-}
-
-/** The shipped catalogue with the operator's overlay. @throws CatalogueError with every fault. */
-function loadCatalogueOf(config: Config): Catalogue {
-  const { PROMPTD_MODELS_FILE: overlayFile, PROMPTD_SANDBOX: sandbox, secret } = config;
-  return loadCatalogue({ overlayFile, sandbox, hasSecret: (name) => secret(name) !== null });
 }

@@ -3,12 +3,11 @@
  * server uses. Entry "@promptd/server/operator"; an end-user command never loads it.
  */
 import { createAccount, createApiKey, getAccountByName, revokeApiKey, setPlan, type Plan } from "./accounts/index.ts";
-import { startApp, type App, type Role } from "./app.ts";
-import { availableCredits, checkLedger, grantCredits, type LedgerReport } from "./credits/index.ts";
+import type { App, Role } from "./app.ts";
+import { availableCredits, checkLedger, grantCredits, type LedgerReport, type UsedGrant } from "./credits/index.ts";
 import { openInstallation } from "./installation.ts";
 import { findDemo, seedMarketplace, type Demo } from "./marketplace-seed.ts";
 import { CatalogueError, checkOverlay, listModels, type ModelLine, type OverlayReport } from "./models/index.ts";
-import { readCatalogue } from "./open-models.ts";
 import { isoTime, systemClock } from "./platform/clock.ts";
 import { ConfigError, readConfig, type Config } from "./platform/config.ts";
 import type { Database } from "./platform/database.ts";
@@ -28,6 +27,7 @@ import {
   type PromptOfModel,
   type PublishedPrompt,
 } from "./prompts/index.ts";
+import { readCatalogue } from "./read-catalogue.ts";
 import { vacuumIndex } from "./search/index.ts";
 import { StartFailure } from "./start-failure.ts";
 
@@ -42,8 +42,10 @@ export interface ServeOptions {
 }
 
 export interface Serving {
-  /** Where the API listens; null for a worker. */
+  /** Where the API listens, as this machine can call it; null for a worker. */
   readonly url: string | null;
+  /** Where callers reach it, PROMPTD_PUBLIC_URL; null when that is not set. */
+  readonly publicUrl: string | null;
   readonly demo: Demo | null;
 }
 
@@ -54,14 +56,31 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   const stop = new AbortController();
   const starting = startServing({ config, role: options.role, log, signal: stop.signal });
   let isStarting = true;
-  stopOnSignal(async () => {
+  stopOnSignal(async (signal) => {
     if (isStarting) stop.abort(new StartFailure("The start was given up."));
-    await (await starting.catch(() => null))?.app.close();
+    const started = await within(START_ENDS_MS, starting);
+    // A person at the terminal is no load balancer that must first turn away.
+    const noticeMs = signal === "SIGTERM" ? config.PROMPTD_STOP_NOTICE_SECONDS * 1_000 : 0;
+    await started?.app.close({ noticeMs });
   }, log);
   const { app, demo } = await starting;
   stop.signal.throwIfAborted(); // told to stop meanwhile: nobody may take this server for a running one
   isStarting = false;
-  return { url: app.url, demo };
+  return { url: app.listenUrl, publicUrl: app.publicUrl, demo };
+}
+
+/** A start that was given up has ended by then, or hangs in something that knows of no giving up. */
+const START_ENDS_MS = 20_000;
+
+/** @returns null when the start failed. @throws StartFailure when it does not end. */
+async function within<Started>(limitMs: number, starting: Promise<Started>): Promise<Started | null> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new StartFailure("The start hangs; the process is ended as it is.")), limitMs);
+  try {
+    return await Promise.race([starting.catch(() => null), promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 interface Start {
@@ -72,6 +91,7 @@ interface Start {
 }
 
 async function startServing(start: Start): Promise<{ app: App; demo: Demo | null }> {
+  const { startApp } = await import("./app.ts"); // the edge, the workers, image decoding: no other act needs them
   const app = await startApp(start);
   try {
     return { app, demo: start.role === "worker" ? null : await openMarketplace(app, start) };
@@ -106,13 +126,15 @@ export async function withOperator<Result>(
   work: (operator: Operator) => Promise<Result>,
 ): Promise<Result> {
   const { config, log } = prepare(environment);
-  const installation = await openInstallation({ config, role: "operator", log });
-  if (installation.isEmbedded && installation.applied.includes(FIRST_MIGRATION)) {
+  const installation = await openInstallation({ config, role: "operator", log, migrations: "create" });
+  if (installation.applied.length > 0) {
     const { dataDir } = config;
-    log.warn(
-      { dataDir },
-      "no database was here, so a new one was made; a server with another PROMPTD_DATA_DIR has its own",
-    );
+    if (installation.isEmbedded)
+      log.warn(
+        { dataDir },
+        "no database was here, so a new one was made; a server with another PROMPTD_DATA_DIR has its own",
+      );
+    else log.warn("promptd's tables were not in this database and have been made; is DATABASE_URL the server's?");
   }
   try {
     return await work(new Operator({ db: installation.db, config, log }));
@@ -121,7 +143,6 @@ export async function withOperator<Result>(
   }
 }
 
-const FIRST_MIGRATION = "0001-platform";
 /** From so many prompts on, reading the index before its next vacuum would be slower. */
 const VACUUM_FROM_PROMPTS = 200;
 
@@ -231,18 +252,21 @@ export class Operator {
 
   /**
    * The balance is of credits that can be spent: neither held nor expired.
-   * `isGranted`: false when the idempotency key was used before.
+   * `isGranted`: false when the idempotency key was used before for the same.
+   * @throws Problem when it was used for another amount or expiry.
    */
   async grantCredits(grant: CreditGrant): Promise<{ credits: number; isGranted: boolean }> {
     const { accountId } = await getAccountByName(this.#db, grant.user);
-    const isGranted = await grantCredits(this.#db, {
+    const idempotencyKey = grant.idempotencyKey ?? this.#newId();
+    const outcome = await grantCredits(this.#db, {
       accountId,
       amount: grant.amount,
       reason: grant.reason ?? null,
-      idempotencyKey: grant.idempotencyKey ?? this.#newId(),
+      idempotencyKey,
       expiresAt: grant.expiresAtMs === null ? null : isoTime(grant.expiresAtMs),
     });
-    return { credits: await availableCredits(this.#db, accountId), isGranted };
+    if (outcome.kind === "conflict") throw new Problem("VALIDATION_ERROR", conflictText(idempotencyKey, outcome.used));
+    return { credits: await availableCredits(this.#db, accountId), isGranted: outcome.kind === "granted" };
   }
 
   /** Publishes files in order, each as a whole or not at all. A file with a fault is left out; the others are published. */
@@ -299,6 +323,13 @@ export class Operator {
 /** What an author should know of a prompt that has no fault. */
 function describeSource({ warnings, conversions }: PromptSource): string[] {
   return [...warnings, ...conversions.map(({ line, from, to }) => `line ${line}: ${from} was rewritten to ${to}`)];
+}
+
+function conflictText(idempotencyKey: string, { amount, expiresAt, at }: UsedGrant): string {
+  const [date] = at.toISOString().split("T");
+  const until =
+    expiresAt === null ? "never expire" : `expire on ${expiresAt.toISOString().slice(0, 16).replace("T", " at ")} UTC`;
+  return `The idempotency key "${idempotencyKey}" was used on ${date} for ${amount} credits that ${until}. Nothing was granted; use another key.`;
 }
 
 function requireUuid(name: string, value: string): void {

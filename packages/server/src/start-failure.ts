@@ -1,25 +1,21 @@
+import { describeFileFailure } from "./platform/file-failure.ts";
+import { reasonOf } from "./platform/reason-of.ts";
+
 /** A process that cannot start for a reason outside the program: the message says what it is and what to do. */
 export class StartFailure extends Error {
   override readonly name = "StartFailure";
 }
 
-/** @throws StartFailure with the message of whatever `open` throws, between `intro` and `outro`. */
+/** @throws StartFailure with the message of whatever `open` throws, in our words where a file is at fault, and `outro`. */
 export async function orStartFailure<Result>(
   open: () => Promise<Result>,
-  { intro = "", outro = "" }: { readonly intro?: string; readonly outro?: string } = {},
+  { outro = "" }: { readonly outro?: string } = {},
 ): Promise<Result> {
   try {
     return await open();
   } catch (cause) {
-    throw new StartFailure(`${intro}${reasonOf(cause)}${outro}`, { cause });
+    throw new StartFailure(`${describeFileFailure(cause) ?? reasonOf(cause)}${outro}`, { cause });
   }
-}
-
-/** `localhost` has two addresses, and an error of both has no message of its own. */
-function reasonOf(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause);
-  if (cause.message === "" && cause instanceof AggregateError) return cause.errors.map(reasonOf).join("; ");
-  return cause.message;
 }
 
 /** Listening fails for reasons that an operator can name: the port is taken, or the address is not this machine's. */

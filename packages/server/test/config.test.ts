@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ConfigError, isLoopback, readConfig } from "../src/platform/config.ts";
 import { PROVIDER_KEYS, SETTINGS } from "../src/platform/settings.ts";
 
@@ -33,6 +33,7 @@ const DEFAULTS = {
   PROMPTD_CORS_ORIGINS: ["*"],
   PROMPTD_WORKER_CONCURRENCY: 200,
   PROMPTD_LEASE_MS: 6_000,
+  PROMPTD_STOP_NOTICE_SECONDS: 1,
   PROMPTD_DRAIN_SECONDS: 30,
   PROMPTD_FILE_TTL_SECONDS: 86_400,
   PROMPTD_HOLD_MAX_CREDITS: 10_000,
@@ -78,6 +79,27 @@ describe("without any environment", () => {
   });
 });
 
+describe("a provider key", () => {
+  test.each(["sk-a\nb", "sk-a\u0000", "sk-\u2026", "sk-\u007f", "sk-\ud83d\ude00"])(
+    "that no header can carry (%j) is a fault beside the others, and is not repeated",
+    (key) => {
+      const faults = faultsOf({ PORT: "x", ANTHROPIC_API_KEY: key });
+      expect(faults).toHaveLength(2);
+      expect(faults[1]).toBe("ANTHROPIC_API_KEY holds a character that no header can carry. Copy the key again.");
+    },
+  );
+
+  test("in a file is held to the same, and one of Latin-1 is taken", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "promptd-keys-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    await writeFile(join(directory, "key"), "sk-\u2026\n");
+    expect(faultsOf({ FAL_API_KEY_FILE: join(directory, "key") })).toEqual([
+      "FAL_API_KEY holds a character that no header can carry. Copy the key again.",
+    ]);
+    expect(readConfig({ FAL_API_KEY: "sk-\u00fc" }).secret("FAL_API_KEY")).toBe("sk-\u00fc");
+  });
+});
+
 const SECRET = "0123456789abcdef0123456789abcdef";
 
 describe("a value", () => {
@@ -117,6 +139,9 @@ describe("a value", () => {
     ["PORT", "http"],
     ["PORT", " 80"],
     ["PROMPTD_PUBLIC_URL", "prompts.example.org"],
+    ["OPENAI_BASE_URL", "https://example.org/v1?key=1"],
+    ["FAL_BASE_URL", "https://example.org/#x"],
+    ["REPLICATE_BASE_URL", "https://example.org/?"],
     ["PROMPTD_PUBLIC_URL", "ftp://prompts.example.org"],
     ["PROMPTD_SYNC_WAIT_MS", "600001"],
     ["PROMPTD_SYNC_WAIT_MS", "2m"],
@@ -204,7 +229,7 @@ test("all faults are told at once, each on a line of its own", () => {
       "PROMPTD_SEDE is no setting; did you mean PROMPTD_SEED?",
       'PORT must be a port from 0 to 65535 (0: any free one), got "x".',
       'PROMPTD_SEED must be on or off, got "no".',
-      "OPENAI_API_KEY_FILE: the file cannot be read (ENOENT: no such file or directory, open '/nonexistent/key').",
+      "OPENAI_API_KEY_FILE: the file /nonexistent/key cannot be read (ENOENT). Check that it is there, and that this user may read it.",
     ]),
   );
   expect(new ConfigError(["one.", "two."]).message).toBe("The configuration has 2 faults:\n  - one.\n  - two.");
@@ -236,7 +261,9 @@ describe("a provider key", () => {
 
   test("in an empty file is a fault", async () => {
     const path = await keyFile("\n");
-    expect(faultsOf({ FAL_API_KEY_FILE: path })).toEqual([`FAL_API_KEY_FILE: the file ${path} is empty.`]);
+    expect(faultsOf({ FAL_API_KEY_FILE: path })).toEqual([
+      `FAL_API_KEY_FILE: the file ${path} is empty. Put the key in it.`,
+    ]);
   });
 
   test("under a name of the operator's own is read when it is asked for, so that other programs' files are no fault", async () => {

@@ -1,23 +1,12 @@
 /** Real processes, killed and stopped while runs are under way. */
 import { rm } from "node:fs/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createClient, type Client } from "@promptd/client";
 import { createDataDir, readServerPid, isServerAlive, cleanUp } from "./embedded-process.ts";
-import { openInstallationFixture, type InstallationFixture } from "./installation-fixture.ts";
 import { killLeftovers, runCommand, startPromptd, until } from "./promptd-process.ts";
-import { createTestDatabase, type TestDatabase } from "./test-database.ts";
+import { useInstallation } from "./use-installation.ts";
 
-let database: TestDatabase;
-let fixture: InstallationFixture;
-beforeEach(async () => {
-  database = await createTestDatabase();
-  fixture = await openInstallationFixture(database.url);
-});
-afterEach(async () => {
-  await killLeftovers();
-  await fixture.close();
-  await database.drop();
-});
+const installation = useInstallation();
 
 const ask = (text: string) => ({ inputs: { textInputs: { ask: text } } });
 
@@ -27,12 +16,13 @@ function create(client: Client, promptVersionId: string, text: string, idempoten
 }
 
 async function countRuns(where: string): Promise<number> {
-  const [row] = await fixture.db.query<{ n: number }>(`select count(*)::int as n from runs where ${where}`);
+  const [row] = await installation().db.query<{ n: number }>(`select count(*)::int as n from runs where ${where}`);
   return row?.n ?? 0;
 }
 
 describe("kill -9 of a server with a hundred waiting runs, then a restart", () => {
   test("ends every run, makes none twice, charges none twice and leaves no hold", async () => {
+    const fixture = installation();
     const caller = await fixture.createCaller();
     const first = await fixture.start();
     const keys = Array.from({ length: 100 }, (_, i) => `run-${i}`);
@@ -58,6 +48,7 @@ describe("kill -9 of a server with a hundred waiting runs, then a restart", () =
   }, 120_000);
 
   test("claims the runs of a dead worker again within ten seconds of its death, at the default lease", async () => {
+    const fixture = installation();
     const changes = { PROMPTD_LEASE_MS: "6000" };
     const caller = await fixture.createCaller();
     const api = await fixture.start("api", changes);
@@ -88,6 +79,7 @@ describe("kill -9 of a server with a hundred waiting runs, then a restart", () =
 
 describe("a worker that is stopped and wakes later", () => {
   test("changes nothing: its runs have gone to another one and are charged once", async () => {
+    const fixture = installation();
     const caller = await fixture.createCaller();
     const api = await fixture.start("api");
     const zombie = await fixture.start("worker");
@@ -114,6 +106,7 @@ describe("a worker that is stopped and wakes later", () => {
 
 describe("several processes on one database", () => {
   test("end a thousand runs created at once by fifty accounts, with the ledger exact", async () => {
+    const fixture = installation();
     const callers = await Promise.all(Array.from({ length: 50 }, () => fixture.createCaller(10_000)));
     const [api, another] = await Promise.all([fixture.start("api"), fixture.start("api")]);
     const workers = await Promise.all([fixture.start("worker"), fixture.start("worker")]);

@@ -6,6 +6,7 @@ import { startTestServer } from "./harness.ts";
 import { enableFaults } from "../src/platform/fault.ts";
 import { openInstallationFixture, type InstallationCaller, type InstallationFixture } from "./installation-fixture.ts";
 import { killLeftovers, until, type PromptdProcess } from "./promptd-process.ts";
+import { startTcpProxy } from "./tcp-proxy.ts";
 import { createTestDatabase, type TestDatabase } from "./test-database.ts";
 
 let database: TestDatabase;
@@ -42,6 +43,23 @@ async function count(from: string): Promise<number> {
 }
 
 describe("SIGTERM to an API process", () => {
+  test("turns /readyz first, and serves on until a load balancer had time to see it", async () => {
+    const caller = await fixture.createCaller();
+    const [api, worker] = [
+      await fixture.start("api", { PROMPTD_STOP_NOTICE_SECONDS: "3" }),
+      await fixture.start("worker"),
+    ];
+    const waiting = post(api.url, caller, "sandbox: delay=60000\nslow");
+    await until(async () => (await count("runs where worker is not null")) === 1);
+    const exit = api.stop();
+    await until(async () => (await fetch(`${api.url}/readyz`)).status === 500);
+    const late = await post(api.url, caller, "sent to the address that is about to go");
+    expect([late.httpStatus, late.body.status]).toEqual([200, "SUCCESS"]);
+    expect((await waiting).httpStatus).toBe(504);
+    expect(await exit).toEqual({ code: 0, signal: null });
+    await worker.kill();
+  }, 60_000);
+
   test("answers each of 200 waiting callers with 504 and the runId, resets none, and exits with 0", async () => {
     const caller = await fixture.createCaller();
     const [api, worker] = [await fixture.start("api"), await fixture.start("worker")];
@@ -60,6 +78,24 @@ describe("SIGTERM to an API process", () => {
     expect(await fixture.findFaults()).toEqual([]);
     await worker.stop();
   }, 90_000);
+
+  test("answers waiting callers with 504 and the runId also while the database is away", async () => {
+    const caller = await fixture.createCaller();
+    const proxy = await startTcpProxy(database.url);
+    const api = await fixture.start("api", { DATABASE_URL: proxy.url });
+    const sent = Array.from({ length: 20 }, () => post(api.url, caller, "waits"));
+    await until(async () => (await count("runs")) === 20);
+    // By the time of this answer, those that told the server of the twenty commits have arrived as well.
+    expect((await post(api.url, caller, "does not wait", { prefer: "respond-async" })).httpStatus).toBe(202);
+    proxy.blackhole(true);
+    const exit = api.stop();
+    const answers = await Promise.all(sent);
+    expect(new Set(answers.map((answer) => answer.httpStatus))).toEqual(new Set([504]));
+    expect(new Set(answers.map((answer) => answer.body.data?.runId)).size).toBe(20);
+    proxy.blackhole(false);
+    await exit;
+    await proxy.close();
+  }, 60_000);
 
   test("is followed by a second one that ends the process at once, with runs under way", async () => {
     const caller = await fixture.createCaller();

@@ -2,12 +2,12 @@
 import { createAccount } from "../src/accounts/index.ts";
 import { checkLedger, grantCredits } from "../src/credits/index.ts";
 import { systemClock } from "../src/platform/clock.ts";
-import { openDatabase, type Database, type Queryable } from "../src/platform/database.ts";
+import type { Database, Queryable } from "../src/platform/database.ts";
 import { createIdSource } from "../src/platform/ids.ts";
 import { createLog } from "../src/platform/log.ts";
 import { CIRCLE_START, claimRuns, registerWorker, type Claim, type ClaimedRun } from "../src/runs/queue.ts";
 import { createRunRow, type CreateOutcome } from "../src/runs/runs-store.ts";
-import { createTestDatabase } from "./test-database.ts";
+import { openTestDatabase } from "./test-database.ts";
 
 export const LEASE_MS = 6_000;
 const NOTHING_RUNS_MAX = 1_000;
@@ -63,15 +63,14 @@ export interface Engine {
 }
 
 export async function openEngine(): Promise<Engine> {
-  const database = await createTestDatabase();
-  const db = await openDatabase({ url: database.url, role: "test", log: createLog("error", "stderr"), poolMax: 20 });
+  const { db, url, close } = await openTestDatabase({ log: createLog("error", "stderr"), poolMax: 20 });
   const newId = createIdSource(systemClock);
   const versionId = await publishVersion(db, newId);
   const create = (accountId: string, wish: RunWish = {}) =>
     createRow(db, accountId, { runId: newId(), ...wish }, versionId);
   return {
     db,
-    url: database.url,
+    url,
     newId,
     createAccount: async (credits = 0) => {
       const accountId = await createAccount(db, newId, { email: `${newId()}@example.org`, plan: "pro" });
@@ -110,16 +109,19 @@ export async function openEngine(): Promise<Engine> {
       await db.query("delete from workers");
       await db.query("delete from run_limits");
     },
-    close: async () => {
-      await db.close();
-      await database.drop();
-    },
+    close,
   };
 }
 
 export async function shiftClock(db: Queryable, seconds: number): Promise<void> {
   await db.query(`create or replace function promptd_now() returns timestamptz language sql volatile
     as $$ select clock_timestamp() + interval '${seconds} seconds' $$`);
+}
+
+/** Stops the database's clock at a time, in microseconds since 1970. */
+export async function stopClock(db: Queryable, us: number): Promise<void> {
+  await db.query(`create or replace function promptd_now() returns timestamptz language sql volatile
+    as $$ select timestamptz 'epoch' + ${Math.trunc(us)} * interval '1 microsecond' $$`);
 }
 
 export async function grant(db: Database, accountId: string, amount: number, expiresAt: string | null = null) {

@@ -4,15 +4,16 @@ import { dirname, join } from "node:path";
 import sharp from "sharp";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { FilesOptions } from "../src/files/create-files.ts";
-import { createFiles, type Files, type KeptFile, type StoredImage } from "../src/files/index.ts";
-import { openDatabase, type Database } from "../src/platform/database.ts";
+import { createFiles, StorageFailure, type Files, type KeptFile, type StoredImage } from "../src/files/index.ts";
+import type { FileRequest } from "../src/http/endpoint.ts";
+import type { Database } from "../src/platform/database.ts";
 import { enableFaults } from "../src/platform/fault.ts";
 import { createIdSource } from "../src/platform/ids.ts";
 import { createLog } from "../src/platform/log.ts";
 import { startBucketServer } from "./bucket-server.ts";
 import { startImageHost, type ImageHost } from "./image-host.ts";
 import { writePng } from "./png-bytes.ts";
-import { createTestDatabase, type TestDatabase } from "./test-database.ts";
+import { useTestDatabase } from "./test-database.ts";
 
 const log = createLog("silent");
 const HOUR_MS = 3_600_000;
@@ -22,26 +23,20 @@ const OWNER = { accountId: "01a1f874-0000-7000-8000-000000000001", runId: "01a1f
 const LIMITS = { bytesMax: 10_000_000, sideMax: 2_048 };
 const never = new AbortController().signal;
 
-let database: TestDatabase;
 let db: Database;
 let host: ImageHost;
 let png: Buffer;
 let dataDir: string;
 let nowMs: number;
 
+useTestDatabase((opened) => (db = opened.db));
 beforeAll(async () => {
-  database = await createTestDatabase();
-  db = await openDatabase({ url: database.url, role: "test", log });
   host = await startImageHost();
   png = await sharp({ create: { width: 60, height: 30, channels: 3, background: "red" } })
     .png()
     .toBuffer();
 });
-afterAll(async () => {
-  await host.close();
-  await db.close();
-  await database.drop();
-});
+afterAll(() => host.close());
 beforeEach(async () => {
   nowMs = Date.UTC(2026, 10, 20, 10, 15, 30, 123);
   dataDir = await mkdtemp(join(tmpdir(), "promptd-files-"));
@@ -87,12 +82,19 @@ const record = (files: Files, ...kept: KeptFile[]) =>
   db.tx((tx) => files.recordOutputs(tx, { ...OWNER, attempt: 1 }, kept));
 
 /** What a caller gets at an address: the answer with its body, or the problem. */
-async function get(files: Files, address: string, request: { method?: "GET" | "HEAD"; range?: string } = {}) {
+async function get(files: Files, address: string, request: Partial<FileRequest> = {}) {
   const url = new URL(address);
   const name = decodeURIComponent(url.pathname.replace("/files/", ""));
   try {
-    const { method = "GET", range = null } = request;
-    const answer = await files.openFile({ method, name, query: url.searchParams, range });
+    const wish = {
+      method: "GET",
+      name,
+      query: url.searchParams,
+      range: null,
+      ifRange: null,
+      ifNoneMatch: null,
+    } as const;
+    const answer = await files.openFile({ ...wish, ...request });
     const body = answer.body === null ? null : Buffer.concat((await answer.body.toArray()) as Buffer[]);
     return { ...answer, body };
   } catch (error) {
@@ -212,6 +214,22 @@ describe("a generated image", () => {
     expect(part.headers["Content-Range"]).toBe(status === 206 ? shown : undefined);
   });
 
+  test("is not sent again to a caller who names its tag, and not in parts to one who has parts of another", async () => {
+    const files = await open();
+    const kept = await keepImage(files);
+    const tag = `"${kept.fileId}"`;
+    for (const ifNoneMatch of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
+      expect(await get(files, kept.url, { ifNoneMatch })).toMatchObject({
+        status: 304,
+        headers: { ETag: tag },
+        body: null,
+      });
+    }
+    expect((await get(files, kept.url, { ifNoneMatch: '"other"' })).status).toBe(200);
+    expect((await get(files, kept.url, { range: "bytes=0-3", ifRange: tag })).status).toBe(206);
+    expect((await get(files, kept.url, { range: "bytes=0-3", ifRange: '"other"' })).status).toBe(200);
+  });
+
   test("expires at its second and says so for ever, also when its bytes and its row are gone", async () => {
     const files = await open();
     const kept = await keepImage(files);
@@ -300,7 +318,7 @@ describe("a generated video", () => {
   const webm = Buffer.from("1a45dfa39f4286810142f7810142f2810442f381084282847765626d", "hex");
   const matroska = Buffer.from("1a45dfa3a34286810142f7810142f2810442f381084282886d6174726f736b61", "hex");
   const keep = (files: Files, bytes: Buffer) =>
-    files.keepOutput({ bytes, mediaType: "video/anything", modality: "video" }, never);
+    files.keepOutput({ content: bytes, mediaType: "video/anything", modality: "video" }, never);
 
   test.each([
     ["video/mp4", "mp4", mp4],
@@ -515,7 +533,7 @@ describe("the sweeper", () => {
     const recorded = await keepImage(files);
     await record(files, recorded);
     enableFaults("blob.after_rename:throw@1");
-    await expect(keepImage(files)).rejects.toThrow("fault injected");
+    await expect(keepImage(files)).rejects.toThrow(StorageFailure);
     expect(await blobs()).toHaveLength(2);
     await dateBlobs(nowMs);
     await setDatabaseTime(nowMs + 2 * HOUR_MS);

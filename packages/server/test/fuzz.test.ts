@@ -4,6 +4,9 @@
  * seed.
  */
 import { connect } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { ERRORS } from "@promptd/contract";
@@ -15,8 +18,10 @@ const REQUESTS = Number(process.env["PROMPTD_TEST_FUZZ"] ?? 3_000);
 const SEED = Number(process.env["PROMPTD_TEST_SEED"] ?? 20_261_121);
 const AT_ONCE = 16;
 const SILENT_MS = 8_000;
-const HEAP_GROWTH_MAX = 96 * 2 ** 20;
-const FULL_HEAP_AFTER = 0.3;
+/** Bytes; 2,100 requests left 1 MiB behind on 2026-11-21, so that 8 KiB a request would show. */
+const GROWTH_MAX = 16 * 2 ** 20;
+/** Share of the requests after which caches, pools and compiled code have grown to their size. */
+const WARM_AFTER = 0.3;
 
 const ECHO = "---\npromptd: 1\ntitle: Echo\nmodel: sandbox/text-free\ninputs: { ask: {} }\n---\n{{ ask }}\n";
 const GOOD = new Set([200, 202, 204, 206, 304]);
@@ -48,31 +53,57 @@ test(`${REQUESTS} hostile requests get specified answers only (seed ${SEED})`, {
   const requests = Array.from({ length: REQUESTS }, () => () => createRequest(api, real, random));
   const faults: string[] = [];
   const seen = new Map<string, number>();
-  let heapBefore = 0;
-  let sent = 0;
-  await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      for (let next = requests.pop(); next !== undefined; next = requests.pop()) {
-        const request = next();
-        const verdict = judge(request, await send(request));
-        seen.set(verdict.kind, (seen.get(verdict.kind) ?? 0) + 1);
-        if (verdict.fault !== null && faults.length < 20) faults.push(verdict.fault);
-        sent += 1;
-        if (sent === Math.floor(REQUESTS * FULL_HEAP_AFTER)) heapBefore = usedHeap();
-      }
-    }),
-  );
+  const sendUntil = (left: number) =>
+    Promise.all(
+      Array.from({ length: AT_ONCE }, async () => {
+        while (requests.length > left) {
+          const request = requests.pop()?.();
+          if (request === undefined) return;
+          const verdict = judge(request, await send(request));
+          seen.set(verdict.kind, (seen.get(verdict.kind) ?? 0) + 1);
+          if (verdict.fault !== null && faults.length < 20) faults.push(verdict.fault);
+        }
+      }),
+    );
+  await sendUntil(Math.floor(REQUESTS * (1 - WARM_AFTER)));
+  const before = await measureUsed();
+  await sendUntil(0);
+  const growth = (await measureUsed()) - before;
   expect(faults).toEqual([]);
   expect(seen.get("200") ?? 0).toBeGreaterThan(REQUESTS / 20); // it is no test of refusals alone
   expect([...BAD.values()].filter((status) => seen.has(String(status))).length).toBeGreaterThanOrEqual(4);
   expect(Object.prototype).not.toHaveProperty("polluted");
-  expect(usedHeap() - heapBefore).toBeLessThan(HEAP_GROWTH_MAX);
+  expect(growth).toBeLessThan(GROWTH_MAX);
   expect((await caller.client.me.get()).userFlags).toBeGreaterThanOrEqual(0);
 });
 
-function usedHeap(): number {
-  globalThis.gc?.();
-  return process.memoryUsage().heapUsed;
+test("the measure of memory sees what is kept, and not what is garbage", async () => {
+  const size = 64 * 2 ** 20;
+  const before = await measureUsed();
+  let kept: (Buffer | string[])[] = [Buffer.alloc(size / 2), Array.from({ length: 2 ** 20 }, (_, i) => `kept ${i}`)];
+  expect((await measureUsed()) - before).toBeGreaterThan(size * 0.75);
+  expect(kept).toHaveLength(2);
+  kept = [];
+  expect((await measureUsed()) - before).toBeLessThan(GROWTH_MAX / 4);
+});
+
+/** A context that is made after the flag was set has the collector, however the process was started. */
+function findCollector(): () => void {
+  setFlagsFromString("--expose-gc");
+  const collect: unknown = runInNewContext("gc");
+  if (typeof collect !== "function") throw new Error("this V8 gives no collector");
+  return () => void collect();
+}
+
+/** Bytes in use inside and outside the heap after collections; the second takes what the first one had to finalize. */
+async function measureUsed(): Promise<number> {
+  const collect = findCollector();
+  for (let round = 0; round < 2; round += 1) {
+    collect();
+    await nextTurn();
+  }
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
 }
 
 /** All bytes of the answer; empty when the connection ended without one. */

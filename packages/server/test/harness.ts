@@ -70,6 +70,8 @@ export interface TestServerOptions {
   readonly httpLimits?: AppOptions["httpLimits"];
   readonly role?: AppOptions["role"];
   readonly clock?: AppOptions["clock"];
+  /** For tests that read it; errors on stderr otherwise. */
+  readonly log?: AppOptions["log"];
 }
 
 /** The limit is out of the way unless a test is about it, and a wait ends soon. */
@@ -90,7 +92,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     startApp({
       config: readConfig({ ...environment, ...changes }),
       role,
-      log: createLog("error", "stderr"),
+      log: options.log ?? createLog("error", "stderr"),
       checkResponses: true,
       httpLimits: options.httpLimits,
       ...(options.clock === undefined ? {} : { clock: options.clock }),
@@ -116,7 +118,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 
 /** What people and operators do around a service; each act is the service's own function. */
 function createActs(app: App): Omit<TestServer, "databaseUrl" | "app" | "startAnother" | "close"> {
-  const url = app.url ?? "";
+  const url = app.listenUrl ?? "";
   const newId = createIdSource(systemClock);
   const clientOf = (apiKey: string, baseUrl = url) =>
     createClient({ baseUrl, apiKey, maxRetries: 0, fetch: auditedFetch });

@@ -186,13 +186,18 @@ describe("texts", () => {
 });
 
 describe("names of the prototype", () => {
-  test.each(['{"__proto__":{"x":1}}', '{"\\u005f_proto__":1}', '{"constructor":{"prototype":{}}}'])(
-    "as in %s are 400",
-    async (texts) => {
-      expect((await refusal(withTexts(texts))).status).toBe(400);
-      expect(Reflect.ownKeys(Object.prototype)).not.toContain("x");
-    },
-  );
+  const PROTO = 'The request body has a member named "__proto__". Remove or rename it.';
+  const PROTOTYPE = 'The request body has a member "constructor" that holds "prototype". Remove or rename it.';
+
+  test.each([
+    ['{"__proto__":{"x":1}}', PROTO],
+    ['{"\\u005f_proto__":1}', PROTO],
+    ['{"constructor":{"prototype":{}}}', PROTOTYPE],
+  ])("as in %s are 400", async (texts, message) => {
+    const answer = await refusal(withTexts(texts));
+    expect([answer.status, answer.error.message]).toEqual([400, message]);
+    expect(Reflect.ownKeys(Object.prototype)).not.toContain("x");
+  });
 
   test("are ordinary text keys otherwise", async () => {
     const texts = { constructor: "a", prototype: "b", toString: "c", hasOwnProperty: "d" };
@@ -252,6 +257,15 @@ describe("image inputs", () => {
     expect(error.message).toBe(
       'Image 1 has the type "file"; supported types are "url" and "base64". ' +
         'Image 2 has no type; supported types are "url" and "base64". Image 3: url is required.',
+    );
+  });
+
+  test("of a type that is no text say what it is", async () => {
+    const { error } = await refusal(imagesOf([{ type: 5 }, { type: null }, { type: ["url"] }]));
+    expect(error.message).toBe(
+      'Image 1 has a type that is a number; supported types are "url" and "base64". ' +
+        'Image 2 has a type that is null; supported types are "url" and "base64". ' +
+        'Image 3 has a type that is an array; supported types are "url" and "base64".',
     );
   });
 

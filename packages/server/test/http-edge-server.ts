@@ -1,7 +1,8 @@
 /** A server of the http slice alone, with endpoints that answer fixed data, and clients that speak to its socket. */
 import { connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
-import type { EndpointName } from "@promptd/contract";
+import type { EndpointName, Issue } from "@promptd/contract";
+import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../src/http/server.ts";
 import type { Admission, Endpoints, EntryRequest, RequestContext } from "../src/http/endpoint.ts";
 import { createIdSource } from "../src/platform/ids.ts";
@@ -131,6 +132,20 @@ export async function startEdge(overrides: Overrides = {}, onPort = 0): Promise<
     get: (path, headers = KEY) => fetch(url + path, { headers, redirect: "error" }),
     post: (path, body, headers = KEY) => fetch(url + path, { method: "POST", body, headers, redirect: "error" }),
   };
+}
+
+/** The envelope of an answer that is an error, sound by the contract. */
+export async function errorOf(response: Response) {
+  return errorEnvelopeSchema.parse(await response.json());
+}
+
+/** What a 422 objects to. */
+export async function issuesOf(response: Response): Promise<readonly Issue[]> {
+  const error = await errorOf(response);
+  if (response.status !== 422 || error.status !== "VALIDATION_ERROR") {
+    throw new Error(`expected a 422, got ${response.status} ${error.status}`);
+  }
+  return error.data.issues;
 }
 
 export interface RawAnswer {

@@ -2,8 +2,10 @@ import { once } from "node:events";
 import { Readable } from "node:stream";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { RequestContext } from "../src/http/endpoint.ts";
 import {
   CREATE,
+  ID,
   exchangeRaw,
   openSocket,
   readAnswers,
@@ -43,7 +45,7 @@ describe("a request that is not sound HTTP/1.1 is answered by one 400 envelope a
     ["Transfer-Encoding: gzip alone", `${POST_RUN}Transfer-Encoding: gzip\r\n\r\n`],
     ["Transfer-Encoding: identity", `${POST_RUN}Transfer-Encoding: identity\r\n\r\n`],
     ["an unknown Transfer-Encoding", `${POST_RUN}Transfer-Encoding: xchunked\r\n\r\nabc`],
-    ["an absolute address", `GET http://other/v1/me HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n`],
+    ["an absolute address with a user name", `GET http://a@other/v1/me HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n`],
     ["the method BREW", `BREW /v1/me HTTP/1.1\r\nHost: x\r\n\r\n`],
     ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
     ["HTTP/0.9", "GET /v1/me\r\n\r\n"],
@@ -146,6 +148,20 @@ describe("Expect: 100-continue", () => {
     socket.destroy();
   });
 
+  test("gets the refusal at once instead of 100 with a Content-Length above the limit", async () => {
+    const own = await startEdge({ limits: { runBodyBytesMax: 100_000, bodyBytesMax: 1_000 } });
+    const waiting = (length: number) => `Expect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
+    for (const [request, maxBytes] of [
+      [`${POST_RUN}${waiting(100_001)}`, 100_000],
+      [`POST /v1/runs/${ID}/cancel HTTP/1.1\r\nHost: x\r\n${AUTH}${waiting(1_001)}`, 1_000],
+    ] as const) {
+      const answer = await sendRaw(own.port, request);
+      expect([answer.status, answer.body.data]).toEqual([400, { reason: "BODY_TOO_LARGE", maxBytes }]);
+      expect(answer.headers.get("connection")).toBe("close");
+    }
+    await own.http.close();
+  });
+
   test("gets 401 at once instead of 100 without a key", async () => {
     const answer = await sendRaw(edge.port, `POST /v1/runs HTTP/1.1\r\nHost: x\r\n${head}`);
     expect(answer.status).toBe(401);
@@ -219,8 +235,8 @@ describe("slow readers", () => {
       limits: { slowReaderMs: 100 },
       checkResponses: false,
       endpoints: {
-        getMe: async (_input, { signal }) => {
-          signal.addEventListener("abort", () => ended.resolve());
+        getMe: async (_input, context) => {
+          context.onGone(() => ended.resolve());
           return { data: { username: rows.join(""), displayName: null, userFlags: 0 } };
         },
       },
@@ -259,57 +275,55 @@ describe("a slow reader's limit", () => {
 
 describe("callers who hang up", () => {
   const waiting = () => {
-    const aborted: Promise<void>[] = [];
+    const gone: Promise<void>[] = [];
     let arrivals = 0;
     const all = Promise.withResolvers<void>();
-    const getMe =
-      (count: number) =>
-      async (_input: unknown, { signal }: { signal: AbortSignal }) => {
-        aborted.push(new Promise((resolve) => signal.addEventListener("abort", () => resolve())));
-        arrivals += 1;
-        if (arrivals === count) all.resolve();
-        await aborted.at(-1);
-        return { data: { username: null, displayName: null, userFlags: 0 } };
-      };
-    return { getMe, arrived: all.promise, aborted };
+    const getMe = (count: number) => async (_input: unknown, context: RequestContext) => {
+      gone.push(new Promise((resolve) => context.onGone(resolve)));
+      arrivals += 1;
+      if (arrivals === count) all.resolve();
+      await gone.at(-1);
+      return { data: { username: null, displayName: null, userFlags: 0 } };
+    };
+    return { getMe, arrived: all.promise, gone };
   };
 
-  test("abort the signal of the handler and free the request", async () => {
-    const { getMe, arrived, aborted } = waiting();
+  test("are told of to the handler, and free the request", async () => {
+    const { getMe, arrived, gone } = waiting();
     const own = await startEdge({ endpoints: { getMe: getMe(20) } });
     const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(own.port)));
     for (const socket of sockets) socket.write(`${GET_ME}\r\n`);
     await arrived;
     expect(own.http.openRequests).toBe(20);
     for (const socket of sockets) socket.destroy();
-    await Promise.all(aborted);
+    await Promise.all(gone);
     expect(own.http.openRequests).toBe(0);
     expect(own.log.filter(({ level }) => level === "error")).toEqual([]);
     await own.http.close();
   });
 
   test("with a second request behind a waiting one free both", async () => {
-    const { getMe, arrived, aborted } = waiting();
+    const { getMe, arrived, gone } = waiting();
     const own = await startEdge({ endpoints: { getMe: getMe(2) } });
     const socket = await openSocket(own.port);
     socket.write(`${GET_ME}\r\n${GET_ME}\r\n`);
     await arrived;
     socket.destroy();
-    await Promise.all(aborted);
+    await Promise.all(gone);
     expect(own.http.openRequests).toBe(0);
     await own.http.close();
   });
 
-  test("do not abort the signal of a request that was answered", async () => {
-    let seen: AbortSignal | null = null;
-    const getMe = async (_input: unknown, { signal }: { signal: AbortSignal }) => {
-      seen = signal;
+  test("are not told of to the handler of a request that was answered", async () => {
+    let isGone = false;
+    const getMe = async (_input: unknown, context: RequestContext) => {
+      context.onGone(() => (isGone = true));
       return { data: { username: null, displayName: null, userFlags: 0 } };
     };
     const own = await startEdge({ endpoints: { getMe } });
     await sendRaw(own.port, `${GET_ME}Connection: close\r\n\r\n`);
     await own.http.close();
-    expect(seen).toMatchObject({ aborted: false });
+    expect(isGone).toBe(false);
   });
 });
 
@@ -338,7 +352,7 @@ describe("keep-alive and stopping", () => {
     idle.resume();
     const open = exchangeRaw(own.port, `${GET_ME}\r\n`);
     await arrived.promise;
-    own.http.stopAccepting();
+    own.http.turnUnready();
     const closed = own.http.close();
     await idleEnded;
     release.resolve();

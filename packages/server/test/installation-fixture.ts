@@ -40,6 +40,18 @@ const PHOTO = PICTURE.replace("Picture", "Photo").replace(
 const CLIP = PICTURE.replace("Picture", "Clip")
   .replace("sandbox/image", "sandbox/video")
   .replace(/options.*\n/, "");
+/** Forty texts, as many as a prompt may ask for: with `sandbox: size=2048` a run of 80 MiB, else one of a few kilobytes. */
+const STEPS = Array.from({ length: 10 }, (_, i) => `part${i}`);
+const LONG = `---
+promptd: 1
+title: Long
+model: sandbox/text
+inputs: { ask: {} }
+steps:
+${STEPS.map((id) => `  ${id}: { maxOutputTokens: 100 }`).join("\n")}
+---
+${STEPS.map((id) => `<!-- step: ${id} -->\n{{ ask }}`).join("\n")}
+`;
 
 export interface InstallationCaller {
   readonly accountId: string;
@@ -50,7 +62,7 @@ export interface InstallationCaller {
 export interface InstallationFixture {
   readonly db: Database;
   readonly environment: Readonly<Record<string, string>>;
-  readonly prompts: Readonly<Record<"paid" | "free" | "picture" | "clip" | "photo", string>>;
+  readonly prompts: Readonly<Record<"paid" | "free" | "picture" | "clip" | "photo" | "long", string>>;
   start(role?: ServeOptions["role"], changes?: Readonly<Record<string, string>>): Promise<PromptdProcess>;
   createCaller(credits?: number): Promise<InstallationCaller>;
   openRuns(): Promise<number>;
@@ -108,13 +120,15 @@ export async function openInstallationFixture(
 async function publish(db: Database, newId: () => string): Promise<InstallationFixture["prompts"]> {
   const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
   const authorId = await createAccount(db, newId, { email: `${newId()}@example.org`, plan: "none" });
-  const sources = [ECHO, FREE_ECHO, PICTURE, CLIP, PHOTO].flatMap((text) => parsePromptFile(text, catalogue));
+  const files = { paid: ECHO, free: FREE_ECHO, picture: PICTURE, clip: CLIP, photo: PHOTO, long: LONG };
+  const sources = Object.values(files).flatMap((text) => parsePromptFile(text, catalogue));
   const published = await publishPrompts(db, sources, { authorId, catalogue, newId });
-  const [paid, free, picture, clip, photo] = published.map((one) => one.promptVersionId);
-  if (paid === undefined || free === undefined || picture === undefined || clip === undefined || photo === undefined) {
-    throw new Error("the prompts of the test were not published");
-  }
-  return { paid, free, picture, clip, photo };
+  if (published.length !== sources.length) throw new Error("the prompts of the test were not published");
+  const versions = Object.keys(files).map((name, i): [string, string | undefined] => [
+    name,
+    published[i]?.promptVersionId,
+  ]);
+  return Object.fromEntries(versions) as InstallationFixture["prompts"];
 }
 
 export async function findFaults(db: Database): Promise<readonly unknown[]> {

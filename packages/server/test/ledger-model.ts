@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 
 const ACCOUNTS = 3;
-const RUNS = 6;
+const RUNS = 4;
 const KEYS = 4;
 
 export type Act = { readonly account: number; readonly run: number } & (
@@ -31,8 +31,10 @@ export const ledgerActs: fc.Arbitrary<Act> = fc.oneof(
 
 interface Account {
   posted: number;
-  /** Part of `posted` that can expire. */
+  /** Part of `posted` that will expire. */
   expiring: number;
+  /** Part of `posted` whose hour has come and that is there only because a run holds it. */
+  expired: number;
   keys: Set<number>;
   /** Amount of each hold; 0 once its run is final. */
   holds: Map<number, number>;
@@ -42,6 +44,7 @@ export class LedgerModel {
   readonly #accounts: Account[] = Array.from({ length: ACCOUNTS }, () => ({
     posted: 0,
     expiring: 0,
+    expired: 0,
     keys: new Set(),
     holds: new Map(),
   }));
@@ -68,12 +71,11 @@ export class LedgerModel {
         return true;
       case "finish":
         return this.#finish(account, act.run, act.credits);
-      case "expire": {
-        const lost = Math.max(0, account.expiring - held(account.holds)); // what a run holds stays
-        account.posted -= lost;
-        account.expiring -= lost;
+      case "expire":
+        account.expired += account.expiring;
+        account.expiring = 0;
+        loseExpired(account);
         return true;
-      }
       default:
         return act satisfies never;
     }
@@ -83,9 +85,12 @@ export class LedgerModel {
     const hold = account.holds.get(run) ?? 0;
     if (hold === 0) return false;
     const captured = Math.min(credits, hold);
+    const ofExpired = Math.min(captured, account.expired); // earliest expiry first, and the rest never expires
     account.posted -= captured;
-    account.expiring -= Math.min(captured, account.expiring); // earliest expiry first, and the rest never expires
+    account.expired -= ofExpired;
+    account.expiring -= Math.min(captured - ofExpired, account.expiring);
     account.holds.set(run, 0);
+    loseExpired(account); // what comes back from a hold after its hour is gone
     return true;
   }
 
@@ -94,6 +99,13 @@ export class LedgerModel {
     if (account === undefined) throw new RangeError(`no account ${index}`);
     return account;
   }
+}
+
+/** Of the expired credits, as many as runs hold stay: they were promised before they expired. */
+function loseExpired(account: Account): void {
+  const lost = Math.max(0, account.expired - held(account.holds));
+  account.posted -= lost;
+  account.expired -= lost;
 }
 
 function held(holds: ReadonlyMap<number, number>): number {

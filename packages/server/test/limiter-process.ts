@@ -7,8 +7,9 @@ import { createLog } from "../src/platform/log.ts";
 export interface FloodOrder {
   readonly databaseUrl: string;
   readonly apiKeys: readonly string[];
-  readonly forMs: number;
   readonly floods: number;
+  /** It floods until it is told to stop and has been refused with this status. */
+  readonly untilRefusedWith: 401 | 429;
 }
 export interface FloodReport {
   readonly admitted: number;
@@ -22,15 +23,17 @@ async function flood(order: FloodOrder): Promise<void> {
   const db = await openDatabase({ url: order.databaseUrl, role: "flood", log, poolMax: 2 });
   const door = createDoor({ db, clock: systemClock, log, limitPerSecond: 5, scope: "account", plans: true });
   const report = { admitted: 0, refused: 0 };
+  const state = { isTold: false, isRefused: false };
   process.send?.("ready");
   await new Promise<void>((resolve) => process.once("message", () => resolve()));
-  const endMs = performance.now() + order.forMs;
+  process.once("message", () => (state.isTold = true));
   await Promise.all(
     Array.from({ length: order.floods }, async (_, i) => {
       const authorization = [`Bearer ${order.apiKeys[i % order.apiKeys.length]}`];
-      while (performance.now() < endMs) {
-        const { kind } = await door.enter({ authorization, address: "127.0.0.1" });
-        report[kind] += 1;
+      while (!state.isTold || !state.isRefused) {
+        const admission = await door.enter({ authorization, address: "127.0.0.1" });
+        report[admission.kind] += 1;
+        state.isRefused ||= admission.kind === "refused" && admission.problem.httpStatus === order.untilRefusedWith;
       }
     }),
   );

@@ -6,7 +6,9 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
 const PROGRAM = join(import.meta.dirname, "../../cli/bin/promptd.js");
-const LOG_LINES_MAX = 200;
+/** Nothing seeded, nothing looked for on this machine, and no load balancer to wait for. */
+const QUICK = { PORT: "0", PROMPTD_SEED: "off", PROMPTD_LOCAL_MODELS: "off", PROMPTD_STOP_NOTICE_SECONDS: "0" };
+const LOG_LINES_MAX = 5_000;
 /** Shared by all processes of all tests: a start then takes a third of the time. */
 const COMPILE_CACHE = join(tmpdir(), `promptd-test-compile-cache-${process.getuid?.() ?? 0}`);
 
@@ -53,7 +55,7 @@ function spawnPromptd(argv: readonly string[], environment: Readonly<Record<stri
 /** @throws Error with the process's last words when it ends before it is ready. */
 export async function startPromptd(options: ServeOptions): Promise<PromptdProcess> {
   const role = options.role ?? "all";
-  const environment = { PORT: "0", PROMPTD_SEED: "off", PROMPTD_LOCAL_MODELS: "off", ...options.environment };
+  const environment = { ...QUICK, ...options.environment };
   const child = spawnPromptd(["serve", "--json", "--role", role], environment);
   const log: string[] = [];
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {

@@ -53,6 +53,19 @@ test("a model finds by meaning what no word says, and words still count", async 
   expect((await search.find("quandle", 20))[0]).toBe(promptId(2));
 });
 
+test("a model that finds all texts much alike shows nothing for nonsense among a few prompts", async () => {
+  const subjects = ["Zorblat", "Quandle", "Frimble", "Plonket", "Wuzzle", "Grottick", "Snerf", "Yaddle"];
+  await fixture.publish(...subjects.map((title, i) => documentOf(i + 1, title)));
+  const embedTexts = async (texts: readonly string[]) =>
+    texts.map((text) =>
+      Float32Array.of(3, text.includes("zxcv") ? 1 : 0, ...subjects.map((subject) => (text.includes(subject) ? 1 : 0))),
+    );
+  const search = fixture.openAnother({ embeddings: { model: "test/alike", embedTexts } });
+  await embedAll(search);
+  expect(await search.find("asdfqwer zxcv", 20)).toEqual([]);
+  expect((await search.find("Wuzzle", 20))[0]).toBe(promptId(5));
+});
+
 test("a model serves only once every prompt has its vector; before that the built-in one does", async () => {
   await fixture.publish(...Array.from({ length: 190 }, (_, i) => documentOf(i + 1, `Zorblat ${i}`)));
   const model = knowing();

@@ -1,11 +1,10 @@
 /** A database with search on it, as publishing and unpublishing use it, for the tests of the search slice. */
-import { openDatabase } from "../src/platform/database.ts";
 import type { Database } from "../src/platform/database.ts";
 import { systemClock } from "../src/platform/clock.ts";
 import { createLog } from "../src/platform/log.ts";
 import { createSearch, indexDocuments, removeDocument } from "../src/search/index.ts";
 import type { Search, SearchDocument, SearchOptions } from "../src/search/index.ts";
-import { createTestDatabase } from "./test-database.ts";
+import { openTestDatabase } from "./test-database.ts";
 
 export interface SearchFixture {
   readonly db: Database;
@@ -21,8 +20,8 @@ export interface SearchFixture {
 }
 
 export async function openSearch(more: Partial<SearchOptions> = {}): Promise<SearchFixture> {
-  const database = await createTestDatabase();
-  const db = await openDatabase({ url: database.url, role: "test", log: createLog("error") });
+  const database = await openTestDatabase({ log: createLog("error") });
+  const { db } = database;
   const opened: Search[] = [];
   const openAnother = (options: Partial<SearchOptions> = {}) => {
     const search = createSearch({ db, log: createLog("silent"), clock: systemClock, ...options });
@@ -51,8 +50,7 @@ export async function openSearch(more: Partial<SearchOptions> = {}): Promise<Sea
     },
     close: async () => {
       await Promise.all(opened.map((each) => each.close()));
-      await db.close();
-      await database.drop();
+      await database.close();
     },
   };
 }

@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { openDatabase } from "../src/platform/database.ts";
 import { createLog } from "../src/platform/log.ts";
 import { indexDocuments } from "../src/search/index.ts";
+import { startTestServer } from "./harness.ts";
+import { promptFile } from "./prompt-files.ts";
 import { documentOf, openSearch, promptId } from "./search-fixture.ts";
 import type { SearchFixture } from "./search-fixture.ts";
 
@@ -11,32 +14,52 @@ beforeEach(async () => {
 afterEach(() => fixture.close());
 
 /** Everything the search tables hold, as one text. */
-async function dumpTables(): Promise<string> {
-  const tables = await fixture.db.query<{ name: string }>(
+async function dumpTables(db = fixture.db): Promise<string> {
+  const tables = await db.query<{ name: string }>(
     "select table_name as name from information_schema.tables where table_name like 'search\\_%' order by 1",
   );
   const dumps = [];
   for (const { name } of tables) {
-    dumps.push(await fixture.db.query(`select to_jsonb(t)::text as row from ${name} t`));
+    dumps.push(await db.query(`select to_jsonb(t)::text as row from ${name} t`));
   }
   return JSON.stringify(dumps);
 }
 
-test("nothing but public fields is stored, whatever else the caller's object carries", async () => {
-  const secret = { template: "Xylozant secret sauce", instructions: "Quorvex", samples: "Blenthip" };
-  await fixture.publish({ ...documentOf(1, "Sauce maker"), ...secret });
-  const stored = (await dumpTables()).toLowerCase();
-  for (const word of ["xylozant", "quorvex", "blenthip"]) expect(stored).not.toContain(word);
+/** A prompt file whose hidden parts have words of their own: template, labels of inputs, samples. */
+const HIDING = promptFile({
+  title: "Sauce maker",
+  description: "Cooks with care.",
+  fields: [
+    "inputs:",
+    "  herb:",
+    "    label: Quorvex",
+    "    description: Zibblenaut",
+    "samples:",
+    "  - inputs: { herb: Blenthip }",
+    "    outputs: [Vramsett]",
+  ].join("\n"),
+  body: "Xylozant secret sauce with {{ herb }}.",
 });
+const HIDDEN = ["xylozant", "quorvex", "zibblenaut", "blenthip", "vramsett"];
 
-test("a word of a hidden text cannot be told from one that exists nowhere", async () => {
-  await fixture.publish({ ...documentOf(1, "Sauce maker"), template: "xylozant" } as ReturnType<typeof documentOf>);
-  for (const [hidden, nowhere] of [
-    ["xylozant", "xylozarb"],
-    ["xylozan", "xylozar"],
-    ["sauce xylozant", "sauce xylozarb"],
-  ] as const) {
-    expect(await fixture.search.find(hidden, 20)).toEqual(await fixture.search.find(nowhere, 20));
+test("publishing stores nothing of a prompt's hidden parts, and no query tells their words from words of nowhere", async () => {
+  const server = await startTestServer();
+  try {
+    await server.publish(HIDING);
+    const db = await openDatabase({ url: server.databaseUrl, role: "test", log: createLog("silent") });
+    const stored = (await dumpTables(db)).toLowerCase();
+    await db.close();
+    for (const word of ["sauce", "care", "herb"]) expect(stored).toContain(word);
+    for (const word of HIDDEN) expect(stored).not.toContain(word);
+    const { client } = await server.createCaller();
+    const find = async (q: string) => (await client.prompts.search(q)).rows.map(({ title }) => title);
+    expect(await find("sauce")).toEqual(["Sauce maker"]);
+    for (const word of HIDDEN) {
+      for (const query of [word, word.slice(0, -1), `"${word}"`]) expect(await find(query), query).toEqual([]);
+      expect(await find(`sauce ${word}`)).toEqual(await find("sauce qqxzvw"));
+    }
+  } finally {
+    await server.close();
   }
 });
 
@@ -53,6 +76,26 @@ test("an unpublished prompt leaves no word behind: not in a ranking, a correctio
   await fixture.runTick(fixture.search, "search-tidy");
   await fixture.db.query("delete from search_changes where at < promptd_now()"); // pruned after an hour in service
   expect((await dumpTables()).toLowerCase()).not.toContain("xylozant");
+});
+
+test("an older version's words find nothing, complete nothing, are no part of a joined or counted word", async () => {
+  await fixture.publish(documentOf(1, "Xylozant polish", { tags: ["Quorvex"] }), documentOf(2, "Sauce maker"));
+  await fixture.publish(documentOf(1, "Floor polish"));
+  for (const query of ["xylozant", "xylozatn", "xyl", "xylo zant", "saucexylozant", "x6t", '"quorvex"', "quorve"]) {
+    const nowhere = query.replaceAll("xyl", "qqx").replaceAll("quo", "qqx").replaceAll("x6t", "q6w");
+    expect(await fixture.search.find(query, 20), query).toEqual(await fixture.search.find(nowhere, 20));
+  }
+});
+
+test("the order of what is public says nothing of what was published between", async () => {
+  const documents = ["Sauce maker", "Sauce reviewer", "Maker of things"].map((title, i) => documentOf(i + 1, title));
+  await fixture.publish(...documents);
+  const queries = ["sauce", "maker", "sauce maker", "sause", "mak", "thing reviewer"];
+  const ask = () => Promise.all(queries.map((query) => fixture.search.find(query, 20)));
+  const before = await ask();
+  await fixture.publish(documentOf(9, "Sauce sauce maker", { description: "sauce maker of makers" }));
+  await fixture.unpublish(promptId(9));
+  expect(await ask()).toEqual(before);
 });
 
 test("a draft that is being published in an open transaction corrects nobody's query", async () => {
@@ -79,7 +122,7 @@ test("an embeddings model is sent the four public fields and the query, nothing 
     },
   });
   const document = documentOf(1, "Sauce maker", { description: "For\npasta", tags: ["food"], inputNames: ["Herb"] });
-  await fixture.publish({ ...document, template: "xylozant" } as typeof document);
+  await fixture.publish(document);
   for (let turn = 0; turn < 3; turn += 1) await fixture.runTick(search, "search-embed");
   await search.find("my question", 20);
   expect(sent).toEqual([

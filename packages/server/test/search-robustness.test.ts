@@ -12,11 +12,11 @@ const CATALOGUE = [
   documentOf(6, "What If", { description: "Alternate history stories" }),
   documentOf(7, "100% discount banner", { description: "price_tag \\ back {slash}" }),
   documentOf(8, "Rocket launch 🚀 announcement"),
-  documentOf(9, "Travel guide"),
-  documentOf(10, "Travel guide for travel guides who guide travel", { description: "travel guide travel guide" }),
+  documentOf(9, "Choir leader"),
+  documentOf(10, "Choir leader for choir leaders who lead choirs", { description: "choir leader choir leader" }),
   documentOf(11, "R tutor"),
   documentOf(12, "İstanbul şehir rehberi"),
-  documentOf(13, "Travel guide", { description: "the second of this title" }),
+  documentOf(13, "Choir leader", { description: "the second of this title" }),
 ];
 
 let fixture: SearchFixture;
@@ -36,13 +36,13 @@ test("c++ and c# find their own", async () => {
 });
 
 test("the exact title is first, whatever else has more of its words", async () => {
-  expect(await first("travel guide")).toBe("Travel guide");
-  expect(await first("  TRAVEL   GUIDE ")).toBe("Travel guide");
+  expect(await first("choir leader")).toBe("Choir leader");
+  expect(await first("  CHOIR   LEADER ")).toBe("Choir leader");
   for (const { title } of CATALOGUE) expect(await first(title)).toBe(title);
 });
 
 test("two prompts of the same exact title both stand before the rest", async () => {
-  expect((await fixture.search.find("travel guide", 20)).slice(0, 2).toSorted()).toEqual([promptId(9), promptId(13)]);
+  expect((await fixture.search.find("choir leader", 20)).slice(0, 2).toSorted()).toEqual([promptId(9), promptId(13)]);
 });
 
 test("a title of nothing but stop words is found by it and by its beginning", async () => {
@@ -78,20 +78,26 @@ test("nonsense finds nothing", async () => {
 });
 
 test("signs of SQL and patterns are text", async () => {
-  for (const query of ["%", "_", "%_\\", "'; drop table search_docs; --", "travel' or '1'='1", "$1", "&|!:*"]) {
-    await fixture.titles(query);
+  for (const query of ["%", "_", "%_\\", "'; drop table search_docs; --", "choir' or '1'='1", "$1", "&|!:*"]) {
+    const found = await fixture.titles(query);
+    const isTextOfIt = (title: string) => /choir|%|_|table|drop|search/i.test(title);
+    expect(
+      found.filter((title) => !isTextOfIt(title)),
+      query,
+    ).toEqual([]);
   }
+  expect((await fixture.db.query("select from search_docs")).length).toBe(CATALOGUE.length);
   expect(await first("100%")).toBe("100% discount banner");
   expect(await fixture.titles("%")).toEqual(["100% discount banner"]);
 });
 
 test("a quoted word is neither corrected nor expanded", async () => {
-  expect(await fixture.titles("travle")).toContain("Travel guide");
+  expect(await fixture.titles("chior")).toContain("Choir leader");
   expect((await fixture.search.find('"zrocket"', 20)).length).toBe(0);
 });
 
 test("the same query gives the same answer", async () => {
-  for (const query of ["travel guide writer", "code", "guide"]) {
+  for (const query of ["choir leader writer", "code", "leader"]) {
     expect(await fixture.titles(query)).toEqual(await fixture.titles(query));
   }
 });
@@ -102,7 +108,7 @@ test("a long token, a hundred tokens and 200 four-byte characters are answered",
     "𐍈".repeat(200),
     "a ".repeat(100).trim(),
     "zq ".repeat(66),
-    "travle ".repeat(28),
+    "chior ".repeat(28),
   ]) {
     expect((await fixture.search.find(query, 20)).length).toBeLessThanOrEqual(20);
   }
@@ -110,7 +116,7 @@ test("a long token, a hundred tokens and 200 four-byte characters are answered",
 
 test("whatever is asked: at most 20, each a published prompt, none twice", async () => {
   const ids = new Set(CATALOGUE.map((document) => document.promptId));
-  const word = fc.constantFrom("travel", "code", "c++", '"', "日本", "🚀", "the", "reviewr", "%", "\\", "'");
+  const word = fc.constantFrom("choir", "code", "c++", '"', "日本", "🚀", "the", "reviewr", "%", "\\", "'");
   const query = fc.oneof(
     fc.string({ unit: "binary", maxLength: 200 }),
     fc.array(word, { maxLength: 30 }).map((words) => words.join(" ")),
@@ -128,9 +134,9 @@ test("whatever is asked: at most 20, each a published prompt, none twice", async
 
 test("an empty catalogue and one of a single prompt answer", async () => {
   const empty = await openSearch();
-  expect(await empty.titles("travel")).toEqual([]);
+  expect(await empty.titles("choir")).toEqual([]);
   expect(await empty.titles("🚀")).toEqual([]);
-  await empty.publish(documentOf(1, "Travel guide"));
-  expect(await empty.titles("travl")).toEqual(["Travel guide"]);
+  await empty.publish(documentOf(1, "Choir leader"));
+  expect(await empty.titles("chor")).toEqual(["Choir leader"]);
   await empty.close();
 });

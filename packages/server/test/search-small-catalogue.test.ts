@@ -4,12 +4,12 @@ import type { SearchFixture } from "./search-fixture.ts";
 
 /** Ten prompts, each with a misspelt title and a question that shares no word with title or description. */
 const CATALOGUE = [
-  ["Recipe generator", "Cooks a dish from ingredients", "recepie generater", "what should the chef cook for dinner"],
+  ["Recipe generator", "Cooks a dish from ingredients", "recipie generater", "what should the chef cook for dinner"],
   ["Resume reviewer", "Improves a curriculum vitae", "resum reviwer", "applying for a new job"],
   ["SQL query writer", "Turns questions into SQL", "sql qurey writer", "ask a database"],
   ["Travel itinerary planner", "Plans days in a city", "travl itinery", "vacation abroad trip"],
-  ["Logo designer", "Draws a brand mark", "logo desinger", "corporate identity emblem"],
-  ["Math tutor", "Explains algebra step by step", "math tuter", "arithmetic homework for pupils"],
+  ["Portrait painter", "Draws people in oil", "portriat paintr", "picture of a face by an artist"],
+  ["Geography teacher", "Explains rivers and borders", "geografy techer", "lessons about countries on the globe"],
   ["Workout coach", "Builds a training plan", "workuot coach", "physical exercise and fitness"],
   ["Poem writer", "Verses on any subject", "peom writer", "poetry with rhyme"],
   ["Contract summarizer", "Explains legal clauses", "contrct sumarizer", "lawyer agreement"],

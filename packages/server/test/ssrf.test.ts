@@ -171,7 +171,7 @@ describe("addresses that are not public", () => {
     const issues = checkImageInputs([{ type: "url", url: `https://${literal}/cat.png` }]);
     expect(issues).toHaveLength(1);
     expect(issues[0]).toMatchObject({ path: ["body", "inputs", "imageInputs", 0, "url"], code: "invalid_image" });
-    expect(issues[0]?.message).toMatch(/^Image 1: the URL (must be publicly accessible|is not valid)\.$/);
+    expect(issues[0]?.message).toMatch(/^Image 1: the URL (must be publicly accessible|is not valid)\./);
   });
 
   test.each(literals)("%s is never connected to when an address names it", async (literal) => {
@@ -221,7 +221,7 @@ describe("public addresses", () => {
   test("a name with public answers only is fetched, pinned to exactly these answers", async () => {
     const answers = [PUBLIC_ADDRESS, "2606:4700:4700::1111"];
     host.names.set("images.example.org", answers);
-    expect(await fetchFrom("https://images.example.org/cat.png")).toEqual({ kind: "fetched", bytes: png });
+    expect(await fetchFrom("https://images.example.org/cat.png")).toEqual({ kind: "fetched", kept: png });
     expect(host.attempts).toEqual([{ addresses: answers, port: 443 }]);
     expect(host.questions).toEqual(["images.example.org"]);
   });
@@ -284,7 +284,7 @@ describe("redirects", () => {
 
   test("three are followed", async () => {
     chain(3);
-    expect(await fetchFrom("https://images.example.org/0")).toEqual({ kind: "fetched", bytes: png });
+    expect(await fetchFrom("https://images.example.org/0")).toEqual({ kind: "fetched", kept: png });
     expect(host.questions).toHaveLength(4); // every hop is resolved and checked again
   });
 
@@ -350,7 +350,7 @@ describe("hostile answers", () => {
   test("a body of exactly the limit is taken", async () => {
     host.routes.set("/exact", (_request, response) => response.writeHead(200).end(Buffer.alloc(BYTES_MAX, 1)));
     const outcome = await fetchFrom("https://images.example.org/exact");
-    expect(outcome.kind === "fetched" && outcome.bytes.length).toBe(BYTES_MAX);
+    expect(outcome.kind === "fetched" && outcome.kept.length).toBe(BYTES_MAX);
   });
 
   test("a body shorter than announced is refused", async () => {
@@ -435,7 +435,7 @@ describe("hostile answers", () => {
       if (host.requests.length === 1) response.writeHead(500).end();
       else response.writeHead(200).end(png);
     });
-    expect(await fetchFrom("https://images.example.org/shaky")).toEqual({ kind: "fetched", bytes: png });
+    expect(await fetchFrom("https://images.example.org/shaky")).toEqual({ kind: "fetched", kept: png });
     host.routes.set("/broken", (_request, response) => response.writeHead(500).end());
     expect(await fetchFrom("https://images.example.org/broken")).toEqual({ kind: "refused", fault: "status" });
     expect(host.requests).toEqual(["/shaky", "/shaky", "/broken", "/broken"]);
@@ -446,7 +446,7 @@ describe("hostile answers", () => {
       if (host.requests.length === 1) request.socket.destroy();
       else response.writeHead(200).end(png);
     });
-    expect(await fetchFrom("https://images.example.org/reset")).toEqual({ kind: "fetched", bytes: png });
+    expect(await fetchFrom("https://images.example.org/reset")).toEqual({ kind: "fetched", kept: png });
   });
 
   test("a certificate nobody vouches for is refused", async () => {
@@ -492,7 +492,7 @@ test("no variable of the environment leads a fetch through a proxy or opens priv
   const before = names.map((name) => [name, process.env[name]] as const);
   for (const name of names) process.env[name] = "http://127.0.0.1:9";
   try {
-    expect(await fetchFrom("https://images.example.org/cat.png")).toEqual({ kind: "fetched", bytes: png });
+    expect(await fetchFrom("https://images.example.org/cat.png")).toEqual({ kind: "fetched", kept: png });
     expect(await fetchFrom("https://127.0.0.1/cat.png")).toEqual({ kind: "refused", fault: "blocked" });
   } finally {
     for (const [name, value] of before) {

@@ -15,6 +15,11 @@ export interface TcpProxy {
   cut(): void;
   /** Resets each connection when the server's answer to something sent from now on begins: its fate stays unknown. */
   cutOnAnswer(): void;
+  /**
+   * Resets the first connection over which all these texts have been sent, in this order, when the answer to the last one
+   * begins: exactly that statement was carried out, and its fate stays unknown. Resolves when the connection was cut.
+   */
+  cutOnAnswerTo(...texts: readonly string[]): Promise<void>;
   /** True: nothing passes and nothing is refused, as with a lost route. */
   blackhole(isOn: boolean): void;
   /** Milliseconds by which each piece of an answer is late. */
@@ -26,6 +31,32 @@ interface Pair {
   readonly near: Socket;
   readonly far: Socket;
   cutsOnAnswer: boolean;
+  /** What is still to be sent before the answer is cut; null: this connection is not watched. */
+  awaited: readonly string[] | null;
+}
+
+/** A cut that waits for its statement. */
+function createTrap(pairs: ReadonlySet<Pair>) {
+  let texts: readonly string[] | null = null;
+  let sprung = () => {};
+  return {
+    set: (...wanted: readonly string[]): Promise<void> => {
+      texts = wanted;
+      return new Promise((resolve) => (sprung = resolve));
+    },
+    watch: (pair: Pair, sent: Buffer): void => {
+      if (texts === null) return;
+      pair.awaited ??= texts;
+      const [text, ...rest] = pair.awaited;
+      if (text === undefined || !sent.includes(text)) return;
+      pair.awaited = rest;
+      if (rest.length > 0) return;
+      texts = null;
+      for (const one of pairs) one.awaited = null;
+      pair.cutsOnAnswer = true;
+      pair.near.once("close", sprung);
+    },
+  };
 }
 
 export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
@@ -35,14 +66,16 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
   let isHolding = false;
   let delayMs = 0;
+  const trap = createTrap(pairs);
 
   const server = createServer((near) => {
     const far =
       socketDir === undefined
         ? createConnection(Number(new URL(databaseUrl).port || 5432), new URL(databaseUrl).hostname)
         : createConnection(join(decodeURIComponent(socketDir), `.s.PGSQL.${port}`));
-    const pair: Pair = { near, far, cutsOnAnswer: false };
+    const pair: Pair = { near, far, cutsOnAnswer: false, awaited: null };
     pairs.add(pair);
+    near.on("data", (bytes: Buffer) => trap.watch(pair, bytes)); // before the bytes go on: the answer may come at once
     forward(near, far, () => 0);
     forward(
       far,
@@ -73,6 +106,7 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
     cutOnAnswer: () => {
       for (const pair of pairs) pair.cutsOnAnswer = true;
     },
+    cutOnAnswerTo: trap.set,
     blackhole: (isOn) => {
       isHolding = isOn;
       for (const pair of pairs) hold(pair, isOn);

@@ -1,19 +1,29 @@
 import { randomBytes } from "node:crypto";
-import { inject } from "vitest";
-import { openConnection, sqlState } from "../src/platform/database.ts";
+import { afterAll, beforeAll, inject } from "vitest";
+import {
+  openConnection,
+  openDatabase,
+  sqlState,
+  type Database,
+  type DatabaseOptions,
+} from "../src/platform/database.ts";
+import { createLog } from "../src/platform/log.ts";
 import { withDatabase } from "./database-url.ts";
 
 export interface TestDatabase {
+  readonly name: string;
   readonly url: string;
   drop(): Promise<void>;
 }
 
-/** A migrated, empty database of its own, cloned from the run's template. */
-export async function createTestDatabase(): Promise<TestDatabase> {
+/** A migrated, empty database of its own, cloned from the run's template; or a copy of one that nobody is connected to. */
+export async function createTestDatabase(original?: TestDatabase): Promise<TestDatabase> {
   const server = inject("database");
+  const template = original?.name ?? server.template;
   const name = `${server.prefix}_${randomBytes(6).toString("hex")}`;
-  await runOnServer(server.url, `create database ${name} template ${server.template}`);
+  await runOnServer(server.url, `create database ${name} template ${template}`);
   return {
+    name,
     url: withDatabase(server.url, name),
     // A vacuum of the server's own may be in it, which this role cannot end: the end of the run drops it then.
     drop: () =>
@@ -21,6 +31,41 @@ export async function createTestDatabase(): Promise<TestDatabase> {
         if (sqlState(error) !== "42501") throw error;
       }),
   };
+}
+
+export interface OpenTestDatabase {
+  readonly db: Database;
+  readonly url: string;
+  /** Closes the connections and drops the database. */
+  readonly close: () => Promise<void>;
+}
+
+/** A database of its own, with connections to it; `change` names what is not as usual. */
+export async function openTestDatabase(change: Partial<Omit<DatabaseOptions, "url">> = {}): Promise<OpenTestDatabase> {
+  const database = await createTestDatabase();
+  const { url } = database;
+  const db = await openDatabase({ url, role: "test", log: createLog("silent"), ...change });
+  return {
+    db,
+    url,
+    close: async () => {
+      await db.close();
+      await database.drop();
+    },
+  };
+}
+
+/** One database for all tests of a file or a group: handed over before the first of them, dropped after the last. */
+export function useTestDatabase(
+  take: (opened: OpenTestDatabase) => void,
+  change: Partial<Omit<DatabaseOptions, "url">> = {},
+): void {
+  let opened: OpenTestDatabase | null = null;
+  beforeAll(async () => {
+    opened = await openTestDatabase(change);
+    take(opened);
+  });
+  afterAll(() => opened?.close());
 }
 
 async function runOnServer(url: string, statement: string): Promise<void> {

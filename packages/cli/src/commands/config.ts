@@ -41,7 +41,9 @@ A named value is printed whole and alone, for scripts; the overview shows only t
     if (asked !== undefined) {
       const name = readName(asked);
       const value = connection[NAMES[name]];
-      if (value === null) throw new CommandFailure(`${name} is not set.`);
+      if (value === null) {
+        throw new CommandFailure(`${name} is not set.`, { hint: `Set it with "promptd config set ${name} <value>".` });
+      }
       io.result({ name, value }, value);
       return;
     }

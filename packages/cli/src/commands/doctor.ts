@@ -1,7 +1,7 @@
 import { createClient, type Client } from "@promptd/client";
 import { USER_FLAGS } from "@promptd/contract";
 import { stat } from "node:fs/promises";
-import type { Command, CommandIo } from "../command.ts";
+import { CommandFailure, type Command, type CommandIo } from "../command.ts";
 import { explainError } from "../explain-error.ts";
 import { formatTable } from "../output.ts";
 import { configPath, readConnection } from "../user-config.ts";
@@ -49,7 +49,7 @@ async function perform(name: string, step: () => Promise<string>): Promise<Check
   try {
     return { name, state: "ok", detail: await step() };
   } catch (error) {
-    const known = explainError(error);
+    const known = error instanceof CommandFailure ? error : explainError(error);
     const message = known?.message ?? (error instanceof Error ? error.message : String(error));
     return { name, state: "failed", detail: [message, known?.hint ?? ""].join(" ").trim() };
   }

@@ -1,7 +1,7 @@
 import type { Client } from "@promptd/client";
 import type { CreateRunBody, Run } from "@promptd/contract";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../command.ts";
-import { findPrompt, isNotFound } from "../find-version.ts";
+import { findPrompt, isNotFound, neitherFailure } from "../find-version.ts";
 import { reportRun } from "../report-run.ts";
 import { readImage, readPairs } from "../run-inputs.ts";
 import { withSession } from "../session.ts";
@@ -49,7 +49,7 @@ async function createRun(client: Client, body: CreateRunBody, isAsync: boolean, 
   } catch (error) {
     if (!isNotFound(error)) throw error;
     const latest = await findPrompt(client, body.promptVersionId, io.signal);
-    if (latest === null) throw error;
+    if (latest === null) throw neitherFailure(body.promptVersionId, error);
     return create(client, { ...body, promptVersionId: latest.promptVersionId }, io);
   }
 }

@@ -38,15 +38,19 @@ export async function createAccount(db: Queryable, newId: () => string, account:
     proUntil: account.plan === "pro" ? "infinity" : "-infinity",
   });
   if (!created)
-    throw new Problem("VALIDATION_ERROR", `An account with this e-mail address or user name exists already.`);
+    throw new Problem(
+      "VALIDATION_ERROR",
+      "An account with this e-mail address or user name exists already. Use that account, or give another address and name.",
+    );
   return accountId;
 }
 
 /** By e-mail address or account id. @throws Problem NOT_FOUND_ERROR. */
 export async function getAccountByName(db: Database, who: string): Promise<Account> {
   const account = await findAccountByName(db, who);
-  if (account === null) throw new Problem("NOT_FOUND_ERROR", `No account has the e-mail address or id "${who}".`);
-  return account;
+  if (account !== null) return account;
+  const next = "Check it, or create an account: promptd admin user create --email <E>";
+  throw new Problem("NOT_FOUND_ERROR", `No account has the e-mail address or id "${who}". ${next}`);
 }
 
 /** `until`: milliseconds since 1970, null = without an end. A plan of "none" ends at once. */
@@ -86,7 +90,10 @@ export async function createApiKey(
 /** @throws Problem NOT_FOUND_ERROR. */
 export async function revokeApiKey(db: Database, keyId: string): Promise<Date> {
   const revokedAt = await revokeKey(db, keyId);
-  if (revokedAt === null) throw new Problem("NOT_FOUND_ERROR", `No API key has the id "${keyId}".`);
+  if (revokedAt === null) {
+    const next = 'Give the keyId that "promptd admin key create" printed.';
+    throw new Problem("NOT_FOUND_ERROR", `No API key has the id "${keyId}". ${next}`);
+  }
   return revokedAt;
 }
 

@@ -21,6 +21,8 @@ export interface EnterOptions {
   readonly scope: "account" | "key";
   /** False: plans are not asked for. */
   readonly plans: boolean;
+  /** How a request waits for its place; a test lets its own clock run meanwhile. */
+  readonly pause?: (ms: number) => Promise<unknown>;
 }
 
 export interface Door {
@@ -55,6 +57,7 @@ const AUTHORIZATION_LENGTH_MAX = 256;
 const TEXTS = {
   missing: 'No API key was sent. Send the header "Authorization: Bearer <API_KEY>".',
   form: 'The Authorization header must have the form "Bearer <API_KEY>".',
+  tooLong: 'The Authorization header is longer than 256 characters. Send only "Bearer <API_KEY>".',
   invalid: "The API key is not valid. Check it, or create a new one on the API keys page.",
   noPlan: "The API needs a Pro plan.",
   lapsed: "Your Pro plan has ended. Renew it to use the API.",
@@ -62,6 +65,7 @@ const TEXTS = {
 
 export function createDoor(options: EnterOptions): Door {
   const lookUp = createBatcher(options);
+  const { pause = wait } = options;
   const used = new Map<string, number>();
 
   async function enter(request: { readonly authorization: readonly string[] }): Promise<Admission> {
@@ -70,7 +74,7 @@ export function createDoor(options: EnterOptions): Door {
     const hash = hashApiKey(key);
     let row = await lookUp(hash);
     if (row !== null && isLittleEarly(row)) {
-      await wait(Math.ceil(row.wait_us / 1_000) + 1);
+      await pause(Math.ceil(row.wait_us / 1_000) + 1);
       row = await lookUp(hash);
     }
     const admission = judge(row, options);
@@ -99,12 +103,14 @@ export function createDoor(options: EnterOptions): Door {
 function readKey(authorization: readonly string[]): string | Problem {
   const [header] = authorization;
   if (header === undefined || header.trim() === "") return unauthorized(TEXTS.missing);
-  const match = /^bearer +(\S+) *$/i.exec(header);
   // Two headers: one of them was meant for somebody else, and which is not ours to guess.
-  if (authorization.length > 1 || header.length > AUTHORIZATION_LENGTH_MAX || match === null) {
-    return unauthorized(TEXTS.form);
+  if (authorization.length > 1) {
+    const text = `The request has ${authorization.length} Authorization headers. Send one: "Authorization: Bearer <API_KEY>".`;
+    return unauthorized(text);
   }
-  const key = match[1] ?? "";
+  if (header.length > AUTHORIZATION_LENGTH_MAX) return unauthorized(TEXTS.tooLong);
+  const key = /^bearer +(\S+) *$/i.exec(header)?.[1];
+  if (key === undefined) return unauthorized(TEXTS.form);
   return hasKeyForm(key) ? key : unauthorized(TEXTS.invalid);
 }
 

@@ -1,4 +1,4 @@
-export { availableCredits, expireCredits, grantCredits } from "./ledger.ts";
+export { availableCredits, expireCredits, grantCredits, type UsedGrant } from "./ledger.ts";
 export { checkLedger, createAudit, type LedgerReport } from "./reconcile.ts";
 export { creditsRoutes } from "./credits-routes.ts";
 export {

@@ -11,23 +11,44 @@ export interface Grant {
   readonly amount: number;
   /** What was granted for; kept in the journal. */
   readonly reason: string | null;
-  /** A second grant under the same key changes nothing. */
+  /** A second grant under the same key changes nothing; one of another amount or expiry is a conflict. */
   readonly idempotencyKey: string;
   /** ISO 8601; null: never expires. */
   readonly expiresAt: string | null;
 }
 
-/** @returns false when this idempotency key was used before: nothing was granted. */
-export async function grantCredits(db: Queryable, grant: Grant): Promise<boolean> {
+/** What an idempotency key was used for before. */
+export interface UsedGrant {
+  readonly amount: number;
+  /** Null: never expires. */
+  readonly expiresAt: Date | null;
+  readonly at: Date;
+}
+
+/** Anything but `granted` changed nothing. */
+export type GrantOutcome =
+  | { readonly kind: "granted" | "repeated" }
+  | { readonly kind: "conflict"; readonly used: UsedGrant };
+
+interface GrantRow {
+  readonly outcome: GrantOutcome["kind"];
+  readonly used_amount: number;
+  readonly used_expires: Date | null;
+  readonly used_at: Date;
+}
+
+export async function grantCredits(db: Queryable, grant: Grant): Promise<GrantOutcome> {
   await fault("grant.before_commit");
-  const rows = await db.query<{ granted: boolean }>("select credit_grant($1, $2, $3, $4, $5) as granted", [
+  const [row] = await db.query<GrantRow>("select * from credit_grant($1, $2, $3, $4, $5)", [
     grant.accountId,
     grant.amount,
     grant.idempotencyKey,
     grant.reason,
     grant.expiresAt,
   ]);
-  return rows[0]?.granted === true;
+  if (row === undefined) throw new Error("credit_grant gave no row");
+  if (row.outcome !== "conflict") return { kind: row.outcome };
+  return { kind: "conflict", used: { amount: row.used_amount, expiresAt: row.used_expires, at: row.used_at } };
 }
 
 /** What the account can spend now: posted, minus held, minus what has expired whether swept or not. */

@@ -13,7 +13,9 @@ import { createOpenFile } from "./open-file.ts";
 import { createS3Blobs } from "./s3-blobs.ts";
 import type { S3Options } from "./s3-request.ts";
 import type { Files } from "./stored-files.ts";
+import { createSpool } from "./spool.ts";
 import { createSweeps } from "./sweep.ts";
+import { watchStorage } from "./watched-blobs.ts";
 
 export interface FilesOptions {
   readonly db: Database;
@@ -45,10 +47,16 @@ const DECODES_AT_ONCE = 2;
 export async function createFiles(options: FilesOptions): Promise<Files> {
   const { db, clock, log, newId, ttlSeconds, publicUrl } = options;
   const secrets = { current: options.secret, previous: options.previousSecret ?? null };
-  const [blobs, keys] = await Promise.all([
+  const [store, keys] = await Promise.all([
     options.bucket ? createS3Blobs(options.bucket, clock) : createDiskBlobs(join(options.dataDir, "files")),
     registerFileKeys(db, secrets, ttlSeconds),
   ]);
+  const storage = watchStorage(store, createSpool(join(options.dataDir, "files", "incoming")), {
+    newId,
+    log,
+    monotonicMs: () => performance.now(),
+  });
+  const { blobs, spool } = storage;
   const decoding = createGate(DECODES_AT_ONCE);
   const fetching = createGate(FETCHES_AT_ONCE);
   const keepPorts = { blobs, newId, clock, decoding, keys, ttlSeconds, publicUrl };
@@ -64,7 +72,9 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
     recordOutputs: async (tx, owner, files) => {
       if (files.length > 0) await insertOutputs(tx, owner, files);
     },
+    isReady: () => storage.isReady(),
+    spool,
     openFile: createOpenFile({ blobs, keys, clock, ttlSeconds }),
-    ticks: createSweeps({ db, blobs, log }),
+    ticks: createSweeps({ db, blobs, spool, log }),
   };
 }

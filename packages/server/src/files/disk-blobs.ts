@@ -13,6 +13,7 @@ import {
   type OpenBlob,
   type OpenBody,
 } from "./file-store.ts";
+import type { SpooledFile } from "./spool.ts";
 
 const PARTIAL = "partial";
 const SHARD = /^[0-9a-f]{2}$/;
@@ -48,7 +49,17 @@ class DiskBlobs implements BlobStore {
       await unlink(partial).catch(ignoreMissing);
       throw error;
     }
-    await syncDirectory(dirname(path));
+    await syncPath(dirname(path));
+    await fault("blob.after_rename");
+  }
+
+  /** The spool lies on the same file system: the file is made durable and gets another name. */
+  async putFile(key: string, file: SpooledFile): Promise<void> {
+    const path = this.#pathOf(key);
+    await syncPath(file.path);
+    await this.#makeShard(path);
+    await rename(file.path, path);
+    await syncPath(dirname(path));
     await fault("blob.after_rename");
   }
 
@@ -111,8 +122,8 @@ class DiskBlobs implements BlobStore {
   async #makeShard(path: string): Promise<void> {
     const made = await mkdir(dirname(path), { recursive: true, mode: PRIVATE_DIRECTORY });
     if (made === undefined) return;
-    await syncDirectory(dirname(dirname(path))); // a new directory is durable only once its parent is
-    await syncDirectory(this.#root);
+    await syncPath(dirname(dirname(path))); // a new directory is durable only once its parent is
+    await syncPath(this.#root);
   }
 
   async *#listShard(shard: string, prefix: string): AsyncGenerator<BlobEntry> {
@@ -139,12 +150,13 @@ async function writeDurably(path: string, body: ReturnType<OpenBody>, bytes: num
   }
 }
 
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, constants.O_RDONLY);
+/** A file, or a directory, whose new names are only then durable. */
+async function syncPath(path: string): Promise<void> {
+  const opened = await open(path, constants.O_RDONLY);
   try {
-    await directory.sync();
+    await opened.sync();
   } finally {
-    await directory.close();
+    await opened.close();
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import type { SpooledFile } from "./spool.ts";
 
 /** A part of a file as a caller asks for it, before its size is known. Both ends are included. */
 export type ByteRange =
@@ -32,6 +33,8 @@ export interface BlobStore {
    * `open` is called again when a store that failed is tried once more.
    */
   put(key: string, open: OpenBody, bytes: number): Promise<void>;
+  /** As `put`, of a spooled file, which is gone afterwards. It stays where it was when this rejects. */
+  putFile(key: string, file: SpooledFile): Promise<void>;
   /** Null when there is no such blob. A range that does not fit gives the whole blob. */
   get(key: string, range: ByteRange | null): Promise<OpenBlob | null>;
   /** In bytes; null when there is no such blob. */

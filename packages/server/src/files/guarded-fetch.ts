@@ -7,6 +7,7 @@ import type { TLSSocket } from "node:tls";
 import { Client, type Dispatcher } from "undici";
 import { connectGuarded, FetchRefusal, NETWORK, type FetchFault, type NetworkSteps } from "./guarded-connect.ts";
 import { parsePublicUrl } from "./public-address.ts";
+import { collectBytes, takeCounted, TakeFault, type TakeLimits } from "./take-bytes.ts";
 
 interface FetchTimes {
   /** Name, TCP and TLS together. */
@@ -29,14 +30,16 @@ export interface GuardedFetchOptions {
   readonly times?: Partial<FetchTimes>;
 }
 
-type FetchOutcome =
-  | { readonly kind: "fetched"; readonly bytes: Buffer }
+export type FetchOutcome<Kept> =
+  | { readonly kind: "fetched"; readonly kept: Kept }
   /** `fault` is for logs and counters. Only "too-large" may be told to a caller: the rest would make a port scanner. */
   | { readonly kind: "refused"; readonly fault: FetchFault };
 
 export interface GuardedFetch {
   /** At most `bytesMax` bytes of an https address. Rejects only when `signal` aborts or on a bug. */
-  fetch(address: string, bytesMax: number, signal: AbortSignal): Promise<FetchOutcome>;
+  fetch(address: string, bytesMax: number, signal: AbortSignal): Promise<FetchOutcome<Buffer>>;
+  /** The same for bytes that are not held in memory. What `take` rejects with by itself is thrown on. */
+  fetchInto<Kept>(address: string, limits: TakeLimits<Kept>, signal: AbortSignal): Promise<FetchOutcome<Kept>>;
 }
 
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
@@ -45,7 +48,10 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     trusted: options.trusted ?? null,
     times: { ...TIMES, ...options.times },
   };
-  return { fetch: (address, bytesMax, signal) => fetchGuarded(address, bytesMax, signal, settings) };
+  return {
+    fetch: (address, bytesMax, signal) => fetchGuarded(address, { bytesMax, take: collectBytes, signal }, settings),
+    fetchInto: (address, limits, signal) => fetchGuarded(address, { ...limits, signal }, settings),
+  };
 }
 
 interface Settings {
@@ -54,31 +60,30 @@ interface Settings {
   readonly times: FetchTimes;
 }
 
-async function fetchGuarded(
+async function fetchGuarded<Kept>(
   address: string,
-  bytesMax: number,
-  signal: AbortSignal,
+  bounds: Bounds<Kept>,
   settings: Settings,
-): Promise<FetchOutcome> {
+): Promise<FetchOutcome<Kept>> {
+  const { signal } = bounds;
   signal.throwIfAborted();
   const total = startDeadline(settings.times.totalMs, signal);
   try {
-    return { kind: "fetched", bytes: await followRedirects(address, { bytesMax, signal: total.signal }, settings) };
+    return { kind: "fetched", kept: await followRedirects(address, { ...bounds, signal: total.signal }, settings) };
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof FetchRefusal) return { kind: "refused", fault: error.fault };
-    throw error;
+    throw error instanceof TakeFault ? error.cause : error;
   } finally {
     total.stop();
   }
 }
 
-interface Bounds {
-  readonly bytesMax: number;
+interface Bounds<Kept> extends TakeLimits<Kept> {
   readonly signal: AbortSignal;
 }
 
-async function followRedirects(address: string, bounds: Bounds, settings: Settings): Promise<Buffer> {
+async function followRedirects<Kept>(address: string, bounds: Bounds<Kept>, settings: Settings): Promise<Kept> {
   let next = address;
   let retriesLeft = 1;
   for (let hops = 0; hops <= REDIRECTS_MAX;) {
@@ -86,7 +91,7 @@ async function followRedirects(address: string, bounds: Bounds, settings: Settin
     if ("fault" in parsed) throw new FetchRefusal("blocked");
     try {
       const answer = await fetchHop(parsed.url, bounds, settings);
-      if (answer.kind === "body") return answer.bytes;
+      if (answer.kind === "body") return answer.kept;
       next = answer.location;
       hops += 1;
     } catch (error) {
@@ -109,11 +114,11 @@ class ServerFault extends FetchRefusal {
   }
 }
 
-type HopAnswer =
-  | { readonly kind: "body"; readonly bytes: Buffer }
+type HopAnswer<Kept> =
+  | { readonly kind: "body"; readonly kept: Kept }
   | { readonly kind: "redirect"; readonly location: string };
 
-async function fetchHop(url: URL, bounds: Bounds, settings: Settings): Promise<HopAnswer> {
+async function fetchHop<Kept>(url: URL, bounds: Bounds<Kept>, settings: Settings): Promise<HopAnswer<Kept>> {
   const socket = await connectInTime(url, bounds.signal, settings);
   let offered = false;
   const client = new Client(url.origin, {
@@ -156,7 +161,11 @@ async function connectInTime(url: URL, signal: AbortSignal, settings: Settings):
   }
 }
 
-async function readAnswer(answer: Dispatcher.ResponseData, url: URL, bounds: Bounds): Promise<HopAnswer> {
+async function readAnswer<Kept>(
+  answer: Dispatcher.ResponseData,
+  url: URL,
+  bounds: Bounds<Kept>,
+): Promise<HopAnswer<Kept>> {
   const { statusCode, headers } = answer;
   if ([301, 302, 303, 307, 308].includes(statusCode)) {
     const location = typeof headers["location"] === "string" ? URL.parse(headers["location"], url.href) : null;
@@ -168,23 +177,12 @@ async function readAnswer(answer: Dispatcher.ResponseData, url: URL, bounds: Bou
   const encoding = headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") throw new FetchRefusal("encoding");
   if (Number(headers["content-length"] ?? 0) > bounds.bytesMax) throw new FetchRefusal("too-large");
-  return { kind: "body", bytes: await readBody(answer.body, bounds) };
-}
-
-async function readBody(body: AsyncIterable<Buffer>, bounds: Bounds): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of body) {
-    bytes += piece.byteLength;
-    if (bytes > bounds.bytesMax) throw new FetchRefusal("too-large");
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
+  return { kind: "body", kept: await takeCounted(answer.body, bounds, () => new FetchRefusal("too-large")) };
 }
 
 /** Whatever the network or the other side's HTTP did wrong is a fault of the connection; a deadline names itself. */
 function asRefusal(error: unknown, signal: AbortSignal): unknown {
-  if (error instanceof FetchRefusal) return error;
+  if (error instanceof FetchRefusal || error instanceof TakeFault) return error;
   if (signal.aborted) return signal.reason;
   return new FetchRefusal("connection", error);
 }

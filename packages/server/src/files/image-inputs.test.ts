@@ -18,6 +18,7 @@ describe("the form of an image", () => {
     [{ type: "URL", url: "x" }, 'Image 1 has the type "URL"; supported types are "url" and "base64".'],
     [{ url: "https://example.org/a.png" }, 'Image 1 has no type; supported types are "url" and "base64".'],
     [{ type: 7 }, 'Image 1 has a type that is a number; supported types are "url" and "base64".'],
+    [{ type: "\u202eepyt" }, 'Image 1 has the type "\\u202eepyt"; supported types are "url" and "base64".'],
     [{ type: "a\u001b[31m\0" }, 'Image 1 has the type "a\\u001b[31m\\u0000"; supported types are "url" and "base64".'],
     [{ type: "t".repeat(90) }, `Image 1 has the type "${"t".repeat(40)}…"; supported types are "url" and "base64".`],
   ])("a type other than url and base64 is named: %o", (image, message) => {
@@ -58,7 +59,7 @@ describe("the form of an image", () => {
   test("every image's issue is reported, with its own number", () => {
     expect(messagesOf(url("http://example.org/"), base64(pngOf(40)), base64("?"))).toEqual([
       "Image 1: the URL must begin with https://.",
-      "Image 3 is not valid Base64.",
+      "Image 3 is not valid Base64. Send the bytes of the file in the standard alphabet, with padding.",
     ]);
   });
 
@@ -96,9 +97,9 @@ describe("the form of an address", () => {
     ["example.org/a.png", "the URL must begin with https://."],
     ["//example.org/a.png", "the URL must begin with https://."],
     ["", "the URL must begin with https://."],
-    ["https://", "the URL is not valid."],
-    ["https://exa mple.org/", "the URL is not valid."],
-    ["https://[fe80::1%25eth0]/", "the URL is not valid."],
+    ["https://", "the URL is not valid. Give one such as https://example.org/photo.png."],
+    ["https://exa mple.org/", "the URL is not valid. Give one such as https://example.org/photo.png."],
+    ["https://[fe80::1%25eth0]/", "the URL is not valid. Give one such as https://example.org/photo.png."],
     ["https://example.org:8443/", "the URL must use port 443."],
     ["https://user@example.org/", "the URL must not contain a user name or password."],
     ["https://:secret@example.org/", "the URL must not contain a user name or password."],
@@ -159,7 +160,7 @@ describe("the form of Base64 data", () => {
   });
 
   test.each(["", " \r\n\t"])("%o is empty", (text) => {
-    expect(messagesOf(base64(text))).toEqual(["Image 1 is empty."]);
+    expect(messagesOf(base64(text))).toEqual(["Image 1 is empty. Send the bytes of the file as Base64."]);
   });
 
   test("a size is told before anything is decoded, and rounded so that it never reads as the limit", () => {

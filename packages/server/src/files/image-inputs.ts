@@ -1,4 +1,4 @@
-import type { ImageInput, Issue, IssueCode } from "@promptd/contract";
+import { describeType, quote, type ImageInput, type Issue, type IssueCode } from "@promptd/contract";
 import { decodeHead, measureBase64 } from "./base64.ts";
 import { findImageFormat, IMAGE_SIGNATURE_BYTES } from "./media-signature.ts";
 import { parsePublicUrl, type UrlFault } from "./public-address.ts";
@@ -45,7 +45,7 @@ function checkImage(image: unknown, index: number): Finding {
   if (type !== "url" && type !== "base64") {
     const given =
       typeof type === "string"
-        ? `has the type "${quote(type)}"`
+        ? `has the type ${quote(type)}`
         : type === undefined
           ? "has no type"
           : `has a type that is ${describeType(type)}`;
@@ -71,7 +71,7 @@ const URL_FAULTS: Readonly<Record<UrlFault, string>> = {
   "not-text": "the URL contains a character that is not allowed.",
   "too-long": "the URL is longer than 2,048 characters.",
   "not-https": "the URL must begin with https://.",
-  "not-a-url": "the URL is not valid.",
+  "not-a-url": "the URL is not valid. Give one such as https://example.org/photo.png.",
   "user-info": "the URL must not contain a user name or password.",
   port: "the URL must use port 443.",
   "not-public": "the URL must be publicly accessible.",
@@ -90,10 +90,11 @@ const DATA_PREFIX = /^\s*data:[^,]{0,100},/i;
 function checkBase64(text: string, index: number): Finding {
   const invalid = (message: string) => issueAt([index, "base64"], "invalid_image", `Image ${index + 1}${message}`);
   const prefix = DATA_PREFIX.exec(text)?.[0].trimStart();
-  if (prefix !== undefined) return invalid(`: remove the prefix "${quote(prefix)}" and send only the Base64 text.`);
-  if (text.trim() === "") return invalid(" is empty.");
+  if (prefix !== undefined) return invalid(`: remove the prefix ${quote(prefix)} and send only the Base64 text.`);
+  if (text.trim() === "") return invalid(" is empty. Send the bytes of the file as Base64.");
   const bytes = measureBase64(text);
-  if (bytes === null) return invalid(" is not valid Base64.");
+  if (bytes === null)
+    return invalid(" is not valid Base64. Send the bytes of the file in the standard alphabet, with padding.");
   if (bytes > IMAGE_BYTES_MAX) {
     return invalid(` is ${inMebibytes(bytes)}; the limit is ${inMebibytes(IMAGE_BYTES_MAX)}.`);
   }
@@ -110,20 +111,4 @@ function issueAt(at: readonly (string | number)[], code: IssueCode, message: str
 /** One decimal, rounded up, so that a size just over a limit never reads as the limit itself. */
 function inMebibytes(bytes: number): string {
   return `${Math.ceil((bytes / MEBIBYTE) * 10) / 10} MiB`;
-}
-
-function describeType(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
-}
-
-const QUOTE_CODE_POINTS_MAX = 40;
-
-/** Callers print messages to terminals, so what they sent is cut and its control characters are written out. */
-function quote(text: string): string {
-  const points = Array.from(text.slice(0, QUOTE_CODE_POINTS_MAX * 2 + 2).toWellFormed());
-  const kept = points.slice(0, QUOTE_CODE_POINTS_MAX).join("");
-  const safe = kept.replace(/\p{Cc}/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  return points.length > QUOTE_CODE_POINTS_MAX ? `${safe}…` : safe;
 }

@@ -1,13 +1,16 @@
 import type { ImageInput } from "@promptd/contract";
 import { createHash } from "node:crypto";
+import { open as openPath } from "node:fs/promises";
 import type { Clock } from "../platform/clock.ts";
 import { decodeChunks, decodeHead, measureBase64 } from "./base64.ts";
 import { DecodeRefusal, encodeOutput, type DecodeFault } from "./decode.ts";
 import type { BlobStore } from "./file-store.ts";
 import type { Gate } from "./gate.ts";
-import { findImageFormat, findVideoType, IMAGE_SIGNATURE_BYTES } from "./media-signature.ts";
+import { findImageFormat, findVideoType, IMAGE_SIGNATURE_BYTES, VIDEO_HEAD_BYTES } from "./media-signature.ts";
+import { orAborted } from "./or-aborted.ts";
 import { parsePublicUrl } from "./public-address.ts";
 import { signedPath, type KeyRing } from "./signed-urls.ts";
+import type { SpooledFile } from "./spool.ts";
 import type { GeneratedFile, KeptFile, PublishedMediaType, Refused, StoredImage } from "./stored-files.ts";
 
 export interface KeepPorts {
@@ -73,26 +76,27 @@ export async function keepOutput(
   signal: AbortSignal,
   ports: KeepPorts,
 ): Promise<KeptFile | Refused> {
-  const checked = output.modality === "video" ? checkVideo(output) : await checkImage(output, signal, ports.decoding);
+  if (output.modality === "video") return keepVideo(output.content, signal, ports);
+  const checked = await checkImage(output.bytes, signal, ports.decoding);
   if ("kind" in checked) return checked;
   signal.throwIfAborted();
-  const fileId = ports.newId();
-  await ports.blobs.put(fileId, () => [checked.bytes], checked.bytes.byteLength);
-  return describeKept(fileId, checked, ports);
+  return orAborted(keepBytes(checked.bytes, checked.mediaType, ports), signal);
 }
 
-interface CheckedOutput {
-  readonly bytes: Uint8Array;
-  readonly mediaType: PublishedMediaType;
+async function keepBytes(bytes: Uint8Array, mediaType: PublishedMediaType, ports: KeepPorts): Promise<KeptFile> {
+  const fileId = ports.newId();
+  await ports.blobs.put(fileId, () => [bytes], bytes.byteLength);
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  return describeKept(fileId, { bytes: bytes.byteLength, sha256, mediaType }, ports);
 }
 
 async function checkImage(
-  output: GeneratedFile,
+  bytes: Uint8Array,
   signal: AbortSignal,
   decoding: Gate,
-): Promise<CheckedOutput | Refused> {
+): Promise<{ readonly bytes: Uint8Array; readonly mediaType: PublishedMediaType } | Refused> {
   try {
-    return await decoding.run(() => encodeOutput(output.bytes), signal);
+    return await decoding.run(() => encodeOutput(bytes), signal);
   } catch (error) {
     if (!(error instanceof DecodeRefusal)) throw error;
     return { kind: "refused", message: OUTPUT_FAULTS[error.fault] };
@@ -100,28 +104,59 @@ async function checkImage(
 }
 
 /** A video is passed through: its first bytes decide the type it is published under, whatever the provider called it. */
-function checkVideo(output: GeneratedFile): CheckedOutput | Refused {
-  if (output.bytes.byteLength > VIDEO_BYTES_MAX) {
+async function keepVideo(
+  content: Uint8Array | SpooledFile,
+  signal: AbortSignal,
+  ports: KeepPorts,
+): Promise<KeptFile | Refused> {
+  if (content instanceof Uint8Array) {
+    const mediaType = checkVideo(content, content.byteLength);
+    return typeof mediaType === "string" ? orAborted(keepBytes(content, mediaType, ports), signal) : mediaType;
+  }
+  try {
+    const mediaType = checkVideo(await readHead(content.path), content.bytes);
+    if (typeof mediaType !== "string") return mediaType;
+    signal.throwIfAborted();
+    const fileId = ports.newId();
+    await orAborted(ports.blobs.putFile(fileId, content), signal);
+    return describeKept(fileId, { bytes: content.bytes, sha256: content.sha256, mediaType }, ports);
+  } finally {
+    await content.discard();
+  }
+}
+
+function checkVideo(head: Uint8Array, bytes: number): PublishedMediaType | Refused {
+  if (bytes > VIDEO_BYTES_MAX) {
     return { kind: "refused", message: "The model returned a video that is larger than 200 MiB." };
   }
-  const mediaType = findVideoType(output.bytes);
-  if (mediaType === null) return { kind: "refused", message: "The model returned a video that cannot be read." };
-  return { bytes: output.bytes, mediaType };
+  return findVideoType(head) ?? { kind: "refused", message: "The model returned a video that cannot be read." };
+}
+
+async function readHead(path: string): Promise<Uint8Array> {
+  const file = await openPath(path);
+  try {
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(VIDEO_HEAD_BYTES), position: 0 });
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }
 
 /** The life of the file begins when its bytes are durable, and its address is decided here once for ever. */
-function describeKept(fileId: string, checked: CheckedOutput, ports: KeepPorts): KeptFile {
+function describeKept(
+  fileId: string,
+  content: Pick<KeptFile, "bytes" | "sha256" | "mediaType">,
+  ports: KeepPorts,
+): KeptFile {
   const generatedAtMs = ports.clock.nowMs();
   const expiresAt = Math.floor(generatedAtMs / 1_000) + ports.ttlSeconds;
-  const { mediaType } = checked;
+  const { mediaType } = content;
   const { current } = ports.keys;
   return {
     kind: "kept",
     fileId,
     url: ports.publicUrl() + signedPath({ fileId, mediaType, expiresAt }, current),
-    bytes: checked.bytes.byteLength,
-    mediaType,
-    sha256: createHash("sha256").update(checked.bytes).digest("hex"),
+    ...content,
     keyId: current.keyId,
     generatedAtMs,
     expiresAtMs: expiresAt * 1_000,

@@ -5,6 +5,7 @@ import type { BlobStore } from "./file-store.ts";
 import type { Gate } from "./gate.ts";
 import type { GuardedFetch } from "./guarded-fetch.ts";
 import { IMAGE_BYTES_MAX, RUN_IMAGE_BYTES_MAX } from "./image-inputs.ts";
+import { orAborted } from "./or-aborted.ts";
 import type { ImageLimits, LoadedImage, LoadOutcome, StoredImage } from "./stored-files.ts";
 
 export interface LoadPorts {
@@ -50,6 +51,12 @@ export async function loadImages(
   }
 }
 
+/** The most that these images are before they are decoded: known sizes, and the limit where only an address is known. */
+export function imageBytesAtMost(images: readonly StoredImage[]): number {
+  const all = images.reduce((sum, image) => sum + (image.type === "file" ? image.bytes : IMAGE_BYTES_MAX), 0);
+  return Math.min(all, RUN_IMAGE_BYTES_MAX);
+}
+
 interface Task {
   readonly image: StoredImage;
   /** From 1, as callers count. */
@@ -69,9 +76,9 @@ function loadImage(task: Task, budget: Budget, signal: AbortSignal, ports: LoadP
 }
 
 async function readImage(task: Task, signal: AbortSignal, ports: LoadPorts): Promise<Buffer> {
-  if (task.image.type === "file") return readBlob(task.image.fileId, ports.blobs);
+  if (task.image.type === "file") return orAborted(readBlob(task.image.fileId, ports.blobs), signal);
   const outcome = await ports.fetcher.fetch(task.image.url, IMAGE_BYTES_MAX, signal);
-  if (outcome.kind === "fetched") return outcome.bytes;
+  if (outcome.kind === "fetched") return outcome.kept;
   ports.log.info({ fault: outcome.fault }, "an image input was not fetched");
   // One text for blocked, refused, timed out and not found: another would tell what our network can reach.
   const what = outcome.fault === "too-large" ? "is larger than 10 MiB" : "could not be fetched";

@@ -13,7 +13,8 @@ export function findImageFormat(head: Uint8Array): ImageFormat | null {
   return text.startsWith("GIF87a") || text.startsWith("GIF89a") ? "gif" : null;
 }
 
-const VIDEO_HEAD_BYTES = 4_096;
+/** As much of a file as its type is told from. */
+export const VIDEO_HEAD_BYTES = 4_096;
 
 /** MP4 by its `ftyp` box, WebM by an EBML header whose document type is webm. Null: neither. */
 export function findVideoType(bytes: Uint8Array): "video/mp4" | "video/webm" | null {

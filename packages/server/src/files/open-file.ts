@@ -1,4 +1,5 @@
 import type { FileAnswer, FileRequest, OpenFile } from "../http/endpoint.ts";
+import { namesEntityTag } from "../http/entity-tag.ts";
 import { isoTime, type Clock } from "../platform/clock.ts";
 import { Problem } from "../platform/problem.ts";
 import type { BlobStore, ByteRange } from "./file-store.ts";
@@ -32,13 +33,16 @@ async function answer(
   secondsLeft: number,
   blobs: BlobStore,
 ): Promise<FileAnswer> {
-  const headers = fixedHeaders(request.name, file, secondsLeft);
+  const tag = `"${file.fileId}"`;
+  const headers = { ...fixedHeaders(request.name, file, secondsLeft), ETag: tag };
+  if (namesEntityTag(request.ifNoneMatch, tag)) return { status: 304, headers, body: null };
   if (request.method === "HEAD") {
     const size = await blobs.size(file.fileId);
     if (size === null) throw unknownFile();
     return { status: 200, headers: { ...headers, "Content-Length": String(size) }, body: null };
   }
-  const blob = await blobs.get(file.fileId, parseRange(request.range));
+  const wantsPart = request.ifRange === null || request.ifRange.trim() === tag;
+  const blob = await blobs.get(file.fileId, wantsPart ? parseRange(request.range) : null);
   if (blob === null) throw unknownFile();
   if (blob.part === null) {
     return { status: 200, headers: { ...headers, "Content-Length": String(blob.size) }, body: blob.body };
@@ -58,7 +62,6 @@ function fixedHeaders(name: string, file: SignedFile, secondsLeft: number): Reco
     "Content-Disposition": `inline; filename="${name}"`,
     "Accept-Ranges": "bytes",
     "Cache-Control": `public, max-age=${secondsLeft}, immutable`,
-    ETag: `"${file.fileId}"`,
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cross-Origin-Resource-Policy": "cross-origin",

@@ -129,6 +129,23 @@ describe("a bucket that fails", () => {
     await expect(blobs.get(key, null)).rejects.toThrow(/^The bucket could not be reached\.$/);
   });
 
+  test("by silence is one that could not be reached, whatever is asked of it", async () => {
+    server.disturb = () => true;
+    const impatient = createS3Blobs({ ...server.options, idleMs: 50 }, systemClock);
+    await expect(impatient.put(key, () => [CONTENT], 10)).rejects.toThrow("The bucket could not be reached.");
+    await expect(impatient.get(key, null)).rejects.toThrow("The bucket could not be reached.");
+    expect(server.requests).toHaveLength(6);
+  });
+
+  test("by being gone is a failure, and not a missing file", async () => {
+    const gone = createS3Blobs({ ...server.options, bucket: "another-bucket" }, systemClock);
+    await expect(gone.get(key, null)).rejects.toThrow("The bucket answered 404 NoSuchBucket");
+    await expect(gone.size(key)).rejects.toThrow("The bucket answered 404 NoSuchBucket");
+    await expect(gone.delete(key)).rejects.toThrow("The bucket answered 404 NoSuchBucket");
+    await expect(gone.put(key, () => [CONTENT], 10)).rejects.toThrow("The bucket answered 404 NoSuchBucket");
+    await expect(listAll(gone)).rejects.toThrow("The bucket answered 404 NoSuchBucket");
+  });
+
   test("because the credentials are wrong is not asked again", async () => {
     const wrong = createS3Blobs({ ...server.options, secretAccessKey: "wrong" }, systemClock);
     await expect(wrong.put(key, () => [CONTENT], 10)).rejects.toThrow("The bucket answered 403 SignatureDoesNotMatch");

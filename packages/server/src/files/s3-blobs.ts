@@ -1,8 +1,10 @@
+import { createReadStream } from "node:fs";
 import type { Clock } from "../platform/clock.ts";
 import { fault } from "../platform/fault.ts";
 import { checkBlobKey, isBlobKey, resolveRange, type BlobEntry, type BlobStore, type ByteRange } from "./file-store.ts";
 import type { OpenBlob, OpenBody } from "./file-store.ts";
 import { callS3, readText, type S3Options } from "./s3-request.ts";
+import type { SpooledFile } from "./spool.ts";
 
 const PREFIX = /^[A-Za-z0-9/_.-]{0,200}$/;
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
@@ -34,6 +36,11 @@ class S3Blobs implements BlobStore {
     await fault("blob.after_rename");
   }
 
+  async putFile(key: string, file: SpooledFile): Promise<void> {
+    await this.put(key, () => createReadStream(file.path), file.bytes);
+    await file.discard();
+  }
+
   async get(key: string, range: ByteRange | null): Promise<OpenBlob | null> {
     const asked = range === null ? null : await this.#headerOf(key, range);
     const call = { method: "GET", key: this.#keyOf(key), accept: [200, 206, 404, 416] } as const;
@@ -51,12 +58,15 @@ class S3Blobs implements BlobStore {
     const call = { method: "HEAD", key: this.#keyOf(key), accept: [200, 404] } as const;
     const answer = await callS3(call, this.#options, this.#clock);
     answer.resume();
-    return answer.statusCode === 404 ? null : Number(answer.headers["content-length"]);
+    if (answer.statusCode !== 404) return Number(answer.headers["content-length"]);
+    const found = await this.get(key, null); // an answer without a body does not say whether the bucket is there
+    found?.body.destroy();
+    return found?.size ?? null;
   }
 
   async delete(key: string): Promise<void> {
     const call = { method: "DELETE", key: this.#keyOf(key), accept: [200, 204, 404] } as const;
-    await readText(await callS3(call, this.#options, this.#clock));
+    (await callS3(call, this.#options, this.#clock)).resume();
   }
 
   /** The first form of listing, by last key: every compatible server knows it, and none can lose its place. */

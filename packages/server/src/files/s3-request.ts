@@ -14,6 +14,8 @@ export interface S3Options extends S3Credentials {
   readonly bucket: string;
   /** Put before every key, such as `promptd/`; "" for none. Letters, digits, `/`, `_`, `.` and `-`. */
   readonly prefix: string;
+  /** In tests: how long the service may be silent. */
+  readonly idleMs?: number;
 }
 
 export interface S3Call {
@@ -60,9 +62,11 @@ async function sendOnce(call: S3Call, options: S3Options, clock: Clock): Promise
     return new S3Failure("The bucket could not be reached.", { cause });
   }
   const status = answer.statusCode ?? 0;
-  if (call.accept.includes(status)) return answer;
+  if (call.accept.includes(status) && (status !== 404 || call.method === "HEAD")) return answer;
   const text = call.method === "HEAD" ? "" : (await readText(answer)).slice(0, 4_096);
   const code = /<Code>(\w{1,64})<\/Code>/.exec(text)?.[1] ?? "";
+  // A bucket that is gone also answers 404: taking that for a missing file would answer callers wrongly.
+  if (call.accept.includes(status) && code !== "NoSuchBucket") return answer;
   const failure = new S3Failure(`The bucket answered ${status} ${code}`.trimEnd());
   answer.resume();
   if (status === 429 || status >= 500) return failure;
@@ -86,7 +90,7 @@ async function send(call: S3Call, options: S3Options, clock: Clock): Promise<Inc
     method: call.method,
     path: Object.keys(query).length === 0 ? path : `${path}?${encodeQuery(query)}`,
     headers: { ...signed, ...length, authorization },
-    timeout: IDLE_MS,
+    timeout: options.idleMs ?? IDLE_MS,
   });
   outgoing.on("timeout", () => outgoing.destroy(new Error("The bucket was silent for too long.")));
   const answered = new Promise<IncomingMessage>((resolve, reject) => {

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { link, mkdir, open, rename, stat, unlink, readFile } from "node:fs/promises";
+import { link, open, rename, stat, unlink, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { makePrivateDirectory } from "../platform/make-directory.ts";
 
 const SECRET_BYTES = 32;
 const NAME = "secret";
@@ -17,7 +18,7 @@ export async function loadOrCreateSecret(dataDir: string): Promise<Buffer> {
   const path = join(dataDir, NAME);
   const found = await readSecret(path);
   if (found !== null) return found;
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await makePrivateDirectory(dataDir);
   const draft = await writeDraft(dataDir);
   try {
     await link(draft, path);

@@ -2,6 +2,7 @@ import type { ImageInput } from "@promptd/contract";
 import type { OpenFile } from "../http/endpoint.ts";
 import type { Tx } from "../platform/database.ts";
 import type { Tick } from "../platform/ticks.ts";
+import type { Spool, SpooledFile } from "./spool.ts";
 
 /** Media types that this service publishes, with the one file name ending each of them has in an address. */
 export const EXTENSIONS = {
@@ -59,12 +60,10 @@ export interface KeptFile {
   readonly expiresAtMs: number;
 }
 
-/** What a model delivered, exactly as it came. */
-export interface GeneratedFile {
-  readonly bytes: Uint8Array;
-  readonly mediaType: string;
-  readonly modality: "image" | "video";
-}
+/** What a model delivered, exactly as it came. A video that was fetched is on disk. */
+export type GeneratedFile =
+  | { readonly modality: "image"; readonly bytes: Uint8Array; readonly mediaType: string }
+  | { readonly modality: "video"; readonly content: Uint8Array | SpooledFile; readonly mediaType: string };
 
 export interface Files {
   /**
@@ -78,9 +77,12 @@ export interface Files {
     owner: { readonly accountId: string; readonly runId: string },
     images: readonly StoredImage[],
   ): Promise<void>;
-  /** Fetches, decodes and fits the images of a run, in order. Rejects when aborted or when storage is broken. */
+  /** Fetches, decodes and fits the images of a run, in order. Rejects when aborted, and with a StorageFailure. */
   loadImages(images: readonly StoredImage[], limits: ImageLimits, signal: AbortSignal): Promise<LoadOutcome>;
-  /** Decodes and encodes an image again, checks a video, and makes the result durable. */
+  /**
+   * Decodes and encodes an image again, checks a video, and makes the result durable. A spooled file is gone then.
+   * Rejects when aborted, and with a StorageFailure: an image may then be given once more.
+   */
   keepOutput(output: GeneratedFile, signal: AbortSignal): Promise<KeptFile | Refused>;
   /** Inside the transaction that finishes the run. */
   recordOutputs(
@@ -88,6 +90,10 @@ export interface Files {
     owner: { readonly accountId: string; readonly runId: string; readonly attempt: number },
     files: readonly KeptFile[],
   ): Promise<void>;
+  /** False while the disk or the bucket takes no writes: then no model is asked for a file. */
+  isReady(): Promise<boolean>;
+  /** For what is too large to be held until `keepOutput` takes it. */
+  readonly spool: Spool;
   openFile: OpenFile;
   readonly ticks: readonly Tick[];
 }

@@ -5,6 +5,7 @@ import type { Log } from "../platform/log.ts";
 import type { Tick } from "../platform/ticks.ts";
 import type { BlobStore } from "./file-store.ts";
 import { findKnown, listRemovable, markExpired, markRemoved, readNowMs } from "./files-store.ts";
+import type { Spool } from "./spool.ts";
 
 const BATCH = 500;
 /** Longer than a run may take: a blob younger than this may belong to a transaction that is still open. */
@@ -13,6 +14,7 @@ const ORPHAN_AGE_MS = 2 * 3_600_000;
 export interface SweepPorts {
   readonly db: Database;
   readonly blobs: BlobStore;
+  readonly spool: Spool;
   readonly log: Log;
 }
 
@@ -42,9 +44,10 @@ async function sweepExpired({ db, blobs, log }: SweepPorts): Promise<void> {
 }
 
 /** Removes blobs whose transaction never committed, and what interrupted writes left. */
-async function sweepOrphans({ db, blobs, log }: SweepPorts): Promise<void> {
+async function sweepOrphans({ db, blobs, spool, log }: SweepPorts): Promise<void> {
   const beforeMs = (await readNowMs(db)) - ORPHAN_AGE_MS;
   await blobs.discardPartial(beforeMs);
+  await spool.discardBefore(beforeMs);
   let removed = 0;
   let batch: string[] = [];
   const flush = async (): Promise<void> => {

@@ -17,31 +17,36 @@ export interface Connections {
   shutDown(stalledMs: number): Promise<void>;
 }
 
+const NONE: readonly Exchange[] = [];
+
 /**
  * Open connections and their requests. When a connection is lost, the answer of a pipelined request that had not got
  * its turn emits no event on Node 20 (on 24 it does; both tried 2026-11), so the connection's own end counts as well.
  */
 export function trackConnections(server: Server): Connections {
-  const exchanges = new Map<Duplex, Set<Exchange>>();
+  // Nearly always one or none per connection: a set of its own for each would be the larger part of what is kept here.
+  const exchanges = new Map<Duplex, readonly Exchange[]>();
   let openRequests = 0;
   let isShuttingDown = false;
   const ended = Promise.withResolvers<void>();
 
+  function openOn(socket: Duplex): readonly Exchange[] {
+    return exchanges.get(socket) ?? NONE;
+  }
   function end(socket: Socket, exchange: Exchange): void {
     if (!exchange.end()) return;
     openRequests -= 1;
-    const left = exchanges.get(socket);
-    left?.delete(exchange);
-    if (isShuttingDown && left?.size === 0) socket.destroySoon();
+    const left = openOn(socket).filter((other) => other !== exchange);
+    if (exchanges.has(socket)) exchanges.set(socket, left);
+    if (isShuttingDown && left.length === 0) socket.destroySoon();
   }
-  function destroyWhere(isUnused: (socket: Duplex, open: ReadonlySet<Exchange>) => boolean): void {
+  function destroyWhere(isUnused: (socket: Duplex, open: readonly Exchange[]) => boolean): void {
     for (const [socket, open] of exchanges) if (isUnused(socket, open)) socket.destroy();
   }
   server.on("connection", (socket: Socket) => {
-    const own = new Set<Exchange>();
-    exchanges.set(socket, own);
-    socket.once("close", () => {
-      for (const exchange of own) end(socket, exchange);
+    exchanges.set(socket, NONE);
+    socket.on("close", () => {
+      for (const exchange of openOn(socket)) end(socket, exchange);
       exchanges.delete(socket);
       if (isShuttingDown && exchanges.size === 0) ended.resolve();
     });
@@ -53,16 +58,16 @@ export function trackConnections(server: Server): Connections {
     add(exchange) {
       const { socket } = exchange.request;
       openRequests += 1;
-      exchanges.get(socket)?.add(exchange);
-      exchange.response.once("close", () => end(socket, exchange));
+      if (exchanges.has(socket)) exchanges.set(socket, openOn(socket).concat(exchange));
+      exchange.response.on("close", () => end(socket, exchange));
     },
-    hasBegunAnswer: (socket) => [...(exchanges.get(socket) ?? [])].some(({ response }) => response.headersSent),
+    hasBegunAnswer: (socket) => openOn(socket).some(({ response }) => response.headersSent),
     async shutDown(stalledMs) {
       isShuttingDown = true;
       if (exchanges.size === 0) return;
-      destroyWhere((socket, open) => open.size === 0 && "bytesRead" in socket && socket.bytesRead === 0);
+      destroyWhere((socket, open) => open.length === 0 && "bytesRead" in socket && socket.bytesRead === 0);
       const timer = setTimeout(() => {
-        destroyWhere((_socket, open) => [...open].every(({ bodyIsRead }) => !bodyIsRead));
+        destroyWhere((_socket, open) => open.every(({ bodyIsRead }) => !bodyIsRead));
       }, stalledMs);
       await ended.promise;
       clearTimeout(timer);

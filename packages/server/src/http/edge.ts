@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import type { Log } from "../platform/log.ts";
 import { Problem } from "../platform/problem.ts";
 import { errorText, problemHeaders } from "./envelope.ts";
+import { isAuthority, toOriginForm } from "./request-target.ts";
 
 /** Node's own bound for request line and headers together. */
 export const HEADER_BYTES_MAX = 16 * 1024;
@@ -33,6 +34,10 @@ export function guardEdge(server: Server, setup: EdgeSetup): void {
     else if (setup.hasBegunAnswer(socket)) closeAfterAnswer(socket, setup.lingerMs);
     else refuse(socket, rawProblem(error));
   });
+  // Before the router and the door, so that both see the same path.
+  server.prependListener("request", (request: IncomingMessage) => {
+    request.url = toOriginForm(request.url ?? "", request.method ?? "");
+  });
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
     refuse(socket, new Problem("NOT_FOUND_ERROR", "Unrecognized request: CONNECT."));
   });
@@ -40,7 +45,8 @@ export function guardEdge(server: Server, setup: EdgeSetup): void {
 
 function rawProblem(error: { readonly code?: string | undefined; readonly reason?: string }): Problem {
   const { code = "" } = error;
-  if (code === "HPE_HEADER_OVERFLOW") return badRequest("The request line and headers are larger than 16 KiB.");
+  if (code === "HPE_HEADER_OVERFLOW")
+    return badRequest("The request line and headers are larger than 16 KiB. Send shorter ones.");
   if (code === "ERR_HTTP_REQUEST_TIMEOUT")
     return badRequest("The request did not arrive whole in time. Send it again.");
   const reason = error.reason === undefined ? "" : `: ${error.reason}`;
@@ -84,27 +90,33 @@ function closeAfterAnswer(socket: Duplex, lingerMs: number): void {
 export function headFault(request: IncomingMessage): Problem | null {
   const { httpVersion, headers, rawHeaders, url = "" } = request;
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return badRequest("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
-  if (rawHeaders.length / 2 > HEADERS_MAX) return badRequest(`The request has more than 1,000 headers.`);
-  const hosts = countHosts(rawHeaders);
-  if (hosts > 1) return badRequest("The request has two Host headers.");
-  if (hosts === 0 && httpVersion === "1.1") return badRequest("The request has no Host header.");
+  if (rawHeaders.length / 2 > HEADERS_MAX) return badRequest("The request has more than 1,000 headers. Send fewer.");
+  const badHost = hostFault(request);
+  if (badHost !== null) return badHost;
   const encoding = headers["transfer-encoding"];
   if (encoding !== undefined && encoding.trim().toLowerCase() !== "chunked") {
     return badRequest("The only Transfer-Encoding accepted is chunked.");
   }
   if (!url.startsWith("/") && !(url === "*" && request.method === "OPTIONS")) {
-    return badRequest("The request target must be a path such as /v1/me.");
+    return badRequest(
+      "The request target must be a path such as /v1/me, or a whole address such as http://host/v1/me.",
+    );
   }
   return null;
 }
 
-function countHosts(rawHeaders: readonly string[]): number {
-  let hosts = 0;
+/** A request leads to one host, and says so exactly once (RFC 9112, section 3.2); HTTP/1.0 had no Host yet. */
+function hostFault({ httpVersion, rawHeaders }: IncomingMessage): Problem | null {
+  let host: string | null = null;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? "";
-    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+    if (name.length !== 4 || name.toLowerCase() !== "host") continue;
+    if (host !== null) return badRequest("The request has two Host headers. Send one.");
+    host = rawHeaders[i + 1] ?? "";
   }
-  return hosts;
+  if (host === null) return httpVersion === "1.1" ? badRequest("The request has no Host header. Send one.") : null;
+  if (isAuthority(host)) return null;
+  return badRequest("The Host header must be a host and perhaps a port, such as api.example.org:8787.");
 }
 
 /** `Expect` other than `100-continue`, which Node would answer with a bare 417. */

@@ -33,8 +33,11 @@ export interface RequestContext {
   headerCount(name: string): number;
   /** Names a part of the request that had no effect; it is listed in the response header X-Ignored. */
   ignore(name: string): void;
-  /** Aborts when the caller hangs up before the answer is complete. Not a cancel of a run. */
-  readonly signal: AbortSignal;
+  /**
+   * Names what to call when the caller hangs up before the answer is complete, at once if that has happened. Not a
+   * cancel of a run. One listener, the last one named: an AbortSignal took half a kilobyte of every waiting request.
+   */
+  onGone(listener: () => void): void;
 }
 
 export interface Answer<Data> {
@@ -65,14 +68,16 @@ export interface FileRequest {
   /** Last path segment, percent-decoded, at most 255 characters. */
   readonly name: string;
   readonly query: URLSearchParams;
-  /** Value of the Range header. */
+  /** Values of the headers of these names. */
   readonly range: string | null;
+  readonly ifRange: string | null;
+  readonly ifNoneMatch: string | null;
 }
 
 export interface FileAnswer {
-  readonly status: 200 | 206;
+  readonly status: 200 | 206 | 304;
   readonly headers: Readonly<Record<string, string>>;
-  /** Null for HEAD. The server destroys it when the caller hangs up. */
+  /** Null for HEAD and 304. The server destroys it when the caller hangs up. */
   readonly body: Readable | null;
 }
 

@@ -48,7 +48,7 @@ export class Exchange implements RequestContext {
   readonly #setup: ExchangeSetup;
   #caller: Caller | null = null;
   #ignored: string[] | null = null;
-  #abort: AbortController | null = null;
+  #onGone: (() => void) | null = null;
   #isDone = false;
 
   constructor(setup: ExchangeSetup, request: IncomingMessage, response: ServerResponse) {
@@ -94,10 +94,9 @@ export class Exchange implements RequestContext {
     if (this.#ignored.length < IGNORED_NAMES_MAX) this.#ignored.push(name);
   }
 
-  get signal(): AbortSignal {
-    this.#abort ??= new AbortController();
-    if (this.#isDone && !this.response.writableFinished) this.#abort.abort();
-    return this.#abort.signal;
+  onGone(listener: () => void): void {
+    if (this.#isDone && !this.response.writableFinished) listener();
+    else this.#onGone = listener;
   }
 
   /** True when an answer has begun or the caller is gone: nothing more may be written. */
@@ -174,7 +173,8 @@ export class Exchange implements RequestContext {
   end(): boolean {
     if (this.#isDone) return false;
     this.#isDone = true;
-    if (!this.response.writableFinished) this.#abort?.abort();
+    if (!this.response.writableFinished) this.#onGone?.();
+    this.#onGone = null;
     this.#writeLog();
     return true;
   }

@@ -41,6 +41,15 @@ describe("createFailedEntries", () => {
     expect(entries.note("first")).toBe(true);
     expect(entries.note("address 9999")).toBe(false);
   });
+
+  test("keeps ten thousand addresses, and one that comes again for longer than one that does not", () => {
+    const entries = createFailedEntries(1, () => 0);
+    entries.note("first");
+    for (let i = 0; i < 9_999; i += 1) entries.note(`address ${i}`);
+    expect(entries.note("first")).toBe(false);
+    entries.note("one more");
+    expect([entries.note("first"), entries.note("address 0")]).toEqual([false, true]);
+  });
 });
 
 test.each([
@@ -51,6 +60,13 @@ test.each([
   ["2001:0db8:0001:0002:ffff::", "2001:db8:1:2::/64"],
   ["::1", "0:0:0:0::/64"],
   ["fe80::1%eth0", "fe80:0:0:0::/64"],
+  ["::ffff:203.113.200.100", "203.113.200.100"],
+  ["1::ffff:192.0.2.7", "1:0:0:0::/64"],
+  ["::ffff:1.2.3.4.5", "::ffff:1.2.3.4.5"],
+  ["2001:db8::", "2001:db8:0:0::/64"],
+  ["2001:db8::1:2:3:4:5", "2001:db8:0:1::/64"],
+  ["::2:3:4:5:6:7:8", "0:2:3:4::/64"],
+  ["2001::3:4:5:6:192.0.2.7", "2001:0:3:4::/64"],
   ["64:ff9b::192.0.2.7", "64:ff9b:0:0::/64"],
   ["", ""],
 ])("networkOf(%j) is %s", (address, network) => {

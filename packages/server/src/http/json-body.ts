@@ -135,10 +135,12 @@ function canDecode(decoder: InstanceType<typeof TextDecoder>, part: Uint8Array):
 /** `JSON.parse` makes `__proto__` an ordinary member; whoever later copies or merges the object would fall for it. */
 function refuseTrapKeys(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
-  if (Object.hasOwn(value, "__proto__")) throw badBody('The request body has a member named "__proto__".');
+  if (Object.hasOwn(value, "__proto__")) {
+    throw badBody('The request body has a member named "__proto__". Remove or rename it.');
+  }
   for (const [key, member] of Object.entries(value)) {
     if (key === "constructor" && typeof member === "object" && member !== null && Object.hasOwn(member, "prototype")) {
-      throw badBody('The request body has a member "constructor" that holds "prototype".');
+      throw badBody('The request body has a member "constructor" that holds "prototype". Remove or rename it.');
     }
     refuseTrapKeys(member);
   }

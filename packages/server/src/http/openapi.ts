@@ -2,6 +2,7 @@ import { ENDPOINTS, ERRORS, type EndpointName, type ErrorCode } from "@promptd/c
 import { endpointSchemas, ERROR_SCHEMAS } from "@promptd/contract/schemas";
 import { z } from "zod";
 import { OPEN_PATHS } from "./unknown-route.ts";
+import { RESPONSE_HEADERS } from "./response-headers.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -26,6 +27,15 @@ const OWN_ERRORS: Readonly<Record<EndpointName, readonly ErrorCode[]>> = {
   getCredits: [],
 };
 
+type ResponseHeader = keyof typeof RESPONSE_HEADERS;
+
+const COMMON_HEADERS: readonly ResponseHeader[] = [
+  "X-Request-Id",
+  "RateLimit",
+  "RateLimit-Policy",
+  "X-Ignored",
+  "action-require",
+];
 const PREFER_WAIT = header("Prefer", "wait=N: wait at most N seconds for the run to become final.");
 const OWN_HEADERS: Readonly<Partial<Record<EndpointName, readonly Json[]>>> = {
   createRun: [
@@ -34,6 +44,13 @@ const OWN_HEADERS: Readonly<Partial<Record<EndpointName, readonly Json[]>>> = {
   ],
   getRun: [PREFER_WAIT],
   getResources: [header("If-None-Match", "The ETag of an earlier answer; equal: 304.")],
+};
+
+/** Response headers of successes beside those of every answer. */
+const OWN_RESPONSE_HEADERS: Readonly<Partial<Record<EndpointName, readonly ResponseHeader[]>>> = {
+  createRun: ["Location", "Retry-After", "Preference-Applied", "Idempotent-Replayed"],
+  getRun: ["Retry-After", "Preference-Applied"],
+  getResources: ["ETag"],
 };
 
 /** Extensions answer more than the specification lists; they are marked, so that a reader can tell them apart. */
@@ -77,7 +94,7 @@ function operation(name: EndpointName): Json {
   const { params, query, body, data } = endpointSchemas[name];
   const success = {
     description: "Success",
-    headers: headersOf(["X-Request-Id", "RateLimit", "RateLimit-Policy", "X-Ignored", "action-require"]),
+    headers: headersOf([...COMMON_HEADERS, ...(OWN_RESPONSE_HEADERS[name] ?? [])]),
     content: { "application/json": { schema: envelope(data) } },
   };
   const isCreate = name === "createRun";
@@ -170,7 +187,7 @@ function errorReferences(codes: readonly ErrorCode[]): Json {
   );
 }
 
-const HEADERS_OF_ERRORS: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
+const HEADERS_OF_ERRORS: Readonly<Partial<Record<ErrorCode, readonly ResponseHeader[]>>> = {
   UNAUTHORIZED_ERROR: ["WWW-Authenticate"],
   TOO_MANY_REQUESTS_ERROR: ["Retry-After", "retry-after-ms"],
   GATEWAY_TIMEOUT_ERROR: ["Location", "Retry-After"],
@@ -190,26 +207,12 @@ function errorResponses(): Json {
   );
 }
 
-const HEADER_TEXTS: Readonly<Record<string, string>> = {
-  "X-Request-Id": "UUID of this request, made by the server.",
-  RateLimit: 'Requests left in this second: "account";r=4;t=1.',
-  "RateLimit-Policy": '5 requests in any second: "account";q=5;w=1.',
-  "X-Ignored": "Names of parts of the request that had no effect, percent-encoded.",
-  "action-require": "update-resources: the hash in cli-agent is not the current one.",
-  "x-should-retry": "true or false: whether the same request may be sent again.",
-  "Retry-After": "Whole seconds to wait.",
-  "retry-after-ms": "Milliseconds to wait.",
-  "WWW-Authenticate": "Bearer",
-  Location: "Address of the run.",
-  Allow: "Methods the path knows; sent when only the method was wrong.",
-};
-
 function sharedHeaders(): Json {
   return Object.fromEntries(
-    Object.entries(HEADER_TEXTS).map(([name, description]) => [name, { description, schema: { type: "string" } }]),
+    Object.entries(RESPONSE_HEADERS).map(([name, description]) => [name, { description, schema: { type: "string" } }]),
   );
 }
 
-function headersOf(names: readonly string[]): Json {
+function headersOf(names: readonly ResponseHeader[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -14,37 +14,47 @@ export function hasBody(request: IncomingMessage): boolean {
 
 /**
  * Reads the body whole, or to the end without keeping it (`keep` false).
- * @throws Problem BAD_REQUEST_ERROR as soon as it is known to be larger than `bytesMax`; the rest stays unread.
+ * @throws Problem BAD_REQUEST_ERROR as soon as more than `bytesMax` have arrived; the rest stays unread.
  */
 export function readBody(request: IncomingMessage, bytesMax: number, keep: boolean): Promise<Buffer> {
-  if (Number(request.headers["content-length"] ?? 0) > bytesMax) return Promise.reject(tooLarge(bytesMax));
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    let isSettled = false;
-    // The listeners stay, since taking them off costs more: once settled they throw away what still comes.
-    request.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (isSettled) return;
-      if (bytes <= bytesMax) {
-        if (keep) chunks.push(chunk);
-        return;
-      }
-      isSettled = true;
-      chunks.length = 0;
-      reject(tooLarge(bytesMax));
-    });
-    request.on("end", () => {
-      isSettled = true;
-      resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
-      chunks.length = 0; // the listeners live as long as the request, which may wait for two minutes
-    });
-    const onGone = () => {
-      if (!isSettled) reject(new CallerGone("The caller closed the connection while sending the body."));
-      isSettled = true;
-    };
-    request.on("close", onGone).on("error", onGone);
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // The listeners stay, since taking them off costs more, and live as long as the request, which may wait for two minutes:
+  // once settled they hold nothing and throw away what still comes.
+  let settle: Settle | null = { resolve, reject };
+  const end = () => {
+    const ended = settle;
+    settle = null;
+    return ended;
+  };
+  request.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (settle === null) return;
+    if (bytes <= bytesMax) {
+      if (keep) chunks.push(chunk);
+      return;
+    }
+    chunks.length = 0;
+    end()?.reject(tooLarge(bytesMax));
   });
+  request.on("end", () => {
+    end()?.resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    chunks.length = 0;
+  });
+  const onGone = () => end()?.reject(new CallerGone("The caller closed the connection while sending the body."));
+  request.on("close", onGone).on("error", onGone);
+  return promise;
+}
+
+interface Settle {
+  readonly resolve: (body: Buffer) => void;
+  readonly reject: (problem: Error) => void;
+}
+
+/** What the length alone says, before a caller that asks is told to go on sending. @throws Problem BAD_REQUEST_ERROR. */
+export function refuseTooLarge(request: IncomingMessage, bytesMax: number): void {
+  if (Number(request.headers["content-length"] ?? 0) > bytesMax) throw tooLarge(bytesMax);
 }
 
 function tooLarge(bytesMax: number): Problem {

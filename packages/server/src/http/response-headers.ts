@@ -1,8 +1,30 @@
 /** Headers of the interface that every answer may carry, in one place. Names in lower case, as they are merged. */
 const ALLOWED_REQUEST_HEADERS = "Authorization, Content-Type, Prefer, Idempotency-Key, cli-agent, If-None-Match";
-const EXPOSED_HEADERS =
-  "Retry-After, RateLimit, RateLimit-Policy, X-Request-Id, action-require, Location, Preference-Applied, X-Ignored, " +
-  "ETag, x-should-retry, Deprecation, Sunset";
+
+/**
+ * Every response header of the interface that a caller may act on, with what the OpenAPI document says of it. Pages may
+ * read all of them: a browser hides what is not exposed, and a client in it would then repeat too early or take a
+ * repeated run for a new one.
+ */
+export const RESPONSE_HEADERS = {
+  "X-Request-Id": "UUID of this request, made by the server.",
+  RateLimit: 'Requests left in this second: "account";r=4;t=1.',
+  "RateLimit-Policy": '5 requests in any second: "account";q=5;w=1.',
+  "X-Ignored": "Names of parts of the request that had no effect, percent-encoded.",
+  "action-require": "update-resources: the hash in cli-agent is not the current one.",
+  "x-should-retry": "true or false: whether the same request may be sent again.",
+  "Retry-After": "Whole seconds to wait.",
+  "retry-after-ms": "Milliseconds to wait.",
+  "WWW-Authenticate": "Bearer",
+  Location: "Address of the run.",
+  Allow: "Methods the path knows; sent when only the method was wrong.",
+  "Preference-Applied": "The preferences of the header Prefer that were honoured.",
+  "Idempotent-Replayed": "true: the run was created by an earlier request with the same Idempotency-Key.",
+  ETag: "The hash of the model list, for If-None-Match.",
+  Deprecation: "Since when this feature is deprecated (RFC 9745).",
+  Sunset: "When this feature ends (RFC 8594).",
+} as const;
+const EXPOSED_HEADERS = Object.keys(RESPONSE_HEADERS).join(", ");
 
 export type Headers = Record<string, string>;
 

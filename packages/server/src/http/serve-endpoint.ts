@@ -6,7 +6,7 @@ import { successText } from "./envelope.ts";
 import type { Exchange } from "./exchange.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { parseQuery, rawQuery } from "./query.ts";
-import { readBody, refuseBodyForm } from "./read-body.ts";
+import { readBody, refuseBodyForm, refuseTooLarge } from "./read-body.ts";
 import { refuseIdempotencyKeys, validateInput, type CheckImages } from "./validate.ts";
 
 export interface EndpointSetup extends DoorSetup {
@@ -57,12 +57,14 @@ async function receiveBody(exchange: Exchange, name: EndpointName, setup: Endpoi
   const { request, response } = exchange;
   const isRead = endpointSchemas[name].body !== null;
   if (exchange.bodyIsRead) return isRead ? {} : undefined;
+  const bytesMax = name === "createRun" ? setup.runBodyBytesMax : setup.bodyBytesMax;
   if (isRead) refuseBodyForm(request);
+  refuseTooLarge(request, bytesMax);
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false;
     response.writeContinue();
   }
-  const bytes = await readBody(request, name === "createRun" ? setup.runBodyBytesMax : setup.bodyBytesMax, isRead);
+  const bytes = await readBody(request, bytesMax, isRead);
   exchange.bodyIsRead = true;
   return isRead ? parseJsonBody(bytes, exchange.header("content-type")) : undefined;
 }

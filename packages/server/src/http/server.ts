@@ -65,7 +65,7 @@ export interface HttpServerOptions {
 export interface HttpServer {
   listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string; port: number }>;
   /** From now on /readyz fails and every answer closes its connection; requests are still served. */
-  stopAccepting(): void;
+  turnUnready(): void;
   /** Stops listening, ends idle connections and waits for the open requests. */
   close(): Promise<void>;
   readonly openRequests: number;
@@ -125,7 +125,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       return connections.openRequests;
     },
     listen: ({ host, port }) => listen(app, { host, port, backlog: limits.backlog }),
-    stopAccepting() {
+    turnUnready() {
       state.isStopping = true;
     },
     async close() {
@@ -235,10 +235,15 @@ function mountOpenPaths(app: FastifyInstance, options: HttpServerOptions, begin:
     [OPEN_PATHS.openapi]: (exchange) => exchange.sendJson(200, openApi),
     [OPEN_PATHS.file]: async (exchange, _setup, name) => {
       const { method, url = "" } = exchange.request;
-      const query = new URLSearchParams(rawQuery(url));
-      const range = exchange.header("range");
-      const request = { method: method === "HEAD" ? "HEAD" : "GET", name: name.slice(0, 255), query, range } as const;
-      exchange.sendFile(await options.openFile(request));
+      const answer = await options.openFile({
+        method: method === "HEAD" ? "HEAD" : "GET",
+        name: name.slice(0, 255),
+        query: new URLSearchParams(rawQuery(url)),
+        range: exchange.header("range"),
+        ifRange: exchange.header("if-range"),
+        ifNoneMatch: exchange.header("if-none-match"),
+      });
+      exchange.sendFile(answer);
     },
   };
   for (const [path, work] of Object.entries(routes)) {

@@ -34,7 +34,10 @@ export function unrecognized(method: string, target: string): Problem {
 }
 
 export function badPath(): Problem {
-  return new Problem("BAD_REQUEST_ERROR", "The path is not valid percent-encoded UTF-8.");
+  return new Problem(
+    "BAD_REQUEST_ERROR",
+    "The path is not valid percent-encoded UTF-8. Write such characters as their bytes: caf%C3%A9.",
+  );
 }
 
 function allowedMethods(path: string): string[] {

@@ -32,7 +32,7 @@ export function validateInput<N extends EndpointName>(
   const body = schemas.body === null ? { value: undefined } : parse("body", schemas.body, raw.body, issues);
   if (schemas.body !== null) {
     nameIgnoredMembers(raw.body, options.ignore);
-    if (options.checkImages !== null) issues.push(...imageIssues(body.value, raw.body, issues, options.checkImages));
+    if (options.checkImages !== null) issues.push(...imageIssues(raw.body, issues, options.checkImages));
   }
   if (issues.length > 0) throw invalid(withoutRepeats(issues).slice(0, ISSUES_MAX));
   // The schemas of the table are checked against EndpointShapes[N]; TypeScript cannot follow that through the index.
@@ -79,6 +79,10 @@ function readKnown(
   return known;
 }
 
+function member(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -87,30 +91,24 @@ function nameIgnoredMembers(body: unknown, ignore: (name: string) => void): void
   if (!isObject(body)) return;
   const listed: readonly string[] = CREATE_RUN_MEMBERS.body;
   for (const key of Object.keys(body)) if (!listed.includes(key)) ignore(key);
-  const inputs = Object.hasOwn(body, "inputs") ? body["inputs"] : undefined;
+  const inputs = member(body, "inputs");
   if (!isObject(inputs)) return;
   const listedInputs: readonly string[] = CREATE_RUN_MEMBERS.inputs;
   for (const key of Object.keys(inputs)) if (!listedInputs.includes(key)) ignore(`inputs.${key}`);
 }
 
+/** Issues about images have the path `body, inputs, imageInputs` and, unless they are about all images, an index. */
+const imageIndex = ({ path }: Issue) => path[3] ?? "all";
+
 /**
- * Runs the check on image inputs, even when another part of the body is at fault. What the schema has said about an
- * image stands; the check speaks of the others.
+ * Checks images also when another part of the body is at fault, so that all its problems come at once. Where the schema
+ * has refused an image already, or all of them, its word is enough.
  */
-function imageIssues(
-  parsed: unknown,
-  rawBody: unknown,
-  issues: readonly Issue[],
-  check: CheckImages,
-): readonly Issue[] {
-  const body = isObject(parsed) ? parsed : rawBody;
-  const inputs = isObject(body) ? body["inputs"] : undefined;
-  const images = isObject(inputs) ? inputs["imageInputs"] : undefined;
-  const ofImages = issues.filter(({ path }) => path[2] === "imageInputs");
-  const isWholeAtFault = ofImages.some(({ path }) => path.length === 3);
-  if (!Array.isArray(images) || images.length === 0 || isWholeAtFault) return [];
-  const named = new Set(ofImages.map(({ path }) => path[3]));
-  return check(images).filter(({ path }) => path.length === 3 || !named.has(path[3]));
+function imageIssues(body: unknown, issues: readonly Issue[], check: CheckImages): readonly Issue[] {
+  const images = member(member(body, "inputs"), "imageInputs");
+  const refused = new Set(issues.filter(({ path }) => path[2] === "imageInputs").map(imageIndex));
+  if (!Array.isArray(images) || images.length === 0 || refused.has("all")) return [];
+  return check(images).filter((issue) => !refused.has(imageIndex(issue)));
 }
 
 /** An undecodable known parameter is missing as well; one sentence about it is enough. */

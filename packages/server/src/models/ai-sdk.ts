@@ -1,15 +1,9 @@
 /**
- * The only file that knows the AI SDK: it makes one call, and turns every answer and every error of the SDK into a
+ * The only file that calls the AI SDK: it makes one call, and turns every answer and every error of the SDK into a
  * value of model-call.ts. Policy (retries, deadlines, limits) is in call-model.ts; the SDK retries nothing here.
- * Order: the adapter, the calls per modality, model construction.
+ * Order: the adapter, the calls per modality, the model of a call. How a provider makes one: ai-sdk-providers.ts.
  */
-import { createAnthropic } from "@ai-sdk/anthropic";
-import { createFal } from "@ai-sdk/fal";
-import { createGoogle } from "@ai-sdk/google";
-import { createOpenAI } from "@ai-sdk/openai";
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { Experimental_VideoModelV4 as VideoModel, ImageModelV4, LanguageModelV4 } from "@ai-sdk/provider";
-import { createReplicate } from "@ai-sdk/replicate";
 import {
   embedMany,
   experimental_getVideoStatus as getVideoStatus,
@@ -18,19 +12,26 @@ import {
   generateText,
   type ModelMessage,
 } from "ai";
-import type { GuardedFetch } from "../files/index.ts";
+import type { GuardedFetch, Spool, SpooledFile } from "../files/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
+import {
+  createEmbeddingModel,
+  createImageModel,
+  createLanguageModel,
+  createVideoModel,
+  type ModelSource,
+} from "./ai-sdk-providers.ts";
+import { cancelRequestOf } from "./cancel-request.ts";
 import type { CatalogueEntry } from "./catalogue.ts";
-import { withGeminiRefusals } from "./gemini-refusals.ts";
 import type { JsonValue } from "./mapping.ts";
-import type { EmbeddingsModel, ModelAdapter, ModelCall, ModelResult } from "./model-call.ts";
+import type { EmbeddingsModel, ModelAdapter, ModelCall, ModelResult, ReadyVideo, VideoCancel } from "./model-call.ts";
 import { readProviderError } from "./provider-error.ts";
-import { classifyJobFailure, failure } from "./provider-failure.ts";
+import { classifyAnswer, classifyJobFailure, classifyTransport, failure } from "./provider-failure.ts";
 import { resolvePlace, type ProviderPlace, type ReadSecret } from "./provider-place.ts";
 import { createSandboxTimer, type SandboxRequest, type SandboxTimer } from "./sandbox/sandbox-provider.ts";
 import { sandboxImage, sandboxText, sandboxVideo } from "./sandbox/sdk-models.ts";
-import { createTransport, TransportFailure, type FetchLimits, type Transport } from "./transport.ts";
+import { createTransport, type FetchLimits, type Transport } from "./transport.ts";
 import { imageUsage, textUsage, videoUsage } from "./usage.ts";
 
 export interface AdapterOptions {
@@ -39,6 +40,8 @@ export interface AdapterOptions {
   readonly log: Log;
   /** For files that a provider names: never with the provider's credentials. */
   readonly download: GuardedFetch;
+  /** Where videos are written while they arrive. */
+  readonly spool: Spool;
   /** The longest deadline of any call, so that idle timers of connections stay behind it. */
   readonly timeoutMsMax: number;
   /** In tests: another network. */
@@ -79,11 +82,19 @@ export function createAiSdkAdapter(options: AdapterOptions): ModelAdapter {
   };
   return {
     callModel: (call, signal) =>
-      settled(adapter, call.entry, () =>
+      settled(adapter, { entry: call.entry, signal }, () =>
         (call.entry.modality === "text" ? callText : callImage)(adapter, call, signal),
       ),
-    startVideo: (call, signal) => settled(adapter, call.entry, () => beginVideo(adapter, call, signal)),
-    pollVideo: (poll, signal) => settled(adapter, poll.entry, () => checkVideo(adapter, poll, signal)),
+    startVideo: (call, signal) =>
+      settled(adapter, { entry: call.entry, signal }, () => beginVideo(adapter, call, signal)),
+    pollVideo: (poll, signal) =>
+      settled(adapter, { entry: poll.entry, signal }, () => checkVideo(adapter, poll, signal)),
+    cancelVideo: async (video, signal) => {
+      const canceled = await settled(adapter, { entry: video.entry, signal }, () => stopVideo(adapter, video, signal));
+      return canceled.kind === "text" || canceled.kind === "image" || canceled.kind === "video"
+        ? { kind: "impossible" }
+        : canceled;
+    },
     embedTexts: (model, texts, signal) => embedTexts(adapter, { ...model, texts }, signal),
     close: async () => {
       await Promise.all([...transports.values()].map((transport) => transport.close()));
@@ -139,7 +150,7 @@ async function callImage(adapter: Adapter, call: ModelCall, signal: AbortSignal)
   });
   logWarnings(adapter, call.entry, result.warnings);
   const { uint8Array: bytes, mediaType } = result.image;
-  const usage = imageUsage(result.usage);
+  const usage = imageUsage(result.usage, call);
   if (bytes.byteLength === 0) return failure("empty", { retry: "never", breaker: "ignored", usage });
   return { kind: "image", bytes, mediaType, usage, requestId: requestId(result.responses[0]?.headers) };
 }
@@ -174,7 +185,7 @@ async function checkVideo(
   adapter: Adapter,
   poll: Parameters<ModelAdapter["pollVideo"]>[0],
   signal: AbortSignal,
-): Promise<{ readonly kind: "pending" } | ModelResult> {
+): Promise<{ readonly kind: "pending" } | ReadyVideo | ModelResult> {
   const { entry } = poll;
   const status = await getVideoStatus(videoModel(adapter, entry, null), {
     operation: poll.operation,
@@ -186,42 +197,55 @@ async function checkVideo(
   if (status.status === "error") return { ...classifyJobFailure(status.error), usage: null };
   const [video] = status.videos;
   if (video === undefined) return failure("empty", { retry: "never", breaker: "ignored" });
-  const bytes = await videoBytes(adapter, entry, { video, signal });
-  if (bytes === null) return failure("image_unusable", { retry: "never", breaker: "ignored" });
+  const told = { mediaType: video.mediaType, usage, requestId: requestId(status.response.headers) };
   return {
-    kind: "video",
-    bytes,
-    mediaType: video.mediaType,
-    usage,
-    requestId: requestId(status.response.headers),
+    kind: "ready",
+    load: (loading) =>
+      settledFile(adapter, entry, async () => {
+        const content = await loadVideo(adapter, entry, { video, signal: loading });
+        if (content === null) return failure("image_unusable", { retry: "never", breaker: "ignored" });
+        return { kind: "video", content, ...told };
+      }),
   };
+}
+
+const CANCEL_ANSWER_BYTES_MAX = 1_048_576;
+
+async function stopVideo(
+  adapter: Adapter,
+  { entry, operation }: Parameters<ModelAdapter["cancelVideo"]>[0],
+  signal: AbortSignal,
+): Promise<VideoCancel> {
+  if (entry.provider === "sandbox") return { kind: "canceled" }; // nothing is under way there
+  const { place, transport } = adapter.transportOf(entry);
+  const request = cancelRequestOf(entry.provider, operation, place);
+  if (request === null) return { kind: "impossible" };
+  const { url, method, authorization } = request;
+  const fetch = transport.fetchWithin({ answerBytesMax: CANCEL_ANSWER_BYTES_MAX });
+  const answer = await fetch(url, { method, headers: { authorization }, signal });
+  if (answer.ok) return { kind: "canceled" };
+  const headers = Object.fromEntries(answer.headers);
+  return classifyAnswer({ httpStatus: answer.status, headers, body: await answer.text() }, adapter.clock.nowMs());
 }
 
 type Video = Extract<Awaited<ReturnType<typeof getVideoStatus>>, { status: "completed" }>["videos"][number];
 
 /** Null: a form this service does not store. */
-async function videoBytes(
+async function loadVideo(
   adapter: Adapter,
   entry: CatalogueEntry,
   { video, signal }: { video: Video; signal: AbortSignal },
-): Promise<Uint8Array | null> {
+): Promise<Uint8Array | SpooledFile | null> {
   if (video.type === "binary") return video.data;
   if (video.type === "base64") return Buffer.from(video.data, "base64");
-  return video.type === "url" ? fetchVideo(adapter, entry, { url: video.url, signal }) : null;
-}
-
-/** The address may hold the provider's key: it is used once and never logged or stored. */
-async function fetchVideo(
-  adapter: Adapter,
-  entry: CatalogueEntry,
-  { url, signal }: { url: string; signal: AbortSignal },
-): Promise<Uint8Array> {
-  const fetchOnce = adapter
-    .transportOf(entry)
-    .transport.fetchWithin({ answerBytesMax: VIDEO_BYTES_MAX, isPoll: true, mayRedirect: true });
-  const answer = await fetchOnce(url, { signal });
-  if (!answer.ok) throw new TransportFailure("result", `the video's address answered ${answer.status}`);
-  return new Uint8Array(await answer.arrayBuffer());
+  // The address may hold the provider's key: it is used once and never logged or stored.
+  const url = video.type === "url" ? URL.parse(video.url) : null;
+  if (url === null) return null;
+  const limits = {
+    bytesMax: VIDEO_BYTES_MAX,
+    take: (pieces: AsyncIterable<Uint8Array>) => adapter.spool.write(pieces),
+  };
+  return adapter.transportOf(entry).transport.fetchFile(url, limits, signal);
 }
 
 /** Models that can be asked for fewer numbers than they have; 512 rank as well and cost a third of the memory. */
@@ -233,14 +257,10 @@ async function embedTexts(
   { provider, providerModel, server, texts }: EmbeddingsModel & { readonly texts: readonly string[] },
   signal: AbortSignal,
 ): Promise<Float32Array[]> {
-  const { place, transport } = adapter.transportOf({ provider, server });
-  const settings = placeSettings(place, transport, { answerBytesMax: IMAGE_ANSWER_BYTES_MAX });
-  const model =
-    provider === "google"
-      ? createGoogle(settings).embeddingModel(providerModel)
-      : createOpenAI(settings).embeddingModel(providerModel);
+  const limits = { answerBytesMax: IMAGE_ANSWER_BYTES_MAX };
+  const model = createEmbeddingModel(sourceOf(adapter, { provider, providerModel, server }, limits));
   const dimensions = SHORTENABLE.test(providerModel) ? { dimensions: DIMENSIONS } : {};
-  const made = await settled(adapter, { modality: "text" }, () =>
+  const made = await settled(adapter, { entry: { modality: "text" }, signal }, () =>
     embedMany({ model, values: [...texts], ...dimensions, maxRetries: 0, abortSignal: signal }),
   );
   if ("embeddings" in made) return made.embeddings.map((vector) => Float32Array.from(vector));
@@ -270,89 +290,70 @@ async function refuseDownload(addresses: readonly unknown[]): Promise<never[]> {
   return [];
 }
 
-function placeSettings(place: ProviderPlace, transport: Transport, limits: FetchLimits) {
-  // Without a key an empty one is given: the packages would otherwise look for it in the environment themselves.
-  return { baseURL: place.baseUrl, apiKey: place.apiKey ?? "", fetch: transport.fetchWithin(limits) };
+function sourceOf(
+  adapter: Adapter,
+  entry: Pick<CatalogueEntry, "provider" | "providerModel" | "server" | "api">,
+  limits: FetchLimits,
+): ModelSource {
+  const { provider, providerModel, api } = entry;
+  const { place, transport } = adapter.transportOf(entry);
+  return { provider, providerModel, api, place, fetch: transport.fetchWithin(limits) };
 }
 
 /** Kept from call to call: a package builds its schemas anew with every model object (a third of a call's CPU, measured 2026-11). */
 function languageModel(adapter: Adapter, call: ModelCall): LanguageModelV4 {
   const { entry } = call;
   if (entry.provider === "sandbox") return sandboxText(sandboxRequest(call), call.maxOutputTokens, adapter.timer);
-  const { place, transport } = adapter.transportOf(entry);
+  const { place } = adapter.transportOf(entry);
   const key = [entry.provider, place.baseUrl, entry.providerModel, entry.api].join(" ");
-  const model = adapter.languageModels.get(key) ?? createLanguageModel(entry, place, transport);
+  const kept = adapter.languageModels.get(key);
+  if (kept !== undefined) return kept;
+  const model = createLanguageModel(sourceOf(adapter, entry, { answerBytesMax: TEXT_ANSWER_BYTES_MAX }));
   adapter.languageModels.set(key, model);
   return model;
-}
-
-function createLanguageModel(entry: CatalogueEntry, place: ProviderPlace, transport: Transport): LanguageModelV4 {
-  const settings = placeSettings(place, transport, { answerBytesMax: TEXT_ANSWER_BYTES_MAX });
-  switch (entry.provider) {
-    case "openai":
-      // Servers that speak the OpenAI interface know chat; few know Responses.
-      return place.isOverridden || entry.api === "chat"
-        ? createOpenAI(settings).chat(entry.providerModel)
-        : createOpenAI(settings).responses(entry.providerModel);
-    case "anthropic":
-      return createAnthropic(settings)(entry.providerModel);
-    case "google":
-      return createGoogle(settings)(entry.providerModel);
-    default:
-      return compatible(entry, place, settings.fetch).chatModel(entry.providerModel);
-  }
 }
 
 function imageModel(adapter: Adapter, call: ModelCall): ImageModelV4 {
   const { entry } = call;
   if (entry.provider === "sandbox") return sandboxImage(sandboxRequest(call), adapter.timer);
-  const { place, transport } = adapter.transportOf(entry);
-  const settings = placeSettings(place, transport, { answerBytesMax: IMAGE_ANSWER_BYTES_MAX });
-  switch (entry.provider) {
-    case "openai":
-      return createOpenAI(settings).image(entry.providerModel);
-    case "google":
-      return createGoogle({ ...settings, fetch: withGeminiRefusals(settings.fetch) }).image(entry.providerModel);
-    case "fal":
-      return createFal(settings).image(entry.providerModel);
-    case "replicate":
-      return createReplicate({ ...settings, apiToken: settings.apiKey }).image(entry.providerModel);
-    default:
-      return compatible(entry, place, settings.fetch).imageModel(entry.providerModel);
-  }
-}
-
-function compatible(entry: CatalogueEntry, place: ProviderPlace, fetch: typeof globalThis.fetch) {
-  return createOpenAICompatible({
-    name: entry.provider,
-    baseURL: place.baseUrl,
-    fetch,
-    ...(place.apiKey === null ? {} : { apiKey: place.apiKey }),
-  });
+  return createImageModel(sourceOf(adapter, entry, { answerBytesMax: IMAGE_ANSWER_BYTES_MAX }));
 }
 
 /** @param call null: to ask for the state of a started video. */
 function videoModel(adapter: Adapter, entry: CatalogueEntry, call: ModelCall | null): VideoModel {
   if (entry.provider === "sandbox")
     return sandboxVideo(entry.model, call === null ? null : sandboxRequest(call), adapter.timer);
-  const { place, transport } = adapter.transportOf(entry);
   const limits = { answerBytesMax: IMAGE_ANSWER_BYTES_MAX, isPoll: call === null };
-  const settings = placeSettings(place, transport, limits);
-  if (entry.provider === "google") {
-    return createGoogle({ ...settings, fetch: withGeminiRefusals(settings.fetch) }).video(entry.providerModel);
-  }
-  if (entry.provider === "fal") return createFal(settings).video(entry.providerModel) as VideoModel;
-  if (entry.provider === "replicate")
-    return createReplicate({ ...settings, apiToken: settings.apiKey }).video(entry.providerModel);
-  throw new Error(`The provider ${entry.provider} makes no videos.`); // the catalogue's check refuses such an entry
+  return createVideoModel(sourceOf(adapter, entry, limits));
 }
 
-/** Runs a call and turns what it throws into a value; cancellation and bugs stay exceptions. */
+/**
+ * Runs a call of the SDK and turns what it throws into a value; only cancellation stays an exception. Whatever is not
+ * recognised came of the provider's answer: base64 that is none, a field that is missing where the SDK reads on.
+ */
 async function settled<Result>(
-  adapter: Adapter,
-  entry: Pick<CatalogueEntry, "modality">,
+  { log, clock }: Adapter,
+  { entry, signal }: { readonly entry: Pick<CatalogueEntry, "modality">; readonly signal: AbortSignal },
   work: () => Promise<Result>,
 ): Promise<Result | ModelResult> {
+  try {
+    return await work();
+  } catch (error) {
+    const result = readProviderError(error, entry, clock.nowMs());
+    if (result !== null) return result;
+    if (signal.aborted) throw error;
+    // Its message may hold the provider's words.
+    log.warn({ error: error instanceof Error ? error.name : typeof error }, "the SDK could not read an answer");
+    return classifyTransport("protocol", entry.modality);
+  }
+}
+
+/** The same for a file that is fetched without the SDK: what is not recognised is our disk's failure, or a bug. */
+async function settledFile(
+  adapter: Adapter,
+  entry: CatalogueEntry,
+  work: () => Promise<ModelResult>,
+): Promise<ModelResult> {
   try {
     return await work();
   } catch (error) {

@@ -3,9 +3,14 @@ import { createBreaker } from "./breaker.ts";
 
 function setup() {
   let nowMs = 1_000;
-  const breaker = createBreaker(() => nowMs);
+  const told: string[] = [];
+  const breaker = createBreaker(
+    () => nowMs,
+    (state) => told.push(state),
+  );
   return {
     breaker,
+    told,
     pass: (ms: number) => (nowMs += ms),
     record: (outcome: "ok" | "failed" | "opens" | "skipped", times = 1) => {
       for (let i = 0; i < times; i += 1) breaker.record(outcome);
@@ -30,6 +35,60 @@ describe("a breaker", () => {
     expect(breaker.admit()).toBe(0);
     record("failed");
     expect(breaker.admit()).toBeGreaterThan(0);
+  });
+
+  test("counts the outcomes of the last minute only", () => {
+    const { breaker, record, pass } = setup();
+    record("failed", 9);
+    pass(60_000);
+    record("failed");
+    expect(breaker.admit()).toBe(0);
+    pass(59_999);
+    record("failed", 8);
+    expect(breaker.admit()).toBe(0);
+    record("failed");
+    expect(breaker.admit()).toBe(15_000);
+  });
+
+  test("never opens on a success, not a day after failures and not a moment after them", () => {
+    const { breaker, record, pass } = setup();
+    record("failed", 5);
+    pass(86_400_000);
+    record("ok", 5);
+    expect(breaker.admit()).toBe(0);
+    pass(60_000);
+    record("failed", 6);
+    record("ok", 6);
+    expect(breaker.admit()).toBe(0);
+    record("failed");
+    expect(breaker.admit()).toBe(15_000);
+  });
+
+  test("is not closed, nor opened again, by calls that were sent before it opened and end in the pause", () => {
+    const { breaker, record, pass, told } = setup();
+    record("failed", 10);
+    pass(10_000);
+    record("failed", 3);
+    record("ok", 3);
+    expect(breaker.admit()).toBe(5_000);
+    pass(5_000);
+    expect(breaker.admit()).toBe(0);
+    expect(breaker.admit()).toBeGreaterThan(0);
+    expect(told).toEqual(["open"]);
+  });
+
+  test("tells when it opens and when it closes, once each", () => {
+    const { breaker, record, pass, told } = setup();
+    record("ok", 3);
+    record("failed", 12);
+    expect(told).toEqual(["open"]);
+    pass(15_000);
+    breaker.admit();
+    record("failed");
+    pass(15_000);
+    breaker.admit();
+    record("ok", 2);
+    expect(told).toEqual(["open", "closed"]);
   });
 
   test("opens at once when the provider refuses the installation", () => {

@@ -3,6 +3,8 @@
  * peace for a while, and its runs wait instead of failing. Other models are not affected.
  */
 const WINDOW_CALLS = 20;
+/** What a model did longer ago says nothing about it now; a send lasts minutes at most, and a storm seconds. */
+const WINDOW_MS = 60_000;
 const CALLS_MIN = 10;
 const FAILING_SHARE = 0.5;
 const OPEN_MS = 15_000;
@@ -14,17 +16,25 @@ export interface Breaker {
   record(outcome: "ok" | "failed" | "opens" | "skipped"): void;
 }
 
-/** @param monotonicMs a clock that never jumps. */
-export function createBreaker(monotonicMs: () => number): Breaker {
-  let recent: boolean[] = [];
+/**
+ * @param monotonicMs a clock that never jumps.
+ * @param onChange told once when it opens, and once when a success closes it; a probe that fails changes nothing.
+ */
+export function createBreaker(monotonicMs: () => number, onChange: (state: "open" | "closed") => void): Breaker {
+  let recent: { readonly atMs: number; readonly isFailed: boolean }[] = [];
   let openUntilMs = 0;
   let isHalfOpen = false;
   let probeUntilMs = 0;
-  const open = (): void => {
-    openUntilMs = monotonicMs() + OPEN_MS;
+  const open = (now: number): void => {
+    if (!isHalfOpen) onChange("open");
+    openUntilMs = now + OPEN_MS;
     isHalfOpen = true;
     probeUntilMs = 0;
     recent = [];
+  };
+  const close = (): void => {
+    isHalfOpen = false;
+    onChange("closed");
   };
   return {
     admit: () => {
@@ -37,15 +47,18 @@ export function createBreaker(monotonicMs: () => number): Breaker {
       return 0;
     },
     record: (outcome) => {
+      const now = monotonicMs();
       if (outcome === "skipped") {
         probeUntilMs = 0;
         return;
       }
-      if (outcome === "opens" || (isHalfOpen && outcome === "failed")) return open();
-      if (outcome === "ok") isHalfOpen = false;
-      recent = [...recent, outcome === "failed"].slice(-WINDOW_CALLS);
-      const failed = recent.filter(Boolean).length;
-      if (recent.length >= CALLS_MIN && failed >= recent.length * FAILING_SHARE) open();
+      if (now < openUntilMs) return; // sent before it opened: no news since
+      if (outcome === "opens" || (isHalfOpen && outcome === "failed")) return open(now);
+      if (isHalfOpen) close();
+      const isFailed = outcome === "failed";
+      recent = [...recent.filter(({ atMs }) => now - atMs < WINDOW_MS), { atMs: now, isFailed }].slice(-WINDOW_CALLS);
+      const failed = recent.filter((one) => one.isFailed).length;
+      if (isFailed && recent.length >= CALLS_MIN && failed >= recent.length * FAILING_SHARE) open(now);
     },
   };
 }

@@ -17,11 +17,11 @@ describe("the byte budget", () => {
     const small = budget.reserve(10, LONG_MS, never);
     expect(await isOpen(large)).toBe(true);
     expect(await isOpen(small)).toBe(true); // it would fit, but must not overtake for ever
-    first?.();
+    first?.release();
     const release = await large;
     expect(budget.usedBytes).toBe(90);
-    (await small)?.();
-    release?.();
+    (await small)?.release();
+    release?.release();
     expect(budget.usedBytes).toBe(0);
   });
 
@@ -30,7 +30,7 @@ describe("the byte budget", () => {
     const giant = await budget.reserve(1_000, LONG_MS, never);
     const next = budget.reserve(1, LONG_MS, never);
     expect(await isOpen(next)).toBe(true);
-    giant?.();
+    giant?.release();
     expect(await next).not.toBeNull();
   });
 
@@ -38,7 +38,7 @@ describe("the byte budget", () => {
     const budget = createByteBudget(100);
     const release = await budget.reserve(100, LONG_MS, never);
     expect(await budget.reserve(50, 1, never)).toBeNull();
-    release?.();
+    release?.release();
     expect(await budget.reserve(100, LONG_MS, never)).not.toBeNull();
   });
 
@@ -58,8 +58,22 @@ describe("the byte budget", () => {
     const budget = createByteBudget(100);
     const release = await budget.reserve(60, LONG_MS, never);
     await budget.reserve(40, LONG_MS, never);
-    release?.();
-    release?.();
+    release?.release();
+    release?.release();
     expect(budget.usedBytes).toBe(40);
+  });
+
+  test("takes another size at once, and lets in what fits then", async () => {
+    const budget = createByteBudget(100);
+    const first = await budget.reserve(90, LONG_MS, never);
+    const next = budget.reserve(50, LONG_MS, never);
+    expect(await isOpen(next)).toBe(true);
+    first?.resize(40);
+    expect(await next).not.toBeNull();
+    first?.resize(120); // what is held already cannot wait
+    expect(budget.usedBytes).toBe(170);
+    first?.release();
+    first?.resize(10);
+    expect(budget.usedBytes).toBe(50);
   });
 });

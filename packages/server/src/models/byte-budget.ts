@@ -3,9 +3,15 @@
  * counting calls alone would let images fill the heap. First come, first served, or a large call would never get in.
  */
 export interface ByteBudget {
-  /** Resolves with the way to give the bytes back; null after `waitMsMax`. Rejects when aborted. */
-  reserve(bytes: number, waitMsMax: number, signal: AbortSignal): Promise<(() => void) | null>;
+  /** Null after `waitMsMax`. Rejects when aborted. */
+  reserve(bytes: number, waitMsMax: number, signal: AbortSignal): Promise<Reservation | null>;
   readonly usedBytes: number;
+}
+
+export interface Reservation {
+  /** Makes it as large as what is really held. A larger one waits for nothing: the bytes are there already. */
+  resize(bytes: number): void;
+  release(): void;
 }
 
 interface Waiter {
@@ -18,14 +24,22 @@ export function createByteBudget(bytesMax: number): ByteBudget {
   let used = 0;
   // What is larger than the whole budget runs alone.
   const fits = (bytes: number): boolean => used === 0 || used + bytes <= bytesMax;
-  const take = (bytes: number): (() => void) => {
+  const take = (bytes: number): Reservation => {
+    let held = 0;
     let isTaken = true;
-    used += bytes;
-    return () => {
+    const resize = (to: number): void => {
       if (!isTaken) return;
-      isTaken = false;
-      used -= bytes;
+      used += to - held;
+      held = to;
       serve();
+    };
+    resize(bytes);
+    return {
+      resize,
+      release: () => {
+        resize(0);
+        isTaken = false;
+      },
     };
   };
   const serve = (): void => {

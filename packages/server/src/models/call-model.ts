@@ -3,13 +3,11 @@
  * A send is counted in the database before it is made, so that retries and crashes together never exceed three sends
  * per output item; a started video is found again and asked for instead of being paid twice.
  */
-import { createGuardedFetch, type GuardedFetch } from "../files/index.ts";
 import { fullJitterDelayMs, systemRandom, type Random } from "../platform/backoff.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import { fault } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
-import { createAiSdkAdapter } from "./ai-sdk.ts";
 import { createByteBudget } from "./byte-budget.ts";
 import { resolveMapping, type Catalogue, type CatalogueEntry } from "./catalogue.ts";
 import { cleanText } from "./clean-text.ts";
@@ -27,7 +25,6 @@ import { createModelGate, WAIT_IN_PROCESS_MS, type Entry, type ModelGate } from 
 import { ratesOf } from "./price-plan.ts";
 import { SENDS_MAX, type SendKey, type SendStart } from "./provider-calls-store.ts";
 import { failure } from "./provider-failure.ts";
-import type { ReadSecret } from "./provider-place.ts";
 import { createSendCounter, type SendCounter } from "./send-counter.ts";
 import { createSendRecord, type SendRecord } from "./send-record.ts";
 import { DECLINED, notConfigured, retired, sentenceFor, SENDS_USED_UP } from "./sentences.ts";
@@ -41,14 +38,11 @@ export interface ModelCallerOptions {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Log;
-  readonly secret: ReadSecret;
   /** PROMPTD_INFLIGHT_BYTES. */
   readonly inflightBytesMax: number;
-  /** Fetches files that a provider names. In tests: another one than the internet's. */
-  readonly download?: GuardedFetch;
+  readonly adapter: ModelAdapter;
   readonly random?: Random;
   readonly wait?: Wait;
-  readonly adapter?: ModelAdapter;
 }
 
 /** What every part of a call needs. */
@@ -65,21 +59,15 @@ export interface CallContext {
   readonly record: SendRecord;
 }
 
-/** A provider may take minutes to hand out a video; an image is never waited for longer than its call. */
-const DOWNLOAD_TIMES = { headersMs: 30_000, totalMs: 300_000 };
+/**
+ * Of the byte budget, for images that runs hold from before they are loaded until their calls have ended; the rest is
+ * for what a call adds. Apart, so that runs that hold images can never keep each other from sending them.
+ */
+const IMAGES_SHARE = 1 / 3;
 const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
 
 export function createModelCaller(options: ModelCallerOptions): ModelCaller {
-  const { catalogue, db, clock, log, secret } = options;
-  const adapter =
-    options.adapter ??
-    createAiSdkAdapter({
-      secret,
-      clock,
-      log,
-      download: options.download ?? createGuardedFetch({ times: DOWNLOAD_TIMES }),
-      timeoutMsMax: Math.max(...catalogue.entries.map((entry) => entry.limits.timeoutMs)),
-    });
+  const { catalogue, db, clock, log, adapter } = options;
   const context: CallContext = {
     db,
     clock,
@@ -88,12 +76,18 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
     catalogue,
     wait: options.wait ?? waitOrAbort,
     random: options.random ?? systemRandom,
-    gate: createModelGate(createByteBudget(options.inflightBytesMax), () => performance.now()),
+    gate: createModelGate(
+      createByteBudget(options.inflightBytesMax * (1 - IMAGES_SHARE)),
+      () => performance.now(),
+      log,
+    ),
     counter: createSendCounter(db),
     record: createSendRecord(db, log),
   };
+  const images = createByteBudget(options.inflightBytesMax * IMAGES_SHARE);
   return {
     call: (request, signal) => callModel(context, request, signal),
+    holdImages: (bytes, signal) => images.reserve(bytes, WAIT_IN_PROCESS_MS, signal),
     embedTexts: async (model, texts, signal) => adapter.embedTexts(embeddingsModel(catalogue, model), texts, signal),
     close: async () => {
       await context.record.close();
@@ -237,6 +231,7 @@ async function execute(
       entry.modality === "video"
         ? await runVideo(context, { request, call, start }, deadline.signal)
         : await context.adapter.callModel(call, deadline.signal);
+    if (signal.aborted && result.kind === "video" && "discard" in result.content) await result.content.discard();
     signal.throwIfAborted();
     return deadline.hasPassed() && result.kind === "failed" ? timedOut : result;
   } catch (error) {
@@ -300,9 +295,7 @@ function logFailure(context: CallContext, { request, entry }: Job, result: CallF
 
 function succeeded(result: Exclude<ModelResult, { kind: "failed" }>): ModelOutcome {
   if (result.kind === "refused") return { kind: "failed", message: DECLINED, usage: result.usage ?? NO_USAGE };
-  if (result.kind !== "text") {
-    return { kind: result.kind, bytes: result.bytes, mediaType: result.mediaType, usage: result.usage };
-  }
+  if (result.kind !== "text") return result;
   const { text, isCut } = cleanText(result.text);
   return { kind: "text", text, truncated: result.truncated || isCut, usage: result.usage };
 }

@@ -1,7 +1,8 @@
 /** Rules that a schema cannot say: about one entry as a whole, and about entries among each other. */
 import type { Modality } from "@promptd/contract";
+import { parseCredits, scaleRate } from "../credits/index.ts";
 import type { CustomProvider, ModelRecord } from "./catalogue-file.ts";
-import { mappingMembers, type Mapping } from "./mapping.ts";
+import { mappingMembers, RATE_NAMES, type Mapping } from "./mapping.ts";
 
 /** What the call path implements. A video provider must have start and status: a crash must not pay twice. */
 const PROVIDER_MODALITIES: Readonly<Record<string, readonly Modality[]>> = {
@@ -20,6 +21,7 @@ const BUILT_IN_PROVIDERS: ReadonlySet<string> = new Set([...Object.keys(PROVIDER
 export function checkRecords(
   records: readonly ModelRecord[],
   providers: Readonly<Record<string, CustomProvider>>,
+  priceFactor: string,
 ): string[] {
   const byModel = new Map(records.map((record) => [record.model, record]));
   return [
@@ -32,7 +34,7 @@ export function checkRecords(
       [
         ...checkProvider(record, providers),
         ...checkOptions(record),
-        ...checkPrice(record),
+        ...checkPrice(record, priceFactor),
         ...checkLifeCycle(record, byModel),
       ].map((fault) => `${record.model}: ${fault}`),
     ),
@@ -82,13 +84,20 @@ function checkOptions(record: ModelRecord): string[] {
   return faults;
 }
 
-function checkPrice(record: ModelRecord): string[] {
+/** A run keeps its rates as JSON numbers, which hold no larger integer exactly. */
+const RATE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+
+function checkPrice(record: ModelRecord, priceFactor: string): string[] {
   const mappings = [
     record.defaults ?? {},
     ...Object.values(record.runOptions).flatMap((option) => Object.values(option.values)),
   ];
   const prices = [record.price, ...mappings.flatMap((mapping) => mapping.price ?? [])];
   const faults: string[] = [];
+  const rates = prices.flatMap((price) => RATE_NAMES.flatMap((name) => price[name] ?? []));
+  if (rates.some((rate) => scaleRate(parseCredits(rate), priceFactor) > RATE_MAX)) {
+    faults.push(`a price times the priceFactor ${priceFactor} is above 9,007,199,254 credits.`);
+  }
   if (
     prices.some(
       (price) => Number(price.cachedInputPer1k ?? 0) > Number(price.inputPer1k ?? record.price.inputPer1k ?? 0),
@@ -96,11 +105,31 @@ function checkPrice(record: ModelRecord): string[] {
   ) {
     faults.push("cachedInputPer1k must not be above inputPer1k: the hold is computed from the latter.");
   }
+  faults.push(...checkUnusedPrices(record));
   const isPerSecond = prices.some((price) => Number(price.perSecond ?? 0) > 0);
   if (isPerSecond && !hasDuration(record)) {
     faults.push("a price per second needs a duration in the defaults, or in every value of one option with a default.");
   }
   return faults;
+}
+
+/** A price that options always replace would be ignored in silence. */
+function checkUnusedPrices(record: ModelRecord): string[] {
+  const given = RATE_NAMES.filter((name) => record.price[name] !== undefined);
+  return given.flatMap((name) => {
+    if (record.defaults?.price?.[name] !== undefined) {
+      return [`price.${name} has no effect: defaults.price.${name} replaces it. Put the price there.`];
+    }
+    return Object.entries(record.runOptions)
+      .filter(([, { default: usual, values }]) => {
+        const all = Object.values(values);
+        return usual !== undefined && all.length > 0 && all.every((mapping) => mapping.price?.[name] !== undefined);
+      })
+      .map(([key, { values }]) => {
+        const places = Object.keys(values).map((value) => `runOptions.${key}.values.${value}.price.${name}`);
+        return `price.${name} has no effect: every value of the option ${key} has its own. Put the prices into ${places.join(", ")}, or change all prices with priceFactor.`;
+      });
+  });
 }
 
 function hasDuration(record: ModelRecord): boolean {

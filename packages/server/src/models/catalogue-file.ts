@@ -47,6 +47,8 @@ export interface ModelRecord {
   /** Where the price is from and when it was read; for people. */
   readonly priceSource?: string | undefined;
   readonly priceDate?: string | undefined;
+  /** No source was found, or sources differ: the operator must confirm the price, by giving it in the overlay. */
+  readonly priceToConfirm?: boolean | undefined;
   readonly limits: ModelLimits;
   readonly typical?: { readonly outputTokens?: number | undefined } | undefined;
   readonly requires?: string | undefined;
@@ -95,6 +97,7 @@ const recordShape = {
   price: priceTextsSchema.extend({ minimum: z.int().min(0).max(1_000_000).optional() }),
   priceSource: z.string().max(500).optional(),
   priceDate: z.iso.date().optional(),
+  priceToConfirm: z.boolean().optional(),
   limits: z.strictObject({
     maxOutputTokens: count,
     contextTokens: count.optional(),
@@ -107,14 +110,22 @@ const recordShape = {
 };
 
 export const modelRecordSchema = z.strictObject(recordShape) satisfies z.ZodType<ModelRecord>;
-/** An overlay may name only the fields it changes; what is missing then comes from the shipped entry. */
-const overlayRecordSchema = z.strictObject(recordShape).partial().extend({ model: id });
+/** An overlay may name only the fields, and of the limits those, that it changes; the rest is the shipped entry's. */
+const overlayRecordSchema = z
+  .strictObject(recordShape)
+  .partial()
+  .extend({ model: id, limits: recordShape.limits.partial().optional() });
 export type OverlayRecord = z.output<typeof overlayRecordSchema>;
 
 const providers = z.record(
   z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "must be lower case letters, digits and -"),
   z.strictObject({
-    baseURL: z.string().refine((url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ""), "must be an http(s) address"),
+    baseURL: z
+      .string()
+      .refine(
+        (url) => /^https?:$/.test(URL.parse(url)?.protocol ?? "") && !/[?#]/.test(url),
+        "must be an http(s) address without ? and #",
+      ),
     apiKeyEnv: environmentName.optional(),
   }),
 );

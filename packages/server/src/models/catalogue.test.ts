@@ -42,7 +42,14 @@ const file = (...models: unknown[]) => ({ formatVersion: 1, providers, models })
 
 describe("the shipped catalogue", () => {
   const shipped = JSON.parse(readFileSync(new URL("./catalogue.json", import.meta.url), "utf8")) as {
-    models: { index: number; model: string; provider: string; priceSource?: string; priceDate?: string }[];
+    models: {
+      index: number;
+      model: string;
+      provider: string;
+      priceSource?: string;
+      priceDate?: string;
+      priceToConfirm?: boolean;
+    }[];
   };
 
   test("never reuses, changes or drops a public number", () => {
@@ -59,7 +66,13 @@ describe("the shipped catalogue", () => {
 
   test("names source and date of every price that is charged for a real model", () => {
     const real = shipped.models.filter((entry) => entry.provider !== "sandbox");
-    expect(real.length).toBeGreaterThanOrEqual(25);
+    const sourced = real.filter((entry) => entry.priceToConfirm !== true);
+    expect(sourced.length).toBeGreaterThanOrEqual(25);
+    expect(new Set(sourced.map((entry) => entry.provider))).toEqual(new Set(real.map((entry) => entry.provider)));
+    // A source that is memory, or none, is no source.
+    expect(sourced.filter((entry) => /remember|known to|not read|no source/i.test(entry.priceSource ?? ""))).toEqual(
+      [],
+    );
     expect(real.filter((entry) => entry.priceSource === undefined || entry.priceDate === undefined)).toEqual([]);
   });
 
@@ -152,8 +165,9 @@ describe("an overlay", () => {
   });
 
   test("changes single fields of a shipped model and keeps the others", () => {
-    const catalogue = load({ formatVersion: 1, models: [{ model: "sandbox/text", price: { outputPer1k: "9" } }] });
-    expect(catalogue.find("sandbox/text")).toMatchObject({ index: 1, price: { outputPer1k: "9" }, modality: "text" });
+    const price = { inputPer1k: "0.1", outputPer1k: "9" };
+    const catalogue = load({ formatVersion: 1, models: [{ model: "sandbox/text", price }] });
+    expect(catalogue.find("sandbox/text")).toMatchObject({ index: 1, price, modality: "text" });
   });
 
   test("multiplies every price by its factor", () => {
@@ -222,13 +236,49 @@ describe("an overlay", () => {
     expect(faults).toContain(`runOptions.quality: the default "best" is not one of its values`);
   });
 
+  test.each([
+    ["an option", { model: "openai/gpt-image-1", price: { inputPer1k: "1", perImage: "9" } }],
+    ["the defaults", { model: "fal/hunyuan-video", price: { perImage: "9" }, defaults: { price: { perImage: "8" } } }],
+  ])("whose price would be ignored, since there is one in %s, is refused", (_name, model) => {
+    expect(faultsOf({ formatVersion: 1, models: [model] })).toMatch(/price\.\w+ has no effect: .*Put the price/);
+  });
+
+  test("says into which options a price belongs, and takes it there", () => {
+    const image = { model: "openai/gpt-image-1", price: { inputPer1k: "1", perImage: "9" } };
+    expect(faultsOf({ formatVersion: 1, models: [image] })).toContain(
+      "openai/gpt-image-1: price.perImage has no effect: every value of the option quality has its own. Put the prices into runOptions.quality.values.low.price.perImage, runOptions.quality.values.medium.price.perImage,",
+    );
+    const quality = { default: "medium", values: { medium: { price: { perImage: "9" } } } };
+    const priced = load({ formatVersion: 1, models: [{ model: "openai/gpt-image-1", runOptions: { quality } }] });
+    const plan = { options: {}, maxOutputTokens: null, count: 1, images: 0, textBytes: 0, readsTokens: 0 };
+    expect(priceCeiling(priced, [{ ...plan, model: image.model }], image.model).credits).toBe(10);
+  });
+
+  test("whose price leaves out a shipped rate is refused: it would have cost nothing from then on", () => {
+    const change = (price: object) => faultsOf({ formatVersion: 1, models: [{ model: "openai/gpt-5.2", price }] });
+    expect(change({ inputPer1k: "0.2" })).toContain(
+      'openai/gpt-5.2: price replaces the shipped one as a whole, and leaves out outputPer1k (1.4): give it too, "0" if',
+    );
+    const free = { model: "openai/gpt-5.2", price: { inputPer1k: "0", outputPer1k: "0" } };
+    expect(load({ formatVersion: 1, models: [free] }).find(free.model)?.price).toEqual(free.price);
+  });
+
   test("whose price per second meets no duration is refused", () => {
     const video = { model: "sandbox/video", runOptions: {}, price: { perSecond: "5" } };
     expect(faultsOf({ formatVersion: 1, models: [video] })).toContain("a price per second needs a duration");
   });
 
   test("that is no JSON is refused with its name", () => {
-    expect(faultsOf("{")).toContain("models.json");
+    expect(faultsOf("{")).toMatch(/models\.json: it is not valid JSON: /);
+  });
+
+  test("that cannot be read is refused with its name, its setting and what to do", () => {
+    const read = (overlayFile: string) => () => loadCatalogue({ overlayFile, hasSecret: () => false, sandbox: true });
+    const missing = join(tmpdir(), "promptd-no-such-file.json");
+    expect(read(missing)).toThrow(
+      new CatalogueError([`${missing} (PROMPTD_MODELS_FILE) is not usable: it is not there. Check its path.`]),
+    );
+    expect(read(tmpdir())).toThrow("is not usable: it is a folder, not a file. Check its path.");
   });
 });
 

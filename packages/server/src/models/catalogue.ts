@@ -10,13 +10,13 @@ import {
   catalogueFileSchema,
   describeIssues,
   modelRecordSchema,
-  overlayFileSchema,
   type CustomProvider,
   type ModelRecord,
   type OverlayFile,
   type OverlayRecord,
 } from "./catalogue-file.ts";
-import { mergeMappings, type Mapping } from "./mapping.ts";
+import { readOverlay } from "./read-overlay.ts";
+import { mergeMappings, RATE_NAMES, type Mapping, type RateName } from "./mapping.ts";
 import { buildResources } from "./resources.ts";
 
 /** One model, as the file gives it, with what the installation adds. */
@@ -39,6 +39,8 @@ export interface Catalogue {
   /** The list that GET /v1/resources answers: enabled models with a hash. The same object until the set changes. */
   resources(): Resources;
   readonly entries: readonly CatalogueEntry[];
+  /** Models of servers found at run time. */
+  detected(): readonly CatalogueEntry[];
   /** What this process's own configuration would enable; all processes should agree. */
   enabledHere(): readonly string[];
   /** Replaces the enabled set; entries of detected models come and go with it. */
@@ -68,10 +70,15 @@ export class CatalogueError extends Error {
 /** @throws CatalogueError with every fault. */
 export function loadCatalogue(options: CatalogueOptions): Catalogue {
   const shipped = readShipped();
-  const overlay = options.overlayFile === null ? {} : readOverlay(options.overlayFile);
+  const { overlay, ...read } =
+    options.overlayFile === null ? { overlay: {}, faults: [] } : readOverlay(options.overlayFile);
   const providers = overlay.providers ?? {};
   const merged = mergeOverlay(shipped, overlay, options.overlayFile ?? "");
-  const faults = [...merged.faults, ...checkRecords(merged.records, providers)];
+  const faults = [
+    ...read.faults,
+    ...merged.faults,
+    ...checkRecords(merged.records, providers, overlay.priceFactor ?? "1"),
+  ];
   if (faults.length > 0) throw new CatalogueError(faults);
   const shippedModels = new Set(shipped.map((record) => record.model));
   const entries = merged.records
@@ -102,6 +109,7 @@ function createCatalogue(entries: readonly CatalogueEntry[], hasSecret: Catalogu
       return resources;
     },
     entries,
+    detected: () => [...detected.values()],
     enabledHere,
     useEnabled: (models, found) => {
       // A retired model stays off, whatever an older process wrote.
@@ -125,18 +133,6 @@ function readShipped(): ModelRecord[] {
   );
   if (!parsed.success) throw new CatalogueError(describeIssues(parsed.error, "catalogue.json"));
   return parsed.data.models;
-}
-
-function readOverlay(file: string): Partial<OverlayFile> {
-  let json: unknown;
-  try {
-    json = JSON.parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    throw new CatalogueError([`${file}: ${error instanceof Error ? error.message : String(error)}`]);
-  }
-  const parsed = overlayFileSchema.safeParse(json);
-  if (!parsed.success) throw new CatalogueError(describeIssues(parsed.error, file));
-  return parsed.data;
 }
 
 const OPERATOR_INDEX_MIN = 10_000;
@@ -173,11 +169,40 @@ function changeRecord(before: ModelRecord, change: OverlayRecord, file: string):
       faults: [`${file}: ${change.model}: the index ${before.index} of a shipped model cannot change.`],
     };
   }
-  const given = Object.entries(change).filter(([, value]) => value !== undefined);
-  return { record: { ...before, ...(Object.fromEntries(given) as Partial<ModelRecord>) }, faults: [] };
+  const left = leftOut(before, change);
+  if (left.length > 0) {
+    const names = left.map((name) => `${name} (${before.price[name]})`).join(", ");
+    const fault = `price replaces the shipped one as a whole, and leaves out ${names}: give it too, "0" if it is to cost nothing.`;
+    return { record: null, faults: [`${file}: ${change.model}: ${fault}`] };
+  }
+  // A price of the operator's own needs no confirmation any more.
+  const confirmed = change.price === undefined ? {} : { priceToConfirm: false };
+  const limits = { ...before.limits, ...definedOf(change.limits) };
+  return {
+    record: { ...before, ...confirmed, ...(definedOf(change) as Partial<ModelRecord>), limits },
+    faults: [],
+  };
+}
+
+type Defined<Value> = { [Name in keyof Value]?: Exclude<Value[Name], undefined> };
+
+function definedOf<Value extends object>(value: Value | undefined): Defined<Value> {
+  return Object.fromEntries(Object.entries(value ?? {}).filter(([, member]) => member !== undefined)) as Defined<Value>;
+}
+
+/** Rates that a price of the operator's own would drop in silence. Cached input then costs what input costs. */
+function leftOut(before: ModelRecord, { price }: OverlayRecord): RateName[] {
+  if (price === undefined) return [];
+  return RATE_NAMES.filter(
+    (name) => name !== "cachedInputPer1k" && before.price[name] !== undefined && price[name] === undefined,
+  );
 }
 
 function addRecord(change: OverlayRecord, file: string): MergedRecord {
+  if (change.index === undefined) {
+    const needs = "an entry of your own needs index, provider, providerModel, modality, price and limits";
+    return { record: null, faults: [`${file}: ${change.model}: there is no such model; ${needs}.`] };
+  }
   const whole = modelRecordSchema.safeParse({ status: "active", runOptions: {}, ...change });
   if (!whole.success) return { record: null, faults: describeIssues(whole.error, `${file}: ${change.model}`) };
   const isOwn = whole.data.index >= OPERATOR_INDEX_MIN;

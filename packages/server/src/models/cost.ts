@@ -3,7 +3,13 @@ import type { Usage } from "./price-plan.ts";
 
 const NANO_PER_MICRO = 1_000n;
 
-/** What one send cost at the catalogue's prices, in micro-credits, rounded up: the operator's record. */
+const COST_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+
+/**
+ * What one send cost at the catalogue's prices, in micro-credits, rounded up: the operator's record. A broken count of
+ * a provider times a high price is cut: a number that the column cannot hold would keep all ends beside it unwritten.
+ */
 export function costMicro(rates: PriceRates, usage: Usage): number {
-  return Number((nanoCredits(rates, usage) + NANO_PER_MICRO - 1n) / NANO_PER_MICRO);
+  const micro = (nanoCredits(rates, usage) + NANO_PER_MICRO - 1n) / NANO_PER_MICRO;
+  return Number(micro > COST_MAX ? COST_MAX : micro);
 }

@@ -6,6 +6,8 @@ export interface FoundServer {
   readonly provider: "local" | "compatible";
   readonly baseUrl: string;
   readonly providerModel: string;
+  /** True when it was asked with OPENAI_API_KEY, as its models are then; the key itself is kept nowhere. */
+  readonly isKeyed: boolean;
 }
 
 export interface FoundModel {
@@ -29,8 +31,17 @@ export function listEnabled(db: Database): Promise<EnabledRow[]> {
   );
 }
 
-/** Makes the configured part of the set exactly this. Two processes that start at once: the later one wins. */
+/**
+ * Makes the configured part of the set exactly this. Two processes that start at once: the later one wins. Nothing is
+ * locked where nothing changes: a process that froze with the lock in its hands would keep every other from starting.
+ */
 export async function writeConfigured(db: Database, models: readonly string[]): Promise<void> {
+  const [current] = await db.query<{ is_same: boolean }>(
+    `select coalesce(array_agg(model order by model), '{}') = array(select m from unnest($1::text[]) m order by m collate "C")
+       as is_same from enabled_models where not is_found`,
+    [models],
+  );
+  if (current?.is_same === true) return;
   await db.tx(async (tx) => {
     await tx.query("lock table enabled_models in share row exclusive mode");
     await tx.query("delete from enabled_models where not is_found and model <> all ($1::text[])", [models]);
@@ -45,10 +56,18 @@ export async function writeConfigured(db: Database, models: readonly string[]): 
 /** A found model stays until this many probes in a row have missed it: a server that is busy is not gone. */
 const PROBES_MISSED_MAX = 3;
 
-/** Notes what a probe of all servers found, and gives every new model its number. */
+/** Notes what a probe of all servers found, and gives every new model its number. Locks nothing where nothing changed. */
 export async function writeFound(db: Database, found: readonly FoundModel[]): Promise<void> {
   const models = found.map(({ model }) => model);
   const servers = found.map(({ server }) => (server === null ? null : JSON.stringify(server)));
+  const [current] = await db.query<{ is_same: boolean }>(
+    `select not exists (select from enabled_models where is_found and (model <> all ($1::text[]) or missed > 0))
+       and not exists (select from unnest($1::text[], $2::text[]) as f (model, server)
+         left join enabled_models e on e.model = f.model
+         where e.model is null or (e.is_found and e.server::text is distinct from f.server)) as is_same`,
+    [models, servers],
+  );
+  if (current?.is_same === true) return;
   await db.tx(async (tx) => {
     await tx.query("lock table enabled_models in share row exclusive mode");
     await numberFound(tx, found);

@@ -1,8 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { createTestDatabase } from "../../test/test-database.ts";
-import { openDatabase, type Database } from "../platform/database.ts";
+import { openTestDatabase } from "../../test/test-database.ts";
+import type { Database } from "../platform/database.ts";
 import { createLog } from "../platform/log.ts";
 import { loadCatalogue } from "./catalogue.ts";
 import { createEnabledModels } from "./enabled-models.ts";
@@ -10,13 +10,9 @@ import { createEnabledModels } from "./enabled-models.ts";
 const log = createLog("silent");
 let db: Database;
 beforeEach(async () => {
-  const database = await createTestDatabase();
-  const opened = await openDatabase({ url: database.url, role: "test", log });
-  db = opened;
-  return async () => {
-    await opened.close();
-    await database.drop();
-  };
+  const opened = await openTestDatabase();
+  db = opened.db;
+  return () => opened.close();
 });
 
 /** A process with its own environment on the common database. */
@@ -24,7 +20,7 @@ async function start(environment: Record<string, string> = {}, localHosts: reado
   const secret = (name: string): string | null => environment[name] ?? null;
   const catalogue = loadCatalogue({ overlayFile: null, hasSecret: (name) => secret(name) !== null, sandbox: true });
   const probe = { secret, localModels: true, ownPort, localHosts };
-  const enabled = await createEnabledModels({ catalogue, db, log, probe });
+  const enabled = await createEnabledModels({ catalogue, db, log, probe, limitRuns: async () => {} });
   onTestFinished(() => enabled.close());
   const probeAgain = async (): Promise<void> => {
     await enabled.ticks[0]?.run();
@@ -59,10 +55,20 @@ describe("the enabled set", () => {
   });
 });
 
+test("a process frozen while it writes the set keeps nobody with the same configuration from starting", async () => {
+  const { host } = await serveModels((path) => (path === "/v1/models" ? list("llama3.2:latest") : "{}"));
+  await start({ OPENAI_API_KEY: "k" }, [host]);
+  await db.tx(async (tx) => {
+    await tx.query("lock table enabled_models in share row exclusive mode");
+    const { catalogue } = await start({ OPENAI_API_KEY: "k" }, [host]);
+    expect(catalogue.isEnabled("local/llama3.2:latest")).toBe(true);
+  });
+});
+
 describe("a process that calls no model", () => {
   async function startReader() {
     const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
-    const enabled = await createEnabledModels({ catalogue, db, log, probe: null });
+    const enabled = await createEnabledModels({ catalogue, db, log, probe: null, limitRuns: async () => {} });
     onTestFinished(() => enabled.close());
     return { catalogue, enabled };
   }
@@ -157,11 +163,75 @@ describe("OPENAI_BASE_URL without a key", () => {
     expect(catalogue.isEnabled("openai/gpt-5.5")).toBe(false);
     expect(catalogue.find("compatible/mistral")).toMatchObject({ server: { baseURL: `http://${host}/v1` } });
   });
+});
 
-  test("with a key offers the known models only: what others cost is not known", async () => {
-    const { host } = await serveModels(() => list("gpt-5.2", "mistral"));
-    const { catalogue } = await start({ OPENAI_BASE_URL: `http://${host}`, OPENAI_API_KEY: "k" });
-    expect(catalogue.isEnabled("openai/gpt-5.5")).toBe(true);
-    expect(catalogue.find("compatible/mistral")).toBeNull();
+describe("OPENAI_BASE_URL with a key", () => {
+  async function serveKeyed(body: string) {
+    const keys: (string | undefined)[] = [];
+    const server = createServer((request, response) => {
+      keys.push(request.headers.authorization);
+      response.end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, keys };
+  }
+  const compatibleOf = ({ catalogue }: Awaited<ReturnType<typeof start>>) =>
+    catalogue
+      .resources()
+      .resources.models.map(({ model }) => model)
+      .filter((model) => model.startsWith("compatible/"));
+
+  test("asks for the list with the key, and offers what it lists beside the known models, at a price to confirm", async () => {
+    const { url, keys } = await serveKeyed(JSON.stringify({ data: [{ id: "gpt-5.2" }, { id: "Meta/Llama-4:free" }] }));
+    const started = await start({ OPENAI_BASE_URL: `${url}/api/v1`, OPENAI_API_KEY: "sk-k" });
+    expect(keys).toEqual(["Bearer sk-k"]);
+    expect(started.catalogue.isEnabled("openai/gpt-5.5")).toBe(true);
+    expect(compatibleOf(started)).toEqual(["compatible/meta/llama-4:free"]);
+    expect(started.catalogue.find("compatible/meta/llama-4:free")).toMatchObject({
+      providerModel: "Meta/Llama-4:free",
+      server: { baseURL: `${url}/api/v1` },
+      requires: "OPENAI_API_KEY",
+      priceToConfirm: true,
+    });
+  });
+
+  test.each([
+    "../../admin",
+    "a/../b",
+    "a//b",
+    "/a",
+    "a\nb",
+    "a\u0000b",
+    "a\u202eb",
+    "a b",
+    "a?b",
+    "a#b",
+    "a%2fb",
+    "\u212aelvin",
+    `a${"b".repeat(100)}`,
+  ])("leaves out the id %j", async (id) => {
+    const { url } = await serveKeyed(list("fine", id));
+    expect(compatibleOf(await start({ OPENAI_BASE_URL: url, OPENAI_API_KEY: "k" }))).toEqual(["compatible/fine"]);
+  });
+
+  test("takes a list as long as OpenRouter's, up to a thousand models and 4 MiB", async () => {
+    const ids = Array.from({ length: 1_100 }, (_, i) => ({ id: `maker/model-${i}`, description: "x".repeat(1_000) }));
+    const { url } = await serveKeyed(JSON.stringify({ data: ids }));
+    expect(compatibleOf(await start({ OPENAI_BASE_URL: url, OPENAI_API_KEY: "k" }))).toHaveLength(1_000);
+    const { url: flood } = await serveKeyed(
+      JSON.stringify({ data: [{ id: "a", description: "x".repeat(4_194_304) }] }),
+    );
+    expect(compatibleOf(await start({ OPENAI_BASE_URL: flood, OPENAI_API_KEY: "k" }))).not.toContain("compatible/a");
+  });
+
+  test("does not carry the key along a redirect", async () => {
+    const { url: elsewhere, keys } = await serveKeyed(list("a"));
+    const server = createServer((_request, response) => response.writeHead(302, { location: elsewhere }).end());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    expect(compatibleOf(await start({ OPENAI_BASE_URL: url, OPENAI_API_KEY: "k" }))).toEqual([]);
+    expect(keys).toEqual([]);
   });
 });

@@ -17,6 +17,8 @@ export interface EnabledModelsOptions {
   readonly log: Log;
   /** Null for a process that calls no model (an API without a worker, a command): it reads the set and writes nothing. */
   readonly probe: ProbeOptions | null;
+  /** Bounds how many runs of each found model are under way in the whole installation; called before it is offered. */
+  readonly limitRuns: (limits: ReadonlyMap<string, number>) => Promise<void>;
 }
 
 export interface EnabledModels {
@@ -28,13 +30,18 @@ export interface EnabledModels {
 
 const REFRESH_MS = 5_000;
 const PROBE_SECONDS = 60;
+/** A server on a desk answers one question after another; more at once would only time out there. */
+const FOUND_CONCURRENCY = 2;
 
 /** Writes this process's part of the set, asks the servers once, and adopts the common set. */
 export async function createEnabledModels(options: EnabledModelsOptions): Promise<EnabledModels> {
   const { catalogue, db, log, probe: places } = options;
   const refresh = async (): Promise<void> => adopt(catalogue, await listEnabled(db));
   const probe = async (asked: ProbeOptions): Promise<void> => {
-    await writeFound(db, await findModels(asked, catalogue.entries));
+    const found = await findModels(asked, catalogue.entries);
+    const unknown = found.filter(({ server }) => server !== null);
+    if (unknown.length > 0) await options.limitRuns(new Map(unknown.map(({ model }) => [model, FOUND_CONCURRENCY])));
+    await writeFound(db, found);
     await refresh();
   };
   if (places === null) await refresh();
@@ -65,7 +72,7 @@ function adopt(catalogue: Catalogue, rows: readonly EnabledRow[]): void {
   );
 }
 
-/** What is assumed of a server nobody described: it is free, slow and small. */
+/** What is assumed of a server nobody described: it is free, slow and small. Behind a key it may well cost something. */
 function foundEntry(model: string, index: number, server: FoundServer): CatalogueEntry {
   return entryOf(
     {
@@ -78,7 +85,8 @@ function foundEntry(model: string, index: number, server: FoundServer): Catalogu
       status: "active",
       runOptions: {},
       price: {},
-      limits: { maxOutputTokens: 2_048, contextTokens: 8_192, timeoutMs: 600_000, concurrency: 2 },
+      ...(server.isKeyed ? { priceToConfirm: true, requires: "OPENAI_API_KEY" } : {}),
+      limits: { maxOutputTokens: 2_048, contextTokens: 8_192, timeoutMs: 600_000, concurrency: FOUND_CONCURRENCY },
     },
     { server: { baseURL: server.baseUrl }, priceFactor: "1", origin: "detected" },
   );

@@ -1,8 +1,12 @@
 export { createModelCaller } from "./call-model.ts";
+export { createCanceledVideosTick } from "./canceled-videos.ts";
 export { CatalogueError, loadCatalogue, type Catalogue, type CatalogueEntry } from "./catalogue.ts";
+export { openAdapter } from "./open-adapter.ts";
 export { createEnabledModels } from "./enabled-models.ts";
-export type { ModelCaller, ModelOutcome, ModelRequest } from "./model-call.ts";
+export { createSendsTick } from "./forget-sends.ts";
+export type { ModelCaller } from "./model-call.ts";
 export { checkOverlay, listModels, type ModelLine, type OverlayReport } from "./models-report.ts";
 export { modelsRoutes } from "./models-routes.ts";
 export { priceCeiling, priceEstimate, settlePrice, uncappedPrice } from "./price-plan.ts";
+export { RunGone } from "./video-call.ts";
 export type { PriceSnapshot, StepPlan, StepUsage } from "./price-plan.ts";

@@ -1,13 +1,13 @@
 /**
- * Finds model servers: on this machine (Ollama, llama.cpp, vLLM), and at an OPENAI_BASE_URL that needs no key. They
- * are asked for their list; what does not answer exactly as the OpenAI interface does is not one of them.
+ * Finds model servers: on this machine (Ollama, llama.cpp, vLLM), and at an OPENAI_BASE_URL that is not OpenAI's own,
+ * with or without a key. They are asked for their list; what does not answer as the OpenAI interface does is not one.
  */
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isLoopback } from "../platform/config.ts";
 import type { CatalogueEntry } from "./catalogue.ts";
 import type { FoundModel, FoundServer } from "./enabled-models-store.ts";
-import { completeBaseUrl, type ReadSecret } from "./provider-place.ts";
+import { compatiblePlace, type ReadSecret } from "./provider-place.ts";
 
 export interface ProbeOptions {
   readonly secret: ReadSecret;
@@ -21,15 +21,15 @@ export interface ProbeOptions {
 
 /** Ollama, llama.cpp, vLLM. */
 const LOCAL_HOSTS = ["127.0.0.1:11434", "127.0.0.1:8080", "127.0.0.1:8000"];
-const LOCAL_MS = 300;
-const REMOTE_MS = 3_000;
-const LIST_BYTES_MAX = 65_536;
-const MODELS_MAX = 50;
+/** What a list may take. OpenRouter's has about 400 models with a description each, most of a megabyte. */
+const LOCAL_BOUNDS = { timeoutMs: 300, bytesMax: 65_536, modelsMax: 50 };
+const REMOTE_BOUNDS = { timeoutMs: 5_000, bytesMax: 4_194_304, modelsMax: 1_000 };
 
 interface Place {
   readonly provider: FoundServer["provider"];
   readonly baseUrl: string;
-  readonly timeoutMs: number;
+  readonly apiKey: string | null;
+  readonly bounds: typeof LOCAL_BOUNDS;
 }
 
 /** Every model of every server that answers now; the first server that offers an id keeps it. */
@@ -47,17 +47,14 @@ export async function findModels(options: ProbeOptions, entries: readonly Catalo
 }
 
 function listPlaces({ secret, localModels, ownPort, localHosts = LOCAL_HOSTS }: ProbeOptions): Place[] {
-  const given = secret("OPENAI_BASE_URL");
-  const isKeyless = given !== null && secret("OPENAI_API_KEY") === null;
-  const remote: Place[] = isKeyless
-    ? [{ provider: "compatible", baseUrl: completeBaseUrl(given, "https://api.openai.com/v1"), timeoutMs: REMOTE_MS }]
-    : [];
-  const taken = given === null ? null : URL.parse(given)?.host;
+  const named = compatiblePlace(secret);
+  const remote: Place[] = named === null ? [] : [{ provider: "compatible", ...named, bounds: REMOTE_BOUNDS }];
+  const taken = named === null ? null : new URL(named.baseUrl).host;
   const ollama = loopbackHost(secret("OLLAMA_HOST"));
   const hosts = localModels ? new Set([...(ollama === null ? [] : [ollama]), ...localHosts]) : new Set<string>();
   const local = [...hosts]
     .filter((host) => host !== taken && Number(new URL(`http://${host}`).port || 80) !== ownPort)
-    .map((host): Place => ({ provider: "local", baseUrl: `http://${host}/v1`, timeoutMs: LOCAL_MS }));
+    .map((host): Place => ({ provider: "local", baseUrl: `http://${host}/v1`, apiKey: null, bounds: LOCAL_BOUNDS }));
   return [...remote, ...local];
 }
 
@@ -69,6 +66,9 @@ function loopbackHost(text: string | null): string | null {
   return url.port === "" ? `${url.hostname}:11434` : url.host;
 }
 
+/** Segments that begin with a letter or digit: `../` must not lead anywhere, and nothing unseen stands in a list. */
+const PROVIDER_MODEL = /^[A-Za-z0-9][\w.:-]*(\/[A-Za-z0-9][\w.:-]*)*$/;
+
 function describe(place: Place, id: string, entries: readonly CatalogueEntry[]): FoundModel | null {
   if (place.provider === "compatible") {
     const known = entries.find(
@@ -77,18 +77,19 @@ function describe(place: Place, id: string, entries: readonly CatalogueEntry[]):
     if (known !== undefined) return known.status === "retired" ? null : { model: known.model, server: null };
   }
   const model = `${place.provider}/${id.toLowerCase()}`;
-  if (!/^[a-z0-9][a-z0-9._/:-]{0,99}$/.test(model)) return null;
-  return { model, server: { provider: place.provider, baseUrl: place.baseUrl, providerModel: id } };
+  if (!PROVIDER_MODEL.test(id) || model.length > 100) return null;
+  const { provider, baseUrl, apiKey } = place;
+  return { model, server: { provider, baseUrl, providerModel: id, isKeyed: apiKey !== null } };
 }
 
 /** Ids a server offers; none when it does not answer in time, or answers anything but a list. */
 async function listModels(place: Place): Promise<string[]> {
-  const body = await get(`${place.baseUrl}/models`, place.timeoutMs);
-  const ids = body === null ? null : readIds(body);
-  return (ids ?? []).filter((id) => !id.toLowerCase().includes("embed")).slice(0, MODELS_MAX);
+  const body = await get(place);
+  const ids = body === null ? null : readIds(body, place);
+  return (ids ?? []).filter((id) => !id.toLowerCase().includes("embed")).slice(0, place.bounds.modelsMax);
 }
 
-function readIds(body: string): string[] | null {
+function readIds(body: string, { provider }: Place): string[] | null {
   let list: unknown;
   try {
     list = JSON.parse(body);
@@ -97,24 +98,30 @@ function readIds(body: string): string[] | null {
   }
   if (typeof list !== "object" || list === null) return null;
   const { object, data } = list as Record<string, unknown>;
-  if (object !== "list" || !Array.isArray(data)) return null;
+  // OpenRouter does not call its list one; of a server that nobody named, the word is asked for.
+  const isList = object === "list" || (object === undefined && provider === "compatible");
+  if (!isList || !Array.isArray(data)) return null;
   return data.flatMap((item: unknown) => {
     const id = typeof item === "object" && item !== null ? (item as Record<string, unknown>)["id"] : null;
     return typeof id === "string" && id.length <= 200 ? [id] : [];
   });
 }
 
-/** Null: no usable answer. A foreign server may trickle or flood, so time and size are bounded as a whole. */
-function get(url: string, timeoutMs: number): Promise<string | null> {
+/**
+ * Null: no usable answer. A foreign server may trickle or flood, so time and size are bounded as a whole. A redirect is
+ * no usable answer either: it would take the key elsewhere.
+ */
+function get({ baseUrl, apiKey, bounds }: Place): Promise<string | null> {
   return new Promise((resolve) => {
-    const signal = AbortSignal.timeout(timeoutMs);
-    const request = url.startsWith("https:") ? requestHttps : requestHttp;
-    const sent = request(url, { signal, agent: false }, (answer) => {
+    const signal = AbortSignal.timeout(bounds.timeoutMs);
+    const request = baseUrl.startsWith("https:") ? requestHttps : requestHttp;
+    const headers = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
+    const sent = request(`${baseUrl}/models`, { signal, headers, agent: false }, (answer) => {
       const chunks: Buffer[] = [];
       let size = 0;
       answer.on("data", (chunk: Buffer) => {
         size += chunk.length;
-        if (size > LIST_BYTES_MAX) sent.destroy();
+        if (size > bounds.bytesMax) sent.destroy();
         else chunks.push(chunk);
       });
       answer.on("end", () => resolve(answer.statusCode === 200 ? Buffer.concat(chunks).toString("utf8") : null));

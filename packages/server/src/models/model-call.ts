@@ -1,4 +1,6 @@
 /** The boundary between policy (call-model.ts) and providers (ai-sdk.ts): values in, values out, no SDK type. */
+import type { SpooledFile } from "../files/index.ts";
+import type { Reservation } from "./byte-budget.ts";
 import type { CatalogueEntry } from "./catalogue.ts";
 import type { JsonValue, Mapping } from "./mapping.ts";
 import type { Usage } from "./price-plan.ts";
@@ -31,7 +33,14 @@ export interface ModelRequest {
 export type ModelOutcome =
   /** `isTruncated`: the output limit cut the text; a normal success. */
   | { readonly kind: "text"; readonly text: string; readonly truncated: boolean; readonly usage: Usage }
-  | { readonly kind: "image" | "video"; readonly bytes: Uint8Array; readonly mediaType: string; readonly usage: Usage }
+  | { readonly kind: "image"; readonly bytes: Uint8Array; readonly mediaType: string; readonly usage: Usage }
+  /** Whoever gets a spooled file keeps or discards it. */
+  | {
+      readonly kind: "video";
+      readonly content: Uint8Array | SpooledFile;
+      readonly mediaType: string;
+      readonly usage: Usage;
+    }
   /** `message` is a fixed sentence, fit for the error item. */
   | { readonly kind: "failed"; readonly message: string; readonly usage: Usage }
   /** Nothing is wrong with the run: give it back and claim it again after the delay. */
@@ -40,6 +49,8 @@ export type ModelOutcome =
 export interface ModelCaller {
   /** Rejects only when `signal` is aborted, or for a bug or an outage of the database. */
   call(request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome>;
+  /** Memory for a run's input images, taken before they are loaded. Null: none is free, come again a little later. */
+  holdImages(bytes: number, signal: AbortSignal): Promise<Reservation | null>;
   /**
    * Vectors for search, one per text and in order.
    * @param model `provider/model`: openai, google, or a provider of the overlay file that some model of it uses.
@@ -109,8 +120,16 @@ export type ModelResult =
       readonly requestId: string | null;
     }
   | {
-      readonly kind: "image" | "video";
+      readonly kind: "image";
       readonly bytes: Uint8Array;
+      readonly mediaType: string;
+      readonly usage: Usage;
+      readonly requestId: string | null;
+    }
+  | {
+      readonly kind: "video";
+      /** Spooled: on disk, since it was fetched; in memory: it came inside an answer. */
+      readonly content: Uint8Array | SpooledFile;
       readonly mediaType: string;
       readonly usage: Usage;
       readonly requestId: string | null;
@@ -126,6 +145,16 @@ export interface EmbeddingsModel {
   readonly server: CatalogueEntry["server"];
 }
 
+/** A finished video that is still with the provider: fetching it takes longer than asking for it. */
+export interface ReadyVideo {
+  readonly kind: "ready";
+  load(signal: AbortSignal): Promise<ModelResult>;
+}
+
+export type VideoCancel =
+  | { readonly kind: "canceled" | "impossible" }
+  | Extract<ModelResult, { kind: "failed" | "refused" }>;
+
 /** A failing call is a value; only cancellation and bugs throw. */
 export interface ModelAdapter {
   /** Text and image. */
@@ -137,7 +166,12 @@ export interface ModelAdapter {
   pollVideo(
     poll: { readonly entry: CatalogueEntry; readonly mapping: Mapping; readonly operation: JsonValue },
     signal: AbortSignal,
-  ): Promise<{ readonly kind: "pending" } | ModelResult>;
+  ): Promise<{ readonly kind: "pending" } | ReadyVideo | ModelResult>;
+  /** Asks the provider to stop a started video; `impossible`: it knows no such request. */
+  cancelVideo(
+    video: { readonly entry: CatalogueEntry; readonly operation: JsonValue },
+    signal: AbortSignal,
+  ): Promise<VideoCancel>;
   /** One vector per text, in order. Rejects when the provider fails, without its words. */
   embedTexts(model: EmbeddingsModel, texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
   close(): Promise<void>;

@@ -1,4 +1,5 @@
 /** What a call must pass before it is sent: the model's breaker, its slots, and memory. */
+import type { Log } from "../platform/log.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import { createBreaker, type Breaker } from "./breaker.ts";
 import type { CatalogueEntry } from "./catalogue.ts";
@@ -17,12 +18,13 @@ export interface ModelGate {
 /** A call waits in this process at most this long; then the run is given back and others get its place. */
 export const WAIT_IN_PROCESS_MS = 2_000;
 
-export function createModelGate(budget: ByteBudget, monotonicMs: () => number): ModelGate {
+/** @param monotonicMs a clock that never jumps. */
+export function createModelGate(budget: ByteBudget, monotonicMs: () => number, log: Log): ModelGate {
   const states = new Map<string, { breaker: Breaker; slots: ModelSlots }>();
   const stateOf = (entry: CatalogueEntry) => {
     const key = `${entry.provider} ${entry.model}`;
     const state = states.get(key) ?? {
-      breaker: createBreaker(monotonicMs),
+      breaker: createBreaker(monotonicMs, (change) => logChange(log, entry, change)),
       slots: createModelSlots(entry.limits.concurrency),
     };
     states.set(key, state);
@@ -32,21 +34,24 @@ export function createModelGate(budget: ByteBudget, monotonicMs: () => number): 
     enter: async (entry, bytes, signal) => {
       const { breaker, slots } = stateOf(entry);
       if (!slots.tryTake()) return { kind: "busy", waitMs: WAIT_IN_PROCESS_MS, isBroken: false };
-      const release = await reserveOr(() => slots.release("other"), budget.reserve(bytes, WAIT_IN_PROCESS_MS, signal));
-      if (release === null) {
+      const reservation = await reserveOr(
+        () => slots.release("other"),
+        budget.reserve(bytes, WAIT_IN_PROCESS_MS, signal),
+      );
+      if (reservation === null) {
         slots.release("other");
         return { kind: "busy", waitMs: WAIT_IN_PROCESS_MS, isBroken: false };
       }
       const waitMs = breaker.admit();
       if (waitMs > 0) {
-        release();
+        reservation.release();
         slots.release("other");
         return { kind: "busy", waitMs, isBroken: true };
       }
       return {
         kind: "admitted",
         leave: (result) => {
-          release();
+          reservation.release();
           // The sandbox fails when a caller writes so: that must not close it to others.
           const counts = entry.provider !== "sandbox";
           slots.release(counts ? slotOutcome(result) : "other");
@@ -55,6 +60,11 @@ export function createModelGate(budget: ByteBudget, monotonicMs: () => number): 
       };
     },
   };
+}
+
+function logChange(log: Log, { provider, model }: CatalogueEntry, change: "open" | "closed"): void {
+  if (change === "closed") log.info({ provider, model }, "the model answers again: its circuit breaker closed");
+  else log.warn({ provider, model }, "the model keeps failing: its circuit breaker opened, and its runs wait");
 }
 
 /** A wait that is aborted must not keep the slot. */

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { loadCatalogue } from "./catalogue.ts";
+import { loadCatalogue, type CatalogueEntry } from "./catalogue.ts";
 import { checkOverlay, listModels } from "./models-report.ts";
 
 const options = { hasSecret: (name: string) => name === "OPENAI_API_KEY", sandbox: true };
@@ -24,6 +24,22 @@ test("the list shows every model with its price, and what would enable it", () =
     price: "inputPer1k 0.175, cachedInputPer1k 0.0175, outputPer1k 1.4",
   });
   expect(byModel.get("anthropic/claude-haiku-4-5")).toMatchObject({ enabled: false, requires: "ANTHROPIC_API_KEY" });
+});
+
+test("the list shows the range of a price that lies in an option, and models of found servers", () => {
+  const catalogue = loadCatalogue({ ...options, overlayFile: null });
+  const known = catalogue.find("sandbox/text");
+  if (known === null) throw new Error("no entry");
+  const found: CatalogueEntry = { ...known, index: 20_000, model: "local/llama3.2", provider: "local", price: {} };
+  catalogue.useEnabled(["local/llama3.2"], [found]);
+  const byModel = new Map(listModels(catalogue).map((line) => [line.model, line]));
+  expect(byModel.get("fal/luma-ray-2")).toMatchObject({ price: "perImage 50-100" });
+  expect(byModel.get("openai/gpt-image-1")).toMatchObject({ price: "inputPer1k 1, perImage 1.632-24.96" });
+  expect(byModel.get("local/llama3.2")).toMatchObject({ index: 20_000, enabled: true, price: "" });
+});
+
+test("a factor alone changes no model, and is told once", () => {
+  expect(check({ formatVersion: 1, priceFactor: "1.2" })).toMatchObject({ priceFactor: "1.2", changed: [] });
 });
 
 test("an overlay's report says what it adds, changes and withdraws", () => {
@@ -49,15 +65,69 @@ test("an overlay's report says what it adds, changes and withdraws", () => {
   });
   expect(report).toEqual({
     faults: [],
+    priceFactor: "1",
     added: ["home/llama"],
     changed: ["openai/gpt-5.2", "openai/gpt-5.4", "openai/gpt-5.5"],
     retired: ["openai/gpt-5.5"],
     deprecated: ["openai/gpt-5.4"],
+    pricesToConfirm: expect.arrayContaining(["fal/hunyuan-video", "replicate/wan-2.2-i2v-fast"]) as unknown,
   });
 });
 
-test("a faulty overlay's report lists every fault", () => {
-  const report = check({ formatVersion: 1, models: [{ model: "openai/gpt-5.2", limts: 1 }, { model: "new/one" }] });
-  expect(report.faults.length).toBeGreaterThan(0);
+test("a price without a source is to be confirmed until the operator gives it", () => {
+  const line = (overlayFile: string | null) =>
+    listModels(loadCatalogue({ ...options, overlayFile })).find((one) => one.model === "fal/hunyuan-video");
+  expect(line(null)).toMatchObject({ priceToConfirm: true });
+  const withPrice = { formatVersion: 1, models: [{ model: "fal/hunyuan-video", price: { perImage: "41" } }] };
+  const withoutPrice = { formatVersion: 1, models: [{ model: "fal/hunyuan-video", status: "deprecated" }] };
+  expect(check(withPrice).pricesToConfirm).not.toContain("fal/hunyuan-video");
+  expect(check(withoutPrice).pricesToConfirm).toContain("fal/hunyuan-video");
+});
+
+test("a faulty overlay's report lists every fault: of its form, of its entries, and of what they refer to", () => {
+  const report = check({
+    formatVersion: 1,
+    priceFactr: "1.2",
+    models: [
+      { model: "openai/gpt-5.2", limts: 1 },
+      { model: "new/one", status: "deprecated" },
+      { model: "openai/gpt-5.4", price: { inputPer1k: "1" } },
+      { model: "openai/gpt-5.5", status: "retired", retiredAt: "2026-11-01", successor: "openai/nowhere" },
+      { model: "openai/gpt-5", status: "retired", retiredAt: "2026-11-01", successor: "openai/gpt-5.2" },
+    ],
+  });
+  expect(report.faults).toEqual([
+    expect.stringContaining("limts"),
+    expect.stringContaining("priceFactr"),
+    expect.stringContaining(
+      "new/one: there is no such model; an entry of your own needs index, provider, providerModel, modality, price and limits.",
+    ),
+    expect.stringContaining("openai/gpt-5.4: price replaces the shipped one as a whole, and leaves out outputPer1k"),
+    expect.stringContaining('openai/gpt-5.5: the successor "openai/nowhere" is not an active model'),
+  ]);
   expect(report.added).toEqual([]);
+});
+
+test.each(["ftp://home", "http://home/v1?key=1", "http://home/#v1", "home"])(
+  "a provider at %s is a fault: paths are put behind the address",
+  (baseURL) => {
+    const { faults } = check({ formatVersion: 1, providers: { home: { baseURL } } });
+    expect(faults).toEqual([expect.stringContaining("must be an http(s) address without ? and #")]);
+  },
+);
+
+test("a fault of a provider or a model is not told again of what refers to it", () => {
+  const own = { index: 10_000, model: "home/a", provider: "home", providerModel: "a", api: "chat", modality: "text" };
+  const limits = { maxOutputTokens: 4_096, contextTokens: 32_768, timeoutMs: 600_000, concurrency: 4 };
+  const { faults } = check({
+    formatVersion: 1,
+    providers: { home: { baseURL: "ftp://home" } },
+    models: [{ ...own, price: {}, limits }],
+  });
+  expect(faults).toEqual([expect.stringContaining("providers.home.baseURL: must be an http(s) address")]);
+});
+
+test("an overlay may change one limit and keep the others", () => {
+  const overlay = { formatVersion: 1, models: [{ model: "openai/gpt-5.2", limits: { concurrency: 3 } }] };
+  expect(check(overlay)).toMatchObject({ faults: [], changed: ["openai/gpt-5.2"] });
 });

@@ -17,15 +17,20 @@ export interface ModelLine {
   readonly enabled: boolean;
   /** The environment variable that would enable it; null: none is needed. */
   readonly requires: string | null;
-  /** Credits, before options and the operator's factor, such as `inputPer1k 0.175, outputPer1k 1.4`; "" when free. */
+  /**
+   * Credits before the operator's factor, such as `inputPer1k 0.175, outputPer1k 1.4`; `perImage 50-100` where it depends
+   * on the run's options; "" when free.
+   */
   readonly price: string;
   readonly priceSource: string | null;
   readonly priceDate: string | null;
+  /** No source was found for the price: the operator must confirm it. */
+  readonly priceToConfirm: boolean;
 }
 
-/** Every model of the catalogue in the order of their numbers, enabled or not. */
+/** Every model of the catalogue and of found servers in the order of their numbers, enabled or not. */
 export function listModels(catalogue: Catalogue): ModelLine[] {
-  return [...catalogue.entries]
+  return [...catalogue.entries, ...catalogue.detected()]
     .sort((a, b) => a.index - b.index)
     .map((entry) => ({
       index: entry.index,
@@ -38,24 +43,34 @@ export function listModels(catalogue: Catalogue): ModelLine[] {
       price: describePrice(entry),
       priceSource: entry.priceSource ?? null,
       priceDate: entry.priceDate ?? null,
+      priceToConfirm: entry.priceToConfirm ?? false,
     }));
 }
 
 function describePrice(entry: CatalogueEntry): string {
-  return RATE_NAMES.flatMap((name) => (entry.price[name] === undefined ? [] : [`${name} ${entry.price[name]}`])).join(
-    ", ",
-  );
+  const options = Object.values(entry.runOptions).flatMap((option) => Object.values(option.values));
+  const prices = [entry.price, ...[entry.defaults ?? {}, ...options].flatMap((mapping) => mapping.price ?? [])];
+  return RATE_NAMES.flatMap((name) => {
+    const rates = prices.flatMap((price) => price[name] ?? []).sort((a, b) => Number(a) - Number(b));
+    const [least, most] = [rates[0], rates.at(-1)];
+    if (least === undefined) return [];
+    return [`${name} ${least === most ? least : `${least}-${most}`}`];
+  }).join(", ");
 }
 
 export interface OverlayReport {
   /** All of them; the overlay is usable when there is none. */
   readonly faults: readonly string[];
   readonly added: readonly string[];
-  /** Shipped models of which some field differs. */
+  /** Decimal; every price, shipped or own, is multiplied by it. */
+  readonly priceFactor: string;
+  /** Shipped models of which some field differs, the factor apart. */
   readonly changed: readonly string[];
   /** New runs of these models are refused: look which published prompts use them. */
   readonly retired: readonly string[];
   readonly deprecated: readonly string[];
+  /** Models in use whose price the operator must confirm, by giving it in the overlay. */
+  readonly pricesToConfirm: readonly string[];
 }
 
 /** Reads an overlay as the server would at its start, and says what it changes. */
@@ -69,15 +84,20 @@ export function checkOverlay(overlayFile: string, options: Omit<CatalogueOptions
       .map(({ model }) => model);
   return {
     faults: "faults" in loaded ? loaded.faults : [],
+    priceFactor: after[0]?.priceFactor ?? "1",
     added: after.filter((entry) => !before.has(entry.model)).map(({ model }) => model),
     changed: after.filter((entry) => differs(before.get(entry.model), entry)).map(({ model }) => model),
     retired: became("retired"),
     deprecated: became("deprecated"),
+    pricesToConfirm: after
+      .filter((entry) => entry.priceToConfirm === true && entry.status !== "retired")
+      .map(({ model }) => model),
   };
 }
 
 function differs(before: CatalogueEntry | undefined, after: CatalogueEntry): boolean {
-  return before !== undefined && JSON.stringify(before) !== JSON.stringify(after);
+  const { priceFactor } = after;
+  return before !== undefined && JSON.stringify({ ...before, priceFactor }) !== JSON.stringify(after);
 }
 
 function loadOrFaults(

@@ -14,7 +14,7 @@ function get(ifNoneMatch: string | null) {
     header: (name) => (name === "if-none-match" ? ifNoneMatch : null),
     headerCount: () => 0,
     ignore: () => {},
-    signal: new AbortController().signal,
+    onGone: () => {},
   };
   return modelsRoutes(catalogue).getResources({ params: {}, query: {}, body: undefined }, context);
 }

@@ -1,4 +1,5 @@
 import type { Endpoints } from "../http/endpoint.ts";
+import { namesEntityTag } from "../http/entity-tag.ts";
 import type { Catalogue } from "./catalogue.ts";
 
 /** GET /v1/resources. A client that names the current hash in If-None-Match gets 304 without a body. */
@@ -6,16 +7,10 @@ export function modelsRoutes(catalogue: Catalogue): Pick<Endpoints, "getResource
   return {
     getResources: async (_input, context) => {
       const data = catalogue.resources();
-      const headers = { etag: `"${data.hash}"`, "cache-control": "private, no-cache" };
-      const isKnown = namesHash(context.header("if-none-match"), data.hash);
+      const etag = `"${data.hash}"`;
+      const headers = { etag, "cache-control": "private, no-cache" };
+      const isKnown = namesEntityTag(context.header("if-none-match"), etag);
       return { status: isKnown ? 304 : 200, data, headers };
     },
   };
-}
-
-/** Weak comparison (RFC 9110, section 13.1.2): `W/` does not matter, `*` names every version. */
-function namesHash(ifNoneMatch: string | null, hash: string): boolean {
-  if (ifNoneMatch === null) return false;
-  const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return tags.includes("*") || tags.includes(`"${hash}"`);
 }

@@ -135,7 +135,7 @@ function ceilingUse(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): Pr
   return {
     inputTokens: Math.min(entry.limits.contextTokens ?? input, input) * callsOf(step, entry),
     cachedInputTokens: 0,
-    outputTokens: outputLimit(step, entry) + (mapping.extraOutputTokens ?? 0) * callsOf(step, entry),
+    outputTokens: (outputLimit(step, entry) + (mapping.extraOutputTokens ?? 0)) * callsOf(step, entry),
     ...itemsOf(step, entry, mapping),
   };
 }
@@ -146,7 +146,7 @@ function typicalUse(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): Pr
   return {
     inputTokens: Math.min(entry.limits.contextTokens ?? input, input) * callsOf(step, entry),
     cachedInputTokens: 0,
-    outputTokens: Math.min(outputLimit(step, entry), entry.typicalOutputTokens),
+    outputTokens: Math.min(outputLimit(step, entry), entry.typicalOutputTokens) * callsOf(step, entry),
     ...itemsOf(step, entry, mapping),
   };
 }
@@ -161,7 +161,9 @@ function callsOf(step: StepPlan, entry: CatalogueEntry): number {
 }
 
 function outputLimit(step: StepPlan, entry: CatalogueEntry): number {
-  return entry.modality === "text" ? (step.maxOutputTokens ?? entry.limits.maxOutputTokens) : 0;
+  return entry.modality === "text" && step.maxOutputTokens !== null
+    ? step.maxOutputTokens
+    : entry.limits.maxOutputTokens;
 }
 
 function itemsOf(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): { images: number; seconds: number } {
@@ -171,7 +173,7 @@ function itemsOf(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): { ima
   };
 }
 
-/** A rate is below 10^15 micro-credits, so a JSON number holds it exactly. */
+/** The catalogue refuses rates that a JSON number does not hold exactly. */
 function storedRates(rates: PriceRates): PriceSnapshot["steps"][number] {
   return {
     inputPer1k: Number(rates.inputPer1k),

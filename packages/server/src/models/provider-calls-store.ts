@@ -1,5 +1,5 @@
 /** SQL of the sends to providers (migration 0005). Every statement changes rows of one item of one run only. */
-import type { Queryable } from "../platform/database.ts";
+import type { Database, Queryable } from "../platform/database.ts";
 import type { CatalogueEntry } from "./catalogue.ts";
 import type { JsonValue } from "./mapping.ts";
 import type { ModelRequest } from "./model-call.ts";
@@ -152,4 +152,78 @@ export async function endSends(db: Queryable, ends: readonly SendEnd[]): Promise
       column((end) => end.costMicro),
     ],
   );
+}
+
+/** A started video that no run waits for any more. */
+export interface AbandonedVideo {
+  readonly key: SendKey;
+  readonly model: string;
+  readonly operation: JsonValue;
+  /** Its run ended long enough ago: whatever is wrong with its provider now, it is not tried again. */
+  readonly isLastTry: boolean;
+}
+
+interface AbandonedRow {
+  run_id: string;
+  step: number;
+  item: number;
+  send: number;
+  model: string;
+  operation: JsonValue;
+  is_last: boolean;
+}
+
+/**
+ * Videos whose run failed while they were under way. A canceled run's are told at once; of other runs the end of the
+ * send may not be written yet, so a minute passes first.
+ */
+export async function findAbandonedVideos(db: Queryable, batch: number): Promise<AbandonedVideo[]> {
+  const rows = await db.query<AbandonedRow>(
+    {
+      name: "provider_calls_abandoned",
+      text: `select c.run_id, c.step, c.item, c.send, c.model, c.operation,
+          r.finished_at < promptd_now() - interval '2 minutes' as is_last
+        from provider_calls c join runs r on r.account_id = c.account_id and r.id = c.run_id
+        where c.operation is not null and c.ended_at is null and c.sent_at > promptd_now() - interval '2 hours'
+          and r.status = 'failed'
+          and (r.fail_reason = 'canceled' or r.finished_at < promptd_now() - interval '1 minute')
+        order by c.sent_at limit $1`,
+    },
+    [batch],
+  );
+  return rows.map((row) => ({
+    key: { runId: row.run_id, step: row.step, item: row.item, send: row.send },
+    model: row.model,
+    operation: row.operation,
+    isLastTry: row.is_last,
+  }));
+}
+
+/**
+ * A provider's invoice for a month can be compared with what was sent; and no run lives for more than half an hour, so
+ * that no limit of sends needs an older row.
+ */
+const KEPT_DAYS = 35;
+
+/**
+ * Deletes a batch of old sends by the time inside their runs' ids, which is the order of the primary key: no scan of
+ * what stays. @returns how many there were.
+ */
+export async function deleteOldSends(db: Database, batch: number): Promise<number> {
+  const [row] = await db.query<{ deleted: number }>(
+    `with edge as materialized (
+        select promptd_now() - make_interval(days => ${KEPT_DAYS}) as at
+      ), old as (
+        select c.run_id, c.step, c.item, c.send from provider_calls c
+        where c.run_id < (select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid from edge)
+          and c.sent_at < (select at from edge) -- an id from a process whose clock was wrong
+        order by c.run_id, c.step, c.item, c.send limit $1
+      ), deleted as (
+        delete from provider_calls c using old
+        where c.run_id = old.run_id and c.step = old.step and c.item = old.item and c.send = old.send returning 1
+      )
+      select count(*)::int as deleted from deleted`,
+    [batch],
+  );
+  return row?.deleted ?? 0;
 }

@@ -1,18 +1,24 @@
 /**
  * Reads what a call threw. The SDK's errors are told by name and shape, not by class: its packages may each bring a
- * copy of the classes. Whatever is not recognised is a bug or a cancellation and is thrown on.
+ * copy of the classes.
  */
 import type { CatalogueEntry } from "./catalogue.ts";
 import { classifyAnswer, classifyJobFailure, classifyTransport, failure, type Failure } from "./provider-failure.ts";
 import { SandboxFailure } from "./sandbox/sandbox-provider.ts";
 import { PollAnswerFailure, TransportFailure } from "./transport.ts";
 
-/** Null: not a provider's failure. */
+/** Null: not recognised. */
 export function readProviderError(
   error: unknown,
   entry: Pick<CatalogueEntry, "modality">,
   nowMs: number,
 ): Failure | null {
+  const result = readError(error, entry, nowMs);
+  if (result?.kind !== "failed" || result.cause !== "protocol" || entry.modality === "text") return result;
+  return { ...result, retry: "never" }; // the picture that was not understood may be billed
+}
+
+function readError(error: unknown, entry: Pick<CatalogueEntry, "modality">, nowMs: number): Failure | null {
   const chain = causes(error);
   const sandbox = chain.find((cause) => cause instanceof SandboxFailure);
   if (sandbox !== undefined) return readSandboxFailure(sandbox, entry, nowMs);
@@ -22,6 +28,7 @@ export function readProviderError(
   if (polled !== undefined) {
     return classifyAnswer({ httpStatus: polled.httpStatus, headers: polled.headers, body: "" }, nowMs);
   }
+  if (chain.some(isDownloadError)) return classifyTransport("result", entry.modality);
   const answer = chain.find(isApiCallError);
   if (answer !== undefined) return readAnswer(answer, nowMs);
   return readByName(error);
@@ -46,17 +53,28 @@ function readSandboxFailure(sandbox: SandboxFailure, entry: Pick<CatalogueEntry,
 interface ApiCallError extends Error {
   readonly statusCode?: number;
   readonly responseHeaders?: Readonly<Record<string, string>>;
-  readonly responseBody?: string;
+  /** The text that came; of an answer with 200 that the package refuses, what it had parsed. */
+  readonly responseBody?: unknown;
 }
 
 function isApiCallError(error: unknown): error is ApiCallError {
   return error instanceof Error && error.name === "AI_APICallError";
 }
 
+/** The package refused the address of a result before it asked for it; what is asked for, transport.ts fetches. */
+function isDownloadError(error: unknown): boolean {
+  return error instanceof Error && error.name === "AI_DownloadError";
+}
+
 function readAnswer(error: ApiCallError, nowMs: number): Failure {
-  const { statusCode, responseHeaders = {}, responseBody = "" } = error;
+  const { statusCode, responseHeaders: headers = {}, responseBody = "" } = error;
   // Without a status the package found the answer unusable before it looked at one.
-  return classifyAnswer({ httpStatus: statusCode ?? 200, headers: responseHeaders, body: responseBody }, nowMs);
+  if (typeof responseBody === "string") {
+    return classifyAnswer({ httpStatus: statusCode ?? 200, headers, body: responseBody }, nowMs);
+  }
+  // Then the status is the package's own: 400 for an error inside, else 500, which would be a failure safe to repeat.
+  const httpStatus = statusCode === undefined || statusCode >= 500 ? 200 : statusCode;
+  return classifyAnswer({ httpStatus, headers, body: JSON.stringify(responseBody) }, nowMs);
 }
 
 function readByName(error: unknown): Failure | null {

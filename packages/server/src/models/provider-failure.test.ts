@@ -42,6 +42,29 @@ describe("an answer of a provider", () => {
     expect(classify(httpStatus, body)).toMatchObject({ kind: "failed", cause, retry, breaker, httpStatus });
   });
 
+  /** As Gemini answers: the words are the same whichever quota is used up. */
+  const geminiQuota = (quotaId: string) => ({
+    error: {
+      code: 429,
+      message: "You exceeded your current quota, please check your plan and billing details.",
+      status: "RESOURCE_EXHAUSTED",
+      details: [
+        { "@type": "type.googleapis.com/google.rpc.QuotaFailure", violations: [{ quotaId }] },
+        { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "26.5s" },
+      ],
+    },
+  });
+
+  test("of Gemini that a limit per minute is reached is waited out, for as long as it says", () => {
+    const answer = classify(429, geminiQuota("GenerateContentInputTokensPerModelPerMinute-FreeTier"));
+    expect(answer).toMatchObject({ cause: "rate_limited", retry: "safe", breaker: "ignored", retryAfterMs: 26_500 });
+  });
+
+  test("of Gemini that the day's quota is used up is not", () => {
+    const answer = classify(429, geminiQuota("GenerateRequestsPerDayPerProjectPerModel-FreeTier"));
+    expect(answer).toMatchObject({ cause: "quota", retry: "never", breaker: "opens" });
+  });
+
   test.each([
     [400, { error: { code: "content_policy_violation" } }],
     [400, { error: { code: "moderation_blocked" } }],
@@ -66,6 +89,12 @@ describe("Retry-After", () => {
     [{ "retry-after": "Fri, 20 Nov 2026 11:00:00 GMT" }, 0],
     [{ "retry-after": "soon" }, null],
     [{ "retry-after": "-5" }, null],
+    // Longer than any deadline, and not "at once", however many digits it has.
+    [{ "retry-after": "12345678" }, 12_345_678_000],
+    [{ "retry-after": "9".repeat(400) }, 1e12],
+    [{ "retry-after-ms": "9999999999999999" }, 1e12],
+    // Malformed (RFC 9110 knows digits and dates alone), so as if it were not there.
+    [{ "retry-after": "1e9" }, null],
     [{}, null],
   ])("%j is %s ms", (headers: Record<string, string>, expected) => {
     expect(retryAfterMs(headers, NOW_MS)).toBe(expected);

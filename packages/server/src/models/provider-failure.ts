@@ -49,6 +49,11 @@ export function classifyAnswer(answer: ProviderAnswer, nowMs: number): Failure {
   const words = answer.body.slice(0, BODY_READ_MAX);
   const told = { httpStatus, code: errorCode(words), retryAfterMs: retryAfterMs(answer.headers, nowMs) };
   if (httpStatus < 400) return failure("protocol", { retry: "once", breaker: "counted", ...told });
+  const passesAfterMs = httpStatus === 429 ? googleDelayMs(words) : null;
+  if (passesAfterMs !== null) {
+    const waitMs = Math.max(passesAfterMs, told.retryAfterMs ?? 0);
+    return failure("rate_limited", { retry: "safe", breaker: "ignored", ...told, retryAfterMs: waitMs });
+  }
   if (httpStatus === 402 || (httpStatus < 500 && QUOTA.test(words))) {
     return failure("quota", { retry: "never", breaker: "opens", ...told });
   }
@@ -64,6 +69,17 @@ export function classifyAnswer(answer: ProviderAnswer, nowMs: number): Failure {
   if (REFUSAL.test(words)) return { kind: "refused", usage: null };
   const cause = httpStatus === 413 || TOO_LONG.test(words) ? "too_long" : "bad_request";
   return failure(cause, { retry: "never", breaker: "ignored", ...told });
+}
+
+/**
+ * Google tells a limit per minute and one per day in the same words, "check your plan and billing details", and says
+ * when to come back in the body alone. Null: no such delay is named, or it is the day's quota that is used up.
+ */
+function googleDelayMs(words: string): number | null {
+  const seconds = /"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"/.exec(words)?.[1];
+  return seconds === undefined || /"quotaId"\s*:\s*"[^"]*PerDay/.test(words)
+    ? null
+    : Math.ceil(Number(seconds) * 1_000);
 }
 
 /** A failure below HTTP. Images and videos are never sent again once bytes went out: the first may be billed. */
@@ -113,13 +129,23 @@ function member(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-/** Milliseconds from `retry-after-ms` or `retry-after` (seconds, or a date); null when absent or unreadable. */
+/** Longer than any deadline, and still an exact integer where a time is added to it. */
+const WAIT_MS_MAX = 1e12;
+
+/**
+ * Milliseconds from `retry-after-ms` or `retry-after` (seconds, or a date), at most WAIT_MS_MAX: however large a number
+ * is, it was said. Null when absent or unreadable.
+ */
 export function retryAfterMs(headers: Readonly<Record<string, string>>, nowMs: number): number | null {
   const precise = headers["retry-after-ms"];
-  if (precise !== undefined && /^\d{1,9}(\.\d+)?$/.test(precise)) return Math.ceil(Number(precise));
+  if (precise !== undefined && /^\d+(\.\d+)?$/.test(precise)) return boundedWait(Number(precise));
   const value = headers["retry-after"];
   if (value === undefined) return null;
-  if (/^\d{1,7}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1_000);
+  if (/^\d+(\.\d+)?$/.test(value)) return boundedWait(Number(value) * 1_000);
   const at = value.endsWith("GMT") ? Date.parse(value) : Number.NaN; // Date.parse would take "-5" for a month
   return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
+}
+
+function boundedWait(ms: number): number {
+  return Math.min(Math.ceil(ms), WAIT_MS_MAX);
 }

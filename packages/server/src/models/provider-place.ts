@@ -23,8 +23,10 @@ interface KnownProvider {
   readonly fixedOrigins?: readonly string[];
 }
 
+const OPENAI_HOST = "api.openai.com";
+
 const KNOWN: Readonly<Record<string, KnownProvider>> = {
-  openai: { baseUrl: "https://api.openai.com/v1", baseName: "OPENAI_BASE_URL", keyName: "OPENAI_API_KEY" },
+  openai: { baseUrl: `https://${OPENAI_HOST}/v1`, baseName: "OPENAI_BASE_URL", keyName: "OPENAI_API_KEY" },
   anthropic: { baseUrl: "https://api.anthropic.com/v1", baseName: "ANTHROPIC_BASE_URL", keyName: "ANTHROPIC_API_KEY" },
   google: {
     baseUrl: "https://generativelanguage.googleapis.com/v1beta",
@@ -48,7 +50,7 @@ const KNOWN: Readonly<Record<string, KnownProvider>> = {
 export function resolvePlace(entry: Pick<CatalogueEntry, "provider" | "server">, secret: ReadSecret): ProviderPlace {
   const known = KNOWN[entry.provider];
   if (entry.server !== null || known === undefined)
-    return ownServer(entry.server ?? { baseURL: "http://127.0.0.1" }, secret);
+    return ownServer(entry.provider, entry.server ?? { baseURL: "http://127.0.0.1" }, secret);
   const override = secret(known.baseName);
   const baseUrl = override === null ? known.baseUrl : completeBaseUrl(override, known.baseUrl);
   const apiKey = secret(known.keyName);
@@ -64,14 +66,33 @@ export function resolvePlace(entry: Pick<CatalogueEntry, "provider" | "server">,
   };
 }
 
-function ownServer(server: NonNullable<CatalogueEntry["server"]>, secret: ReadSecret): ProviderPlace {
+/**
+ * Where OPENAI_BASE_URL leads, and the key for it; null: to OpenAI itself. Only this process's own setting counts: a
+ * model that another process found elsewhere must not draw this one's key to an address its operator never named.
+ */
+export function compatiblePlace(secret: ReadSecret): Pick<ProviderPlace, "baseUrl" | "apiKey"> | null {
+  const given = secret("OPENAI_BASE_URL");
+  if (given === null || new URL(given).hostname === OPENAI_HOST) return null;
+  return { baseUrl: completeBaseUrl(given, `https://${OPENAI_HOST}/v1`), apiKey: secret("OPENAI_API_KEY") };
+}
+
+function ownServer(provider: string, server: NonNullable<CatalogueEntry["server"]>, secret: ReadSecret): ProviderPlace {
   const baseUrl = trimSlash(server.baseURL);
-  const apiKey = server.apiKeyEnv === undefined ? null : secret(server.apiKeyEnv);
+  const apiKey = provider === "compatible" ? compatibleKey(baseUrl, secret) : ownKey(server.apiKeyEnv, secret);
   return { baseUrl, isOverridden: true, apiKey, origins: [baseUrl], aliases: new Map() };
 }
 
+function compatibleKey(baseUrl: string, secret: ReadSecret): string | null {
+  const named = compatiblePlace(secret);
+  return named?.baseUrl === baseUrl ? named.apiKey : null;
+}
+
+function ownKey(name: string | undefined, secret: ReadSecret): string | null {
+  return name === undefined ? null : secret(name);
+}
+
 /** An address without a path gets the provider's usual one: both `http://host:11434` and `…/v1` are meant alike. */
-export function completeBaseUrl(given: string, usual: string): string {
+function completeBaseUrl(given: string, usual: string): string {
   const url = new URL(given);
   if (url.pathname === "/") url.pathname = new URL(usual).pathname;
   return trimSlash(url.href);

@@ -1,20 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../test/test-database.ts";
-import { openDatabase, type Database } from "../platform/database.ts";
-import { createLog } from "../platform/log.ts";
+import { expect, test } from "vitest";
+import { useTestDatabase } from "../../test/test-database.ts";
+import type { Database } from "../platform/database.ts";
 import { createSendCounter } from "./send-counter.ts";
 
-let server: TestDatabase;
 let db: Database;
-beforeAll(async () => {
-  server = await createTestDatabase();
-  db = await openDatabase({ url: server.url, role: "test", log: createLog("silent") });
-});
-afterAll(async () => {
-  await db.close();
-  await server.drop();
-});
+useTestDatabase((opened) => (db = opened.db));
 
 const entry = { model: "sandbox/text", provider: "sandbox", providerModel: "text" };
 const wish = (runId: string, change: { step?: number; item?: number; attempt?: number } = {}) => ({

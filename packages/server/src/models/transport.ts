@@ -3,8 +3,9 @@
  * inflation, every answer counted against a limit. `request` and not `fetch`: it costs a quarter to half of the CPU
  * per call (measured 2026-11) and never follows, decodes or retries anything by itself.
  */
-import { Agent } from "undici";
-import type { GuardedFetch } from "../files/index.ts";
+import { Agent, type Dispatcher } from "undici";
+import { collectBytes, takeCounted, TakeFault } from "../files/index.ts";
+import type { FetchOutcome, GuardedFetch, TakeLimits } from "../files/index.ts";
 
 /** Something below the provider's own answer went wrong. `stage` decides whether the call may be sent again. */
 export type TransportStage =
@@ -54,8 +55,6 @@ export interface FetchLimits {
   readonly answerBytesMax: number;
   /** A request about a started job: transient answers become PollAnswerFailure. */
   readonly isPoll?: boolean;
-  /** A result's own address may point on, once; it is then fetched without the provider's credentials. */
-  readonly mayRedirect?: boolean;
 }
 
 type Fetch = typeof globalThis.fetch;
@@ -63,6 +62,11 @@ type Fetch = typeof globalThis.fetch;
 export interface Transport {
   /** A fetch function for one call. */
   fetchWithin(limits: FetchLimits): Fetch;
+  /**
+   * Hands a file that the provider names to `take`, wherever it lies. The provider's own address may point on, once;
+   * there, and at every other address, the provider's credentials are not sent.
+   */
+  fetchFile<Kept>(url: URL, limits: TakeLimits<Kept>, signal: AbortSignal): Promise<Kept>;
   close(): Promise<void>;
 }
 
@@ -84,9 +88,13 @@ export function createTransport(options: TransportOptions): Transport {
       const signal = init?.signal ?? new AbortController().signal;
       signal.throwIfAborted();
       if (!own.has(url.origin)) return download(url, { limits, signal }, options.download);
-      const answer = await send(agent, aliased(url, options.aliases), { init: init ?? {}, limits, signal });
-      if (!(answer instanceof URL)) return answer;
-      return download(answer, { limits, signal }, options.download);
+      return send(agent, aliased(url, options.aliases), { init: init ?? {}, limits, signal });
+    },
+    fetchFile: async (url, limits, signal) => {
+      signal.throwIfAborted();
+      const taken = own.has(url.origin) ? await takeOwn(agent, aliased(url, options.aliases), { limits, signal }) : url;
+      if (!(taken instanceof URL)) return taken.kept;
+      return keptOf(await options.download.fetchInto(taken.href, limits, signal));
     },
     close: () => agent.destroy(),
   };
@@ -110,8 +118,47 @@ interface Send {
   readonly signal: AbortSignal;
 }
 
+async function send(agent: Agent, target: Target, { init, limits, signal }: Send): Promise<Response> {
+  return request(agent, target, { init, signal }, async ({ status, headers, body }) => {
+    if (isRedirect(status)) {
+      abandon(body);
+      throw new TransportFailure("protocol", "the provider answered with a redirect");
+    }
+    const bytes = await takeBody(body, headers, { bytesMax: limits.answerBytesMax, take: collectBytes });
+    if (limits.isPoll === true && isTransient(status)) throw new PollAnswerFailure(status, headers);
+    return new Response(hasNoBody(status) ? null : shownBytes(bytes, target.alias), { status, headers });
+  });
+}
+
 /** An URL: where the answer points on. */
-async function send(agent: Agent, target: Target, { init, limits, signal }: Send): Promise<Response | URL> {
+async function takeOwn<Kept>(
+  agent: Agent,
+  target: Target,
+  { limits, signal }: { limits: TakeLimits<Kept>; signal: AbortSignal },
+): Promise<{ readonly kept: Kept } | URL> {
+  return request(agent, target, { init: {}, signal }, async ({ status, headers, body }) => {
+    if (status === 200) return { kept: await takeBody(body, headers, limits) };
+    abandon(body);
+    const next = isRedirect(status) ? URL.parse(headers["location"] ?? "", target.url.href) : null;
+    if (next !== null) return next;
+    if (isTransient(status)) throw new PollAnswerFailure(status, headers);
+    throw new TransportFailure("result", `the file's address answered ${status}`);
+  });
+}
+
+interface Received {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Dispatcher.ResponseData["body"];
+}
+
+/** One request, whose answer `read` turns into a result. Everything that goes wrong below HTTP is a TransportFailure. */
+async function request<Result>(
+  agent: Agent,
+  target: Target,
+  { init, signal }: Pick<Send, "init" | "signal">,
+  read: (received: Received) => Promise<Result>,
+): Promise<Result> {
   const body = await encodeBody(init);
   const headers: Record<string, string> = {
     ...Object.fromEntries(new Headers(init.headers)),
@@ -127,22 +174,10 @@ async function send(agent: Agent, target: Target, { init, limits, signal }: Send
       body: body.bytes,
       signal,
     });
-    const received = flatten(answer.headers);
-    const next = redirectOf(answer.statusCode, received, target.url);
-    if (next !== null && limits.mayRedirect === true) {
-      await answer.body.dump();
-      return next;
-    }
-    refuseUnusable(next, received);
-    const bytes = await readCounted(answer.body, received, limits.answerBytesMax);
-    if (limits.isPoll === true && isTransient(answer.statusCode))
-      throw new PollAnswerFailure(answer.statusCode, received);
-    return new Response(hasNoBody(answer.statusCode) ? null : shownBytes(bytes, target.alias), {
-      status: answer.statusCode,
-      headers: received,
-    });
+    return await read({ status: answer.statusCode, headers: flatten(answer.headers), body: answer.body });
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof TakeFault) throw error.cause;
     if (error instanceof TransportFailure || error instanceof PollAnswerFailure) throw error;
     throw new TransportFailure(stageOf(error), "the connection to the provider failed", error);
   }
@@ -163,36 +198,27 @@ async function encodeBody(init: RequestInit): Promise<EncodedBody> {
   return { bytes, headers: type === null ? {} : { "content-type": type } };
 }
 
-function redirectOf(status: number, headers: Readonly<Record<string, string>>, from: URL): URL | null {
-  return status >= 300 && status < 400 && status !== 304 ? new URL(headers["location"] ?? "", from) : null;
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400 && status !== 304;
 }
 
-function refuseUnusable(redirect: URL | null, headers: Readonly<Record<string, string>>): void {
-  if (redirect !== null) throw new TransportFailure("protocol", "the provider answered with a redirect");
-  const encoding = headers["content-encoding"];
-  if (encoding !== undefined && encoding !== "identity") {
-    throw new TransportFailure("protocol", "the provider compressed an answer that was not asked for compressed");
-  }
+async function takeBody<Kept>(
+  body: Received["body"],
+  headers: Received["headers"],
+  limits: TakeLimits<Kept>,
+): Promise<Kept> {
+  const tooLarge = () => new TransportFailure("too-large", `the answer is larger than ${limits.bytesMax} bytes`);
+  const encoding = headers["content-encoding"] ?? "identity";
+  const isTooLarge = Number(headers["content-length"] ?? 0) > limits.bytesMax;
+  if (encoding === "identity" && !isTooLarge) return takeCounted(body, limits, tooLarge);
+  abandon(body);
+  if (isTooLarge) throw tooLarge();
+  throw new TransportFailure("protocol", "the provider compressed an answer that was not asked for compressed");
 }
 
-async function readCounted(
-  body: AsyncIterable<Uint8Array> & { destroy(): unknown },
-  headers: Readonly<Record<string, string>>,
-  bytesMax: number,
-): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  if (Number(headers["content-length"] ?? 0) > bytesMax) size = bytesMax + 1;
-  else {
-    for await (const chunk of body) {
-      size += chunk.byteLength;
-      if (size > bytesMax) break;
-      chunks.push(chunk);
-    }
-  }
-  if (size <= bytesMax) return Buffer.concat(chunks);
-  body.destroy();
-  throw new TransportFailure("too-large", `the answer is larger than ${bytesMax} bytes`);
+/** Ends an answer nobody wants. It then fails, which must not end the process. */
+function abandon(body: Received["body"]): void {
+  body.on("error", () => {}).destroy();
 }
 
 /** Repeated headers are joined as HTTP allows; hop-by-hop ones mean nothing for bytes already read. */
@@ -217,12 +243,13 @@ async function download(
   { limits, signal }: { limits: FetchLimits; signal: AbortSignal },
   guarded: GuardedFetch,
 ): Promise<Response> {
-  const outcome = await guarded.fetch(url.href, limits.answerBytesMax, signal);
-  if (outcome.kind === "refused") {
-    const stage = outcome.fault === "too-large" ? "too-large" : "result";
-    throw new TransportFailure(stage, `a file the provider names could not be fetched: ${outcome.fault}`);
-  }
-  return new Response(new Uint8Array(outcome.bytes));
+  return new Response(new Uint8Array(keptOf(await guarded.fetch(url.href, limits.answerBytesMax, signal))));
+}
+
+function keptOf<Kept>(outcome: FetchOutcome<Kept>): Kept {
+  if (outcome.kind === "fetched") return outcome.kept;
+  const stage = outcome.fault === "too-large" ? "too-large" : "result";
+  throw new TransportFailure(stage, `a file the provider names could not be fetched: ${outcome.fault}`);
 }
 
 const BEFORE_SENDING = new Set([

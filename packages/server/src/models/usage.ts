@@ -37,15 +37,19 @@ export function textUsage(reported: ReportedText, call: ModelCall, text: string)
   };
 }
 
-/** Many image providers report nothing: then the image itself is what is counted. */
+/** Many image providers report nothing: then the image itself is what is counted, and its input images by the catalogue. */
 export function imageUsage(
   reported: { readonly inputTokens?: number | undefined; readonly outputTokens?: number | undefined } | undefined,
+  call: Pick<ModelCall, "images" | "entry">,
 ): Usage {
+  const input = tokens(reported?.inputTokens);
+  const perImage = call.entry.inputs?.images?.tokens ?? 0;
   return {
     ...NO_USAGE,
-    inputTokens: tokens(reported?.inputTokens) ?? 0,
+    inputTokens: input ?? call.images.length * perImage,
     outputTokens: tokens(reported?.outputTokens) ?? 0,
     images: 1,
+    isEstimated: input === null && call.images.length * perImage > 0,
   };
 }
 
@@ -60,10 +64,10 @@ function tokens(count: number | undefined): number | null {
 }
 
 /**
- * What a call holds in memory: what a connection costs, and each image as bytes, as Base64 and as parts of a request
- * that a package writes out twice (5.4 MB per image of 1 MB, measured 2026-11).
+ * What a call adds to memory: what a connection costs, and each image as Base64 and as parts of a request that a
+ * package writes out twice (5.4 MB per image of 1 MB, of which 1 MB is the run's own; measured 2026-11).
  */
 export function callBytes(call: Pick<ModelCall, "images" | "prompt" | "instructions">): number {
   const images = call.images.reduce((sum, image) => sum + image.bytes.byteLength, 0);
-  return 65_536 + 6 * images + 2 * Buffer.byteLength(call.prompt + call.instructions);
+  return 65_536 + 5 * images + 2 * Buffer.byteLength(call.prompt + call.instructions);
 }

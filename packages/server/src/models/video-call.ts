@@ -12,6 +12,8 @@ import { startDeadline } from "./waiting.ts";
 
 const START_MS = 60_000;
 const POLL_MS = 30_000;
+/** For 200 MiB at 6 Mbit/s. */
+const FETCH_MS = 300_000;
 /** Between questions; the last one repeats. */
 const POLL_WAITS_MS = [2_000, 3_000, 5_000, 8_000, 10_000] as const;
 /** A finished video whose file cannot be fetched is paid for: it is tried again, but not for half an hour. */
@@ -29,13 +31,38 @@ type VideoContext = Pick<CallContext, "adapter" | "db" | "wait" | "clock">;
 export async function runVideo(context: VideoContext, job: VideoJob, signal: AbortSignal): Promise<ModelResult> {
   if (job.start.kind === "started")
     return poll(context, job, { operation: job.start.operation, isResumed: true, signal });
-  const begun = await within(START_MS, signal, (own) => context.adapter.startVideo(job.call, own));
+  signal.throwIfAborted();
+  const patient = letFinish(signal);
+  const begun = await within(START_MS, patient.signal, (own) => context.adapter.startVideo(job.call, own)).finally(
+    patient.stop,
+  );
   if (begun.kind !== "started") return begun;
   await fault("call.after_send");
   const { attempt } = job.request;
   await keepOperation(context.db, job.start.key, { attempt, operation: begun.operation });
   await fault("op.persisted");
   return poll(context, job, { operation: begun.operation, isResumed: false, signal });
+}
+
+/** Why a run's work ends: its caller canceled it, or another worker has it. */
+export class RunGone extends Error {
+  override readonly name = "RunGone";
+  constructor() {
+    super("the run was canceled, or is another worker's");
+  }
+}
+
+/**
+ * Follows a signal except to RunGone: a start that is broken off goes on at the provider, paid and under a name that
+ * nobody knows. It is let finish, so that the video can be stopped by its name (canceled-videos.ts).
+ */
+function letFinish(signal: AbortSignal): { readonly signal: AbortSignal; readonly stop: () => void } {
+  const own = new AbortController();
+  const follow = (): void => {
+    if (!(signal.reason instanceof RunGone)) own.abort(signal.reason);
+  };
+  signal.addEventListener("abort", follow, { once: true });
+  return { signal: own.signal, stop: () => signal.removeEventListener("abort", follow) };
 }
 
 async function poll(
@@ -52,9 +79,10 @@ async function poll(
       context.adapter.pollVideo({ entry, mapping, operation }, own),
     );
     if (answer.kind === "pending") continue;
-    if (answer.kind !== "failed") return answer;
-    if (answer.cause === "image_unusable" && (failedFetches += 1) < FETCHES_MAX) continue;
-    if (!PASSING.has(answer.cause)) return answer;
+    const result = answer.kind === "ready" ? await within(FETCH_MS, signal, (own) => answer.load(own)) : answer;
+    if (result.kind !== "failed") return result;
+    if (result.cause === "image_unusable" && (failedFetches += 1) < FETCHES_MAX) continue;
+    if (!PASSING.has(result.cause)) return result;
   }
 }
 

@@ -117,6 +117,8 @@ function secretReader(environment: Environment, faults: string[]): (name: string
     const text = readKeyFile(environment, name);
     if (text instanceof ConfigError) faults.push(...text.faults);
     else read.set(name, text);
+    const key = environment[name] || read.get(name) || "";
+    if (!SENDABLE.test(key)) faults.push(`${name} holds a character that no header can carry. Copy the key again.`);
   }
   return (name) => {
     const known = read.get(name);
@@ -128,16 +130,19 @@ function secretReader(environment: Environment, faults: string[]): (name: string
   };
 }
 
+/** What may stand in an HTTP header: no control characters, nothing above U+00FF. */
+const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
 function readKeyFile(environment: Environment, name: string): string | null | ConfigError {
   const path = environment[`${name}_FILE`];
   if (path === undefined || path === "") return null;
   try {
     const text = readFileSync(path, "utf8").trim();
-    return text === "" ? new ConfigError([`${name}_FILE: the file ${path} is empty.`]) : text;
+    return text === "" ? new ConfigError([`${name}_FILE: the file ${path} is empty. Put the key in it.`]) : text;
   } catch (error) {
-    return new ConfigError([
-      `${name}_FILE: the file cannot be read (${error instanceof Error ? error.message : String(error)}).`,
-    ]);
+    const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+    const next = "Check that it is there, and that this user may read it.";
+    return new ConfigError([`${name}_FILE: the file ${path} cannot be read${why}. ${next}`]);
   }
 }
 

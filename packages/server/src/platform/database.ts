@@ -7,6 +7,7 @@ import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type Qu
 import { Socket } from "node:net";
 import { onCut } from "./fault.ts";
 import type { Log } from "./log.ts";
+import { reasonOf } from "./reason-of.ts";
 
 /** A text that runs often is prepared under a name: the server then parses it once per connection. */
 type Statement = string | { readonly name: string; readonly text: string };
@@ -60,6 +61,8 @@ const TIMEOUTS = {
 /** The longest that a timer can be set to: 24 days. */
 const NO_QUERY_TIMEOUT_MS = 2_147_483_647;
 
+const CHECK_DATABASE = "Check that it is running, and the address, database, user and password that promptd uses.";
+
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const settings = connectionSettings(options.url, options.role);
   const pool = new Pool({ ...settings, max: options.poolMax ?? POOL_MAX_DEFAULT });
@@ -73,9 +76,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     await query("select 1");
   } catch (cause) {
     await pool.end();
-    throw new Error(`The database cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`, {
-      cause,
-    });
+    throw new Error(`The database cannot be used: ${reasonOf(cause)}.\n${CHECK_DATABASE}`, { cause });
   }
   return {
     query,

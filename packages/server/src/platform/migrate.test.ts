@@ -55,6 +55,18 @@ test("a migration that differs from the applied one is refused by name, and noth
   expect(await ask("select name from schema_migrations")).toHaveLength(NAMES.length - 1);
 });
 
+test("a command given in passing makes the schema where there is none, and leaves an older one as it is", async () => {
+  await makeEmpty();
+  expect(await migrate(database.url, log, "create")).toEqual(NAMES);
+  expect(await migrate(database.url, log, "create")).toEqual([]);
+  const last = NAMES.at(-1) ?? "";
+  await ask(`delete from schema_migrations where name = '${last}'`);
+  await expect(migrate(database.url, log, "create")).rejects.toThrow(
+    `The database is of an older promptd (it lacks ${last}). Stop the servers of that version, then run npx promptd migrate`,
+  );
+  expect(await ask("select name from schema_migrations")).toHaveLength(NAMES.length - 1);
+});
+
 test("a database of a newer promptd is refused", async () => {
   await ask("insert into schema_migrations (name, sha256) values ('9999-tomorrow', 'x')");
   await expect(migrate(database.url, log)).rejects.toThrow(

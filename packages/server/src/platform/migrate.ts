@@ -16,20 +16,26 @@ interface Migration {
 }
 
 /**
+ * `upgrade`: applies whatever is missing. `create`: makes the schema where there is none, and refuses an older one: a
+ * command that an operator gives in passing must not change the database under a server of the older version.
+ */
+export type MigrationScope = "upgrade" | "create";
+
+/**
  * Applies the migrations that the database lacks, all in one transaction under a lock: two processes that start
  * together migrate once, and one that dies half-way leaves the previous schema.
  * @returns the names applied now, in order.
  */
-export async function migrate(url: string, log: Log): Promise<string[]> {
+export async function migrate(url: string, log: Log, scope: MigrationScope = "upgrade"): Promise<string[]> {
   const db = await openDatabase({ url, role: "migrate", poolMax: 1, log });
   try {
-    return await db.tx((tx) => applyPending(tx, readMigrations()), { statementTimeoutMs: 0 });
+    return await db.tx((tx) => applyPending(tx, readMigrations(), scope), { statementTimeoutMs: 0 });
   } finally {
     await db.close();
   }
 }
 
-async function applyPending(tx: Tx, migrations: readonly Migration[]): Promise<string[]> {
+async function applyPending(tx: Tx, migrations: readonly Migration[], scope: MigrationScope): Promise<string[]> {
   await tx.query("set local lock_timeout = 0");
   await tx.query("select pg_advisory_xact_lock($1)", [LOCK]);
   await checkServerVersion(tx);
@@ -39,12 +45,20 @@ async function applyPending(tx: Tx, migrations: readonly Migration[]): Promise<s
   const applied = new Map(rows.map((row) => [row.name, row.sha256]));
   refuseDifferences(applied, migrations);
   const pending = migrations.filter((migration) => !applied.has(migration.name));
+  const [first] = pending;
+  if (scope === "create" && applied.size > 0 && first !== undefined) throw schemaIsOlder(first.name);
   for (const { name, text, sha256 } of pending) {
     await tx.query(text);
     await tx.query("insert into schema_migrations (name, sha256) values ($1, $2)", [name, sha256]);
     await fault("migrate.mid");
   }
   return pending.map((migration) => migration.name);
+}
+
+function schemaIsOlder(missing: string): Error {
+  return new Error(
+    `The database is of an older promptd (it lacks ${missing}). Stop the servers of that version, then run npx promptd migrate or start this version's server.`,
+  );
 }
 
 async function checkServerVersion(tx: Tx): Promise<void> {

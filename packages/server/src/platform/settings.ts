@@ -29,12 +29,23 @@ function integer(min: number, max: number) {
     .refine((value) => value >= min && value <= max);
 }
 
+/** A whole number of something; its bounds stand once, for the check and for the message. */
+function range<const Default extends string | null>(
+  what: string,
+  [min, max]: readonly [min: number, max: number],
+  rest: Omit<Setting<number, Default>, "form" | "expected">,
+): Setting<number, Default> {
+  return { form: integer(min, max), expected: `${what} from ${min} to ${max}`, ...rest };
+}
+
 const text = z.string().min(1);
 const onOff = z.enum(["on", "off"]).transform((value) => value === "on");
 const httpUrl = z
   .string()
   .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ""))
   .transform((value) => value.replace(/\/+$/, ""));
+/** Paths are put behind it, which a query or a fragment would swallow. */
+const baseUrl = httpUrl.refine((value) => !/[?#]/.test(value));
 /** The form with a socket directory (`postgresql://user@/db?host=/run`) has no host, which the URL class refuses. */
 const postgresUrl = z
   .string()
@@ -81,16 +92,15 @@ export const SETTINGS = {
   PROMPTD_PUBLIC_URL: setting(httpUrl, {
     default: null,
     expected: "an http:// or https:// address",
-    meaning: "Address callers reach the API under; it begins every file address. Unset: http://HOST:PORT.",
+    meaning:
+      "Address callers reach the API under; it begins every file address and Location. Unset: http://HOST:PORT. A start prints it beside the address it listens on.",
   }),
-  PROMPTD_SYNC_WAIT_MS: setting(integer(0, 600_000), {
+  PROMPTD_SYNC_WAIT_MS: range("milliseconds", [0, 600_000], {
     default: "120000",
-    expected: "milliseconds from 0 to 600000",
     meaning: "How long POST /v1/runs waits before it answers 504 with the runId.",
   }),
-  PROMPTD_RATE_LIMIT_PER_SECOND: setting(integer(1, 10_000), {
+  PROMPTD_RATE_LIMIT_PER_SECOND: range("a number", [1, 10_000], {
     default: "5",
-    expected: "a number from 1 to 10000",
     meaning: "Requests admitted in any one second.",
   }),
   PROMPTD_RATE_LIMIT_SCOPE: setting(z.enum(["account", "key"]), {
@@ -103,19 +113,16 @@ export const SETTINGS = {
     expected: ON_OFF,
     meaning: "off: every account may use the API, whatever its plan. For private installations.",
   }),
-  PROMPTD_ACTIVE_RUNS_MAX: setting(integer(1, 1_000_000), {
+  PROMPTD_ACTIVE_RUNS_MAX: range("a number", [1, 1_000_000], {
     default: "1000",
-    expected: "a number from 1 to 1000000",
     meaning: "Queued and running runs one account may have.",
   }),
-  PROMPTD_OPEN_REQUESTS_MAX: setting(integer(10, 1_000_000), {
+  PROMPTD_OPEN_REQUESTS_MAX: range("a number", [10, 1_000_000], {
     default: "20000",
-    expected: "a number from 10 to 1000000",
     meaning: "Requests one process keeps open before it answers 429.",
   }),
-  PROMPTD_REQUEST_SECONDS: setting(integer(1, 3_600), {
+  PROMPTD_REQUEST_SECONDS: range("seconds", [1, 3_600], {
     default: "30",
-    expected: "seconds from 1 to 3600",
     meaning: "Time for a request to arrive whole; longer where callers upload images over slow lines.",
   }),
   PROMPTD_CORS_ORIGINS: setting(origins, {
@@ -123,30 +130,30 @@ export const SETTINGS = {
     expected: "* or a comma list of origins such as https://example.org",
     meaning: "Origins whose pages may call /v1.",
   }),
-  PROMPTD_WORKER_CONCURRENCY: setting(integer(1, 10_000), {
+  PROMPTD_WORKER_CONCURRENCY: range("a number", [1, 10_000], {
     default: "200",
-    expected: "a number from 1 to 10000",
     meaning: "Runs one worker process executes at once.",
   }),
-  PROMPTD_LEASE_MS: setting(integer(300, 60_000), {
+  PROMPTD_LEASE_MS: range("milliseconds", [300, 60_000], {
     default: "6000",
-    expected: "milliseconds from 300 to 60000",
     meaning:
       "After this long without a beat a worker is lost and its runs are claimed again. The same for all processes.",
   }),
-  PROMPTD_DRAIN_SECONDS: setting(integer(0, 3_600), {
+  PROMPTD_STOP_NOTICE_SECONDS: range("seconds", [0, 300], {
+    default: "1",
+    meaning:
+      "After SIGTERM an API process serves on for this long while /readyz fails, so that a load balancer turns away from it first. Set it above the balancer's checking interval. Ctrl-C does not wait.",
+  }),
+  PROMPTD_DRAIN_SECONDS: range("seconds", [0, 3_600], {
     default: "30",
-    expected: "seconds from 0 to 3600",
     meaning: "How long a stopping worker lets its runs finish before it gives them back.",
   }),
-  PROMPTD_FILE_TTL_SECONDS: setting(integer(1, 31_536_000), {
+  PROMPTD_FILE_TTL_SECONDS: range("seconds", [1, 31_536_000], {
     default: "86400",
-    expected: "seconds from 1 to 31536000",
     meaning: "Life of a generated file; then its address answers 410.",
   }),
-  PROMPTD_HOLD_MAX_CREDITS: setting(integer(1, 1_000_000_000), {
+  PROMPTD_HOLD_MAX_CREDITS: range("credits", [1, 1_000_000_000], {
     default: "10000",
-    expected: "credits from 1 to 1000000000",
     meaning: "The most one run may hold; a prompt that could cost more is refused when it is published.",
   }),
   PROMPTD_SECRET: setting(z.string().min(32), {
@@ -180,9 +187,8 @@ export const SETTINGS = {
     expected: "letters, digits and / _ . -",
     meaning: "Begins the name of every object in the bucket.",
   }),
-  PROMPTD_DATABASE_POOL: setting(integer(2, 200), {
+  PROMPTD_DATABASE_POOL: range("a number", [2, 200], {
     default: "8",
-    expected: "a number from 2 to 200",
     meaning: "Database connections for transactions; four more serve reads, beats and hints.",
   }),
   PROMPTD_DB_UID: setting(integer(1, 4_294_967_294), {
@@ -214,7 +220,7 @@ export const SETTINGS = {
   PROMPTD_INFLIGHT_BYTES: setting(integer(1_048_576, 1_099_511_627_776), {
     default: "536870912",
     expected: "bytes from 1048576",
-    meaning: "Memory one worker may hold in model calls in flight.",
+    meaning: "Memory one worker may hold in model calls in flight: a third for input images, the rest for the calls.",
   }),
   PROMPTD_EMBEDDING_MODEL: setting(text, {
     default: null,
@@ -231,29 +237,29 @@ export const SETTINGS = {
     expected: "name:action[@n], comma-separated",
     meaning: "Breaks named points on purpose, for tests. Refused when NODE_ENV is production.",
   }),
-  OPENAI_BASE_URL: setting(httpUrl, {
+  OPENAI_BASE_URL: setting(baseUrl, {
     default: null,
-    expected: "an http:// or https:// address",
+    expected: "an http:// or https:// address without ? and #",
     meaning: "Any server that speaks the OpenAI interface.",
   }),
-  ANTHROPIC_BASE_URL: setting(httpUrl, {
+  ANTHROPIC_BASE_URL: setting(baseUrl, {
     default: null,
-    expected: "an http:// or https:// address",
+    expected: "an http:// or https:// address without ? and #",
     meaning: "Another address of the Anthropic interface.",
   }),
-  GOOGLE_GENERATIVE_AI_BASE_URL: setting(httpUrl, {
+  GOOGLE_GENERATIVE_AI_BASE_URL: setting(baseUrl, {
     default: null,
-    expected: "an http:// or https:// address",
+    expected: "an http:// or https:// address without ? and #",
     meaning: "Another address of the Gemini interface.",
   }),
-  FAL_BASE_URL: setting(httpUrl, {
+  FAL_BASE_URL: setting(baseUrl, {
     default: null,
-    expected: "an http:// or https:// address",
+    expected: "an http:// or https:// address without ? and #",
     meaning: "Another address of the fal interface.",
   }),
-  REPLICATE_BASE_URL: setting(httpUrl, {
+  REPLICATE_BASE_URL: setting(baseUrl, {
     default: null,
-    expected: "an http:// or https:// address",
+    expected: "an http:// or https:// address without ? and #",
     meaning: "Another address of the Replicate interface.",
   }),
   OLLAMA_HOST: setting(text, {

@@ -4,63 +4,79 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, onTestFinished, test } from "vitest";
 
-/** A process that stops as `drain` says; it tells on stdout when it is ready and when it begins to stop. */
-async function start(drain: string): Promise<{ child: ChildProcess; nextLine: () => Promise<string> }> {
+interface Stopping {
+  readonly child: ChildProcess;
+  readonly exit: Promise<unknown[]>;
+  readonly nextLine: () => Promise<string>;
+  /** `go` lets what `drain` waits for happen; `later` moves the clock of the process by two seconds. */
+  readonly tell: (word: "go" | "later") => void;
+}
+
+/**
+ * A process that stops as `drain` says, with a clock that stands still. It tells on stdout when it is ready, when it
+ * begins to stop, which signals it got and that it understood a word.
+ */
+async function start(drain: string): Promise<Stopping> {
   const path = (file: string) => JSON.stringify(join(import.meta.dirname, file));
   const script = `
+    import { createInterface } from "node:readline";
     import { createLog } from ${path("log.ts")};
     import { stopOnSignal } from ${path("shutdown.ts")};
-    stopOnSignal(async () => { console.log("draining"); ${drain} }, createLog("silent"));
-    setInterval(() => {}, 60_000);
+    let nowMs = 0;
+    const go = Promise.withResolvers();
+    stopOnSignal(async () => { console.log("draining"); ${drain} }, createLog("silent"), () => nowMs);
+    for (const name of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(name, () => console.log(name));
+    createInterface({ input: process.stdin }).on("line", (word) => {
+      if (word === "later") { nowMs += 2_000; console.log("later"); } else go.resolve();
+    });
     console.log("ready");`;
   const child = spawn(process.execPath, ["--conditions=promptd-source", "--input-type=module", "-e", script], {
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["pipe", "pipe", "inherit"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const nextLine = async (): Promise<string> => String((await lines.next()).value);
   expect(await nextLine()).toBe("ready");
-  return { child, nextLine };
+  return { child, exit: once(child, "exit"), nextLine, tell: (word) => void child.stdin.write(`${word}\n`) };
 }
 
-test.each(["SIGTERM", "SIGINT"] as const)(
+const DRAIN_UNTIL_GO = 'await go.promise; console.log("drained");';
+
+test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
   "%s lets the work end, then the process ends with exit code 0",
   async (signal) => {
-    const { child, nextLine } = await start(
-      'await new Promise((done) => setTimeout(done, 50)); console.log("drained");',
-    );
-    const exit = once(child, "exit");
+    const { child, exit, nextLine, tell } = await start(DRAIN_UNTIL_GO);
     child.kill(signal);
-    expect([await nextLine(), await nextLine()]).toEqual(["draining", "drained"]);
+    expect([await nextLine(), await nextLine()]).toEqual(["draining", signal]);
+    tell("go");
+    expect(await nextLine()).toBe("drained");
     expect(await exit).toEqual([0, null]);
   },
 );
 
 test("the same Ctrl-C that comes twice, from the terminal and from npm, is one", async () => {
-  const { child, nextLine } = await start(
-    'await new Promise((done) => setTimeout(done, 300)); console.log("drained");',
-  );
-  const exit = once(child, "exit");
+  const { child, exit, nextLine, tell } = await start(DRAIN_UNTIL_GO);
   child.kill("SIGINT");
-  expect(await nextLine()).toBe("draining");
+  expect([await nextLine(), await nextLine()]).toEqual(["draining", "SIGINT"]);
   child.kill("SIGINT");
+  expect(await nextLine()).toBe("SIGINT");
+  tell("go");
   expect(await nextLine()).toBe("drained");
   expect(await exit).toEqual([0, null]);
 });
 
 test("a second signal of either kind ends the process at once, with exit code 1", async () => {
-  const { child, nextLine } = await start("await new Promise(() => {});");
-  const exit = once(child, "exit");
+  const { child, exit, nextLine, tell } = await start("await new Promise(() => {});");
   child.kill("SIGTERM");
-  expect(await nextLine()).toBe("draining");
-  const again = setInterval(() => child.kill("SIGINT"), 100); // until it counts as a second one
+  expect([await nextLine(), await nextLine()]).toEqual(["draining", "SIGTERM"]);
+  tell("later");
+  expect(await nextLine()).toBe("later");
+  child.kill("SIGINT");
   expect(await exit).toEqual([1, null]);
-  clearInterval(again);
 });
 
 test("a stop that fails ends the process with exit code 1", async () => {
-  const { child } = await start('throw new Error("no");');
-  const exit = once(child, "exit");
+  const { child, exit } = await start('throw new Error("no");');
   child.kill("SIGTERM");
   expect(await exit).toEqual([1, null]);
 });

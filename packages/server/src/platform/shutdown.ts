@@ -3,20 +3,28 @@ import type { Log } from "./log.ts";
 /** One Ctrl-C comes twice under `npm start`: from the terminal, and again from npm, which passes it on. */
 const SAME_SIGNAL_MS = 1_000;
 
+/** SIGHUP: the terminal was closed, and what was started from it is not to stay behind. */
+const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
+
 /**
- * Runs `drain` on the first SIGTERM or SIGINT and ends the process when it is done. A second signal ends the process at
- * once: whoever asks twice does not want to wait, and leases and transactions repair what is left.
+ * Runs `drain` on the first SIGTERM, SIGINT or SIGHUP and ends the process when it is done. A second signal ends the
+ * process at once: whoever asks twice does not want to wait, and leases and transactions repair what is left.
+ * @param monotonicMs milliseconds that never go back; for tests.
  */
-export function stopOnSignal(drain: () => Promise<void>, log: Log): void {
+export function stopOnSignal(
+  drain: (signal: NodeJS.Signals) => Promise<void>,
+  log: Log,
+  monotonicMs: () => number = () => performance.now(),
+): void {
   let firstMs: number | null = null;
   const onSignal = (signal: NodeJS.Signals) => {
     if (firstMs !== null) {
-      if (performance.now() - firstMs > SAME_SIGNAL_MS) process.exit(1);
+      if (monotonicMs() - firstMs > SAME_SIGNAL_MS) process.exit(1);
       return;
     }
-    firstMs = performance.now();
+    firstMs = monotonicMs();
     log.info({ signal }, "stopping: requests that wait are answered, runs finish or are given back");
-    drain().then(
+    drain(signal).then(
       () => process.exit(0),
       (error: unknown) => {
         log.error({ err: error }, "stopping failed");
@@ -24,6 +32,5 @@ export function stopOnSignal(drain: () => Promise<void>, log: Log): void {
       },
     );
   };
-  process.on("SIGTERM", onSignal);
-  process.on("SIGINT", onSignal);
+  for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
 }

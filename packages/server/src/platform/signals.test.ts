@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../test/test-database.ts";
+import { openTestDatabase, type OpenTestDatabase } from "../../test/test-database.ts";
 import { systemClock } from "./clock.ts";
-import { openConnection, openDatabase, type Database } from "./database.ts";
+import { openConnection, type Database } from "./database.ts";
 import { enableFaults } from "./fault.ts";
 import { createIdSource } from "./ids.ts";
 import { createLog } from "./log.ts";
@@ -10,16 +10,15 @@ import { createSignals, type Signals } from "./signals.ts";
 
 const log = createLog("silent");
 const newId = createIdSource(systemClock);
-let database: TestDatabase;
+let database: OpenTestDatabase;
 let db: Database;
 beforeEach(async () => {
-  database = await createTestDatabase();
-  db = await openDatabase({ url: database.url, role: "test", log });
+  database = await openTestDatabase();
+  ({ db } = database);
 });
 afterEach(async () => {
   enableFaults("");
-  await db.close();
-  await database.drop();
+  await database.close();
 });
 
 function open(role: string, listenUrl: string | null = database.url): Signals {

@@ -79,22 +79,25 @@ describe("periodic work", () => {
   });
 
   test("looks by itself, and ends with its turn when it is stopped", async () => {
-    const ran = Promise.withResolvers<void>();
-    let isFinished = false;
+    const [ran, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const order: string[] = [];
     const slow: Tick = {
       name: "slow",
       everySeconds: 3_600,
       run: async () => {
         ran.resolve();
-        await db.query("select pg_sleep(0.2)");
-        isFinished = true;
+        await release.promise;
+        order.push("turn");
       },
     };
     const ticks = await startTicks(db, [slow], log);
     onTestFinished(() => ticks.stop());
     await ran.promise;
-    expect(isFinished).toBe(false);
-    await ticks.stop();
-    expect(isFinished).toBe(true);
+    const stopping = ticks.stop().then(() => order.push("stopped"));
+    await db.query("select 1"); // a stop that did not wait would be over by now
+    expect(order).toEqual([]);
+    release.resolve();
+    await stopping;
+    expect(order).toEqual(["turn", "stopped"]);
   });
 });

@@ -2,7 +2,6 @@ import type { Catalogue, CatalogueEntry } from "../models/index.ts";
 import type { StepDefinition } from "./prompt-definition.ts";
 import type { CheckedStep } from "./check-templates.ts";
 import type { RawPrompt, RawStep } from "./prompt-fields.ts";
-import type { FaultCode } from "./prompt-fault.ts";
 import type { FaultList } from "./source-tree.ts";
 
 interface StepContext {
@@ -15,11 +14,13 @@ interface StepContext {
 /** Turns checked steps into definitions: models exist, images and options fit them, steps read earlier texts. */
 export function resolveSteps(steps: readonly CheckedStep[], context: StepContext): StepDefinition[] {
   const { prompt, catalogue } = context;
-  for (const model of new Set([prompt.model, ...steps.map((step) => step.raw.model ?? prompt.model)]))
-    checkModel(model, context);
+  checkModel(prompt.model, { line: prompt.lineOf("model"), field: "model" }, context);
+  for (const { raw } of steps) if (raw.model !== null) checkModel(raw.model, placeOf("model", raw, context), context);
   const last = steps.at(-1)?.raw;
-  if (last !== undefined && (last.model ?? prompt.model) !== prompt.model)
-    addFault(context, last, "MODEL", `the last step must use the prompt's model ${prompt.model}, not ${last.model}`);
+  if (last !== undefined && (last.model ?? prompt.model) !== prompt.model) {
+    const message = `the last step must use the prompt's model ${prompt.model}, not ${last.model}`;
+    context.faults.add({ ...placeOf("model", last, context), code: "MODEL", message });
+  }
   const entry = catalogue.find(prompt.model);
   if (entry !== null) checkOptions(prompt.options, entry, { context, step: null });
   const definitions = steps.map((step) => resolveStep(step, context));
@@ -28,10 +29,25 @@ export function resolveSteps(steps: readonly CheckedStep[], context: StepContext
   return definitions;
 }
 
-function checkModel(model: string, context: StepContext): void {
+interface FaultPlace {
+  readonly line: number | null;
+  readonly field: string;
+}
+
+/** Where a step's setting stands: in the step, or at the top level, which gives it to the steps. */
+function placeOf(name: string, step: RawStep, { prompt }: StepContext): FaultPlace {
+  const own = step.lineOf(name);
+  if (own !== null) return { line: own, field: `steps.${step.id}.${name}` };
+  return { line: prompt.lineOf(name) ?? step.line, field: name };
+}
+
+function checkModel(model: string, place: FaultPlace, context: StepContext): void {
   if (model === "") return; // its absence is reported already
   const entry = context.catalogue.find(model);
-  const at = { line: context.prompt.line, field: "model", code: "MODEL" as const };
+  const at = { ...place, code: "MODEL" as const };
+  const warn = (warning: string) => {
+    if (!context.warnings.includes(warning)) context.warnings.push(warning);
+  };
   if (entry === null) {
     const enabled = context.catalogue.entries
       .map((each) => each.model)
@@ -41,11 +57,11 @@ function checkModel(model: string, context: StepContext): void {
   } else if (entry.status === "retired") {
     context.faults.add({ ...at, message: `the model ${model} is retired.${successorOf(entry)}` });
   } else {
-    if (entry.status === "deprecated") context.warnings.push(`The model ${model} is deprecated.${successorOf(entry)}`);
+    if (entry.status === "deprecated") warn(`The model ${model} is deprecated.${successorOf(entry)}`);
     if (!context.catalogue.isEnabled(model))
-      context.warnings.push(`The model ${model} is not configured on this server: runs fail until it is.`);
+      warn(`The model ${model} is not configured on this server: runs fail until it is.`);
     if (entry.provider === "sandbox" && entry.modality === "text")
-      context.warnings.push(`${model} is a sandbox model: the prompt text becomes visible in outputs.`);
+      warn(`${model} is a sandbox model: the prompt text becomes visible in outputs.`);
   }
 }
 
@@ -70,8 +86,11 @@ function resolveStep(step: CheckedStep, context: StepContext): StepDefinition {
     count: raw.count ?? 1,
     reads: step.reads,
   };
-  if (step.template.text.trim() === "" && step.template.facts.faults.length === 0)
-    addFault(context, raw, "TEMPLATE_SYNTAX", "the template is empty: the text after the front matter is the prompt");
+  if (step.template.text.trim() === "" && step.template.facts.faults.length === 0) {
+    const message = "the template is empty: the text after the front matter is the prompt";
+    const line = raw.template?.line ?? raw.line;
+    context.faults.add({ line, field: step.template.field, code: "TEMPLATE_SYNTAX", message });
+  }
   if (entry !== null) checkStep(raw, definition, { entry, context });
   return definition;
 }
@@ -82,27 +101,39 @@ function checkStep(
   { entry, context }: { entry: CatalogueEntry; context: StepContext },
 ): void {
   checkOptions(raw.options, entry, { context, step: raw });
-  const slotsMax = context.prompt.images.length;
-  const imagesMax = entry.inputs?.images?.max ?? 0;
-  if (step.images.some((slot) => slot >= slotsMax))
-    addFault(context, raw, "MODEL", `names an image slot that does not exist; the prompt has ${slotsMax}`);
-  if (step.images.length > imagesMax) {
-    const takes = imagesMax === 0 ? "takes no images" : `takes at most ${imagesMax} images`;
-    addFault(context, raw, "MODEL", `${entry.model} ${takes}, this step sends ${step.images.length}`);
-  }
+  checkStepImages(raw, step, { entry, context });
+  const fault = (name: string, message: string) =>
+    context.faults.add({ ...placeOf(name, raw, context), code: "LIMITS", message });
   if (entry.modality !== "image" && step.count > 1)
-    addFault(context, raw, "LIMITS", `count goes with image models; ${entry.model} makes ${entry.modality}`);
+    fault("count", `count goes with image models; ${entry.model} makes ${entry.modality}`);
   const tokens = step.maxOutputTokens;
   if (tokens === null) return;
+  const tokensMax = entry.limits.maxOutputTokens;
   if (entry.modality !== "text")
-    addFault(context, raw, "LIMITS", `maxOutputTokens goes with text models; ${entry.model} makes ${entry.modality}`);
-  else if (tokens > entry.limits.maxOutputTokens)
-    addFault(
-      context,
-      raw,
-      "LIMITS",
-      `maxOutputTokens is ${tokens}; ${entry.model} gives at most ${entry.limits.maxOutputTokens}`,
-    );
+    fault("maxOutputTokens", `maxOutputTokens goes with text models; ${entry.model} makes ${entry.modality}`);
+  else if (tokens > tokensMax)
+    fault("maxOutputTokens", `maxOutputTokens is ${tokens}; ${entry.model} gives at most ${tokensMax}`);
+}
+
+function checkStepImages(
+  raw: RawStep,
+  step: StepDefinition,
+  { entry, context }: { entry: CatalogueEntry; context: StepContext },
+): void {
+  const slotsMax = context.prompt.images.length;
+  const imagesMax = entry.inputs?.images?.max ?? 0;
+  const place = placeOf("images", raw, context);
+  const lineOf = raw.images === null ? context.prompt.lineOf : raw.lineOf;
+  const unknown = step.images.findIndex((slot) => slot >= slotsMax);
+  if (unknown !== -1) {
+    const message = `names an image slot that does not exist; the prompt has ${slotsMax}`;
+    context.faults.add({ ...place, line: lineOf("images", unknown), code: "MODEL", message });
+  }
+  if (step.images.length > imagesMax) {
+    const takes = imagesMax === 0 ? "takes no images" : `takes at most ${imagesMax} images`;
+    const message = `${entry.model} ${takes}, this step sends ${step.images.length}`;
+    context.faults.add({ ...place, line: lineOf("images", imagesMax), code: "MODEL", message });
+  }
 }
 
 function checkOptions(
@@ -114,7 +145,7 @@ function checkOptions(
   for (const [key, value] of Object.entries(options)) {
     const option = Object.hasOwn(entry.runOptions, key) ? entry.runOptions[key] : undefined;
     const place = {
-      line: step?.line ?? context.prompt.line,
+      line: (step ?? context.prompt).lineOf("options", key),
       field: `${step === null ? "" : `steps.${step.id}.`}options.${key}`,
     };
     if (option === undefined) {
@@ -148,11 +179,7 @@ function checkSlotsUsed(steps: readonly StepDefinition[], context: StepContext):
   for (const index of context.prompt.images.keys()) {
     if (used.has(index)) continue;
     const message = `image ${index + 1} is sent with no step: the models of this prompt take none, or steps.<id>.images leaves it out`;
-    context.faults.add({ line: context.prompt.line, field: `images[${index + 1}]`, code: "MODEL", message });
+    const line = context.prompt.lineOf("images", index);
+    context.faults.add({ line, field: `images[${index + 1}]`, code: "MODEL", message });
   }
-}
-
-function addFault(context: StepContext, step: RawStep, code: FaultCode, message: string): void {
-  const field = context.prompt.steps === null ? "prompt" : `steps.${step.id}`;
-  context.faults.add({ line: step.line, field, code, message });
 }

@@ -87,13 +87,12 @@ function inputsOf(templates: readonly CheckedTemplate[], faults: FaultList): Inp
     const problem = keyProblem(key);
     if (problem !== null) addReadFault(place, "FIELD", `the key "${key}" cannot be an input: ${problem}`, faults);
   }
-  if (found.size > INPUT_KEYS_MAX)
-    faults.add({
-      line: null,
-      field: "inputs",
-      code: "LIMITS",
-      message: `${found.size} keys are read; the limit is ${INPUT_KEYS_MAX}`,
-    });
+  const beyond = [...found.values()][INPUT_KEYS_MAX];
+  if (beyond !== undefined) {
+    const line = beyond[0].lineAt(beyond[1].offset);
+    const message = `${found.size} keys are read; the limit is ${INPUT_KEYS_MAX}`;
+    faults.add({ line, field: "inputs", code: "LIMITS", message });
+  }
   return [...found.keys()].map(requiredField);
 }
 
@@ -111,7 +110,7 @@ function checkDeclarations(prompt: RawPrompt, templates: readonly CheckedTemplat
   for (const key of declared) {
     if (found.has(key)) continue;
     const message = "is declared, but no template reads it";
-    faults.add({ line: prompt.inputLines.get(key) ?? null, field: `inputs.${key}`, code: "INPUT_UNUSED", message });
+    faults.add({ line: prompt.lineOf("inputs", key), field: `inputs.${key}`, code: "INPUT_UNUSED", message });
   }
 }
 

@@ -78,22 +78,21 @@ function readChoices(reader: FieldReader): Choice[] | null {
     reader.fault("options", `must be a list of names, or a map of names and texts, got ${kindName(node)}`);
     return null;
   }
-  const pairs: [name: string | null, text: SourceNode][] =
+  const pairs: [name: string | null, text: SourceNode, line: number][] =
     node.kind === "map"
-      ? node.entries.map((entry) => [entry.key, entry.value])
-      : node.items.map((item) => [reader.asText(item, "options", { max: 100 }), item]);
+      ? node.entries.map((entry) => [entry.key, entry.value, entry.line])
+      : node.items.map((item) => [reader.asText(item, "options", { max: 100 }), item, item.line]);
   const choices: Choice[] = [];
-  for (const [name, value] of pairs) {
+  for (const [name, value, line] of pairs) {
     if (name === null) continue;
+    const fault = (message: string) => reader.faults.addField(line, reader.fieldPath("options"), message);
     const problem = keyProblem(name);
-    if (problem !== null)
-      reader.fault("options", `option ${JSON.stringify(name)}: ${problem.replace("a key", "a name")}`);
+    if (problem !== null) fault(`option ${JSON.stringify(name)}: ${problem.replace("a key", "a name")}`);
     const text =
       node.kind === "list"
         ? name
         : reader.asText(value, `options.${name}`, { max: 10_000, mayBeEmpty: true, mayHaveLines: true });
-    if (choices.some((choice) => choice.name === name))
-      reader.fault("options", `the option "${name}" stands here twice`);
+    if (choices.some((choice) => choice.name === name)) fault(`the option "${name}" stands here twice`);
     else choices.push({ name, text: text ?? "" });
   }
   if (pairs.length < 1 || pairs.length > CHOICES_MAX) reader.fault("options", `must have 1 to ${CHOICES_MAX} options`);

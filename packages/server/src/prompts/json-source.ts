@@ -27,6 +27,8 @@ class JsonReader {
   readonly #faults: FaultList;
   #at = 0;
   #line = 1;
+  /** Names and indexes of what is being read, such as `.prompts`, `[2]`, `.inputs`. */
+  readonly #path: string[] = [];
 
   constructor(text: string, faults: FaultList) {
     this.#text = text;
@@ -40,7 +42,7 @@ class JsonReader {
     if (char === "{" || char === "[") {
       if (depth < SOURCE_DEPTH_MAX) return char === "{" ? this.#readMap(depth + 1) : this.#readList(depth + 1);
       const message = `maps and lists are nested more than ${SOURCE_DEPTH_MAX} deep`;
-      this.#faults.add({ line, field: "file", code: "LIMITS", message });
+      this.#faults.add({ line, field: this.#field(), code: "LIMITS", message });
       this.#at = this.#text.length;
       return { kind: "nothing", line };
     }
@@ -60,16 +62,18 @@ class JsonReader {
       const key = this.#readString();
       this.#peek();
       this.#at += 1; // the colon
+      this.#path.push(`.${key}`);
       entries.push({ key, line: keyLine, value: this.readValue(depth) });
       if (seen.has(key)) {
         this.#faults.add({
           line: keyLine,
-          field: key,
+          field: this.#field(),
           code: "FILE_SYNTAX",
           message: `the key "${key}" stands here twice`,
         });
       }
       seen.add(key);
+      this.#path.pop();
       if (this.#peek() === ",") this.#at += 1;
     }
     this.#at += 1;
@@ -82,10 +86,18 @@ class JsonReader {
     this.#at += 1;
     for (let char = this.#peek(); char !== "]" && char !== undefined; char = this.#peek()) {
       if (char === ",") this.#at += 1;
-      else items.push(this.readValue(depth));
+      else {
+        this.#path.push(`[${items.length + 1}]`);
+        items.push(this.readValue(depth));
+        this.#path.pop();
+      }
     }
     this.#at += 1;
     return { kind: "list", line, items };
+  }
+
+  #field(): string {
+    return this.#path.join("").slice(1);
   }
 
   #readString(): string {

@@ -2,7 +2,7 @@ import { isUuid } from "../platform/ids.ts";
 import { FieldReader, type TextRule } from "./field-reader.ts";
 import { readInputFields } from "./input-fields.ts";
 import type { InputField } from "./prompt-definition.ts";
-import { kindName, type FaultList, type SourceMap, type SourceNode } from "./source-tree.ts";
+import { kindName, lineFinder, type FaultList, type LineOf, type SourceMap, type SourceNode } from "./source-tree.ts";
 import { TEMPLATE_LENGTH_MAX } from "./template-language.ts";
 
 const STEPS_MAX = 10;
@@ -19,7 +19,7 @@ export const ONLY_STEP = "main";
 export interface TemplateText {
   readonly text: string;
   readonly line: number;
-  /** True where lines of the text are lines of the file: the body of a `*.prompt.md`. */
+  /** True where lines of the text are lines of the file: a body, and a block (`|`) of the front matter. */
   readonly hasLines: boolean;
 }
 
@@ -27,6 +27,8 @@ export interface TemplateText {
 export interface RawStep {
   readonly id: string;
   readonly line: number;
+  /** Lines of the step's own members. */
+  readonly lineOf: LineOf;
   readonly model: string | null;
   readonly instructions: TemplateText | null;
   readonly options: Readonly<Record<string, string>>;
@@ -39,6 +41,7 @@ export interface RawStep {
 
 export interface RawSample {
   readonly line: number;
+  readonly lineOf: LineOf;
   readonly textInputs: Readonly<Record<string, string>>;
   readonly images: readonly string[];
   readonly outputs: readonly { readonly type: "text" | "image" | "video" | null; readonly data: string }[];
@@ -47,6 +50,7 @@ export interface RawSample {
 /** One prompt as the file writes it: every field has its right form, nothing is compared with anything yet. */
 export interface RawPrompt {
   readonly line: number;
+  readonly lineOf: LineOf;
   readonly id: string | null;
   readonly title: string;
   readonly slug: string | null;
@@ -54,7 +58,6 @@ export interface RawPrompt {
   readonly tags: readonly string[];
   readonly model: string;
   readonly inputs: readonly InputField[] | null;
-  readonly inputLines: ReadonlyMap<string, number>;
   readonly images: readonly { readonly label: string; readonly description: string }[];
   readonly instructions: TemplateText | null;
   readonly options: Readonly<Record<string, string>>;
@@ -84,6 +87,7 @@ export function readPromptFields(map: SourceMap, form: "file" | "json", faults: 
   const inputs = reader.map("inputs");
   const prompt: RawPrompt = {
     line: map.line,
+    lineOf: lineFinder(map),
     id: id?.toLowerCase() ?? null,
     title: reader.requiredText("title", { max: 120 })?.trim() ?? "",
     slug,
@@ -91,7 +95,6 @@ export function readPromptFields(map: SourceMap, form: "file" | "json", faults: 
     tags: readTags(reader),
     model: reader.requiredText("model", { max: 100 }) ?? "",
     inputs: inputs === null ? null : readInputFields(inputs, faults),
-    inputLines: new Map(inputs?.entries.map((entry) => [entry.key, entry.line])),
     images: readImageSlots(reader),
     ...readCallFields(reader),
     steps: readSteps(reader, form),
@@ -155,7 +158,11 @@ function readOptions(reader: FieldReader): Record<string, string> {
 
 function readTemplate(reader: FieldReader, name: string): TemplateText | null {
   const text = reader.text(name, TEMPLATE_RULE);
-  return text === null ? null : { text: cleanTemplate(text), line: reader.lineOf(name), hasLines: false };
+  if (text === null) return null;
+  const node = reader.node(name);
+  const textLine = node?.kind === "text" ? node.textLine : undefined;
+  if (textLine === undefined) return { text: cleanTemplate(text), line: reader.lineOf(name), hasLines: false };
+  return { text: cleanTemplate(text), line: textLine + blankLinesBefore(text), hasLines: true };
 }
 
 /** Line ends become LF, and the blanks around the text, which the file format makes, go. */
@@ -164,6 +171,12 @@ export function cleanTemplate(text: string): string {
     .replaceAll(/\r\n?/g, "\n")
     .replace(/^(?:[ \t]*\n)+/, "")
     .trimEnd();
+}
+
+/** Lines that `cleanTemplate` takes away before the text. */
+export function blankLinesBefore(text: string): number {
+  const blank = text.trim() === "" ? "" : (/^(?:[ \t]*\r?\n)+/.exec(text)?.[0] ?? "");
+  return blank.split("\n").length - 1;
 }
 
 /** `id -> step`; a JSON file may also give a list of steps that name their ids. */
@@ -177,9 +190,9 @@ function readSteps(reader: FieldReader, form: "file" | "json"): RawStep[] | null
   }
   const steps: RawStep[] = [];
   for (const [id, value] of pairs) {
-    if (!STEP_ID.test(id))
-      reader.fault("steps", `"${id}" is no step id: use a letter, then letters, digits and "_" (a-z, 32 at most)`);
-    if (steps.some((step) => step.id === id)) reader.fault("steps", `the step "${id}" stands here twice`);
+    const fault = (message: string) => reader.faults.addField(value.line, `steps.${id}`, message);
+    if (!STEP_ID.test(id)) fault(`"${id}" is no step id: use a letter, then letters, digits and "_" (a-z, 32 at most)`);
+    if (steps.some((step) => step.id === id)) fault(`the step "${id}" stands here twice`);
     steps.push(readStep(id, value, { reader, form }));
   }
   return steps;
@@ -208,6 +221,7 @@ function readStep(id: string, node: SourceNode, from: { reader: FieldReader; for
   const step: RawStep = {
     id,
     line: node.line,
+    lineOf: lineFinder(map),
     model: reader.text("model", { max: 100 }),
     ...readCallFields(reader),
     images: readSlotNumbers(reader),
@@ -240,7 +254,7 @@ function readSamples(reader: FieldReader): RawSample[] {
   if (items.length > SAMPLES_MAX) reader.fault("samples", `has ${items.length} samples; the limit is ${SAMPLES_MAX}`);
   return items.flatMap((item, index) => {
     const path = `samples[${index + 1}]`;
-    if (item.kind === "map") return [readSample(new FieldReader(item, path, reader.faults))];
+    if (item.kind === "map") return [readSample(item, new FieldReader(item, path, reader.faults))];
     reader.faults.addField(item.line, path, `must be a map of inputs and outputs, got ${kindName(item)}`);
     return [];
   });
@@ -248,7 +262,7 @@ function readSamples(reader: FieldReader): RawSample[] {
 
 const SAMPLE_RULE: TextRule = { max: 100_000, mayBeEmpty: true, mayHaveLines: true };
 
-function readSample(reader: FieldReader): RawSample {
+function readSample(map: SourceMap, reader: FieldReader): RawSample {
   const entries = reader.map("inputs")?.entries ?? [];
   const textInputs: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const { key, value } of entries) textInputs[key] = reader.asText(value, `inputs.${key}`, SAMPLE_RULE) ?? "";
@@ -260,7 +274,7 @@ function readSample(reader: FieldReader): RawSample {
   });
   const outputs = (reader.list("outputs") ?? []).map((item) => readSampleOutput(item, reader));
   reader.finish(["inputs", "images", "outputs"]);
-  return { line: reader.line, textInputs, images, outputs };
+  return { line: map.line, lineOf: lineFinder(map), textInputs, images, outputs };
 }
 
 function readSampleOutput(node: SourceNode, reader: FieldReader): RawSample["outputs"][number] {

@@ -159,7 +159,7 @@ describe("fields", () => {
   test("every fault of a file comes at once, in the order of its lines", () => {
     const file = `---\npromptd: 1\ntitle: X\nmodel: acme/none\ntags: x\ninputs:\n  a: { default: 7 }\n---\n{{ a b }}\n{{ c }}\n`;
     expect(faultsOf(file).map(({ line, code }) => [line, code])).toEqual([
-      [2, "MODEL"],
+      [4, "MODEL"],
       [5, "FIELD"],
       [7, "FIELD"],
       [9, "TEMPLATE_SYNTAX"],
@@ -242,7 +242,7 @@ describe("models and steps", () => {
   test("a run that could cost more than the limit is refused with its price", () => {
     const file = PENCIL_PORTRAIT.replace("options:", "count: 4\noptions:");
     const parse = () => parsePromptFile(file, catalogue, { creditsMax: 31 });
-    expect(parse).toThrow(/could cost 32 credits; the limit is 31/);
+    expect(parse).toThrow(/^line 5, model: .*could cost 32 credits; the limit is 31/);
   });
 });
 
@@ -315,15 +315,15 @@ describe("the JSON import form", () => {
     ["a key twice", '{"promptd":1,"promptd":1,"prompts":[]}', "promptd", 1],
     ["no list", '{"promptd":1}', "prompts", 1],
     ["another version", '{"promptd":2,"prompts":[]}', "promptd", 1],
-    ["a prompt that is no object", '{"promptd":1,"prompts":[7]}', "prompts[1].prompt", 1],
+    ["a prompt that is no object", '{"promptd":1,"prompts":[7]}', "prompts[1]", 1],
     [
       "one id twice",
       json([
         { ...one, id: "1fda4caa-0ede-5aa4-b0ad-a38961c84766" },
         { ...one, id: "1fda4caa-0ede-5aa4-b0ad-a38961c84766" },
       ]),
-      "id",
-      10,
+      "prompts[2].id",
+      14,
     ],
     [
       "one slug twice",
@@ -331,8 +331,8 @@ describe("the JSON import form", () => {
         { ...one, slug: "a" },
         { ...one, slug: "a" },
       ]),
-      "slug",
-      10,
+      "prompts[2].slug",
+      14,
     ],
     ["a front matter field of files", json([{ ...one, promptd: 1 }]), "prompts[1].promptd", 8],
   ])("%s is refused with its place", (_name, text, field, line) => {

@@ -8,6 +8,7 @@ import { readJsonSource } from "./json-source.ts";
 import type { PromptSource } from "./prompt-definition.ts";
 import { PromptFileError } from "./prompt-fault.ts";
 import {
+  blankLinesBefore,
   checkFormat,
   cleanTemplate,
   readPromptFields,
@@ -18,7 +19,7 @@ import {
 } from "./prompt-fields.ts";
 import { joinSlug } from "./prompt-slug.ts";
 import { resolvePrompt, type ResolveOptions } from "./resolve-prompt.ts";
-import { FaultList, kindName, type SourceMap } from "./source-tree.ts";
+import { FaultList, kindName, lineFinder, type LineOf } from "./source-tree.ts";
 import { readYamlSource } from "./yaml-source.ts";
 
 const FRONT_MATTER_BYTES_MAX = 64 * 1_024;
@@ -65,30 +66,36 @@ function readJson(text: string, faults: FaultList, options: ResolveOptions): Pro
   const sources = (items ?? []).flatMap((item, index) => {
     const own = new FaultList(`prompts[${index + 1}].`);
     const source = item.kind === "map" ? resolvePrompt(readPromptFields(item, "json", own), own, options) : null;
-    if (item.kind !== "map") own.addField(item.line, "prompt", `must be an object, got ${kindName(item)}`);
+    if (item.kind !== "map")
+      faults.addField(item.line, `prompts[${index + 1}]`, `must be an object, got ${kindName(item)}`);
     for (const fault of own.faults) faults.add(fault);
-    return source === null ? [] : [source];
+    return source === null ? [] : [{ source, lineOf: lineFinder(root), index }];
   });
   return separate(sources, faults);
 }
 
+/** A prompt of a JSON file with its index there. */
+interface PlacedSource {
+  readonly source: PromptSource;
+  readonly lineOf: LineOf;
+  readonly index: number;
+}
+
 /** One file never makes two versions of one prompt: equal ids and equal slugs of its own words are faults. */
-function separate(sources: readonly PromptSource[], faults: FaultList): PromptSource[] {
+function separate(placed: readonly PlacedSource[], faults: FaultList): PromptSource[] {
   const ids = new Set<string>();
   const slugs = new Set<string>();
-  for (const source of sources.filter((each) => each.slugGiven || each.promptId !== null)) {
-    const taken =
-      source.promptId !== null && ids.has(source.promptId)
-        ? "id"
-        : source.slugGiven && slugs.has(source.slug)
-          ? "slug"
-          : null;
-    if (taken !== null)
-      faults.addField(source.line, taken, `"${source.title}": this ${taken} stands in the file twice`);
-    if (source.promptId !== null) ids.add(source.promptId);
-    if (source.slugGiven) slugs.add(source.slug);
+  const claim = (taken: Set<string>, value: string, { source, lineOf, index }: PlacedSource) => {
+    const name = taken === ids ? "id" : "slug";
+    const message = `"${source.title}": this ${name} stands in the file twice`;
+    if (taken.has(value)) faults.addField(lineOf("prompts", index, name), `prompts[${index + 1}].${name}`, message);
+    taken.add(value);
+  };
+  for (const each of placed) {
+    if (each.source.promptId !== null) claim(ids, each.source.promptId, each);
+    if (each.source.slugGiven) claim(slugs, each.source.slug, each);
   }
-  return sources.map((source) => {
+  return placed.map(({ source }) => {
     if (source.slugGiven) return source;
     let { slug } = source;
     for (let number = 2; slugs.has(slug); number += 1) slug = joinSlug(source.slug, number);
@@ -111,7 +118,7 @@ function readPromptMd(text: string, faults: FaultList, options: ResolveOptions):
     });
     return [];
   }
-  const prompt = withBody(readPromptFields(root, "file", faults), root, { parts, faults });
+  const prompt = withBody(readPromptFields(root, "file", faults), { parts, faults });
   const source = resolvePrompt(prompt, faults, options);
   return source === null ? [] : [source];
 }
@@ -135,9 +142,10 @@ function splitFrontMatter(text: string, faults: FaultList): FileParts | null {
   const frontMatter = lines.slice(1, end).join("\n");
   const body = lines.slice(end + 1).join("\n");
   if (!checkSize(frontMatter, FRONT_MATTER_BYTES_MAX, faults) || !checkSize(body, FILE_BYTES_MAX, faults)) return null;
-  if (body.includes("\0") || !body.isWellFormed()) {
+  const unfit = lines.findIndex((line, index) => index > end && (line.includes("\0") || !line.isWellFormed()));
+  if (unfit !== -1) {
     faults.add({
-      line: null,
+      line: unfit + 1,
       field: "body",
       code: "FILE_SYNTAX",
       message: "holds U+0000 or half a surrogate pair, which is no text",
@@ -158,7 +166,7 @@ function checkSize(text: string, bytesMax: number, faults: FaultList): boolean {
 const STEP_MARKER = /^<!-- step: (\S+) -->[ \t]*$/;
 
 /** Gives the body to the prompt, or its parts to the steps, which run in the order of the body. */
-function withBody(prompt: RawPrompt, root: SourceMap, file: { parts: FileParts; faults: FaultList }): RawPrompt {
+function withBody(prompt: RawPrompt, file: { parts: FileParts; faults: FaultList }): RawPrompt {
   const { parts, faults } = file;
   const lines = parts.body.split("\n");
   const markers = lines.flatMap((line, index) => {
@@ -192,13 +200,14 @@ function withBody(prompt: RawPrompt, root: SourceMap, file: { parts: FileParts; 
         `has no part in the body: a line "<!-- step: ${step.id} -->" and its text`,
       );
   }
-  return { ...prompt, line: root.line, steps };
+  return { ...prompt, steps };
 }
 
 function bareStep(id: string, line: number): RawStep {
   return {
     id,
     line,
+    lineOf: () => null,
     model: null,
     instructions: null,
     options: {},
@@ -210,7 +219,6 @@ function bareStep(id: string, line: number): RawStep {
 }
 
 function bodyPart(lines: readonly string[], from: number, to: number, bodyLine: number): TemplateText {
-  const part = lines.slice(from, to);
-  const blank = part.findIndex((line) => line.trim() !== "");
-  return { text: cleanTemplate(part.join("\n")), line: bodyLine + from + Math.max(blank, 0), hasLines: true };
+  const part = lines.slice(from, to).join("\n");
+  return { text: cleanTemplate(part), line: bodyLine + from + blankLinesBefore(part), hasLines: true };
 }

@@ -1,12 +1,12 @@
 import { promptVersionSchema, searchResultSchema } from "@promptd/contract/schemas";
 import type { SearchRow } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../test/test-database.ts";
+import { useTestDatabase } from "../../test/test-database.ts";
 import { createAccount } from "../accounts/index.ts";
 import type { RequestContext } from "../http/endpoint.ts";
 import type { Catalogue } from "../models/index.ts";
 import { systemClock } from "../platform/clock.ts";
-import { openDatabase, type Database } from "../platform/database.ts";
+import type { Database } from "../platform/database.ts";
 import { createIdSource } from "../platform/ids.ts";
 import { createLog } from "../platform/log.ts";
 import { Problem } from "../platform/problem.ts";
@@ -25,25 +25,19 @@ const context: RequestContext = {
   header: () => null,
   headerCount: () => 0,
   ignore: () => {},
-  signal: new AbortController().signal,
+  onGone: () => {},
 };
 
-let scratch: TestDatabase;
 let db: Database;
 let search: Search;
 let authorId = "";
 
+useTestDatabase((opened) => (db = opened.db), { log });
 beforeAll(async () => {
-  scratch = await createTestDatabase();
-  db = await openDatabase({ url: scratch.url, role: "test", log });
   search = createSearch({ db, log, clock: systemClock });
   authorId = await createAccount(db, newId, { email: "author@example.org", plan: "none" });
 });
-afterAll(async () => {
-  await search.close();
-  await db.close();
-  await scratch.drop();
-});
+afterAll(() => search.close());
 
 function routes(models: Catalogue = catalogue) {
   const { searchPrompts, getPrompt, getPromptVersion } = promptsRoutes({ db, catalogue: models, search });

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../test/test-database.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { useTestDatabase } from "../../test/test-database.ts";
 import { createAccount } from "../accounts/index.ts";
 import { systemClock } from "../platform/clock.ts";
-import { openDatabase, type Database } from "../platform/database.ts";
+import type { Database } from "../platform/database.ts";
 import { createIdSource } from "../platform/ids.ts";
 import { createLog } from "../platform/log.ts";
 import { Problem } from "../platform/problem.ts";
@@ -17,19 +17,11 @@ import { findLiveVersion, findVersion } from "./version-cache.ts";
 
 const log = createLog("error");
 const newId = createIdSource(systemClock);
-let scratch: TestDatabase;
 let db: Database;
 let authorId = "";
 let otherId = "";
 
-beforeAll(async () => {
-  scratch = await createTestDatabase();
-  db = await openDatabase({ url: scratch.url, role: "test", log });
-});
-afterAll(async () => {
-  await db.close();
-  await scratch.drop();
-});
+useTestDatabase((opened) => (db = opened.db), { log });
 beforeEach(async () => {
   authorId = await newAccount();
   otherId = await newAccount();

@@ -4,7 +4,7 @@ import { priceCeiling, type Catalogue } from "../models/index.ts";
 import { resolveSteps } from "./check-models.ts";
 import { checkTemplates } from "./check-templates.ts";
 import { valueProblem } from "./input-fields.ts";
-import type { InputField, PromptSource } from "./prompt-definition.ts";
+import type { InputField, PromptSource, StepDefinition } from "./prompt-definition.ts";
 import { ONLY_STEP, type RawPrompt, type RawSample, type RawStep } from "./prompt-fields.ts";
 import { slugOfTitle } from "./prompt-slug.ts";
 import { renderStep } from "./render-step.ts";
@@ -56,7 +56,7 @@ export function resolvePrompt(raw: RawPrompt, faults: FaultList, options: Resolv
 function stepsOf(raw: RawPrompt): RawStep[] {
   const { instructions, maxOutputTokens, count } = raw;
   if (raw.steps === null) {
-    const only = { id: ONLY_STEP, line: raw.line, model: null, options: {}, images: null };
+    const only = { id: ONLY_STEP, line: raw.line, lineOf: () => null, model: null, options: {}, images: null };
     return [{ ...only, instructions, maxOutputTokens, count, template: raw.template }];
   }
   const last = raw.steps.length - 1;
@@ -75,11 +75,11 @@ function checkSamples(raw: RawPrompt, inputs: readonly InputField[], faults: Fau
       const input = inputs.find((each) => each.key === key);
       const problem = input === undefined || value.trim() === "" ? null : valueProblem(input, value);
       const message = input === undefined ? "is no input of this prompt" : problem?.text;
-      if (message !== undefined) faults.addField(sample.line, `${field}.inputs.${key}`, message);
+      if (message !== undefined) faults.addField(sample.lineOf("inputs", key), `${field}.inputs.${key}`, message);
     }
     if (sample.images.length > 0 && sample.images.length !== raw.images.length)
       faults.addField(
-        sample.line,
+        sample.lineOf("images"),
         `${field}.images`,
         `has ${sample.images.length} images, the prompt takes ${raw.images.length}`,
       );
@@ -95,23 +95,36 @@ interface Trial {
 /** Renders with all defaults and with every sample: what fails here would fail in a run. */
 function tryRendering(version: PlannedVersion, { raw, faults, options }: Trial): void {
   const { catalogue, creditsMax } = options;
-  for (const sample of [null, ...raw.samples]) {
+  for (const [index, sample] of [null, ...raw.samples].entries()) {
     const values = trialValues(version.definition.inputs, sample);
-    const line = sample?.line ?? raw.line;
-    const name = sample === null ? "default values" : "a sample";
+    const name = sample === null ? "default values" : `sample ${index}`;
+    const place = (step: StepDefinition | null) =>
+      sample === null ? placeOfStep(raw, step) : { line: sample.line, field: `samples[${index}]` };
+    let rendering: StepDefinition | null = null;
     try {
-      for (const index of version.definition.steps.keys()) renderStep(version, index, values, {});
+      for (const [position, step] of version.definition.steps.entries()) {
+        rendering = step;
+        renderStep(version, position, values, {});
+      }
       const plans = planSteps(version, values, defaultOptions(version, catalogue), catalogue);
       const { credits } = priceCeiling(catalogue, plans, version.model);
       if (credits <= creditsMax) continue;
       const message = `a run with ${name} could cost ${credits} credits; the limit is ${creditsMax}. Lower maxOutputTokens or count.`;
-      faults.add({ line, field: "prompt", code: "RENDER", message });
+      faults.add({ ...place(null), code: "RENDER", message });
     } catch (error) {
       const message = `cannot be rendered with ${name}: ${error instanceof Error ? error.message : String(error)}`;
-      faults.add({ line, field: "prompt", code: "RENDER", message });
+      faults.add({ ...place(rendering), code: "RENDER", message });
       if (!(error instanceof Problem) && !isLiquidError(error)) throw error;
     }
   }
+}
+
+/** The text of a step; for the whole prompt (null) what its price comes from, the model. */
+function placeOfStep(raw: RawPrompt, step: StepDefinition | null): { line: number | null; field: string } {
+  if (step === null) return { line: raw.lineOf("model"), field: "model" };
+  const written = raw.steps?.find((each) => each.id === step.id);
+  const field = written === undefined ? "template" : `steps.${step.id}.template`;
+  return { line: (written ?? raw).template?.line ?? raw.line, field };
 }
 
 function isLiquidError(error: unknown): boolean {

@@ -7,7 +7,13 @@ import type { PromptFault } from "./prompt-fault.ts";
 export type SourceNode =
   | { readonly kind: "map"; readonly line: number; readonly entries: readonly SourceEntry[] }
   | { readonly kind: "list"; readonly line: number; readonly items: readonly SourceNode[] }
-  | { readonly kind: "text"; readonly line: number; readonly value: string }
+  | {
+      readonly kind: "text";
+      readonly line: number;
+      readonly value: string;
+      /** Line of the text's first line, where its lines are lines of the file. */
+      readonly textLine?: number;
+    }
   | { readonly kind: "number"; readonly line: number; readonly value: number; readonly source: string }
   | { readonly kind: "boolean"; readonly line: number; readonly value: boolean }
   | { readonly kind: "nothing"; readonly line: number };
@@ -19,6 +25,28 @@ export interface SourceEntry {
 }
 
 export type SourceMap = Extract<SourceNode, { kind: "map" }>;
+
+/** Line of a member by its path, as deep as the file has it; null when it has not even the first name. */
+export type LineOf = (...path: readonly (string | number)[]) => number | null;
+
+export function lineFinder(map: SourceMap): LineOf {
+  return (...path) => {
+    let node: SourceNode = map;
+    let line: number | null = null;
+    for (const name of path) {
+      const member = memberOf(node, name);
+      if (member === undefined) break;
+      ({ line, value: node } = member);
+    }
+    return line;
+  };
+}
+
+function memberOf(node: SourceNode, name: string | number): { line: number; value: SourceNode } | undefined {
+  if (node.kind === "map") return node.entries.find((entry) => entry.key === name);
+  const item = node.kind === "list" && typeof name === "number" ? node.items[name] : undefined;
+  return item === undefined ? undefined : { line: item.line, value: item };
+}
 
 /** Levels of maps and lists; prompt files need seven. */
 export const SOURCE_DEPTH_MAX = 20;

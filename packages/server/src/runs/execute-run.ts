@@ -4,11 +4,13 @@
  * outage, and the worker then gives the run another attempt.
  */
 import type { OutputItem } from "@promptd/contract";
-import type { Files, KeptFile, LoadedImage, StoredImage } from "../files/index.ts";
-import type { CatalogueEntry, ModelOutcome, ModelRequest, PriceSnapshot, StepUsage } from "../models/index.ts";
+import { isStorageFailure, type Files, type KeptFile, type LoadedImage, type StoredImage } from "../files/index.ts";
+import type { CatalogueEntry, ModelCaller, PriceSnapshot, StepUsage } from "../models/index.ts";
 import type { LiveVersion, StepDefinition } from "../prompts/index.ts";
 import { Problem } from "../platform/problem.ts";
 import type { RunEnd } from "./finish-runs.ts";
+import { keepPatiently } from "./keep-patiently.ts";
+import { loadStepImages } from "./load-step-images.ts";
 import type { ClaimedRun } from "./queue.ts";
 
 /** What a run needs from the outside. */
@@ -28,8 +30,14 @@ export interface ExecuteRunPorts {
     runOptions: Readonly<Record<string, string>>,
   ): Readonly<Record<string, string>>;
   loadImages: Files["loadImages"];
-  callModel(request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome>;
+  holdImages: ModelCaller["holdImages"];
+  callModel: ModelCaller["call"];
   keepOutput: Files["keepOutput"];
+  /** False while files cannot be stored. */
+  storageIsReady: Files["isReady"];
+  nowMs(): number;
+  /** Rejects when aborted. */
+  wait(ms: number, signal: AbortSignal): Promise<void>;
   settlePrice(run: ClaimedRun, prices: PriceSnapshot, delivered: readonly StepUsage[]): number;
   readDelivered(run: ClaimedRun): Promise<DeliveredItem[]>;
   saveDelivered(run: ClaimedRun, item: DeliveredItem): Promise<void>;
@@ -60,16 +68,35 @@ interface StoredInputs {
   readonly images: readonly StoredImage[];
 }
 
+/** Long enough that waiting runs cost the database little, short enough that nobody notices the end of an outage late. */
+const STORAGE_AGAIN_MS = 5_000;
+const LATER: Execution & { readonly kind: "later" } = { kind: "later", delayMs: STORAGE_AGAIN_MS };
+
+/** An outage of the disk or the bucket gives the run back: it neither costs an attempt nor is anything called again. */
 export async function executeRun(run: ClaimedRun, ports: ExecuteRunPorts, signal: AbortSignal): Promise<Execution> {
+  try {
+    return await execute(run, ports, signal);
+  } catch (error) {
+    if (isStorageFailure(error) && !signal.aborted) return LATER;
+    throw error;
+  }
+}
+
+async function execute(run: ClaimedRun, ports: ExecuteRunPorts, signal: AbortSignal): Promise<Execution> {
   const version = await ports.findVersion(run.promptVersionId);
   if (version === null) return broke("The prompt version of this run no longer exists.", "version_missing");
   const unusable = findUnusableModel(version, ports);
   if (unusable !== null) return broke(unusable, "model_unusable");
   const inputs = run.inputs as StoredInputs;
-  const images = await loadStepImages(version, inputs, ports, signal);
+  const images = await loadStepImages({ version, images: inputs.images }, ports, signal);
+  if (images.kind === "later") return images;
   if (images.kind === "refused") return broke(images.message, "image_unusable");
-  const steps = await executeSteps({ run, version, inputs, images: images.bySlot, ports, signal });
-  return steps.kind === "later" ? steps : { kind: "ended", end: endOf(run, steps.results, ports) };
+  try {
+    const steps = await executeSteps({ run, version, inputs, images: images.bySlot, ports, signal });
+    return steps.kind === "later" ? steps : { kind: "ended", end: endOf(run, steps.results, ports) };
+  } finally {
+    images.release();
+  }
 }
 
 function broke(message: string, reason: string): Execution {
@@ -89,31 +116,6 @@ function findUnusableModel(version: LiveVersion, ports: ExecuteRunPorts): string
     if (found === null || !found.isEnabled) return `The model ${model} is not enabled on this server.`;
   }
   return null;
-}
-
-type StepImages =
-  | { readonly kind: "loaded"; readonly bySlot: ReadonlyMap<string, readonly LoadedImage[]> }
-  | { readonly kind: "refused"; readonly message: string };
-
-/** Models differ in what they take, so images are fitted per model; each is fetched once where one model is used. */
-async function loadStepImages(
-  version: LiveVersion,
-  inputs: StoredInputs,
-  ports: ExecuteRunPorts,
-  signal: AbortSignal,
-): Promise<StepImages> {
-  const bySlot = new Map<string, readonly LoadedImage[]>();
-  if (inputs.images.length === 0) return { kind: "loaded", bySlot };
-  for (const model of new Set(
-    version.definition.steps.filter((step) => step.images.length > 0).map((step) => step.model),
-  )) {
-    const limits = ports.findModel(model)?.entry.inputs?.images;
-    if (limits === undefined) continue;
-    const loaded = await ports.loadImages(inputs.images, { bytesMax: limits.bytes, sideMax: limits.maxSide }, signal);
-    if (loaded.kind === "refused") return loaded;
-    bySlot.set(model, loaded.images);
-  }
-  return { kind: "loaded", bySlot };
 }
 
 interface Steps {
@@ -205,6 +207,8 @@ async function executeItem(
   rendered: Rendered,
 ): Promise<ItemResult> {
   const loaded = images.get(step.model) ?? [];
+  const makesFile = ports.findModel(step.model)?.entry.modality !== "text";
+  if (makesFile && !(await ports.storageIsReady())) return LATER; // what cannot be kept is not paid for
   const outcome = await ports.callModel(
     {
       accountId: run.accountId,
@@ -218,7 +222,7 @@ async function executeItem(
       instructions: rendered.instructions,
       images: step.images.flatMap((slot) => loaded[slot] ?? []),
       maxOutputTokens: step.maxOutputTokens,
-      deadlineAtMs: run.deadlineAtMs,
+      deadlineAtMs: deadlineOf(run, ports),
     },
     signal,
   );
@@ -231,15 +235,22 @@ async function executeItem(
       delivered: { step: index, item, output: { type: "text", data: outcome.text }, usage, file: null },
     };
   }
-  const kept = await ports.keepOutput(
-    { bytes: outcome.bytes, mediaType: outcome.mediaType, modality: outcome.kind },
-    signal,
-  );
+  const { mediaType } = outcome;
+  const generated =
+    outcome.kind === "image"
+      ? { modality: outcome.kind, bytes: outcome.bytes, mediaType }
+      : { modality: outcome.kind, content: outcome.content, mediaType };
+  const kept = await keepPatiently(generated, { deadlineAtMs: deadlineOf(run, ports), ports }, signal);
   if (kept.kind === "refused") return { kind: "error", message: kept.message };
   return {
     kind: "delivered",
     delivered: { step: index, item, output: { type: outcome.kind, data: kept.url }, usage, file: kept },
   };
+}
+
+/** As the clock says now that the work behind it reads: a clock that was set since the claim changes nothing. */
+function deadlineOf(run: ClaimedRun, ports: Pick<ExecuteRunPorts, "nowMs">): number {
+  return ports.nowMs() + run.deadlineMs - performance.now();
 }
 
 /** Only delivered items are charged; a run without one has failed and costs nothing. */

@@ -1,5 +1,5 @@
 /**
- * The lease of a worker process: one row, renewed three times per lease. When a beat says that the worker was swept, or
+ * The lease of a worker process: one row, renewed three times per lease, and more often after a beat that failed. When a beat says that the worker was swept, or
  * when no beat has succeeded for five sixths of the lease, the lease counts as lost: everything is dropped before another
  * worker may claim it, and the next contact with the database takes a new id. The old row is swept like that of a dead
  * process.
@@ -17,8 +17,8 @@ export interface LeaseOptions {
   readonly leaseMs: number;
   /** The runs of this worker are no longer its own. */
   readonly onLost: () => void;
-  /** After each good beat; `isSteady`: beats have succeeded without a gap for a whole lease. */
-  readonly onBeat: (isSteady: boolean) => Promise<void>;
+  /** After each good beat; `mayJudge`: the contact before it was good as well, so others could beat in between. */
+  readonly onBeat: (mayJudge: boolean) => Promise<void>;
 }
 
 export interface Lease {
@@ -31,27 +31,30 @@ export interface Lease {
 
 const BEATS_PER_LEASE = 3;
 const FENCE_SHARE = 5 / 6;
-const FENCE_LOOKS_PER_LEASE = 12;
+const LOOKS_PER_LEASE = 12;
 
 export function createLease(options: LeaseOptions): Lease {
   const { beats, log, leaseMs } = options;
   let workerId = options.newId();
   let isHeld = false;
   let lastBeatMs = 0;
-  let steadySinceMs: number | null = null;
+  let triedMs = 0;
+  /** Beats that succeeded, without one that failed between them. */
+  let goodInARow = 0;
   let turn: Promise<void> | null = null;
-  const timers: NodeJS.Timeout[] = [];
+  let timer: NodeJS.Timeout | undefined;
 
   async function renew(): Promise<void> {
     const sentMs = performance.now();
+    triedMs = sentMs;
     try {
       if (!isHeld) await register();
       else if (!(await beat(beats, workerId))) return lose("it was swept by another process");
       lastBeatMs = sentMs; // the lease counts from before the statement: its answer may have been slow
-      steadySinceMs ??= sentMs;
-      await options.onBeat(sentMs - steadySinceMs >= leaseMs);
+      goodInARow += 1;
+      await options.onBeat(goodInARow > 1);
     } catch (error) {
-      steadySinceMs = null;
+      goodInARow = 0;
       log.warn({ err: error, workerId }, "a beat failed");
     }
   }
@@ -63,12 +66,18 @@ export function createLease(options: LeaseOptions): Lease {
     if (!isHeld) return;
     log.warn({ workerId }, `the lease is lost: ${why}; its runs are dropped here and claimed again`);
     isHeld = false;
-    steadySinceMs = null;
+    goodInARow = 0;
     workerId = options.newId();
     options.onLost();
   }
-  function fence(): void {
-    if (isHeld && performance.now() - lastBeatMs > leaseMs * FENCE_SHARE) lose("the database did not answer in time");
+  /** After an outage every moment counts for the runs of those that died in it: no waiting for the next regular beat. */
+  function look(): void {
+    const nowMs = performance.now();
+    if (isHeld && nowMs - lastBeatMs > leaseMs * FENCE_SHARE) lose("the database did not answer in time");
+    if (goodInARow > 1 && nowMs - triedMs < leaseMs / BEATS_PER_LEASE) return;
+    turn ??= renew().finally(() => {
+      turn = null;
+    });
   }
 
   return {
@@ -81,15 +90,11 @@ export function createLease(options: LeaseOptions): Lease {
     start: async () => {
       lastBeatMs = performance.now();
       await register();
-      const beatTimer = setInterval(() => {
-        turn ??= renew().finally(() => {
-          turn = null;
-        });
-      }, leaseMs / BEATS_PER_LEASE);
-      timers.push(beatTimer, setInterval(fence, leaseMs / FENCE_LOOKS_PER_LEASE));
+      goodInARow = 1;
+      timer = setInterval(look, leaseMs / LOOKS_PER_LEASE);
     },
     stop: async () => {
-      for (const timer of timers) clearInterval(timer);
+      clearInterval(timer);
       await turn;
       if (isHeld)
         await removeWorker(beats, workerId).catch((error: unknown) =>

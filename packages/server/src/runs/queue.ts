@@ -10,7 +10,8 @@ export interface ClaimedRun {
   readonly accountId: string;
   readonly runId: string;
   readonly attempt: number;
-  readonly deadlineAtMs: number;
+  /** On this process's monotonic clock (`performance.now()`): its wall clock may be wrong, or be set. */
+  readonly deadlineMs: number;
   readonly promptVersionId: string;
   readonly model: string;
   /** Null: a free run. */
@@ -41,7 +42,7 @@ interface ClaimRow {
   account_id: string;
   id: string | null;
   attempt: number;
-  deadline_at: Date;
+  left_ms: number;
   prompt_version_id: string;
   model: string;
   hold: number | null;
@@ -68,11 +69,14 @@ export async function claimRuns(
   want: { readonly runsMax: number; readonly after: ClaimCursor },
 ): Promise<Claim> {
   await fault("claim.before_commit");
+  const sentMs = performance.now();
   const rows = await db
     .query<ClaimRow>(
       {
         name: "run_claim",
-        text: `select account_id, id, attempt, deadline_at, prompt_version_id, model, hold, prices, inputs, run_options,
+        // What is left is told and not when it ends: the database's clock may be another than this machine's.
+        text: `select account_id, id, attempt, (extract(epoch from deadline_at - promptd_now()) * 1000)::float8 as left_ms,
+          prompt_version_id, model, hold, prices, inputs, run_options,
           next_account, next_model from run_claim($1, $2, $3, $4, $5, make_interval(secs => $6::float8 / 1000))`,
       },
       [lease.workerId, LANE, want.runsMax, want.after.account, want.after.model, lease.leaseMs],
@@ -83,17 +87,17 @@ export async function claimRuns(
   await fault("claim.after_commit");
   const last = rows.at(-1);
   const next = last?.next_account == null ? null : { account: last.next_account, model: last.next_model ?? "" };
-  return { runs: rows.flatMap(toClaimedRun), next };
+  return { runs: rows.flatMap((row) => toClaimedRun(row, sentMs)), next };
 }
 
-function toClaimedRun(row: ClaimRow): ClaimedRun[] {
+function toClaimedRun(row: ClaimRow, sentMs: number): ClaimedRun[] {
   if (row.id === null) return [];
   return [
     {
       accountId: row.account_id,
       runId: row.id,
       attempt: row.attempt,
-      deadlineAtMs: row.deadline_at.getTime(),
+      deadlineMs: sentMs + row.left_ms,
       promptVersionId: row.prompt_version_id,
       model: row.model,
       hold: row.hold,
@@ -215,7 +219,8 @@ export async function writeModelLimits(db: Queryable, limits: ReadonlyMap<string
   await db.query(
     `insert into run_limits (scope, max_running) select 'model:' || l.model, l.runs
      from unnest($1::text[], $2::int[]) l (model, runs) order by l.model
-     on conflict (scope) do update set max_running = excluded.max_running`,
+     on conflict (scope) do update set max_running = excluded.max_running
+       where run_limits.max_running <> excluded.max_running`,
     [models, models.map((model) => limits.get(model))],
   );
 }

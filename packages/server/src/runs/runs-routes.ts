@@ -43,75 +43,98 @@ export function runsRoutes(options: RunsRoutesOptions): RunsEndpoints {
   };
 }
 
-/** In two parts, so that the body, which may be 32 MiB, is not kept while the request waits. */
-function create(body: CreateRunBody, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {
-  return startRun(body, context, options).then((started) => answerStarted(started, context, options));
+/** A run and this request's place among those who wait for it. */
+interface Awaited {
+  readonly runId: string;
+  readonly wait: Wait;
 }
 
 interface Started extends Awaited {
-  /** Null: the run existed before. */
-  readonly wait: Wait | null;
+  /** True: the run existed before this request. */
+  readonly isReplay: boolean;
+}
+
+/** In two parts, so that the body, which may be 32 MiB, is not kept while the request waits. */
+function create(body: CreateRunBody, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {
+  return startRun(body, context, options).then((started) => answerCreate(started, context, options));
 }
 
 async function startRun(body: CreateRunBody, context: RequestContext, options: RunsRoutesOptions): Promise<Started> {
   const { accountId } = context.caller;
   const idempotency = readIdempotency(context, body);
   const earlier = idempotency === null ? null : await findRunOfKey(options.db, accountId, idempotency);
-  if (earlier !== null) return { runId: earlier, isReplay: true, wait: null };
+  if (earlier !== null) return { ...joinRun(earlier, context, options), isReplay: true };
   const runId = options.newId();
   const wait = beginWait(runId, context, options); // before the insert, so that no end can be missed
   try {
     const ignore = (name: string) => context.ignore(name);
     const created = await createRun({ accountId, runId, body, idempotency, ignore }, options);
     await fault("create.after_commit");
-    if (created.isReplay) wait.leave();
-    else options.onCreated(runId);
-    return { ...created, wait: created.isReplay ? null : wait };
+    if (!created.isReplay) {
+      options.onCreated(runId);
+      return { runId, wait, isReplay: false };
+    }
+    wait.leave();
+    return { ...joinRun(created.runId, context, options), isReplay: true };
   } catch (error) {
     wait.leave();
     throw error;
   }
 }
 
-async function answerStarted(run: Started, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {
-  if (run.wait === null) return answerWhenFinal(run, context, options);
-  await fault("wait.registered");
-  try {
-    const answer = await answerAfter(run.wait, run, context, options);
-    await fault("create.before_reply");
-    return answer;
-  } finally {
-    run.wait.leave();
-  }
-}
-
-interface Awaited {
-  readonly runId: string;
-  readonly isReplay: boolean;
-}
-
-/** A run that exists already: it may be final, or end while we look. */
-async function answerWhenFinal(
-  run: Awaited,
+async function answerCreate(
+  started: Started,
   context: RequestContext,
   options: RunsRoutesOptions,
 ): Promise<Answer<Run>> {
-  const wait = beginWait(run.runId, context, options);
-  options.hub.wake([run.runId]);
+  const finished = await awaitEnd(started.wait);
+  await fault("create.before_reply");
+  const preferences = readPreferences(context.header("prefer"));
+  const applied = describeApplied(preferences, { respondAsync: true });
+  const { runId, isReplay } = started;
+  const headers = {
+    ...(isReplay ? { "idempotent-replayed": "true" } : {}),
+    ...(applied === null ? {} : { "preference-applied": applied }),
+  };
+  const location = `${options.publicUrl()}/v1/runs/${runId}`;
+  // A 504 needs no view of the run. When the process stops, ten thousand look-ups at once took 12 s and half of them
+  // failed (busy machine, 2026-11-21), and the database may be away by then.
+  const isViewed = finished !== null || isReplay || preferences.respondAsync;
+  const run = isViewed ? (finished ?? (await getRun(options.db, context.caller.accountId, runId))) : null;
+  if (run !== null && isFinal(run.runStatus)) return { data: run, headers };
+  if (run !== null && preferences.respondAsync)
+    return { status: 202, data: run, headers: { ...headers, location, "retry-after": POLL_SECONDS } };
+  const seconds = Math.round((performance.now() - context.arrivedAtMs) / 1_000);
+  throw stillRunning(runId, seconds, { ...headers, location });
+}
+
+/** The run when it is final; null when the window is over, the caller has gone or the process stops. */
+async function awaitEnd(wait: Wait): Promise<Run | null> {
   try {
-    return await answerAfter(wait, run, context, options);
+    await fault("wait.registered");
+    const finished = await wait.finished;
+    await fault("wait.before_reply");
+    return finished;
   } finally {
     wait.leave();
   }
 }
 
+/** A run that exists already may have ended before this registration, so the hub looks at once. */
+function joinRun(runId: string, context: RequestContext, options: RunsRoutesOptions): Awaited {
+  const wait = beginWait(runId, context, options);
+  options.hub.wake([runId]);
+  return { runId, wait };
+}
+
 function beginWait(runId: string, context: RequestContext, options: RunsRoutesOptions): Wait {
-  return options.hub.wait({
+  const wait = options.hub.wait({
     accountId: context.caller.accountId,
     runId,
     untilMs: context.arrivedAtMs + windowMs(context, options),
-    signal: context.signal,
   });
+  context.onGone(() => wait.leave());
+  return wait;
 }
 
 /** How long this request waits, in milliseconds from the arrival of its headers. */
@@ -119,32 +142,6 @@ function windowMs(context: RequestContext, options: RunsRoutesOptions): number {
   const preferences = readPreferences(context.header("prefer"));
   if (preferences.waitSeconds !== null) return Math.min(preferences.waitSeconds * 1_000, options.syncWaitMs);
   return preferences.respondAsync ? 0 : options.syncWaitMs;
-}
-
-async function answerAfter(
-  wait: Wait,
-  run: Awaited,
-  context: RequestContext,
-  options: RunsRoutesOptions,
-): Promise<Answer<Run>> {
-  const finished = await wait.finished;
-  await fault("wait.before_reply");
-  const current = finished ?? (await getRun(options.db, context.caller.accountId, run.runId));
-  const preferences = readPreferences(context.header("prefer"));
-  const applied = describeApplied(preferences, { respondAsync: true });
-  const headers = {
-    ...(run.isReplay ? { "idempotent-replayed": "true" } : {}),
-    ...(applied === null ? {} : { "preference-applied": applied }),
-  };
-  if (isFinal(current.runStatus)) return { data: current, headers };
-  const location = `${options.publicUrl()}/v1/runs/${run.runId}`;
-  if (preferences.respondAsync) {
-    return { status: 202, data: current, headers: { ...headers, location, "retry-after": POLL_SECONDS } };
-  }
-  throw stillRunning(run.runId, Math.round((performance.now() - context.arrivedAtMs) / 1_000), {
-    ...headers,
-    location,
-  });
 }
 
 function stillRunning(runId: string, seconds: number, headers: Readonly<Record<string, string>>): Problem {
@@ -157,18 +154,18 @@ function stillRunning(runId: string, seconds: number, headers: Readonly<Record<s
 
 /** With `Prefer: wait=N` the answer comes when the run is final, or after N seconds with the current view. */
 async function retrieve(runId: string, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {
-  const { accountId } = context.caller;
   const preferences = readPreferences(context.header("prefer"));
   const applied = describeApplied(preferences, { respondAsync: false });
-  const headers = applied === null ? {} : { "preference-applied": applied };
-  const first = await getRun(options.db, accountId, runId);
-  if (isFinal(first.runStatus)) return { data: first, headers };
-  if (preferences.waitSeconds === null) return { data: first, headers: { "retry-after": POLL_SECONDS } };
-  const wait = beginWait(runId, context, options);
-  options.hub.wake([runId]); // it may have ended between the look above and the registration
-  const finished = await wait.finished;
-  const run = finished ?? (await getRun(options.db, accountId, runId));
-  return { data: run, headers: isFinal(run.runStatus) ? headers : { ...headers, "retry-after": POLL_SECONDS } };
+  let run = await getRun(options.db, context.caller.accountId, runId);
+  if (!isFinal(run.runStatus) && preferences.waitSeconds !== null)
+    run =
+      (await awaitEnd(joinRun(runId, context, options).wait)) ??
+      (await getRun(options.db, context.caller.accountId, runId));
+  const headers = {
+    ...(applied === null ? {} : { "preference-applied": applied }),
+    ...(isFinal(run.runStatus) ? {} : { "retry-after": POLL_SECONDS }),
+  };
+  return { data: run, headers };
 }
 
 async function cancel(runId: string, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {

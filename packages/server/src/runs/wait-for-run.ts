@@ -10,7 +10,7 @@ import type { Log } from "../platform/log.ts";
 import { findFinishedRuns, type RunOfAccount } from "./runs-store.ts";
 
 export interface Wait {
-  /** The final run, or null when the time was over, the caller hung up or the process stops. */
+  /** The final run, or null when the time was over, the place was given up or the process stops. */
   readonly finished: Promise<Run | null>;
   /** Gives the place up; `finished` resolves with null. */
   leave(): void;
@@ -19,7 +19,6 @@ export interface Wait {
 export interface WaitRequest extends RunOfAccount {
   /** On the monotonic clock (`performance.now()`). */
   readonly untilMs: number;
-  readonly signal: AbortSignal;
 }
 
 const FLOOR_MS = 1_000;
@@ -29,13 +28,14 @@ const QUERY_RUNS_MAX = 1_000;
 interface Waiter {
   readonly accountId: string;
   readonly untilMs: number;
-  readonly end: (run: Run | null) => void;
+  readonly resolve: (run: Run | null) => void;
 }
 
 export class WaitingHub {
   readonly #db: Database;
   readonly #log: Log;
-  readonly #waiters = new Map<string, Set<Waiter>>();
+  /** By run. Nearly always one of each, so an array and not a set, which is four times as large. */
+  readonly #waiters = new Map<string, readonly Waiter[]>();
   readonly #woken = new Set<string>();
   #waiting = 0;
   #isDraining = false;
@@ -52,22 +52,14 @@ export class WaitingHub {
     return this.#waiting;
   }
 
-  wait(request: WaitRequest): Wait {
-    if (this.#isDraining || request.signal.aborted) return { finished: Promise.resolve(null), leave: () => {} };
+  wait({ accountId, runId, untilMs }: WaitRequest): Wait {
+    if (this.#isDraining) return { finished: Promise.resolve(null), leave: () => {} };
     const { promise, resolve } = Promise.withResolvers<Run | null>();
-    const leave = () => waiter.end(null);
-    const waiter: Waiter = {
-      accountId: request.accountId,
-      untilMs: request.untilMs,
-      end: (run) => {
-        if (!this.#remove(request.runId, waiter)) return;
-        request.signal.removeEventListener("abort", leave);
-        resolve(run);
-      },
-    };
-    this.#add(request.runId, waiter);
-    request.signal.addEventListener("abort", leave);
-    return { finished: promise, leave };
+    const waiter: Waiter = { accountId, untilMs, resolve };
+    this.#waiters.set(runId, this.#waitersOf(runId).concat(waiter)); // as long as it must be, where push keeps 17 places
+    this.#waiting += 1;
+    this.#timer ??= setInterval(() => this.#onTimer(), TIMEOUT_LOOK_MS);
+    return { finished: promise, leave: () => this.#end(runId, null, (other) => other === waiter) };
   }
 
   /** These runs may be final now; ids that nobody waits for cost nothing. */
@@ -91,28 +83,35 @@ export class WaitingHub {
   /** Ends all waits at once and begins no new ones: the process stops. */
   drain(): void {
     this.#isDraining = true;
-    for (const set of this.#waiters.values()) for (const waiter of set) waiter.end(null);
+    this.#endAll(() => true);
   }
 
-  #add(runId: string, waiter: Waiter): void {
-    const set = this.#waiters.get(runId) ?? new Set();
-    this.#waiters.set(runId, set.add(waiter));
-    this.#waiting += 1;
-    this.#timer ??= setInterval(() => this.#onTimer(), TIMEOUT_LOOK_MS);
+  #waitersOf(runId: string): readonly Waiter[] {
+    return this.#waiters.get(runId) ?? [];
   }
 
-  #remove(runId: string, waiter: Waiter): boolean {
-    const set = this.#waiters.get(runId);
-    if (set?.delete(waiter) !== true) return false;
-    if (set.size === 0) this.#waiters.delete(runId);
-    this.#waiting -= 1;
-    return true;
+  /** Ends the waits for a run that are meant. */
+  #end(runId: string, run: Run | null, isMeant: (waiter: Waiter) => boolean): void {
+    const waiters = this.#waitersOf(runId);
+    const ended = waiters.filter(isMeant);
+    if (ended.length === waiters.length) this.#waiters.delete(runId);
+    else if (ended.length > 0)
+      this.#waiters.set(
+        runId,
+        waiters.filter((waiter) => !ended.includes(waiter)),
+      );
+    this.#waiting -= ended.length;
+    for (const waiter of ended) waiter.resolve(run);
+  }
+
+  #endAll(isMeant: (waiter: Waiter) => boolean): void {
+    for (const [runId, waiters] of this.#waiters) if (waiters.some(isMeant)) this.#end(runId, null, isMeant);
   }
 
   async #look(runIds: readonly string[]): Promise<void> {
     for (let i = 0; i < runIds.length; i += QUERY_RUNS_MAX) {
       const runs = runIds.slice(i, i + QUERY_RUNS_MAX).flatMap((runId) => {
-        const [first] = this.#waiters.get(runId) ?? [];
+        const [first] = this.#waitersOf(runId);
         return first === undefined ? [] : [{ accountId: first.accountId, runId }];
       });
       if (runs.length > 0) await this.#answerFinished(runs);
@@ -122,7 +121,7 @@ export class WaitingHub {
   async #answerFinished(runs: readonly RunOfAccount[]): Promise<void> {
     try {
       for (const run of await findFinishedRuns(this.#db, runs)) {
-        for (const waiter of this.#waiters.get(run.runId) ?? []) waiter.end(run);
+        this.#end(run.runId, run, () => true);
       }
     } catch (error) {
       this.#log.warn({ err: error }, "waiting runs could not be looked up; the next look is in a second");
@@ -131,7 +130,7 @@ export class WaitingHub {
 
   #onTimer(): void {
     const nowMs = performance.now();
-    for (const set of this.#waiters.values()) for (const waiter of set) if (waiter.untilMs <= nowMs) waiter.end(null);
+    this.#endAll((waiter) => waiter.untilMs <= nowMs);
     if (nowMs - this.#lastFloorMs >= FLOOR_MS) {
       this.#lastFloorMs = nowMs;
       this.lookAtAll();

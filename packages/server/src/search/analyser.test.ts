@@ -29,6 +29,11 @@ test("a compound is found by its parts and as a whole", () => {
 
 test("numbers and letters that belong together stay together", () => {
   expect(words("3D python3 2024 x 7")).toEqual(["3d", "python3", "2024"]);
+  expect(words("K8s B2B a11y GPT4o h2o")).toEqual(["k8s", "b2b", "a11y", "gpt4o", "h2o"]);
+});
+
+test("a word that begins after the digits of another is found by itself and as a part", () => {
+  expect(words("gpt4turbo web3")).toEqual(["gpt4turbo", "gpt4", "turbo", "web3"]);
 });
 
 test("scripts without spaces become pairs of characters, a single character stays", () => {
@@ -61,8 +66,8 @@ test("a word in double quotes and the last word are marked", () => {
 });
 
 test("titles are the same when only case, width and white space differ", () => {
-  expect(titleKey("  Travel\u00a0 Guide\n")).toBe(titleKey("travel guide"));
-  expect(titleKey("Ｔravel guide")).toBe("travel guide");
+  expect(titleKey("  River\u00a0 Cruise\n")).toBe(titleKey("river cruise"));
+  expect(titleKey("Ｒiver cruise")).toBe("river cruise");
   expect(titleKey("C++")).not.toBe(titleKey("C#"));
 });
 

@@ -7,7 +7,7 @@ import { stemEnglish } from "./stemmer.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 
 /** Raise it when the same text gives other terms than before: documents of an older version are indexed again. */
-export const ANALYSER_VERSION = 1;
+export const ANALYSER_VERSION = 2;
 
 export interface Token {
   /** Lower case, accents of Latin words stripped; what the speller compares. */
@@ -26,15 +26,18 @@ const UNSPACED =
   "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}ー";
 const LETTER = `(?![${UNSPACED}])[\\p{L}\\p{M}]`;
 /**
- * A run of an unspaced script; or letters with digits, `+` or `#` after them (c++, c#, gpt4), or digits with letters
- * after them (3d, 2024), joined by single dots, hyphens or underscores into a compound (node.js, gpt-4o).
+ * A run of an unspaced script; or letters with digits and letters by turns (gpt4, gpt4o, k8s), `+` or `#` after them
+ * (c++, c#), or digits with letters after them (3d, 2024), joined by single dots, hyphens or underscores into a
+ * compound (node.js, gpt-4o).
  */
-const PART = `(?:(?:${LETTER})+(?:['’](?:${LETTER})+)*\\p{Nd}*(?:\\+{1,2}|#)?|\\p{Nd}+(?:${LETTER})*)`;
+const PART = `(?:(?:${LETTER})+(?:['’](?:${LETTER})+)*(?:\\p{Nd}+(?:${LETTER})+)*\\p{Nd}*(?:\\+{1,2}|#)?|\\p{Nd}+(?:${LETTER})*)`;
 const TOKEN = new RegExp(
   `[${UNSPACED}](?:[${UNSPACED}]|\\p{M})*|(?<![\\p{L}\\p{Nd}])\\.net(?![\\p{L}\\p{Nd}])|${PART}(?:[.\\-_]${PART})*`,
   "gu",
 );
 const PART_PATTERN = new RegExp(PART, "gu");
+/** In `gpt4turbo` a word begins after the digits, in `k8s`, `gpt4o` and `a11y` none does. */
+const WORD_AFTER_DIGITS = /(?<=\p{L}\p{Nd}+)(?=\p{L}{3})/u;
 const UNSPACED_START = new RegExp(`^[${UNSPACED}]`, "u");
 const LATIN_WORD = /^[\p{Script=Latin}\p{M}\p{Nd}'+#.]+$/u;
 const MARKS = /\p{M}+/gu;
@@ -51,8 +54,21 @@ export function titleKey(text: string): string {
 }
 
 /**
+ * The looser form for titles typed without their spaces, signs and accents: letters and digits alone. `+` and `#`
+ * after a letter or digit tell languages apart and stay. Empty for a title of signs.
+ */
+export function titleLetters(text: string): string {
+  return titleKey(text)
+    .normalize("NFD")
+    .replaceAll(/(\p{Script=Latin})\p{M}+/gu, "$1")
+    .normalize("NFC")
+    .replaceAll(/([\p{L}\p{M}\p{N}](?:\+{1,2}|#))|[^\p{L}\p{M}\p{N}]/gu, "$1");
+}
+
+/**
  * All tokens in reading order, stop words included and marked. Words of one character are dropped, except in scripts
- * where a character is a word. A compound gives its parts and, joined, itself (`gpt-4o`: gpt, 4o, gpt4o).
+ * where a character is a word. A compound gives its parts and, joined, itself (`gpt-4o`: gpt, 4o, gpt4o;
+ * `gpt4turbo`: gpt4, turbo, gpt4turbo).
  */
 export function tokenize(text: string): Token[] {
   const folded = foldText(text);
@@ -87,7 +103,8 @@ function quotedSpans(text: string): [number, number][] {
 
 function wordsOf(compound: string): string[] {
   if (compound === ".net") return [compound];
-  const parts = [...compound.matchAll(PART_PATTERN)].map((part) => cleanWord(part[0]));
+  const written = [...compound.matchAll(PART_PATTERN)].flatMap((part) => part[0].split(WORD_AFTER_DIGITS));
+  const parts = written.map(cleanWord);
   const isCompound = parts.length > 1 && parts.length <= COMPOUND_PARTS_MAX;
   // The whole stands before its parts, so that the last part stays the last token of an unfinished query.
   const words = isCompound ? [parts.join(""), ...parts] : parts;
@@ -97,6 +114,11 @@ function wordsOf(compound: string): string[] {
 function cleanWord(part: string): string {
   const word = part.replace(/['’]s$/u, "").replaceAll(/['’]/gu, "");
   return LATIN_WORD.test(word) ? word.normalize("NFKD").replaceAll(MARKS, "") : word;
+}
+
+/** The characters of a term of a script without spaces, one or two of them; none for any other term. */
+export function unspacedCharacters(term: string): string[] {
+  return UNSPACED_START.test(term) ? Array.from(term) : [];
 }
 
 function characterPairs(run: string): string[] {

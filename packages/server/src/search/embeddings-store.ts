@@ -10,6 +10,13 @@ export async function findEmbedder(db: Queryable, embedder: string): Promise<Emb
   return row?.state ?? null;
 }
 
+export async function findActive(db: Queryable): Promise<{ embedder: string; dims: number } | null> {
+  const [row] = await db.query<{ embedder: string; dims: number }>(
+    "select embedder, dims from search_embedders where state = 'active'",
+  );
+  return row ?? null;
+}
+
 /**
  * Makes the built-in embedder's row, which its vectors refer to. The first embedder of an installation is active at
  * once: nothing is indexed yet, so nothing can be missing. Under the index lock.

@@ -27,7 +27,8 @@ export async function findDocuments(query: string, ports: FindPorts): Promise<Ra
   const { mirror } = ports;
   const plan = planQuery(query, countsOf(mirror), ports.table);
   const ranked = await (plan.tokens.length === 0 ? rankLiterally(query, mirror) : rankByEvidence(query, plan, ports));
-  return putFirst(mirror.docsTitled(query), ranked);
+  const exact = mirror.docsTitled(query);
+  return putFirst(exact.length > 0 ? exact : mirror.docsSpelled(query), ranked);
 }
 
 async function rankByEvidence(query: string, plan: QueryPlan, ports: FindPorts): Promise<Ranked[]> {
@@ -37,7 +38,14 @@ async function rankByEvidence(query: string, plan: QueryPlan, ports: FindPorts):
   ]);
   const candidates = new Set([...lexical, ...(dense?.neighbours ?? [])].map(({ doc }) => doc));
   const documents = [...candidates].flatMap((doc) => ports.mirror.documents.get(doc) ?? []);
-  return fuse({ lexical, idealLexical: plan.idealScore, dense, titles: likenTitles(query, documents) });
+  await new Promise((resolve) => setImmediate(resolve)); // other work's turn: the scan of the vectors has just ended
+  return fuse({
+    lexical,
+    idealLexical: plan.idealScore,
+    certainty: plan.certainty,
+    dense,
+    titles: likenTitles([query, plan.readAs], documents),
+  });
 }
 
 async function findByWords(plan: QueryPlan, { db, mirror, gate }: FindPorts): Promise<LexicalHit[]> {
@@ -49,7 +57,7 @@ async function findByWords(plan: QueryPlan, { db, mirror, gate }: FindPorts): Pr
 async function rankLiterally(query: string, mirror: Mirror): Promise<Ranked[]> {
   const found = await findLiterally(query, mirror.titles());
   const documents = found.flatMap((doc) => mirror.documents.get(doc) ?? []);
-  const likeness = likenTitles(query, documents);
+  const likeness = likenTitles([query], documents);
   return documents
     .map(({ doc, title }) => ({ doc, score: likeness.get(doc) ?? 1 / (1 + title.length) }))
     .sort((a, b) => b.score - a.score || a.doc - b.doc);
@@ -71,5 +79,6 @@ function countsOf(mirror: Mirror) {
     documentCount: mirror.documents.size,
     vocabulary: mirror.vocabulary,
     countOf: (term: string) => mirror.countOf(term),
+    pairsWith: (character: string) => mirror.pairsWith(character),
   };
 }

@@ -3,7 +3,7 @@ import { fuse } from "./fusion.ts";
 import type { DenseEvidence, Evidence } from "./fusion.ts";
 
 const WEIGHTS = { lexical: 0.5, dense: 1.2, title: 0.6 };
-const NOTHING: Evidence = { lexical: [], idealLexical: 0, dense: null, titles: new Map() };
+const NOTHING: Evidence = { lexical: [], idealLexical: 0, certainty: 1, dense: null, titles: new Map() };
 const hit = (doc: number, score: number, isDirect = true) => ({ doc, score, isDirect });
 const near = (doc: number, cosine: number, ownCosine = cosine) => ({ doc, cosine, ownCosine });
 
@@ -55,4 +55,15 @@ test("equal evidence is ordered by document, the same each time", () => {
 test("a negative cosine neither helps nor harms", () => {
   const dense = denseOf([near(1, -0.4), near(2, -0.5)]);
   expect(order({ lexical: [hit(2, 2), hit(1, 1)], idealLexical: 2, dense })).toEqual([2, 1]);
+});
+
+test("of words that had to be guessed the letters decide, of words as written the meaning", () => {
+  const evidence = {
+    lexical: [hit(1, 10)],
+    idealLexical: 10,
+    dense: denseOf([near(2, 0.8), near(1, 0.1)], { coverage: 0.9 }),
+    titles: new Map([[1, 0.5]]),
+  };
+  expect(order({ ...evidence, certainty: 1 })[0]).toBe(2);
+  expect(order({ ...evidence, certainty: 0.3 })[0]).toBe(1);
 });

@@ -11,6 +11,7 @@ beforeAll(async () => {
 const termOf = (term: string, more: Partial<QueryTerm> = {}): QueryTerm => ({
   term,
   isInCatalogue: true,
+  certainty: 1,
   expansions: [],
   ...more,
 });
@@ -25,6 +26,17 @@ test("texts of one subject are nearer than texts of two, without a common word",
   const query = foldQuery(base, [termOf("cook"), termOf("chef")]);
   const other = foldDocument(base, weigh("sql", "databas"));
   expect(cosine(query, cooking)).toBeGreaterThan(cosine(query, other) + 0.1);
+});
+
+test("a document without any trained term has no meaning, one with some has", () => {
+  expect(foldDocument(base, weigh("日本", "本語", "俳句"))).toBeNull();
+  expect(foldDocument(base, weigh("日本", "recip"))).not.toBeNull();
+});
+
+test("a guess that was never trained takes nothing from the coverage of the query", () => {
+  const extra = termOf("zorbicate", { isExtra: true });
+  expect(coverageOf(base, [termOf("recip"), extra])).toBe(1);
+  expect(coverageOf(base, [extra])).toBe(0);
 });
 
 test("every vector has unit length", () => {

@@ -37,6 +37,10 @@ export interface QueryTerm {
   readonly term: string;
   /** False when no document of the catalogue has it. */
   readonly isInCatalogue: boolean;
+  /** A guess beside the query's own words: it counts where the embedder was trained on it, and is missed nowhere. */
+  readonly isExtra?: boolean;
+  /** 0 to 1; below 1 for a word that was corrected or may be unfinished. */
+  readonly certainty: number;
   readonly expansions: readonly Expansion[];
 }
 
@@ -95,8 +99,13 @@ export function decodeBaseVectors(sections: Sections): BaseVectors {
   };
 }
 
-/** The document's vector, unit length, the mean not removed; null when it has no term at all. */
+/**
+ * The document's vector, unit length, the mean not removed; null when it has no trained term. Vectors made from letters
+ * share nothing with the mean, so taking it out of a document of nothing else would leave the mean itself, and texts
+ * of another script would be near to whatever English words are far from it.
+ */
 export function foldDocument(base: BaseVectors, weights: ReadonlyMap<string, number>): Float32Array | null {
+  if (![...weights.keys()].some((term) => base.isTrained(term))) return null;
   const sum = new Float32Array(base.dims);
   for (const [term, tf] of weights) base.addTerm(sum, term, (1 + Math.log(1 + tf)) * base.idf(term));
   return scaleToUnit(sum);
@@ -109,24 +118,26 @@ export function foldDocument(base: BaseVectors, weights: ReadonlyMap<string, num
  */
 export function foldQuery(base: BaseVectors, terms: readonly QueryTerm[]): Float32Array | null {
   const sum = new Float32Array(base.dims);
-  for (const { term, isInCatalogue, expansions } of terms) {
+  for (const { term, isInCatalogue, certainty, expansions } of terms) {
     const isTrained = base.isTrained(term);
-    if (isTrained || isInCatalogue) base.addTerm(sum, term, base.idf(term));
+    const idf = certainty * base.idf(term);
+    if (isTrained || isInCatalogue) base.addTerm(sum, term, idf);
     const related = expansions.filter((expansion) => base.isTrained(expansion.term)).slice(0, EXPANSIONS_PER_TOKEN);
     const total = related.reduce((added, { weight }) => added + weight, 0);
     const share = isTrained ? EXPANSION_SHARE.trained : EXPANSION_SHARE.untrained;
-    for (const { term: other, weight } of related) base.addTerm(sum, other, (share * weight * base.idf(term)) / total);
+    for (const { term: other, weight } of related) base.addTerm(sum, other, (share * weight * idf) / total);
   }
   return scaleToUnit(sum);
 }
 
-/** Idf-weighted share of the query's terms that the embedder was trained on, 0 to 1. */
+/** Idf-weighted share of the query's terms that are certain and that the embedder was trained on, 0 to 1. */
 export function coverageOf(base: BaseVectors, terms: readonly QueryTerm[]): number {
   let all = 0;
   let trained = 0;
-  for (const { term } of terms) {
+  for (const { term, certainty, isExtra } of terms) {
+    if (isExtra === true && !base.isTrained(term)) continue;
     all += base.idf(term);
-    if (base.isTrained(term)) trained += base.idf(term);
+    if (base.isTrained(term)) trained += certainty * base.idf(term);
   }
   return all === 0 ? 0 : trained / all;
 }

@@ -16,16 +16,21 @@ const LSA_COSINE_MIN = 0.2;
  */
 const FEEDBACK = { documents: 3, strength: 1, candidates: 200 };
 
+/** Vectors among which the nearest `count` to a given one are: all there are, or those an index named. */
+export type VectorsAround = (vector: Float32Array, count: number) => Promise<VectorMatrix>;
+
 /** Null when the built-in embedder knows nothing of the query. */
 export async function findByBuiltIn(
   base: BaseVectors,
-  matrix: VectorMatrix,
+  around: VectorsAround,
   plan: QueryPlan,
   limit: number,
 ): Promise<DenseEvidence | null> {
   const vector = foldQuery(base, plan.dense);
   if (vector === null) return null;
-  const candidates = await matrix.findNearest(vector, Math.max(limit, FEEDBACK.candidates));
+  const count = Math.max(limit, FEEDBACK.candidates);
+  const matrix = await around(vector, count);
+  const candidates = await matrix.findNearest(vector, count);
   return {
     neighbours: rankWithFeedback(matrix, vector, candidates).slice(0, limit),
     coverage: coverageOf(base, plan.dense),
@@ -49,12 +54,15 @@ function rankWithFeedback(
     .map(({ doc, cosine }) => ({ doc, cosine, ownCosine: ownCosine.get(doc) ?? 0 }));
 }
 
-/** Unmeasured: no model's weights were at hand. The mean is removed here too, so a cosine of chance is about 0. */
+/**
+ * Unmeasured: no model's weights were at hand. What all documents have in common is removed here too, so a cosine of
+ * chance is about 0 from a handful of documents on; a single document cannot tell what is common, and two hardly.
+ */
 const REMOTE_COSINE_MIN = 0.3;
 
 /** The same with a vector of the embeddings model, which knows every word and needs no feedback. */
-export async function findByVector(matrix: VectorMatrix, vector: Float32Array, limit: number): Promise<DenseEvidence> {
-  const neighbours = await matrix.findNearest(vector, limit);
+export async function findByVector(around: VectorsAround, vector: Float32Array, limit: number): Promise<DenseEvidence> {
+  const neighbours = await (await around(vector, limit)).findNearest(vector, limit);
   return {
     neighbours: neighbours.map(({ doc, cosine }) => ({ doc, cosine, ownCosine: cosine })),
     coverage: 1,

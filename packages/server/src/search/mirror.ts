@@ -7,7 +7,7 @@
  */
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
-import { titleKey } from "./analyser.ts";
+import { titleKey, titleLetters, unspacedCharacters } from "./analyser.ts";
 import { listVectors, listVectorsOf, vectorFromBytes } from "./embeddings-store.ts";
 import * as store from "./mirror-store.ts";
 import type { ActiveEmbedder, Change, MirroredDocument } from "./mirror-store.ts";
@@ -39,7 +39,11 @@ export interface Mirror {
   readonly averageLength: number;
   /** Documents that have the term; 0 for one that no document has. */
   countOf(term: string): number;
+  /** Terms of two characters of a script without spaces that have the character, with no order. */
+  pairsWith(character: string): Iterable<string>;
   docsTitled(title: string): readonly number[];
+  /** Documents whose titles differ in case, spaces, signs and accents at most. */
+  docsSpelled(title: string): readonly number[];
   /** Every title, as titleKey writes it, with the documents that have it. */
   titles(): Iterable<readonly [title: string, docs: ReadonlySet<number>]>;
   activeEmbedder(): ActiveEmbedder | null;
@@ -90,6 +94,8 @@ export function createMirror(options: MirrorOptions): Mirror {
       return current().averageLength;
     },
     countOf: (term) => current().terms.get(term) ?? 0,
+    pairsWith: (character) => current().pairs.get(character) ?? [],
+    docsSpelled: (title) => current().spelled.get(titleLetters(title)) ?? [],
     docsTitled: (title) => [...(current().titles.get(titleKey(title)) ?? [])],
     titles: () => current().titles,
     activeEmbedder: () => current().activeEmbedder,
@@ -108,7 +114,11 @@ async function loadState(options: MirrorOptions): Promise<State> {
 class State {
   readonly documents = new Map<number, MirroredDocument>();
   readonly terms = new Map<string, number>();
+  /** Character -> terms of two characters that have it, for scripts without spaces. */
+  readonly pairs = new Map<string, Set<string>>();
   readonly titles = new Map<string, Set<number>>();
+  /** By titleLetters. */
+  readonly spelled = new Map<string, readonly number[]>();
   readonly vocabulary = new Vocabulary();
   matrices = new Map<string, VectorMatrix>();
   activeEmbedder: ActiveEmbedder | null = null;
@@ -222,6 +232,8 @@ class State {
     const key = titleKey(row.title);
     const docs = this.titles.get(key) ?? new Set();
     this.titles.set(key, docs.add(row.doc));
+    const letters = titleLetters(row.title);
+    if (letters !== "") this.spelled.set(letters, [...(this.spelled.get(letters) ?? []), row.doc]);
   }
 
   #deleteDocument(doc: number): void {
@@ -238,11 +250,22 @@ class State {
     const docs = this.titles.get(key);
     docs?.delete(doc);
     if (docs?.size === 0) this.titles.delete(key);
+    const letters = titleLetters(row.title);
+    const others = (this.spelled.get(letters) ?? []).filter((other) => other !== doc);
+    if (others.length > 0) this.spelled.set(letters, others);
+    else this.spelled.delete(letters);
   }
 
   #setTerm(term: string, df: number): void {
     if (df > 0) this.terms.set(term, df);
     else this.terms.delete(term);
+    const characters = unspacedCharacters(term);
+    if (characters.length < 2) return;
+    for (const character of characters) {
+      const pairs = this.pairs.get(character) ?? new Set();
+      if (df > 0) this.pairs.set(character, pairs.add(term));
+      else if (pairs.delete(term) && pairs.size === 0) this.pairs.delete(character);
+    }
   }
 }
 

@@ -1,20 +1,13 @@
-/** From the words of a query to what the legs look for: corrected, completed, expanded and weighted. */
-import { contentTokens } from "./analyser.ts";
+/** From the words of a query to what the legs look for: read, expanded and weighted. */
+import { contentTokens, tokenize } from "./analyser.ts";
 import type { Token } from "./analyser.ts";
+import { splitWord } from "./compound-words.ts";
 import type { Expansion, ExpansionTable } from "./expansion.ts";
 import type { QueryTerm } from "./lsa.ts";
 import type { WeightedTerm } from "./mirror-store.ts";
-import { completeWord, correctWord } from "./speller.ts";
-import type { Correction } from "./speller.ts";
 import { stemEnglish } from "./stemmer.ts";
-import type { Vocabulary } from "./vocabulary.ts";
-
-/** What the plan needs to know of the catalogue. */
-export interface CatalogueCounts {
-  readonly documentCount: number;
-  readonly vocabulary: Vocabulary;
-  countOf(term: string): number;
-}
+import { readWord } from "./word-readings.ts";
+import type { CatalogueCounts, Reading } from "./word-readings.ts";
 
 export interface QueryPlan {
   /** Empty: the query has no word that means something, and only titles can answer it. */
@@ -23,6 +16,10 @@ export interface QueryPlan {
   readonly dense: readonly QueryTerm[];
   /** BM25 of a document of usual length that has every token once in its title. */
   readonly idealScore: number;
+  /** Share of the query's words that are read as they are written, 0 to 1. */
+  readonly certainty: number;
+  /** The words as they are read, to hold titles against. */
+  readonly readAs: string;
 }
 
 const EXPANSION_WEIGHT_MIN = 0.05;
@@ -32,62 +29,88 @@ const EXPANSIONS = { perToken: 25, perTokenLarge: 8, dfShareLarge: 0.15, perQuer
 /** Bounds the work for a pasted text; real queries have two to six words. */
 const TOKENS_MAX = 40;
 const CORRECTIONS_MAX = 12;
-const SHORT_LAST_WORD = 3;
 const TOKEN_IDF = { min: 1, max: 7 };
 /** tf * 2.2 / (tf + 1.2) of one title occurrence, whose tf is 3. */
 const TITLE_HIT = (3 * 2.2) / (3 + 1.2);
 
 export function planQuery(query: string, counts: CatalogueCounts, table: ExpansionTable): QueryPlan {
-  const tokens = contentTokens(query).slice(0, TOKENS_MAX);
+  const tokens = splitUnknown(contentTokens(query).slice(0, TOKENS_MAX), counts, table);
   const perToken = Math.floor(EXPANSIONS.perQuery / Math.max(1, tokens.length));
-  const lexical: WeightedTerm[] = [];
-  const dense: QueryTerm[] = [];
-  let correctionsLeft = CORRECTIONS_MAX;
-  for (const [group, token] of tokens.entries()) {
-    const mayCorrect = correctionsLeft > 0 && needsCorrection(token, counts, table);
-    const corrections = mayCorrect ? correctWord(token.word, counts.vocabulary) : [];
-    if (mayCorrect) correctionsLeft -= 1;
-    const best = corrections[0];
-    const word = best?.word ?? token.word;
-    const term = best === undefined ? token.term : stemEnglish(best.word);
-    const expansions = token.isQuoted ? [] : expandWord(word, { counts, table, perToken });
-    lexical.push(
-      ...directTerms(group, token, [...corrections, ...completionsOf(token, counts, table)], counts),
-      ...expansions.map((expansion) => expandedTerm(group, term, expansion, counts)),
-    );
-    dense.push({ term, isInCatalogue: counts.countOf(term) > 0, expansions });
-  }
-  const idealScore = dense.reduce((sum, { term }) => sum + TITLE_HIT * tokenIdf(term, counts), 0);
-  return { tokens, lexical, dense, idealScore };
+  const readings = tokens.map((token, i) => readWord(token, { counts, table, mayCorrect: i < CORRECTIONS_MAX }));
+  const expansions = readings.map(({ word }, i) =>
+    tokens[i]?.isQuoted === true ? [] : expandWord(word, { counts, table, perToken }),
+  );
+  const lexical = readings.flatMap((reading, group) => [
+    ...directTerms(group, tokens[group]?.term ?? reading.term, reading, counts),
+    ...(expansions[group] ?? []).map((expansion) => expandedTerm(group, reading.term, expansion, counts)),
+  ]);
+  const joined = joinNeighbours(tokens);
+  const dense = readings.map((reading, i) => denseTerm(reading, expansions[i] ?? [], counts));
+  return {
+    tokens,
+    lexical: [...lexical, ...joined.flatMap((pair) => joinedTerms(pair, readings, counts))],
+    dense: [...dense, ...joined.map(({ term }) => joinedMeaning(term, counts))],
+    idealScore: readings.reduce((sum, { term }) => sum + TITLE_HIT * tokenIdf(term, counts), 0),
+    certainty: readings.reduce((sum, { certainty }) => sum + certainty, 0) / Math.max(1, readings.length),
+    readAs: readings.map(({ word }) => word).join(" "),
+  };
+}
+
+/** An unfinished word means a little of all it may become. */
+function denseTerm(
+  { term, certainty, isUnfinished, others }: Reading,
+  expansions: readonly Expansion[],
+  counts: CatalogueCounts,
+): QueryTerm {
+  const related = isUnfinished
+    ? others.map(({ word, weight }) => ({ term: stemEnglish(word), weight })).filter((other) => other.term !== term)
+    : expansions;
+  return { term, certainty, isInCatalogue: counts.countOf(term) > 0, expansions: related };
+}
+
+/** `weatherchart` is looked for as weather and chart, if nothing is known of it as a whole. */
+function splitUnknown(tokens: readonly Token[], counts: CatalogueCounts, table: ExpansionTable): Token[] {
+  return tokens.flatMap((token) => {
+    const isKnown = token.isQuoted || counts.countOf(token.term) > 0 || table.hasWord(token.word);
+    const parts = isKnown ? null : splitWord(token.word, counts.vocabulary);
+    if (parts === null) return [token];
+    return tokenize(parts.join(" ")).map((part) => ({ ...part, isLast: part.isLast && token.isLast }));
+  });
+}
+
+interface Joined {
+  readonly groups: readonly [number, number];
+  readonly term: string;
 }
 
 /**
- * Real words stay as they are although no document has them: "corrected", they would turn a question in other words
- * into another question.
+ * `screen play` is looked for as screenplay as well, as `screen-play` is: in the place of both words where documents
+ * have that, and by its meaning where the embedder knows it.
  */
-function needsCorrection(token: Token, counts: CatalogueCounts, table: ExpansionTable): boolean {
-  const isKnown = counts.countOf(token.term) > 0 || counts.vocabulary.has(token.word);
-  return !token.isQuoted && !isKnown && !table.hasWord(token.word);
+function joinNeighbours(tokens: readonly Token[]): Joined[] {
+  return tokens.slice(1).flatMap((token, i) => {
+    const before = tokens[i];
+    if (before === undefined || before.isQuoted || token.isQuoted) return [];
+    return [{ groups: [i, i + 1] as const, term: stemEnglish(`${before.word}${token.word}`) }];
+  });
 }
 
-/** The last word may be unfinished: nobody waits for the end of a word to search. */
-function completionsOf(token: Token, counts: CatalogueCounts, table: ExpansionTable): Correction[] {
-  const mayBeUnfinished = token.isLast && !token.isQuoted;
-  if (!mayBeUnfinished || (token.word.length > SHORT_LAST_WORD && table.hasWord(token.word))) return [];
-  return completeWord(token, counts.vocabulary);
+/** In the place of each of its parts the joined word counts as much as the part would. */
+function joinedTerms({ groups, term }: Joined, readings: readonly Reading[], counts: CatalogueCounts): WeightedTerm[] {
+  if (counts.countOf(term) === 0) return [];
+  return groups.map((group) => {
+    const own = tokenIdf(readings[group]?.term ?? term, counts);
+    return { group, term, weight: Math.min(own, idfOf(term, counts)), isDirect: true };
+  });
 }
 
-function directTerms(
-  group: number,
-  token: Token,
-  meant: readonly Correction[],
-  counts: CatalogueCounts,
-): WeightedTerm[] {
-  const candidates = [
-    { term: token.term, weight: 1 },
-    ...meant.map(({ word, weight }) => ({ term: stemEnglish(word), weight })),
-  ];
-  return candidates
+function joinedMeaning(term: string, counts: CatalogueCounts): QueryTerm {
+  return { term, certainty: 1, isInCatalogue: counts.countOf(term) > 0, expansions: [], isExtra: true };
+}
+
+function directTerms(group: number, own: string, reading: Reading, counts: CatalogueCounts): WeightedTerm[] {
+  const others = reading.others.map(({ word, weight }) => ({ term: stemEnglish(word), weight }));
+  return [{ term: own, weight: 1 }, ...others]
     .filter(({ term }) => counts.countOf(term) > 0)
     .map(({ term, weight }) => ({ group, term, weight: weight * idfOf(term, counts), isDirect: true }));
 }

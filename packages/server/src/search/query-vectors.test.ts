@@ -4,7 +4,10 @@ import { createQueryVectors } from "./query-vectors.ts";
 
 const EMBEDDER = { embedder: "remote-1", dims: 2 };
 
-function setup(embedTexts: (texts: readonly string[], signal: AbortSignal) => Promise<Float32Array[]>) {
+function setup(
+  embedTexts: (texts: readonly string[], signal: AbortSignal) => Promise<Float32Array[]>,
+  more: { giveUpMs?: number } = {},
+) {
   const clock = { ms: 1_000_000, nowMs: () => clock.ms };
   const embed = vi.fn(embedTexts);
   const vectors = createQueryVectors({
@@ -12,6 +15,7 @@ function setup(embedTexts: (texts: readonly string[], signal: AbortSignal) => Pr
     clock,
     log: createLog("silent"),
     deadlineMs: 20,
+    ...more,
   });
   return { vectors, embed, clock };
 }
@@ -19,10 +23,10 @@ const right = async () => [Float32Array.of(3, 4)];
 
 test("an answer is scaled to unit length and remembered by embedder and query", async () => {
   const { vectors, embed } = setup(right);
-  expect([...((await vectors.find("Travel  guide", EMBEDDER)) ?? [])].map((x) => Math.round(x * 10))).toEqual([6, 8]);
-  await vectors.find("travel guide", EMBEDDER);
+  expect([...((await vectors.find("River  cruise", EMBEDDER)) ?? [])].map((x) => Math.round(x * 10))).toEqual([6, 8]);
+  await vectors.find("river cruise", EMBEDDER);
   expect(embed).toHaveBeenCalledTimes(1);
-  await vectors.find("travel guide", { ...EMBEDDER, embedder: "remote-2" });
+  await vectors.find("river cruise", { ...EMBEDDER, embedder: "remote-2" });
   expect(embed).toHaveBeenCalledTimes(2);
 });
 
@@ -75,6 +79,25 @@ test("after five failures the model is left alone for thirty seconds", async () 
   clock.ms += 30_001;
   await vectors.find("q9", EMBEDDER);
   expect(embed).toHaveBeenCalledTimes(6);
+});
+
+test("a question that is late and then given up is one failure, however many wait for it", async () => {
+  const givenUp: Promise<void>[] = [];
+  const hang = (_texts: readonly string[], signal: AbortSignal) =>
+    new Promise<never>((_resolve, reject) => {
+      const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+      givenUp.push(aborted);
+      void aborted.then(() => reject(new Error("given up")));
+    });
+  const { vectors, embed } = setup(hang, { giveUpMs: 60 });
+  for (let i = 0; i < 4; i += 1) {
+    await Promise.all([vectors.find(`q${i}`, EMBEDDER), vectors.find(`q${i}`, EMBEDDER)]);
+  }
+  await Promise.all(givenUp);
+  await vectors.find("the fifth is still asked", EMBEDDER);
+  expect(embed).toHaveBeenCalledTimes(5);
+  await vectors.find("the sixth is not", EMBEDDER);
+  expect(embed).toHaveBeenCalledTimes(5);
 });
 
 test("failures far apart do not add up", async () => {

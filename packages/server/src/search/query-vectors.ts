@@ -20,6 +20,8 @@ export interface QueryVectorsOptions {
   readonly log: Log;
   /** How long a query waits; a later answer is kept for the next time. */
   readonly deadlineMs?: number;
+  /** Test only: after how long a question is given up. */
+  readonly giveUpMs?: number;
 }
 
 const DEADLINE_MS = 300;
@@ -29,13 +31,22 @@ const BREAKER = { failures: 5, windowMs: 30_000, pauseMs: 30_000 };
 
 export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
   const known = new Map<string, Float32Array>();
-  const asking = new Map<string, Promise<Float32Array | null>>();
+  const asking = new Map<string, Question>();
   const breaker = createBreaker(options.clock);
   const closing = new AbortController();
 
-  async function ask(key: string, query: string, dims: number): Promise<Float32Array | null> {
+  /** A question that is late, and later given up, has failed once; so it has when several wait for it. */
+  function createQuestion(answer: (question: Pick<Question, "failed">) => Question["answer"]): Question {
+    let isCounted = false;
+    const failed = () => {
+      if (!isCounted) breaker.failed();
+      isCounted = true;
+    };
+    return { failed, answer: answer({ failed }) };
+  }
+  async function ask(key: string, query: string, dims: number, { failed }: Pick<Question, "failed">) {
     try {
-      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(GIVE_UP_MS)]);
+      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(options.giveUpMs ?? GIVE_UP_MS)]);
       const vectors = await options.model.embedTexts([query], signal);
       const [vector] = acceptVectors(vectors, { count: 1, dims });
       if (vector === undefined) return null;
@@ -43,7 +54,7 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
       breaker.succeeded();
       return vector;
     } catch (error) {
-      breaker.failed();
+      failed();
       // The provider's own text may repeat the query, so only the kind of the failure is written.
       options.log.warn({ kind: error instanceof Error ? error.name : typeof error }, "a query was not embedded");
       return null;
@@ -60,14 +71,21 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
         return vector;
       }
       if (breaker.isOpen() || closing.signal.aborted) return null;
-      const answer = asking.get(key) ?? ask(key, query, dims);
-      if (!asking.has(key)) asking.set(key, answer);
-      const inTime = await withinMs(answer, options.deadlineMs ?? DEADLINE_MS);
-      if (inTime === "late") breaker.failed();
+      const question = asking.get(key) ?? createQuestion((own) => ask(key, query, dims, own));
+      if (!asking.has(key)) asking.set(key, question);
+      const inTime = await withinMs(question.answer, options.deadlineMs ?? DEADLINE_MS);
+      if (inTime === "late") question.failed();
       return inTime === "late" ? null : inTime;
     },
     close: () => closing.abort(),
   };
+}
+
+/** What the model is being asked. */
+interface Question {
+  readonly answer: Promise<Float32Array | null>;
+  /** Tells the breaker, once. */
+  readonly failed: () => void;
 }
 
 /** Least recently used goes first. */

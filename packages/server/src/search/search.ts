@@ -11,6 +11,7 @@ import { createGate } from "./gate.ts";
 import { auditCounts, renewOutdated, tidyIndex } from "./housekeeping.ts";
 import type { BaseVectors } from "./lsa.ts";
 import { findByBuiltIn, findByVector } from "./meaning.ts";
+import type { VectorsAround } from "./meaning.ts";
 import { createMirror } from "./mirror.ts";
 import type { Mirror, MirroredEmbedder } from "./mirror.ts";
 import type { ActiveEmbedder } from "./mirror-store.ts";
@@ -22,6 +23,8 @@ import type { QueryVectors } from "./query-vectors.ts";
 import { remoteEmbedderId } from "./remote-embedder.ts";
 import type { EmbeddingsModel } from "./remote-embedder.ts";
 import { loadBaseVectors, loadExpansions } from "./search-data.ts";
+import { createVectorIndex } from "./vector-index.ts";
+import type { VectorIndex } from "./vector-index.ts";
 
 export interface SearchOptions {
   readonly db: Database;
@@ -31,6 +34,8 @@ export interface SearchOptions {
   readonly embeddings?: EmbeddingsModel | null | undefined;
   /** Decides between prompts of equal score: more uses, then more votes, then the id. */
   readonly popularityOf?: PopularityOf | undefined;
+  /** Test only: from how many documents on pgvector is used where the server has it. */
+  readonly indexFromDocuments?: number;
   /** Test only: how long a query waits for the embeddings model. */
   readonly embeddingDeadlineMs?: number;
 }
@@ -49,6 +54,7 @@ export interface Search {
 
 const CONNECTIONS_MAX = 3;
 const REFRESH_EVERY_MS = 1_000;
+const LOOK_FOR_INDEX_EVERY_MS = 5_000;
 /** Up to here the built-in vectors stay loaded beside a model's, to answer when the model does not. */
 const FALLBACK_DOCUMENTS_MAX = 50_000;
 const HOUR_SECONDS = 3_600;
@@ -57,16 +63,17 @@ export function createSearch(options: SearchOptions): Search {
   const model = options.embeddings ?? null;
   const queryVectors = model === null ? null : createQueryVectors({ ...options, model, ...deadlineOf(options) });
   const gate = createGate(CONNECTIONS_MAX);
+  const index = createVectorIndex(options);
   let opened: Promise<Opened> | null = null;
-  let timer: NodeJS.Timeout | null = null;
+  const timers: NodeJS.Timeout[] = [];
 
   async function openAll(): Promise<Opened> {
-    const [base, table] = await Promise.all([loadBaseVectors(), loadExpansions()]);
+    const [base, table] = await Promise.all([loadBaseVectors(), loadExpansions(), index.look()]);
     const chooseEmbedders = (active: ActiveEmbedder | null, documents: number) =>
-      chooseMirrored({ base, model, active, documents });
+      chooseMirrored({ base, model, active, documents }).filter(({ embedder }) => index.around(embedder) === null);
     const mirror = createMirror({ db: options.db, clock: options.clock, chooseEmbedders });
-    timer = setInterval(() => void mirror.refresh().catch(() => {}), REFRESH_EVERY_MS);
-    timer.unref();
+    timers.push(setInterval(() => void mirror.refresh().catch(() => {}), REFRESH_EVERY_MS).unref());
+    timers.push(setInterval(() => void index.look(), LOOK_FOR_INDEX_EVERY_MS).unref());
     return { base, table, mirror };
   }
   function open(): Promise<Opened> {
@@ -80,7 +87,7 @@ export function createSearch(options: SearchOptions): Search {
     find: async (query, limit) => {
       const { base, table, mirror } = await open();
       await mirror.refresh();
-      const findByMeaning = meaningFinder({ base, mirror, queryVectors });
+      const findByMeaning = meaningFinder({ base, mirror, index, queryVectors });
       const ranked = await findDocuments(query, { db: options.db, mirror, table, gate, findByMeaning });
       const prompts = ranked.flatMap(({ doc, score }) => {
         const promptId = mirror.documents.get(doc)?.promptId;
@@ -95,9 +102,9 @@ export function createSearch(options: SearchOptions): Search {
         options.log.warn({ err: error }, "search could not be prepared; the first query tries again");
       }
     },
-    ticks: createTicks(options, model),
+    ticks: createTicks(options, model, index),
     close: async () => {
-      if (timer !== null) clearInterval(timer);
+      for (const timer of timers) clearInterval(timer);
       queryVectors?.close();
       await opened?.catch(() => null);
     },
@@ -114,10 +121,11 @@ function deadlineOf({ embeddingDeadlineMs }: SearchOptions): { deadlineMs?: numb
   return embeddingDeadlineMs === undefined ? {} : { deadlineMs: embeddingDeadlineMs };
 }
 
-function createTicks(options: SearchOptions, model: EmbeddingsModel | null): Tick[] {
+function createTicks(options: SearchOptions, model: EmbeddingsModel | null, index: VectorIndex): Tick[] {
   const { db, log } = options;
   return [
     { name: "search-embed", everySeconds: model === null ? 60 : 1, run: createEmbedding({ ...options, model }) },
+    { name: "search-vector-index", everySeconds: 5, run: () => index.maintain() },
     { name: "search-renew", everySeconds: 30, run: () => renewOutdated(db) },
     { name: "search-tidy", everySeconds: HOUR_SECONDS, run: () => tidyIndex(db) },
     { name: "search-audit", everySeconds: 7 * 24 * HOUR_SECONDS, run: () => auditCounts(db, log) },
@@ -143,15 +151,20 @@ function chooseMirrored({ base, model, active, documents }: MirroredChoice): Mir
 interface MeaningPorts {
   readonly base: BaseVectors;
   readonly mirror: Mirror;
+  readonly index: VectorIndex;
   readonly queryVectors: QueryVectors | null;
 }
 
 /** One embedder answers a query from start to end: its id is looked up once, with the matrix that belongs to it. */
-function meaningFinder({ base, mirror, queryVectors }: MeaningPorts) {
+function meaningFinder({ base, mirror, index, queryVectors }: MeaningPorts) {
+  const vectorsOf = (embedder: string): VectorsAround | null => {
+    const matrix = mirror.matrixOf(embedder);
+    return index.around(embedder) ?? (matrix === null ? null : async () => matrix);
+  };
   return async (query: string, plan: QueryPlan, limit: number): Promise<DenseEvidence | null> => {
     const active = mirror.activeEmbedder();
-    const remote = active === null || active.embedder === base.embedder ? null : mirror.matrixOf(active.embedder);
-    const builtIn = mirror.matrixOf(base.embedder);
+    const remote = active === null || active.embedder === base.embedder ? null : vectorsOf(active.embedder);
+    const builtIn = vectorsOf(base.embedder);
     if (active !== null && remote !== null && queryVectors !== null) {
       const vector = await queryVectors.find(query, active);
       if (vector !== null) return findByVector(remote, vector, limit);

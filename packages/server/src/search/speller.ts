@@ -15,7 +15,11 @@ export interface Correction {
 const TWO_EDITS_FROM = 7;
 /** Shorter words must agree in their first letter. */
 const FREE_START_FROM = 6;
+/** Shorter words are never corrected by two edits. */
+const LAST_RESORT_FROM = 5;
 const LETTERS = { min: 3, max: 40 };
+const SAME_START = 0.04;
+const SAME_START_MAX = 3;
 const SIMILAR_MAX = 3;
 const SIMILAR_GAP = 0.35;
 const COMPLETIONS_MAX = 8;
@@ -24,17 +28,41 @@ const COMPLETION_WEIGHT = 0.6;
 /** What the word may have been meant to be, best first; empty when nothing is spelt alike. */
 export function correctWord(word: string, vocabulary: Vocabulary): Correction[] {
   if (word.length < LETTERS.min || word.length > LETTERS.max || /^\p{Nd}+$/u.test(word)) return [];
-  const scores = new Map<string, number>();
-  const offer = (candidate: string, score: number) => {
-    if (score > (scores.get(candidate) ?? Number.NEGATIVE_INFINITY)) scores.set(candidate, score);
-  };
-  for (const entry of vocabulary.completionsOf(word)) offer(entry.word, scoreCompletion(word, entry));
   const edits = word.length < TWO_EDITS_FROM ? 1 : 2;
+  const scores = findMisspellings(word, vocabulary, { edits, freeStart: word.length >= FREE_START_FROM });
+  for (const entry of vocabulary.completionsOf(word)) keepBest(scores, entry.word, scoreCompletion(word, entry));
+  // Two edits leave little of a short word: only where nothing nearer is found, and from the same first letter.
+  const isLost = scores.size === 0 && edits === 1 && word.length >= LAST_RESORT_FROM;
+  return rankCorrections(isLost ? findMisspellings(word, vocabulary, { edits: 2, freeStart: false }) : scores);
+}
+
+/** Words one edit away from a real word, which is probably what was meant: these are only a second reading of it. */
+export function findNearlySame(word: string, vocabulary: Vocabulary): Correction[] {
+  if (word.length < TWO_EDITS_FROM || word.length > LETTERS.max) return [];
+  return rankCorrections(findMisspellings(word, vocabulary, { edits: 1, freeStart: false }));
+}
+
+type Scores = Map<string, number>;
+
+function findMisspellings(
+  word: string,
+  vocabulary: Vocabulary,
+  { edits, freeStart }: { edits: number; freeStart: boolean },
+): Scores {
+  const scores: Scores = new Map();
   for (const entry of vocabulary.similarTo(word, edits)) {
-    if (word.length < FREE_START_FROM && entry.word[0] !== word[0]) continue;
+    if (!freeStart && entry.word[0] !== word[0]) continue;
     const distance = editDistance(word, entry.word, edits);
-    if (distance <= edits) offer(entry.word, scoreMisspelling(word, entry, distance));
+    if (distance <= edits) keepBest(scores, entry.word, scoreMisspelling(word, entry, distance));
   }
+  return scores;
+}
+
+function keepBest(scores: Scores, candidate: string, score: number): void {
+  if (score > (scores.get(candidate) ?? Number.NEGATIVE_INFINITY)) scores.set(candidate, score);
+}
+
+function rankCorrections(scores: Scores): Correction[] {
   const ranked = [...scores].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).slice(0, SIMILAR_MAX);
   const best = ranked[0]?.[1] ?? 0;
   return ranked
@@ -48,9 +76,16 @@ function scoreCompletion(word: string, entry: VocabularyWord): number {
 }
 
 function scoreMisspelling(word: string, entry: VocabularyWord, distance: number): number {
-  const sameStart = entry.word[0] === word[0] ? 0.15 : 0;
+  const sameStart = SAME_START * countSameStart(word, entry.word);
   const inTitle = entry.titleCount > 0 ? 0.2 : 0;
   return 1.25 - 0.45 * distance * Math.sqrt(6 / word.length) + 0.1 * Math.log(1 + entry.count) + sameStart + inTitle;
+}
+
+/** Letters that both begin with, at most three: the beginning of a word is seldom where it is misspelt. */
+function countSameStart(a: string, b: string): number {
+  let count = 0;
+  while (count < SAME_START_MAX && a[count] !== undefined && a[count] === b[count]) count += 1;
+  return count;
 }
 
 /** The title words that the last, perhaps unfinished word of a query begins, most frequent first. */

@@ -2,27 +2,33 @@
 import { foldText, titleKey, tokenize } from "./analyser.ts";
 import type { MirroredDocument } from "./mirror-store.ts";
 import { countCommon, similarity, trigramsOf, wantedTrigrams, wordSimilarity } from "./trigram.ts";
-import type { Trigrams } from "./trigram.ts";
+import type { Trigrams, WantedTrigrams } from "./trigram.ts";
 
 const WORD_SIMILARITY_MIN = 0.35;
-const SIMILARITY_SHARE = 0.3;
+/** So that of titles that hold the query the shorter one comes first. */
+const SIMILARITY_SHARE = 0.8;
 
 /** Titles cut before: the same prompts are candidates again and again. About half a kilobyte each. */
 const REMEMBERED_MAX = 8_000;
 const remembered = new Map<string, Trigrams>();
 
-/** Document -> likeness above 0. */
-export function likenTitles(query: string, documents: Iterable<MirroredDocument>): Map<number, number> {
-  const wanted = wantedTrigrams(foldText(query));
+/** Document -> likeness above 0, the greatest over all forms of the query. */
+export function likenTitles(forms: readonly string[], documents: Iterable<MirroredDocument>): Map<number, number> {
+  const wanted = [...new Set(forms.map(foldText))].map(wantedTrigrams);
   const likeness = new Map<number, number>();
   for (const { doc, title } of documents) {
     const trigrams = cutTitle(title);
-    // No stretch can be more alike than the share of the query's trigrams that the whole title has.
-    if (countCommon(wanted, trigrams) <= WORD_SIMILARITY_MIN * wanted.distinct.length) continue;
-    const inTitle = wordSimilarity(wanted, trigrams);
-    if (inTitle > WORD_SIMILARITY_MIN) likeness.set(doc, inTitle + SIMILARITY_SHARE * similarity(wanted, trigrams));
+    const greatest = Math.max(...wanted.map((form) => likenessOf(form, trigrams)));
+    if (greatest > 0) likeness.set(doc, greatest);
   }
   return likeness;
+}
+
+function likenessOf(wanted: WantedTrigrams, title: Trigrams): number {
+  // No stretch can be more alike than the share of the query's trigrams that the whole title has.
+  if (countCommon(wanted, title) <= WORD_SIMILARITY_MIN * wanted.distinct.length) return 0;
+  const inTitle = wordSimilarity(wanted, title);
+  return inTitle > WORD_SIMILARITY_MIN ? inTitle + SIMILARITY_SHARE * similarity(wanted, title) : 0;
 }
 
 /** The oldest entry makes room; which one goes hardly matters. */
@@ -37,8 +43,10 @@ function cutTitle(title: string): Trigrams {
 }
 
 const LITERAL_MAX = 200;
-/** Titles read before other work of the process gets its turn: about half a millisecond. */
-const TITLES_PER_TURN = 1_000;
+/** Titles read before other work of the process gets its turn: about a tenth of a millisecond. */
+const TITLES_PER_TURN = 250;
+/** A character is one or two of the units that a text is counted in. */
+const CHARACTER_UNITS = 2;
 
 /**
  * For queries without a word that means something (stop words, one letter, signs): titles that hold the query as it
@@ -65,8 +73,8 @@ export async function findLiterally(
 
 function holds(title: string, wanted: string, rule: { startsWithWord: boolean; isOneWord: boolean }): boolean {
   for (let at = title.indexOf(wanted); at >= 0; at = title.indexOf(wanted, at + 1)) {
-    const before = title.slice(0, at);
-    const after = title.slice(at + wanted.length);
+    const before = title.slice(Math.max(0, at - CHARACTER_UNITS), at);
+    const after = title.slice(at + wanted.length, at + wanted.length + CHARACTER_UNITS);
     const beginsWord = !rule.startsWithWord || !/[\p{L}\p{N}]$/u.test(before);
     const endsWord = !rule.isOneWord || !/^[\p{L}\p{N}]/u.test(after);
     if (beginsWord && endsWord) return true;

@@ -67,6 +67,45 @@ test("from 200 documents on their own mean is removed, and again after a tenth m
   expect(far?.cosine).toBeLessThan(0); // without the mean's removal all of these point the same way
 });
 
+/** Vectors about subjects, one number each; a model may add the same number to all. */
+function spread(count: number, common: number): (subject: number) => Float32Array {
+  return (subject) => unit(common, ...Array.from({ length: count + 1 }, (_, k) => (k === subject ? 1 : 0)));
+}
+
+test.each([4, 11, 50, 199])("among %s documents what a model adds to every text makes none of them near", async (n) => {
+  const vectorOf = spread(n, 2.5);
+  const matrix = new VectorMatrix({ dims: n + 2, shippedMean: null });
+  for (let i = 0; i < n; i += 1) matrix.set(i + 1, vectorOf(i));
+  const [before] = await matrix.findNearest(vectorOf(n), 1);
+  expect(before?.cosine).toBeGreaterThan(0.8);
+  await matrix.settle();
+  const [unrelated] = await matrix.findNearest(vectorOf(n), 1);
+  expect(unrelated?.cosine).toBeLessThan(0.3);
+  const [own, next] = await matrix.findNearest(vectorOf(2), 2);
+  expect(own?.doc).toBe(3);
+  expect(own?.cosine).toBeGreaterThan(0.8);
+  expect(next?.cosine).toBeLessThan(0.3);
+});
+
+test.each([1, 2, 11, 50])("among %s documents of well-spread vectors every angle stays what it was", async (n) => {
+  const vectorOf = spread(n, 0);
+  const matrix = new VectorMatrix({ dims: n + 2, shippedMean: null });
+  for (let i = 0; i < n; i += 1) matrix.set(i + 1, vectorOf(i));
+  const before = await matrix.findNearest(unit(0, 3, 1), n);
+  await matrix.settle();
+  for (const [i, { doc, cosine }] of (await matrix.findNearest(unit(0, 3, 1), n)).entries()) {
+    expect(doc).toBe(before[i]?.doc);
+    expect(cosine).toBeCloseTo(before[i]?.cosine ?? 0, 5);
+  }
+});
+
+test("a document of no meaning is near to nothing", async () => {
+  const matrix = new VectorMatrix({ dims: 2, shippedMean: unit(1, 1) });
+  matrix.set(1, Float32Array.of(0, 0));
+  expect(await matrix.findNearest(unit(-1, -1), 5)).toEqual([]);
+  expect(matrix.size).toBe(0);
+});
+
 test("a replaced or deleted vector is not found any more, also after packing", async () => {
   const matrix = new VectorMatrix({ dims: 2, shippedMean: null });
   for (let i = 1; i <= 600; i += 1) matrix.set(i, unit(1, 0));

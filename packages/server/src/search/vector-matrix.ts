@@ -13,7 +13,10 @@ export interface Neighbour {
 
 export interface MatrixOptions {
   readonly dims: number;
-  /** The mean to remove while there are too few documents for one of their own; null: none until then. */
+  /**
+   * The mean to remove while there are too few documents for one of their own; null: so much of their own as the few
+   * vouch for.
+   */
   readonly shippedMean: Float32Array | null;
   /** Room for so many from the start. */
   readonly capacity?: number;
@@ -40,11 +43,13 @@ export class VectorMatrix {
   readonly #sum: Float64Array;
   #mean: Float32Array;
   #meanCount = 0;
+  readonly #hasShippedMean: boolean;
 
   constructor({ dims, shippedMean, capacity = 0, isPlain = false }: MatrixOptions) {
     const room = Math.max(CAPACITY_MIN, capacity);
     this.dims = dims;
     this.#isPlain = isPlain;
+    this.#hasShippedMean = shippedMean !== null;
     this.#mean = shippedMean ?? new Float32Array(dims);
     this.#rows = createRows(dims, room, isPlain);
     this.#docs = new Int32Array(room);
@@ -56,10 +61,14 @@ export class VectorMatrix {
     return this.#rowOf.size;
   }
 
-  /** `vector` has unit length; anything of another length than `dims` is refused. */
+  /**
+   * `vector` has unit length, or is all zeros for a document of no meaning, which is never near; anything of another
+   * length than `dims` is refused.
+   */
   set(doc: number, vector: Float32Array): void {
     if (vector.length !== this.dims) throw new RangeError(`A vector of ${vector.length} numbers among ${this.dims}.`);
     this.delete(doc);
+    if (dot(vector, vector) === 0) return; // less the mean it would be near to whatever is far from the mean
     if (this.#rowCount === this.#docs.length) this.#grow();
     const row = this.#rowCount;
     this.#rowCount += 1;
@@ -82,10 +91,11 @@ export class VectorMatrix {
   /** Renews the mean after the catalogue grew or shrank by a tenth, and packs the rows when a third are empty. */
   async settle(): Promise<void> {
     if (this.#rowCount > CAPACITY_MIN && this.size < this.#rowCount * FILLED_MIN) this.#pack();
-    if (this.size < OWN_MEAN_FROM) return;
+    if (this.size === 0 || (this.#hasShippedMean && this.size < OWN_MEAN_FROM)) return;
     if (Math.abs(this.size - this.#meanCount) <= this.#meanCount * GROWTH_BEFORE_NEW_MEAN) return;
     this.#meanCount = this.size;
-    this.#mean = Float32Array.from(this.#sum, (value) => value / this.size);
+    const share = this.size < OWN_MEAN_FROM ? this.#commonShare() : 1;
+    this.#mean = Float32Array.from(this.#sum, (value) => (share * value) / this.size);
     for (let row = 0; row < this.#rowCount; row += 1) {
       this.#scales[row] = this.#scaleOf(this.#rows.at(row));
       if (row % PRODUCTS_MAX === PRODUCTS_MAX - 1) await nextTurn();
@@ -132,6 +142,19 @@ export class VectorMatrix {
     const row = this.#rowOf.get(doc);
     if (row === undefined) return;
     for (const [k, value] of this.#rows.at(row).entries()) sum[k] = (sum[k] as number) + weight * value;
+  }
+
+  /**
+   * How much of the mean of a few unit vectors is common to all of them, 0 to 1; the rest is chance. The mean cosine
+   * of two different ones estimates the squared length of what is common: it is 0 for vectors that are well spread,
+   * whose mean then stays. Fewer documents may also be of one subject, so the share shrinks with their number.
+   */
+  #commonShare(): number {
+    const n = this.size;
+    if (n < 2) return 0;
+    const squares = this.#sum.reduce((added, value) => added + value * value, 0);
+    const meanCosine = (squares - n) / (n * (n - 1));
+    return (Math.max(0, meanCosine) / (squares / n ** 2)) * (n / (n + 1));
   }
 
   #centre(query: Float32Array): Float32Array | null {

@@ -24,6 +24,10 @@ export class Vocabulary {
     return this.#words.has(word);
   }
 
+  find(word: string): VocabularyWord | null {
+    return this.#words.get(word) ?? null;
+  }
+
   /** A count of 0 takes the word out. */
   set(word: string, count: number, titleCount: number): void {
     if (count <= 0) {
@@ -43,6 +47,10 @@ export class Vocabulary {
     for (const entry of this.#byStart.get(start.slice(0, 2))?.values() ?? []) {
       if (entry.word.length > start.length && entry.word.startsWith(start)) yield entry;
     }
+  }
+
+  *ofLength(length: number): Generator<VocabularyWord> {
+    yield* this.#byLength.get(length)?.values() ?? [];
   }
 
   /** Words that may be at most `edits` edits away: every edit changes at most two letters of the set. */

@@ -1,10 +1,15 @@
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { onTestFinished, vi } from "vitest";
+import { createSpool } from "../../src/files/index.ts";
 import { createAiSdkAdapter, type AdapterOptions } from "../../src/models/ai-sdk.ts";
 import { loadCatalogue, resolveMapping, type Catalogue, type CatalogueEntry } from "../../src/models/catalogue.ts";
 import type { ModelAdapter, ModelCall, ModelImage } from "../../src/models/model-call.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { PNG } from "./provider-answers.ts";
+import { MP4, PNG } from "./provider-answers.ts";
 
 export const IMAGE: ModelImage = { bytes: PNG, mediaType: "image/png" };
 export const catalogue: Catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => true, sandbox: true });
@@ -39,6 +44,8 @@ export function createRig(secrets: Record<string, string>, change: Partial<Adapt
   const log = createLog("silent");
   const warned = vi.spyOn(log, "warn");
   const downloads: string[] = [];
+  const directory = mkdtempSync(join(tmpdir(), "promptd-spool-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
   const adapter: ModelAdapter = createAiSdkAdapter({
     secret: (name) => secrets[name] ?? (/_(KEY|TOKEN)$/.test(name) ? "secret-key" : null),
     clock: systemClock,
@@ -46,12 +53,27 @@ export function createRig(secrets: Record<string, string>, change: Partial<Adapt
     download: {
       fetch: async (address) => {
         downloads.push(address);
-        return { kind: "fetched", bytes: PNG };
+        return { kind: "fetched", kept: PNG };
+      },
+      fetchInto: async (address, { take }) => {
+        downloads.push(address);
+        return { kind: "fetched", kept: await take(piecesOf(MP4)) };
       },
     },
+    spool: createSpool(directory),
     timeoutMsMax: 60_000,
     ...change,
   });
   onTestFinished(() => adapter.close());
-  return { adapter, warned, downloads, signal: new AbortController().signal };
+  const { signal } = new AbortController();
+  /** Asks once, and fetches a video that is ready. */
+  const pollVideo = async (video: Parameters<ModelAdapter["pollVideo"]>[0]) => {
+    const answer = await adapter.pollVideo(video, signal);
+    return answer.kind === "ready" ? answer.load(signal) : answer;
+  };
+  return { adapter, warned, downloads, signal, pollVideo };
+}
+
+async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }

@@ -142,15 +142,14 @@ describe("videos of Veo", () => {
   test("are started, asked for, and fetched without the key from an address that is not the provider's", async () => {
     mock.onVideo(PROMPT, { video: { id: "v1", status: "completed", b64: PNG.toString("base64") } });
     const entry = entryOf("google/veo-3.1-generate-preview");
-    const { adapter, signal, downloads } = rig();
+    const { adapter, pollVideo, signal, downloads } = rig();
     const call = callOf(entry, { instructions: "" });
     const started = await adapter.startVideo(call, signal);
     expect(started).toMatchObject({ kind: "started" });
     const operation = started.kind === "started" ? started.operation : null;
     const poll = { entry, mapping: call.mapping, operation: JSON.parse(JSON.stringify(operation)) as typeof operation };
-    let result = await adapter.pollVideo(poll, signal);
-    for (let question = 0; result.kind === "pending" && question < 10; question += 1)
-      result = await adapter.pollVideo(poll, signal);
+    let result = await pollVideo(poll);
+    for (let question = 0; result.kind === "pending" && question < 10; question += 1) result = await pollVideo(poll);
     expect(result).toMatchObject({ kind: "video", mediaType: "video/mp4", usage: { seconds: 8, images: 1 } });
     expect(downloads).toEqual(["https://generativelanguage.googleapis.com/v1beta/files/placeholder"]);
   });
@@ -171,14 +170,14 @@ describe("fal", () => {
     const video = { id: "v1", status: "completed" as const, url: "https://v3.fal.media/1.mp4" };
     mock.onFalVideo(/./, { video });
     const entry = entryOf("fal/luma-ray-2");
-    const { adapter, signal, downloads } = rig();
+    const { adapter, pollVideo, signal, downloads } = rig();
     const call = callOf(entry);
     const started = await adapter.startVideo(call, signal);
     expect(started).toMatchObject({ kind: "started" });
     const operation = started.kind === "started" ? started.operation : null;
-    let result = await adapter.pollVideo({ entry, mapping: call.mapping, operation }, signal);
+    let result = await pollVideo({ entry, mapping: call.mapping, operation });
     for (let question = 0; result.kind === "pending" && question < 10; question += 1) {
-      result = await adapter.pollVideo({ entry, mapping: call.mapping, operation }, signal);
+      result = await pollVideo({ entry, mapping: call.mapping, operation });
     }
     expect(result).toMatchObject({ kind: "video", usage: { seconds: 5 } });
     expect(downloads).toEqual([video.url]);

@@ -2,13 +2,14 @@
  * Answers that the mock cannot give, from small servers of our own that follow the providers' documents: refusals and
  * cuts of every text interface, Gemini images, Replicate, and jobs of fal and Veo whose states and files misbehave.
  */
+import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import type { JsonValue } from "../../src/models/mapping.ts";
 import type { CatalogueEntry } from "../../src/models/catalogue.ts";
-import { createTransport } from "../../src/models/transport.ts";
-import { callOf, createRig, entryOf, IMAGE } from "./adapter-rig.ts";
-import { json, startOwnServer, type Received } from "./own-server.ts";
+import { callOf, entryOf, IMAGE } from "./adapter-rig.ts";
+import { openAllProviders } from "./all-providers.ts";
+import { json, type Received } from "./own-server.ts";
 import {
   chatAnswer,
   falImage,
@@ -19,24 +20,6 @@ import {
   replicatePrediction,
   responsesAnswer,
 } from "./provider-answers.ts";
-
-/** Every provider at one server. */
-async function setup(reply: (request: Received, response: ServerResponse, url: string) => void) {
-  const server = await startOwnServer((request, response) => reply(request, response, server.url));
-  const secrets = {
-    ANTHROPIC_BASE_URL: server.url,
-    GOOGLE_GENERATIVE_AI_BASE_URL: server.url,
-    FAL_BASE_URL: server.url,
-    REPLICATE_BASE_URL: server.url,
-  };
-  const openai = new Map([["https://api.openai.com", server.url]]);
-  const rig = createRig(secrets, {
-    connect: (options) => createTransport({ ...options, aliases: new Map([...(options.aliases ?? []), ...openai]) }),
-  });
-  const send = (model: string | CatalogueEntry, images = [] as (typeof IMAGE)[]) =>
-    rig.adapter.callModel(callOf(typeof model === "string" ? entryOf(model) : model, { images }), rig.signal);
-  return { ...rig, server, send };
-}
 
 const chat = { ...entryOf("openai/gpt-5.2"), api: "chat" as const };
 const TEXTS: readonly [string, CatalogueEntry | string, { whole: unknown; cut: unknown; refused: unknown }][] = [
@@ -72,18 +55,18 @@ const TEXTS: readonly [string, CatalogueEntry | string, { whole: unknown; cut: u
 
 describe.each(TEXTS)("text of %s", (_name, model, answers) => {
   test("is read with input, cached and output tokens, reasoning counted as output", async () => {
-    const { send } = await setup((_request, response) => json(response, answers.whole));
+    const { send } = await openAllProviders((_request, response) => json(response, answers.whole));
     const usage = { inputTokens: 11, cachedInputTokens: 3, outputTokens: 5, isEstimated: false };
     expect(await send(model)).toMatchObject({ kind: "text", text: "A short answer.", truncated: false, usage });
   });
 
   test("that the output limit cut is a success, flagged", async () => {
-    const { send } = await setup((_request, response) => json(response, answers.cut));
+    const { send } = await openAllProviders((_request, response) => json(response, answers.cut));
     expect(await send(model)).toMatchObject({ kind: "text", truncated: true });
   });
 
   test("that a filter stopped is a refusal, and what was written before it is dropped", async () => {
-    const { send } = await setup((_request, response) => json(response, answers.refused));
+    const { send } = await openAllProviders((_request, response) => json(response, answers.refused));
     const result = await send(model);
     expect(result).toMatchObject({ kind: "refused" });
     expect(result).not.toHaveProperty("text");
@@ -91,7 +74,7 @@ describe.each(TEXTS)("text of %s", (_name, model, answers) => {
 });
 
 test("a prompt that Gemini blocks is a refusal", async () => {
-  const { send } = await setup((_request, response) =>
+  const { send } = await openAllProviders((_request, response) =>
     json(response, geminiAnswer({ blockReason: "PROHIBITED_CONTENT" })),
   );
   expect(await send("google/gemini-2.5-flash")).toMatchObject({ kind: "refused" });
@@ -99,13 +82,13 @@ test("a prompt that Gemini blocks is a refusal", async () => {
 
 const ZEROS = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 test.each([undefined, ZEROS])("a text whose tokens are counted as %j is estimated from its bytes", async (usage) => {
-  const { send } = await setup((_request, response) => json(response, chatAnswer({ usage })));
+  const { send } = await openAllProviders((_request, response) => json(response, chatAnswer({ usage })));
   expect(await send(chat)).toMatchObject({ usage: { isEstimated: true, inputTokens: 9, outputTokens: 4 } });
 });
 
 test.each([-5, 1e300, "many"])("a count of %j tokens charges nothing absurd", async (count) => {
   const usage = { prompt_tokens: count, completion_tokens: count, total_tokens: count };
-  const { send } = await setup((_request, response) => json(response, chatAnswer({ usage })));
+  const { send } = await openAllProviders((_request, response) => json(response, chatAnswer({ usage })));
   const result = await send(chat);
   const { inputTokens = 0, outputTokens = 0 } = "usage" in result && result.usage !== null ? result.usage : {};
   expect(Math.max(inputTokens, outputTokens)).toBeLessThanOrEqual(1_000_000_000);
@@ -114,7 +97,9 @@ test.each([-5, 1e300, "many"])("a count of %j tokens charges nothing absurd", as
 
 describe("images of Gemini", () => {
   test("come as bytes, from text alone or together with input images", async () => {
-    const { send, server } = await setup((_request, response) => json(response, geminiAnswer({ isImage: true })));
+    const { send, server } = await openAllProviders((_request, response) =>
+      json(response, geminiAnswer({ isImage: true })),
+    );
     expect(await send("google/gemini-2.5-flash-image")).toMatchObject({
       kind: "image",
       usage: { images: 1, inputTokens: 11 },
@@ -127,7 +112,7 @@ describe("images of Gemini", () => {
   });
 
   test("that are missing from the answer are a failure, not sent again", async () => {
-    const { send } = await setup((_request, response) => json(response, geminiAnswer()));
+    const { send } = await openAllProviders((_request, response) => json(response, geminiAnswer()));
     expect(await send("google/gemini-2.5-flash-image")).toMatchObject({
       kind: "failed",
       cause: "empty",
@@ -136,7 +121,9 @@ describe("images of Gemini", () => {
   });
 
   test("that a filter stopped are a refusal", async () => {
-    const { send } = await setup((_request, response) => json(response, geminiAnswer({ finish: "IMAGE_SAFETY" })));
+    const { send } = await openAllProviders((_request, response) =>
+      json(response, geminiAnswer({ finish: "IMAGE_SAFETY" })),
+    );
     expect(await send("google/gemini-2.5-flash-image")).toMatchObject({ kind: "refused" });
   });
 });
@@ -162,7 +149,7 @@ describe("images of Replicate", () => {
 
   test("are waited for, and their file is fetched without the key when it is elsewhere", async () => {
     const states = [{ status: "processing" }, { status: "succeeded", output: "https://replicate.delivery/out.png" }];
-    const { send, downloads, server } = await setup(answerWith(states));
+    const { send, downloads, server } = await openAllProviders(answerWith(states));
     expect(await send("replicate/flux-schnell")).toMatchObject({ kind: "image", bytes: new Uint8Array(PNG) });
     expect(downloads).toEqual(["https://replicate.delivery/out.png"]);
     expect(server.received.map(({ method }) => method)).toEqual(["POST", "GET"]);
@@ -170,9 +157,11 @@ describe("images of Replicate", () => {
   });
 
   test("that failed for their content are a refusal, for another reason a failure", async () => {
-    const nsfw = await setup(answerWith([{ status: "failed", error: "NSFW content detected" }]));
+    const nsfw = await openAllProviders(answerWith([{ status: "failed", error: "NSFW content detected" }]));
     expect(await nsfw.send("replicate/flux-schnell")).toMatchObject({ kind: "refused" });
-    const broken = await setup(answerWith([{ status: "failed", error: "CUDA out of memory at /root/secret" }]));
+    const broken = await openAllProviders(
+      answerWith([{ status: "failed", error: "CUDA out of memory at /root/secret" }]),
+    );
     const result = await broken.send("replicate/flux-schnell");
     expect(result).toMatchObject({ kind: "failed", cause: "job_failed", retry: "never" });
     expect(JSON.stringify(result)).not.toContain("secret");
@@ -180,7 +169,7 @@ describe("images of Replicate", () => {
 });
 
 test("fal is reached at the operator's address, with its key; a file there is fetched from there", async () => {
-  const { send, server, downloads } = await setup((request, response, url) => {
+  const { send, server, downloads } = await openAllProviders((request, response, url) => {
     if (request.path === "/files/1.png") response.end(PNG);
     else json(response, falImage(`${url}/files/1.png`));
   });
@@ -199,7 +188,7 @@ describe("a video", () => {
   }
   const run = async ({ model, states, start }: Job) => {
     let asked = 0;
-    const rig = await setup((request, response, url) => {
+    const rig = await openAllProviders((request, response, url) => {
       if (request.method === "POST") return start(response, url);
       if (request.path.includes("moved"))
         return void response.writeHead(302, { location: "https://storage.googleapis.com/v.mp4" }).end();
@@ -211,8 +200,9 @@ describe("a video", () => {
     const call = callOf(entry);
     const started = await rig.adapter.startVideo(call, rig.signal);
     const operation: JsonValue = started.kind === "started" ? started.operation : null;
-    const poll = () => rig.adapter.pollVideo({ entry, mapping: call.mapping, operation }, rig.signal);
-    return { ...rig, poll, operation, started };
+    const video = { entry, mapping: call.mapping, operation };
+    const poll = () => rig.pollVideo(video);
+    return { ...rig, poll, video, operation, started };
   };
   const fal = (states: Job["states"]): Job => ({
     model: "fal/luma-ray-2",
@@ -255,11 +245,33 @@ describe("a video", () => {
     expect(await poll()).toMatchObject({ kind: "failed", cause: "overloaded", retry: "safe" });
   });
 
+  test.each([
+    ["fal", fal],
+    ["Veo", veo],
+    ["Replicate", replicate],
+  ])("of %s that is asked for while its run is canceled: the question ends, and its connection", async (_name, job) => {
+    const reached = Promise.withResolvers<void>();
+    const hungUp = Promise.withResolvers<void>();
+    const silent = (response: ServerResponse): void => {
+      response.once("close", () => hungUp.resolve());
+      reached.resolve();
+    };
+    const { adapter, video } = await run(job([silent]));
+    const cancel = new AbortController();
+    const asking = adapter.pollVideo(video, cancel.signal);
+    await reached.promise;
+    const reason = new Error("canceled");
+    cancel.abort(reason);
+    await expect(asking).rejects.toBe(reason);
+    await hungUp.promise;
+  });
+
   test("of Veo is fetched from the provider's own address with its key, which is kept out of the operation", async () => {
     const { poll, downloads, server, operation } = await run(veo([veoDone("/v1beta/files/v.mp4:download?alt=media")]));
     const result = await poll();
     expect(result).toMatchObject({ kind: "video", usage: { seconds: 8 } });
-    expect(result.kind === "video" && Buffer.from(result.bytes).equals(MP4)).toBe(true);
+    if (result.kind !== "video" || !("path" in result.content)) throw new Error("the video is not on disk");
+    expect((await readFile(result.content.path)).equals(MP4)).toBe(true);
     expect(server.received.at(-1)?.path).toContain("key=secret-key");
     expect(JSON.stringify(operation)).not.toContain("secret-key");
     expect(downloads).toEqual([]);
@@ -326,7 +338,7 @@ describe("embeddings", () => {
   };
 
   test("of OpenAI come one per text and in order, with 512 numbers asked for", async () => {
-    const { adapter, signal, server } = await setup((_request, response) => vectors(response, 2));
+    const { adapter, signal, server } = await openAllProviders((_request, response) => vectors(response, 2));
     const model = { provider: "openai", providerModel: "text-embedding-3-small", server: null };
     expect(await adapter.embedTexts(model, ["a", "b"], signal)).toEqual([
       Float32Array.of(0, 1, 2),
@@ -337,14 +349,14 @@ describe("embeddings", () => {
 
   test("of Gemini come one per text", async () => {
     const answer = { embeddings: [{ values: [1, 2] }, { values: [3, 4] }] };
-    const { adapter, signal, server } = await setup((_request, response) => json(response, answer));
+    const { adapter, signal, server } = await openAllProviders((_request, response) => json(response, answer));
     const model = { provider: "google", providerModel: "gemini-embedding-001", server: null };
     expect(await adapter.embedTexts(model, ["a", "b"], signal)).toEqual([Float32Array.of(1, 2), Float32Array.of(3, 4)]);
     expect(server.received[0]?.body).toContain('"outputDimensionality":512');
   });
 
   test("of a server of the operator's own are asked for without a length it may not know", async () => {
-    const { adapter, signal, server } = await setup((_request, response) => vectors(response, 1));
+    const { adapter, signal, server } = await openAllProviders((_request, response) => vectors(response, 1));
     const model = { provider: "home", providerModel: "nomic-embed-text", server: { baseURL: `${server.url}/v1` } };
     await adapter.embedTexts(model, ["a"], signal);
     expect(server.received[0]?.path).toBe("/v1/embeddings");
@@ -352,7 +364,7 @@ describe("embeddings", () => {
   });
 
   test("that fail reject without the provider's words", async () => {
-    const { adapter, signal } = await setup((_request, response) =>
+    const { adapter, signal } = await openAllProviders((_request, response) =>
       json(response, { error: { message: "sk-secret" } }, 500),
     );
     const model = { provider: "openai", providerModel: "text-embedding-3-small", server: null };
@@ -360,4 +372,20 @@ describe("embeddings", () => {
       "The embeddings model failed: overloaded, HTTP 500.",
     );
   });
+});
+
+describe("a picture whose address cannot be used", () => {
+  test.each(["http://10.0.0.1/1.png", "https://localhost/1.png", "not a url", "ftp://example.com/1.png"])(
+    "is named as such and says nothing about the model: %s",
+    async (address) => {
+      const fal = await openAllProviders((_request, response) => json(response, falImage(address)));
+      const unusable = { kind: "failed", cause: "image_unusable", retry: "never", breaker: "ignored" };
+      expect(await fal.send("fal/flux-schnell")).toMatchObject(unusable);
+      const replicate = await openAllProviders((_request, response, url) =>
+        json(response, replicatePrediction(`${url}/v1/predictions/p1`, "succeeded", address), 201),
+      );
+      expect(await replicate.send("replicate/flux-schnell")).toMatchObject(unusable);
+      expect([...fal.downloads, ...replicate.downloads]).toEqual([]);
+    },
+  );
 });

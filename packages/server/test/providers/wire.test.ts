@@ -39,6 +39,9 @@ function captureTransport(captured: Captured[]): Transport {
       }
       return answer(url);
     },
+    fetchFile: async () => {
+      throw new Error("nothing is finished here");
+    },
     close: async () => {},
   };
 }

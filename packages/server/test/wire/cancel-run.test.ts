@@ -76,7 +76,7 @@ describe("a run in progress", () => {
     const other = await server.startAnother("api");
     const runId = await startRun(caller.client, bodyOf(slowVersion));
     await becomes(runId, "running");
-    const answer = await cancelRun(server.clientOf(caller.apiKey, other.url ?? ""), runId);
+    const answer = await cancelRun(server.clientOf(caller.apiKey, other.listenUrl ?? ""), runId);
     expect(runOf(answer)).toEqual({ runId, ...CANCELED });
   });
 });

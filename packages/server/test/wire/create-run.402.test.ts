@@ -116,7 +116,7 @@ test("one credit is one credit", async () => {
 test("inputs that could cost more than one run may hold are 422 that says so", async () => {
   const { client } = await server.createCaller({ credits: 1_000_000 });
   const strict = await server.startAnother("api", { PROMPTD_HOLD_MAX_CREDITS: "2" });
-  const there = server.clientOf((await server.createCaller()).apiKey, strict.url ?? "");
+  const there = server.clientOf((await server.createCaller()).apiKey, strict.listenUrl ?? "");
   const { promptVersionId } = await server.publish(directedPrompt());
   const body = bodyOf(promptVersionId, { do: `tokens=9 ${" ".repeat(60_000)}` });
   const answer = await postRun(there, body);
@@ -143,14 +143,14 @@ describe("the plan", () => {
   test("is not asked for where PROMPTD_PLANS is off", async () => {
     const open = await server.startAnother("api", { PROMPTD_PLANS: "off" });
     const { apiKey } = await server.createCaller({ plan: "none" });
-    expect((await get(server.clientOf(apiKey, open.url ?? ""), "/v1/me")).httpStatus).toBe(200);
+    expect((await get(server.clientOf(apiKey, open.listenUrl ?? ""), "/v1/me")).httpStatus).toBe(200);
   });
 });
 
 test("beyond the active runs of an account 429 TOO_MANY_ACTIVE_RUNS, and no run and no hold is left", async () => {
   const few = await server.startAnother("api", { PROMPTD_ACTIVE_RUNS_MAX: "2" });
   const { apiKey, client } = await server.createCaller({ credits: 100 });
-  const there = server.clientOf(apiKey, few.url ?? "");
+  const there = server.clientOf(apiKey, few.listenUrl ?? "");
   const slow = await server.publish(imagePrompt({ body: "sandbox: delay=600000\nA square." }));
   const ids = [
     await startRun(there, bodyOf(slow.promptVersionId)),

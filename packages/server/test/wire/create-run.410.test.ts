@@ -57,7 +57,7 @@ beforeAll(async () => {
   });
   ({ promptVersionId: stepsVersionId } = await server.publish(steps));
   const app = await server.startAnother("api", { PROMPTD_MODELS_FILE: writeOverlay(overlay("retired")) });
-  later = server.clientOf(caller.apiKey, app.url ?? "");
+  later = server.clientOf(caller.apiKey, app.listenUrl ?? "");
 });
 afterAll(() => server.close());
 
@@ -121,7 +121,7 @@ test("a model that is known but not enabled here accepts the run, which fails wi
 describe("a model that is no longer in the catalogue at all", () => {
   test("is as gone as a retired one: its price is not known any more", async () => {
     const app = await server.startAnother("api", { PROMPTD_MODELS_FILE: "" });
-    const without = server.clientOf(caller.apiKey, app.url ?? "");
+    const without = server.clientOf(caller.apiKey, app.listenUrl ?? "");
     const answer = await postRun(without, bodyOf(published.promptVersionId));
     expect(answer.httpStatus).toBe(410);
     expect(errorOf(answer).data).toEqual({ reason: "MODEL_RETIRED", model: WITHDRAWN });
@@ -132,7 +132,7 @@ describe("a model that is no longer in the catalogue at all", () => {
   test("is the case of every sandbox prompt where PROMPTD_SANDBOX is off", async () => {
     const { promptVersionId } = await server.publish(promptFile());
     const app = await server.startAnother("api", { PROMPTD_SANDBOX: "off", PROMPTD_MODELS_FILE: "" });
-    const answer = await postRun(server.clientOf(caller.apiKey, app.url ?? ""), bodyOf(promptVersionId));
+    const answer = await postRun(server.clientOf(caller.apiKey, app.listenUrl ?? ""), bodyOf(promptVersionId));
     expect(errorOf(answer).data).toEqual({ reason: "MODEL_RETIRED", model: "sandbox/text" });
   });
 });

@@ -197,7 +197,7 @@ test("createAndWait of the client creates a run once and stays with it past the 
 test("a server that stops answers a waiting POST with 504 and a waiting GET with 200, at once", async () => {
   const own = await server.createCaller();
   const other = await server.startAnother("api", { PROMPTD_SYNC_WAIT_MS: "60000" });
-  const there = server.clientOf(own.apiKey, other.url ?? "");
+  const there = server.clientOf(own.apiKey, other.listenUrl ?? "");
   await server.freezeTime(Date.UTC(2027, 0, 1)); // so that the limiter forgets no request
   const admitted = (count: number) =>
     vi.waitFor(async () => {

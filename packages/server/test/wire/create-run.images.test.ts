@@ -54,9 +54,17 @@ describe("a Base64 image", () => {
       `data:image/png;base64,${PNG_BASE64}`,
       ': remove the prefix "data:image/png;base64," and send only the Base64 text.',
     ],
-    ["nothing", "", " is empty."],
-    ["another alphabet", PNG_BASE64.replace("A", "_"), " is not valid Base64."],
-    ["a missing end", PNG_BASE64.slice(0, -1), " is not valid Base64."],
+    ["nothing", "", " is empty. Send the bytes of the file as Base64."],
+    [
+      "another alphabet",
+      PNG_BASE64.replace("A", "_"),
+      " is not valid Base64. Send the bytes of the file in the standard alphabet, with padding.",
+    ],
+    [
+      "a missing end",
+      PNG_BASE64.slice(0, -1),
+      " is not valid Base64. Send the bytes of the file in the standard alphabet, with padding.",
+    ],
     [
       "a text file",
       Buffer.from("hello, this is no image at all").toString("base64"),

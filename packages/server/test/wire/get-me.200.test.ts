@@ -38,7 +38,7 @@ describe("GET /v1/me", () => {
     test("has no bit 1 without a plan, where plans are not asked for", async () => {
       const open = await server.startAnother("api", { PROMPTD_PLANS: "off" });
       const { apiKey } = await server.createCaller({ plan: "none" });
-      expect((await server.clientOf(apiKey, open.url ?? "").me.get()).userFlags & 1).toBe(0);
+      expect((await server.clientOf(apiKey, open.listenUrl ?? "").me.get()).userFlags & 1).toBe(0);
     });
 
     test("has bit 2 once the account has published a prompt", async () => {

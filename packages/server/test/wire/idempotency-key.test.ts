@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
 import { directedPrompt, imagePrompt, photoPrompt, PNG_BASE64, textPrompt } from "../prompt-files.ts";
+import { until } from "../promptd-process.ts";
 import { bodyOf, cancelRun, errorOf, issuesOf, postRun, runOf } from "./requests.ts";
 
 let server: TestServer;
@@ -40,6 +41,24 @@ describe("the same key and body", () => {
     }
     expect(await runCount()).toBe(5);
     expect(await caller.client.me.credits()).toEqual({ credits: 995 });
+  });
+
+  test("give one run to all of three that found the key free and then meet at its row", async () => {
+    const { db } = server.app;
+    const waitingAtKeys = async () =>
+      (await db.query("select 1 from pg_locks where relation = 'idempotency_keys'::regclass and not granted")).length;
+    const { promptVersionId: free } = await server.publish(textPrompt({ model: "sandbox/text-free" }));
+    const waits = db.tx(async (tx) => {
+      await tx.query("lock table idempotency_keys in share row exclusive mode"); // reading goes on, taking a key does not
+      const sent = [1, 2, 3].map(() => postRun(caller.client, bodyOf(free, { topic: "tea" }), KEY));
+      await until(async () => (await waitingAtKeys()) === 3);
+      return sent;
+    });
+    const answers = await Promise.all(await waits);
+    expect(answers.map(({ httpStatus }) => httpStatus)).toEqual([200, 200, 200]);
+    expect(new Set(answers.map((answer) => runOf(answer).runId)).size).toBe(1);
+    expect(answers.filter(({ headers }) => headers.get("idempotent-replayed") === "true")).toHaveLength(2);
+    expect(await runCount()).toBe(1);
   });
 
   test("at the same moment give one run to both when the credits are enough for one only", async () => {

@@ -26,7 +26,7 @@ beforeAll(async () => {
     PROMPTD_MODELS_FILE: writeOverlay({ models: [model] }),
     PROMPTD_RATE_LIMIT_PER_SECOND: "1",
   });
-  strictUrl = strict.url ?? "";
+  strictUrl = strict.listenUrl ?? "";
 });
 afterAll(() => server.close());
 

@@ -62,7 +62,7 @@ describe("within one second", () => {
 
   test("two processes share the limit", async () => {
     const other = await server.startAnother("api");
-    const there = server.clientOf(caller.apiKey, other.url ?? "");
+    const there = server.clientOf(caller.apiKey, other.listenUrl ?? "");
     const [here, elsewhere] = await Promise.all([burst(8), burst(8, there)]);
     expect(here + elsewhere).toBe(5);
   });
@@ -183,8 +183,8 @@ describe("what counts", () => {
 
 test("PROMPTD_RATE_LIMIT_SCOPE=key counts each key alone and says so", async () => {
   const other = await server.startAnother("api", { PROMPTD_RATE_LIMIT_SCOPE: "key" });
-  const one = server.clientOf(caller.apiKey, other.url ?? "");
-  const two = server.clientOf((await server.createKey(caller.accountId)).apiKey, other.url ?? "");
+  const one = server.clientOf(caller.apiKey, other.listenUrl ?? "");
+  const two = server.clientOf((await server.createKey(caller.accountId)).apiKey, other.listenUrl ?? "");
   expect(await burst(9, one)).toBe(5);
   expect(await burst(4, two)).toBe(4);
   expect((await me(two)).headers.get("ratelimit")).toBe('"key";r=0;t=1');

@@ -89,7 +89,7 @@ describe("the hash", () => {
 
   test("is the same in every process of the installation", async () => {
     const other = await server.startAnother("api");
-    const there = await server.clientOf(caller.apiKey, other.url ?? "").resources.get();
+    const there = await server.clientOf(caller.apiKey, other.listenUrl ?? "").resources.get();
     expect(there.hash).toBe(hash);
   });
 });
@@ -153,7 +153,7 @@ describe("action-require: update-resources", () => {
   test("is on a 429 as well", async () => {
     const strict = await server.startAnother("api", { PROMPTD_RATE_LIMIT_PER_SECOND: "1" });
     const { apiKey } = await server.createCaller();
-    const client = server.clientOf(apiKey, strict.url ?? "");
+    const client = server.clientOf(apiKey, strict.listenUrl ?? "");
     await server.freezeTime(Date.UTC(2027, 0, 1));
     await get(client, "/v1/me");
     const denied = await get(client, "/v1/me", stale);

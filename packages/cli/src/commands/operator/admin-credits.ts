@@ -9,7 +9,11 @@ export const creditsGrant: Command = {
     amount: { type: "string", value: "N", summary: "How many (required)" },
     reason: { type: "string", value: "R", summary: "Why; kept in the journal" },
     expires: { type: "string", value: "ISO8601", summary: "When what is left of them expires; never when absent" },
-    "idempotency-key": { type: "string", value: "K", summary: "A second grant under the same key changes nothing" },
+    "idempotency-key": {
+      type: "string",
+      value: "K",
+      summary: "A second grant under this key changes nothing; of another amount or expiry it is refused",
+    },
   },
   run: async (args, io) => {
     const grant = {
@@ -20,7 +24,7 @@ export const creditsGrant: Command = {
       idempotencyKey: readText(args.text("idempotency-key"), "--idempotency-key"),
     };
     const { credits, isGranted } = await runAsOperator(io, (operator) => operator.grantCredits(grant));
-    if (!isGranted) io.note("Nothing was granted: this idempotency key was used before.");
+    if (!isGranted) io.note("Nothing was granted: this idempotency key was used before, for the same.");
     io.result({ credits }, `${grant.user} can spend ${credits} credits.`);
   },
 };

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command } from "../../command.ts";
+import { describeReadFailure } from "../../file-failure.ts";
 import { runAsOperator } from "./run-operator.ts";
 
 export const modelsList: Command = {
@@ -11,7 +12,13 @@ export const modelsList: Command = {
     const models = await runAsOperator(io, (operator) => operator.listModels());
     const lines = models.map((one) => {
       const state = one.enabled ? "enabled" : one.requires === null ? one.status : `needs ${one.requires}`;
-      return `${String(one.index).padStart(5)}  ${one.model.padEnd(36)} ${one.modality.padEnd(6)} ${state.padEnd(34)} ${one.price}`;
+      const from = [one.priceSource, one.priceDate, one.priceToConfirm ? "operator must confirm" : null];
+      const told = from.filter((word) => word !== null).join(", ");
+      const line = `${String(one.index).padStart(5)}  ${one.model.padEnd(36)} ${one.modality.padEnd(6)} ${state.padEnd(34)} ${one.price || "free"}`;
+      return told === ""
+        ? line
+        : `${line}
+         ${told}`;
     });
     io.result(models, lines.join("\n"));
   },
@@ -27,9 +34,7 @@ export const modelsCheck: Command = {
   run: async (args, io) => {
     const file = resolve(io.directory, args.positionals[0] ?? "");
     await readFile(file).catch((cause: unknown) => {
-      throw new CommandFailure(`${file} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, {
-        cause,
-      });
+      throw new CommandFailure(describeReadFailure(file, cause, "name the overlay file in it"), { cause });
     });
     const report = await runAsOperator(io, (operator) => operator.checkModels(file));
     const lists = (["added", "changed", "deprecated", "retired"] as const)
@@ -38,12 +43,22 @@ export const modelsCheck: Command = {
     const stopped = report.stoppedPrompts.map((one) => `  ${one.slug} (${one.promptId}) uses ${one.models.join(", ")}`);
     const faults = report.faults.map((fault) => `  ${fault}`);
     const text = [
-      faults.length === 0 ? "The overlay has no faults." : `${faults.length} faults:`,
+      faults.length === 0 ? "The overlay has no faults." : `${countOf(faults.length, "fault")}:`,
       ...faults,
+      ...(report.priceFactor === "1" ? [] : [`every price is multiplied by ${report.priceFactor}`]),
       ...lists,
-      ...(stopped.length === 0 ? [] : [`${stopped.length} published prompts could no longer be run:`, ...stopped]),
+      ...(report.pricesToConfirm.length === 0
+        ? []
+        : [`operator must confirm the price: ${report.pricesToConfirm.join(", ")}`]),
+      ...(stopped.length === 0
+        ? []
+        : [`${countOf(stopped.length, "published prompt")} could no longer be run:`, ...stopped]),
     ];
     io.result(report, text.join("\n"));
     return faults.length === 0 ? 0 : 1;
   },
 };
+
+function countOf(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}

@@ -1,7 +1,8 @@
-import type { PublishReport } from "@promptd/server/operator";
+import type { PromptFile, PublishReport } from "@promptd/server/operator";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
+import { describeReadFailure } from "../../file-failure.ts";
 import { requireText, runAsOperator } from "./run-operator.ts";
 
 export const promptPublish: Command = {
@@ -13,11 +14,15 @@ fault is left out and named on stderr, the others are published, and the exit co
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
     const author = requireText(args.text("author"), "--author", "ada@example.org");
-    const files = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
+    const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
+    const files = read.filter((file) => typeof file !== "string");
+    const unread = read.filter((file) => typeof file === "string");
+    if (files.length === 0) throw new CommandFailure(unread.join("\n"));
     const report = await runAsOperator(io, (operator) => operator.publishPrompts(files, author));
-    const { published, warnings, faults } = report;
+    const { published, warnings } = report;
+    const faults = [...unread, ...report.faults];
     for (const note of describeWarnings(warnings)) io.note(note);
-    if (faults.length === files.length) throw new CommandFailure(faults.join("\n"));
+    if (faults.length === read.length) throw new CommandFailure(faults.join("\n"));
     for (const fault of faults) io.note(fault);
     const lines = published.map((prompt) => `${prompt.promptVersionId}  ${prompt.slug}  ${prompt.title}`);
     io.result(published, [...lines, `Published ${published.length}.`].join("\n"));
@@ -33,14 +38,17 @@ function describeWarnings(warnings: PublishReport["warnings"]): string[] {
   });
 }
 
-async function readPromptFile(name: string, io: CommandIo): Promise<{ name: string; text: string }> {
+/** The text of a file; or, as a string, why it was not published, in the form in which the others' faults come. */
+async function readPromptFile(name: string, io: CommandIo): Promise<PromptFile | string> {
   try {
     const bytes = await readFile(resolve(io.directory, name));
     return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
-  } catch (cause) {
-    const reason =
-      cause instanceof TypeError ? "it is not UTF-8 text" : cause instanceof Error ? cause.message : String(cause);
-    throw new CommandFailure(`${name} cannot be read: ${reason}`, { cause });
+  } catch (error) {
+    const isOtherText = error instanceof TypeError;
+    const why = isOtherText
+      ? `${name} is not UTF-8 text. Save it as UTF-8.`
+      : describeReadFailure(name, error, "name the *.prompt.md files in it");
+    return `${name} was not published:\n  ${why}`;
   }
 }
 

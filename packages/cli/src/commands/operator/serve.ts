@@ -36,6 +36,7 @@ npx promptd admin key create --user ada@example.org
 
 interface Serving {
   readonly url: string | null;
+  readonly publicUrl: string | null;
   readonly demo: {
     readonly apiKey: string;
     readonly promptVersionId: string;
@@ -43,9 +44,12 @@ interface Serving {
   } | null;
 }
 
-function describe({ url, demo }: Serving): string {
+/** The command to paste calls the address it listens on: the public one may lead nowhere yet, or to another machine. */
+function describe({ url, publicUrl, demo }: Serving): string {
   if (url === null) return "\npromptd works on runs. Ctrl-C stops it.\n";
-  const lines = ["", `promptd listens on ${url}`, ""];
+  const lines = ["", `promptd listens on ${url}`];
+  if (publicUrl !== null) lines.push(`Callers reach it at ${publicUrl} (PROMPTD_PUBLIC_URL)`);
+  lines.push("");
   if (demo === null) return [...lines, NEXT_STEPS].join("\n");
   const body = JSON.stringify({ promptVersionId: demo.promptVersionId, inputs: { textInputs: demo.textInputs } });
   return [

@@ -1,9 +1,11 @@
 /** The files of one embedded database: where they lie, whose they are, how a client reaches the socket. */
 import { createHash } from "node:crypto";
-import { chmod, lstat, mkdir, readdir, readlink, realpath, symlink, unlink } from "node:fs/promises";
+import { chmod, lstat, readdir, readlink, realpath, symlink, unlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { describeDataDirFailure } from "../file-failure.ts";
 import { chooseServerAccount, ownIds, type ServerAccount } from "./account.ts";
+import { makePrivateDirectory } from "../make-directory.ts";
 
 export interface Place {
   readonly dataDir: string;
@@ -37,14 +39,13 @@ export async function preparePlace(dataDir: string, dbUid: number | undefined): 
     await ensureSocketLink(place);
     return place;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`The data directory ${dataDir} (PROMPTD_DATA_DIR) is not usable: ${reason}`, { cause });
+    throw new Error(describeDataDirFailure(dataDir, cause), { cause });
   }
 }
 
 /** Closes the directory to others when it is ours alone: freshly made, empty, or already holding a cluster. */
 async function ensureDataDir(dataDir: string): Promise<void> {
-  await mkdir(dataDir, { recursive: true, mode: 0o700 });
+  await makePrivateDirectory(dataDir);
   const entries = await readdir(dataDir);
   const { uid, mode } = await lstat(dataDir);
   const isOurs = entries.length === 0 || entries.includes("pg");
@@ -72,7 +73,9 @@ export async function ensureSocketLink(place: Pick<Place, "socketDir" | "cluster
     await unlink(socketDir);
   }
   await symlink(clusterDir, socketDir).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "EEXIST") throw error; // another process of ours was faster
+    if (error.code === "EEXIST") return; // another process of ours was faster
+    const next = `Choose a shorter path, or let this user write to ${tmpdir()}.`;
+    throw new Error(`its path needs the short link ${socketDir}, which cannot be made (${error.code}). ${next}`);
   });
 }
 

@@ -1,0 +1,202 @@
+/** Every kind of broken promise, made by hand in a copy of what a short run with a kill left: the check must name it. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openDatabase } from "../../packages/server/src/platform/database.ts";
+import { createLog } from "../../packages/server/src/platform/log.ts";
+import { openInstallationFixture } from "../../packages/server/test/installation-fixture.ts";
+import { killLeftovers, until } from "../../packages/server/test/promptd-process.ts";
+import { createTestDatabase, type TestDatabase } from "../../packages/server/test/test-database.ts";
+import { checkHistory, type History } from "./check-history.ts";
+import { startLoad } from "./load.ts";
+import { beginTrace, type Kill } from "./trace.ts";
+
+let database: TestDatabase;
+let history: History;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const fixture = await openInstallationFixture(database.url);
+  await beginTrace(fixture.db);
+  const [api, doomed] = [await fixture.start("api"), await fixture.start("worker")];
+  const load = await startLoad(fixture, { accounts: 3, apiUrls: () => [api.url], seed: 1 });
+  const exists = async (condition: string) => (await fixture.db.query(`select 1 from ${condition} limit 1`)).length > 0;
+  await until(() => exists("runs where status = 'succeeded' and credits > 0"));
+  await until(() => exists("runs where status = 'succeeded' and credits is null"));
+  await until(() => exists("runs where status = 'failed'"));
+  await until(async () => {
+    doomed.signal("SIGSTOP"); // what it has in hand stays in its hand
+    await until(
+      async () =>
+        !(await exists(`pg_stat_activity where state = 'active' and application_name like '%:${doomed.pid}'`)),
+    );
+    if (await exists("runs where worker is not null")) return true;
+    doomed.signal("SIGCONT");
+    return false;
+  });
+  await fixture.db.query("create table death as select clock_timestamp() as at");
+  const kill: Kill = { pid: doomed.pid, atMs: Date.now() };
+  await doomed.kill();
+  const heir = await fixture.start("worker");
+  await until(() => exists("runs where attempt > 1 and status = 'succeeded' and credits > 0"));
+  const told = await load.stop();
+  await until(async () => !(await exists("runs where finished_at is null")));
+  history = { told, accounts: load.accounts, readBack: await load.readBack(), kills: [kill], outages: [], mishaps: [] };
+  await Promise.all([api.stop(), heir.stop()]);
+  await fixture.close();
+}, 120_000);
+
+afterAll(async () => {
+  await killLeftovers();
+  await database.drop();
+});
+
+/** What the check says after these statements, in a copy of the database. */
+async function violationsAfter(statements: readonly string[], seen: History = history): Promise<readonly string[]> {
+  const copy = await createTestDatabase(database);
+  const db = await openDatabase({ url: copy.url, role: "test", log: createLog("error", "stderr") });
+  try {
+    for (const statement of statements) await db.query(statement);
+    return (await checkHistory(db, seen)).violations;
+  } finally {
+    await db.close();
+    await copy.drop();
+  }
+}
+
+const UNGUARDED = ["alter table credit_transfers disable trigger append_only", "drop index credit_transfers_run"];
+const SOME_PAID = "(select id from runs where status = 'succeeded' and credits > 0 order by id limit 1)";
+const SOME_FREE = "(select id from runs where status = 'succeeded' and credits is null order by id limit 1)";
+const SOME_FAILED = "(select id from runs where status = 'failed' and hold is not null order by id limit 1)";
+
+const LATE = "update chaos_runs set at = at + interval '20 s' where at > (select at from death)";
+
+const IN_THE_DATABASE: Record<string, { readonly seed: readonly string[]; readonly found: RegExp }> = {
+  "an acknowledged run that is gone": { seed: [`delete from runs where id = ${SOME_PAID}`], found: /^lost: / },
+  "a run that moved to another account": {
+    seed: [`update runs set account_id = gen_random_uuid() where id = ${SOME_FREE}`],
+    found: /^of another account: /,
+  },
+  "a run that never ended": {
+    seed: [`update runs set status = 'running', finished_at = null where id = ${SOME_FREE}`],
+    found: /^not ended: /,
+  },
+  "a run that nobody asked for": {
+    seed: [`delete from idempotency_keys where run_id = ${SOME_FREE}`],
+    found: /^a run nobody asked for: /,
+  },
+  "a second capture": {
+    seed: [
+      ...UNGUARDED,
+      `insert into credit_transfers (account_id, kind, debit, credit, amount, run_id, posted_after, held_after)
+       select account_id, kind, debit, credit, amount, run_id, posted_after, held_after from credit_transfers
+       where kind = 'capture' and run_id = ${SOME_PAID}`,
+    ],
+    found: /captured twice/,
+  },
+  "a hold left": {
+    seed: [
+      `insert into credit_holds (account_id, run_id, amount) select account_id, id, 1 from runs where id = ${SOME_FREE}`,
+    ],
+    found: /hold left/,
+  },
+  "a charge for a failed run": {
+    seed: [`update runs set credits = 1 where id = ${SOME_FAILED}`],
+    found: /charged though failed/,
+  },
+  "a paid run that cost nothing": {
+    seed: [`update runs set credits = 0 where id = ${SOME_PAID}`],
+    found: /paid run that cost nothing/,
+  },
+  "a balance that its journal does not explain": {
+    seed: ["update credit_accounts set posted = posted + 1"],
+    found: /"fault":"balance"/,
+  },
+  "credits made, with journal and balance in agreement": {
+    seed: [
+      `with made as (update credit_accounts set posted = posted + 5 where posted > 1000 returning *)
+       insert into credit_transfers (account_id, kind, debit, credit, amount, idem, posted_after, held_after)
+       select account_id, 'grant', 'system:issued', 'user:available', 5, 'made', posted, held from made`,
+    ],
+    found: /^credits made or lost: /,
+  },
+  "an output that is gone": {
+    seed: [`update runs set outputs = '[]' where id = ${SOME_PAID}`],
+    found: /succeeded without output/,
+  },
+  "an item sent a fourth time": {
+    seed: [
+      "alter table provider_calls drop constraint provider_calls_send_check",
+      `insert into provider_calls (run_id, step, item, send, account_id, attempt, model, provider, provider_model)
+       select run_id, step, item, n, account_id, attempt, model, provider, provider_model
+       from (select * from provider_calls limit 1) one, generate_series(11, 13) n`,
+    ],
+    found: /more than three sends of an item/,
+  },
+  "an attempt above the limit": {
+    seed: [`update runs set attempt = max_attempts + 1 where id = ${SOME_FREE}`],
+    found: /^more attempts than allowed: /,
+  },
+  "runs of a dead worker claimed after twenty seconds": {
+    seed: [LATE],
+    found: /^claimed again too late: p99 2/,
+  },
+  "runs of a dead worker never claimed again": {
+    seed: ["delete from chaos_runs where at > (select at from death)"],
+    found: /^never claimed again after its worker died: /,
+  },
+};
+
+describe("the check of a chaos run", () => {
+  test("finds nothing in a history where every promise was kept", async () => {
+    expect(await violationsAfter([])).toEqual([]);
+  });
+
+  test.each(Object.entries(IN_THE_DATABASE))("names %s", async (_name, { seed, found }) => {
+    expect(await violationsAfter(seed)).toContainEqual(expect.stringMatching(found));
+  });
+
+  test("names an acknowledged run that its account cannot read", async () => {
+    const [runId = ""] = history.told.flatMap((entry) => entry.runIds);
+    const readBack = new Map([...history.readBack].filter(([id]) => id !== runId));
+    expect(await violationsAfter([], { ...history, readBack })).toEqual([`cannot be read by its account: ${runId}`]);
+  });
+
+  test.each([{ outputs: "others" }, { tokens: 99 }, { runStatus: "failed" as const }])(
+    "names a run that is read with another %o than its caller was told",
+    async (change) => {
+      const seen = history.told.flatMap((entry) => entry.finals).find((view) => view.runStatus === "succeeded");
+      if (seen === undefined) throw new Error("no caller was told of a success");
+      const readBack = new Map(history.readBack).set(seen.runId, { ...seen, ...change });
+      expect(await violationsAfter([], { ...history, readBack })).toEqual([
+        `changed after it was final: ${seen.runId}`,
+      ]);
+    },
+  );
+
+  test("does not count the time in which the database was away against a claim", async () => {
+    const outages = history.kills.map(({ atMs }) => ({ fromMs: atMs + 1_000, toMs: atMs + 19_000 }));
+    expect(await violationsAfter([LATE], { ...history, outages })).toEqual([]);
+  });
+
+  test("names two runs of one key, answers that are not specified, refusals without a reason, and silence", async () => {
+    const rich = history.accounts.filter(({ granted }) => granted > 1_000).map(({ accountId }) => accountId);
+    const [first, second] = history.told.filter((entry) => entry.runIds.length > 0 && rich.includes(entry.accountId));
+    if (first === undefined || second === undefined) throw new Error("no two runs were acknowledged");
+    const both = { ...first, runIds: [...first.runIds, ...second.runIds], unspecified: ["503 null"] };
+    const others = [
+      { ...first, runIds: [], finals: [], key: "a", outcome: "refused" as const, code: "NOT_FOUND_ERROR" },
+      { ...first, runIds: [], finals: [], key: "b", outcome: "refused" as const, code: "PAYMENT_REQUIRED_ERROR" },
+      { ...first, runIds: [], finals: [], key: "c", outcome: "unknown" as const, code: null },
+    ];
+    const told = [both, ...others, ...history.told.filter((entry) => entry !== first)];
+    const found = await violationsAfter([], { ...history, told });
+    expect(found).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^several runs of one key: /),
+        "unspecified answer 503 null",
+        "refused without a reason: NOT_FOUND_ERROR, key a",
+        "refused without a reason: PAYMENT_REQUIRED_ERROR, key b",
+        "never answered: key c",
+      ]),
+    );
+  });
+});

@@ -1,0 +1,110 @@
+/**
+ * Makes the judgments of this project's own queries anew: judgments.own.json of the queries written by hand in
+ * judgments.own.rules.txt and of words of titles spoilt by chance (always the same chance), judgments.fresh.json of
+ * judgments.fresh.rules.txt. A query of the development judgments is in neither.
+ *
+ *   node --conditions=promptd-source bench/judge-queries.ts
+ */
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { readCorpus, readJudgments } from "./search/evaluation-data.ts";
+import type { CorpusPrompt, JudgedQuery } from "./search/evaluation-data.ts";
+import { createDraw, spoil } from "./search/spoil-words.ts";
+
+const fileOf = (name: string) => new URL(`search/judgments.${name}`, import.meta.url);
+const SPOILT_QUERIES = 60;
+const SEED = 20_261_121;
+
+const corpus = readCorpus();
+
+function readRules(name: string): JudgedQuery[] {
+  const lines = readFileSync(fileOf(`${name}.rules.txt`), "utf8").split("\n");
+  return lines
+    .filter((line) => line.trim() !== "" && !line.startsWith("#"))
+    .map((line) => {
+      const [cls = "", q = "", ...rest] = line.split(" | ");
+      return judged(cls, q, gradeByTitle(rest.join(" | ")));
+    });
+}
+
+/** `3: pattern ; 2: pattern`, highest grade first. */
+function gradeByTitle(rule: string): Record<string, number> {
+  const grades = rule.split(" ; ").map((part) => {
+    const [, grade = "", pattern = ""] = /^\s*([123]): (.*)$/.exec(part) ?? [];
+    return { grade: Number(grade), pattern: new RegExp(pattern, "i") };
+  });
+  const rel: Record<string, number> = {};
+  for (const { id, title } of corpus) {
+    const match = grades.find(({ pattern }) => pattern.test(title));
+    if (match !== undefined) rel[id] = match.grade;
+  }
+  return rel;
+}
+
+/** Two or three words of a title, one or two of them spoilt; whoever has all of the words is meant, half of them a little. */
+function spoilTitles(): JudgedQuery[] {
+  const draw = createDraw(SEED);
+  const made: JudgedQuery[] = [];
+  while (made.length < SPOILT_QUERIES) {
+    const prompt = corpus[Math.floor(draw() * corpus.length)];
+    const words = prompt === undefined ? [] : plainWords(prompt.title);
+    if (words.length < 2 || words.length > 6) continue;
+    const start = Math.floor(draw() * (words.length - 1));
+    const wanted = words.slice(start, start + (draw() < 0.5 ? 2 : 3));
+    made.push(judged("typo", spoil(wanted, draw).join(" "), gradeByWords(wanted)));
+  }
+  return made;
+}
+
+const SMALL_WORDS = new Set("and for the with from into about your what that this".split(" "));
+
+function plainWords(title: string): string[] {
+  if (!/^[\x20-\x7e]+$/.test(title)) return [];
+  const words = title.toLowerCase().match(/[a-z]{3,}/g) ?? [];
+  return words.filter((word) => !SMALL_WORDS.has(word));
+}
+
+function gradeByWords(wanted: readonly string[]): Record<string, number> {
+  const rel: Record<string, number> = {};
+  const sharesOf = ({ title }: CorpusPrompt) => {
+    const words = new Set(plainWords(title));
+    return wanted.filter((word) => words.has(word)).length / wanted.length;
+  };
+  for (const prompt of corpus) {
+    const share = sharesOf(prompt);
+    if (share === 1) rel[prompt.id] = 3;
+    else if (share > 0.5) rel[prompt.id] = 1;
+  }
+  return rel;
+}
+
+/** The half is by hash: rules may be mended by looking at one half, the other is never looked at query by query. */
+function judged(cls: string, q: string, rel: Record<string, number>): JudgedQuery {
+  const digest = createHash("sha256").update(q).digest();
+  return {
+    qid: `own-${digest.toString("hex").slice(0, 10)}`,
+    cls,
+    q,
+    rel,
+    half: digest.readUInt8(31) % 2 === 0 ? "mend" : "test",
+  };
+}
+
+const developed = new Set(readJudgments().map(({ q }) => q.toLowerCase()));
+
+function write(name: string, made: readonly JudgedQuery[]): void {
+  const answered = made.filter(({ q, rel }) => Object.values(rel).includes(3) && !developed.has(q.toLowerCase()));
+  const unique = [...new Map(answered.map((query) => [query.qid, query])).values()];
+  writeFileSync(fileOf(`${name}.json`), `${JSON.stringify(unique, null, 1)}\n`);
+  for (const cls of ["lexical", "typo", "paraphrase"]) {
+    const own = unique.filter((query) => query.cls === cls);
+    console.log(name, cls, own.length, "of which to look at:", own.filter(({ half }) => half === "mend").length);
+  }
+}
+
+write("own", [...readRules("own"), ...spoilTitles()]);
+// All of the fresh ones are looked at as a sum only.
+write(
+  "fresh",
+  readRules("fresh").map((query) => ({ ...query, half: "test" as const })),
+);

@@ -1,0 +1,68 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describeReadFailure, describeWriteFailure } from "./file-failure.ts";
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "promptd-file-failure-"));
+  await writeFile(join(directory, "file"), "x");
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+const failed = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => null,
+    (error: unknown) => error,
+  );
+/** What the system says to a user without rights; tests may run as one who has all. */
+const failure = (code: string) => Object.assign(new Error(`${code}: something, open 'x'`), { code });
+
+describe("a file that cannot be read", () => {
+  const describeIt = (name: string, error: unknown) => describeReadFailure(name, error, "name an image in it");
+
+  test("is not there, is a directory, or lies behind something that is none", async () => {
+    const read = (name: string) => failed(readFile(join(directory, name)));
+    expect(describeIt("a.png", await read("a.png"))).toBe("There is no file a.png. Check the name.");
+    expect(describeIt("file/a", await read("file/a"))).toBe("There is no file file/a. Check the name.");
+    expect(describeIt(".", await read("."))).toBe(". is a directory; name an image in it.");
+  });
+
+  test("is not open to the user, or the system says something else, of which only the code is shown", () => {
+    const forbidden = "This user may not read a.png. Change its permissions, or run the command as its owner.";
+    expect(describeIt("a.png", failure("EACCES"))).toBe(forbidden);
+    expect(describeIt("a.png", failure("EPERM"))).toBe(forbidden);
+    expect(describeIt("a.png", failure("EIO"))).toBe("a.png could not be read (EIO). Check the file and its disk.");
+    expect(describeIt("a.png", "no error")).toBe("a.png could not be read. Check the file and its disk.");
+  });
+
+  test("is named fit for a terminal", () => {
+    expect(describeIt("a\u001b[2J.png", failure("ENOENT"))).not.toContain("\u001b");
+  });
+});
+
+describe("a file that cannot be written", () => {
+  test("has no place, no right or no room", async () => {
+    const below = await failed(mkdir(join(directory, "file/deeper"), { recursive: true }));
+    expect(describeWriteFailure("file/deeper", below)).toBe(
+      "file/deeper cannot be written: a part of its path is a file, not a folder. Name another place.",
+    );
+    const onto = await failed(mkdir(join(directory, "file"), { recursive: true }));
+    expect(describeWriteFailure("file", onto)).toBe(
+      "file cannot be written: a part of its path is a file, not a folder. Name another place.",
+    );
+    const over = await failed(writeFile(directory, "x"));
+    expect(describeWriteFailure("d", over)).toBe("d cannot be written: it is a folder. Name another place.");
+    expect(describeWriteFailure("d", failure("EACCES"))).toBe(
+      "d cannot be written: this user may not write there. Change the permissions, or name another place.",
+    );
+    expect(describeWriteFailure("d", failure("ENOSPC"))).toBe(
+      "d cannot be written: the disk is full. Make room on it.",
+    );
+    expect(describeWriteFailure("d", failure("EROFS"))).toBe(
+      "d cannot be written: its disk can only be read. Name another place.",
+    );
+    expect(describeWriteFailure("d", failure("EIO"))).toBe("d could not be written (EIO). Check the disk.");
+  });
+});

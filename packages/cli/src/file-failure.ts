@@ -1,0 +1,53 @@
+import { printableLine } from "./printable.ts";
+
+/**
+ * Why a file could not be read, in our words: those of the system name its own functions.
+ * @param ifDirectory what to do when the name is that of a directory, such as "name an image in it".
+ */
+export function describeReadFailure(name: string, error: unknown, ifDirectory: string): string {
+  const shown = printableLine(name);
+  switch (codeOf(error)) {
+    case "ENOENT":
+    case "ENOTDIR":
+      return `There is no file ${shown}. Check the name.`;
+    case "EISDIR":
+      return `${shown} is a directory; ${ifDirectory}.`;
+    case "EACCES":
+    case "EPERM":
+      return `This user may not read ${shown}. Change its permissions, or run the command as its owner.`;
+    default:
+      return `${shown} could not be read${codeInBrackets(error)}. Check the file and its disk.`;
+  }
+}
+
+/** Why a file or folder could not be written. */
+export function describeWriteFailure(name: string, error: unknown): string {
+  const shown = printableLine(name);
+  switch (codeOf(error)) {
+    case "ENOTDIR":
+    case "EEXIST":
+      return `${shown} cannot be written: a part of its path is a file, not a folder. Name another place.`;
+    case "EISDIR":
+      return `${shown} cannot be written: it is a folder. Name another place.`;
+    case "EACCES":
+    case "EPERM":
+      return `${shown} cannot be written: this user may not write there. Change the permissions, or name another place.`;
+    case "ENOSPC":
+    case "EDQUOT":
+      return `${shown} cannot be written: the disk is full. Make room on it.`;
+    case "EROFS":
+      return `${shown} cannot be written: its disk can only be read. Name another place.`;
+    default:
+      return `${shown} could not be written${codeInBrackets(error)}. Check the disk.`;
+  }
+}
+
+/** Such as "ENOENT"; empty when the failure is not the system's. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+function codeInBrackets(error: unknown): string {
+  const code = codeOf(error);
+  return code === "" ? "" : ` (${code})`;
+}

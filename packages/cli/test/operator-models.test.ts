@@ -1,0 +1,45 @@
+/** promptd admin models list and check: what a person reads of them. */
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { createDirectory, createInstallation, killLeftovers, runHere, type OwnDatabase } from "./operator-process.ts";
+
+let directory: string;
+beforeAll(async () => {
+  directory = await createDirectory();
+});
+afterAll(async () => {
+  await killLeftovers();
+  await rm(directory, { recursive: true, force: true });
+});
+
+let installation: OwnDatabase;
+beforeEach(async () => {
+  installation = await createInstallation();
+});
+afterEach(() => installation.remove());
+
+test("admin models list prints each model with its price, the range over its options, and where the price is from", async () => {
+  const { code, stdout } = await runHere(["admin", "models", "list"], installation.environment);
+  expect(code).toBe(0);
+  const lines = stdout.split("\n");
+  const at = lines.findIndex((line) => line.includes(" fal/luma-ray-2 "));
+  expect(lines[at]).toMatch(/needs FAL_API_KEY +perImage 50-100$/);
+  expect(lines[at + 1]).toMatch(/^ {9}\S.*, 20\d\d-\d\d-\d\d/);
+  expect(stdout).toMatch(/ sandbox\/text-free +text +enabled +free$/m);
+});
+
+test("admin models check counts one fault as one, and tells a factor once", async () => {
+  const file = join(directory, "models.json");
+  const check = async (overlay: object) => {
+    await writeFile(file, JSON.stringify({ formatVersion: 1, ...overlay }));
+    return runHere(["admin", "models", "check", file], installation.environment);
+  };
+  const faulty = await check({ models: [{ model: "openai/gpt-9" }] });
+  expect(faulty.code).toBe(1);
+  expect(faulty.stdout).toMatch(/^1 fault:\n {2}\S+ openai\/gpt-9: there is no such model; an entry of your own needs/);
+  const dearer = await check({ priceFactor: "1.2" });
+  expect(dearer.code).toBe(0);
+  expect(dearer.stdout).toContain("every price is multiplied by 1.2");
+  expect(dearer.stdout).not.toContain("changed:");
+});

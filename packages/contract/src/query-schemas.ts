@@ -1,0 +1,97 @@
+import { z } from "zod";
+import { quote } from "./quote.ts";
+import { REQUEST_LIMITS } from "./request-limits.ts";
+import { RUN_STATUSES, type ListRunsQuery, type RunListRow } from "./runs.ts";
+import { leaf, report, textFault, uuidLeaf, type CheckPayload } from "./schema-leaves.ts";
+
+/** A query value as it was sent; undefined when the parameter is absent. */
+function rawText(payload: CheckPayload): string | undefined {
+  return typeof payload.value === "string" ? payload.value : undefined;
+}
+
+const LIMIT_FORM = /^[0-9]{1,10}$/;
+const TIME_FORM = /^[0-9]{1,16}$/;
+/** The last moment a JavaScript Date can hold. */
+const TIME_MS_MAX = 8_640_000_000_000_000;
+/** From here on a time is milliseconds (3 March 1973 as milliseconds, the year 5138 as seconds). */
+const MILLISECONDS_FROM = 100_000_000_000;
+
+/** Milliseconds of `since` and `until`, which existing clients send in either unit. */
+export function unixTimeMs(time: number): number {
+  return time >= MILLISECONDS_FROM ? time : time * 1000;
+}
+
+const limitLeaf = leaf<number | undefined>({ type: "integer", minimum: 1, maximum: 50, default: 10 }, (payload) => {
+  const given = rawText(payload);
+  if (given === undefined) return;
+  const { pageMin, pageMax } = REQUEST_LIMITS;
+  const limit = LIMIT_FORM.test(given) ? Number(given) : Number.NaN;
+  payload.value = limit;
+  if (limit >= pageMin && limit <= pageMax) return;
+  const message = `limit must be an integer from ${pageMin} to ${pageMax}, got ${quote(given)}.`;
+  report(payload, { code: "invalid_value", message });
+}).optional();
+
+function timeLeaf(name: string): z.ZodType<number | undefined> {
+  const description = "Unix time; 100,000,000,000 and more is milliseconds, less is seconds.";
+  return leaf<number | undefined>({ type: "integer", minimum: 0, maximum: TIME_MS_MAX, description }, (payload) => {
+    const given = rawText(payload);
+    if (given === undefined) return;
+    const time = TIME_FORM.test(given) ? Number(given) : Number.NaN;
+    payload.value = time;
+    if (time <= TIME_MS_MAX) return;
+    const message = `${name} must be a Unix timestamp such as 1795169730, got ${quote(given)}.`;
+    report(payload, { code: "invalid_value", message });
+  }).optional();
+}
+
+const statusLeaf = leaf<RunListRow["runStatus"] | undefined>({ type: "string", enum: [...RUN_STATUSES] }, (payload) => {
+  const given = rawText(payload);
+  if (given === undefined || RUN_STATUSES.some((status) => status === given)) return;
+  const message = `status must be one of: ${RUN_STATUSES.join(", ")}. Got ${quote(given)}.`;
+  report(payload, { code: "invalid_value", message });
+}).optional();
+
+function checkListQuery(payload: { value: ListRunsQuery; issues: unknown[] }): void {
+  const { startingAfter, endingBefore, since, until } = payload.value;
+  if (startingAfter !== undefined && endingBefore !== undefined) {
+    const message = "Give startingAfter or endingBefore, not both.";
+    report(payload, { code: "conflict", message, path: ["endingBefore"] });
+  }
+  if (since === undefined || until === undefined) return;
+  if (unixTimeMs(since) >= unixTimeMs(until)) {
+    report(payload, { code: "conflict", message: "since must be earlier than until.", path: ["since"] });
+  }
+}
+
+/** Reads the raw texts of a query string: no coercion, which would take `1e1`, `0x10` and the empty string for numbers. */
+export const listRunsQuerySchema = z
+  .object({
+    limit: limitLeaf,
+    startingAfter: uuidLeaf("startingAfter").optional(),
+    endingBefore: uuidLeaf("endingBefore").optional(),
+    status: statusLeaf,
+    since: timeLeaf("since"),
+    until: timeLeaf("until"),
+  })
+  .check(checkListQuery) satisfies z.ZodType<ListRunsQuery>;
+
+const CONTROLS = /\p{Cc}/gu;
+
+export const searchTextLeaf = leaf<string>({ type: "string", minLength: 1, maxLength: 200 }, (payload) => {
+  const given = rawText(payload) ?? "";
+  const unsound = textFault("q", given);
+  if (unsound !== null) {
+    report(payload, unsound);
+    return;
+  }
+  const text = given.replace(CONTROLS, " ").normalize("NFC").trim();
+  payload.value = text;
+  const { searchCodePointsMax: max } = REQUEST_LIMITS;
+  const length = Array.from(text).length; // no longer than the request line
+  if (length === 0) {
+    report(payload, { code: "required", message: `q is required: give 1 to ${max} characters to search for.` });
+  } else if (length > max) {
+    report(payload, { code: "too_long", message: `q must have at most ${max} characters, got ${length}.` });
+  }
+});

@@ -1,0 +1,67 @@
+import { z } from "zod";
+import type { IssueCode } from "./errors.ts";
+import { describeType, quote } from "./quote.ts";
+
+/*
+ * Leaves of request schemas: each is checked by our own rule, so that every issue carries its code and the sentence the
+ * caller reads. `meta` gives the JSON Schema of a leaf, since a rule in code has none.
+ */
+
+export interface Fault {
+  readonly code: IssueCode;
+  readonly message: string;
+  readonly path?: readonly (string | number)[];
+}
+
+export interface CheckPayload {
+  value: unknown;
+  issues: unknown[];
+}
+
+/** `continue` keeps zod going after the first issue: all problems of a request are reported at once. */
+export function report(payload: CheckPayload, fault: Fault): void {
+  const { code, message, path = [] } = fault;
+  payload.issues.push({
+    code: "custom",
+    message,
+    path: [...path],
+    params: { issue: code },
+    input: payload.value,
+    continue: true,
+  });
+}
+
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** A leaf with its own rule: `check` may replace the value, and reports its faults itself. */
+export function leaf<Value>(schema: JsonSchema, check: (payload: CheckPayload) => void): z.ZodType<Value> {
+  return z.custom<Value>().check(check).meta(schema);
+}
+
+/** Issue for a character PostgreSQL cannot keep: U+0000, or half of a surrogate pair. Null when the text is sound. */
+export function textFault(what: string, text: string): Fault | null {
+  if (text.includes("\u0000")) {
+    return { code: "invalid_text", message: `${what} contains the character U+0000, which is not allowed.` };
+  }
+  if (text.isWellFormed()) return null;
+  return { code: "invalid_text", message: `${what} contains half of a surrogate pair, which is not a character.` };
+}
+
+function requireString(payload: CheckPayload, name: string): string | null {
+  const { value } = payload;
+  if (value === undefined || value === null) report(payload, { code: "required", message: `${name} is required.` });
+  else if (typeof value !== "string") {
+    report(payload, { code: "invalid_type", message: `${name} must be a string, got ${describeType(value)}.` });
+  } else return value;
+  return null;
+}
+
+/** Any 8-4-4-4-12 form: `z.uuid()` refuses well-formed ids of no RFC version, which must give 404 and not 422. */
+export function uuidLeaf(name: string): z.ZodType<string> {
+  return leaf<string>({ type: "string", format: "uuid" }, (payload) => {
+    const value = requireString(payload, name);
+    if (value === null) return;
+    if (z.regexes.guid.test(value)) payload.value = value.toLowerCase();
+    else report(payload, { code: "invalid_uuid", message: `${name} must be a UUID, got ${quote(value)}.` });
+  });
+}

@@ -1,0 +1,88 @@
+import type { z } from "zod";
+import { describeType, quote } from "./quote.ts";
+import { REQUEST_LIMITS } from "./request-limits.ts";
+import { leaf, report, textFault, type CheckPayload, type Fault } from "./schema-leaves.ts";
+
+interface TextRecordNames {
+  readonly field: string;
+  /** "Text input", "Run option": begins the sentence about one entry. */
+  readonly entry: string;
+}
+
+/** Record of caller's texts. Absent, null and {} are equal; keys come out in NFC, since names are matched so. */
+export function textRecordLeaf(names: TextRecordNames): z.ZodType<Readonly<Record<string, string>>> {
+  const schema = { type: ["object", "null"], additionalProperties: { type: "string" } };
+  return leaf<Readonly<Record<string, string>>>(schema, (payload) => {
+    const given = payload.value ?? {};
+    if (typeof given !== "object" || Array.isArray(given)) {
+      const message = `${names.field} must be an object, got ${describeType(given)}.`;
+      report(payload, { code: "invalid_type", message });
+      return;
+    }
+    payload.value = checkTextRecord(payload, Object.entries(given), names);
+  }).prefault({});
+}
+
+function checkTextRecord(payload: CheckPayload, entries: [string, unknown][], names: TextRecordNames): object {
+  const { textKeysMax, textBytesMaxTotal } = REQUEST_LIMITS;
+  const kept: Record<string, string> = {};
+  if (entries.length > textKeysMax) {
+    const message = `${names.field} has ${entries.length} keys; at most ${textKeysMax} are accepted.`;
+    report(payload, { code: "too_many", message });
+    return kept;
+  }
+  let bytes = 0;
+  for (const [key, value] of entries) {
+    const fault = entryFault(names.entry, key, value);
+    if (fault !== null) report(payload, { ...fault, path: [key] });
+    const name = key.normalize("NFC");
+    if (Object.hasOwn(kept, name)) {
+      const message = `${names.entry} ${quote(name)} is given twice: two keys are equal after Unicode normalisation.`;
+      report(payload, { code: "conflict", message, path: [key] });
+    }
+    if (typeof value !== "string") continue;
+    kept[name] = value;
+    bytes += utf8Length(value, 0);
+  }
+  if (bytes > textBytesMaxTotal) {
+    const message = `${names.field} is ${kibibytes(bytes)} in all; the limit is 1,024 KiB.`;
+    report(payload, { code: "too_long", message });
+  }
+  return kept;
+}
+
+/** Sentences are made only for entries at fault: this runs for every text of every run. */
+function entryFault(entry: string, key: string, value: unknown): Fault | null {
+  const what = () => `${entry} ${quote(key)}`;
+  if (typeof value !== "string") {
+    return { code: "invalid_type", message: `${what()} must be a string, got ${describeType(value)}.` };
+  }
+  if (!isSound(key)) return textFault(`The name of ${entry.toLowerCase()} ${quote(key)}`, key);
+  if (!isSound(value)) return textFault(what(), value);
+  const { textBytesMax } = REQUEST_LIMITS;
+  const bytes = utf8Length(value, textBytesMax);
+  if (bytes <= textBytesMax) return null;
+  return { code: "too_long", message: `${what()} is ${kibibytes(bytes)}; the limit is 100 KiB.` };
+}
+
+function isSound(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\u0000");
+}
+
+function kibibytes(bytes: number): string {
+  return `${(Math.ceil((bytes * 10) / 1024) / 10).toLocaleString("en-US")} KiB`;
+}
+
+/** Length in UTF-8 of a well-formed text; counts no further than `stopAt` needs. */
+function utf8Length(text: string, stopAt: number): number {
+  if (text.length * 3 <= stopAt) return text.length;
+  let bytes = 0;
+  for (let i = 0; i < text.length; i += 1) {
+    const unit = text.charCodeAt(i);
+    if (unit < 0x80) bytes += 1;
+    else if (unit < 0x800) bytes += 2;
+    else if (unit < 0xd800 || unit > 0xdfff) bytes += 3;
+    else bytes += 2; // each half of a pair: four bytes together
+  }
+  return bytes;
+}

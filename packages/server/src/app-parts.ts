@@ -1,0 +1,119 @@
+/** What the slices of one process share, opened in the order in which they need each other. */
+import { createFiles, loadOrCreateSecret, loadPreviousSecret, type Files, type FilesOptions } from "./files/index.ts";
+import type { Closers } from "./closers.ts";
+import type { HttpServerOptions } from "./http/server.ts";
+import { makeDataDir, type Installation } from "./installation.ts";
+import { openModels, type Models } from "./open-models.ts";
+import { systemClock, type Clock } from "./platform/clock.ts";
+import type { Config } from "./platform/config.ts";
+import type { Database } from "./platform/database.ts";
+import { createIdSource } from "./platform/ids.ts";
+import type { Log } from "./platform/log.ts";
+import { createSignals, type Signals } from "./platform/signals.ts";
+import { listPopularity } from "./prompts/index.ts";
+import { WaitingHub } from "./runs/index.ts";
+import { createSearch, type Search, type SearchOptions } from "./search/index.ts";
+import { orStartFailure } from "./start-failure.ts";
+
+export type Role = "all" | "api" | "worker";
+
+export interface AppOptions {
+  readonly config: Config;
+  readonly role: Role;
+  readonly log: Log;
+  readonly clock?: Clock;
+  /** Gives the start up. */
+  readonly signal?: AbortSignal;
+  /** For tests: every answer is parsed by the contract's schemas. */
+  readonly checkResponses?: boolean;
+  readonly httpLimits?: HttpServerOptions["limits"];
+}
+
+export interface Parts {
+  readonly options: AppOptions;
+  readonly installation: Installation;
+  readonly db: Database;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly signals: Signals;
+  readonly models: Models;
+  readonly files: Files;
+  readonly search: Search;
+  readonly hub: WaitingHub;
+  /** What answers and file addresses begin with. The port is known only when the server listens. */
+  readonly address: { url: string };
+}
+
+export async function openParts(options: AppOptions, installation: Installation, closers: Closers): Promise<Parts> {
+  const { config, role, log } = options;
+  const { db } = installation;
+  const clock = options.clock ?? systemClock;
+  const newId = createIdSource(clock);
+  const signals = createSignals({ db, listenUrl: installation.listenUrl, role, log });
+  closers.add(() => signals.close());
+  const hub = new WaitingHub(db, log);
+  signals.listen("run_done", (ids) => hub.wake(ids));
+  signals.onGap(() => hub.lookAtAll());
+  const address = { url: config.PROMPTD_PUBLIC_URL ?? localUrl(config.HOST, config.PORT) };
+  await makeDataDir(config.dataDir);
+  const secrets = await orStartFailure(async () => ({
+    secret: await readServerSecret(config),
+    previousSecret: await readPreviousSecret(config),
+    bucket: readBucket(config),
+  }));
+  const files = await orStartFailure(() =>
+    createFiles({
+      db,
+      dataDir: config.dataDir,
+      publicUrl: () => address.url,
+      ttlSeconds: config.PROMPTD_FILE_TTL_SECONDS,
+      ...secrets,
+      clock,
+      newId,
+      log,
+    }),
+  );
+  const models = await openModels({ config, db, clock, log, spool: files.spool, isCaller: role !== "api" });
+  closers.add(() => models.close());
+  const popularityOf = (promptIds: readonly string[]) => listPopularity(db, promptIds);
+  const search = createSearch({ db, log, clock, popularityOf, embeddings: embeddingsOf(config, models) });
+  closers.add(() => search.close());
+  return { options, installation, db, clock, newId, signals, models, files, search, hub, address };
+}
+
+/** The model that embeds for search; null: the built-in vectors alone, and nothing leaves this machine. */
+function embeddingsOf(config: Config, models: Models): NonNullable<SearchOptions["embeddings"]> | null {
+  const model = config.PROMPTD_EMBEDDING_MODEL;
+  if (model === null) return null;
+  return { model, embedTexts: (texts, signal) => models.caller.embedTexts(model, texts, signal) };
+}
+
+/** From the setting, or the one kept in the data directory. */
+async function readServerSecret(config: Config): Promise<Buffer> {
+  return config.PROMPTD_SECRET === null ? loadOrCreateSecret(config.dataDir) : Buffer.from(config.PROMPTD_SECRET);
+}
+
+async function readPreviousSecret(config: Config): Promise<Buffer | null> {
+  if (config.PROMPTD_SECRET === null) return loadPreviousSecret(config.dataDir);
+  return config.PROMPTD_SECRET_PREVIOUS === null ? null : Buffer.from(config.PROMPTD_SECRET_PREVIOUS);
+}
+
+/** The bucket that files go to instead of the data directory; null: no bucket is set. */
+function readBucket(config: Config): NonNullable<FilesOptions["bucket"]> | null {
+  const { PROMPTD_S3_BUCKET: bucket, PROMPTD_S3_ENDPOINT: endpoint, secret } = config;
+  if (bucket === null || endpoint === null) return null;
+  return {
+    endpoint,
+    bucket,
+    region: config.PROMPTD_S3_REGION,
+    prefix: config.PROMPTD_S3_PREFIX,
+    accessKeyId: secret("AWS_ACCESS_KEY_ID") ?? "",
+    secretAccessKey: secret("AWS_SECRET_ACCESS_KEY") ?? "",
+  };
+}
+
+/** An address that reaches the server from its own machine: every address is no address to call. */
+export function localUrl(host: string, port: number): string {
+  const reachable = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
+  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+}

@@ -1,0 +1,86 @@
+import { accountsRoutes, createDoor, type Door } from "./accounts/index.ts";
+import type { Parts } from "./app-parts.ts";
+import type { Closers } from "./closers.ts";
+import { creditsRoutes } from "./credits/index.ts";
+import { checkImageInputs } from "./files/index.ts";
+import { createHttpServer, type HttpServer } from "./http/server.ts";
+import { modelsRoutes } from "./models/index.ts";
+import { promptsRoutes } from "./prompts/index.ts";
+import { runsRoutes } from "./runs/index.ts";
+
+/** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: tells a worker of this process. */
+export function openServer(parts: Parts, wakeWorker: () => void, closers: Closers): HttpServer {
+  const { options, db, newId, models, files, search, hub, signals, address } = parts;
+  const { config, log } = options;
+  const { catalogue } = models;
+  const door = openDoor(parts);
+  closers.add(() => door.close());
+  return createHttpServer({
+    log,
+    newId,
+    enter: door.enter,
+    resourcesHash: () => catalogue.resources().hash,
+    endpoints: {
+      ...accountsRoutes(db),
+      ...creditsRoutes(db),
+      ...modelsRoutes(catalogue),
+      ...promptsRoutes({ db, search, catalogue }),
+      ...runsRoutes({
+        db,
+        catalogue,
+        files,
+        hub,
+        newId,
+        publicUrl: () => address.url,
+        syncWaitMs: config.PROMPTD_SYNC_WAIT_MS,
+        activeRunsMax: config.PROMPTD_ACTIVE_RUNS_MAX,
+        holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
+        onCreated: () => {
+          wakeWorker();
+          signals.ring("run_ready");
+        },
+        onCanceled: (runId) => {
+          hub.wake([runId]);
+          signals.ring("run_cancel", runId);
+          signals.ring("run_done", runId);
+        },
+      }),
+    },
+    openFile: files.openFile,
+    readiness: () => lookAtReadiness(parts),
+    checkImages: checkImageInputs,
+    rate: { perSecond: config.PROMPTD_RATE_LIMIT_PER_SECOND, scope: config.PROMPTD_RATE_LIMIT_SCOPE },
+    corsOrigins: config.PROMPTD_CORS_ORIGINS,
+    checkResponses: options.checkResponses ?? false,
+    limits: {
+      requestMs: config.PROMPTD_REQUEST_SECONDS * 1_000,
+      openRequestsMax: config.PROMPTD_OPEN_REQUESTS_MAX,
+      ...options.httpLimits,
+    },
+  });
+}
+
+/** Ready: the database answers. What weakens durability is told but does not make a process unready. */
+async function lookAtReadiness({ db, options }: Parts) {
+  try {
+    const rows = await db.query<{ name: string }>(
+      "select name from pg_settings where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off'",
+    );
+    return { ready: true, details: { role: options.role, database: "ok", switchedOff: rows.map((row) => row.name) } };
+  } catch (error) {
+    options.log.warn({ err: error }, "not ready: the database does not answer");
+    return { ready: false, details: { role: options.role, database: "unreachable" } };
+  }
+}
+
+function openDoor({ options, db, clock }: Parts): Door {
+  const { config, log } = options;
+  return createDoor({
+    db,
+    clock,
+    log,
+    limitPerSecond: config.PROMPTD_RATE_LIMIT_PER_SECOND,
+    scope: config.PROMPTD_RATE_LIMIT_SCOPE,
+    plans: config.PROMPTD_PLANS,
+  });
+}

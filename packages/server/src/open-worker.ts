@@ -1,0 +1,57 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { Parts } from "./app-parts.ts";
+import type { Closers } from "./closers.ts";
+import { settlePrice, uncappedPrice } from "./models/index.ts";
+import { openDatabase } from "./platform/database.ts";
+import { findVersion, renderStep, stepOptions } from "./prompts/index.ts";
+import { createFinisher, readDelivered, saveDelivered, Worker } from "./runs/index.ts";
+
+/** The worker of this process with its neighbours as functions; it claims nothing before it is started. */
+export async function openWorker(parts: Parts, closers: Closers): Promise<Worker> {
+  const { options, installation, db, clock, signals, files, models, hub, newId } = parts;
+  const { config, log } = options;
+  const beats = await openDatabase({ url: installation.url, role: `${options.role}-beat`, poolMax: 1, log });
+  closers.add(() => beats.close());
+  const onFinished = (runIds: readonly string[]) => {
+    hub.wake(runIds);
+    for (const runId of runIds) signals.ring("run_done", runId);
+  };
+  const worker: Worker = new Worker({
+    db,
+    beats,
+    signals,
+    log,
+    newId,
+    concurrency: config.PROMPTD_WORKER_CONCURRENCY,
+    leaseMs: config.PROMPTD_LEASE_MS,
+    isLocalDatabase: installation.isEmbedded,
+    onSwept: onFinished,
+    createFinisher: (workerId) => createFinisher({ db, files, log, workerId, onFinished }),
+    ports: {
+      findVersion: (promptVersionId) => findVersion(db, promptVersionId),
+      findModel: (model) => {
+        const entry = models.catalogue.find(model);
+        return entry === null ? null : { entry, isEnabled: models.catalogue.isEnabled(model) };
+      },
+      renderStep,
+      stepOptions: (version, index, runOptions) => stepOptions(version, index, runOptions, models.catalogue),
+      loadImages: (images, limits, signal) => files.loadImages(images, limits, signal),
+      holdImages: (bytes, signal) => models.caller.holdImages(bytes, signal),
+      callModel: (request, signal) => models.caller.call(request, signal),
+      keepOutput: (output, signal) => files.keepOutput(output, signal),
+      storageIsReady: () => files.isReady(),
+      nowMs: () => clock.nowMs(),
+      wait: (ms, signal) => wait(ms, undefined, { signal }),
+      settlePrice: (run, prices, delivered) => {
+        const actual = uncappedPrice(prices, delivered);
+        const { ceiling } = prices;
+        if (actual > ceiling)
+          log.warn({ runId: run.runId, actual, ceiling }, "a run cost more than it held; the rest is ours");
+        return settlePrice(prices, delivered);
+      },
+      readDelivered: (run) => readDelivered(db, run),
+      saveDelivered: (run, item) => saveDelivered(db, worker.workerId, run, item),
+    },
+  });
+  return worker;
+}

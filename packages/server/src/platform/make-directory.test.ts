@@ -1,0 +1,30 @@
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+import { makePrivateDirectory } from "./make-directory.ts";
+
+let root: string;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "promptd-folder-"));
+  return () => rm(root, { recursive: true });
+});
+
+test("a folder is made with those above it, for its owner only; one that is there is left as it is", async () => {
+  const path = join(root, "a/b/c");
+  for (let turn = 0; turn < 2; turn += 1) await makePrivateDirectory(path);
+  expect((await stat(path)).mode & 0o777).toBe(0o700);
+});
+
+test("a file in the way is an error", async () => {
+  await writeFile(join(root, "file"), "");
+  await expect(makePrivateDirectory(join(root, "file"))).rejects.toMatchObject({ code: "EEXIST" });
+  await expect(makePrivateDirectory(join(root, "file/below"))).rejects.toMatchObject({ code: "ENOTDIR" });
+});
+
+test.runIf(process.platform === "linux")(
+  "a place where no folder can be is an error, not an endless attempt",
+  async () => {
+    await expect(makePrivateDirectory("/proc/promptd/data")).rejects.toMatchObject({ code: "ENOTSUP" });
+  },
+);

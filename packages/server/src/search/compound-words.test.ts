@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { spellOut, splitWord } from "./compound-words.ts";
+import { Vocabulary } from "./vocabulary.ts";
+
+function setup(words: Readonly<Record<string, number>>): Vocabulary {
+  const vocabulary = new Vocabulary();
+  for (const [word, titles] of Object.entries(words)) vocabulary.set(word, titles, titles);
+  return vocabulary;
+}
+
+test("two words written as one are told apart, by the more usual of several ways", () => {
+  expect(splitWord("weatherchart", setup({ weather: 5, chart: 5 }))).toEqual(["weather", "chart"]);
+  expect(splitWord("superbowl", setup({ super: 9, bowl: 9, superb: 3, owl: 3 }))).toEqual(["super", "bowl"]);
+});
+
+test("a word is not cut where a part is short, rare or in no title", () => {
+  expect(splitWord("toolbox", setup({ tool: 9, box: 1 }))).toBeNull();
+  expect(splitWord("carpet", setup({ ca: 9, rpet: 9 }))).toBeNull();
+  expect(splitWord("carpet", setup({ car: 9 }))).toBeNull();
+});
+
+test("a number between two letters stands for so many letters", () => {
+  const vocabulary = setup({ kubernetes: 3, kilometers: 9, localization: 2, kindnesses: 4 });
+  expect(spellOut("l10n", vocabulary)).toBe("localization");
+  expect(spellOut("k8s", setup({ kubernetes: 3, kindnesses: 1 }))).toBe("kubernetes");
+  expect(spellOut("b2b", setup({ bulb: 9 }))).toBeNull();
+  for (const word of ["k8x", "k1s", "8ks", "k8", "kubernetes"]) expect(spellOut(word, vocabulary)).toBeNull();
+});

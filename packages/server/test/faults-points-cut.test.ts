@@ -1,0 +1,33 @@
+/** Points of a run's way, with a process that loses all its database connections exactly there. */
+import { describe, expect, test } from "vitest";
+import { createWithoutWorker, expectOneSoundRun, meetPoint, pointsAtStart, pointsInService } from "./fault-points.ts";
+import { useInstallation } from "./use-installation.ts";
+
+const installation = useInstallation();
+
+describe("a process that loses its database connections", () => {
+  test.each(pointsInService(["create.before_commit", "finish.before_commit"]))(
+    "at %s",
+    { timeout: 90_000 },
+    async (point, way) => {
+      const fixture = installation();
+      const { doomed, first, createUntilTold } = await meetPoint(fixture, "cut", [point, way]);
+      await first;
+      if (point === "drain.started") await doomed.exit;
+      const next = point === "drain.started" ? await fixture.start() : doomed;
+      expect((await createUntilTold(next.url)).runStatus).toBe("succeeded");
+      await expectOneSoundRun(fixture);
+    },
+  );
+
+  test.each(pointsAtStart(["claim.after_commit"]))("at %s", { timeout: 90_000 }, async (point, way) => {
+    const fixture = installation();
+    const { api, told } = await createWithoutWorker(fixture, way);
+    // A start that loses its connections may fail: whoever started it starts it again.
+    const cut = await fixture.start("worker", { PROMPTD_FAULT: `${point}:cut@1` }).catch(() => null);
+    const worker = cut ?? (await fixture.start("worker"));
+    expect((await told).runStatus).toBe("succeeded");
+    await expectOneSoundRun(fixture);
+    await Promise.all([api.stop(), worker.stop()]);
+  });
+});

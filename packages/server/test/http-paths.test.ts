@@ -1,0 +1,139 @@
+/** Where a request leads: paths, methods, a page of another origin, and query strings. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { errorOf, ID, issuesOf, KEY, startEdge, type EdgeServer } from "./http-edge-server.ts";
+
+let edge: EdgeServer;
+beforeAll(async () => {
+  edge = await startEdge();
+});
+afterAll(() => edge.http.close());
+
+function lastCall() {
+  const call = edge.calls.at(-1);
+  if (call === undefined) throw new Error("no endpoint was called");
+  return call;
+}
+
+describe("paths and methods", () => {
+  test("tolerate repeated and trailing slashes without a redirect", async () => {
+    for (const path of ["//v1/runs/", "/v1//runs", "/v1/runs///", "///v1/runs?limit=3"]) {
+      expect((await edge.get(path)).status).toBe(200);
+      expect(lastCall().name).toBe("listRuns");
+    }
+  });
+
+  test("reach the search before the prompt id, and tell upper from lower case", async () => {
+    await edge.get("/v1/prompts/publish?q=cat");
+    expect(lastCall().name).toBe("searchPrompts");
+    const issues = await issuesOf(await edge.get("/v1/prompts/PUBLISH"));
+    expect(issues).toMatchObject([{ code: "invalid_uuid", path: ["path", "promptId"] }]);
+  });
+
+  test("with a bad percent-encoding are 400, after authentication", async () => {
+    expect((await edge.get("/v1/runs/%zz")).status).toBe(400);
+    expect((await edge.get("/v1/runs/%ff")).status).toBe(400);
+    expect((await edge.get("/v1/runs/%zz", {})).status).toBe(401);
+  });
+
+  test("with a parameter of any length that is no UUID are 422, never 414", async () => {
+    const [issue] = await issuesOf(await edge.get(`/v1/runs/${"a".repeat(9_000)}`));
+    expect(issue?.message).toBe(`runId must be a UUID, got "${"a".repeat(40)}…".`);
+  });
+
+  test("that exist under another method are 404 with Allow", async () => {
+    const response = await fetch(`${edge.url}/v1/runs`, { method: "PATCH", headers: KEY });
+    expect(response.status).toBe(404);
+    expect(response.headers.get("allow")).toBe("POST, GET, HEAD, OPTIONS");
+    expect((await errorOf(response)).message).toBe("Unrecognized request: PATCH /v1/runs.");
+    const missing = await fetch(`${edge.url}/v2/runs`, { method: "DELETE" });
+    expect([missing.status, missing.headers.get("allow")]).toEqual([404, null]);
+  });
+
+  test("answer HEAD like GET without a body, counted", async () => {
+    const response = await fetch(`${edge.url}/v1/me/credits`, { method: "HEAD", headers: KEY });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-length")).toBe("41");
+    expect(response.headers.get("ratelimit")).not.toBeNull();
+    expect(await response.text()).toBe("");
+  });
+
+  test("answer OPTIONS with 204, without key and uncounted", async () => {
+    const before = edge.entries.length;
+    const response = await fetch(`${edge.url}/v1/runs`, { method: "OPTIONS" });
+    expect(response.status).toBe(204);
+    expect(response.headers.get("access-control-allow-origin")).toBe("*");
+    expect(response.headers.get("access-control-allow-headers")).toContain("Idempotency-Key");
+    expect(response.headers.get("access-control-expose-headers")).toContain("action-require");
+    expect(response.headers.get("access-control-allow-credentials")).toBeNull();
+    expect(edge.entries.length).toBe(before);
+  });
+
+  test("let a page's preflight pass for every request header, and read every response header that is documented", async () => {
+    const ask = { origin: "https://app.example.org", "access-control-request-method": "POST" };
+    const preflight = await fetch(`${edge.url}/v1/runs`, { method: "OPTIONS", headers: ask });
+    expect(preflight.status).toBe(204);
+    expect(preflight.headers.get("access-control-allow-methods")).toBe("GET, HEAD, POST, OPTIONS");
+    expect(preflight.headers.get("access-control-allow-headers")).toBe(
+      "Authorization, Content-Type, Prefer, Idempotency-Key, cli-agent, If-None-Match",
+    );
+    const answer = await edge.get("/v1/me", { ...KEY, origin: "https://app.example.org" });
+    const exposed = answer.headers.get("access-control-expose-headers")?.split(", ") ?? [];
+    expect(preflight.headers.get("access-control-expose-headers")).toBe(exposed.join(", "));
+    const { components } = (await (await edge.get("/openapi.json")).json()) as { components: { headers: object } };
+    expect(exposed.toSorted()).toEqual(Object.keys(components.headers).toSorted());
+    const always =
+      "Retry-After RateLimit RateLimit-Policy X-Request-Id action-require Location Preference-Applied X-Ignored ETag x-should-retry Deprecation Sunset";
+    expect(exposed).toEqual(expect.arrayContaining([...always.split(" "), "Idempotent-Replayed", "retry-after-ms"]));
+  });
+
+  test("name only configured origins when there are some", async () => {
+    const own = await startEdge({ corsOrigins: ["https://app.example.org"] });
+    const listed = await own.get("/v1/me", { ...KEY, origin: "https://app.example.org" });
+    expect(listed.headers.get("access-control-allow-origin")).toBe("https://app.example.org");
+    expect(listed.headers.get("vary")).toBe("Origin");
+    const other = await own.get("/v1/me", { ...KEY, origin: "https://other.example.org" });
+    expect(other.headers.get("access-control-allow-origin")).toBeNull();
+    await own.http.close();
+  });
+});
+
+describe("query strings", () => {
+  test.each(["1e1", "0x10", "%20%205", "", "0", "51", "-1", "１０", "5.0", "99999999999"])(
+    "refuse limit=%s instead of coercing it",
+    async (limit) => {
+      const issues = await issuesOf(await edge.get(`/v1/runs?limit=${encodeURI(limit)}`));
+      expect(issues).toMatchObject([{ path: ["query", "limit"], code: "invalid_value" }]);
+    },
+  );
+
+  test("refuse a known parameter given twice with 422", async () => {
+    const issues = await issuesOf(await edge.get("/v1/runs?limit=1&limit=2"));
+    expect(issues).toMatchObject([{ path: ["query", "limit"], code: "conflict" }]);
+  });
+
+  test("read + as a space and decode once", async () => {
+    await edge.get("/v1/prompts/publish?q=a+b%2Bc%2525");
+    expect(lastCall().input.query).toEqual({ q: "a b+c%25" });
+  });
+
+  test.each(["%ff", "%zz", "%", "%e2%82"])("refuse q=%s, which does not decode", async (q) => {
+    const issues = await issuesOf(await edge.get(`/v1/prompts/publish?q=${q}`));
+    expect(issues).toMatchObject([{ path: ["query", "q"], code: "invalid_text" }]);
+  });
+
+  test("refuse U+0000 in q", async () => {
+    const issues = await issuesOf(await edge.get("/v1/prompts/publish?q=a%00b"));
+    expect(issues).toMatchObject([{ code: "invalid_text" }]);
+  });
+
+  test("ignore unknown parameters, limit[] too, and name them in X-Ignored", async () => {
+    const response = await edge.get(`/v1/runs/${ID}?remote=true&limit[]=1&%D0%BA=1`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("x-ignored")).toBe("remote, limit%5B%5D, %D0%BA");
+  });
+
+  test("report all problems at once", async () => {
+    const issues = await issuesOf(await edge.get("/v1/runs?limit=0&status=done&startingAfter=x"));
+    expect(issues.map(({ code }) => code)).toEqual(["invalid_value", "invalid_uuid", "invalid_value"]);
+  });
+});

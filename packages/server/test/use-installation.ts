@@ -1,0 +1,21 @@
+/** An installation for each test of a file, and no process that outlives its test. */
+import { afterEach, beforeEach } from "vitest";
+import { openInstallationFixture, type InstallationFixture } from "./installation-fixture.ts";
+import { killLeftovers } from "./promptd-process.ts";
+import { createTestDatabase, type TestDatabase } from "./test-database.ts";
+
+/** @returns what gives the installation of the test that runs. */
+export function useInstallation(): () => InstallationFixture {
+  let database: TestDatabase;
+  let fixture: InstallationFixture;
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    fixture = await openInstallationFixture(database.url);
+  });
+  afterEach(async () => {
+    await killLeftovers();
+    await fixture.close();
+    await database.drop();
+  });
+  return () => fixture;
+}

@@ -1,0 +1,58 @@
+/** One Vitest and one database server for all mutants: a run clones its databases from the template as it stands then. */
+import { join } from "node:path";
+import { createVitest, type Vitest } from "vitest/node";
+import { openConnection } from "../../packages/server/src/platform/database.ts";
+import { withDatabase } from "../../packages/server/test/database-url.ts";
+import type { TestServer } from "../../packages/server/test/database-server.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const TESTS = join(ROOT, "packages/server/test");
+/** A mutant that makes a test wait for ever is found out by this; sound, the slowest test takes a fifth of it. */
+const TEST_MS_MAX = 40_000;
+
+export interface TestRuns {
+  /** Runs files, the likeliest to fail first, up to the first failure. Null: all passed. */
+  firstFailure(files: readonly string[]): Promise<string | null>;
+  /** Replaces a function in the template. @throws the database's refusal of a text that is no function. */
+  apply(statement: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openTestRuns(environment: Readonly<Record<string, string>>): Promise<TestRuns> {
+  const vitest = await createVitest(
+    "test",
+    { root: ROOT, watch: false, bail: 1, reporters: [{}], testTimeout: TEST_MS_MAX, env: { ...environment } },
+    { logLevel: "silent" },
+  );
+  return {
+    firstFailure: async (files) => {
+      for (const file of files) {
+        const failure = await runFile(vitest, file);
+        if (failure !== null) return failure;
+      }
+      return null;
+    },
+    apply: async (statement) => {
+      const { url, template }: TestServer = vitest.getRootProject().getProvidedContext().database;
+      const client = openConnection(withDatabase(url, template), "mutate");
+      await client.connect();
+      try {
+        await client.query(statement);
+      } finally {
+        await client.end(); // a template can only be cloned while nobody is in it
+      }
+    },
+    close: () => vitest.close(),
+  };
+}
+
+async function runFile(vitest: Vitest, file: string): Promise<string | null> {
+  const specifications = await vitest.globTestSpecifications([join(TESTS, file)]);
+  if (specifications.length === 0) throw new Error(`There is no test file ${file}.`);
+  const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications);
+  for (const module of testModules) {
+    for (const test of module.children.allTests("failed")) return test.fullName;
+    if (module.moduleId.endsWith(file) && module.state() === "failed") return `${file} as a whole`;
+  }
+  return unhandledErrors.length > 0 ? `${file}: an error outside of its tests` : null;
+}
