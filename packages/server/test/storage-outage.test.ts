@@ -28,6 +28,8 @@ const ended = (runId: string) =>
 async function expectOneImage(runId: string): Promise<void> {
   await ended(runId);
   expect(await caller.client.runs.get(runId)).toMatchObject({ runStatus: "succeeded", tokens: 4 });
+  // How a send ended is the operator's record: no run waits for it to be written.
+  await until(async () => (await callsOf(runId)).every(({ outcome }) => outcome !== null));
   expect(await callsOf(runId)).toEqual([{ outcome: "image" }]);
   expect((await server.checkLedger()).mismatches).toEqual([]);
 }
