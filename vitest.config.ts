@@ -4,6 +4,9 @@ import { configDefaults, defineConfig } from "vitest/config";
 /** Where a caller that counts results (.ci/run) wants them as JSON, beside the usual output. */
 const jsonFile = process.env["VITEST_JSON_FILE"];
 
+/** How often a failed test is tried again: never, but in .ci/run, which names every test that needed it. */
+const retry = Number(process.env["VITEST_RETRY"] ?? "0");
+
 /** They break the database, the network and processes on purpose and take minutes: `npm run test:faults`. */
 export const FAULT_TESTS = "packages/**/faults-*.test.ts";
 
@@ -18,6 +21,7 @@ export default defineConfig({
     reporters: jsonFile === undefined ? ["default"] : ["default", ["json", { outputFile: jsonFile }]],
     // Most tests wait for a database or a process, so two files at once fit on one core.
     maxWorkers: Math.max(2, availableParallelism()),
+    retry,
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

@@ -23,14 +23,15 @@ export function createSendRecord(db: Database, log: Log): SendRecord {
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
   const write = async (): Promise<void> => {
-    for (let batch = kept.slice(0, BATCH_MAX); batch.length > 0; batch = kept.slice(0, BATCH_MAX)) {
+    while (kept.length > 0) {
+      const batch = kept.splice(0, BATCH_MAX);
       try {
         await endSends(db, batch);
       } catch (error) {
+        kept.unshift(...batch); // they stay for the next flush
         log.warn({ err: error, kept: kept.length }, "ends of provider calls are not recorded yet");
-        return; // they stay for the next flush
+        return;
       }
-      kept.splice(0, batch.length);
     }
   };
   const flush = (): Promise<void> => {
