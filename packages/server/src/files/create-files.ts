@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
+import { createGate } from "../platform/gate.ts";
 import type { Log } from "../platform/log.ts";
 import { createDiskBlobs } from "./disk-blobs.ts";
 import { registerFileKeys } from "./file-keys.ts";
 import { insertInputs, insertOutputs } from "./files-store.ts";
-import { createGate } from "./gate.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
 import { keepInputImages, keepOutput } from "./keep-files.ts";
 import { loadImages } from "./load-images.ts";

@@ -1,8 +1,8 @@
+import type { Gate } from "../platform/gate.ts";
 import type { Log } from "../platform/log.ts";
 import { fault } from "../platform/fault.ts";
 import { DecodeRefusal, prepareForModel, type DecodeFault } from "./decode.ts";
 import type { BlobStore } from "./file-store.ts";
-import type { Gate } from "./gate.ts";
 import type { GuardedFetch } from "./guarded-fetch.ts";
 import { IMAGE_BYTES_MAX, RUN_IMAGE_BYTES_MAX } from "./image-inputs.ts";
 import { orAborted } from "./or-aborted.ts";

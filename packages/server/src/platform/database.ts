@@ -6,6 +6,7 @@
 import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type QueryConfig, type QueryResult } from "pg";
 import { Socket } from "node:net";
 import { onCut } from "./fault.ts";
+import { createGate } from "./gate.ts";
 import type { Log } from "./log.ts";
 import { reasonOf } from "./reason-of.ts";
 
@@ -40,11 +41,14 @@ export interface DatabaseOptions {
   readonly role: string;
   readonly log: Log;
   readonly poolMax?: number;
+  /** In tests: how long a connection may take to open, and work may wait until one is free. */
+  readonly times?: { readonly connectTimeoutMs: number; readonly busyMsMax: number };
 }
 
 const PIPELINED_CONNECTIONS = 2;
 const POOL_MAX_DEFAULT = 8;
-const CONNECT_TIMEOUT_MS = 5_000;
+/** A burst of a thousand creates waits some seconds for the pool's few connections; who waits longer is told so. */
+const TIMES = { connectTimeoutMs: 5_000, busyMsMax: 30_000 };
 /** Everything behind it waits as well, so a pipelined connection gives up opening sooner. */
 const PIPELINED_CONNECT_TIMEOUT_MS = 2_500;
 
@@ -64,14 +68,19 @@ const NO_QUERY_TIMEOUT_MS = 2_147_483_647;
 const CHECK_DATABASE = "Check that it is running, and the address, database, user and password that promptd uses.";
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const settings = connectionSettings(options.url, options.role);
-  const pool = new Pool({ ...settings, max: options.poolMax ?? POOL_MAX_DEFAULT });
+  const { connectTimeoutMs, busyMsMax } = options.times ?? TIMES;
+  const settings = { ...connectionSettings(options.url, options.role), connectionTimeoutMillis: connectTimeoutMs };
+  const poolMax = options.poolMax ?? POOL_MAX_DEFAULT;
+  const pool = new Pool({ ...settings, max: poolMax });
+  // The pool's own queue would give up after the time that opening a connection may take, as if the server were gone.
+  const places = createGate(poolMax, { ms: busyMsMax, late: () => tooBusy(busyMsMax) });
   // Without a listener a server restart (57P01) ends the process.
   pool.on("error", (error) => options.log.warn({ err: error }, "an idle database connection was lost"));
   pool.on("connect", (client) => client.on("error", () => {}));
   const lanes = Array.from({ length: PIPELINED_CONNECTIONS }, () => new PipelinedConnection(settings, options.log));
   let next = 0;
-  const query: Queryable["query"] = async (statement, values) => rowsOf(await pool.query(queryOf(statement, values)));
+  const query: Queryable["query"] = async (statement, values) =>
+    rowsOf(await places.run(() => pool.query(queryOf(statement, values))));
   try {
     await query("select 1");
   } catch (cause) {
@@ -84,11 +93,16 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       next = (next + 1) % PIPELINED_CONNECTIONS;
       return rowsOf(await (lanes[next] as PipelinedConnection).run({ name, text, values: [...values] }));
     },
-    tx: (work, txOptions) => retryOnce(() => runTransaction(pool, work, txOptions ?? {}), isSerializationFailure),
+    tx: (work, txOptions) =>
+      retryOnce(() => places.run(() => runTransaction(pool, work, txOptions ?? {})), isSerializationFailure),
     close: async () => {
       await Promise.all([...lanes.map((lane) => lane.close()), pool.end()]);
     },
   };
+}
+
+function tooBusy(afterMs: number): Error {
+  return new Error(`No database connection was free within ${afterMs / 1_000} s.`);
 }
 
 /** A connection of its own, for the listener and for the heartbeat: neither may wait behind other work. */
@@ -102,7 +116,7 @@ function connectionSettings(url: string, role: string): ClientConfig {
   return {
     connectionString: url,
     application_name: `promptd:${role}:${process.pid}`,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: TIMES.connectTimeoutMs,
     keepAlive: true,
     types: customTypes,
     stream: openSocket,

@@ -1,9 +1,9 @@
 /** The query, in steps: plan it, ask the legs at the same time, weigh their evidence, put an exact title first. */
 import type { Database } from "../platform/database.ts";
+import type { Gate } from "../platform/gate.ts";
 import type { ExpansionTable } from "./expansion.ts";
 import { fuse } from "./fusion.ts";
 import type { DenseEvidence, Ranked } from "./fusion.ts";
-import type { Gate } from "./gate.ts";
 import { findByTerms } from "./mirror-store.ts";
 import type { LexicalHit } from "./mirror-store.ts";
 import type { Mirror } from "./mirror.ts";
@@ -50,7 +50,7 @@ async function rankByEvidence(query: string, plan: QueryPlan, ports: FindPorts):
 
 async function findByWords(plan: QueryPlan, { db, mirror, gate }: FindPorts): Promise<LexicalHit[]> {
   if (plan.lexical.length === 0) return [];
-  return gate(() => findByTerms(db, plan.lexical, mirror.averageLength, CANDIDATES_PER_LEG));
+  return gate.run(() => findByTerms(db, plan.lexical, mirror.averageLength, CANDIDATES_PER_LEG));
 }
 
 /** By likeness; where letters say nothing (emoji, signs), the shorter title says more of the query. */

@@ -1,13 +1,13 @@
 /** Search as the service uses it: one object per process that keeps a copy of the index and answers queries. */
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
+import { createGate } from "../platform/gate.ts";
 import type { Log } from "../platform/log.ts";
 import type { Tick } from "../platform/ticks.ts";
 import { createEmbedding } from "./embed-documents.ts";
 import type { ExpansionTable } from "./expansion.ts";
 import { findDocuments } from "./find-documents.ts";
 import type { DenseEvidence } from "./fusion.ts";
-import { createGate } from "./gate.ts";
 import { auditCounts, renewOutdated, tidyIndex } from "./housekeeping.ts";
 import type { BaseVectors } from "./lsa.ts";
 import { findByBuiltIn, findByVector } from "./meaning.ts";

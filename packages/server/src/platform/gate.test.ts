@@ -44,3 +44,13 @@ test("waiting that is aborted leaves the queue without taking a place", async ()
   await first;
   expect(await third).toBe("third");
 });
+
+test("who waits longer than the patience is told so, and takes no place", async () => {
+  const gate = createGate(1, { ms: 1, late: () => new Error("too busy") });
+  const end = Promise.withResolvers<void>();
+  const first = gate.run(() => end.promise);
+  await expect(gate.run(async () => "never")).rejects.toThrow("too busy");
+  end.resolve();
+  await first;
+  expect(await gate.run(async () => "next")).toBe("next");
+});
