@@ -2,7 +2,14 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { createDirectory, createInstallation, killLeftovers, runHere, type OwnDatabase } from "./operator-process.ts";
+import {
+  createDirectory,
+  createInstallation,
+  killLeftovers,
+  run,
+  runHere,
+  type OwnDatabase,
+} from "./operator-process.ts";
 
 let directory: string;
 beforeAll(async () => {
@@ -42,4 +49,27 @@ test("admin models check counts one fault as one, and tells a factor once", asyn
   expect(dearer.code).toBe(0);
   expect(dearer.stdout).toContain("every price is multiplied by 1.2");
   expect(dearer.stdout).not.toContain("changed:");
+});
+
+test("a key named by an overlay is held to what a header can carry, by a check and by a start, and is not repeated", async () => {
+  const file = join(directory, "home.json");
+  const providers = Object.fromEntries(
+    ["home", "away", "free"].map((name) => [
+      name,
+      {
+        baseURL: `https://${name}.example/v1`,
+        ...(name === "free" ? {} : { apiKeyEnv: `${name.toUpperCase()}_KEY` }),
+      },
+    ]),
+  );
+  await writeFile(file, JSON.stringify({ formatVersion: 1, providers }));
+  const fault = `${file}: providers.home.apiKeyEnv: HOME_KEY holds a character that no header can carry. Copy the key again.`;
+  const environment = { ...installation.environment, HOME_KEY: "sk-\u2026", AWAY_KEY: "sk-good" };
+  const check = await runHere(["admin", "models", "check", file, "--json"], environment);
+  expect([check.code, check.stderr]).toEqual([1, ""]);
+  expect((JSON.parse(check.stdout) as { faults: string[] }).faults).toEqual([fault]);
+  const start = await run(["serve"], { ...environment, PROMPTD_MODELS_FILE: file });
+  expect([start.code, start.stdout]).toEqual([1, ""]);
+  expect(start.stderr).toContain(fault);
+  expect(start.stderr).not.toContain("sk-");
 });

@@ -103,12 +103,30 @@ describe("promptd admin prompt publish", () => {
   test("of a slug that the author has makes a new version of the same prompt; another author gets a slug of his own", async () => {
     const path = await file("again.prompt.md", promptText("Again"));
     const [first] = await publish(path);
-    const [second] = await publish(path);
+    const { stdout, stderr } = await publishHere([path]);
+    expect(stderr).not.toContain("new version"); // under the same title that needs no word
+    const [second] = JSON.parse(stdout) as Published[];
     expect(second).toEqual({ ...first, promptVersionId: expect.not.stringMatching(first?.promptVersionId ?? "") });
     await createAuthor("ben@example.org");
     const [other] = JSON.parse((await publishHere([path], "ben@example.org")).stdout) as Published[];
     expect(other?.slug).toBe("again-2");
     expect(other?.promptId).not.toBe(first?.promptId);
+  });
+
+  test("says so when only the slug made from a title led to a prompt of another title, and how to keep the two apart", async () => {
+    const [first] = await publish(await file("plus.prompt.md", promptText("Salt & pepper")));
+    const { code, stdout, stderr } = await publishHere([
+      await file("minus.prompt.md", promptText("Salt/Pepper")),
+      await file("named.prompt.md", promptText("Salt, pepper\nslug: salt-pepper")),
+    ]);
+    expect(code).toBe(0);
+    const notes = stderr.split("\n").filter((line) => line.includes("new version"));
+    expect(notes).toEqual([
+      `warning: ${join(directory, "minus.prompt.md")} (Salt/Pepper): it became a new version of the prompt salt-pepper (${first?.promptId}), whose title was "Salt & pepper", since both titles give that slug. If they are two prompts, give this one a "slug:" of its own in its file and publish it again, and publish the older one's file again.`,
+    ]);
+    const rows = JSON.parse(stdout) as Published[];
+    expect(rows.map(({ promptId }) => promptId)).toEqual([first?.promptId, first?.promptId]);
+    for (const row of rows) expect(Object.keys(row)).toEqual(["promptId", "promptVersionId", "slug", "title"]);
   });
 
   test("leaves out a file with a fault, whole, and publishes the files before and after it; exit code 1", async () => {

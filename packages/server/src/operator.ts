@@ -25,9 +25,10 @@ import {
   unpublishPrompt,
   type PromptSource,
   type PromptOfModel,
+  type Publication,
   type PublishedPrompt,
 } from "./prompts/index.ts";
-import { readCatalogue } from "./read-catalogue.ts";
+import { catalogueOptions, readCatalogue } from "./read-catalogue.ts";
 import { vacuumIndex } from "./search/index.ts";
 import { StartFailure } from "./start-failure.ts";
 
@@ -278,9 +279,11 @@ export class Operator {
     for (const { name, text } of files) {
       try {
         const sources = parsePromptFile(text, catalogue, { creditsMax });
-        published.push(...(await publishPrompts(this.#db, sources, { authorId, catalogue, newId: this.#newId })));
-        for (const source of sources) {
-          warnings.push(...describeSource(source).map((one) => ({ file: name, title: source.title, text: one })));
+        const publications = await publishPrompts(this.#db, sources, { authorId, catalogue, newId: this.#newId });
+        published.push(...publications.map(withoutNotes));
+        for (const [at, source] of sources.entries()) {
+          const texts = [...describeSource(source), ...describeReplacement(publications[at])];
+          warnings.push(...texts.map((one) => ({ file: name, title: source.title, text: one })));
         }
       } catch (error) {
         if (!(error instanceof PromptFileError || error instanceof Problem)) throw error;
@@ -309,8 +312,7 @@ export class Operator {
 
   /** Reads an overlay as a start would, and finds the published prompts that what it retires would stop. */
   async checkModels(overlayFile: string): Promise<OverlayReport & { stoppedPrompts: readonly PromptOfModel[] }> {
-    const { PROMPTD_SANDBOX: sandbox, secret } = this.#options.config;
-    const report = checkOverlay(overlayFile, { sandbox, hasSecret: (name) => secret(name) !== null });
+    const report = checkOverlay(overlayFile, catalogueOptions(this.#options.config));
     const stoppedPrompts = report.retired.length === 0 ? [] : await listPromptsOfModels(this.#db, report.retired);
     return { ...report, stoppedPrompts };
   }
@@ -323,6 +325,19 @@ export class Operator {
 /** What an author should know of a prompt that has no fault. */
 function describeSource({ warnings, conversions }: PromptSource): string[] {
   return [...warnings, ...conversions.map(({ line, from, to }) => `line ${line}: ${from} was rewritten to ${to}`)];
+}
+
+function withoutNotes({ promptId, promptVersionId, slug, title }: Publication): PublishedPrompt {
+  return { promptId, promptVersionId, slug, title };
+}
+
+/** Two titles may share the slug that is made from them, and the second is then a version of the first's prompt. */
+function describeReplacement(publication: Publication | undefined): string[] {
+  if (publication === undefined || publication.replacedTitle === null) return [];
+  const { slug, promptId, replacedTitle } = publication;
+  return [
+    `it became a new version of the prompt ${slug} (${promptId}), whose title was "${replacedTitle}", since both titles give that slug. If they are two prompts, give this one a "slug:" of its own in its file and publish it again, and publish the older one's file again.`,
+  ];
 }
 
 function conflictText(idempotencyKey: string, { amount, expiresAt, at }: UsedGrant): string {

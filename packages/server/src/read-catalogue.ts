@@ -1,4 +1,4 @@
-import { createEnabledModels, loadCatalogue, type Catalogue } from "./models/index.ts";
+import { createEnabledModels, loadCatalogue, type Catalogue, type CatalogueOptions } from "./models/index.ts";
 import type { Config } from "./platform/config.ts";
 import type { Database } from "./platform/database.ts";
 import type { Log } from "./platform/log.ts";
@@ -18,6 +18,11 @@ export async function readCatalogue({ config, db, log }: ReadCatalogueOptions): 
 
 /** The shipped catalogue with the operator's overlay. @throws CatalogueError with every fault. */
 export function loadCatalogueOf(config: Config): Catalogue {
-  const { PROMPTD_MODELS_FILE: overlayFile, PROMPTD_SANDBOX: sandbox, secret } = config;
-  return loadCatalogue({ overlayFile, sandbox, hasSecret: (name) => secret(name) !== null });
+  return loadCatalogue({ overlayFile: config.PROMPTD_MODELS_FILE, ...catalogueOptions(config) });
+}
+
+/** What a catalogue asks of the configuration, whichever overlay it is read with. */
+export function catalogueOptions(config: Config): Omit<CatalogueOptions, "overlayFile"> {
+  const { PROMPTD_SANDBOX: sandbox, secret, keyFaults } = config;
+  return { sandbox, keyFaults, hasSecret: (name) => secret(name) !== null };
 }

@@ -63,7 +63,7 @@ const DEFAULTS = {
 
 describe("without any environment", () => {
   test("every setting has its documented default", () => {
-    const { secret, dataDir, isProduction, ...values } = readConfig({});
+    const { secret, keyFaults: _, dataDir, isProduction, ...values } = readConfig({});
     expect(values).toEqual(DEFAULTS);
     expect(dataDir).toBe(resolve(".promptd"));
     expect(isProduction).toBe(false);
@@ -72,8 +72,8 @@ describe("without any environment", () => {
 
   test("an empty value counts as unset, and the configuration cannot be changed afterwards", () => {
     const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, ""]));
-    const { secret: _one, ...values } = readConfig(empty);
-    const { secret: _two, ...defaults } = readConfig({});
+    const { secret: _one, keyFaults: _three, ...values } = readConfig(empty);
+    const { secret: _two, keyFaults: _four, ...defaults } = readConfig({});
     expect(values).toEqual(defaults);
     expect(Object.isFrozen(readConfig({}))).toBe(true);
   });
@@ -96,6 +96,13 @@ describe("a provider key", () => {
     expect(faultsOf({ FAL_API_KEY_FILE: join(directory, "key") })).toEqual([
       "FAL_API_KEY holds a character that no header can carry. Copy the key again.",
     ]);
+    expect(readConfig({ HOME_KEY_FILE: join(directory, "key") }).keyFaults("HOME_KEY")).toEqual([
+      "HOME_KEY holds a character that no header can carry. Copy the key again.",
+    ]);
+    expect(readConfig({ HOME_KEY_FILE: join(directory, "none") }).keyFaults("HOME_KEY")).toEqual([
+      expect.stringContaining("cannot be read"),
+    ]);
+    expect(readConfig({ HOME_KEY: "sk-\u00fc" }).keyFaults("HOME_KEY")).toEqual([]);
     expect(readConfig({ FAL_API_KEY: "sk-\u00fc" }).secret("FAL_API_KEY")).toBe("sk-\u00fc");
   });
 });

@@ -51,6 +51,8 @@ export interface CatalogueOptions {
   /** PROMPTD_MODELS_FILE. */
   readonly overlayFile: string | null;
   readonly hasSecret: (environmentName: string) => boolean;
+  /** What keeps a key from being sent, for the keys that the overlay names; absent: no key is looked at. */
+  readonly keyFaults?: (environmentName: string) => readonly string[];
   /** False removes the sandbox models. */
   readonly sandbox: boolean;
 }
@@ -78,6 +80,7 @@ export function loadCatalogue(options: CatalogueOptions): Catalogue {
     ...read.faults,
     ...merged.faults,
     ...checkRecords(merged.records, providers, overlay.priceFactor ?? "1"),
+    ...checkKeys(providers, options),
   ];
   if (faults.length > 0) throw new CatalogueError(faults);
   const shippedModels = new Set(shipped.map((record) => record.model));
@@ -91,6 +94,17 @@ export function loadCatalogue(options: CatalogueOptions): Catalogue {
       }),
     );
   return createCatalogue(entries, options.hasSecret);
+}
+
+function checkKeys(
+  providers: Readonly<Record<string, CustomProvider>>,
+  { overlayFile, keyFaults = () => [] }: CatalogueOptions,
+): string[] {
+  return Object.entries(providers).flatMap(([name, { apiKeyEnv }]) =>
+    (apiKeyEnv === undefined ? [] : keyFaults(apiKeyEnv)).map(
+      (fault) => `${overlayFile}: providers.${name}.apiKeyEnv: ${fault}`,
+    ),
+  );
 }
 
 function createCatalogue(entries: readonly CatalogueEntry[], hasSecret: CatalogueOptions["hasSecret"]): Catalogue {

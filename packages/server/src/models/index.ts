@@ -1,6 +1,7 @@
 export { createModelCaller } from "./call-model.ts";
 export { createCanceledVideosTick } from "./canceled-videos.ts";
-export { CatalogueError, loadCatalogue, type Catalogue, type CatalogueEntry } from "./catalogue.ts";
+export { CatalogueError, loadCatalogue } from "./catalogue.ts";
+export type { Catalogue, CatalogueEntry, CatalogueOptions } from "./catalogue.ts";
 export { openAdapter } from "./open-adapter.ts";
 export { createEnabledModels } from "./enabled-models.ts";
 export { createSendsTick } from "./forget-sends.ts";

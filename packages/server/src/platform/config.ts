@@ -17,6 +17,8 @@ export interface Config extends Values {
   readonly isProduction: boolean;
   /** Value of a provider key by its name, from the environment or from the file that NAME_FILE names. */
   readonly secret: (name: string) => string | null;
+  /** What keeps the key of a name from being sent, in sentences; none when the name is not set. */
+  readonly keyFaults: (name: string) => readonly string[];
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -64,7 +66,8 @@ export function readConfig(environment: Environment = process.env): Config {
   }
   if (faults.length > 0) throw new ConfigError(faults);
   const known = values as unknown as Values;
-  return Object.freeze({ ...known, dataDir: resolve(known.PROMPTD_DATA_DIR), isProduction, secret });
+  const keyFaults = (name: string) => faultsOfKey(name, environment, readKeyFile(environment, name));
+  return Object.freeze({ ...known, dataDir: resolve(known.PROMPTD_DATA_DIR), isProduction, secret, keyFaults });
 }
 
 /** What stands in these is not repeated: faults end up in logs and tickets. */
@@ -115,10 +118,8 @@ function secretReader(environment: Environment, faults: string[]): (name: string
   const read = new Map<string, string | null>();
   for (const name of Object.keys(PROVIDER_KEYS)) {
     const text = readKeyFile(environment, name);
-    if (text instanceof ConfigError) faults.push(...text.faults);
-    else read.set(name, text);
-    const key = environment[name] || read.get(name) || "";
-    if (!SENDABLE.test(key)) faults.push(`${name} holds a character that no header can carry. Copy the key again.`);
+    if (!(text instanceof ConfigError)) read.set(name, text);
+    faults.push(...faultsOfKey(name, environment, text));
   }
   return (name) => {
     const known = read.get(name);
@@ -132,6 +133,16 @@ function secretReader(environment: Environment, faults: string[]): (name: string
 
 /** What may stand in an HTTP header: no control characters, nothing above U+00FF. */
 const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** @param text what readKeyFile found. */
+function faultsOfKey(name: string, environment: Environment, text: string | null | ConfigError): string[] {
+  const [inFile, faults] = text instanceof ConfigError ? [null, text.faults] : [text, []];
+  const isSendable = SENDABLE.test(environment[name] || inFile || "");
+  return [
+    ...faults,
+    ...(isSendable ? [] : [`${name} holds a character that no header can carry. Copy the key again.`]),
+  ];
+}
 
 function readKeyFile(environment: Environment, name: string): string | null | ConfigError {
   const path = environment[`${name}_FILE`];

@@ -6,7 +6,7 @@ export { parsePromptFile } from "./prompt-file.ts";
 export { promptsRoutes } from "./prompts-routes.ts";
 export { addUses, listPopularity, listPromptsOfModels, type PromptOfModel } from "./prompts-store.ts";
 export { publishPrompts, republishPrompt, unpublishPrompt } from "./publish.ts";
-export type { PublishedPrompt, PublishOptions } from "./publish.ts";
+export type { Publication, PublishedPrompt, PublishOptions } from "./publish.ts";
 export { renderStep } from "./render-step.ts";
 export { planSteps, stepOptions } from "./step-plans.ts";
 export { findLiveVersion, findVersion } from "./version-cache.ts";

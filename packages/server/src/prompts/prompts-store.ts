@@ -154,6 +154,14 @@ export async function listOwnSlugs(tx: Tx, authorId: string): Promise<Map<string
   return new Map(rows.map((row) => [row.own_slug, row.id]));
 }
 
+/** What these prompts are called now; a prompt of which there are only drafts, by the newest. */
+export async function listTitles(tx: Tx, promptIds: readonly string[]): Promise<Map<string, string>> {
+  const text = `select distinct on (p.id) p.id, v.title from prompts p join prompt_versions v on v.prompt_id = p.id
+    where p.id = any($1::uuid[]) order by p.id, (v.id = p.latest_version_id) desc nulls last, v.number desc`;
+  const rows = await tx.query<{ id: string; title: string }>(text, [promptIds]);
+  return new Map(rows.map((row) => [row.id, row.title]));
+}
+
 export async function listAuthors(tx: Tx, promptIds: readonly string[]): Promise<Map<string, string>> {
   const text = "select id, author_id from prompts where id = any($1::uuid[])";
   const rows = await tx.query<{ id: string; author_id: string }>(text, [promptIds]);

@@ -121,6 +121,18 @@ describe("publishing", () => {
     expect([second.promptId === first.promptId, second.slug]).toEqual([false, `${source.slug}-2`]);
   });
 
+  test("the other title of the prompt is told where only the slug made from this title led to it", async () => {
+    const source = fresh(TEA_POEM);
+    const first = await publish(source);
+    expect(first.replacedTitle).toBeNull();
+    expect((await publish(source)).replacedTitle).toBeNull();
+    const draft = await publish({ ...source, title: "Draft" }, { isDraft: true });
+    const renamed = await publish({ ...source, title: "Renamed" });
+    expect([draft.replacedTitle, renamed.replacedTitle]).toEqual([source.title, source.title]); // no draft's title
+    expect((await publish({ ...source, title: "Meant", slugGiven: true })).replacedTitle).toBeNull();
+    expect((await publish({ ...source, title: "Meant too", promptId: first.promptId })).replacedTitle).toBeNull();
+  });
+
   test("a slug the file insists on finds its prompt, though the id is of another installation", async () => {
     const source = { ...fresh(TEA_POEM), slugGiven: true };
     const first = await publish(source);

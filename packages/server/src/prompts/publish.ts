@@ -21,6 +21,7 @@ import {
   listOwnSlugs,
   listSlugs,
   listTakenSlugs,
+  listTitles,
   lockPublishing,
   publishDraftRow,
   setLatestVersions,
@@ -45,6 +46,15 @@ export interface PublishedPrompt {
   readonly title: string;
 }
 
+/** What became of one source. */
+export interface Publication extends PublishedPrompt {
+  /**
+   * The title that the prompt had before, where only the slug made from this title led to it, and the two differ: the
+   * author may have meant two prompts. Else null.
+   */
+  readonly replacedTitle: string | null;
+}
+
 const BATCH_MAX = 500;
 const BULK = { statementTimeoutMs: 0 };
 
@@ -57,7 +67,7 @@ export function publishPrompts(
   db: Database,
   sources: readonly PromptSource[],
   options: PublishOptions,
-): Promise<PublishedPrompt[]> {
+): Promise<Publication[]> {
   return db.tx(async (tx) => {
     await lockPublishing(tx);
     await addUserFlags(tx, options.authorId, USER_FLAGS.author);
@@ -65,7 +75,7 @@ export function publishPrompts(
     const published: PublishedPrompt[] = [];
     for (let at = 0; at < targets.length; at += BATCH_MAX)
       published.push(...(await publishBatch(tx, targets.slice(at, at + BATCH_MAX), options)));
-    return published;
+    return published.map((prompt, at) => ({ ...prompt, replacedTitle: targets[at]?.replacedTitle ?? null }));
   }, BULK);
 }
 
@@ -74,6 +84,7 @@ interface Target {
   readonly promptId: string;
   readonly ownSlug: string;
   readonly isNew: boolean;
+  readonly replacedTitle: string | null;
 }
 
 /** Decides for every source whether it is a new prompt or a version of one. */
@@ -84,18 +95,38 @@ async function findTargets(tx: Tx, sources: readonly PromptSource[], options: Pu
     sources.flatMap((source) => source.promptId ?? []),
   );
   checkAuthors(sources, authors, options.authorId);
+  const replacedTitle = await findReplacedTitles(tx, sources, ownSlugs);
   return sources.map((source) => {
     if (source.promptId !== null && authors.has(source.promptId))
-      return { source, promptId: source.promptId, ownSlug: source.slug, isNew: false };
+      return { source, promptId: source.promptId, ownSlug: source.slug, isNew: false, replacedTitle: null };
     const holder = ownSlugs.get(source.slug);
     // An id says which prompt is meant, unless the file insists on the slug: then it came from another installation.
     if (holder !== undefined && (source.promptId === null || source.slugGiven))
-      return { source, promptId: holder, ownSlug: source.slug, isNew: false };
+      return { source, promptId: holder, ownSlug: source.slug, isNew: false, replacedTitle: replacedTitle(source) };
     const promptId = source.promptId ?? options.newId();
     const ownSlug = freeSlug(source.slug, ownSlugs);
     ownSlugs.set(ownSlug, promptId);
-    return { source, promptId, ownSlug, isNew: true };
+    return { source, promptId, ownSlug, isNew: true, replacedTitle: null };
   });
+}
+
+/** @returns what gives the other title of the prompt that a source meets only by the slug of its own title; else null. */
+async function findReplacedTitles(
+  tx: Tx,
+  sources: readonly PromptSource[],
+  ownSlugs: ReadonlyMap<string, string>,
+): Promise<(source: PromptSource) => string | null> {
+  const met = new Map(
+    sources.flatMap((source) => {
+      const holder = source.slugGiven ? undefined : ownSlugs.get(source.slug);
+      return holder === undefined ? [] : [[source, holder] as const];
+    }),
+  );
+  const titles = met.size === 0 ? new Map<string, string>() : await listTitles(tx, [...met.values()]);
+  return (source) => {
+    const title = titles.get(met.get(source) ?? "") ?? source.title;
+    return title === source.title ? null : title;
+  };
 }
 
 function checkAuthors(sources: readonly PromptSource[], authors: ReadonlyMap<string, string>, authorId: string): void {
