@@ -41,11 +41,11 @@ function ringOf(rows: readonly FileKeyRow[], secrets: FileSecrets, ttlSeconds: n
   if (before === undefined || secrets.previous === null || !isOf(before, secrets.previous)) {
     return { current, previous: null };
   }
-  const retiredAtMs = (before.retiredAt ?? newest.createdAt).getTime();
   const previous = {
     keyId: before.id,
     key: deriveFileKey(secrets.previous),
-    acceptedUntilMs: retiredAtMs + ttlSeconds * 1_000,
+    // It was retired when the newest came.
+    acceptedUntilMs: newest.createdAt.getTime() + ttlSeconds * 1_000,
   };
   return { current, previous };
 }

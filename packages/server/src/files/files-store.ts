@@ -110,14 +110,13 @@ export interface FileKeyRow {
   readonly id: number;
   readonly fingerprint: Buffer;
   readonly createdAt: Date;
-  readonly retiredAt: Date | null;
 }
 
 /** The newest two keys, newest first. The lock makes processes that start together register one key, not two. */
 export async function lockFileKeys(tx: Tx): Promise<FileKeyRow[]> {
   await tx.query("lock table file_keys in share row exclusive mode");
   return tx.query<FileKeyRow>(
-    `select id, fingerprint, created_at as "createdAt", retired_at as "retiredAt" from file_keys order by id desc limit 2`,
+    `select id, fingerprint, created_at as "createdAt" from file_keys order by id desc limit 2`,
   );
 }
 

@@ -41,11 +41,16 @@ describe("an address that was touched opens nothing", () => {
     ["an expiry with a sign", PATH.replace("e=", "e=%2B")],
     ["an expiry in exponents", PATH.replace(`e=${EXPIRES}`, "e=1e12")],
     ["an endless expiry", PATH.replace(`e=${EXPIRES}`, "e=99999999999999999999")],
+    ["an expiry with a blank after it", PATH.replace(`e=${EXPIRES}`, `e=${EXPIRES}%20`)],
     ["no expiry", PATH.replace(`e=${EXPIRES}&`, "")],
     ["two expiries", `${PATH}&e=${EXPIRES}`],
     ["another key", PATH.replace("k=2", "k=1")],
     ["a key that never was", PATH.replace("k=2", "k=7")],
     ["a key that is no number", PATH.replace("k=2", "k=__proto__")],
+    ["a key number with zeros before it", PATH.replace("k=2", "k=02")],
+    ["a key number with a blank before it", PATH.replace("k=2", "k=%202")],
+    ["a key number with a blank after it", PATH.replace("k=2", "k=2%20")],
+    ["two keys", `${PATH}&k=2`],
     ["no key", PATH.replace("&k=2", "")],
     ["another ending", PATH.replace(".png", ".jpg")],
     ["an ending for the same type", PATH.replace(".png", ".PNG")],
@@ -65,6 +70,13 @@ describe("an address that was touched opens nothing", () => {
   test("parameters that nobody signed do not matter", () => {
     expect(verify(`${PATH}&utm_source=x`)).toBe("valid");
   });
+});
+
+test("keys after the ninth sign addresses as well", () => {
+  for (const keyId of [10, 123_456_789]) {
+    const key = { ...KEY, keyId };
+    expect(verify(signedPath(FILE, key), BEFORE_MS, { current: key, previous: null })).toBe("valid");
+  }
 });
 
 test("an address expires at its second, not before and not after", () => {
@@ -91,10 +103,24 @@ describe("after a rotation", () => {
     expect(verify(old, BEFORE_MS - 1_000, ring)).toBeNull();
   });
 
+  test("an address of either key opens nothing under another number", () => {
+    const ring = rotated(EXPIRES * 1_000);
+    for (const path of [old.replace("k=1", "k=7"), old.replace("k=1", "k=2"), PATH.replace("k=2", "k=7")]) {
+      expect(verify(path, BEFORE_MS, ring)).toBeNull();
+    }
+  });
+
   test("a key that was dropped opens nothing", () => {
     expect(verify(old, BEFORE_MS, RING)).toBeNull();
     expect(verify(old, EXPIRES * 1_000, RING)).toBeNull();
   });
+});
+
+test("a secret gives the same key and fingerprint in every release, so addresses outlive an update", () => {
+  expect(deriveFileKey(SECRET).toString("hex")).toBe(
+    "e965734817a7df2d4991f876d5f17ec3cae1409f2590af113fc43749d9f21611",
+  );
+  expect(fingerprintOf(SECRET).toString("hex")).toBe("af144098cf6de815");
 });
 
 test("signing key and fingerprint come from the secret by different derivations", () => {

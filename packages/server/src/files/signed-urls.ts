@@ -64,12 +64,12 @@ export function verifyAddress(
 ): { readonly kind: "valid" | "expired"; readonly file: SignedFile } | null {
   const [, fileId, ending] = NAME.exec(name) ?? [];
   const mediaType = mediaTypeOf(ending);
-  const [expiresText, keyText, signature] = [only(query, "e"), only(query, "k"), only(query, "s")];
-  if (fileId === undefined || mediaType === null || signature === null) return null;
-  if (!NUMBERS.e.test(expiresText ?? "") || !NUMBERS.k.test(keyText ?? "")) return null;
-  const file = { fileId, mediaType, expiresAt: Number(expiresText) };
+  const [expires, keyId, signature] = [only(query, "e"), only(query, "k"), only(query, "s")];
+  if (fileId === undefined || mediaType === null) return null;
+  if (!NUMBERS.e.test(expires) || !NUMBERS.k.test(keyId)) return null;
+  const file = { fileId, mediaType, expiresAt: Number(expires) };
   const isExpired = nowMs >= file.expiresAt * 1_000;
-  const key = findKey(ring, Number(keyText), isExpired ? null : nowMs);
+  const key = findKey(ring, Number(keyId), isExpired ? null : nowMs);
   if (key === null || !equals(signatureOf(file, key.key), signature)) return null;
   return { kind: isExpired ? "expired" : "valid", file };
 }
@@ -95,8 +95,8 @@ function mediaTypeOf(ending: string | undefined): PublishedMediaType | null {
   return types.find((type) => EXTENSIONS[type] === ending) ?? null;
 }
 
-/** Null unless the parameter is there exactly once. */
-function only(query: URLSearchParams, name: string): string | null {
-  const values = query.getAll(name);
-  return values.length === 1 ? (values[0] ?? null) : null;
+/** Empty unless the parameter is there exactly once. */
+function only(query: URLSearchParams, name: string): string {
+  const [value = "", ...others] = query.getAll(name);
+  return others.length === 0 ? value : "";
 }
