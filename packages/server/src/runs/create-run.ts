@@ -45,6 +45,9 @@ const RUN_NAME_CODE_POINTS = 120;
 const KEY_RACE = "PD409";
 const TOO_MANY_ACTIVE = "PD429";
 const KEY_RACES_MAX = 3;
+/** Others held the account's row for longer than a statement waits for a lock: on a slow disk, a queue of commits. */
+const LOCK_TIMEOUT = "55P03";
+const BUSY_MS_MAX = 30_000;
 /** A database that restarts is back within two seconds or so; a caller should not wait much longer for a 500. */
 const LOSS_MS_MAX = 5_000;
 const LOSS_BACKOFF = { baseMs: 50, capMs: 500 };
@@ -134,7 +137,7 @@ async function insertUntilKnown(
   images: readonly StoredImage[],
   options: CreateRunOptions,
 ): Promise<CreateOutcome> {
-  const startedMs = performance.now();
+  let failingSinceMs = Infinity;
   let isUnknown = false;
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -143,7 +146,8 @@ async function insertUntilKnown(
       if (sqlState(error) === KEY_RACE && attempt <= KEY_RACES_MAX) continue; // the other call's run is there now
       if (sqlState(error) === TOO_MANY_ACTIVE) throw tooManyActive(options.activeRunsMax, error);
       isUnknown ||= isConnectionLoss(error);
-      if (isConnectionLoss(error) && performance.now() - startedMs < LOSS_MS_MAX) {
+      failingSinceMs = Math.min(failingSinceMs, performance.now());
+      if (performance.now() - failingSinceMs < patienceMs(error)) {
         await wait(fullJitterDelayMs(attempt, LOSS_BACKOFF));
         continue;
       }
@@ -151,6 +155,12 @@ async function insertUntilKnown(
       throw outcomeUnknown(row.runId, error);
     }
   }
+}
+
+/** For how long after the first failure it is worth another insert. */
+function patienceMs(error: unknown): number {
+  if (sqlState(error) === LOCK_TIMEOUT) return BUSY_MS_MAX;
+  return isConnectionLoss(error) ? LOSS_MS_MAX : 0;
 }
 
 function insert(row: RunToCreate, images: readonly StoredImage[], options: CreateRunOptions): Promise<CreateOutcome> {
