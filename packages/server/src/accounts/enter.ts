@@ -31,6 +31,7 @@ export interface Door {
   close(): Promise<void>;
 }
 
+/** A revoked key has rank 0: it is not counted. */
 interface EnterRow {
   nth: number;
   key_id: string;
@@ -115,7 +116,7 @@ function readKey(authorization: readonly string[]): string | Problem {
 }
 
 function isLittleEarly(row: EnterRow): boolean {
-  return row.revoked_at === null && row.rank > row.admitted && row.wait_us <= EARLY_US_MAX;
+  return row.rank > row.admitted && row.wait_us <= EARLY_US_MAX;
 }
 
 function judge(row: EnterRow | null, options: EnterOptions): Admission {
@@ -136,7 +137,7 @@ function unauthorized(text: string): Problem {
 
 /** One second is always enough: the window is one second long. The exact wait stands beside it for those who can use it. */
 function overLimit(waitUs: number, options: EnterOptions): Problem {
-  const waitMs = Math.min(1_000, Math.max(1, Math.ceil(waitUs / 1_000)));
+  const waitMs = Math.min(1_000, Math.ceil(waitUs / 1_000));
   const requests = options.limitPerSecond === 1 ? "1 request" : `${options.limitPerSecond} requests`;
   return new Problem("TOO_MANY_REQUESTS_ERROR", `More than ${requests} in one second. Wait 1 second, then retry.`, {
     headers: { "retry-after": "1", "retry-after-ms": String(waitMs) },

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { FaultCode } from "./prompt-fault.ts";
 import { codesOf, faultsOf, parseOne, textPrompt } from "./prompt-fixtures.ts";
 import { scanTemplate } from "./template-scan.ts";
 
@@ -36,7 +37,7 @@ describe("what a template may read", () => {
 });
 
 describe("what no template may hold", () => {
-  test.each([
+  const refusals: [template: string, code: FaultCode, message: RegExp][] = [
     ["{{ the topic }}", "TEMPLATE_SYNTAX", /One value is expected/],
     ["{{ topic other | upcase }}", "TEMPLATE_SYNTAX", /One value is expected/],
     ["{{ a and b }}", "TEMPLATE_SYNTAX", /One value is expected/],
@@ -93,7 +94,9 @@ describe("what no template may hold", () => {
     ["x".repeat(100_001), "LIMITS", /limit is 100000/],
     [`{% if ${"a contains b or ".repeat(600)} a %}{% endif %}`, "LIMITS", /compares 1200 times; the limit is 500/],
     [`{% case a %}{% when ${"b or ".repeat(600)} b %}{% endcase %}`, "LIMITS", /compares 601 times/],
-  ])("%.60s is refused as %s", (template, code, message) => {
+  ];
+  const named = refusals.map(([template, code, message]) => [template.slice(0, 60), code, template, message] as const);
+  test.each(named)("%s is refused as %s", (_, code, template, message) => {
     const { faults } = scanTemplate(template);
     expect(faults.map((fault) => fault.code)).toContain(code);
     expect(faults.map((fault) => fault.message).join("\n")).toMatch(message);
