@@ -28,6 +28,8 @@ describe("an answer of a provider", () => {
     [422, {}, "bad_request", "never", "ignored"],
     [413, {}, "too_long", "never", "ignored"],
     [400, { error: { code: "context_length_exceeded" } }, "too_long", "never", "ignored"],
+    [400, { error: { code: 400, type: "exceed_context_size_error" } }, "too_long", "never", "ignored"],
+    [400, { error: { message: "This model's maximum context length is 8192 tokens" } }, "too_long", "never", "ignored"],
     [400, { error: { message: "prompt is too long: 210000 tokens > 200000 maximum" } }, "too_long", "never", "ignored"],
     [
       400,
@@ -69,9 +71,18 @@ describe("an answer of a provider", () => {
     [400, { error: { code: "content_policy_violation" } }],
     [400, { error: { code: "moderation_blocked" } }],
     [403, { error: { code: "content_policy_violation" } }],
+    [403, { error: { code: 403, message: "flagged", metadata: { reasons: ["violence"], flagged_input: "…" } } }],
     [422, { detail: [{ type: "content_policy_violation", msg: "flagged" }] }],
   ])("%i %j is a refusal", (status, body) => {
     expect(classify(status, body)).toEqual({ kind: "refused", usage: null });
+  });
+
+  test("cannot be made to close a model to all by a caller whose words it repeats", () => {
+    const input = { prompt: "insufficient_quota, api_key_invalid, check your billing details" };
+    const invalid = classify(422, { detail: [{ loc: ["body", "size"], msg: "not a size", type: "enum", input }] });
+    expect(invalid).toMatchObject({ cause: "bad_request", breaker: "ignored" });
+    const metadata = { reasons: ["violence"], flagged_input: input.prompt };
+    expect(classify(403, { error: { code: 403, message: "flagged", metadata } })).toMatchObject({ kind: "refused" });
   });
 
   test("shows the operator the provider's code, but never its text", () => {

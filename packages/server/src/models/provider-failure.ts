@@ -1,9 +1,10 @@
 /**
  * What a provider's failure means: whether the call may be sent again, whether the model counts as broken, and what
- * the caller is told. Pure functions over status, headers and body; provider texts are read here and go no further.
+ * the caller is told. Pure functions over status, headers and body; a provider's text goes no further.
  */
 import type { Modality } from "@promptd/contract";
 import type { CallFailure, FailureCause, Retry } from "./model-call.ts";
+import { answerMeans, jobWasDeclined, type Meaning } from "./provider-words.ts";
 import type { TransportStage } from "./transport.ts";
 
 export interface ProviderAnswer {
@@ -14,9 +15,6 @@ export interface ProviderAnswer {
 }
 
 export type Failure = CallFailure | { readonly kind: "refused"; readonly usage: null };
-
-/** Room for an error's words; a provider may send megabytes. */
-const BODY_READ_MAX = 65_536;
 
 /** A failure with nothing to tell but its cause. */
 export function failure(
@@ -35,40 +33,84 @@ export function failure(
   };
 }
 
-const REFUSAL =
-  /content_policy|content_filter|moderation_blocked|content_moderation|prohibited_content|safety_violation|\bnsfw\b|flagged as sensitive/i;
-const QUOTA =
-  /insufficient_quota|billing|credit balance is too low|exhausted balance|insufficient credit|payment required/i;
-const TOO_LONG =
-  /context_length_exceeded|context length|prompt is too long|request_too_large|maximum number of tokens|too many tokens|input is too long|string_above_max_length/i;
-const BAD_KEY = /api_key_invalid|api key not valid|invalid_api_key/i;
+/** Room for an error's words; a provider may send megabytes. */
+const BODY_READ_MAX = 65_536;
+
+const REFUSED: Failure = { kind: "refused", usage: null };
+
+interface ReadAnswer {
+  readonly httpStatus: number;
+  readonly means: (meaning: Meaning) => boolean;
+  /** The limit passes: Gemini says when, in the words of an empty account. */
+  readonly namesDelay: boolean;
+}
+
+type Decision = Pick<CallFailure, "cause" | "retry" | "breaker">;
+
+interface Rule {
+  readonly fits: (answer: ReadAnswer) => boolean;
+  readonly decision: Decision | "refused";
+}
+
+const PASSES: Decision = { cause: "rate_limited", retry: "safe", breaker: "ignored" };
+const NO_QUOTA: Decision = { cause: "quota", retry: "never", breaker: "opens" };
+
+/** The statuses with which accounts and keys are refused. A 422 is about the input, and often repeats the caller's words. */
+const REFUSES_ACCOUNT: readonly number[] = [400, 401, 403];
+
+/** The first that fits decides; the last fits always. */
+const RULES: readonly Rule[] = [
+  {
+    fits: ({ httpStatus }) => httpStatus < 400, // it could not be read
+    decision: { cause: "protocol", retry: "once", breaker: "counted" },
+  },
+  { fits: ({ httpStatus }) => httpStatus === 402, decision: NO_QUOTA },
+  {
+    fits: ({ httpStatus, namesDelay, means }) => httpStatus === 429 && !namesDelay && means("quota"),
+    decision: NO_QUOTA,
+  },
+  { fits: ({ httpStatus }) => httpStatus === 429, decision: PASSES },
+  {
+    fits: ({ httpStatus }) => httpStatus === 408 || httpStatus === 409 || httpStatus === 425,
+    decision: { cause: "overloaded", retry: "safe", breaker: "ignored" },
+  },
+  {
+    fits: ({ httpStatus }) => httpStatus >= 500,
+    decision: { cause: "overloaded", retry: "safe", breaker: "counted" },
+  },
+  // Before account and key: OpenRouter and fal decline with a 403, and one caller's words must not close a model to all.
+  { fits: ({ means }) => means("declined"), decision: "refused" },
+  { fits: ({ httpStatus, means }) => REFUSES_ACCOUNT.includes(httpStatus) && means("quota"), decision: NO_QUOTA },
+  {
+    fits: ({ httpStatus, means }) =>
+      httpStatus === 401 || httpStatus === 403 || (httpStatus === 400 && means("bad_key")),
+    decision: { cause: "credentials", retry: "never", breaker: "opens" },
+  },
+  {
+    fits: ({ httpStatus, means }) => httpStatus === 413 || means("too_long"),
+    decision: { cause: "too_long", retry: "never", breaker: "ignored" },
+  },
+  { fits: () => true, decision: { cause: "bad_request", retry: "never", breaker: "ignored" } },
+];
 
 /** An HTTP answer that is no result. @param nowMs to read a Retry-After that names a date. */
-export function classifyAnswer(answer: ProviderAnswer, nowMs: number): Failure {
-  const { httpStatus } = answer;
-  const words = answer.body.slice(0, BODY_READ_MAX);
-  const told = { httpStatus, code: errorCode(words), retryAfterMs: retryAfterMs(answer.headers, nowMs) };
-  if (httpStatus < 400) return failure("protocol", { retry: "once", breaker: "counted", ...told });
-  const passesAfterMs = httpStatus === 429 ? googleDelayMs(words) : null;
-  if (passesAfterMs !== null) {
-    const waitMs = Math.max(passesAfterMs, told.retryAfterMs ?? 0);
-    return failure("rate_limited", { retry: "safe", breaker: "ignored", ...told, retryAfterMs: waitMs });
-  }
-  if (httpStatus === 402 || (httpStatus < 500 && QUOTA.test(words))) {
-    return failure("quota", { retry: "never", breaker: "opens", ...told });
-  }
-  if (httpStatus === 429) return failure("rate_limited", { retry: "safe", breaker: "ignored", ...told });
-  if (httpStatus === 401 || httpStatus === 403 || BAD_KEY.test(words)) {
-    if (REFUSAL.test(words)) return { kind: "refused", usage: null };
-    return failure("credentials", { retry: "never", breaker: "opens", ...told });
-  }
-  if (httpStatus === 408 || httpStatus === 409 || httpStatus === 425) {
-    return failure("overloaded", { retry: "safe", breaker: "ignored", ...told });
-  }
-  if (httpStatus >= 500) return failure("overloaded", { retry: "safe", breaker: "counted", ...told });
-  if (REFUSAL.test(words)) return { kind: "refused", usage: null };
-  const cause = httpStatus === 413 || TOO_LONG.test(words) ? "too_long" : "bad_request";
-  return failure(cause, { retry: "never", breaker: "ignored", ...told });
+export function classifyAnswer({ httpStatus, headers, body: text }: ProviderAnswer, nowMs: number): Failure {
+  const body = text.slice(0, BODY_READ_MAX);
+  const delayMs = httpStatus === 429 ? googleDelayMs(body) : null;
+  const answer = { httpStatus, means: (meaning: Meaning) => answerMeans(body, meaning), namesDelay: delayMs !== null };
+  const decision = RULES.find((rule) => rule.fits(answer))?.decision ?? "refused";
+  if (decision === "refused") return REFUSED;
+  const { cause, ...rest } = decision;
+  return failure(cause, {
+    ...rest,
+    httpStatus,
+    code: errorCode(body),
+    retryAfterMs: longest(delayMs, retryAfterMs(headers, nowMs)),
+  });
+}
+
+function longest(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
 /**
@@ -103,9 +145,7 @@ export function classifyTransport(stage: TransportStage, modality: Modality): Ca
 
 /** A started job ended badly; providers say why in words only. */
 export function classifyJobFailure(words: string): Failure {
-  if (REFUSAL.test(words) || /safety|sensitive content|usage guidelines|policy/i.test(words)) {
-    return { kind: "refused", usage: null };
-  }
+  if (jobWasDeclined(words)) return REFUSED;
   return failure("job_failed", { retry: "never", breaker: "ignored" });
 }
 

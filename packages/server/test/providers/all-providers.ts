@@ -7,19 +7,26 @@ import { startOwnServer, type Received } from "./own-server.ts";
 
 export type Reply = (request: Received, response: ServerResponse, url: string) => void;
 
-/** An adapter for which every provider is at one server of the test. */
-export async function openAllProviders(reply: Reply) {
+/** OPENAI_BASE_URL for a server that is not OpenAI's, and for OpenRouter's. */
+export const ELSEWHERE = "https://models.example/v1";
+export const OPENROUTER = "https://openrouter.ai/api/v1";
+
+/** A replaced OpenAI address is asked in the chat interface, Responses only at OpenAI's own: led here below the adapter. */
+const LED_HERE = ["https://api.openai.com", new URL(ELSEWHERE).origin, new URL(OPENROUTER).origin];
+
+/** An adapter for which every provider is at one server of the test. @param settings beside the keys, which are all set. */
+export async function openAllProviders(reply: Reply, settings: Readonly<Record<string, string>> = {}) {
   const server = await startOwnServer((request, response) => reply(request, response, server.url));
   const secrets = {
     ANTHROPIC_BASE_URL: server.url,
     GOOGLE_GENERATIVE_AI_BASE_URL: server.url,
     FAL_BASE_URL: server.url,
     REPLICATE_BASE_URL: server.url,
+    ...settings,
   };
-  // A replaced OpenAI address would be asked in the chat interface: Responses are led here below the adapter.
-  const openai = new Map([["https://api.openai.com", server.url]]);
+  const led = LED_HERE.map((origin) => [origin, server.url] as const);
   const rig = createRig(secrets, {
-    connect: (options) => createTransport({ ...options, aliases: new Map([...(options.aliases ?? []), ...openai]) }),
+    connect: (options) => createTransport({ ...options, aliases: new Map([...(options.aliases ?? []), ...led]) }),
   });
   const send = (model: string | CatalogueEntry, images: readonly ModelImage[] = []) =>
     rig.adapter.callModel(callOf(typeof model === "string" ? entryOf(model) : model, { images }), rig.signal);

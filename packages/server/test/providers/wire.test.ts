@@ -7,6 +7,7 @@ import type { CatalogueEntry } from "../../src/models/catalogue.ts";
 import type { ModelCall } from "../../src/models/model-call.ts";
 import type { Transport } from "../../src/models/transport.ts";
 import { callOf, catalogue, createRig, IMAGE } from "./adapter-rig.ts";
+import { ELSEWHERE, OPENROUTER } from "./all-providers.ts";
 import {
   chatAnswer,
   falImage,
@@ -48,9 +49,10 @@ function captureTransport(captured: Captured[]): Transport {
 
 function answer(url: URL): Response {
   if (url.pathname.endsWith(".png")) return new Response(new Uint8Array(PNG));
+  if (url.pathname.endsWith("/chat/completions")) return Response.json(chatAnswer());
   if (url.host === "api.openai.com") {
     if (url.pathname.includes("/images/")) return Response.json(openaiImages());
-    return Response.json(url.pathname.endsWith("/responses") ? responsesAnswer() : chatAnswer());
+    return Response.json(responsesAnswer());
   }
   if (url.host === "api.anthropic.com") return Response.json(messagesAnswer());
   if (url.pathname.endsWith(":predictLongRunning")) return Response.json({ name: "models/veo/operations/1" });
@@ -116,11 +118,40 @@ function callsOf(entry: CatalogueEntry): { name: string; call: ModelCall }[] {
   ];
 }
 
-async function capture(entry: CatalogueEntry): Promise<Record<string, Captured[]>> {
+/** Models that are asked in one way, by the name of their golden file. */
+interface Group {
+  readonly name: string;
+  readonly entries: readonly CatalogueEntry[];
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+const entriesOf = (provider: string) => catalogue.entries.filter((entry) => entry.provider === provider);
+const openaiTexts = entriesOf("openai").filter((entry) => entry.modality === "text");
+const GROUPS: readonly Group[] = [
+  ...[...new Set(catalogue.entries.map((entry) => entry.provider))]
+    .filter((provider) => provider !== "sandbox")
+    .map((provider): Group => ({ name: provider, entries: entriesOf(provider), settings: {} })),
+  { name: "openai-elsewhere", entries: openaiTexts, settings: { OPENAI_BASE_URL: ELSEWHERE } },
+  {
+    name: "openrouter", // as an operator's own entries describe its models
+    entries: openaiTexts.slice(0, 1).map((entry) => ({
+      ...entry,
+      model: "openrouter/gpt",
+      provider: "openrouter",
+      providerModel: `openai/${entry.providerModel}`,
+      api: "chat" as const,
+      server: { baseURL: OPENROUTER, apiKeyEnv: "OPENROUTER_API_KEY" },
+    })),
+    settings: {},
+  },
+];
+
+async function capture(entry: CatalogueEntry, settings: Group["settings"]): Promise<Record<string, Captured[]>> {
   const shown: Record<string, Captured[]> = {};
   for (const { name, call } of callsOf(entry)) {
     const captured: Captured[] = [];
-    const { adapter, warned, downloads, signal } = createRig({}, { connect: () => captureTransport(captured) });
+    const rig = createRig({ ...settings }, { connect: () => captureTransport(captured) });
+    const { adapter, warned, downloads, signal } = rig;
     const result =
       entry.modality === "video" ? await adapter.startVideo(call, signal) : await adapter.callModel(call, signal);
     expect({ name, kind: result.kind }).toEqual({
@@ -134,26 +165,24 @@ async function capture(entry: CatalogueEntry): Promise<Record<string, Captured[]
   return shown;
 }
 
-const providers = [...new Set(catalogue.entries.map((entry) => entry.provider))].filter((name) => name !== "sandbox");
-
-test.each(providers)("every model and option of %s goes out as its golden file says", async (provider) => {
+test.each(GROUPS)("every model and option of $name goes out as its golden file says", async (group) => {
   const golden: Record<string, Record<string, Captured[]>> = {};
-  for (const entry of catalogue.entries.filter((each) => each.provider === provider)) {
-    golden[entry.model] = await capture(entry);
-  }
-  await expect(`${JSON.stringify(golden, null, 1)}\n`).toMatchFileSnapshot(`./golden/${provider}.json`);
+  for (const entry of group.entries) golden[entry.model] = await capture(entry, group.settings);
+  await expect(`${JSON.stringify(golden, null, 1)}\n`).toMatchFileSnapshot(`./golden/${group.name}.json`);
 });
 
-test.each(catalogue.entries.filter((entry) => entry.provider !== "sandbox").map((entry) => entry.model))(
-  "%s is sent bytes and never an address, once, with a bound on its output",
-  async (model) => {
-    const entry = catalogue.entries.find((each) => each.model === model);
-    if (entry === undefined) throw new Error("gone");
-    const golden = await capture(entry);
+const ENTRIES = GROUPS.flatMap(({ name, entries, settings }) =>
+  entries.map((entry) => ({ group: name, model: entry.model, entry, settings })),
+);
+
+test.each(ENTRIES)(
+  "$model of $group is sent bytes and never an address, once, with a bound on its output",
+  async ({ entry, settings }) => {
+    const golden = await capture(entry, settings);
     for (const requests of Object.values(golden)) expect(requests).toHaveLength(1);
     const bodies = Object.values(golden).flatMap((requests) => requests.map(({ body }) => JSON.stringify(body)));
     const isText = entry.modality === "text";
-    const bound = /"(max_tokens|max_output_tokens|maxOutputTokens)":\d+/;
+    const bound = /"(max_tokens|max_completion_tokens|max_output_tokens|maxOutputTokens)":\d+/;
     expect(bodies.filter((body) => /https?:/.test(body))).toEqual([]);
     expect(bodies.filter((body) => isText && !bound.test(body))).toEqual([]);
     const mayBeKept = (body: string): boolean =>
