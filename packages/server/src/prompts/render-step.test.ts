@@ -53,6 +53,16 @@ describe("rendering", () => {
     expect(run(textPrompt("{% if a %}yes{% endif %}{% if a != blank %}given{% endif %}", fields))).toBe("yes");
   });
 
+  test.each(["first", "last"])("the %s part of nothing is no text, also under a name of its own", (filter) => {
+    const fields = "inputs: { a: { default: 'x, y', allowEmpty: true } }";
+    const file = textPrompt(`{% assign part = a | split: ', ' | ${filter} %}[{{ part }}]`, fields);
+    expect(run(file)).toBe(filter === "first" ? "[x]" : "[y]");
+    expect(run(file, { a: "" })).toBe("[]");
+    expect(run(file, { a: ", " })).toBe("[]");
+    expect(run(textPrompt(`[{{ a | ${filter} }}]`, fields), { a: "" })).toBe("[]");
+    expect(run(textPrompt(`[{{ a | ${filter} }}]`, fields), { a: "zz" })).toBe("[z]");
+  });
+
   test("half a character made by a filter does not reach the model", () => {
     expect(run(textPrompt("{{ a | split: '' | first }}"), { a: "😀" })).toBe("\uFFFD");
   });

@@ -77,6 +77,8 @@ function createEngine(): Liquid {
   keepOnly(liquid.tags, (name) => ALLOWED_TAGS.has(name));
   keepOnly(liquid.filters, (name) => ALLOWED_FILTERS.has(name));
   liquid.registerFilter("split", splitWithin);
+  liquid.registerFilter("first", (value: unknown) => partAt(value, 0));
+  liquid.registerFilter("last", (value: unknown) => partAt(value, -1));
   return liquid;
 }
 
@@ -88,6 +90,12 @@ function splitWithin(this: FilterContext, value: unknown, separator: unknown): s
   if (parts.length > PARTS_MAX) throw new RangeError("split limit exceeded");
   while (parts.at(-1) === "") parts.pop();
   return parts;
+}
+
+/** Nil where there is no part: Liquid's own answer, undefined, would make the name it is assigned to an unknown one. */
+function partAt(value: unknown, index: number): unknown {
+  const plain: unknown = toValue(value);
+  return Array.isArray(plain) || typeof plain === "string" ? (plain.at(index) ?? null) : "";
 }
 
 interface FilterContext {
