@@ -1,0 +1,141 @@
+/** What is done to many accounts: expiry in batches, the audit in turns; and what a grant answers. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { availableCredits, checkLedger, createAudit, expireCredits, grantCredits } from "../src/credits/index.ts";
+import { createLog, type Log } from "../src/platform/log.ts";
+import { openEngine, stopClock, type Engine } from "./engine-fixture.ts";
+
+const NOW_US = 1_800_000_000_000_000;
+let engine: Engine;
+beforeAll(async () => {
+  engine = await openEngine();
+});
+beforeEach(() => stopClock(engine.db, NOW_US));
+afterEach(clearLedger);
+afterAll(() => engine.close());
+
+/** Accounts whose ids are 1 to `count`, each with 10 credits that end in a second. */
+async function createBalances(count: number): Promise<void> {
+  await engine.db.query(
+    `select credit_grant(lpad(to_hex(n), 32, '0')::uuid, 10, 'key ' || gen_random_uuid(), null,
+       promptd_now() + interval '1 second') from generate_series(1, $1::int) n`,
+    [count],
+  );
+}
+
+/** The audit looks at all accounts, so each test begins without any; the journal lets nobody but its owner clear it. */
+async function clearLedger(): Promise<void> {
+  await engine.db.tx(async (tx) => {
+    await tx.query("alter table credit_transfers disable trigger user");
+    await tx.query("truncate credit_accounts, credit_grants, credit_holds, credit_transfers");
+    await tx.query("alter table credit_transfers enable trigger user");
+  });
+}
+
+const idOf = (n: number) => `00000000-0000-0000-0000-${n.toString(16).padStart(12, "0")}`;
+
+async function balances(): Promise<{ empty: number; full: number }> {
+  const [row] = await engine.db.query<{ empty: number; full: number }>(
+    `select count(*) filter (where posted = 0) as empty, count(*) filter (where posted = 10) as full from credit_accounts`,
+  );
+  return row ?? { empty: 0, full: 0 };
+}
+
+/** A credit that no journal row explains. */
+async function damage(...accounts: readonly number[]): Promise<void> {
+  await engine.db.query("update credit_accounts set posted = posted + 1 where account_id = any ($1::uuid[])", [
+    accounts.map(idOf),
+  ]);
+}
+
+describe("a grant", () => {
+  const wish = { amount: 10, reason: "a gift", idempotencyKey: "gift", expiresAt: "2030-01-01T00:00:00.000Z" };
+
+  test("is granted once, repeated after that, and a conflict names what was granted, until when, and when", async () => {
+    const accountId = await engine.createAccount();
+    const send = (change: Partial<typeof wish> = {}) => grantCredits(engine.db, { accountId, ...wish, ...change });
+    expect([await send(), await send()]).toEqual([{ kind: "granted" }, { kind: "repeated" }]);
+    expect(await send({ amount: 11 })).toEqual({
+      kind: "conflict",
+      used: { amount: 10, expiresAt: new Date(wish.expiresAt), at: new Date(NOW_US / 1_000) },
+    });
+    expect(await availableCredits(engine.db, accountId)).toBe(10);
+    const journal = await engine.db.query("select idem, actor from credit_transfers where account_id = $1", [
+      accountId,
+    ]);
+    expect(journal).toEqual([{ idem: "gift", actor: "a gift" }]);
+  });
+});
+
+test("an account that was never granted anything has 0 credits", async () => {
+  expect(await availableCredits(engine.db, await engine.createAccount())).toBe(0);
+});
+
+test("an expiry reaches every account whose credits have ended, however many, and none before its time", async () => {
+  await createBalances(1_001);
+  await expireCredits(engine.db);
+  expect(await balances()).toEqual({ empty: 0, full: 1_001 });
+  await stopClock(engine.db, NOW_US + 1_000_000);
+  await createBalances(1); // to the first account; it writes off what has expired, and these credits go on
+  await expireCredits(engine.db);
+  expect(await balances()).toEqual({ empty: 1_000, full: 1 });
+});
+
+describe("the audit of everything", () => {
+  test("counts the accounts and says of each fault what it is, in the order of accounts", async () => {
+    await createBalances(3);
+    expect(await checkLedger(engine.db)).toEqual({ accounts: 3, mismatches: [] });
+    await damage(3, 2);
+    const { accounts, mismatches } = await checkLedger(engine.db);
+    expect(accounts).toBe(3);
+    expect(mismatches.map(({ accountId, fault, runId }) => [accountId, fault, runId])).toEqual([
+      [idOf(2), "balance", null],
+      [idOf(3), "balance", null],
+    ]);
+    for (const { detail } of mismatches) expect(detail).not.toBe("");
+  });
+});
+
+describe("the audit in turns", () => {
+  const told: [account: string, text: string][] = [];
+  const log = {
+    ...createLog("silent", "stderr"),
+    error: ({ accountId }: { readonly accountId: string }, text: string) => void told.push([accountId, text]),
+  } as unknown as Log;
+  const SENTENCE = "the ledger does not add up; the account takes no new paid runs";
+  beforeEach(() => void told.splice(0));
+
+  async function frozen(): Promise<string[]> {
+    const rows = await engine.db.query<{ id: string }>(
+      "select account_id as id from credit_accounts where frozen_at is not null order by account_id",
+    );
+    return rows.map((row) => row.id);
+  }
+
+  test.each([
+    ["the turn is full at the last account", 500],
+    ["a turn is left over", 501],
+  ])("looks at every account once in a round and then begins again, where %s", async (_, count) => {
+    await createBalances(count);
+    const audit = createAudit(engine.db, log);
+    await audit();
+    await audit();
+    expect([told, await frozen()]).toEqual([[], []]);
+    await damage(1, count);
+    const rounds: string[][] = [];
+    for (let turn = 0; turn < 4; turn += 1) {
+      await audit();
+      rounds.push(told.splice(0).map(([account]) => account));
+    }
+    const [first, last] = [idOf(1), idOf(count)];
+    expect(rounds).toEqual(count === 500 ? [[first, last], [], [first, last], []] : [[first], [last], [first], [last]]);
+    expect(await frozen()).toEqual([first, last]);
+  });
+
+  test("tells of each fault, and freezes no account but those that have one", async () => {
+    await createBalances(3);
+    await damage(2);
+    await createAudit(engine.db, log)();
+    expect(told).toEqual([[idOf(2), SENTENCE]]);
+    expect(await frozen()).toEqual([idOf(2)]);
+  });
+});
