@@ -85,7 +85,7 @@ describe("over the limit", () => {
   beforeAll(async () => {
     const strict = await server.startAnother("api", { PROMPTD_RATE_LIMIT_PER_SECOND: "1" });
     strictUrl = strict.listenUrl ?? "";
-    await server.freezeTime(Date.UTC(2027, 0, 1));
+    await server.freezeTime(Date.UTC(2126, 0, 1));
   });
   afterAll(() => server.shiftTime(0));
 

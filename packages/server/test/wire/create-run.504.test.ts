@@ -198,7 +198,7 @@ test("a server that stops answers a waiting POST with 504 and a waiting GET with
   const own = await server.createCaller();
   const other = await server.startAnother("api", { PROMPTD_SYNC_WAIT_MS: "60000" });
   const there = server.clientOf(own.apiKey, other.listenUrl ?? "");
-  await server.freezeTime(Date.UTC(2027, 0, 1)); // so that the limiter forgets no request
+  await server.freezeTime(Date.UTC(2126, 0, 1)); // so that the limiter forgets no request
   const admitted = (count: number) =>
     vi.waitFor(async () => {
       const text = "select cardinality(times) as admitted from rate_rings where scope_id = $1";

@@ -8,7 +8,7 @@ import { bodyOf, errorOf, get, postRun } from "./requests.ts";
 
 let server: TestServer;
 let caller: TestCaller;
-let nowMs = Date.UTC(2027, 0, 1);
+let nowMs = Date.UTC(2126, 0, 1);
 
 beforeAll(async () => {
   server = await startTestServer({

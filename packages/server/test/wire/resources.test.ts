@@ -154,7 +154,7 @@ describe("action-require: update-resources", () => {
     const strict = await server.startAnother("api", { PROMPTD_RATE_LIMIT_PER_SECOND: "1" });
     const { apiKey } = await server.createCaller();
     const client = server.clientOf(apiKey, strict.listenUrl ?? "");
-    await server.freezeTime(Date.UTC(2027, 0, 1));
+    await server.freezeTime(Date.UTC(2126, 0, 1));
     await get(client, "/v1/me");
     const denied = await get(client, "/v1/me", stale);
     await server.shiftTime(0);
