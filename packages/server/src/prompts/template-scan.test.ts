@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { FaultCode } from "./prompt-fault.ts";
 import { codesOf, faultsOf, parseOne, textPrompt } from "./prompt-fixtures.ts";
-import { scanTemplate } from "./template-scan.ts";
+import { lineOf, scanTemplate } from "./template-scan.ts";
 
 describe("what a template may read", () => {
   test.each([
@@ -28,12 +28,55 @@ describe("what a template may read", () => {
     ["{% case a %}{% when b, 'x' or c %}{{ d }}{% else %}{{ e }}{% endcase %}", ["a", "b", "c", "d", "e"]],
     ["{% assign x = a | split: b %}{{ x | join: c }}", ["a", "b", "c"]],
     ["{% raw %}{{ a }}{% endraw %}{% comment %}{{ b }} {% unknown %}{% endcomment %}{% # c %}{{ d }}", ["d"]],
+    ["{{ a }}{% assign a = 'x' %}{{ a }}", ["a"]],
+    ["{% assign x = 'a' %}{{ x }}{{ input['x'] }}", ["x"]],
+    ["{% assign  x=a %}{% assign x = b %}{{ x }}", ["a", "b"]],
+    ["{{ a }}{{ b }}{{ input['a'] }}{{ a }}", ["a", "b"]],
+    ["{{ a | default: b, allow_false: c }}", ["a", "b", "c"]],
+    ["{{ a | truncate }}{{ b | truncate: c }}{{ d | truncate: e, f }}", ["a", "b", "c", "d", "e", "f"]],
+    ["{% if not a %}{% endif %}{% if not a or not b == c %}{% endif %}", ["a", "b", "c"]],
+    ["{% if a | upcase %}{% endif %}", ["a"]],
+    ["{% comment %}{% if %}{{ a b }}{% endif %}{% endcomment %}{{ c }}", ["c"]],
+    ["{% raw %}{{ a b }}{% endraw %}{{ c }}", ["c"]],
     ["no variable at all", []],
   ])("%s reads %j and has no fault", (template, keys) => {
     const facts = scanTemplate(template);
     expect(facts.faults).toEqual([]);
     expect([...facts.inputs.keys()]).toEqual(keys);
   });
+});
+
+test("a template of the longest kind is read: 100,000 characters, 32 blocks deep, 500 comparisons", () => {
+  const deep = "{% if a %}".repeat(31);
+  const compared = `{% if ${"a == b or ".repeat(250)}a %}{% endif %}`; // 250 of each operator
+  const template = `${deep}${compared}${"{% endif %}".repeat(31)}`;
+  expect(scanTemplate(template.padEnd(100_000)).faults).toEqual([]);
+  expect(scanTemplate(template.padEnd(100_001)).faults.map((fault) => fault.code)).toEqual(["LIMITS"]);
+  expect(scanTemplate(`{% if a %}${template}{% endif %}`).faults.map((fault) => fault.message)).toEqual([
+    "Tags are nested more than 32 deep.",
+  ]);
+  expect(scanTemplate(`${template}{% if a == b %}{% endif %}`).faults.map((fault) => fault.message)).toEqual([
+    "The template compares 501 times; the limit is 500.",
+  ]);
+});
+
+test("steps are read by their names, beside inputs of the same name", () => {
+  const facts = scanTemplate("{{ steps.draft }}{{ draft }}{{ steps['second one'] | upcase }}{{ steps.draft }}");
+  expect(facts.faults).toEqual([]);
+  expect([...facts.steps.keys()]).toEqual(["draft", "second one"]);
+  expect([...facts.inputs.keys()]).toEqual(["draft"]);
+});
+
+test("a condition on a bare text is noticed, wherever it stands alone, and nothing else is", () => {
+  const truthTests = (condition: string) =>
+    scanTemplate(`{% if ${condition} %}{% endif %}`).truthTests.map((read) => read.key);
+  expect(truthTests("a")).toEqual(["a"]);
+  expect(truthTests("not a")).toEqual(["a"]);
+  expect(truthTests("a and b == c or input['d'] or 'x'")).toEqual(["a", "d"]);
+  expect(truthTests("a == b and c contains d")).toEqual([]);
+  expect(truthTests("a | size")).toEqual([]);
+  expect(scanTemplate("{% if x %}{% elsif a %}{% endif %}{% unless b %}{% endunless %}").truthTests).toHaveLength(3);
+  expect(scanTemplate("{{ a }}{% assign t = a %}{% case a %}{% when b %}{% endcase %}").truthTests).toEqual([]);
 });
 
 describe("what no template may hold", () => {
@@ -53,6 +96,28 @@ describe("what no template may hold", () => {
     ["{% if a == %}{% endif %}", "TEMPLATE_SYNTAX", /missing/],
     ['{% if a == "b %}{% endif %}', "TEMPLATE_SYNTAX", /not closed/],
     ["{% case a %}{% when 'x' 'y' %}{% endcase %}", "TEMPLATE_SYNTAX", /"," or "or"/],
+    ["{% case a b %}{% endcase %}", "TEMPLATE_SYNTAX", /One value is expected/],
+    ["{% case a %}{% when %}{% endcase %}", "TEMPLATE_SYNTAX", /Not a list of values/],
+    ["{% if a %}{% when b %}{% endif %}", "TEMPLATE_SYNTAX", /no tag "when" here/],
+    ["{% case a %}{% elsif b %}{% endcase %}", "TEMPLATE_SYNTAX", /no tag "elsif" here/],
+    ["{% if a %}{% endunless %}{% endif %}", "TEMPLATE_SYNTAX", /no tag "endunless" here/],
+    ["{% if a %}{% endif b %}", "TEMPLATE_SYNTAX", /"endif" takes nothing after it, got "b"/],
+    ["{% if a %}{% else %}{% else %}{% endif %}", "TEMPLATE_SYNTAX", /"else" stands after "else"/],
+    ["{% if a %}{% elsif %}{% endif %}", "TEMPLATE_SYNTAX", /missing/],
+    ["{% if a == b == %}{% endif %}", "TEMPLATE_SYNTAX", /missing after the last operator/],
+    ["{% if == a %}{% endif %}", "TEMPLATE_SYNTAX", /Unexpected "=="/],
+    ["{% if a not b %}{% endif %}", "TEMPLATE_SYNTAX", /Unexpected "not"/],
+    ["{% assign x 'y' %}", "TEMPLATE_SYNTAX", /has the form/],
+    ["{% assign = 'y' %}", "TEMPLATE_SYNTAX", /has the form/],
+    ["{% assign x = %}", "TEMPLATE_SYNTAX", /missing/],
+    ["{% assign x = a b %}", "TEMPLATE_SYNTAX", /One value is expected/],
+    ["{% comment %}never closed", "TEMPLATE_SYNTAX", /not closed/],
+    ["{{ topic | truncate: 1, 'x', 'y' }}", "TEMPLATE_SYNTAX", /takes 0 to 2 arguments, got 3/],
+    ["{{ topic | upcase: 'x' }}", "TEMPLATE_SYNTAX", /takes 0 arguments, got 1/],
+    ["{{ topic | join: allow_false: true }}", "TEMPLATE_SYNTAX", /"join" has no argument named "allow_false"/],
+    ["{{ topic | default: a, other: b }}", "TEMPLATE_SYNTAX", /"default" has no argument named "other"/],
+    ["{{ 'topic }}", "TEMPLATE_SYNTAX", /not closed/],
+    ["{{ input['topic] }}", "TEMPLATE_SYNTAX", /not closed/],
     ["{{ topic | date: '%Y' }}", "TEMPLATE_SYNTAX", /no filter "date"/],
     ["{{ topic | where_exp: 'a', 'b' }}", "TEMPLATE_SYNTAX", /no filter/],
     ["{{ topic | constructor }}", "TEMPLATE_SYNTAX", /no filter "constructor"/],
@@ -109,6 +174,38 @@ describe("what no template may hold", () => {
       [7, "PATH_ACCESS", "template"],
       [8, "TEMPLATE_SYNTAX", "template"],
     ]);
+  });
+});
+
+describe("a fault stands at the line of its cause", () => {
+  test.each([
+    ["an expression", "one\ntwo\nthree {{ a\nb }}", 3],
+    ["a block that is never closed", "one\n{% if a %}\nthree", 2],
+    ["an output that is never closed", "one\n{{ a", 2],
+    ["a tag that nobody knows", "one\n\n{% for %}", 3],
+    ["a tag at the wrong place", "one\n{% if a %}\n{% when b %}\n{% endif %}", 3],
+    ["a tag after else", "{% if a %}{% else %}\n{% elsif b %}{% endif %}", 2],
+    ["words after else", "{% if a %}\n{% else b %}{% endif %}", 2],
+    ["values of when", "{% case a %}\n{% when 'x' 'y' %}{% endcase %}", 2],
+    ["an assignment", "one\n{% assign a %}", 2],
+    ["an operator at the wrong place", "{% if a\n== == b %}{% endif %}", 2],
+    ["a filter", "{{ a\n| upcase\n| date }}", 3],
+    ["a path", "{{ a }}\n{{ a.b }}", 2],
+  ])("%s", (_, template, line) => {
+    const [fault, ...others] = scanTemplate(template).faults;
+    expect(others).toEqual([]);
+    expect(lineOf(template, fault?.offset ?? -1)).toBe(line);
+  });
+
+  test("and names what is read where it is read first", () => {
+    const faults = faultsOf(textPrompt("{{ a }}\n{{ b }}\n{{ b }}\n{{ a }}", "inputs: { a: {} }"));
+    expect(faults.map(({ code, line }) => [code, line])).toEqual([["INPUT_UNDECLARED", 8]]);
+  });
+
+  test("of a template with more faults than anyone reads, the first fifty", () => {
+    const { faults } = scanTemplate("{{ a b }}\n".repeat(60));
+    expect(faults).toHaveLength(50);
+    expect(faults.at(-1)?.offset).toBe("{{ a b }}\n".length * 49 + 3);
   });
 });
 
