@@ -2,20 +2,26 @@ import { defineConfig } from "vitest/config";
 import usual from "./vitest.config.ts";
 
 /** The tests that mutants of the TypeScript rules are run against (stryker.config.json); the whole suite would take days. */
+const TESTS = [
+  "packages/server/src/accounts/*.test.ts",
+  "packages/server/src/credits/*.test.ts",
+  "packages/server/src/files/signed-urls.test.ts",
+  "packages/server/src/http/failed-entries.test.ts",
+  "packages/server/src/prompts/{render-step,template-scan}.test.ts",
+  "packages/server/src/runs/run-state.test.ts",
+  "packages/server/test/{door,file-keys,http-edge,ledger-rounds}.test.ts",
+];
+/**
+ * Fewer of them, joined by commas, for one file: every mutant starts a process for each test file that meets it.
+ * `PROMPTD_MUTATION_TESTS=packages/server/test/door.test.ts npm run mutate -- --mutate packages/server/src/accounts/enter.ts`
+ */
+const chosen = process.env["PROMPTD_MUTATION_TESTS"]?.split(",");
+
 export default defineConfig({
   ...usual,
   test: {
     ...usual.test,
-    include: [
-      "packages/server/src/accounts/*.test.ts",
-      "packages/server/src/credits/*.test.ts",
-      "packages/server/src/files/signed-urls.test.ts",
-      "packages/server/src/http/failed-entries.test.ts",
-      "packages/server/src/prompts/{render-step,template-scan,publish,prompt-file}.test.ts",
-      "packages/server/test/{files,ledger,ledger-rules,limiter,limiter-flood,limiter-rules,queue}.test.ts",
-      "packages/server/test/wire/{authentication.401,rate-limit.429,run-states}.test.ts",
-    ],
+    include: chosen ?? TESTS,
     reporters: ["default"],
-    env: { PROMPTD_TEST_LEDGER_SEQUENCES: "10", PROMPTD_TEST_BRIEF: "1" },
   },
 });

@@ -31,6 +31,7 @@ describe("a key", () => {
       `${key}0`,
       ` ${key}`,
       `x${key}`,
+      checked(`x${ZEROS}`),
       key.slice(0, -1),
       `${ZEROS}000000`,
       checked(`px_${"0".repeat(30)}`),
