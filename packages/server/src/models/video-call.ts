@@ -3,7 +3,7 @@
  * before the first question, so that another worker goes on with the same video after a crash.
  */
 import { fault } from "../platform/fault.ts";
-import type { CallContext } from "./call-model.ts";
+import type { CallContext } from "./call-context.ts";
 import type { JsonValue } from "./mapping.ts";
 import type { CallFailure, FailureCause, ModelCall, ModelRequest, ModelResult } from "./model-call.ts";
 import { keepOperation, type SendStart } from "./provider-calls-store.ts";
