@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import { createGuardedFetch, createSpool } from "../src/files/index.ts";
-import { createAiSdkAdapter } from "../src/models/ai-sdk.ts";
+import { createAiSdkAdapter } from "../src/models/ai-sdk/index.ts";
 import type { ModelCallerOptions } from "../src/models/call-model.ts";
 import type { ModelAdapter, ModelOutcome, ModelRequest } from "../src/models/model-call.ts";
 import { systemClock } from "../src/platform/clock.ts";

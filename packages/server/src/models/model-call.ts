@@ -1,4 +1,4 @@
-/** The boundary between policy (call-model.ts) and providers (ai-sdk.ts): values in, values out, no SDK type. */
+/** The boundary between policy (call-model.ts) and providers (ai-sdk/): values in, values out, no SDK type. */
 import type { SpooledFile } from "../files/index.ts";
 import type { Reservation } from "./byte-budget.ts";
 import type { CatalogueEntry } from "./catalogue.ts";

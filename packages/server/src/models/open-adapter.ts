@@ -19,7 +19,7 @@ const DOWNLOAD_TIMES = { headersMs: 30_000, totalMs: 300_000 };
 /** The way to all providers. The packages are loaded here and not before: an operator's command calls no model. */
 export async function openAdapter({ catalogue, ...options }: OpenAdapterOptions): Promise<ModelAdapter> {
   const [{ createAiSdkAdapter }, { createGuardedFetch }] = await Promise.all([
-    import("./ai-sdk.ts"),
+    import("./ai-sdk/index.ts"),
     import("../files/index.ts"),
   ]);
   return createAiSdkAdapter({

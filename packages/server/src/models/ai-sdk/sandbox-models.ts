@@ -18,7 +18,7 @@ import {
   type SandboxRequest,
   type SandboxTextRequest,
   type SandboxTimer,
-} from "./sandbox-provider.ts";
+} from "../sandbox/sandbox-provider.ts";
 
 /** What the SDK does not carry: which item and which send this is. */
 export type SandboxCall = Pick<SandboxRequest, "model" | "itemIndex" | "sendNumber">;

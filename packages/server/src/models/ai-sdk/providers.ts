@@ -1,6 +1,6 @@
 /**
  * How each provider's package makes its model objects: one row per provider. Any other provider speaks the OpenAI
- * interface at an address of the operator's own. What is asked of a model, and with what limits, is in ai-sdk.ts.
+ * interface at an address of the operator's own. What is asked of a model, and with what limits, is in model-objects.ts.
  */
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createFal } from "@ai-sdk/fal";
@@ -14,10 +14,10 @@ import type {
   LanguageModelV4,
 } from "@ai-sdk/provider";
 import { createReplicate } from "@ai-sdk/replicate";
-import type { CatalogueEntry } from "./catalogue.ts";
+import type { CatalogueEntry } from "../catalogue.ts";
 import { withFalRefusals } from "./fal-refusals.ts";
 import { withGeminiRefusals } from "./gemini-refusals.ts";
-import type { ProviderPlace } from "./provider-place.ts";
+import type { ProviderPlace } from "../provider-place.ts";
 
 /** A model of a provider, and the way to it. */
 export interface ModelSource extends Pick<CatalogueEntry, "provider" | "providerModel" | "api"> {

@@ -1,0 +1,2 @@
+export { createAiSdkAdapter } from "./adapter.ts";
+export type { AdapterOptions } from "./adapter-context.ts";

@@ -1,0 +1,64 @@
+import { generateImage, generateText, type ModelMessage } from "ai";
+import type { ModelCall, ModelResult } from "../model-call.ts";
+import { failure } from "../provider-failure.ts";
+import { imageUsage, textUsage } from "../usage.ts";
+import type { Adapter } from "./adapter-context.ts";
+import { logWarnings, requestId, sharedSettings, wholePrompt } from "./call-settings.ts";
+import { imageModel, languageModel, TEXT_ANSWER_BYTES_MAX } from "./model-objects.ts";
+
+export async function callText(adapter: Adapter, call: ModelCall, signal: AbortSignal): Promise<ModelResult> {
+  const messages: ModelMessage[] = [
+    {
+      role: "user",
+      content: [
+        ...call.images.map((image) => ({ type: "file" as const, mediaType: image.mediaType, data: image.bytes })),
+        { type: "text" as const, text: call.prompt },
+      ],
+    },
+  ];
+  const result = await generateText({
+    model: languageModel(adapter, call),
+    messages,
+    ...(call.instructions === "" ? {} : { instructions: call.instructions }),
+    ...(call.mapping.reasoning === undefined ? {} : { reasoning: call.mapping.reasoning }),
+    maxOutputTokens: call.maxOutputTokens,
+    ...sharedSettings(call, signal),
+    experimental_download: refuseDownload,
+  });
+  logWarnings(adapter, call.entry, result.warnings ?? []);
+  const usage = textUsage(result.usage, call, result.text);
+  if (Buffer.byteLength(result.text) > TEXT_ANSWER_BYTES_MAX) {
+    return failure("too_large", { retry: "never", breaker: "counted", usage });
+  }
+  if (result.finishReason === "content-filter") return { kind: "refused", usage };
+  if (result.finishReason === "error" || result.finishReason === "interrupted") {
+    return failure("protocol", { retry: "once", breaker: "counted", usage });
+  }
+  if (result.text.trim() === "") return failure("empty", { retry: "never", breaker: "ignored", usage });
+  const truncated = result.finishReason === "length";
+  return { kind: "text", text: result.text, truncated, usage, requestId: requestId(result.response.headers) };
+}
+
+/** Images go in as bytes; a message that holds an address is a bug, and must not make this host fetch it. */
+async function refuseDownload(addresses: readonly unknown[]): Promise<never[]> {
+  if (addresses.length > 0) throw new Error("The SDK asked to download an address, but none was given to it.");
+  return [];
+}
+
+export async function callImage(adapter: Adapter, call: ModelCall, signal: AbortSignal): Promise<ModelResult> {
+  const text = wholePrompt(call);
+  const { size, aspectRatio } = call.mapping;
+  const result = await generateImage({
+    model: imageModel(adapter, call),
+    prompt: call.images.length === 0 ? text : { text, images: call.images.map((image) => image.bytes) },
+    n: 1,
+    ...(size === undefined ? {} : { size }),
+    ...(aspectRatio === undefined ? {} : { aspectRatio }),
+    ...sharedSettings(call, signal),
+  });
+  logWarnings(adapter, call.entry, result.warnings);
+  const { uint8Array: bytes, mediaType } = result.image;
+  const usage = imageUsage(result.usage, call);
+  if (bytes.byteLength === 0) return failure("empty", { retry: "never", breaker: "ignored", usage });
+  return { kind: "image", bytes, mediaType, usage, requestId: requestId(result.responses[0]?.headers) };
+}
