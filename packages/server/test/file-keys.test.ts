@@ -34,13 +34,19 @@ describe("a process that starts", () => {
     expect(await start(FIRST)).toEqual(ring);
   });
 
+  test("for the first time with a secret from elsewhere beside its own opens nothing with that", async () => {
+    expect(await start(FIRST, SECOND)).toEqual({ current: { keyId: 1, key: deriveFileKey(FIRST) }, previous: null });
+  });
+
   test("with a strange secret is told what to do, and changes nothing", async () => {
     await start(FIRST);
-    const refused = start(SECOND, THIRD);
-    await expect(refused).rejects.toThrow(/restore it, or for a rotation give the old one as the previous secret/);
-    await expect(start(SECOND)).rejects.toThrow(
-      /If the old one is lost, remove the rows of the table file_keys; addresses/,
+    const told = new Error(
+      "The server secret is not the one this database was set up with. Every promptd process needs the same secret: " +
+        "restore it, or for a rotation give the old one as the previous secret. If the old one is lost, remove " +
+        "the rows of the table file_keys; addresses of files made so far then stop working.",
     );
+    await expect(start(SECOND)).rejects.toEqual(told);
+    await expect(start(SECOND, THIRD)).rejects.toEqual(told);
     expect(await start(FIRST)).toMatchObject({ current: { keyId: 1 } });
   });
 });
