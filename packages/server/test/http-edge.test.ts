@@ -1,4 +1,6 @@
 /** What every answer of the edge has, who is let in, what an endpoint sees, and what becomes of a failure. */
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
 import { ENDPOINTS, ERRORS } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Problem } from "../src/platform/problem.ts";
@@ -73,6 +75,25 @@ describe("admission", () => {
     expect(statuses).toEqual([...Array.from({ length: 20 }, () => 401), 429]);
     expect((await own.get("/v1/me")).status).toBe(200);
     await own.http.close();
+  });
+
+  test("counts the failures of each address by itself, and only failures to say who one is", async () => {
+    const own = await startEdge({ limits: { failedEntriesPerSecond: 1 } });
+    const statusOf = async (from: string, authorization: string) => {
+      const sent = request(`${own.url}/v1/me`, { localAddress: from, headers: { authorization } }).end();
+      const [response] = (await once(sent, "response")) as [IncomingMessage];
+      response.resume();
+      return response.statusCode;
+    };
+    const many = <Result>(send: () => Promise<Result>) => Promise.all(Array.from({ length: 20 }, send));
+    try {
+      expect(new Set(await many(() => statusOf("127.0.0.1", "Bearer lapsed")))).toEqual(new Set([402]));
+      expect(await many(() => statusOf("127.0.0.1", "Bearer bad"))).toContain(429);
+      expect(await statusOf("127.0.0.2", "Bearer bad")).toBe(401);
+      expect(new Set(own.entries.map(({ address }) => address))).toEqual(new Set(["127.0.0.1", "127.0.0.2"]));
+    } finally {
+      await own.http.close();
+    }
   });
 
   test("answers 429 SERVER_BUSY beyond the cap on open requests, after 401", async () => {

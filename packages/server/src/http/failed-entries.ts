@@ -37,10 +37,11 @@ export function networkOf(address: string): string {
   if (mapped !== undefined) return mapped;
   const plain = address.split("%")[0] ?? "";
   if (!isIPv6(plain)) return address;
-  const [head = "", tail] = plain.split("::");
+  const [head = "", tail = ""] = plain.split("::");
   const left = head === "" ? [] : head.split(":");
-  const right = tail === undefined || tail === "" ? [] : tail.split(":");
-  const missing = tail === undefined ? 0 : 8 - left.length - right.length - (plain.includes(".") ? 1 : 0);
+  const right = tail.split(":");
+  // Without "::" all groups stand on the left, and none is missing.
+  const missing = 8 - left.length - right.length - (plain.includes(".") ? 1 : 0);
   const groups = [...left, ...Array.from({ length: Math.max(0, missing) }, () => "0"), ...right];
   const prefix = groups.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
   return `${prefix.join(":")}::/64`;
