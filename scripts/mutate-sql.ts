@@ -34,7 +34,16 @@ const GROUPS: Readonly<Record<string, Group>> = {
       "credits_available",
       "run_settle",
     ],
-    files: ["ledger-rules.test.ts", "ledger.test.ts", "queue.test.ts"],
+    files: [
+      "ledger-grants.test.ts",
+      "ledger-runs.test.ts",
+      "ledger-meetings.test.ts",
+      "ledger.test.ts",
+      "queue-claims.test.ts",
+      "queue-creates.test.ts",
+      "queue-states.test.ts",
+      "queue-sweep.test.ts",
+    ],
   },
 };
 /** Fewer random sequences than the test's own: the score is a lower bound. */

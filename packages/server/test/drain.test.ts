@@ -1,26 +1,16 @@
 /** What a deploy does: processes are told to stop while callers wait and runs are under way. */
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { ERRORS } from "@promptd/contract";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { startTestServer } from "./harness.ts";
 import { enableFaults } from "../src/platform/fault.ts";
-import { openInstallationFixture, type InstallationCaller, type InstallationFixture } from "./installation-fixture.ts";
-import { killLeftovers, until, type PromptdProcess } from "./promptd-process.ts";
+import type { InstallationCaller } from "./installation-fixture.ts";
+import { until, type PromptdProcess } from "./promptd-process.ts";
 import { startTcpProxy } from "./tcp-proxy.ts";
-import { createTestDatabase, type TestDatabase } from "./test-database.ts";
+import { useInstallation } from "./use-installation.ts";
 
-let database: TestDatabase;
-let fixture: InstallationFixture;
-beforeEach(async () => {
-  database = await createTestDatabase();
-  fixture = await openInstallationFixture(database.url);
-});
-afterEach(async () => {
-  enableFaults("");
-  await killLeftovers();
-  await fixture.close();
-  await database.drop();
-});
+const installation = useInstallation();
+afterEach(() => enableFaults(""));
 
 interface Sent {
   readonly httpStatus: number;
@@ -32,18 +22,19 @@ async function post(url: string, caller: InstallationCaller, text: string, heade
   const response = await fetch(`${url}/v1/runs`, {
     method: "POST",
     headers: { authorization: `Bearer ${caller.apiKey}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify({ promptVersionId: fixture.prompts.paid, inputs: { textInputs: { ask: text } } }),
+    body: JSON.stringify({ promptVersionId: installation().prompts.paid, inputs: { textInputs: { ask: text } } }),
   });
   return { httpStatus: response.status, body: (await response.json()) as Sent["body"] };
 }
 
 async function count(from: string): Promise<number> {
-  const [row] = await fixture.db.query<{ n: number }>(`select count(*)::int as n from ${from}`);
+  const [row] = await installation().db.query<{ n: number }>(`select count(*)::int as n from ${from}`);
   return row?.n ?? 0;
 }
 
 describe("SIGTERM to an API process", () => {
   test("turns /readyz first, and serves on until a load balancer had time to see it", async () => {
+    const fixture = installation();
     const caller = await fixture.createCaller();
     const [api, worker] = [
       await fixture.start("api", { PROMPTD_STOP_NOTICE_SECONDS: "3" }),
@@ -61,6 +52,7 @@ describe("SIGTERM to an API process", () => {
   }, 60_000);
 
   test("answers each of 200 waiting callers with 504 and the runId, resets none, and exits with 0", async () => {
+    const fixture = installation();
     const caller = await fixture.createCaller();
     const [api, worker] = [await fixture.start("api"), await fixture.start("worker")];
     const sent = Array.from({ length: 200 }, () => post(api.url, caller, "sandbox: delay=4000\nslow"));
@@ -80,8 +72,9 @@ describe("SIGTERM to an API process", () => {
   }, 90_000);
 
   test("answers waiting callers with 504 and the runId also while the database is away", async () => {
+    const fixture = installation();
     const caller = await fixture.createCaller();
-    const proxy = await startTcpProxy(database.url);
+    const proxy = await startTcpProxy(fixture.environment["DATABASE_URL"] ?? "");
     const api = await fixture.start("api", { DATABASE_URL: proxy.url });
     const sent = Array.from({ length: 20 }, () => post(api.url, caller, "waits"));
     await until(async () => (await count("runs")) === 20);
@@ -98,6 +91,7 @@ describe("SIGTERM to an API process", () => {
   }, 60_000);
 
   test("is followed by a second one that ends the process at once, with runs under way", async () => {
+    const fixture = installation();
     const caller = await fixture.createCaller();
     const server = await fixture.start("all", { PROMPTD_DRAIN_SECONDS: "600" });
     const sent = post(server.url, caller, "sandbox: delay=60000\nslow");
@@ -119,6 +113,7 @@ describe("SIGTERM to an API process", () => {
 
 describe("SIGTERM to a worker", () => {
   test("lets runs finish within the grace and claims no new ones meanwhile", async () => {
+    const fixture = installation();
     const caller = await fixture.createCaller();
     const api = await fixture.start("api");
     const worker = await fixture.start("worker", { PROMPTD_DRAIN_SECONDS: "30" });
@@ -136,6 +131,7 @@ describe("SIGTERM to a worker", () => {
   }, 60_000);
 
   test("gives runs back that outlive the grace, at once and without counting the attempt", async () => {
+    const fixture = installation();
     const caller = await fixture.createCaller();
     const api = await fixture.start("api");
     const leaving = await fixture.start("worker", { PROMPTD_DRAIN_SECONDS: "0" });
@@ -178,6 +174,7 @@ describe("SIGTERM to a worker", () => {
 
 describe("a rolling restart under load", () => {
   test("shows callers only answers that the specification knows, and loses no run", async () => {
+    const fixture = installation();
     const callers = await Promise.all(Array.from({ length: 8 }, () => fixture.createCaller()));
     const port = { first: "", second: "" };
     const fleet: Record<"first" | "second" | "worker" | "other", PromptdProcess> = {

@@ -178,3 +178,21 @@ async function publishVersion(db: Database, newId: () => string): Promise<string
   );
   return versionId;
 }
+
+export function createMany(
+  engine: Engine,
+  accountId: string,
+  count: number,
+  model = "sandbox/text",
+): Promise<string[]> {
+  return Promise.all(Array.from({ length: count }, () => engine.createRun(accountId, { model })));
+}
+
+/** Makes a worker's lease run out: its last beat was long ago. */
+export async function letLeaseEnd({ db }: Engine, workerId: string): Promise<void> {
+  await db.query("update workers set beat_at = promptd_now() - interval '7 s' where id = $1", [workerId]);
+}
+
+export function idsOf(runs: readonly { readonly runId: string }[]): string[] {
+  return runs.map((run) => run.runId);
+}

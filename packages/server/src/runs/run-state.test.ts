@@ -1,4 +1,4 @@
-/** What the table of states promises; that the database does the same is proved in test/queue.test.ts. */
+/** What the table of states promises; that the database does the same is proved in test/queue-states.test.ts. */
 import { expect, test } from "vitest";
 import { isFinal, TRANSITIONS, visibleOutputs, type RunEvent } from "./run-state.ts";
 

@@ -1,0 +1,58 @@
+/** The key that signs addresses of files: over restarts, rotations, and starts at once. */
+import { describe, expect, test } from "vitest";
+import { getFile, keepImage, openFiles, SECRET, useFiles } from "./files-fixture.ts";
+
+const rig = useFiles();
+
+describe("the signing key", () => {
+  const NEXT = Buffer.alloc(32, 2);
+
+  test("is the same after a restart, so addresses stay valid", async () => {
+    const kept = await keepImage(await openFiles(rig), rig.png);
+    const again = await openFiles(rig);
+    expect((await getFile(again, kept.url)).status).toBe(200);
+    expect((await keepImage(again, rig.png)).keyId).toBe(1);
+  });
+
+  test("after a rotation signs with a new number; the one before opens its files until they expire", async () => {
+    const kept = await keepImage(await openFiles(rig), rig.png);
+    const rotated = await openFiles(rig, { secret: NEXT, previousSecret: SECRET });
+    const fresh = await keepImage(rotated, rig.png);
+    expect(fresh.keyId).toBe(2);
+    expect([(await getFile(rotated, kept.url)).status, (await getFile(rotated, fresh.url)).status]).toEqual([200, 200]);
+    rig.nowMs = kept.expiresAtMs;
+    expect((await getFile(rotated, kept.url)).status).toBe("GONE_ERROR");
+  });
+
+  test("that was dropped opens nothing", async () => {
+    const kept = await keepImage(await openFiles(rig), rig.png);
+    await openFiles(rig, { secret: NEXT, previousSecret: SECRET });
+    const dropped = await openFiles(rig, { secret: NEXT });
+    expect((await getFile(dropped, kept.url)).status).toBe("NOT_FOUND_ERROR");
+  });
+
+  test("that this database does not know is refused, and changes nothing", async () => {
+    await openFiles(rig);
+    await expect(openFiles(rig, { secret: NEXT })).rejects.toThrow("not the one this database was set up with");
+    await expect(openFiles(rig, { secret: NEXT, previousSecret: Buffer.alloc(32, 3) })).rejects.toThrow("same secret");
+    expect(await rig.db.query("select id from file_keys")).toEqual([{ id: 1 }]);
+  });
+
+  test("from before a rotation is refused without the newer one beside it", async () => {
+    await openFiles(rig);
+    await openFiles(rig, { secret: NEXT, previousSecret: SECRET });
+    await expect(openFiles(rig, { secret: SECRET })).rejects.toThrow("not the one this database");
+    const back = await openFiles(rig, { secret: SECRET, previousSecret: NEXT });
+    expect((await keepImage(back, rig.png)).keyId).toBe(3);
+  });
+
+  test("is registered once by processes that start together", async () => {
+    await Promise.all(Array.from({ length: 6 }, () => openFiles(rig)));
+    expect(await rig.db.query("select id from file_keys")).toEqual([{ id: 1 }]);
+    await Promise.all(Array.from({ length: 6 }, () => openFiles(rig, { secret: NEXT, previousSecret: SECRET })));
+    expect(await rig.db.query("select id, retired_at is null as live from file_keys order by id")).toEqual([
+      { id: 1, live: false },
+      { id: 2, live: true },
+    ]);
+  });
+});

@@ -1,0 +1,132 @@
+/** Two transactions of the ledger that meet, one step at a time: both end, and the balances are exact. */
+import { describe, expect, test } from "vitest";
+import { type Tx } from "../src/platform/database.ts";
+import { stopClock } from "./engine-fixture.ts";
+import { CAPTURE, EXPIRE, NOW_US, RELEASE, useLedger } from "./ledger-fixture.ts";
+import { until } from "./promptd-process.ts";
+
+const { rig, grant, hold, settle, balanceOf, journalOf } = useLedger();
+
+describe("two transactions that meet", () => {
+  /** Runs `first` and leaves it open, lets `second` begin and wait for it, and only then commits. */
+  async function meet<Result>(first: (tx: Tx) => Promise<unknown>, second: () => Promise<Result>): Promise<Result> {
+    let waiting: Promise<Result> | null = null;
+    await rig.engine.db.tx(async (tx) => {
+      await first(tx);
+      waiting = second();
+      waiting.catch(() => {}); // heard below
+      await until(async () => (await rig.engine.db.query(BLOCKED)).length === 1);
+    });
+    if (waiting === null) throw new Error("the second one never began");
+    return waiting;
+  }
+  const BLOCKED = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+
+  test("expire the same credits once", async () => {
+    await grant(4, "a", 1);
+    await grant(9, "b");
+    await stopClock(rig.engine.db, NOW_US + 1);
+    const expire = `select credit_expire('${rig.account}')::int as amount`;
+    const second = await meet(
+      (tx) => tx.query(expire),
+      () => rig.engine.db.query(expire),
+    );
+    expect(second).toEqual([{ amount: 0 }]);
+    expect([await balanceOf(), (await journalOf()).slice(2)]).toEqual([[9, 0], [[...EXPIRE, 4, 9, 0]]]);
+  });
+
+  test("expire what a hold that was given back meanwhile no longer keeps", async () => {
+    await grant(4, "a", 1);
+    const run = rig.engine.newId();
+    await hold(run, 3);
+    await stopClock(rig.engine.db, NOW_US + 1);
+    const second = await meet(
+      (tx) => tx.query("select credit_settle($1, $2, $3)", [[rig.account], [run], [0]]),
+      () => rig.engine.db.query(`select credit_expire('${rig.account}')::int as amount`),
+    );
+    expect(second).toEqual([{ amount: 4 }]);
+  });
+
+  test("grant once under one key, also when the first has not touched the balance yet", async () => {
+    await grant(1, "first");
+    const second = await meet(
+      async (tx) => {
+        await tx.query("select 1 from credit_accounts where account_id = $1 for update", [rig.account]);
+        await tx.query(
+          `insert into credit_transfers (account_id, kind, debit, credit, amount, idem, posted_after, held_after)
+           values ($1, 'grant', 'system:issued', 'user:available', 5, 'k', 6, 0)`,
+          [rig.account],
+        );
+      },
+      () => rig.engine.db.query(`select outcome from credit_grant('${rig.account}', 5, 'k', 'me', null)`),
+    );
+    expect(second).toEqual([{ outcome: "repeated" }]);
+  });
+
+  test("of different accounts wait for each other nowhere", async () => {
+    const other = await rig.engine.createAccount(5);
+    await grant(9, "a");
+    const run = rig.engine.newId();
+    await hold(run, 4);
+    await rig.engine.db.tx(async (tx) => {
+      await tx.query("select 1 from credit_accounts where account_id = $1 for update", [other]);
+      await grant(1, "b");
+      await settle([rig.account], [run], [4]);
+    });
+    expect(await balanceOf()).toEqual([6, 0]);
+  });
+
+  test("hold the last credits once", async () => {
+    await grant(5, "a");
+    const second = await meet(
+      (tx) => tx.query("select credit_hold($1, $2, 4)", [rig.account, rig.engine.newId()]),
+      () => hold(rig.engine.newId(), 4),
+    );
+    expect(second).toBe(false);
+  });
+
+  test("settle one run once, and both end with exact balances", async () => {
+    await grant(50, "a");
+    const [one, other] = [rig.engine.newId(), rig.engine.newId()];
+    await hold(one, 10);
+    await hold(other, 10);
+    await meet(
+      (tx) => tx.query("select credit_settle($1, $2, $3)", [[rig.account], [one], [4]]),
+      () => settle([rig.account, rig.account], [one, other], [9, 5]),
+    );
+    expect(await balanceOf()).toEqual([41, 0]);
+    expect((await journalOf()).slice(-2)).toEqual([
+      [...CAPTURE, 5, 41, 5],
+      [...RELEASE, 5, 41, 0],
+    ]);
+  });
+
+  test.each([
+    ["credit_holds", "holds"],
+    ["credit_accounts", "balances"],
+  ])("never hold later rows of %s while they wait for an earlier one: %s are locked in id order", async (table) => {
+    const accounts = await Promise.all(Array.from({ length: 12 }, () => rig.engine.createAccount()));
+    const runs = accounts.map(() => rig.engine.newId());
+    const order = accounts.map((_, i) => i).toSorted((i, j) => ((accounts[i] ?? "") < (accounts[j] ?? "") ? 1 : -1));
+    // Written last to first: whoever takes the rows as they lie, or as they are named, comes to the earliest one last.
+    for (const i of order) await grant(20, "a", null, accounts[i]);
+    for (const i of order) await hold(runs[i] ?? "", 10, accounts[i]);
+    const first = accounts.toSorted()[0];
+    const later = `select 1 from ${table} where account_id = any ($1) and account_id <> $2 for update nowait`;
+    const pick = <Item>(items: readonly Item[]) => order.map((i) => items[i] as Item);
+    const settling: Promise<unknown>[] = [];
+    await rig.engine.db.tx(async (tx) => {
+      await tx.query(`select 1 from ${table} where account_id = $1 for update`, [first]);
+      settling.push(
+        settle(
+          pick(accounts),
+          pick(runs),
+          runs.map(() => 1),
+        ),
+      );
+      await until(async () => (await rig.engine.db.query(BLOCKED)).length === 1);
+      expect(await rig.engine.db.query(later, [accounts, first])).toHaveLength(11);
+    });
+    await Promise.all(settling);
+  });
+});

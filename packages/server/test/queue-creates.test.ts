@@ -1,0 +1,72 @@
+/** A run is created once, however often it is asked for, and not above the most an account may have. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { openEngine, type Engine } from "./engine-fixture.ts";
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await openEngine();
+});
+afterEach(() => engine.clear());
+afterAll(() => engine.close());
+
+describe("an idempotency key", () => {
+  test("makes one run of many calls at once; the others join it", async () => {
+    const account = await engine.createAccount(1_000);
+    const call = async () => {
+      for (;;) {
+        try {
+          return await engine.create(account, { key: "one", hold: 10 });
+        } catch (error) {
+          if ((error as { code?: string }).code !== "PD409") throw error; // the loser calls once more
+        }
+      }
+    };
+    const outcomes = await Promise.all(Array.from({ length: 18 }, call));
+    expect(outcomes.filter((outcome) => outcome.kind === "created")).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome.kind === "joined")).toHaveLength(17);
+    expect(new Set(outcomes.map((outcome) => ("runId" in outcome ? outcome.runId : "")))).toHaveLength(1);
+    const holds = await engine.db.query("select 1 from credit_holds where account_id = $1", [account]);
+    expect(holds).toHaveLength(1);
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("with another body is a conflict, of another account a run of its own, after 24 hours a new run", async () => {
+    const [mine, other] = [await engine.createAccount(), await engine.createAccount()];
+    const first = await engine.createRun(mine, { key: "k" });
+    expect(await engine.create(mine, { key: "k", body: "another" })).toEqual({ kind: "key_conflict" });
+    expect(await engine.create(mine, { key: "k" })).toEqual({ kind: "joined", runId: first });
+    expect((await engine.create(other, { key: "k" })).kind).toBe("created");
+    await engine.shiftClock(24 * 3_600 + 1);
+    expect((await engine.create(mine, { key: "k" })).kind).toBe("created");
+  });
+
+  test("is not used up by a run that was refused for want of credits", async () => {
+    const account = await engine.createAccount();
+    expect(await engine.create(account, { key: "k", hold: 5 })).toEqual({ kind: "no_credits", available: 0 });
+    expect((await engine.create(account, { key: "k", hold: null })).kind).toBe("created");
+  });
+});
+
+test("creating a run twice under one id creates it once: the answer to the first was lost", async () => {
+  const account = await engine.createAccount(100);
+  const runId = engine.newId();
+  const outcomes = [
+    await engine.create(account, { runId, hold: 10 }),
+    await engine.create(account, { runId, hold: 10 }),
+  ];
+  expect(outcomes).toEqual([
+    { kind: "created", runId },
+    { kind: "created", runId },
+  ]);
+  expect(await engine.audit()).toEqual([]);
+  const [balance] = await engine.db.query("select held from credit_accounts where account_id = $1", [account]);
+  expect(balance).toEqual({ held: 10 });
+});
+
+test("an account at its most active runs gets no more, and nothing is held for the refused one", async () => {
+  const account = await engine.createAccount(100);
+  await Promise.all([1, 2].map(() => engine.createRun(account, { activeRunsMax: 2 })));
+  await expect(engine.create(account, { activeRunsMax: 2, hold: 10 })).rejects.toMatchObject({ code: "PD429" });
+  const [balance] = await engine.db.query("select held from credit_accounts where account_id = $1", [account]);
+  expect(balance).toEqual({ held: 0 });
+});

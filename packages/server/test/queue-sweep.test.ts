@@ -1,0 +1,170 @@
+/** Runs that lose their worker go back to the queue, and end after their last attempt or at their deadline. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { beat, giveRunsBack, removeWorker, retryRun, sweepRuns } from "../src/runs/queue.ts";
+import { createMany, idsOf, LEASE_MS, letLeaseEnd, openEngine, type Engine } from "./engine-fixture.ts";
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await openEngine();
+});
+afterEach(() => engine.clear());
+afterAll(() => engine.close());
+
+describe("a run that goes back to the queue", () => {
+  test("waits for its delay, keeps showing running, and counts its attempt", async () => {
+    const account = await engine.createAccount();
+    const runId = await engine.createRun(account);
+    const worker = await engine.registerWorker();
+    const [run] = await engine.claim(worker);
+    if (run === undefined) throw new Error("nothing was claimed");
+    expect(await retryRun(engine.db, worker, run, 30_000)).toBe(true);
+    expect(await engine.stateOf(runId)).toMatchObject({ status: "running", worker: null, attempt: 1, max_attempts: 3 });
+    expect(await engine.claim(worker)).toEqual([]);
+    await engine.shiftClock(31);
+    await beat(engine.db, worker);
+    expect((await engine.claim(worker)).map((one) => one.attempt)).toEqual([2]);
+  });
+
+  test("gets no attempt more than three, and none past its deadline", async () => {
+    const account = await engine.createAccount();
+    await engine.createRun(account);
+    const worker = await engine.registerWorker();
+    for (const attempt of [1, 2, 3]) {
+      const [run] = await engine.claim(worker);
+      if (run === undefined) throw new Error("nothing was claimed");
+      expect(run.attempt).toBe(attempt);
+      expect(await retryRun(engine.db, worker, run, 0)).toBe(attempt < 3);
+    }
+    const late = await engine.createRun(account, { deadlineSeconds: 20 });
+    const [run] = (await engine.claim(worker)).filter((one) => one.runId === late);
+    if (run === undefined) throw new Error("nothing was claimed");
+    expect(await retryRun(engine.db, worker, run, 30_000)).toBe(false);
+  });
+
+  test("by a drain keeps its number of attempts: ten drains cost it none", async () => {
+    const account = await engine.createAccount();
+    const runId = await engine.createRun(account);
+    const worker = await engine.registerWorker();
+    for (let i = 0; i < 10; i += 1) {
+      const runs = await engine.claim(worker);
+      expect(await giveRunsBack(engine.db, worker, runs, 0)).toEqual([runId]);
+    }
+    const state = await engine.stateOf(runId);
+    expect(state.max_attempts - state.attempt).toBe(3);
+  });
+});
+
+describe("the sweep", () => {
+  test("gives the runs of a dead worker back at once and leaves those of the living alone", async () => {
+    const account = await engine.createAccount();
+    const [dead, alive] = [await engine.registerWorker(), await engine.registerWorker()];
+    const lost = await createMany(engine, account, 3);
+    await engine.claim(dead);
+    const safe = await engine.createRun(account);
+    await engine.claim(alive);
+    await letLeaseEnd(engine, dead);
+    const swept = await sweepRuns(engine.db, LEASE_MS);
+    expect(swept.requeued.toSorted()).toEqual(lost.toSorted());
+    expect(swept.failed).toEqual([]);
+    expect((await engine.stateOf(safe)).worker).toBe(alive);
+    expect(idsOf(await engine.claim(alive)).sort()).toEqual(lost.sort());
+  });
+
+  test("fails a poison run after its third worker and releases its hold", async () => {
+    const account = await engine.createAccount(100);
+    const runId = await engine.createRun(account, { hold: 40 });
+    for (const attempt of [1, 2, 3]) {
+      const worker = await engine.registerWorker();
+      expect((await engine.claim(worker)).map((run) => run.attempt)).toEqual([attempt]);
+      await letLeaseEnd(engine, worker);
+      const swept = await sweepRuns(engine.db, LEASE_MS);
+      expect(swept).toEqual(attempt < 3 ? { requeued: [runId], failed: [] } : { requeued: [], failed: [runId] });
+    }
+    expect(await engine.stateOf(runId)).toMatchObject({ status: "failed", credits: 0, fail_reason: "worker_lost" });
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("fails what is past its deadline, waiting or running, and releases the holds", async () => {
+    const account = await engine.createAccount(100);
+    const running = await engine.createRun(account, { hold: 10, deadlineSeconds: 60 });
+    const worker = await engine.registerWorker();
+    const runs = await engine.claim(worker);
+    const waiting = await engine.createRun(account, { hold: 10, deadlineSeconds: 60 });
+    const later = await engine.createRun(account, { hold: 10, deadlineSeconds: 600 });
+    await engine.shiftClock(61);
+    await beat(engine.db, worker);
+    const swept = await sweepRuns(engine.db, LEASE_MS);
+    expect(swept.failed.toSorted()).toEqual([running, waiting].sort());
+    expect(await engine.finish(worker, runs, { credits: 10 })).toEqual([]);
+    expect((await engine.stateOf(later)).status).toBe("queued");
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("takes a worker whose beat lies in the future for dead: the clock stepped back", async () => {
+    const account = await engine.createAccount();
+    const runId = await engine.createRun(account);
+    const worker = await engine.registerWorker();
+    await engine.claim(worker);
+    await engine.shiftClock(-3_600);
+    expect((await sweepRuns(engine.db, LEASE_MS)).requeued).toEqual([runId]);
+  });
+
+  test("finds runs whose worker has no row at all, as a sweep that died half-way leaves them", async () => {
+    const account = await engine.createAccount();
+    const runId = await engine.createRun(account);
+    const worker = await engine.registerWorker();
+    await engine.claim(worker);
+    await removeWorker(engine.db, worker);
+    expect((await sweepRuns(engine.db, LEASE_MS)).requeued).toEqual([runId]);
+  });
+
+  test("by eight processes at once gives each run back once", async () => {
+    const account = await engine.createAccount();
+    const ids = await createMany(engine, account, 40);
+    const worker = await engine.registerWorker();
+    await engine.claim(worker);
+    await letLeaseEnd(engine, worker);
+    const sweeps = await Promise.all(Array.from({ length: 8 }, () => sweepRuns(engine.db, LEASE_MS)));
+    expect(sweeps.flatMap((swept) => swept.requeued).sort()).toEqual(ids.sort());
+  });
+
+  test("cannot delete a worker in the middle of its claim", async () => {
+    const account = await engine.createAccount();
+    await createMany(engine, account, 30);
+    const worker = await engine.registerWorker();
+    const lost: string[] = [];
+    for (let round = 0; round < 6; round += 1) {
+      const [claimed] = await Promise.all([
+        engine.claim(worker, 5).catch(() => []),
+        engine.db.query("update workers set beat_at = promptd_now() - interval '7 s'"),
+        sweepRuns(engine.db, LEASE_MS),
+      ]);
+      lost.push(...idsOf(claimed));
+      await sweepRuns(engine.db, LEASE_MS);
+      const stranded = await engine.db.query(
+        "select id from runs where worker is not null and worker not in (select id from workers)",
+      );
+      expect(stranded).toEqual([]);
+      await engine.db.query(
+        `insert into workers (id, host, os_pid, backend_pid, backend_start, version)
+         values ($1, 'here', 1, 1, now(), 'test') on conflict do nothing`,
+        [worker],
+      );
+      await engine.db.query("update workers set beat_at = promptd_now()");
+    }
+  });
+
+  test("at the start of an embedded installation frees the runs of dead connections without waiting for a lease", async () => {
+    const account = await engine.createAccount();
+    const ids = await createMany(engine, account, 2);
+    const worker = await engine.registerWorker();
+    await engine.claim(worker);
+    await engine.db.query("update workers set host = 'here', backend_start = backend_start - interval '1 hour'");
+    const alive = await engine.registerWorker();
+    await engine.db.query("update workers set host = 'elsewhere', backend_pid = 1 where id = $1", [alive]);
+    await engine.db.query("select worker_boot_sweep('here')");
+    const swept = await sweepRuns(engine.db, 3_600_000);
+    expect(swept.requeued.toSorted()).toEqual(ids.sort());
+    expect(await engine.db.query("select id from workers")).toEqual([{ id: alive }]); // another machine's is not judged
+  });
+});
