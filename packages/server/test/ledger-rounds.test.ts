@@ -1,6 +1,7 @@
 /** What is done to many accounts: expiry in batches, the audit in turns; and what a grant answers. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { availableCredits, checkLedger, createAudit, expireCredits, grantCredits } from "../src/credits/index.ts";
+import { enableFaults } from "../src/platform/fault.ts";
 import { createLog, type Log } from "../src/platform/log.ts";
 import { openEngine, stopClock, type Engine } from "./engine-fixture.ts";
 
@@ -10,7 +11,10 @@ beforeAll(async () => {
   engine = await openEngine();
 });
 beforeEach(() => stopClock(engine.db, NOW_US));
-afterEach(clearLedger);
+afterEach(async () => {
+  enableFaults("");
+  await clearLedger();
+});
 afterAll(() => engine.close());
 
 /** Accounts whose ids are 1 to `count`, each with 10 credits that end in a second. */
@@ -66,18 +70,39 @@ describe("a grant", () => {
   });
 });
 
+test("a grant or an expiry that breaks before its commit changes nothing, and can be sent again", async () => {
+  const accountId = idOf(1);
+  const grant = () =>
+    grantCredits(engine.db, { accountId, amount: 5, reason: null, idempotencyKey: "once", expiresAt: null });
+  enableFaults("grant.before_commit:throw");
+  await expect(grant()).rejects.toThrow("grant.before_commit");
+  expect(await availableCredits(engine.db, accountId)).toBe(0);
+  enableFaults("");
+  expect(await grant()).toEqual({ kind: "granted" });
+  await createBalances(1);
+  await stopClock(engine.db, NOW_US + 1_000_000);
+  enableFaults("expire.before_commit:throw");
+  await expect(expireCredits(engine.db)).rejects.toThrow("expire.before_commit");
+  const postedIs = (posted: number) =>
+    expect(engine.db.query("select posted from credit_accounts")).resolves.toEqual([{ posted }]);
+  await postedIs(15);
+  enableFaults("");
+  await expireCredits(engine.db);
+  await postedIs(5);
+});
+
 test("an account that was never granted anything has 0 credits", async () => {
   expect(await availableCredits(engine.db, await engine.createAccount())).toBe(0);
 });
 
 test("an expiry reaches every account whose credits have ended, however many, and none before its time", async () => {
-  await createBalances(1_001);
+  await createBalances(1_002);
   await expireCredits(engine.db);
-  expect(await balances()).toEqual({ empty: 0, full: 1_001 });
+  expect(await balances()).toEqual({ empty: 0, full: 1_002 });
   await stopClock(engine.db, NOW_US + 1_000_000);
   await createBalances(1); // to the first account; it writes off what has expired, and these credits go on
   await expireCredits(engine.db);
-  expect(await balances()).toEqual({ empty: 1_000, full: 1 });
+  expect(await balances()).toEqual({ empty: 1_001, full: 1 });
 });
 
 describe("the audit of everything", () => {
@@ -93,6 +118,21 @@ describe("the audit of everything", () => {
     ]);
     for (const { detail } of mismatches) expect(detail).not.toBe("");
   });
+});
+
+test("the audit of everything sees one moment: what happens while it looks is not half in its report", async () => {
+  await createBalances(2);
+  const tx: typeof engine.db.tx = (work, options) =>
+    engine.db.tx((inner) => {
+      const query: typeof inner.query = async (statement, values) => {
+        const text = typeof statement === "string" ? statement : statement.text;
+        if (text.startsWith("select fault")) await damage(2);
+        return inner.query(statement, values);
+      };
+      return work({ ...inner, query });
+    }, options);
+  expect(await checkLedger({ ...engine.db, tx })).toEqual({ accounts: 2, mismatches: [] });
+  expect((await checkLedger(engine.db)).mismatches).toHaveLength(1);
 });
 
 describe("the audit in turns", () => {

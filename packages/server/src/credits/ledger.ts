@@ -39,24 +39,19 @@ interface GrantRow {
 
 export async function grantCredits(db: Queryable, grant: Grant): Promise<GrantOutcome> {
   await fault("grant.before_commit");
-  const [row] = await db.query<GrantRow>("select * from credit_grant($1, $2, $3, $4, $5)", [
-    grant.accountId,
-    grant.amount,
-    grant.idempotencyKey,
-    grant.reason,
-    grant.expiresAt,
-  ]);
-  if (row === undefined) throw new Error("credit_grant gave no row");
+  const values = [grant.accountId, grant.amount, grant.idempotencyKey, grant.reason, grant.expiresAt];
+  const rows = await db.query<GrantRow>("select * from credit_grant($1, $2, $3, $4, $5)", values);
+  const [row] = rows as [GrantRow]; // its outcome is always one row
   if (row.outcome !== "conflict") return { kind: row.outcome };
   return { kind: "conflict", used: { amount: row.used_amount, expiresAt: row.used_expires, at: row.used_at } };
 }
 
 /** What the account can spend now: posted, minus held, minus what has expired whether swept or not. */
 export async function availableCredits(db: Database, accountId: string): Promise<number> {
-  const rows = await db.named<{ credits: number }>("credits_available", "select credits_available($1) as credits", [
-    accountId,
-  ]);
-  return rows[0]?.credits ?? 0;
+  const text = "select credits_available($1) as credits";
+  const rows = await db.named<{ credits: number }>("credits_available", text, [accountId]);
+  const [{ credits }] = rows as [{ credits: number }]; // a value is always one row
+  return credits;
 }
 
 const EXPIRY_BATCH = 1_000;

@@ -19,9 +19,10 @@ export async function checkLedger(db: Database): Promise<LedgerReport> {
   return db.tx(
     async (tx) => {
       await tx.query("set transaction isolation level repeatable read, read only");
-      const [count] = await tx.query<{ accounts: number }>("select count(*) as accounts from credit_accounts");
+      const counts = await tx.query<{ accounts: number }>("select count(*) as accounts from credit_accounts");
+      const [{ accounts }] = counts as [{ accounts: number }]; // a count is always one row
       const rows = await tx.query<MismatchRow>(`${AUDIT} order by account_id, fault, run_id`);
-      return { accounts: count?.accounts ?? 0, mismatches: rows.map(toMismatch) };
+      return { accounts, mismatches: rows.map(toMismatch) };
     },
     { statementTimeoutMs: 0 },
   );
