@@ -1,11 +1,13 @@
 import * as fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { Problem } from "../platform/problem.ts";
 import { checkInputs } from "./check-inputs.ts";
 import { catalogue, liveVersion, PENCIL_PORTRAIT, STORY_COVER, TEA_POEM, textPrompt } from "./prompt-fixtures.ts";
 import { renderStep } from "./render-step.ts";
-import { isDirectName, RESERVED_NAMES, ALLOWED_FILTERS } from "./template-language.ts";
+import { ALLOWED_FILTERS, engine, isDirectName, RESERVED_NAMES } from "./template-language.ts";
 import { keyProblem } from "./input-fields.ts";
+
+afterEach(() => void vi.restoreAllMocks());
 
 /** Renders a one-step prompt as a run would: inputs checked and filled first. */
 function run(file: string, textInputs: Record<string, string> = {}): string {
@@ -42,6 +44,24 @@ describe("rendering", () => {
     expect(run(file, { extras: "b, a" })).toBe("With pears, apples.");
   });
 
+  test("a choice may have a comma in its name where only one is taken, and an unknown one inserts nothing", () => {
+    const version = liveVersion(textPrompt("[{{ tone }}]", "inputs: { tone: { options: { 'calm, slow': lento } } }"));
+    expect(renderStep(version, 0, { tone: "calm, slow" }, {}).prompt).toBe("[lento]");
+    expect(renderStep(version, 0, { tone: "calm" }, {}).prompt).toBe("[]");
+  });
+
+  test("a template is parsed at its first use and not again", () => {
+    const version = liveVersion(textPrompt("{{ a }}", "instructions: For {{ a }}."));
+    expect(renderStep(version, 0, { a: "x" }, {})).toEqual({ prompt: "x", instructions: "For x." });
+    const parse = vi.spyOn(engine, "parse");
+    expect(renderStep(version, 0, { a: "y" }, {})).toEqual({ prompt: "y", instructions: "For y." });
+    expect(parse).not.toHaveBeenCalled();
+  });
+
+  test("a step that the prompt does not have is a mistake of the caller's code", () => {
+    expect(() => renderStep(liveVersion(TEA_POEM), 1, {}, {})).toThrow(new RangeError("There is no step 1."));
+  });
+
   test("a name assigned in an untaken branch is empty text, not an error", () => {
     const file = textPrompt("{% if a == 'x' %}{% assign t = 'taken' %}{% endif %}[{{ t }}]");
     expect(run(file, { a: "y" })).toBe("[]");
@@ -65,6 +85,33 @@ describe("rendering", () => {
 
   test("half a character made by a filter does not reach the model", () => {
     expect(run(textPrompt("{{ a | split: '' | first }}"), { a: "😀" })).toBe("\uFFFD");
+  });
+});
+
+describe("the time that a rendering may take", () => {
+  const late = () => {
+    throw new Error("template render limit exceeded");
+  };
+
+  test("is measured twice, since a machine may pause for a second", () => {
+    vi.spyOn(engine, "renderSync").mockImplementationOnce(late);
+    expect(run(textPrompt("{{ a }}"), { a: "x" })).toBe("x");
+  });
+
+  test("ends in a 422 when it is over both times", () => {
+    const render = vi.spyOn(engine, "renderSync").mockImplementation(late);
+    expect(() => run(textPrompt("{{ a }}"), { a: "x" })).toThrow(
+      "The prompt made from these inputs is too long; the limit is 1,000,000 characters.",
+    );
+    expect(render).toHaveBeenCalledTimes(2);
+  });
+
+  test("is not what other errors are taken for: they are faults of the server, and not tried again", () => {
+    const render = vi.spyOn(engine, "renderSync").mockImplementation(() => {
+      throw new Error("a fault");
+    });
+    expect(() => run(textPrompt("{{ a }}"), { a: "x" })).toThrow(new Error("a fault"));
+    expect(render).toHaveBeenCalledTimes(1);
   });
 });
 
@@ -106,9 +153,12 @@ describe("size", () => {
     expect(run(file, { a: "x".repeat(100_000) })).toHaveLength(1_000_000);
     const problem = tooLong(textPrompt(`${"{{ a }}".repeat(10)}!`), "x".repeat(100_000));
     expect(problem?.code).toBe("VALIDATION_ERROR");
-    expect(problem?.message).toBe(
-      "The prompt made from these inputs is 1,000,001 characters long; the limit is 1,000,000 characters.",
-    );
+    const message =
+      "The prompt made from these inputs is 1,000,001 characters long; the limit is 1,000,000 characters.";
+    expect(problem?.message).toBe(message);
+    expect(problem?.data).toEqual({
+      issues: [{ path: ["body", "inputs", "textInputs"], code: "too_long", message }],
+    });
   });
 
   test.each([

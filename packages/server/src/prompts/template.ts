@@ -1,5 +1,5 @@
 import type { Template } from "liquidjs";
-import { engine, RESERVED_NAMES } from "./template-language.ts";
+import { engine } from "./template-language.ts";
 
 /** UTF-16 units of one rendered text. */
 export const RENDERED_LENGTH_MAX = 1_000_000;
@@ -69,11 +69,11 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : "";
 }
 
-/** No prototype anywhere: `constructor` is an ordinary key, or an unknown one. */
+/** No prototype anywhere: `constructor` is an ordinary key, or an unknown one. The two reserved names come last. */
 function contextOf(template: ParsedTemplate, scope: RenderScope): object {
   const context = bare();
   for (const name of template.locals) context[name] = "";
-  for (const [key, value] of scope.inputs) if (!RESERVED_NAMES.has(key)) context[key] = value;
+  for (const [key, value] of scope.inputs) context[key] = value;
   context["input"] = bare(scope.inputs);
   context["steps"] = bare(scope.steps);
   return context;
