@@ -93,7 +93,10 @@ create function run_create(
 declare
   v_fingerprint bytea; v_run uuid; v_active int;
 begin
-  if exists (select 1 from runs r where r.account_id = p_account and r.id = p_id) then -- sent again after a lost answer
+  -- Sent again after a lost answer, it waits here until the first sending has ended, however slow its commit is: only
+  -- then does the next statement, with a snapshot of its own, tell whether the run exists.
+  perform pg_advisory_xact_lock(hashtextextended(p_id::text, 0));
+  if exists (select 1 from runs r where r.account_id = p_account and r.id = p_id) then
     return query select 'created', p_id, null::bigint;
     return;
   end if;
