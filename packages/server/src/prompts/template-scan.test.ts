@@ -25,6 +25,7 @@ describe("what a template may read", () => {
       ["a", "b", "c", "d", "e", "f", "g", "h"],
     ],
     ["{% unless a %}{{ b }}{% else %}{{ c }}{% endunless %}", ["a", "b", "c"]],
+    ["{% unless a %}{{ b }}{% elsif c %}{{ d }}{% endunless %}", ["a", "b", "c", "d"]],
     ["{% case a %}{% when b, 'x' or c %}{{ d }}{% else %}{{ e }}{% endcase %}", ["a", "b", "c", "d", "e"]],
     ["{% assign x = a | split: b %}{{ x | join: c }}", ["a", "b", "c"]],
     ["{% raw %}{{ a }}{% endraw %}{% comment %}{{ b }} {% unknown %}{% endcomment %}{% # c %}{{ d }}", ["d"]],
@@ -195,6 +196,22 @@ describe("a fault stands at the line of its cause", () => {
     const [fault, ...others] = scanTemplate(template).faults;
     expect(others).toEqual([]);
     expect(lineOf(template, fault?.offset ?? -1)).toBe(line);
+  });
+
+  test("and a line break belongs to the line it ends", () => {
+    expect([0, 1, 2, 3, 4].map((offset) => lineOf("a\nb\n", offset))).toEqual([1, 1, 2, 2, 3]);
+  });
+
+  test("and a tag that nobody knows is told what there is", () => {
+    expect(scanTemplate("{% for %}").faults.map((fault) => fault.message)).toEqual([
+      'There is no tag "for" here. Tags: if, unless, case, assign, comment, raw, #, and their parts.',
+    ]);
+  });
+
+  test("and names an assignment over an input where it comes first", () => {
+    const body = "{{ a }}\n{% assign a = 'x' %}\n{% assign a = 'y' %}";
+    const faults = faultsOf(textPrompt(body, "inputs: { a: {} }"));
+    expect(faults.map(({ code, line }) => [code, line])).toEqual([["SHADOWED", 8]]);
   });
 
   test("and names what is read where it is read first", () => {
