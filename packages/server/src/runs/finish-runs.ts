@@ -46,7 +46,7 @@ export interface FinisherOptions {
   readonly log: Log;
   /** Id under which runs are claimed now. */
   readonly workerId: () => string;
-  /** Called after the commit with the runs that are final. */
+  /** Called after the commit with the runs that are final, or may be. */
   readonly onFinished: (runIds: readonly string[]) => void;
 }
 
@@ -67,7 +67,8 @@ export function createFinisher(options: FinisherOptions): Finisher {
     if (live.length === 0) return;
     try {
       const kept = await writeEnds(live, options);
-      options.onFinished([...kept]);
+      // Not kept at a later try, a run may have been made final by an earlier one whose answer was lost.
+      options.onFinished(attempt === 1 ? [...kept] : live.map(({ run }) => run.runId));
       for (const report of live) report.resolve(kept.has(report.run.runId) ? "kept" : "lost");
     } catch (error) {
       options.log.warn(
