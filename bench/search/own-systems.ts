@@ -7,7 +7,7 @@ import { findByBuiltIn } from "../../packages/server/src/search/meaning.ts";
 import { findByTerms } from "../../packages/server/src/search/mirror-store.ts";
 import { createMirror } from "../../packages/server/src/search/mirror.ts";
 import { planQuery } from "../../packages/server/src/search/query-plan.ts";
-import { loadBaseVectors, loadExpansions } from "../../packages/server/src/search/search-data.ts";
+import { loadBuiltInEmbedder, loadExpansions } from "../../packages/server/src/search/search-data.ts";
 import { documentOf } from "./evaluation-data.ts";
 import type { CorpusPrompt } from "./evaluation-data.ts";
 import type { System } from "./peers.ts";
@@ -46,7 +46,7 @@ export async function createOwnSearch(db: Database, embeddings: EmbeddingsModel 
 }
 
 export async function createLegs(db: Database): Promise<System[]> {
-  const [base, table] = await Promise.all([loadBaseVectors(), loadExpansions()]);
+  const [base, table] = await Promise.all([loadBuiltInEmbedder(), loadExpansions()]);
   const own = { embedder: base.embedder, dims: base.dims, shippedMean: base.mean };
   const mirror = createMirror({ db, clock: systemClock, chooseEmbedders: () => [own] });
   await mirror.refresh();

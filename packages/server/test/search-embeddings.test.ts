@@ -72,14 +72,14 @@ test("a model serves only once every prompt has its vector; before that the buil
   const search = fixture.openAnother({ embeddings: model });
   await fixture.runTick(search, "search-embed");
   expect(await states()).toEqual([
-    { kind: "lsa", state: "active", vectors: 190 },
+    { kind: "builtin", state: "active", vectors: 190 },
     { kind: "remote", state: "building", vectors: 128 },
   ]);
   await search.find("glimfrob", 20);
   expect(model.embedTexts).not.toHaveBeenCalledWith(["glimfrob"], expect.anything());
   await fixture.runTick(search, "search-embed");
   expect(await states()).toEqual([
-    { kind: "lsa", state: "retired", vectors: 190 },
+    { kind: "builtin", state: "retired", vectors: 190 },
     { kind: "remote", state: "active", vectors: 190 },
   ]);
   expect(await search.find("glimfrob", 20)).toHaveLength(20);
@@ -112,7 +112,7 @@ test("another model, and another length of the same model, is another embedder w
   await embedAll(fixture.openAnother({ embeddings: knowing("test/one", 8) }));
   await embedAll(fixture.openAnother({ embeddings: knowing("test/two", 8) }));
   expect((await states()).map(({ kind, state }) => `${kind} ${state}`)).toEqual([
-    "lsa retired",
+    "builtin retired",
     "remote active",
     "remote retired",
     "remote retired",
@@ -124,14 +124,14 @@ test("without a model in the settings the built-in embedder takes over again, an
   await embedAll(fixture.openAnother({ embeddings: knowing() }));
   const plain = fixture.openAnother();
   await embedAll(plain);
-  expect((await states()).map(({ kind, state }) => `${kind} ${state}`)).toEqual(["lsa active", "remote retired"]);
+  expect((await states()).map(({ kind, state }) => `${kind} ${state}`)).toEqual(["builtin active", "remote retired"]);
   await fixture.runTick(plain, "search-tidy");
   expect(await states()).toHaveLength(2);
   await fixture.db.query(
     "update search_embedders set retired_at = retired_at - interval '25 hours' where state = 'retired'",
   );
   await fixture.runTick(plain, "search-tidy");
-  expect((await states()).map(({ kind }) => kind)).toEqual(["lsa"]);
+  expect((await states()).map(({ kind }) => kind)).toEqual(["builtin"]);
 });
 
 test("a process that cannot ask the active model answers with the built-in vectors", async () => {
@@ -188,24 +188,26 @@ test("two processes that flip at the same time leave exactly one active embedder
   const [a, b] = [fixture.openAnother({ embeddings: knowing() }), fixture.openAnother({ embeddings: knowing() })];
   await Promise.all([embedAll(a), embedAll(b)]);
   expect((await states()).map(({ kind, state, vectors }) => `${kind} ${state} ${vectors}`)).toEqual([
-    "lsa retired 2",
+    "builtin retired 2",
     "remote active 2",
   ]);
 });
 
-test("after an upgrade with other base vectors every prompt gets its vector again", async () => {
+test("after an upgrade with other vectors, and another length of them, every prompt gets its vector again", async () => {
   await publishTwo();
   await fixture.db.query(
     "insert into search_embedders (embedder, dims, state, retired_at) values ('lsa-older', 300, 'retired', promptd_now())",
   );
-  await fixture.db.query("update search_embeddings set embedder = 'lsa-older'");
+  await fixture.db.query(
+    "update search_embeddings set embedder = 'lsa-older', vec = substring(vec from 1 for 4 * 300)",
+  );
   await fixture.db.query("delete from search_embedders where embedder <> 'lsa-older'");
   await fixture.db.query("update search_embedders set state = 'active', retired_at = null");
   const upgraded = fixture.openAnother();
   await upgraded.find("zorblat", 20);
   await fixture.runTick(upgraded, "search-embed");
   expect(await states()).toEqual([
-    { kind: "lsa", state: "active", vectors: 2 },
+    { kind: "builtin", state: "active", vectors: 2 },
     { kind: "lsa", state: "retired", vectors: 2 },
   ]);
 });

@@ -95,7 +95,7 @@ test(
       await once(child, "exit");
       seen.push(await countVectors());
       await checkWhole();
-      expect(await stateOf()).toEqual(["lsa active", "remote building"]);
+      expect(await stateOf()).toEqual(["builtin active", "remote building"]);
     }
     expect(seen[0]).toBeGreaterThan(0);
     expect(seen[1]).toBeGreaterThan(seen[0] ?? 0);
@@ -119,12 +119,12 @@ test(
     await blocker.release();
     expect(await countVectors()).toBe(DOCUMENTS);
     await checkWhole();
-    expect(await stateOf()).toEqual(["lsa active", "remote building"]);
+    expect(await stateOf()).toEqual(["builtin active", "remote building"]);
 
     const next = start("test/kill");
     for await (const _ of next.stdout) if ((await stateOf()).includes("remote active")) break;
     next.kill("SIGKILL");
-    expect(await stateOf()).toEqual(["lsa retired", "remote active"]);
+    expect(await stateOf()).toEqual(["builtin retired", "remote active"]);
     await checkWhole();
   },
 );

@@ -7,15 +7,15 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import type { Log } from "../platform/log.ts";
+import { foldDocument } from "./built-in-embedder.ts";
+import type { BuiltInEmbedder } from "./built-in-embedder.ts";
 import { embeddingInput, weighFields } from "./document-terms.ts";
 import * as store from "./embeddings-store.ts";
 import type { EmbedderState, UnembeddedDocument } from "./embeddings-store.ts";
 import { lockIndex } from "./index-store.ts";
-import { foldDocument } from "./lsa.ts";
-import type { BaseVectors } from "./lsa.ts";
 import { acceptVectors, remoteEmbedderId } from "./remote-embedder.ts";
 import type { EmbeddingsModel } from "./remote-embedder.ts";
-import { loadBaseVectors } from "./search-data.ts";
+import { loadBuiltInEmbedder } from "./search-data.ts";
 
 export interface EmbedDocumentsOptions {
   readonly db: Database;
@@ -47,7 +47,7 @@ export function createEmbedding(options: EmbedDocumentsOptions): () => Promise<v
     return acceptVectors(vectors, { count: texts.length, dims });
   }
   /** Once per process: an operator's change of the setting takes effect at the restart that it needs anyway. */
-  async function chooseWanted(base: BaseVectors): Promise<Wanted> {
+  async function chooseWanted(base: BuiltInEmbedder): Promise<Wanted> {
     if (model === null) return declare(db, { embedder: base.embedder, dims: base.dims });
     const [probe] = await embedRemotely([PROBE_TEXT], null);
     const dims = probe?.length ?? 0;
@@ -60,7 +60,7 @@ export function createEmbedding(options: EmbedDocumentsOptions): () => Promise<v
     await keepVectors(db, { embedder, documents, vectors, isRead: state === "active" });
   }
   return async () => {
-    const base = await loadBaseVectors();
+    const base = await loadBuiltInEmbedder();
     await embedBuiltIn(db, base);
     if (options.clock.nowMs() < pausedUntilMs) return;
     try {
@@ -98,7 +98,7 @@ function activate(db: Database, { embedder }: Wanted): Promise<boolean> {
 }
 
 /** After an upgrade with other base vectors; else publishing has written them already. */
-async function embedBuiltIn(db: Database, base: BaseVectors): Promise<void> {
+async function embedBuiltIn(db: Database, base: BuiltInEmbedder): Promise<void> {
   if ((await store.findEmbedder(db, base.embedder)) === null) {
     await db.tx(async (tx) => {
       await lockIndex(tx);

@@ -11,13 +11,13 @@ import {
   recountTerms,
   vacuumPostings,
 } from "./index-store.ts";
-import { loadBaseVectors } from "./search-data.ts";
+import { loadBuiltInEmbedder } from "./search-data.ts";
 
 const OUTDATED_BATCH = 500;
 
 /** Forgets what no process reads any more. */
 export async function tidyIndex(db: Database): Promise<void> {
-  const base = await loadBaseVectors();
+  const base = await loadBuiltInEmbedder();
   await deleteOldChanges(db);
   await deleteRetired(db, base.embedder);
   await db.tx(async (tx) => {

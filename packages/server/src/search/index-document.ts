@@ -1,12 +1,12 @@
 /** Puts documents into the index and takes them out, inside the transaction that publishes or unpublishes them. */
 import type { Tx } from "../platform/database.ts";
+import { foldDocument } from "./built-in-embedder.ts";
 import { analyseDocument, storableText } from "./document-terms.ts";
 import type { SearchDocument } from "./document-terms.ts";
 import { ensureEmbedder, insertVectors } from "./embeddings-store.ts";
 import { deleteDocuments, insertDocuments, listIndexed, lockIndex, renameVersions } from "./index-store.ts";
 import type { NewDocument } from "./index-store.ts";
-import { foldDocument } from "./lsa.ts";
-import { loadBaseVectors } from "./search-data.ts";
+import { loadBuiltInEmbedder } from "./search-data.ts";
 
 const BATCH_MAX = 500;
 
@@ -61,7 +61,7 @@ async function indexBatch(tx: Tx, documents: readonly NewDocument[]): Promise<vo
 
 /** The vectors of the built-in embedder cost microseconds, so they are there from the first moment. */
 async function embedBuiltIn(tx: Tx, documents: readonly NewDocument[], docOf: ReadonlyMap<string, number>) {
-  const base = await loadBaseVectors();
+  const base = await loadBuiltInEmbedder();
   await ensureEmbedder(tx, base.embedder, base.dims);
   const vectors = documents.map(({ promptId, weights }) => ({
     doc: docOf.get(promptId) ?? 0,

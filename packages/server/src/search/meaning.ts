@@ -1,13 +1,13 @@
 /** The nearest documents by meaning, as evidence for the ranking. */
+import { coverageOf, foldQuery, scaleToUnit } from "./built-in-embedder.ts";
+import type { BuiltInEmbedder } from "./built-in-embedder.ts";
 import type { DenseEvidence, FusionWeights, NearDocument } from "./fusion.ts";
-import { coverageOf, foldQuery, scaleToUnit } from "./lsa.ts";
-import type { BaseVectors } from "./lsa.ts";
 import type { QueryPlan } from "./query-plan.ts";
 import type { Neighbour, VectorMatrix } from "./vector-matrix.ts";
 
 /** Fitted to the built-in embedder on the development queries, 2026-11. */
-const LSA_WEIGHTS: FusionWeights = { lexical: 0.5, dense: 1.2, title: 0.6 };
-const LSA_COSINE_MIN = 0.2;
+const BUILT_IN_WEIGHTS: FusionWeights = { lexical: 0.5, dense: 1.2, title: 0.6 };
+const BUILT_IN_COSINE_MIN = 0.2;
 /**
  * Rocchio's feedback: the three nearest documents, weighed by their nearness, pull the query towards themselves as
  * strongly as its own words. Measured 2026-11 on the development queries: paraphrases .223 -> .248, words .956 -> .960;
@@ -21,7 +21,7 @@ export type VectorsAround = (vector: Float32Array, count: number) => Promise<Vec
 
 /** Null when the built-in embedder knows nothing of the query. */
 export async function findByBuiltIn(
-  base: BaseVectors,
+  base: BuiltInEmbedder,
   around: VectorsAround,
   plan: QueryPlan,
   limit: number,
@@ -34,8 +34,8 @@ export async function findByBuiltIn(
   return {
     neighbours: rankWithFeedback(matrix, vector, candidates).slice(0, limit),
     coverage: coverageOf(base, plan.dense),
-    cosineMin: LSA_COSINE_MIN,
-    weights: LSA_WEIGHTS,
+    cosineMin: BUILT_IN_COSINE_MIN,
+    weights: BUILT_IN_WEIGHTS,
   };
 }
 
@@ -67,6 +67,6 @@ export async function findByVector(around: VectorsAround, vector: Float32Array, 
     neighbours: neighbours.map(({ doc, cosine }) => ({ doc, cosine, ownCosine: cosine })),
     coverage: 1,
     cosineMin: REMOTE_COSINE_MIN,
-    weights: LSA_WEIGHTS,
+    weights: BUILT_IN_WEIGHTS,
   };
 }

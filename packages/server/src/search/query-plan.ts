@@ -1,9 +1,9 @@
 /** From the words of a query to what the legs look for: read, expanded and weighted. */
 import { contentTokens, tokenize } from "./analyser.ts";
 import type { Token } from "./analyser.ts";
+import type { QueryTerm } from "./built-in-embedder.ts";
 import { splitWord } from "./compound-words.ts";
 import type { Expansion, ExpansionTable } from "./expansion.ts";
-import type { QueryTerm } from "./lsa.ts";
 import type { WeightedTerm } from "./mirror-store.ts";
 import { stemEnglish } from "./stemmer.ts";
 import { readWord } from "./word-readings.ts";

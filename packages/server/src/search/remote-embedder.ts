@@ -1,6 +1,6 @@
 /** What the rest of search knows of an embeddings model that is asked over the network. */
 import { createHash } from "node:crypto";
-import { scaleToUnit } from "./lsa.ts";
+import { scaleToUnit } from "./built-in-embedder.ts";
 
 export interface EmbeddingsModel {
   /** `provider/model`, as set by the operator. */

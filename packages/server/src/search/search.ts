@@ -4,12 +4,12 @@ import type { Database } from "../platform/database.ts";
 import { createGate } from "../platform/gate.ts";
 import type { Log } from "../platform/log.ts";
 import type { Tick } from "../platform/ticks.ts";
+import type { BuiltInEmbedder } from "./built-in-embedder.ts";
 import { createEmbedding } from "./embed-documents.ts";
 import type { ExpansionTable } from "./expansion.ts";
 import { findDocuments } from "./find-documents.ts";
 import type { DenseEvidence } from "./fusion.ts";
 import { auditCounts, renewOutdated, tidyIndex } from "./housekeeping.ts";
-import type { BaseVectors } from "./lsa.ts";
 import { findByBuiltIn, findByVector } from "./meaning.ts";
 import type { VectorsAround } from "./meaning.ts";
 import { createMirror } from "./mirror.ts";
@@ -22,7 +22,7 @@ import { createQueryVectors } from "./query-vectors.ts";
 import type { QueryVectors } from "./query-vectors.ts";
 import { remoteEmbedderId } from "./remote-embedder.ts";
 import type { EmbeddingsModel } from "./remote-embedder.ts";
-import { loadBaseVectors, loadExpansions } from "./search-data.ts";
+import { loadBuiltInEmbedder, loadExpansions } from "./search-data.ts";
 import { createVectorIndex } from "./vector-index.ts";
 import type { VectorIndex } from "./vector-index.ts";
 
@@ -68,7 +68,7 @@ export function createSearch(options: SearchOptions): Search {
   const timers: NodeJS.Timeout[] = [];
 
   async function openAll(): Promise<Opened> {
-    const [base, table] = await Promise.all([loadBaseVectors(), loadExpansions(), index.look()]);
+    const [base, table] = await Promise.all([loadBuiltInEmbedder(), loadExpansions(), index.look()]);
     const chooseEmbedders = (active: ActiveEmbedder | null, documents: number) =>
       chooseMirrored({ base, model, active, documents }).filter(({ embedder }) => index.around(embedder) === null);
     const mirror = createMirror({ db: options.db, clock: options.clock, chooseEmbedders });
@@ -112,7 +112,7 @@ export function createSearch(options: SearchOptions): Search {
 }
 
 interface Opened {
-  readonly base: BaseVectors;
+  readonly base: BuiltInEmbedder;
   readonly table: ExpansionTable;
   readonly mirror: Mirror;
 }
@@ -133,7 +133,7 @@ function createTicks(options: SearchOptions, model: EmbeddingsModel | null, inde
 }
 
 interface MirroredChoice {
-  readonly base: BaseVectors;
+  readonly base: BuiltInEmbedder;
   readonly model: EmbeddingsModel | null;
   readonly active: ActiveEmbedder | null;
   readonly documents: number;
@@ -149,7 +149,7 @@ function chooseMirrored({ base, model, active, documents }: MirroredChoice): Mir
 }
 
 interface MeaningPorts {
-  readonly base: BaseVectors;
+  readonly base: BuiltInEmbedder;
   readonly mirror: Mirror;
   readonly index: VectorIndex;
   readonly queryVectors: QueryVectors | null;

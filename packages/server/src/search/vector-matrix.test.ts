@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { createRows } from "./dot-kernel.ts";
-import { scaleToUnit } from "./lsa.ts";
+import { scaleToUnit } from "./built-in-embedder.ts";
 import { VectorMatrix } from "./vector-matrix.ts";
 
 const DIMS = 6;

@@ -1,11 +1,11 @@
 import { beforeAll, expect, test } from "vitest";
-import { coverageOf, foldDocument, foldQuery } from "./lsa.ts";
-import type { BaseVectors, QueryTerm } from "./lsa.ts";
-import { loadBaseVectors } from "./search-data.ts";
+import { coverageOf, foldDocument, foldQuery } from "./built-in-embedder.ts";
+import type { BuiltInEmbedder, QueryTerm } from "./built-in-embedder.ts";
+import { loadBuiltInEmbedder } from "./search-data.ts";
 
-let base: BaseVectors;
+let base: BuiltInEmbedder;
 beforeAll(async () => {
-  base = await loadBaseVectors();
+  base = await loadBuiltInEmbedder();
 });
 
 const termOf = (term: string, more: Partial<QueryTerm> = {}): QueryTerm => ({
@@ -28,7 +28,15 @@ test("texts of one subject are nearer than texts of two, without a common word",
   expect(cosine(query, cooking)).toBeGreaterThan(cosine(query, other) + 0.1);
 });
 
-test("a document without any trained term has no meaning, one with some has", () => {
+test("a word that no training prompt has means what it means elsewhere", () => {
+  const [learnt] = base.tables;
+  for (const term of ["trombon", "saxophon"]) expect(learnt?.knows(term)).toBe(false);
+  const query = foldQuery(base, [termOf("trombon", { isInCatalogue: false })]);
+  const brass = cosine(query, foldDocument(base, weigh("saxophon", "music")));
+  expect(brass).toBeGreaterThan(cosine(query, foldDocument(base, weigh("sql", "databas"))) + 0.1);
+});
+
+test("a document without any known term has no meaning, one with some has", () => {
   expect(foldDocument(base, weigh("日本", "本語", "俳句"))).toBeNull();
   expect(foldDocument(base, weigh("日本", "recip"))).not.toBeNull();
 });
@@ -73,6 +81,6 @@ test("coverage is the share of the query that was trained, by weight", () => {
 });
 
 test("the embedder is named by its data", () => {
-  expect(base.embedder).toMatch(/^lsa-[0-9a-f]{16}$/);
-  expect(base.dims).toBe(300);
+  expect(base.embedder).toMatch(/^builtin-[0-9a-f]{16}$/);
+  expect(base.dims).toBe(400);
 });
