@@ -67,6 +67,6 @@ async function freeze(db: Database, log: Log, mismatches: readonly LedgerMismatc
   }
   await db.query(
     "update credit_accounts set frozen_at = coalesce(frozen_at, promptd_now()) where account_id = any ($1::uuid[])",
-    [[...new Set(mismatches.map((mismatch) => mismatch.accountId))].sort()],
+    [[...new Set(mismatches.map((mismatch) => mismatch.accountId))]],
   );
 }
