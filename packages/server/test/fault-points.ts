@@ -141,6 +141,11 @@ export async function expectOneSoundRun(fixture: InstallationFixture): Promise<v
   expect(await fixture.findFaults()).toEqual([]);
 }
 
+/** The driver's own warning: a process that ends its connections itself does not write it, so a cut that missed is seen. */
+export function expectConnectionsLost(log: readonly string[]): void {
+  expect(log.filter((line) => /database connection was lost|Connection terminated/.test(line))).not.toEqual([]);
+}
+
 export async function isFrozen(pid: number): Promise<boolean> {
   return /\) T /.test(await readFile(`/proc/${pid}/stat`, "utf8"));
 }

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { PromptdError } from "@promptd/client";
 import { openDatabase, type Database } from "../src/platform/database.ts";
-import { enableFaults } from "../src/platform/fault.ts";
+import { enableFaults, type FaultPoint } from "../src/platform/fault.ts";
 import { createLog } from "../src/platform/log.ts";
 import { startTestServer, type TestCaller, type TestServer } from "./harness.ts";
 import { findFaults } from "./installation-fixture.ts";
@@ -68,10 +68,28 @@ function createMany(text: (i: number) => string): Promise<string[]> {
   );
 }
 
+/** The listener's backend, by its process id: it never leaves by itself, so another one means that it was cut off. */
+async function listenerOf(): Promise<number | null> {
+  const rows = await direct.query<{ pid: number }>(
+    "select pid from pg_stat_activity where application_name like 'promptd:%listen%' and datname = current_database()",
+  );
+  return rows.length === 1 ? (rows[0]?.pid ?? null) : null;
+}
+
+/** Lets the act meet a cut at the point, and holds it to have been cut off. */
+async function withCutAt<Result>(point: FaultPoint, act: () => Promise<Result>): Promise<Result> {
+  await until(async () => (await listenerOf()) !== null);
+  const before = await listenerOf();
+  enableFaults(`${point}:cut@1`);
+  const result = await act();
+  await until(async () => ![before, null].includes(await listenerOf()));
+  return result;
+}
+
 describe("a connection that is lost", () => {
   test("before the commit of a create: the create is sent again, and one run exists", async () => {
-    enableFaults("create.before_commit:cut@1");
-    const run = await caller.client.runs.create(body, { idempotencyKey: null });
+    const create = () => caller.client.runs.create(body, { idempotencyKey: null });
+    const run = await withCutAt("create.before_commit", create);
     expect(run.runStatus).toBe("succeeded");
     expect(await runsInDatabase()).toEqual([{ id: run.runId, status: "succeeded" }]);
     expect(await findFaults(direct)).toEqual([]);
@@ -86,9 +104,8 @@ describe("a connection that is lost", () => {
   });
 
   test("before or after the commit of a finish: the end is written once, and charged once", async () => {
-    for (const point of ["finish.before_commit", "finish.after_commit"]) {
-      enableFaults(`${point}:cut@1`);
-      const run = await caller.client.runs.create(body, { idempotencyKey: null });
+    for (const point of ["finish.before_commit", "finish.after_commit"] as const) {
+      const run = await withCutAt(point, () => caller.client.runs.create(body, { idempotencyKey: null }));
       expect(run.runStatus).toBe("succeeded");
     }
     expect(await findFaults(direct)).toEqual([]);
@@ -133,9 +150,14 @@ describe("a connection that is lost", () => {
   }, 60_000);
 
   test("every 30 ms under load: every answer is one the specification knows, every run ends, the ledger is exact", async () => {
-    const cutting = setInterval(() => proxy.cut(), 30);
+    let cuts = 0;
+    const cutting = setInterval(() => {
+      cuts += proxy.connections;
+      proxy.cut();
+    }, 30);
     const outcomes = await createMany((i) => `sandbox: delay=${(i % 6) * 50}\n${i}`);
     clearInterval(cutting);
+    expect(cuts).toBeGreaterThan(0);
     expect(outcomes.filter((outcome) => !KNOWN_OUTCOMES.includes(outcome))).toEqual([]);
     await untilAllFinal();
     const failed = await direct.query("select outputs, credits from runs where status = 'failed'");
@@ -202,19 +224,16 @@ describe("hints that are lost", () => {
   });
 
   test("by a listener that was cut off are made up for when it is back", async () => {
-    const listeners = () =>
-      direct.query(
-        "select pid from pg_stat_activity where application_name like 'promptd:%listen%' and datname = current_database()",
-      );
-    await until(async () => (await listeners()).length === 1);
-    const [old] = (await listeners()) as { pid: number }[];
-    await direct.query("select pg_terminate_backend($1)", [old?.pid]);
-    await until(async () => ((await listeners()) as { pid: number }[]).some((one) => one.pid !== old?.pid));
+    await until(async () => (await listenerOf()) !== null);
+    const old = await listenerOf();
+    await direct.query("select pg_terminate_backend($1)", [old]);
+    await until(async () => ![old, null].includes(await listenerOf()));
     expect((await caller.client.runs.create(body)).runStatus).toBe("succeeded");
   });
 });
 
 test("backends that are terminated at random cost no run and no credit", async () => {
+  let terminated = 0;
   const killing = setInterval(() => {
     void direct
       .query(
@@ -222,10 +241,12 @@ test("backends that are terminated at random cost no run and no credit", async (
          where datname = current_database() and pid <> pg_backend_pid() and application_name not like '%:test%'
          order by random() limit 1`,
       )
+      .then((rows) => (terminated += rows.length))
       .catch(() => {});
   }, 25);
   const outcomes = await createMany((i) => `sandbox: delay=${(i % 5) * 60}\n${i}`);
   clearInterval(killing);
+  expect(terminated).toBeGreaterThan(0);
   expect(outcomes.filter((outcome) => !KNOWN_OUTCOMES.includes(outcome))).toEqual([]);
   await untilAllFinal();
   expect(await findFaults(direct)).toEqual([]);

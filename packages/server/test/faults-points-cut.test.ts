@@ -1,6 +1,13 @@
 /** Points of a run's way, with a process that loses all its database connections exactly there. */
 import { describe, expect, test } from "vitest";
-import { createWithoutWorker, expectOneSoundRun, meetPoint, pointsAtStart, pointsInService } from "./fault-points.ts";
+import {
+  createWithoutWorker,
+  expectConnectionsLost,
+  expectOneSoundRun,
+  meetPoint,
+  pointsAtStart,
+  pointsInService,
+} from "./fault-points.ts";
 import { useInstallation } from "./use-installation.ts";
 
 const installation = useInstallation();
@@ -16,6 +23,7 @@ describe("a process that loses its database connections", () => {
       if (point === "drain.started") await doomed.exit;
       const next = point === "drain.started" ? await fixture.start() : doomed;
       expect((await createUntilTold(next.url)).runStatus).toBe("succeeded");
+      expectConnectionsLost(doomed.log);
       await expectOneSoundRun(fixture);
     },
   );
@@ -24,9 +32,10 @@ describe("a process that loses its database connections", () => {
     const fixture = installation();
     const { api, told } = await createWithoutWorker(fixture, way);
     // A start that loses its connections may fail: whoever started it starts it again.
-    const cut = await fixture.start("worker", { PROMPTD_FAULT: `${point}:cut@1` }).catch(() => null);
-    const worker = cut ?? (await fixture.start("worker"));
+    const cut = await fixture.start("worker", { PROMPTD_FAULT: `${point}:cut@1` }).catch((error: Error) => error);
+    const worker = cut instanceof Error ? await fixture.start("worker") : cut;
     expect((await told).runStatus).toBe("succeeded");
+    expectConnectionsLost(cut instanceof Error ? [cut.message] : cut.log);
     await expectOneSoundRun(fixture);
     await Promise.all([api.stop(), worker.stop()]);
   });

@@ -6,7 +6,7 @@ import { openDatabase, type Database } from "../src/platform/database.ts";
 import { FAULT_POINTS, type FaultPoint } from "../src/platform/fault.ts";
 import { createLog } from "../src/platform/log.ts";
 import { cleanUp, createDataDir, isAnswering, startUser } from "./embedded-process.ts";
-import { bodyOf, chosen, createUntilTold, isFrozen, ON_THE_WAY } from "./fault-points.ts";
+import { bodyOf, chosen, createUntilTold, expectConnectionsLost, isFrozen, ON_THE_WAY } from "./fault-points.ts";
 import type { InstallationFixture } from "./installation-fixture.ts";
 import { killLeftovers, runCommand, until } from "./promptd-process.ts";
 import { createTestDatabase, type TestDatabase } from "./test-database.ts";
@@ -69,6 +69,7 @@ describe("at its point before the commit a grant", () => {
     const argv = await order(fixture);
     const first = await runCommand(argv, { ...fixture.environment, PROMPTD_FAULT: "grant.before_commit:cut" });
     expect(first.code).not.toBeNull();
+    expectConnectionsLost(first.errors.split("\n"));
     await expectOneGrant(fixture, argv);
   });
 });
@@ -140,6 +141,7 @@ describe("periodic work", () => {
       await (await starting).stop(); // it ends its turn first
     }
     await next.stop();
+    if (action === "cut") expectConnectionsLost((await starting).log);
     expect(await done(fixture)).toEqual(expected);
     expect(await fixture.findFaults()).toEqual([]);
   });
