@@ -225,7 +225,8 @@ export const SETTINGS = {
   PROMPTD_EMBEDDING_MODEL: setting(text, {
     default: null,
     expected: "provider/model",
-    meaning: "Model that embeds prompts and search queries. Set, titles, descriptions and queries leave this machine.",
+    meaning:
+      "Model that embeds prompts and search queries. Set, titles, descriptions, tags, names of inputs and queries leave this machine.",
   }),
   PROMPTD_LOG_LEVEL: setting(z.enum(LOG_LEVELS), {
     default: "info",
