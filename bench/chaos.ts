@@ -2,9 +2,11 @@
  * Kills promptd at random and then checks that nothing was lost.
  *
  *   npm run chaos -- --kills 1000 --seed 7 [--database embedded|postgres] [--apis 2] [--workers 3] [--lease-ms 1000] [--minutes 120]
+ *   npm run chaos -- --kills 1000 --seed 7 --plan
  *
- * The seed repeats the schedule of injections (who, what, when), not the interleaving of processes. Prints one JSON line
- * and writes it to bench/results/; the exit code is 1 when anything was lost, charged twice, left held or not ended.
+ * The seed gives the plan (what is hit, in which order, after which pauses; --plan prints it), not the interleaving of
+ * processes. Prints one JSON line and writes it to bench/results/; the exit code is 1 when anything was lost, charged
+ * twice, left held or not ended, and when less was done than planned.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir, totalmem } from "node:os";
@@ -21,10 +23,12 @@ import { checkHistory } from "./chaos/check-history.ts";
 import { checkStorage } from "./chaos/check-storage.ts";
 import { startChaosDatabase, type ChaosDatabase } from "./chaos/database-server.ts";
 import { createFleet } from "./chaos/fleet.ts";
-import { injectFaults } from "./chaos/inject-faults.ts";
+import { findShortfall, injectFaults } from "./chaos/inject-faults.ts";
 import { startLoad } from "./chaos/load.ts";
-import { createRandom } from "./chaos/random.ts";
+import { countKinds, describeStep, planFaults } from "./chaos/plan-faults.ts";
 import { beginTrace } from "./chaos/trace.ts";
+import { watchMachine } from "./chaos/watch-machine.ts";
+import { startZombies } from "./chaos/zombies.ts";
 
 const { values } = parseArgs({
   options: {
@@ -37,19 +41,30 @@ const { values } = parseArgs({
     minutes: { type: "string", default: "120" },
     accounts: { type: "string", default: "12" },
     out: { type: "string" },
+    plan: { type: "boolean", default: false },
   },
 });
 
-const SETTLE_MS_MAX = 120_000;
+const SETTLE_MS_MAX = 300_000;
 const VIOLATIONS_SHOWN = 50;
 /** On top of --minutes: for the start, the end of the last run and the checks. */
 const REST_MINUTES = 15;
 
-process.exitCode = await main();
+const seed = Number(values.seed);
+const processes = { api: Number(values.apis), worker: Number(values.workers) };
+const plan = planFaults({ seed, kills: Number(values.kills), seats: processes });
+const planned = countKinds(plan);
+
+if (values.plan) printPlan();
+else process.exitCode = await main();
+
+function printPlan(): void {
+  for (const [i, step] of plan.entries()) console.log(`${i + 1} ${describeStep(step)}`);
+  console.log(JSON.stringify({ seed, processes, planned }));
+}
 
 /** Whatever happens, there is a JSON line: one that says why when the run did not come to its end. */
 async function main(): Promise<number> {
-  const seed = Number(values.seed);
   const kind = values.database === "postgres" ? "postgres" : "embedded";
   console.error(`chaos: seed ${seed}, ${values.kills} kills, ${kind}`);
   const home = mkdtempSync(join(tmpdir(), "promptd-chaos-"));
@@ -58,13 +73,13 @@ async function main(): Promise<number> {
   const work = async () => {
     server = await startChaosDatabase(kind, home);
     await migrate(server.url, createLog("silent", "stderr"));
-    return run(server, home, seed);
+    return run(server, home);
   };
   const ended = await Promise.race([work(), untilBroken()]).catch((error: unknown) => ({
     violations: [`the chaos run broke off: ${error instanceof Error ? error.stack : String(error)}`],
   }));
   const durationS = Math.round((performance.now() - startedMs) / 1_000);
-  const text = JSON.stringify({ seed, ...ended, durationS });
+  const text = JSON.stringify({ seed, planned, ...ended, durationS });
   mkdirSync(join(import.meta.dirname, "results"), { recursive: true });
   writeFileSync(values.out ?? join(import.meta.dirname, "results", `chaos-${kind}-${seed}.json`), `${text}\n`);
   console.log(text);
@@ -89,7 +104,7 @@ function untilBroken(): Promise<never> {
   return promise;
 }
 
-async function run(server: ChaosDatabase, home: string, seed: number) {
+async function run(server: ChaosDatabase, home: string) {
   const proxy = await startTcpProxy(server.url);
   const fixture = await openInstallationFixture(server.url, {
     DATABASE_URL: proxy.url,
@@ -103,45 +118,48 @@ async function run(server: ChaosDatabase, home: string, seed: number) {
   // Its own connection, past the proxy and never a victim.
   const db = await openDatabase({ url: server.url, role: "chaos", log: createLog("silent", "stderr") });
   await beginTrace(db);
-  const fleet = await createFleet(fixture, { api: Number(values.apis), worker: Number(values.workers) });
+  const fleet = await createFleet(fixture, processes);
+  const machine = watchMachine();
+  const zombies = await startZombies(server.url);
   const load = await startLoad(fixture, {
     accounts: Number(values.accounts),
     apiUrls: fleet.apiUrls,
     seed: seed + 1,
   });
-  const { killTimes, outages, ...injected } = await injectFaults({
-    fleet,
-    server,
-    proxy,
-    db,
-    random: createRandom(seed),
-    killsWanted: Number(values.kills),
-    msMax: Number(values.minutes) * 60_000,
-  });
+  const msMax = Number(values.minutes) * 60_000;
+  const injected = await injectFaults({ fleet, server, proxy, db, plan, msMax });
+  const { executed, kills, killTimes, outages } = injected;
   console.error("chaos: injections are over, waiting for the last run to end");
   const settleMs = performance.now();
   const told = await load.stop();
   const settled = await fleet.settle(db, SETTLE_MS_MAX);
   const drainMs = Math.round(performance.now() - settleMs);
+  const late = await zombies.stop();
   const readBack = await load.readBack();
-  const { accounts } = load;
-  const history = { told, accounts, readBack, kills: killTimes, outages, mishaps: fleet.mishaps };
-  const checked = await checkHistory(db, history);
-  const violations = [...checked.violations, ...(await checkStorage(server.superuserUrl))];
+  const seen = { outages, slowdowns: await machine.stop(), mishaps: fleet.mishaps };
+  const checked = await checkHistory(db, { told, accounts: load.accounts, readBack, kills: killTimes, ...seen });
+  const violations = [
+    ...findShortfall(planned, injected),
+    ...late.violations,
+    ...checked.violations,
+    ...(await checkStorage(server.superuserUrl)),
+  ];
   await fleet.stop();
   await db.close();
   await fixture.close();
   await proxy.close();
   return {
-    ...injected,
+    executed,
+    kills,
     settled,
     drainMs,
+    lateFinishes: late.lateFinishes,
     ...checked,
     violationCount: violations.length,
     violations: violations.slice(0, VIOLATIONS_SHOWN),
     leaseMs: Number(values["lease-ms"]),
     database: server.version,
-    processes: { api: Number(values.apis), worker: Number(values.workers) },
+    processes,
     machine: `${cpus().length} x ${cpus()[0]?.model ?? "?"}, ${Math.round(totalmem() / 2 ** 30)} GiB`,
     node: process.version,
     commit: readCommit(),

@@ -4,9 +4,11 @@
  */
 import type { Database } from "../../packages/server/src/platform/database.ts";
 import { findFaults } from "../../packages/server/test/installation-fixture.ts";
+import { judgeReclaims, summarizeReclaims } from "./judge-reclaims.ts";
 import type { Account, Told } from "./load.ts";
 import type { RunView } from "./run-view.ts";
-import { readReclaims, type Kill, type Outage, type Reclaim } from "./trace.ts";
+import { readReclaims, type Kill, type Outage } from "./trace.ts";
+import type { Slowdown } from "./watch-machine.ts";
 
 export interface History {
   readonly told: readonly Told[];
@@ -15,6 +17,7 @@ export interface History {
   readonly readBack: ReadonlyMap<string, RunView>;
   readonly kills: readonly Kill[];
   readonly outages: readonly Outage[];
+  readonly slowdowns: readonly Slowdown[];
   /** What the fleet saw of its processes. */
   readonly mishaps: readonly string[];
 }
@@ -27,10 +30,9 @@ interface RunRow {
   readonly attempt: number;
   readonly max_attempts: number;
   readonly key: string | null;
+  /** Of the request that asked for it. */
+  readonly tag: string | null;
 }
-
-/** The promise: a dead worker's runs are claimed again within ten seconds in which there is a database. */
-const RECLAIM_P99_MS_MAX = 10_000;
 
 export async function checkHistory(db: Database, history: History) {
   const rows = await readRuns(db);
@@ -50,14 +52,18 @@ export async function checkHistory(db: Database, history: History) {
     ...judgeRows(rows, told),
     ...(await judgeBalances(db, history.accounts, rows)),
     ...faults.map((fault) => JSON.stringify(fault)),
-    ...judgeReclaims(reclaims, history.outages),
+    ...judgeReclaims(reclaims, history),
   ];
+  const tags = new Set(rows.map((row) => row.tag));
   const count = (outcome: Told["outcome"]) => told.filter((entry) => entry.outcome === outcome).length;
   return {
     acknowledged: count("acknowledged"),
     lost: judged.filter((text) => text.startsWith("lost")).length,
     unanswered: count("unknown"),
+    /** Of those without an answer: they had no key to ask with. */
+    unansweredWithRun: told.filter((entry) => entry.outcome === "unknown" && tags.has(entry.tag)).length,
     refused: count("refused"),
+    keyless: told.filter(({ hasKey }) => !hasKey).length,
     runs: rows.length,
     succeeded: rows.filter((row) => row.status === "succeeded").length,
     rerun: rows.filter((row) => row.attempt > 1).length,
@@ -65,7 +71,7 @@ export async function checkHistory(db: Database, history: History) {
     providerCalls: sends?.total ?? 0,
     providerCallsMost: sends?.most ?? 0,
     ledgerFaults: faults.length,
-    ...summarize(reclaims, history.outages),
+    ...summarizeReclaims(reclaims, history),
     violations,
   };
 }
@@ -74,7 +80,8 @@ function readRuns(db: Database): Promise<RunRow[]> {
   return db.tx(
     (tx) =>
       tx.query<RunRow>(
-        `select r.id, r.account_id, r.status, r.credits, r.attempt, r.max_attempts, k.key from runs r
+        `select r.id, r.account_id, r.status, r.credits, r.attempt, r.max_attempts, k.key,
+           substring(r.inputs->'textInputs'->>'ask' from 'Request (\\S+)') as tag from runs r
          left join idempotency_keys k on k.account_id = r.account_id and k.run_id = r.id`,
       ),
     { statementTimeoutMs: 0 },
@@ -84,7 +91,7 @@ function readRuns(db: Database): Promise<RunRow[]> {
 function judge(entry: Told, runs: ReadonlyMap<string, RunRow>): string[] {
   const found: string[] = entry.unspecified.map((answer) => `unspecified answer ${answer}`);
   const ids = new Set(entry.runIds);
-  if (ids.size > 1) found.push(`several runs of one key: ${[...ids].join(" ")}`);
+  if (ids.size > 1) found.push(`several runs of one request: ${[...ids].join(" ")}`);
   for (const id of ids) {
     const run = runs.get(id);
     if (run === undefined) found.push(`lost: ${id}`);
@@ -106,25 +113,45 @@ function judgeReadBack(entry: Told, readBack: ReadonlyMap<string, RunView>): str
   ];
 }
 
-/** Only an account without enough credits may be refused, and everybody must be told something in the end. */
+/**
+ * Only an account without enough credits may be refused, and who has a key must be told something in the end. Without a
+ * key a lost answer leaves the caller in the dark.
+ */
 function judgeRefusals({ told, accounts }: History): string[] {
   const poor = Math.min(...accounts.map(({ granted }) => granted));
   const mayLack = new Set(accounts.filter(({ granted }) => granted === poor).map(({ accountId }) => accountId));
-  return told.flatMap(({ outcome, code, accountId, key }) => {
-    if (outcome === "unknown") return [`never answered: key ${key}`];
-    const isDue = code === "PAYMENT_REQUIRED_ERROR" && mayLack.has(accountId);
-    return outcome === "refused" && !isDue ? [`refused without a reason: ${code}, key ${key}`] : [];
+  return told.flatMap(({ outcome, code, accountId, tag, hasKey }) => {
+    if (outcome === "unknown") return hasKey ? [`never answered: request ${tag}`] : [];
+    const isDue =
+      (code === "PAYMENT_REQUIRED_ERROR" && mayLack.has(accountId)) || (code === "TOO_MANY_REQUESTS_ERROR" && !hasKey);
+    return outcome === "refused" && !isDue ? [`refused without a reason: ${code}, request ${tag}`] : [];
   });
 }
 
+/** Each run belongs to the one request that its text input names, and to none whose caller was told that there is none. */
 function judgeRows(rows: readonly RunRow[], told: readonly Told[]): string[] {
-  const keys = new Set(told.map((entry) => entry.key));
-  const uninvited = rows.filter((row) => row.key === null || !keys.has(row.key));
+  const requests = new Map(told.map((entry) => [entry.tag, entry]));
+  const runsOf = Map.groupBy(rows, (row) => row.tag);
+  const uninvited = rows.filter(({ tag, key }) => {
+    const request = requests.get(tag ?? "");
+    return request === undefined || key !== (request.hasKey ? tag : null);
+  });
   const overtried = rows.filter((row) => row.attempt > row.max_attempts);
   return [
     ...uninvited.map((row) => `a run nobody asked for: ${row.id}`),
+    ...told.flatMap((request) => judgeRequest(request, runsOf.get(request.tag) ?? [])),
     ...overtried.map((row) => `more attempts than allowed: ${row.id}`),
   ];
+}
+
+function judgeRequest({ tag, outcome, code, runIds }: Told, runs: readonly RunRow[]): string[] {
+  const [run] = runs;
+  if (run === undefined) return [];
+  const ids = runs.map(({ id }) => id).join(" ");
+  if (outcome === "refused") return [`a run whose caller was refused: ${ids}, ${code}, request ${tag}`];
+  if (runs.length > 1) return [`several runs of one request: ${ids}`];
+  if (outcome === "acknowledged" && !runIds.includes(run.id)) return [`answered with another run than ${run.id}`];
+  return [];
 }
 
 /** The ledger's own audit compares the ledger with itself; this compares it with what was granted and what runs cost. */
@@ -141,50 +168,4 @@ async function judgeBalances(db: Database, accounts: readonly Account[], runs: r
     if (has?.posted === due && has.held === 0) return [];
     return [`credits made or lost: account ${accountId} has ${has?.posted} and holds ${has?.held}, due are ${due}`];
   });
-}
-
-function judgeReclaims(reclaims: readonly Reclaim[], outages: readonly Outage[]): string[] {
-  const never = reclaims.filter((one) => one.claimedMs === null && !one.isEnded);
-  const p99 = percentile(ascending(reclaims.map((one) => withoutOutages(one, outages))), 0.99) ?? 0;
-  return [
-    ...never.map(({ runId }) => `never claimed again after its worker died: ${runId}`),
-    ...(p99 >= RECLAIM_P99_MS_MAX ? [`claimed again too late: p99 ${Math.round(p99)} ms`] : []),
-  ];
-}
-
-/** The time until the run was claimed again, less what the database was away of it. */
-function withoutOutages({ diedAtMs, claimedMs }: Reclaim, outages: readonly Outage[]): number | null {
-  if (claimedMs === null) return null;
-  const away = outages.map(({ fromMs, toMs }) =>
-    Math.max(0, Math.min(toMs, diedAtMs + claimedMs) - Math.max(fromMs, diedAtMs)),
-  );
-  return Math.round(claimedMs - away.reduce((sum, ms) => sum + ms, 0));
-}
-
-function summarize(reclaims: readonly Reclaim[], outages: readonly Outage[]) {
-  const again = reclaims.filter((one) => one.claimedMs !== null);
-  return {
-    workersKilledAtWork: new Set(reclaims.map((one) => one.worker)).size,
-    reclaims: again.length,
-    databaseAwayMsMost: Math.max(0, ...outages.map(({ fromMs, toMs }) => toMs - fromMs)),
-    /** From the death of a worker until its run was taken from it. */
-    freedMs: spread(again.map((one) => one.freedMs)),
-    /** From the death of a worker until its run was claimed by another one. */
-    reclaimMs: spread(again.map((one) => one.claimedMs)),
-    /** The same without the time in which the database was away: what the promise is about. */
-    reclaimWithDatabaseMs: spread(again.map((one) => withoutOutages(one, outages))),
-  };
-}
-
-function spread(values: readonly (number | null)[]) {
-  const sorted = ascending(values);
-  return { p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99), most: sorted.at(-1) ?? null };
-}
-
-function ascending(values: readonly (number | null)[]): number[] {
-  return values.filter((value) => value !== null).sort((a, b) => a - b);
-}
-
-function percentile(sorted: readonly number[], share: number): number | null {
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;
 }

@@ -34,7 +34,8 @@ async function startEmbedded(home: string): Promise<Omit<ChaosDatabase, "version
     superuserUrl: server.url.replace("promptd@/", "postgres@/"),
     crash: async () => {
       const pid = await findPostmaster(join(dataDir, "pg"));
-      if (pid !== null) process.kill(pid, "SIGQUIT"); // immediate shutdown; the supervisor starts it again
+      if (pid === null) throw new Error("There is no postmaster to crash.");
+      process.kill(pid, "SIGQUIT"); // immediate shutdown; the supervisor starts it again
     },
     stop: () => server.stop(),
   };

@@ -3,9 +3,10 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Database } from "../../packages/server/src/platform/database.ts";
 import type { InstallationFixture } from "../../packages/server/test/installation-fixture.ts";
 import type { Exit, PromptdProcess } from "../../packages/server/test/promptd-process.ts";
+import type { Role, Seat } from "./plan-faults.ts";
 
 export interface Member {
-  readonly role: "api" | "worker";
+  readonly role: Role;
   readonly process: PromptdProcess;
   readonly readyAtMs: number;
   isStopped: boolean;
@@ -14,14 +15,23 @@ export interface Member {
 }
 
 export interface Fleet {
-  /** Processes that another one of their role can stand in for: what is promised needs somebody to keep it. */
-  expendable(): Member[];
+  /**
+   * Who sits there, if it is at work and another of its role can stand in for it: what is promised needs somebody to keep
+   * it. Null: not now.
+   */
+  victimIn(seat: Seat): Member | null;
+  pidIn(seat: Seat): number | null;
   readonly apiUrls: () => string[];
   /** Ends that nobody asked for, drains that went wrong, starts that never came to an end. */
   readonly mishaps: readonly string[];
   /** Waits until no run is open. @returns false when that took too long. */
   settle(db: Database, ms: number): Promise<boolean>;
   stop(): Promise<void>;
+}
+
+interface Place {
+  readonly seat: Seat;
+  readonly role: Role;
 }
 
 /** A victim that has only just started would die doing nothing. */
@@ -32,25 +42,24 @@ const START_MS_MAX = 120_000;
 
 export async function createFleet(
   fixture: InstallationFixture,
-  counts: Readonly<Record<Member["role"], number>>,
+  counts: Readonly<Record<Role, number>>,
 ): Promise<Fleet> {
-  const members = new Set<Member>();
+  const members = new Map<Seat, Member>();
   const mishaps: string[] = [];
-  const seats: Promise<void>[] = [];
   const stopping = new AbortController();
 
   /** One place of the fleet: whoever sits in it is replaced when it dies. */
-  async function keepSeat(role: Member["role"], first: PromptdProcess): Promise<void> {
+  async function keepSeat({ seat, role }: Place, first: PromptdProcess): Promise<void> {
     let process: PromptdProcess | null = first;
     while (!stopping.signal.aborted) {
-      if (process !== null) await sit(role, process);
+      if (process !== null) await sit({ seat, role }, process);
       await wait(RESTART_PAUSE_MS);
       // A start may fail while the database is down: the supervisor tries again.
       process = stopping.signal.aborted ? null : await replace(role);
     }
     await process?.stop();
   }
-  async function replace(role: Member["role"]): Promise<PromptdProcess | null> {
+  async function replace(role: Role): Promise<PromptdProcess | null> {
     const hung = new AbortController();
     const start = fixture.start(role).catch(() => null);
     const process = await Promise.race([start, wait(START_MS_MAX, "hung" as const, { signal: hung.signal })]);
@@ -59,26 +68,29 @@ export async function createFleet(
     mishaps.push(`a ${role} process neither got ready nor gave up within ${START_MS_MAX / 1_000} s`);
     return null;
   }
-  async function sit(role: Member["role"], process: PromptdProcess): Promise<void> {
+  async function sit({ seat, role }: Place, process: PromptdProcess): Promise<void> {
     const member: Member = { role, process, readyAtMs: performance.now(), isStopped: false, doom: null };
-    members.add(member);
+    members.set(seat, member);
     const exit = await process.exit;
-    members.delete(member);
+    members.delete(seat);
     if (!stopping.signal.aborted && !isExpected(exit, member.doom)) mishaps.push(describeEnd(member, exit));
   }
-  const roles = (["api", "worker"] as const).flatMap((role) => Array.from({ length: counts[role] }, () => role));
-  const firsts = await Promise.all(roles.map((role) => fixture.start(role)));
-  for (const [i, first] of firsts.entries()) seats.push(keepSeat(roles[i] ?? "worker", first));
+  const places = (["api", "worker"] as const).flatMap((role) =>
+    Array.from({ length: counts[role] }, (_, i): Place => ({ role, seat: `${role} ${i + 1}` })),
+  );
+  const firsts = await Promise.all(places.map(async (place) => ({ place, process: await fixture.start(place.role) })));
+  const seats = firsts.map(({ place, process }) => keepSeat(place, process));
 
   return {
     mishaps,
-    expendable: () => {
-      const atWork = [...members].filter((one) => !one.isStopped && performance.now() - one.readyAtMs > WARM_MS);
-      return atWork.filter((one) =>
-        atWork.some((other) => other !== one && other.role === one.role && other.doom === null),
-      );
+    victimIn: (seat) => {
+      const one = members.get(seat);
+      if (one === undefined || !isAtWork(one)) return null;
+      const others = [...members.values()].filter((other) => other !== one && other.role === one.role);
+      return others.some((other) => isAtWork(other) && other.doom === null) ? one : null;
     },
-    apiUrls: () => [...members].filter((member) => member.role === "api").map((member) => member.process.url),
+    pidIn: (seat) => members.get(seat)?.process.pid ?? null,
+    apiUrls: () => [...members.values()].filter((member) => member.role === "api").map((member) => member.process.url),
     settle: async (db, ms) => {
       const endMs = performance.now() + ms;
       while (performance.now() < endMs) {
@@ -90,12 +102,16 @@ export async function createFleet(
     },
     stop: async () => {
       stopping.abort();
-      const alive = [...members];
+      const alive = [...members.values()];
       for (const { process } of alive) process.signal("SIGCONT");
       await Promise.all(alive.map(({ process }) => process.stop()));
       await Promise.all(seats);
     },
   };
+}
+
+function isAtWork({ isStopped, doom, readyAtMs }: Member): boolean {
+  return !isStopped && doom !== "at once" && performance.now() - readyAtMs > WARM_MS;
 }
 
 function isExpected(exit: Exit, doom: Member["doom"]): boolean {

@@ -1,21 +1,19 @@
-/** The schedule of a chaos run: the seed decides who is hit by what and how long to wait until the next. */
+/** Carries out the plan of a chaos run, step by step: a step waits for its victim, and what never found one is told. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Database } from "../../packages/server/src/platform/database.ts";
 import type { TcpProxy } from "../../packages/server/test/tcp-proxy.ts";
 import type { ChaosDatabase } from "./database-server.ts";
 import type { Fleet, Member } from "./fleet.ts";
-import type { SeededRandom } from "./random.ts";
+import { countKinds, describeStep, FAULT_KINDS, type FaultCounts, type Role, type Step } from "./plan-faults.ts";
 import type { Kill, Outage } from "./trace.ts";
 
 export interface Injected {
-  kills: { api: number; worker: number };
-  stops: number;
-  terms: number;
-  backendTerminations: number;
-  databaseCrashes: number;
-  connectionCuts: number;
-  readonly killTimes: Kill[];
-  readonly outages: Outage[];
+  readonly executed: FaultCounts;
+  readonly kills: Readonly<Record<Role, number>>;
+  readonly killTimes: readonly Kill[];
+  readonly outages: readonly Outage[];
+  /** Steps whose victim never came. */
+  readonly missed: readonly string[];
 }
 
 export interface InjectionSetup {
@@ -23,114 +21,140 @@ export interface InjectionSetup {
   readonly server: ChaosDatabase;
   readonly proxy: TcpProxy;
   readonly db: Database;
-  readonly random: SeededRandom;
-  readonly killsWanted: number;
-  /** Ends the injections before all kills are done; a busy machine is slow to start what was killed. */
+  readonly plan: readonly Step[];
+  /** Ends the injections before the plan is done; the run has failed then. */
   readonly msMax: number;
 }
 
-/** Each step takes the same four numbers, so that a seed's schedule does not depend on what the processes do. */
-interface Step {
-  readonly gapMs: number;
-  /** Where in the list of those that may be hit, 0 to 1. */
-  readonly victim: number;
-  readonly kind: number;
-  /** Of a freeze: its length; of a cut: which of the two. */
-  readonly extent: number;
+type StepOf<Kind extends Step["kind"]> = Extract<Step, { readonly kind: Kind }>;
+
+interface Progress {
+  readonly setup: InjectionSetup;
+  /** Ends of freezes and outages, which the next steps do not wait for. */
+  readonly resumed: Promise<void>[];
+  readonly kills: Record<Role, number>;
+  readonly killTimes: Kill[];
+  readonly outages: { readonly fromMs: number; toMs: number }[];
 }
 
-const GAP_MS = { min: 20, max: 320 };
-const BACK_LOOK_MS = 20;
-const STOP_MS = { min: 200, max: 4_000 };
-
-function planStep(random: SeededRandom): Step {
-  return {
-    gapMs: GAP_MS.min + random() * (GAP_MS.max - GAP_MS.min),
-    victim: random(),
-    kind: random(),
-    extent: random(),
-  };
-}
+const LOOK_MS = 20;
+/** A seat is filled again within seconds, on a starved machine within a minute. */
+const STEP_MS_MAX = 120_000;
+const KILLS_BETWEEN_REPORTS = 50;
 
 export async function injectFaults(setup: InjectionSetup): Promise<Injected> {
-  const counts: Injected = {
-    kills: { api: 0, worker: 0 },
-    stops: 0,
-    terms: 0,
-    backendTerminations: 0,
-    databaseCrashes: 0,
-    connectionCuts: 0,
-    killTimes: [],
-    outages: [],
-  };
-  const resumed: Promise<void>[] = [];
+  const progress: Progress = { setup, resumed: [], kills: { api: 0, worker: 0 }, killTimes: [], outages: [] };
   const endMs = performance.now() + setup.msMax;
-  while (counts.killTimes.length < setup.killsWanted && performance.now() < endMs) {
-    const step = planStep(setup.random);
-    await wait(step.gapMs);
-    const victims = setup.fleet.expendable();
-    const victim = victims[Math.floor(step.victim * victims.length)];
-    if (victim === undefined) continue;
-    const before = counts.killTimes.length;
-    if (step.kind < 0.015) resumed.push(crashDatabase(setup, counts));
-    else if (step.kind < 0.1) await terminateBackend(setup, counts);
-    else if (step.kind < 0.15) cut(setup, step, counts);
-    else if (step.kind < 0.23) resumed.push(stopForAWhile(victim, step, counts));
-    else if (step.kind < 0.29) terminate(victim, counts);
-    else kill(victim, counts);
-    const killed = counts.killTimes.length;
-    if (killed > before && killed % 50 === 0) console.error(`chaos: ${killed} kills`);
+  const done: Step[] = [];
+  const missed: string[] = [];
+  for (const step of setup.plan) {
+    if (performance.now() >= endMs) break;
+    if (await carryOut(step, progress, Math.min(endMs, performance.now() + STEP_MS_MAX))) done.push(step);
+    else missed.push(describeStep(step));
+    const killed = progress.killTimes.length;
+    if (step.kind === "kill" && killed % KILLS_BETWEEN_REPORTS === 0) console.error(`chaos: ${killed} kills`);
   }
-  await Promise.all(resumed);
-  return counts;
+  await Promise.all(progress.resumed);
+  const { kills, killTimes, outages } = progress;
+  return { executed: countKinds(done), kills, killTimes, outages, missed };
 }
 
-function kill(victim: Member, counts: Injected): void {
+/** What of the plan was not done, as broken promises of the run itself: a run that did less than it was asked proves less. */
+export function findShortfall(planned: FaultCounts, { executed, missed }: Pick<Injected, "executed" | "missed">) {
+  const short = FAULT_KINDS.filter((kind) => executed[kind] < planned[kind]);
+  return [
+    ...short.map((kind) => `less than planned: ${executed[kind]} of ${planned[kind]} times ${kind}`),
+    ...missed.map((step) => `no victim for ${step}`),
+  ];
+}
+
+/** @returns false when there was nothing to hit until `endMs`. */
+async function carryOut(step: Step, progress: Progress, endMs: number): Promise<boolean> {
+  await wait(step.gapMs);
+  while (!(await tryStep(step, progress))) {
+    if (performance.now() >= endMs) return false;
+    await wait(LOOK_MS);
+  }
+  return true;
+}
+
+/** @returns false: not now. */
+async function tryStep(step: Step, progress: Progress): Promise<boolean> {
+  if (step.kind === "crash") return crashDatabase(progress);
+  if (step.kind === "cut") return cut(progress.setup, step);
+  if (step.kind === "backend") return terminateBackend(progress.setup, step);
+  const victim = progress.setup.fleet.victimIn(step.seat);
+  if (victim === null) return false;
+  if (step.kind === "freeze") progress.resumed.push(freeze(victim, step));
+  else if (step.kind === "term") terminate(victim);
+  else kill(victim, progress);
+  return true;
+}
+
+function kill(victim: Member, progress: Progress): void {
   victim.doom = "at once";
-  counts.kills[victim.role] += 1;
-  counts.killTimes.push({ pid: victim.process.pid, atMs: Date.now() });
+  progress.kills[victim.role] += 1;
+  progress.killTimes.push({ pid: victim.process.pid, atMs: Date.now() });
   void victim.process.kill();
 }
 
-function terminate(victim: Member, counts: Injected): void {
+function terminate(victim: Member): void {
   victim.doom = victim.doom === null ? "drain" : "at once"; // a second signal does not wait for the drain
-  counts.terms += 1;
   victim.process.signal("SIGTERM");
 }
 
-async function stopForAWhile(victim: Member, { extent }: Step, counts: Injected): Promise<void> {
-  counts.stops += 1;
+async function freeze(victim: Member, { forMs }: StepOf<"freeze">): Promise<void> {
   victim.isStopped = true;
   victim.process.signal("SIGSTOP");
-  await wait(STOP_MS.min + extent * (STOP_MS.max - STOP_MS.min));
+  await wait(forMs);
   victim.process.signal("SIGCONT");
   victim.isStopped = false;
 }
 
-/** Not waited for: the injections go on while the database is away. */
-async function crashDatabase({ server, db }: InjectionSetup, counts: Injected): Promise<void> {
-  const last = counts.outages.at(-1);
-  if (last !== undefined && last.toMs === Infinity) return; // it is down already
-  counts.databaseCrashes += 1;
+/** The injections go on while the database is away. */
+async function crashDatabase({ setup, outages, resumed }: Progress): Promise<boolean> {
+  if (outages.at(-1)?.toMs === Infinity) return false; // down already
+  const startedBefore = await readServerStart(setup.db);
+  if (startedBefore === null) return false;
   const outage = { fromMs: Date.now(), toMs: Infinity };
-  counts.outages.push(outage);
+  outages.push(outage);
+  resumed.push(crashUntilBack(setup, startedBefore).then((atMs) => void (outage.toMs = atMs)));
+  return true;
+}
+
+/** A connection that is still open may answer for a moment: only another server means that it was down. */
+async function crashUntilBack({ server, db }: InjectionSetup, startedBefore: string): Promise<number> {
   await server.crash();
-  while ((await db.query("select 1").catch(() => null)) === null) await wait(BACK_LOOK_MS);
-  outage.toMs = Date.now();
+  for (;;) {
+    const started = await readServerStart(db);
+    if (started !== null && started !== startedBefore) return Date.now();
+    await wait(LOOK_MS);
+  }
 }
 
-async function terminateBackend({ db }: InjectionSetup, counts: Injected): Promise<void> {
+async function readServerStart(db: Database): Promise<string | null> {
   const rows = await db
-    .query(
-      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database()
-         and application_name like 'promptd:%' and application_name !~ ':(chaos|test)' order by random() limit 1`,
-    )
-    .catch(() => []);
-  counts.backendTerminations += rows.length;
+    .query<{ at: string }>("select pg_postmaster_start_time()::text as at")
+    .catch(() => [] as { at: string }[]);
+  return rows[0]?.at ?? null;
 }
 
-function cut({ proxy }: InjectionSetup, { extent }: Step, counts: Injected): void {
-  counts.connectionCuts += 1;
-  if (extent < 0.5) proxy.cut();
+async function terminateBackend({ db, fleet }: InjectionSetup, { seat, which }: StepOf<"backend">): Promise<boolean> {
+  const rows = await db
+    .query<{ done: boolean }>(
+      `select pg_terminate_backend(pid) as done from (
+         select pid, row_number() over (order by backend_start, pid) - 1 as n, count(*) over () as total
+         from pg_stat_activity where datname = current_database() and application_name like $1) one
+       where n = floor($2::float8 * total)`,
+      [`promptd:%:${fleet.pidIn(seat) ?? "none"}`, which],
+    )
+    .catch(() => [] as { done: boolean }[]);
+  return rows[0]?.done === true;
+}
+
+function cut({ proxy }: InjectionSetup, { when }: StepOf<"cut">): boolean {
+  if (proxy.connections === 0) return false;
+  if (when === "now") proxy.cut();
   else proxy.cutOnAnswer();
+  return true;
 }

@@ -7,12 +7,14 @@ import { viewOf, type RunView } from "./run-view.ts";
 
 export interface Told {
   readonly accountId: string;
-  readonly key: string;
-  /** Every runId an answer to this key named. */
+  /** Names the request: it stands in its text input, and is its Idempotency-Key when it has one. */
+  readonly tag: string;
+  readonly hasKey: boolean;
+  /** Every runId an answer to this request named. */
   readonly runIds: readonly string[];
   /** Final views the caller saw. */
   readonly finals: readonly RunView[];
-  /** `unknown`: never told anything. */
+  /** `unknown`: never told what became of it. */
   readonly outcome: "acknowledged" | "refused" | "unknown";
   readonly code: string | null;
   readonly unspecified: readonly string[];
@@ -37,6 +39,8 @@ const READ_TRIES_MAX = 40;
 const RICH = 1_000_000;
 /** The last account is nearly out of credits: its runs are refused from some time on. */
 const POOR = 40;
+/** They ask once: whether a run exists when the answer is lost, nobody tells them. */
+const KEYLESS_SHARE = 0.25;
 const KNOWN = new Set([400, 401, 402, 404, 410, 422, 429, 500, 504]);
 
 export interface LoadOptions {
@@ -87,45 +91,62 @@ async function readRuns(caller: InstallationCaller, apiUrls: () => string[]): Pr
   }
 }
 
-/** One run: asked for under one key until an answer says what became of it. */
-async function createOne(
-  fixture: InstallationFixture,
-  caller: InstallationCaller,
-  { apiUrls, random }: { readonly apiUrls: () => string[]; readonly random: SeededRandom },
-): Promise<Told> {
-  const key = crypto.randomUUID();
-  const body = wish(fixture, random);
-  const respondAsync = random() < 0.4;
-  const runIds: string[] = [];
-  const finals: RunView[] = [];
-  const unspecified: string[] = [];
-  const base = () => ({ accountId: caller.accountId, key, runIds, finals, unspecified });
-  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+interface Talk {
+  readonly runIds: string[];
+  readonly finals: RunView[];
+  readonly unspecified: string[];
+}
+type Verdict = Pick<Told, "outcome" | "code">;
+
+interface Way {
+  readonly apiUrls: () => string[];
+  readonly random: SeededRandom;
+}
+
+/** One run: with a key asked for until an answer says what became of it, without one asked for once. */
+async function createOne(fixture: InstallationFixture, caller: InstallationCaller, way: Way): Promise<Told> {
+  const tag = crypto.randomUUID();
+  const hasKey = way.random() >= KEYLESS_SHARE;
+  const options = { idempotencyKey: hasKey ? tag : null, respondAsync: way.random() < 0.4 };
+  const body = wish(fixture, tag, way.random);
+  const talk: Talk = { runIds: [], finals: [], unspecified: [] };
+  const verdict = await askUntilTold(way, hasKey ? TRIES_MAX : 1, async (url) => {
+    try {
+      const run = await caller.clientAt(url).runs.create(body, options);
+      talk.runIds.push(run.runId);
+      if (run.runStatus === "succeeded" || run.runStatus === "failed") talk.finals.push(viewOf(run));
+      await wait(way.random() * 20);
+      return { outcome: "acknowledged", code: null };
+    } catch (error) {
+      return hear(error, talk, hasKey);
+    }
+  });
+  return { accountId: caller.accountId, tag, hasKey, ...talk, ...verdict };
+}
+
+/** @param ask null: nothing was told. */
+async function askUntilTold(
+  { apiUrls, random }: Way,
+  triesMax: number,
+  ask: (url: string) => Promise<Verdict | null>,
+): Promise<Verdict> {
+  let looks = 0;
+  for (let tries = 0; tries < triesMax && looks < TRIES_MAX; looks += 1) {
     const url = pickOne(apiUrls(), random);
     if (url === undefined) {
       await wait(50);
       continue;
     }
-    try {
-      const run = await caller.clientAt(url).runs.create(body, { idempotencyKey: key, respondAsync });
-      runIds.push(run.runId);
-      if (run.runStatus === "succeeded" || run.runStatus === "failed") finals.push(viewOf(run));
-      await wait(random() * 20);
-      return { ...base(), outcome: "acknowledged", code: null };
-    } catch (error) {
-      const verdict = await hear(error, { runIds, unspecified });
-      if (verdict !== null) return { ...base(), ...verdict };
-      await wait(30 + random() * 70); // no connection, or a 500: whether the run exists is told by the same key
-    }
+    tries += 1;
+    const verdict = await ask(url);
+    if (verdict !== null) return verdict;
+    await wait(30 + random() * 70); // no connection, or a 500: whether the run exists is told by the same key
   }
-  return { ...base(), outcome: "unknown", code: null };
+  return { outcome: "unknown", code: null };
 }
 
-/** Null: nothing was told, ask again. */
-async function hear(
-  error: unknown,
-  { runIds, unspecified }: { readonly runIds: string[]; readonly unspecified: string[] },
-): Promise<Pick<Told, "outcome" | "code"> | null> {
+/** Null: nothing was told. A caller with a key asks again after a 429 too; to one without, it says that there is no run. */
+async function hear(error: unknown, { runIds, unspecified }: Talk, hasKey: boolean): Promise<Verdict | null> {
   if (!(error instanceof PromptdError)) return null;
   if (!KNOWN.has(error.httpStatus)) unspecified.push(`${error.httpStatus} ${error.code}`);
   if (error.runId !== null) {
@@ -133,7 +154,8 @@ async function hear(
     return { outcome: "acknowledged", code: error.code };
   }
   if (error.httpStatus === 402) await wait(500);
-  return [429, 500].includes(error.httpStatus) ? null : { outcome: "refused", code: error.code };
+  const isOpen = error.httpStatus === 500 || (error.httpStatus === 429 && hasKey);
+  return isOpen ? null : { outcome: "refused", code: error.code };
 }
 
 const DIRECTIVES = [
@@ -147,7 +169,7 @@ const DIRECTIVES = [
   "dirty",
 ];
 
-function wish({ prompts }: InstallationFixture, random: SeededRandom) {
+function wish({ prompts }: InstallationFixture, tag: string, random: SeededRandom) {
   const chance = random();
   const promptVersionId =
     chance < 0.72 ? prompts.paid : chance < 0.9 ? prompts.free : chance < 0.96 ? prompts.picture : prompts.clip;
@@ -155,6 +177,6 @@ function wish({ prompts }: InstallationFixture, random: SeededRandom) {
   const directive = isText ? pickOne(DIRECTIVES, random) : pickOne(["delay=100", "delay=500"], random);
   return {
     promptVersionId,
-    inputs: { textInputs: { ask: `sandbox: ${directive}\nSomething ${Math.floor(random() * 1e6)}` } },
+    inputs: { textInputs: { ask: `sandbox: ${directive}\nRequest ${tag}` } },
   };
 }

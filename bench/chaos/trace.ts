@@ -1,15 +1,26 @@
 import type { Database } from "../../packages/server/src/platform/database.ts";
 
-/** Lets the database note who had which run when, and which process was which worker: what re-claims are timed by. */
+/**
+ * Lets the database note who had which run when, and which process was which worker: what re-claims are timed by. And
+ * whose report of an end is due to come too late (chaos_due): of who ended a run, and of who had it before it was claimed
+ * again.
+ */
 export async function beginTrace(db: Database): Promise<void> {
   await db.query(`
     create table chaos_runs (run_id uuid not null, attempt int not null, worker uuid, status text not null,
       at timestamptz not null default clock_timestamp());
     create table chaos_workers (id uuid primary key, os_pid int not null, at timestamptz not null default clock_timestamp());
+    create table chaos_due (account_id uuid not null, run_id uuid not null, attempt int not null, worker uuid not null);
     create index on chaos_runs (run_id, at);
     create index on chaos_runs (worker, at);
     create function chaos_note_run() returns trigger language plpgsql as $$ begin
       insert into chaos_runs (run_id, attempt, worker, status) values (new.id, new.attempt, new.worker, new.status);
+      if new.status in ('succeeded', 'failed') and old.worker is not null then
+        insert into chaos_due values (new.account_id, new.id, new.attempt, old.worker);
+      elsif new.worker is not null and new.attempt > 1 then
+        insert into chaos_due select new.account_id, new.id, c.attempt, c.worker from chaos_runs c
+          where c.run_id = new.id and c.attempt < new.attempt and c.worker is not null order by c.at desc limit 1;
+      end if;
       return null;
     end $$;
     create function chaos_note_worker() returns trigger language plpgsql as $$ begin

@@ -1,0 +1,92 @@
+/** How long the runs of dead workers waited, judged by the time in which there were a database and a processor. */
+import type { Outage, Reclaim } from "./trace.ts";
+import type { Slowdown } from "./watch-machine.ts";
+
+export interface Surroundings {
+  readonly outages: readonly Outage[];
+  readonly slowdowns: readonly Slowdown[];
+}
+
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** The promise: a dead worker's runs are claimed again within ten seconds, on a machine that lets them run. */
+const RECLAIM_P99_MS_MAX = 10_000;
+/** One other process on the same processor is no starvation; what comes on top of it is. */
+const FAIR_SLOWDOWN = 2;
+/** However starved the machine was, a second counts for a tenth: a wait of more than 100 s fails on any machine. */
+const SHARE_MIN = 0.1;
+
+export function judgeReclaims(reclaims: readonly Reclaim[], surroundings: Surroundings): string[] {
+  const never = reclaims.filter((one) => one.claimedMs === null && !one.isEnded);
+  const p99 = (times: readonly (number | null)[]) => percentile(ascending(times), 0.99) ?? 0;
+  const ownMs = p99(reclaims.map((one) => ownTime(one, surroundings)));
+  const allMs = p99(reclaims.map((one) => one.claimedMs));
+  return [
+    ...never.map(({ runId }) => `never claimed again after its worker died: ${runId}`),
+    ...(ownMs >= RECLAIM_P99_MS_MAX
+      ? [`claimed again too late: p99 ${ownMs} ms with database and processor, ${allMs} ms in all`]
+      : []),
+  ];
+}
+
+export function summarizeReclaims(reclaims: readonly Reclaim[], surroundings: Surroundings) {
+  const { outages, slowdowns } = surroundings;
+  const again = reclaims.filter((one) => one.claimedMs !== null);
+  return {
+    workersKilledAtWork: new Set(reclaims.map((one) => one.worker)).size,
+    reclaims: again.length,
+    databaseAwayMsMost: Math.max(0, ...outages.map(({ fromMs, toMs }) => toMs - fromMs)),
+    /** Times that a process which needs the processor took, in multiples of what it needed. */
+    slowdown: spread(slowdowns.map(({ factor }) => Math.round(factor * 10) / 10)),
+    /** From the death of a worker until its run was taken from it. */
+    freedMs: spread(again.map((one) => one.freedMs)),
+    /** From the death of a worker until its run was claimed by another one. */
+    reclaimMs: spread(again.map((one) => one.claimedMs)),
+    /** The same without the time in which the database was away. */
+    reclaimWithDatabaseMs: spread(again.map((one) => ownTime(one, { outages, slowdowns: [] }))),
+    /** The same also without what the machine withheld: what is judged. */
+    reclaimOwnMs: spread(again.map((one) => ownTime(one, surroundings))),
+  };
+}
+
+/** The time until the run was claimed again, less what the database was away of it and what the machine withheld. */
+function ownTime({ diedAtMs, claimedMs }: Reclaim, { outages, slowdowns }: Surroundings): number | null {
+  if (claimedMs === null) return null;
+  const present = outages.reduce<Span[]>(
+    (spans, outage) => spans.flatMap((span) => without(span, outage)),
+    [{ fromMs: diedAtMs, toMs: diedAtMs + claimedMs }],
+  );
+  return Math.round(present.reduce((sum, span) => sum + givenTime(span, slowdowns), 0));
+}
+
+function without({ fromMs, toMs }: Span, hole: Span): Span[] {
+  const left = { fromMs, toMs: Math.min(toMs, hole.fromMs) };
+  const right = { fromMs: Math.max(fromMs, hole.toMs), toMs };
+  return [left, right].filter((span) => span.toMs > span.fromMs);
+}
+
+/** A second at the fair slowdown of two counts whole, at three for a half, at four for a third. */
+function givenTime(span: Span, slowdowns: readonly Slowdown[]): number {
+  const withheld = slowdowns.map((one) => {
+    const overlapMs = Math.min(span.toMs, one.toMs) - Math.max(span.fromMs, one.fromMs);
+    const share = Math.max(SHARE_MIN, 1 / Math.max(1, one.factor - FAIR_SLOWDOWN + 1));
+    return Math.max(0, overlapMs) * (1 - share);
+  });
+  return span.toMs - span.fromMs - withheld.reduce((sum, ms) => sum + ms, 0);
+}
+
+function spread(values: readonly (number | null)[]) {
+  const sorted = ascending(values);
+  return { p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99), most: sorted.at(-1) ?? null };
+}
+
+function ascending(values: readonly (number | null)[]): number[] {
+  return values.filter((value) => value !== null).sort((a, b) => a - b);
+}
+
+function percentile(sorted: readonly number[], share: number): number | null {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null;
+}
