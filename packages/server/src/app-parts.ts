@@ -3,9 +3,10 @@ import { createFiles, loadOrCreateSecret, loadPreviousSecret, type Files, type F
 import type { Closers } from "./closers.ts";
 import type { HttpServerOptions } from "./http/server.ts";
 import { makeDataDir, type Installation } from "./installation.ts";
+import { faultOfEmbeddingsModel } from "./models/index.ts";
 import { openModels, type Models } from "./open-models.ts";
 import { systemClock, type Clock } from "./platform/clock.ts";
-import type { Config } from "./platform/config.ts";
+import { ConfigError, type Config } from "./platform/config.ts";
 import type { Database } from "./platform/database.ts";
 import { createIdSource } from "./platform/ids.ts";
 import type { Log } from "./platform/log.ts";
@@ -81,10 +82,15 @@ export async function openParts(options: AppOptions, installation: Installation,
   return { options, installation, db, clock, newId, signals, models, files, search, hub, address };
 }
 
-/** The model that embeds for search; null: the built-in vectors alone, and nothing leaves this machine. */
+/**
+ * The model that embeds for search; null: the built-in vectors alone, and nothing leaves this machine.
+ * @throws ConfigError when the setting names none that could answer.
+ */
 function embeddingsOf(config: Config, models: Models): NonNullable<SearchOptions["embeddings"]> | null {
   const model = config.PROMPTD_EMBEDDING_MODEL;
   if (model === null) return null;
+  const fault = faultOfEmbeddingsModel(models.catalogue, model, config.secret);
+  if (fault !== null) throw new ConfigError([`PROMPTD_EMBEDDING_MODEL ${fault}`]);
   return { model, embedTexts: (texts, signal) => models.caller.embedTexts(model, texts, signal) };
 }
 

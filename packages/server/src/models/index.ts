@@ -3,6 +3,7 @@ export { createCanceledVideosTick } from "./canceled-videos.ts";
 export { CatalogueError, loadCatalogue } from "./catalogue.ts";
 export type { Catalogue, CatalogueEntry, CatalogueOptions } from "./catalogue.ts";
 export { openAdapter } from "./open-adapter.ts";
+export { faultOfEmbeddingsModel } from "./embeddings-model.ts";
 export { createEnabledModels } from "./enabled-models.ts";
 export { createSendsTick } from "./forget-sends.ts";
 export type { ModelCaller } from "./model-call.ts";

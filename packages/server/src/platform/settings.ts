@@ -224,7 +224,8 @@ export const SETTINGS = {
   }),
   PROMPTD_EMBEDDING_MODEL: setting(text, {
     default: null,
-    expected: "provider/model",
+    expected:
+      "openai/…, google/…, compatible/… (a model of the server at OPENAI_BASE_URL) or …/… of a provider of the models file",
     meaning:
       "Model that embeds prompts and search queries. Set, titles, descriptions, tags, names of inputs and queries leave this machine.",
   }),
