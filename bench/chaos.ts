@@ -136,7 +136,12 @@ async function run(server: ChaosDatabase, home: string) {
   const drainMs = Math.round(performance.now() - settleMs);
   const late = await zombies.stop();
   const readBack = await load.readBack();
-  const seen = { outages, slowdowns: await machine.stop(), mishaps: fleet.mishaps };
+  const seen = {
+    outages,
+    slowdowns: await machine.stop(),
+    leaseMs: Number(values["lease-ms"]),
+    mishaps: fleet.mishaps,
+  };
   const checked = await checkHistory(db, { told, accounts: load.accounts, readBack, kills: killTimes, ...seen });
   const violations = [
     ...findShortfall(planned, injected),

@@ -52,7 +52,7 @@ beforeAll(async () => {
   await until(async () => !(await exists("runs where finished_at is null")), PATIENCE_MS);
   // However long the heir took to start here: the history that is judged is one in which all went quickly.
   await fixture.db.query(QUICKEN);
-  const none = { outages: [], slowdowns: [], mishaps: [] };
+  const none = { outages: [], slowdowns: [], leaseMs: 600, mishaps: [] };
   history = { told, accounts: load.accounts, readBack: await load.readBack(), kills: [kill], ...none };
   await Promise.all([api.stop(), heir.stop()]);
   await fixture.close();

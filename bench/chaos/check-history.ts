@@ -18,6 +18,7 @@ export interface History {
   readonly kills: readonly Kill[];
   readonly outages: readonly Outage[];
   readonly slowdowns: readonly Slowdown[];
+  readonly leaseMs: number;
   /** What the fleet saw of its processes. */
   readonly mishaps: readonly string[];
 }

@@ -40,7 +40,7 @@ interface Progress {
 const LOOK_MS = 20;
 /** A seat is filled again within seconds, on a starved machine within a minute. */
 const STEP_MS_MAX = 120_000;
-const KILLS_BETWEEN_REPORTS = 50;
+const KILLS_BETWEEN_REPORTS = 10;
 
 export async function injectFaults(setup: InjectionSetup): Promise<Injected> {
   const progress: Progress = { setup, resumed: [], kills: { api: 0, worker: 0 }, killTimes: [], outages: [] };
@@ -70,12 +70,19 @@ export function findShortfall(planned: FaultCounts, { executed, missed }: Pick<I
 
 /** @returns false when there was nothing to hit until `endMs`. */
 async function carryOut(step: Step, progress: Progress, endMs: number): Promise<boolean> {
-  await wait(step.gapMs);
-  while (!(await tryStep(step, progress))) {
-    if (performance.now() >= endMs) return false;
-    await wait(LOOK_MS);
-  }
-  return true;
+  do {
+    if (!isPresent(step, progress)) {
+      await wait(LOOK_MS);
+      continue;
+    }
+    await wait(step.gapMs); // a victim that was waited for gets some work into its hands first
+    if (await tryStep(step, progress)) return true;
+  } while (performance.now() < endMs);
+  return false;
+}
+
+function isPresent(step: Step, { setup }: Progress): boolean {
+  return !("seat" in step) || step.kind === "backend" || setup.fleet.victimIn(step.seat) !== null;
 }
 
 /** @returns false: not now. */

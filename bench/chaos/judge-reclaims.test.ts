@@ -11,7 +11,7 @@ function reclaimAfter(claimedMs: number | null): Reclaim {
 
 /** The machine from the death on, for these milliseconds. */
 function slowedBy(factor: number, ms = 1_000_000): Surroundings {
-  return { outages: [], slowdowns: [{ fromMs: DIED_AT_MS, toMs: DIED_AT_MS + ms, factor }] };
+  return { outages: [], leaseMs: 1_000, slowdowns: [{ fromMs: DIED_AT_MS, toMs: DIED_AT_MS + ms, factor }] };
 }
 
 const late = (claimedMs: number, surroundings: Surroundings) => judgeReclaims([reclaimAfter(claimedMs)], surroundings);
@@ -24,20 +24,25 @@ describe("the verdict on reclaims", () => {
     ]);
   });
 
-  test("counts a second for the part of it that a starved machine gave", () => {
+  test("counts a second after the lease for the part of it that a starved machine gave", () => {
     expect(late(27_000, slowedBy(5))).toEqual([]);
-    expect(late(40_000, slowedBy(5))).toEqual([expect.stringMatching(/p99 10000 ms .* 40000 ms in all/)]);
+    expect(late(37_000, slowedBy(5))).toEqual([expect.stringMatching(/p99 10000 ms .* 37000 ms in all/)]);
+  });
+
+  test("counts the time of the lease whole", () => {
+    expect(late(21_990, { ...slowedBy(5), leaseMs: 6_000 })).toEqual([]);
+    expect(late(22_000, { ...slowedBy(5), leaseMs: 6_000 })).toHaveLength(1);
   });
 
   test("is not excused by starvation before, after or in a part of the wait", () => {
-    const after = { outages: [], slowdowns: [{ fromMs: DIED_AT_MS + 20_000, toMs: DIED_AT_MS + 90_000, factor: 50 }] };
-    expect(late(20_000, after)).toHaveLength(1);
+    const starved = { fromMs: DIED_AT_MS + 20_000, toMs: DIED_AT_MS + 90_000, factor: 50 };
+    expect(late(20_000, { ...slowedBy(1), slowdowns: [starved] })).toHaveLength(1);
     expect(late(20_000, slowedBy(5, 5_000))).toHaveLength(1);
   });
 
   test("has an end on the most starved machine", () => {
-    expect(late(99_000, slowedBy(1_000))).toEqual([]);
-    expect(late(100_001, slowedBy(1_000))).toHaveLength(1);
+    expect(late(45_990, slowedBy(1_000))).toEqual([]);
+    expect(late(46_000, slowedBy(1_000))).toHaveLength(1);
   });
 
   test("counts neither the database's absence nor the machine's, and time in which both were away once", () => {
@@ -46,7 +51,7 @@ describe("the verdict on reclaims", () => {
       outages: [{ fromMs: DIED_AT_MS + 1_000, toMs: DIED_AT_MS + 13_000 }],
     };
     const { reclaimMs, reclaimWithDatabaseMs, reclaimOwnMs } = summarizeReclaims([reclaimAfter(20_000)], surroundings);
-    expect([reclaimMs.p99, reclaimWithDatabaseMs.p99, reclaimOwnMs.p99]).toEqual([20_000, 8_000, 2_000]);
+    expect([reclaimMs.p99, reclaimWithDatabaseMs.p99, reclaimOwnMs.p99]).toEqual([20_000, 8_000, 2_750]);
   });
 
   test("names what was never claimed, however starved the machine was", () => {

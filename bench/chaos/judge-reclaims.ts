@@ -5,6 +5,7 @@ import type { Slowdown } from "./watch-machine.ts";
 export interface Surroundings {
   readonly outages: readonly Outage[];
   readonly slowdowns: readonly Slowdown[];
+  readonly leaseMs: number;
 }
 
 interface Span {
@@ -16,8 +17,8 @@ interface Span {
 const RECLAIM_P99_MS_MAX = 10_000;
 /** One other process on the same processor is no starvation; what comes on top of it is. */
 const FAIR_SLOWDOWN = 2;
-/** However starved the machine was, a second counts for a tenth: a wait of more than 100 s fails on any machine. */
-const SHARE_MIN = 0.1;
+/** However starved the machine was, a second counts for a fifth: with the default lease more than 26 s fail anywhere. */
+const SHARE_MIN = 0.2;
 
 export function judgeReclaims(reclaims: readonly Reclaim[], surroundings: Surroundings): string[] {
   const never = reclaims.filter((one) => one.claimedMs === null && !one.isEnded);
@@ -46,20 +47,27 @@ export function summarizeReclaims(reclaims: readonly Reclaim[], surroundings: Su
     /** From the death of a worker until its run was claimed by another one. */
     reclaimMs: spread(again.map((one) => one.claimedMs)),
     /** The same without the time in which the database was away. */
-    reclaimWithDatabaseMs: spread(again.map((one) => ownTime(one, { outages, slowdowns: [] }))),
+    reclaimWithDatabaseMs: spread(again.map((one) => ownTime(one, { ...surroundings, slowdowns: [] }))),
     /** The same also without what the machine withheld: what is judged. */
     reclaimOwnMs: spread(again.map((one) => ownTime(one, surroundings))),
   };
 }
 
-/** The time until the run was claimed again, less what the database was away of it and what the machine withheld. */
-function ownTime({ diedAtMs, claimedMs }: Reclaim, { outages, slowdowns }: Surroundings): number | null {
+/**
+ * The time until the run was claimed again, less what the database was away of it and what the machine withheld. A lease
+ * ends by the clock, however slow the machine: nothing is withheld from its time.
+ */
+function ownTime({ diedAtMs, claimedMs }: Reclaim, { outages, slowdowns, leaseMs }: Surroundings): number | null {
   if (claimedMs === null) return null;
-  const present = outages.reduce<Span[]>(
-    (spans, outage) => spans.flatMap((span) => without(span, outage)),
-    [{ fromMs: diedAtMs, toMs: diedAtMs + claimedMs }],
-  );
-  return Math.round(present.reduce((sum, span) => sum + givenTime(span, slowdowns), 0));
+  const leasedToMs = diedAtMs + Math.min(leaseMs, claimedMs);
+  const leased = cutOut({ fromMs: diedAtMs, toMs: leasedToMs }, outages);
+  const after = cutOut({ fromMs: leasedToMs, toMs: diedAtMs + claimedMs }, outages);
+  const leasedMs = sum(leased.map(({ fromMs, toMs }) => toMs - fromMs));
+  return Math.round(leasedMs + sum(after.map((span) => givenTime(span, slowdowns))));
+}
+
+function cutOut(whole: Span, holes: readonly Span[]): Span[] {
+  return holes.reduce<Span[]>((spans, hole) => spans.flatMap((span) => without(span, hole)), [whole]);
 }
 
 function without({ fromMs, toMs }: Span, hole: Span): Span[] {
@@ -75,7 +83,11 @@ function givenTime(span: Span, slowdowns: readonly Slowdown[]): number {
     const share = Math.max(SHARE_MIN, 1 / Math.max(1, one.factor - FAIR_SLOWDOWN + 1));
     return Math.max(0, overlapMs) * (1 - share);
   });
-  return span.toMs - span.fromMs - withheld.reduce((sum, ms) => sum + ms, 0);
+  return span.toMs - span.fromMs - sum(withheld);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }
 
 function spread(values: readonly (number | null)[]) {

@@ -10,9 +10,9 @@ describe("the plan of a chaos run", () => {
     expect(plan(8)).not.toEqual(plan(7));
     expect(plan(7).slice(0, 3).map(describeStep)).toMatchInlineSnapshot(`
       [
-        "+250 ms kill api 1",
-        "+226 ms crash",
-        "+119 ms backend api 2",
+        "+231 ms backend worker 2",
+        "+127 ms freeze api 1 for 707 ms",
+        "+294 ms kill api 1",
       ]
     `);
   });
@@ -27,12 +27,13 @@ describe("the plan of a chaos run", () => {
     expect(counts).toEqual({ kill: 1_000, term: 80, freeze: 110, backend: 120, cut: 70, crash: 20 });
   });
 
-  test("kills in every seat, as often in one as in another", () => {
+  test("kills in every seat, about as often in one as in another", () => {
     const kills = planFaults({ seed: 3, kills: 50, seats: FLEET }).flatMap((step) =>
       step.kind === "kill" ? [step] : [],
     );
     const seats = Map.groupBy(kills, (step) => step.seat);
-    expect([...seats.values()].map((steps) => steps.length)).toEqual([10, 10, 10, 10, 10]);
+    expect(seats.size).toBe(5);
+    for (const steps of seats.values()) expect(Math.abs(steps.length - 10)).toBeLessThan(4);
   });
 
   test("spares the only process of a role, and refuses a fleet where nobody could stand in", () => {

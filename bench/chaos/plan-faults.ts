@@ -75,12 +75,16 @@ function listKinds(kills: number): FaultKind[] {
   });
 }
 
-/** All seats in a new order each time round: picked one by one, most steps would wait for a seat that is being filled. */
+/**
+ * One of the two seats that were not hit for the longest time: picked from all of them, most steps would wait for a seat
+ * that is just being filled.
+ */
 function dealSeats(places: readonly Seat[], random: SeededRandom): () => Seat {
-  let round: Seat[] = [];
+  const rested = shuffle(places, random);
   return () => {
-    if (round.length === 0) round = shuffle(places, random);
-    return round.shift() ?? "worker 1";
+    const [seat = "worker 1"] = rested.splice(random() < 0.5 ? 0 : 1, 1);
+    rested.push(seat);
+    return seat;
   };
 }
 
