@@ -142,8 +142,14 @@ export async function expectOneSoundRun(fixture: InstallationFixture): Promise<v
 }
 
 /** The driver's own warning: a process that ends its connections itself does not write it, so a cut that missed is seen. */
+const LOST = /database connection was lost|Connection terminated/;
+
 export function expectConnectionsLost(log: readonly string[]): void {
-  expect(log.filter((line) => /database connection was lost|Connection terminated/.test(line))).not.toEqual([]);
+  expect(log.filter((line) => LOST.test(line))).not.toEqual([]);
+}
+
+export function untilConnectionsLost({ log }: PromptdProcess): Promise<void> {
+  return until(() => log.some((line) => LOST.test(line)));
 }
 
 export async function isFrozen(pid: number): Promise<boolean> {

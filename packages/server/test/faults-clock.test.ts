@@ -88,6 +88,18 @@ describe("a machine whose own clock is wrong", () => {
     },
   );
 
+  test("that steps while a request waits ends no wait early or late: waits do not follow it", async () => {
+    const { promptVersionId } = await server.publish(ECHO);
+    const ended = caller.client.runs.create({ promptVersionId, ...textOf("sandbox: delay=3000\nslow") });
+    await until(hasOne);
+    for (const ms of [HOUR_MS, -HOUR_MS, 10 * DAY_MS]) {
+      shiftMs = ms;
+      expect((await caller.client.me.get()).userFlags).toBeGreaterThanOrEqual(0);
+    }
+    expect((await ended).runStatus).toBe("succeeded");
+    expect(await findFaults(server.app.db)).toEqual([]);
+  });
+
   test(
     "opens a file's address until the time that stands in it by its own clock, and not after",
     { timeout: 90_000 },

@@ -38,13 +38,15 @@ describe("a process that is frozen, outlived and woken", () => {
     const fixture = installation();
     const { api, told } = await createWithoutWorker(fixture, way);
     const starting = fixture.start("worker", { PROMPTD_FAULT: `${point}:stop@1` });
+    starting.catch(() => {}); // heard where it is awaited
     const pid = await pidOfFrozenWorker(fixture);
     const second = await fixture.start("worker");
     expect((await told).runStatus).toBe("succeeded");
     process.kill(pid, "SIGCONT");
-    const woken = await starting;
+    // A start that slept longer than its statements may take ends: whoever started it starts it again.
+    const woken = await starting.catch(() => null);
     await expectOneSoundRun(fixture);
-    await Promise.all([api.stop(), woken.stop(), second.stop()]);
+    await Promise.all([api.stop(), woken?.stop(), second.stop()]);
     await expectOneSoundRun(fixture);
   });
 });
