@@ -145,8 +145,8 @@ async function run(server: ChaosDatabase, home: string) {
   const checked = await checkHistory(db, { told, accounts: load.accounts, readBack, kills: killTimes, ...seen });
   const violations = [
     ...findShortfall(planned, injected),
-    ...late.violations,
     ...checked.violations,
+    ...late.violations,
     ...(await checkStorage(server.superuserUrl)),
   ];
   await fleet.stop();

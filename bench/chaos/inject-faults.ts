@@ -50,7 +50,7 @@ export async function injectFaults(setup: InjectionSetup): Promise<Injected> {
   for (const step of setup.plan) {
     if (performance.now() >= endMs) break;
     if (await carryOut(step, progress, Math.min(endMs, performance.now() + STEP_MS_MAX))) done.push(step);
-    else missed.push(describeStep(step));
+    else if (performance.now() < endMs) missed.push(describeStep(step));
     const killed = progress.killTimes.length;
     if (step.kind === "kill" && killed % KILLS_BETWEEN_REPORTS === 0) console.error(`chaos: ${killed} kills`);
   }
