@@ -87,15 +87,11 @@ interface StopTimes {
 
 /** Ends the work of a process, API and worker side by side: both have time limits. Only the first call counts. */
 function createStop({ hub }: Parts, server: HttpServer | null, worker: Worker | null) {
-  const stopServer = async (noticeMs: number): Promise<void> => {
-    server?.turnUnready();
-    if (server !== null && noticeMs > 0) await wait(noticeMs);
-    hub.drain();
-    await server?.close();
-  };
+  const endWaits = () => hub.drain();
+  const noticeOf = (ms: number) => (ms > 0 ? wait(ms) : Promise.resolve());
   let stopping: Promise<unknown> | null = null;
   return ({ noticeMs, graceMs }: StopTimes) =>
-    (stopping ??= Promise.all([stopServer(noticeMs), worker?.drain(graceMs)]));
+    (stopping ??= Promise.all([server?.close({ notice: noticeOf(noticeMs), endWaits }), worker?.drain(graceMs)]));
 }
 
 /** @returns the address under which this machine reaches the server. */

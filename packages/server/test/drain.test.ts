@@ -1,9 +1,11 @@
 /** What a deploy does: processes are told to stop while callers wait and runs are under way. */
+import { readFile } from "node:fs/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { ERRORS } from "@promptd/contract";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { startTestServer } from "./harness.ts";
 import { enableFaults } from "../src/platform/fault.ts";
+import { exchangeRaw, readAnswers } from "./http-edge-server.ts";
 import type { InstallationCaller } from "./installation-fixture.ts";
 import { until, type PromptdProcess } from "./promptd-process.ts";
 import { startTcpProxy } from "./tcp-proxy.ts";
@@ -25,6 +27,25 @@ async function post(url: string, caller: InstallationCaller, text: string, heade
     body: JSON.stringify({ promptVersionId: installation().prompts.paid, inputs: { textInputs: { ask: text } } }),
   });
   return { httpStatus: response.status, body: (await response.json()) as Sent["body"] };
+}
+
+/** The same with a socket of its own, which tells when all of it is with the kernel, whoever reads it there. */
+async function postUnread(url: string, caller: InstallationCaller) {
+  const body = JSON.stringify({
+    promptVersionId: installation().prompts.paid,
+    inputs: { textInputs: { ask: "late" } },
+  });
+  const head = `POST /v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${caller.apiKey}\r\n`;
+  const written = Promise.withResolvers<void>();
+  const request = `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
+  const answer = exchangeRaw({ port: Number(new URL(url).port), onWritten: written.resolve }, request);
+  await written.promise;
+  return { answer: answer.then(readAnswers) };
+}
+
+/** Linux says how a process is: T is stopped by a signal. */
+async function isFrozen(pid: number): Promise<boolean> {
+  return /\) T /.test(await readFile(`/proc/${pid}/stat`, "utf8"));
 }
 
 async function count(from: string): Promise<number> {
@@ -70,6 +91,24 @@ describe("SIGTERM to an API process", () => {
     expect(await fixture.findFaults()).toEqual([]);
     await worker.stop();
   }, 90_000);
+
+  test("answers also what was sent while the process stood still, and resets none of it", async () => {
+    const fixture = installation();
+    const caller = await fixture.createCaller();
+    const api = await fixture.start("api");
+    api.signal("SIGSTOP");
+    await until(() => isFrozen(api.pid));
+    const sent = await Promise.all(Array.from({ length: 40 }, () => postUnread(api.url, caller)));
+    // Both are there when it goes on: the signal, and forty connections of which Node takes one per turn of its loop.
+    api.signal("SIGTERM");
+    api.signal("SIGCONT");
+    const answers = await Promise.all(sent.map(({ answer }) => answer));
+    expect(answers.map((each) => each.map(({ status }) => status))).toEqual(sent.map(() => [504]));
+    const runIds = answers.map(([answer]) => (answer?.body as Sent["body"] | undefined)?.data?.runId);
+    expect(new Set(runIds).size).toBe(40);
+    expect(await count("runs")).toBe(40);
+    expect(await api.exit).toEqual({ code: 0, signal: null });
+  }, 60_000);
 
   test("answers waiting callers with 504 and the runId also while the database is away", async () => {
     const fixture = installation();

@@ -155,8 +155,12 @@ export interface RawAnswer {
   readonly body: { readonly status: string; readonly message: string; readonly data: unknown };
 }
 
+/** Where to send, and perhaps what to tell when all is with the kernel, whoever reads it there. */
+export type Target = number | { readonly port: number; readonly onWritten: () => void };
+
 /** Everything the server sends until it closes the connection; the client never closes. Bytes are Latin-1. */
-export function exchangeRaw(port: number, ...parts: readonly (string | Buffer)[]): Promise<string> {
+export function exchangeRaw(target: Target, ...parts: readonly (string | Buffer)[]): Promise<string> {
+  const { port, onWritten } = typeof target === "number" ? { port: target, onWritten: () => {} } : target;
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1");
     let text = "";
@@ -168,6 +172,7 @@ export function exchangeRaw(port: number, ...parts: readonly (string | Buffer)[]
       if (error.code !== "ECONNRESET" && error.code !== "EPIPE") reject(error);
     });
     for (const part of parts) socket.write(typeof part === "string" ? Buffer.from(part, "latin1") : part);
+    socket.write("", () => onWritten());
   });
 }
 

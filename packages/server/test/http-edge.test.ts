@@ -253,11 +253,13 @@ describe("paths outside /v1", () => {
     expect(await response.json()).toMatchObject({ status: "SERVER_ERROR", data: { ready: false, database: "down" } });
     await own.http.close();
     const stopping = await startEdge();
-    stopping.http.turnUnready();
+    const notice = Promise.withResolvers<void>();
+    const stopped = stopping.http.close({ notice: notice.promise });
     expect((await stopping.get("/readyz", {})).status).toBe(500);
     const served = await stopping.get("/v1/me");
     expect([served.status, served.headers.get("connection")]).toEqual([200, "close"]);
-    await stopping.http.close();
+    notice.resolve();
+    await stopped;
   });
 
   test("/files/:name streams a file without a key, and keeps its own headers", async () => {

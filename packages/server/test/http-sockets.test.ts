@@ -1,5 +1,7 @@
 import { once } from "node:events";
+import { connect } from "node:net";
 import { Readable } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RequestContext } from "../src/http/endpoint.ts";
@@ -273,6 +275,53 @@ describe("a slow reader's limit", () => {
   });
 });
 
+describe("callers who close their side when their request is out", () => {
+  const halfClosed = async (port: number, request: string) => {
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    let text = "";
+    socket.setEncoding("latin1").on("data", (chunk: string) => (text += chunk));
+    socket.end(request);
+    await once(socket, "end"); // the server has closed its side as well
+    socket.destroy();
+    return readAnswers(text);
+  };
+
+  test("get their answers, also those that take some turns of the event loop", async () => {
+    const getMe = async () => {
+      for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+      return { data: { username: null, displayName: null, userFlags: 0 } };
+    };
+    const own = await startEdge({ endpoints: { getMe } });
+    const [first, second] = await halfClosed(
+      own.port,
+      `${GET_ME}\r\n${GET_ME.replace("/v1/me", "/v1/me/credits")}\r\n`,
+    );
+    expect([first?.status, second?.status]).toEqual([200, 200]);
+    const [created] = await halfClosed(own.port, SECOND);
+    expect(created?.status).toBe(200);
+    await own.http.close();
+  });
+
+  test("get a 400 when it was not whole", async () => {
+    const [answer] = await halfClosed(edge.port, `${POST_RUN}Content-Length: 10\r\n\r\n{`);
+    expect([answer?.status, answer?.body.status]).toEqual([400, "BAD_REQUEST_ERROR"]);
+  });
+
+  test("are taken for gone when the answer is long in coming", async () => {
+    const gone = Promise.withResolvers<void>();
+    const getMe = async (_input: unknown, context: RequestContext) => {
+      context.onGone(gone.resolve);
+      await gone.promise;
+      return { data: { username: null, displayName: null, userFlags: 0 } };
+    };
+    const own = await startEdge({ limits: { halfClosedMs: 50 }, endpoints: { getMe } });
+    expect(await halfClosed(own.port, `${GET_ME}\r\n`)).toEqual([]);
+    await gone.promise;
+    expect(own.http.openRequests).toBe(0);
+    await own.http.close();
+  });
+});
+
 describe("callers who hang up", () => {
   const waiting = () => {
     const gone: Promise<void>[] = [];
@@ -290,7 +339,7 @@ describe("callers who hang up", () => {
 
   test("are told of to the handler, and free the request", async () => {
     const { getMe, arrived, gone } = waiting();
-    const own = await startEdge({ endpoints: { getMe: getMe(20) } });
+    const own = await startEdge({ limits: { halfClosedMs: 20 }, endpoints: { getMe: getMe(20) } });
     const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(own.port)));
     for (const socket of sockets) socket.write(`${GET_ME}\r\n`);
     await arrived;
@@ -304,7 +353,7 @@ describe("callers who hang up", () => {
 
   test("with a second request behind a waiting one free both", async () => {
     const { getMe, arrived, gone } = waiting();
-    const own = await startEdge({ endpoints: { getMe: getMe(2) } });
+    const own = await startEdge({ limits: { halfClosedMs: 20 }, endpoints: { getMe: getMe(2) } });
     const socket = await openSocket(own.port);
     socket.write(`${GET_ME}\r\n${GET_ME}\r\n`);
     await arrived;
@@ -346,13 +395,12 @@ describe("keep-alive and stopping", () => {
       await release.promise;
       return { data: { username: null, displayName: null, userFlags: 0 } };
     };
-    const own = await startEdge({ endpoints: { getMe } });
+    const own = await startEdge({ limits: { silentMs: 20 }, endpoints: { getMe } });
     const idle = await openSocket(own.port);
     const idleEnded = once(idle, "close");
     idle.resume();
     const open = exchangeRaw(own.port, `${GET_ME}\r\n`);
     await arrived.promise;
-    own.http.turnUnready();
     const closed = own.http.close();
     await idleEnded;
     release.resolve();

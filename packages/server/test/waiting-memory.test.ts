@@ -24,8 +24,31 @@ async function usedBytes(): Promise<number> {
   return heapUsed + external;
 }
 
+test("a waiting request has given its share of the memory for bodies to the next one", async () => {
+  const limits = { accountBodyBytesMax: MEBIBYTE, heldBodyBytesMax: MEBIBYTE };
+  const server = await startTestServer({ role: "api", httpLimits: limits });
+  const { promptVersionId } = await server.publish(ECHO);
+  const { apiKey, client } = await server.createCaller();
+  const body = JSON.stringify({
+    promptVersionId,
+    inputs: { textInputs: { ask: "x" } },
+    unlisted: "z".repeat(0.6 * MEBIBYTE),
+  });
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const runs = () => server.app.db.query<{ id: string }>("select id from runs");
+  const sent: Promise<Response>[] = [];
+  for (const count of [1, 2, 3]) {
+    sent.push(fetch(`${server.url}/v1/runs`, { method: "POST", headers, body }));
+    await until(async () => (await runs()).length === count);
+  }
+  for (const { id } of await runs()) await client.runs.cancel(id);
+  expect((await Promise.all(sent)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  await server.close();
+});
+
 test("the bodies of waiting requests, their bytes and what they were parsed into, are given back", async () => {
-  const server = await startTestServer({ role: "api" });
+  const httpLimits = { accountBodyBytesMax: 64 * MEBIBYTE }; // more than all of them, which come at once
+  const server = await startTestServer({ role: "api", httpLimits });
   const { promptVersionId } = await server.publish(ECHO);
   const { apiKey, client } = await server.createCaller();
   const textInputs = {

@@ -1,4 +1,5 @@
 import { Problem } from "../platform/problem.ts";
+import { serverBusy } from "./body-budget.ts";
 import type { Enter } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import type { FailedEntries } from "./failed-entries.ts";
@@ -21,9 +22,7 @@ export async function admit(exchange: Exchange, door: DoorSetup): Promise<void> 
   if (admission.kind === "admitted") {
     exchange.caller = admission.caller;
     if (!door.isBusy()) return;
-    throw new Problem("TOO_MANY_REQUESTS_ERROR", "The server is busy. Retry in 1 second.", {
-      data: { reason: "SERVER_BUSY" },
-    });
+    throw serverBusy();
   }
   const { problem } = admission;
   if (problem.code === "UNAUTHORIZED_ERROR" && !door.failedEntries.note(address)) {

@@ -6,15 +6,15 @@ import type { Exchange } from "./exchange.ts";
 export interface Connections {
   /** Requests without a complete answer. */
   readonly openRequests: number;
+  /** Connections and requests that have come so far: while it stands still, nothing new comes. */
+  readonly arrivals: number;
   add(exchange: Exchange): void;
   /** True when an answer on this connection has begun: another one would garble it. */
   hasBegunAnswer(socket: Duplex): boolean;
-  /**
-   * Ends what would hold up the end of the server: connections without a request now, after `stalledMs` also those
-   * that have still not sent theirs whole. Node stops its own limits on slow senders when it stops listening.
-   * Resolves when no connection is left.
-   */
-  shutDown(stalledMs: number): Promise<void>;
+  /** Closes at once the connections that are meant, judged by their requests without a complete answer. */
+  closeWhere(isMeant: (socket: Socket, open: readonly Exchange[]) => boolean): void;
+  /** From now on a connection is closed with its last answer. Resolves when no connection is left. */
+  closeWithAnswers(): Promise<void>;
 }
 
 const NONE: readonly Exchange[] = [];
@@ -25,52 +25,57 @@ const NONE: readonly Exchange[] = [];
  */
 export function trackConnections(server: Server): Connections {
   // Nearly always one or none per connection: a set of its own for each would be the larger part of what is kept here.
-  const exchanges = new Map<Duplex, readonly Exchange[]>();
+  const exchanges = new Map<Socket, readonly Exchange[]>();
+  const byStream: ReadonlyMap<Duplex, readonly Exchange[]> = exchanges;
   let openRequests = 0;
-  let isShuttingDown = false;
+  let arrivals = 0;
+  let areClosing = false;
   const ended = Promise.withResolvers<void>();
 
   function openOn(socket: Duplex): readonly Exchange[] {
-    return exchanges.get(socket) ?? NONE;
+    return byStream.get(socket) ?? NONE;
   }
   function end(socket: Socket, exchange: Exchange): void {
     if (!exchange.end()) return;
     openRequests -= 1;
     const left = openOn(socket).filter((other) => other !== exchange);
     if (exchanges.has(socket)) exchanges.set(socket, left);
-    if (isShuttingDown && left.length === 0) socket.destroySoon();
+    if (areClosing && left.length === 0) socket.destroySoon();
   }
-  function destroyWhere(isUnused: (socket: Duplex, open: readonly Exchange[]) => boolean): void {
-    for (const [socket, open] of exchanges) if (isUnused(socket, open)) socket.destroy();
+  function resolveWhenEmpty(): void {
+    if (areClosing && exchanges.size === 0) ended.resolve();
   }
   server.on("connection", (socket: Socket) => {
+    arrivals += 1;
     exchanges.set(socket, NONE);
     socket.on("close", () => {
       for (const exchange of openOn(socket)) end(socket, exchange);
       exchanges.delete(socket);
-      if (isShuttingDown && exchanges.size === 0) ended.resolve();
+      resolveWhenEmpty();
     });
   });
   return {
     get openRequests() {
       return openRequests;
     },
+    get arrivals() {
+      return arrivals;
+    },
     add(exchange) {
       const { socket } = exchange.request;
+      arrivals += 1;
       openRequests += 1;
       if (exchanges.has(socket)) exchanges.set(socket, openOn(socket).concat(exchange));
       exchange.response.on("close", () => end(socket, exchange));
     },
     hasBegunAnswer: (socket) => openOn(socket).some(({ response }) => response.headersSent),
-    async shutDown(stalledMs) {
-      isShuttingDown = true;
-      if (exchanges.size === 0) return;
-      destroyWhere((socket, open) => open.length === 0 && "bytesRead" in socket && socket.bytesRead === 0);
-      const timer = setTimeout(() => {
-        destroyWhere((_socket, open) => open.every(({ bodyIsRead }) => !bodyIsRead));
-      }, stalledMs);
-      await ended.promise;
-      clearTimeout(timer);
+    closeWhere(isMeant) {
+      for (const [socket, open] of exchanges) if (isMeant(socket, open)) socket.destroy();
+    },
+    closeWithAnswers() {
+      areClosing = true;
+      resolveWhenEmpty();
+      return ended.promise;
     },
   };
 }

@@ -17,6 +17,7 @@ export interface EdgeSetup {
   readonly log: Log;
   readonly newId: () => string;
   readonly lingerMs: number;
+  readonly halfClosedMs: number;
   /** True when an answer on this connection has begun: another one would garble it. */
   readonly hasBegunAnswer: (socket: Duplex) => boolean;
 }
@@ -38,8 +39,24 @@ export function guardEdge(server: Server, setup: EdgeSetup): void {
   server.prependListener("request", (request: IncomingMessage) => {
     request.url = toOriginForm(request.url ?? "", request.method ?? "");
   });
+  answerHalfClosed(server, setup.halfClosedMs);
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
     refuse(socket, new Problem("NOT_FOUND_ERROR", "Unrecognized request: CONNECT."));
+  });
+}
+
+/**
+ * A caller may close its side once its request is out, and still read. Node would end the connection before an answer
+ * that takes a moment. It looks the same as a caller who has gone, so the answer has little time. Node tells the switch
+ * in its source only (24.21, lib/_http_server.js).
+ */
+function answerHalfClosed(server: Server, halfClosedMs: number): void {
+  Object.assign(server, { httpAllowHalfOpen: true });
+  server.on("connection", (socket) => {
+    socket.once("end", () => {
+      const timer = setTimeout(() => socket.destroy(), halfClosedMs);
+      socket.once("close", () => clearTimeout(timer));
+    });
   });
 }
 

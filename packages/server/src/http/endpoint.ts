@@ -34,6 +34,11 @@ export interface RequestContext {
   /** Names a part of the request that had no effect; it is listed in the response header X-Ignored. */
   ignore(name: string): void;
   /**
+   * Gives the memory for bodies back: the body is worked up and not kept while the request waits. Without this that
+   * comes with the answer.
+   */
+  releaseBody(): void;
+  /**
    * Names what to call when the caller hangs up before the answer is complete, at once if that has happened. Not a
    * cancel of a run. One listener, the last one named: an AbortSignal took half a kilobyte of every waiting request.
    */

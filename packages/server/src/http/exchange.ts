@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
 import type { Log } from "../platform/log.ts";
 import { Problem } from "../platform/problem.ts";
+import type { BodyHold } from "./body-budget.ts";
 import type { Caller, FileAnswer, RequestContext } from "./endpoint.ts";
 import { checkErrorEnvelope, errorText, internalError, problemHeaders } from "./envelope.ts";
 import { CallerGone, hasBody } from "./read-body.ts";
@@ -40,6 +41,8 @@ export class Exchange implements RequestContext {
   runId: string | null = null;
   /** True when the body was read to its end, or there is none. */
   bodyIsRead: boolean;
+  /** What the body takes of the memory for bodies; null when it takes nothing, or no more. */
+  bodyHold: BodyHold | null = null;
   /** True: the caller waits for `100 Continue` before it sends the body. */
   awaitsContinue = false;
   closeAfter = false;
@@ -92,6 +95,11 @@ export class Exchange implements RequestContext {
   ignore(name: string): void {
     this.#ignored ??= [];
     if (this.#ignored.length < IGNORED_NAMES_MAX) this.#ignored.push(name);
+  }
+
+  releaseBody(): void {
+    this.bodyHold?.release();
+    this.bodyHold = null;
   }
 
   onGone(listener: () => void): void {

@@ -1,12 +1,13 @@
 import type { EndpointName, EndpointShapes } from "@promptd/contract";
 import { endpointSchemas } from "@promptd/contract/schemas";
 import { admit, type DoorSetup } from "./admit.ts";
+import type { BodyBudget } from "./body-budget.ts";
 import type { Answer, Endpoint, EndpointInput } from "./endpoint.ts";
 import { successText } from "./envelope.ts";
 import type { Exchange } from "./exchange.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { parseQuery, rawQuery } from "./query.ts";
-import { readBody, refuseBodyForm, refuseTooLarge } from "./read-body.ts";
+import { declaredBytes, readBody, refuseBodyForm, refuseTooLarge } from "./read-body.ts";
 import { refuseIdempotencyKeys, validateInput, type CheckImages } from "./validate.ts";
 
 export interface EndpointSetup extends DoorSetup {
@@ -14,6 +15,7 @@ export interface EndpointSetup extends DoorSetup {
   readonly checkResponses: boolean;
   readonly runBodyBytesMax: number;
   readonly bodyBytesMax: number;
+  readonly bodyBudget: BodyBudget;
 }
 
 /** A route's pattern and parameters, found by the router. */
@@ -34,7 +36,8 @@ export function serveEndpoint<N extends EndpointName>(
 ): Promise<void> {
   return receiveInput(exchange, match, setup)
     .then((input) => match.handle(input, exchange))
-    .then((answer) => sendAnswer(exchange, match.name, answer, setup.checkResponses));
+    .then((answer) => sendAnswer(exchange, match.name, answer, setup.checkResponses))
+    .finally(() => exchange.releaseBody());
 }
 
 async function receiveInput<N extends EndpointName>(
@@ -60,11 +63,14 @@ async function receiveBody(exchange: Exchange, name: EndpointName, setup: Endpoi
   const bytesMax = name === "createRun" ? setup.runBodyBytesMax : setup.bodyBytesMax;
   if (isRead) refuseBodyForm(request);
   refuseTooLarge(request, bytesMax);
+  const hold = isRead ? setup.bodyBudget.hold(exchange.caller.accountId) : null;
+  exchange.bodyHold = hold;
+  hold?.reserve(declaredBytes(request) ?? 0); // all of it before the first byte: what was begun can be received whole
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false;
     response.writeContinue();
   }
-  const bytes = await readBody(request, bytesMax, isRead);
+  const bytes = await readBody(request, bytesMax, hold?.reserve ?? null);
   exchange.bodyIsRead = true;
   return isRead ? parseJsonBody(bytes, exchange.header("content-type")) : undefined;
 }

@@ -6,6 +6,7 @@
  *   exchange.ts        one request and its answer
  *   admit.ts           401, 429, 402 from the headers
  *   serve-endpoint.ts  body, shape, slice, answer
+ *   stopping.ts        the end of all of it
  */
 import { ENDPOINTS, type EndpointName } from "@promptd/contract";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
@@ -13,6 +14,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Log } from "../platform/log.ts";
 import { admit } from "./admit.ts";
+import { createBodyBudget } from "./body-budget.ts";
 import { trackConnections } from "./connections.ts";
 import { expectationFault, guardEdge, headFault, HEADER_BYTES_MAX } from "./edge.ts";
 import type { Endpoint, Endpoints, Enter, OpenFile, Readiness } from "./endpoint.ts";
@@ -23,6 +25,7 @@ import { openApiText } from "./openapi.ts";
 import { rawQuery } from "./query.ts";
 import { preflightHeaders } from "./response-headers.ts";
 import { serveEndpoint, type EndpointSetup, type Match } from "./serve-endpoint.ts";
+import { createStopping, type StopOrder } from "./stopping.ts";
 import { badPath, isUnderV1, OPEN_PATHS, unrecognized } from "./unknown-route.ts";
 import type { CheckImages } from "./validate.ts";
 
@@ -30,12 +33,19 @@ import type { CheckImages } from "./validate.ts";
 const HTTP_LIMITS = {
   runBodyBytesMax: 32 * 1024 * 1024,
   bodyBytesMax: 64 * 1024,
+  smallBodyBytesMax: 64 * 1024,
+  heldBodyBytesMax: 96 * 1024 * 1024,
+  accountBodyBytesMax: 40 * 1024 * 1024,
   headersMs: 10_000,
   requestMs: 30_000,
   checkEveryMs: 1_000,
   slowReaderMs: 60_000,
   /** How long what a refused caller still sends is thrown away before the connection is closed. */
   lingerMs: 2_000,
+  /** How long a caller who has closed its side may wait for an answer: most have gone, and only the answer tells. */
+  halfClosedMs: 2_000,
+  /** How long a stopping server waits for the request of a connection that has sent nothing yet. */
+  silentMs: 2_000,
   keepAliveMs: 72_000,
   openRequestsMax: 20_000,
   failedEntriesPerSecond: 20,
@@ -64,10 +74,8 @@ export interface HttpServerOptions {
 
 export interface HttpServer {
   listen(address: { readonly host: string; readonly port: number }): Promise<{ url: string; port: number }>;
-  /** From now on /readyz fails and every answer closes its connection; requests are still served. */
-  turnUnready(): void;
-  /** Stops listening, ends idle connections and waits for the open requests. */
-  close(): Promise<void>;
+  /** Stops as stopping.ts says. Resolves when no connection is left. */
+  close(order?: StopOrder): Promise<void>;
   readonly openRequests: number;
 }
 
@@ -75,7 +83,6 @@ type Setup = ExchangeSetup & EndpointSetup & HealthSetup & { readonly limits: Ht
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
-  const state = { isStopping: false };
   const setup: Setup = {
     ...options,
     ...limits,
@@ -86,11 +93,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     checkResponses: options.checkResponses ?? false,
     failedEntries: createFailedEntries(limits.failedEntriesPerSecond, () => performance.now()),
     isBusy: () => connections.openRequests > limits.openRequestsMax,
-    isStopping: () => state.isStopping,
+    isStopping: () => stopping.hasBegun,
+    bodyBudget: createBodyBudget(limits),
   };
   const app = createApp(limits, (request, reply) => begin(request.raw, reply.raw, "-")?.serveUnknown());
   const { server } = app;
   const connections = trackConnections(server);
+  const { silentMs, requestMs: stalledMs, backlog } = limits;
+  const stopListening = () => stopApp(app);
+  const stopping = createStopping({ connections, stopListening, silentMs, stalledMs, backlog });
   const awaitsContinue = new WeakSet<IncomingMessage>();
 
   function begin(request: IncomingMessage, response: ServerResponse, route: string): Visit | null {
@@ -106,7 +117,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     return null;
   }
 
-  guardEdge(server, { ...setup, hasBegunAnswer: (socket) => connections.hasBegunAnswer(socket) });
+  guardEdge(server, { ...setup, ...limits, hasBegunAnswer: (socket) => connections.hasBegunAnswer(socket) });
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     awaitsContinue.add(request);
     server.emit("request", request, response);
@@ -125,13 +136,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       return connections.openRequests;
     },
     listen: ({ host, port }) => listen(app, { host, port, backlog: limits.backlog }),
-    turnUnready() {
-      state.isStopping = true;
-    },
-    async close() {
-      state.isStopping = true;
-      await Promise.all([app.close(), connections.shutDown(limits.requestMs)]);
-    },
+    close: (order = {}) => stopping.stop(order),
   };
 }
 
@@ -257,6 +262,12 @@ function mountOpenPaths(app: FastifyInstance, options: HttpServerOptions, begin:
       },
     });
   }
+}
+
+/** Closes the port at once, and Fastify after it: that alone would take some turns of the event loop first. */
+async function stopApp(app: FastifyInstance): Promise<void> {
+  app.server.close();
+  await app.close();
 }
 
 async function listen(

@@ -14,6 +14,7 @@ function get(ifNoneMatch: string | null) {
     header: (name) => (name === "if-none-match" ? ifNoneMatch : null),
     headerCount: () => 0,
     ignore: () => {},
+    releaseBody: () => {},
     onGone: () => {},
   };
   return modelsRoutes(catalogue).getResources({ params: {}, query: {}, body: undefined }, context);

@@ -25,6 +25,7 @@ const context: RequestContext = {
   header: () => null,
   headerCount: () => 0,
   ignore: () => {},
+  releaseBody: () => {},
   onGone: () => {},
 };
 

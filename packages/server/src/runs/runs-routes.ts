@@ -56,7 +56,10 @@ interface Started extends Awaited {
 
 /** In two parts, so that the body, which may be 32 MiB, is not kept while the request waits. */
 function create(body: CreateRunBody, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {
-  return startRun(body, context, options).then((started) => answerCreate(started, context, options));
+  return startRun(body, context, options).then((started) => {
+    context.releaseBody();
+    return answerCreate(started, context, options);
+  });
 }
 
 async function startRun(body: CreateRunBody, context: RequestContext, options: RunsRoutesOptions): Promise<Started> {
