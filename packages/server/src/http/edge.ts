@@ -53,7 +53,7 @@ export function guardEdge(server: Server, setup: EdgeSetup): void {
 function answerHalfClosed(server: Server, halfClosedMs: number): void {
   Object.assign(server, { httpAllowHalfOpen: true });
   server.on("connection", (socket) => {
-    socket.once("end", () => {
+    socket.on("end", () => {
       const timer = setTimeout(() => socket.destroy(), halfClosedMs);
       socket.once("close", () => clearTimeout(timer));
     });
