@@ -9,7 +9,13 @@ import { until } from "./promptd-process.ts";
 
 const KIB = 1_024;
 /** Two bodies of 150 KiB fit into an account's share, three into the whole. */
-const LIMITS = { accountBodyBytesMax: 320 * KIB, heldBodyBytesMax: 480 * KIB, lingerMs: 50, halfClosedMs: 50 };
+const LIMITS = {
+  accountBodyBytesMax: 320 * KIB,
+  heldBodyBytesMax: 480 * KIB,
+  bodyWaitMs: 1,
+  lingerMs: 50,
+  halfClosedMs: 50,
+};
 const RUN = { runId: ID, outputs: [], runStatus: "queued", tokens: 0 } as const;
 
 /** A body of the create whose length is exactly this many bytes. */
@@ -85,6 +91,22 @@ describe("the memory for bodies", () => {
     await stall("other");
     expect((await send("slow", bodyOf(64 * KIB))).status).toBe(200);
     expect((await send("third", bodyOf(64 * KIB))).status).toBe(200);
+  });
+
+  test("is waited for: what comes at once and is more than the share is received one after the other", async () => {
+    await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
+    const answers = await Promise.all(Array.from({ length: 8 }, () => send("a", bodyOf(300 * KIB))));
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+  });
+
+  test("is waited for past an account that has no room itself", async () => {
+    await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
+    await stall("slow");
+    const stalled = await stall("slow");
+    const next = send("slow", LARGE);
+    expect((await send("quick", LARGE)).status).toBe(200);
+    stalled.destroy();
+    expect((await next).status).toBe(200);
   });
 
   test("is bounded over all accounts", async () => {

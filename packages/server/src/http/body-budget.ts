@@ -8,11 +8,15 @@ export interface BodyBudgetLimits {
   readonly heldBodyBytesMax: number;
   /** Of one account, so that nobody who sends slowly keeps the others out. */
   readonly accountBodyBytesMax: number;
+  /** How long a body waits, unread, for room. */
+  readonly bodyWaitMs: number;
 }
 
 /** What one request's body may take of the memory for bodies. */
 export interface BodyHold {
-  /** Makes sure of room for a body of so many bytes in all. @throws Problem TOO_MANY_REQUESTS_ERROR. */
+  /** Resolves when there is room for a body of so many bytes in all. @throws Problem TOO_MANY_REQUESTS_ERROR. */
+  waitFor(bytes: number): Promise<void>;
+  /** The same at once, for a body that is being read. @throws Problem TOO_MANY_REQUESTS_ERROR. */
   readonly reserve: (bytes: number) => void;
   /** Gives the room back; more than once is once. */
   release(): void;
@@ -23,21 +27,52 @@ export interface BodyBudget {
   hold(accountId: string): BodyHold;
 }
 
+interface Waiter {
+  /** @returns false while there is no room. */
+  tryTake(): boolean;
+}
+
 /**
  * The memory that bodies of requests may take in one process, from before they are read until they are worked up. A
  * body is up to 32 MiB, and a caller may take half a minute to send it: five a second would fill any machine.
  */
 export function createBodyBudget(limits: BodyBudgetLimits): BodyBudget {
   const byAccount = new Map<string, number>();
+  const waiting = new Set<Waiter>();
   let heldBytes = 0;
 
+  function whyNot(accountId: string, bytes: number): Problem | null {
+    const ofAccount = (byAccount.get(accountId) ?? 0) + bytes;
+    if (ofAccount > limits.accountBodyBytesMax) return accountBusy(limits.accountBodyBytesMax);
+    return heldBytes + bytes > limits.heldBodyBytesMax ? serverBusy() : null;
+  }
   function take(accountId: string, bytes: number): void {
     const ofAccount = (byAccount.get(accountId) ?? 0) + bytes;
-    if (bytes > 0 && ofAccount > limits.accountBodyBytesMax) throw accountBusy(limits.accountBodyBytesMax);
-    if (bytes > 0 && heldBytes + bytes > limits.heldBodyBytesMax) throw serverBusy();
     heldBytes += bytes;
     if (ofAccount === 0) byAccount.delete(accountId);
     else byAccount.set(accountId, ofAccount);
+  }
+  /** In the order in which they came, past those whose account has no room. */
+  function admitWaiting(): void {
+    for (const waiter of waiting) if (waiter.tryTake()) waiting.delete(waiter);
+  }
+  /** Unread, a body stays with its caller and in the system's few buffers. @returns false when its time is over. */
+  function queue(tryTake: () => boolean): Promise<boolean> {
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        tryTake: () => {
+          if (!tryTake()) return false;
+          clearTimeout(timer);
+          resolve(true);
+          return true;
+        },
+      };
+      const timer = setTimeout(() => {
+        waiting.delete(waiter);
+        resolve(false);
+      }, limits.bodyWaitMs);
+      waiting.add(waiter);
+    });
   }
   return {
     get heldBytes() {
@@ -45,15 +80,28 @@ export function createBodyBudget(limits: BodyBudgetLimits): BodyBudget {
     },
     hold(accountId) {
       let held = 0;
-      const resize = (bytes: number) => {
-        take(accountId, bytes - held);
-        held = bytes;
+      const grow = (bytes: number): Problem | null => {
+        const more = bytes > limits.smallBodyBytesMax ? Math.max(0, bytes - held) : 0;
+        const fault = more === 0 ? null : whyNot(accountId, more);
+        if (fault === null) take(accountId, more);
+        if (fault === null) held += more;
+        return fault;
+      };
+      const reserve = (bytes: number) => {
+        const fault = grow(bytes);
+        if (fault !== null) throw fault;
       };
       return {
-        reserve(bytes) {
-          if (bytes > limits.smallBodyBytesMax && bytes > held) resize(bytes);
+        reserve,
+        async waitFor(bytes) {
+          if (grow(bytes) === null) return;
+          if (!(await queue(() => grow(bytes) === null))) reserve(bytes);
         },
-        release: () => resize(0),
+        release() {
+          take(accountId, -held);
+          held = 0;
+          admitWaiting();
+        },
       };
     },
   };

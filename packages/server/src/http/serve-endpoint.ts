@@ -65,7 +65,7 @@ async function receiveBody(exchange: Exchange, name: EndpointName, setup: Endpoi
   refuseTooLarge(request, bytesMax);
   const hold = isRead ? setup.bodyBudget.hold(exchange.caller.accountId) : null;
   exchange.bodyHold = hold;
-  hold?.reserve(declaredBytes(request) ?? 0); // all of it before the first byte: what was begun can be received whole
+  await hold?.waitFor(declaredBytes(request) ?? 0); // all of it before the first byte: what was begun can be received whole
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false;
     response.writeContinue();
