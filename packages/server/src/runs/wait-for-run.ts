@@ -2,8 +2,9 @@
  * The hub of waiting requests. A request registers before its run is inserted, so no end of a run can be missed. Ends
  * arrive as hints (from this process or another) and are gathered for one turn of the event loop, then one query
  * answers them all; once a second the hub looks by itself, since hints may be lost. One timer ends all waits that
- * reached their time: ten thousand timers would cost more than the waits.
+ * reached their time, after a last look: ten thousand timers would cost more than the waits.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { Run } from "@promptd/contract";
 import type { Database } from "../platform/database.ts";
 import type { Log } from "../platform/log.ts";
@@ -23,6 +24,8 @@ export interface WaitRequest extends RunOfAccount {
 
 const FLOOR_MS = 1_000;
 const TIMEOUT_LOOK_MS = 50;
+/** A caller is answered within a second of its window's end, also when the database is silent. */
+const LAST_LOOK_MS_MAX = 300;
 const QUERY_RUNS_MAX = 1_000;
 
 interface Waiter {
@@ -40,12 +43,16 @@ export class WaitingHub {
   #waiting = 0;
   #isDraining = false;
   #isGathering = false;
+  #isLookingLast = false;
   #timer: NodeJS.Timeout | null = null;
   #lastFloorMs = 0;
+  readonly #floorMs: number;
 
-  constructor(db: Database, log: Log) {
+  /** @param floorMs in tests: how often the hub looks by itself. */
+  constructor(db: Database, log: Log, floorMs = FLOOR_MS) {
     this.#db = db;
     this.#log = log;
+    this.#floorMs = floorMs;
   }
 
   get waiting(): number {
@@ -128,10 +135,22 @@ export class WaitingHub {
     }
   }
 
+  /** Ends the waits that have reached their time, each with its run when a last look finds it final. */
+  async #endDue(nowMs: number): Promise<void> {
+    if (this.#isLookingLast) return;
+    const isDue = (waiter: Waiter) => waiter.untilMs <= nowMs;
+    const due = [...this.#waiters].filter(([, waiters]) => waiters.some(isDue)).map(([runId]) => runId);
+    if (due.length === 0) return;
+    this.#isLookingLast = true;
+    await Promise.race([this.#look(due), pause(LAST_LOOK_MS_MAX)]);
+    this.#isLookingLast = false;
+    this.#endAll(isDue);
+  }
+
   #onTimer(): void {
     const nowMs = performance.now();
-    this.#endAll((waiter) => waiter.untilMs <= nowMs);
-    if (nowMs - this.#lastFloorMs >= FLOOR_MS) {
+    void this.#endDue(nowMs);
+    if (nowMs - this.#lastFloorMs >= this.#floorMs) {
       this.#lastFloorMs = nowMs;
       this.lookAtAll();
     }
