@@ -287,7 +287,8 @@ DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".
   test("another secret than that of the database", async () => {
     const off = { PROMPTD_SEED: "off", PROMPTD_LOG_LEVEL: "error" };
     await (await serve(off)).stop();
-    const changes = { ...off, PROMPTD_SECRET: "another secret than the first one" };
+    const PROMPTD_DATA_DIR = `${installation.environment["PROMPTD_DATA_DIR"]}-two`;
+    const changes = { ...off, PROMPTD_DATA_DIR, PROMPTD_SECRET: "another secret than the first one" };
     const { code, stdout, stderr } = await run(["serve", "--json"], { ...installation.environment, ...changes });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toMatch(/^The server secret is not the one this database was set up with\./);

@@ -1,5 +1,5 @@
 /** What the slices of one process share, opened in the order in which they need each other. */
-import { createFiles, loadOrCreateSecret, loadPreviousSecret, type Files, type FilesOptions } from "./files/index.ts";
+import { createFiles, readPreviousSecrets, readServerSecret, type Files, type FilesOptions } from "./files/index.ts";
 import type { Closers } from "./closers.ts";
 import type { HttpServerOptions } from "./http/server.ts";
 import { makeDataDir, type Installation } from "./installation.ts";
@@ -59,7 +59,7 @@ export async function openParts(options: AppOptions, installation: Installation,
   await makeDataDir(config.dataDir);
   const secrets = await orStartFailure(async () => ({
     secret: await readServerSecret(config),
-    previousSecret: await readPreviousSecret(config),
+    previousSecrets: await readPreviousSecrets(config, log),
     bucket: readBucket(config),
   }));
   const files = await orStartFailure(() =>
@@ -92,16 +92,6 @@ function embeddingsOf(config: Config, models: Models): NonNullable<SearchOptions
   const fault = faultOfEmbeddingsModel(models.catalogue, model, config.secret);
   if (fault !== null) throw new ConfigError([`PROMPTD_EMBEDDING_MODEL ${fault}`]);
   return { model, embedTexts: (texts, signal) => models.caller.embedTexts(model, texts, signal) };
-}
-
-/** From the setting, or the one kept in the data directory. */
-async function readServerSecret(config: Config): Promise<Buffer> {
-  return config.PROMPTD_SECRET === null ? loadOrCreateSecret(config.dataDir) : Buffer.from(config.PROMPTD_SECRET);
-}
-
-async function readPreviousSecret(config: Config): Promise<Buffer | null> {
-  if (config.PROMPTD_SECRET === null) return loadPreviousSecret(config.dataDir);
-  return config.PROMPTD_SECRET_PREVIOUS === null ? null : Buffer.from(config.PROMPTD_SECRET_PREVIOUS);
 }
 
 /** The bucket that files go to instead of the data directory; null: no bucket is set. */

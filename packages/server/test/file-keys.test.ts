@@ -1,6 +1,7 @@
 /** Which secrets may sign and open file addresses, and for how long (docs/operations.md, "To rotate it"). */
 import { beforeEach, describe, expect, test } from "vitest";
 import { registerFileKeys } from "../src/files/file-keys.ts";
+import { readingsOfFile, readingsOfSetting, type SecretReadings } from "../src/files/server-secret.ts";
 import { deriveFileKey } from "../src/files/signed-urls.ts";
 import type { Database } from "../src/platform/database.ts";
 import { stopClock } from "./engine-fixture.ts";
@@ -24,7 +25,8 @@ function clockAt(ms: number): Promise<void> {
 
 /** A process starts with these secrets. */
 function start(current: Buffer, previous: Buffer | null = null) {
-  return registerFileKeys(db, { current, previous }, DAY_SECONDS);
+  const secrets = { current: [current] as const, previous: previous === null ? [] : [previous] };
+  return registerFileKeys(db, secrets, DAY_SECONDS);
 }
 
 describe("a process that starts", () => {
@@ -41,9 +43,11 @@ describe("a process that starts", () => {
   test("with a strange secret is told what to do, and changes nothing", async () => {
     await start(FIRST);
     const told = new Error(
-      "The server secret is not the one this database was set up with. Every promptd process needs the same secret: " +
-        "restore it, or for a rotation give the old one as the previous secret. If the old one is lost, remove " +
-        "the rows of the table file_keys; addresses of files made so far then stop working.",
+      "The server secret is not the one this database was set up with. It is PROMPTD_SECRET or, where that is not set, " +
+        "the file secret in the data directory, and every promptd process needs the same one: restore it. For a " +
+        "rotation give the old one as PROMPTD_SECRET_PREVIOUS or, where PROMPTD_SECRET is not set, as the file " +
+        "secret.previous. If the old one is lost, remove the rows of the table file_keys; addresses of files made " +
+        "so far then stop working.",
     );
     await expect(start(SECOND)).rejects.toEqual(told);
     await expect(start(SECOND, THIRD)).rejects.toEqual(told);
@@ -78,5 +82,21 @@ describe("after a rotation", () => {
     await start(THIRD, SECOND);
     expect(await start(THIRD, FIRST)).toEqual({ current: { keyId: 3, key: deriveFileKey(THIRD) }, previous: null });
     expect(await start(THIRD, SECOND)).toMatchObject({ previous: { keyId: 2, key: deriveFileKey(SECOND) } });
+  });
+});
+
+test("a secret is known in either of its readings, and signs with the one the database knows", async () => {
+  const text = FIRST.toString("base64url");
+  const open = (current: SecretReadings, previous: readonly Buffer[] = []) =>
+    registerFileKeys(db, { current, previous }, DAY_SECONDS);
+  await open(readingsOfFile(FIRST));
+  expect(await open(readingsOfSetting(text))).toMatchObject({ current: { keyId: 1, key: deriveFileKey(FIRST) } });
+  expect(await open([SECOND], readingsOfSetting(`${text}\n`))).toMatchObject({
+    previous: { keyId: 1, key: deriveFileKey(FIRST) },
+  });
+  await db.query("truncate file_keys");
+  await open(readingsOfSetting(text));
+  expect(await open(readingsOfFile(FIRST))).toMatchObject({
+    current: { keyId: 1, key: deriveFileKey(Buffer.from(text)) },
   });
 });

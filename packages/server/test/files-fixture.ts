@@ -76,7 +76,7 @@ export function openFiles(rig: FilesRig, options: Partial<FilesOptions> = {}): P
     dataDir,
     publicUrl: () => "https://promptd.example.org",
     ttlSeconds: DAY_SECONDS,
-    secret: SECRET,
+    secret: [SECRET],
     clock,
     newId: createIdSource(clock),
     log: createLog("silent"),

@@ -16,7 +16,7 @@ describe("the signing key", () => {
 
   test("after a rotation signs with a new number; the one before opens its files until they expire", async () => {
     const kept = await keepImage(await openFiles(rig), rig.png);
-    const rotated = await openFiles(rig, { secret: NEXT, previousSecret: SECRET });
+    const rotated = await openFiles(rig, { secret: [NEXT], previousSecrets: [SECRET] });
     const fresh = await keepImage(rotated, rig.png);
     expect(fresh.keyId).toBe(2);
     expect([(await getFile(rotated, kept.url)).status, (await getFile(rotated, fresh.url)).status]).toEqual([200, 200]);
@@ -26,30 +26,32 @@ describe("the signing key", () => {
 
   test("that was dropped opens nothing", async () => {
     const kept = await keepImage(await openFiles(rig), rig.png);
-    await openFiles(rig, { secret: NEXT, previousSecret: SECRET });
-    const dropped = await openFiles(rig, { secret: NEXT });
+    await openFiles(rig, { secret: [NEXT], previousSecrets: [SECRET] });
+    const dropped = await openFiles(rig, { secret: [NEXT] });
     expect((await getFile(dropped, kept.url)).status).toBe("NOT_FOUND_ERROR");
   });
 
   test("that this database does not know is refused, and changes nothing", async () => {
     await openFiles(rig);
-    await expect(openFiles(rig, { secret: NEXT })).rejects.toThrow("not the one this database was set up with");
-    await expect(openFiles(rig, { secret: NEXT, previousSecret: Buffer.alloc(32, 3) })).rejects.toThrow("same secret");
+    await expect(openFiles(rig, { secret: [NEXT] })).rejects.toThrow("not the one this database was set up with");
+    await expect(openFiles(rig, { secret: [NEXT], previousSecrets: [Buffer.alloc(32, 3)] })).rejects.toThrow(
+      "the same one",
+    );
     expect(await rig.db.query("select id from file_keys")).toEqual([{ id: 1 }]);
   });
 
   test("from before a rotation is refused without the newer one beside it", async () => {
     await openFiles(rig);
-    await openFiles(rig, { secret: NEXT, previousSecret: SECRET });
-    await expect(openFiles(rig, { secret: SECRET })).rejects.toThrow("not the one this database");
-    const back = await openFiles(rig, { secret: SECRET, previousSecret: NEXT });
+    await openFiles(rig, { secret: [NEXT], previousSecrets: [SECRET] });
+    await expect(openFiles(rig, { secret: [SECRET] })).rejects.toThrow("not the one this database");
+    const back = await openFiles(rig, { secret: [SECRET], previousSecrets: [NEXT] });
     expect((await keepImage(back, rig.png)).keyId).toBe(3);
   });
 
   test("is registered once by processes that start together", async () => {
     await Promise.all(Array.from({ length: 6 }, () => openFiles(rig)));
     expect(await rig.db.query("select id from file_keys")).toEqual([{ id: 1 }]);
-    await Promise.all(Array.from({ length: 6 }, () => openFiles(rig, { secret: NEXT, previousSecret: SECRET })));
+    await Promise.all(Array.from({ length: 6 }, () => openFiles(rig, { secret: [NEXT], previousSecrets: [SECRET] })));
     expect(await rig.db.query("select id, retired_at is null as live from file_keys order by id")).toEqual([
       { id: 1, live: false },
       { id: 2, live: true },

@@ -31,7 +31,7 @@ function open(options: Partial<FilesOptions> = {}): Promise<Files> {
     dataDir,
     publicUrl: () => "https://promptd.example.org",
     ttlSeconds: 86_400,
-    secret: Buffer.alloc(32, 1),
+    secret: [Buffer.alloc(32, 1)],
     clock: systemClock,
     newId: createIdSource(systemClock),
     log,

@@ -12,6 +12,7 @@ import { loadImages } from "./load-images.ts";
 import { createOpenFile } from "./open-file.ts";
 import { createS3Blobs } from "./s3-blobs.ts";
 import type { S3Options } from "./s3-request.ts";
+import type { SecretReadings } from "./server-secret.ts";
 import type { Files } from "./stored-files.ts";
 import { createSpool } from "./spool.ts";
 import { createSweeps } from "./sweep.ts";
@@ -28,9 +29,9 @@ export interface FilesOptions {
   /** Life of a generated file; 86,400 by the specification. */
   readonly ttlSeconds: number;
   /** The server secret; the same in all processes on one database. */
-  readonly secret: Buffer;
-  /** The secret before a rotation. */
-  readonly previousSecret?: Buffer | null;
+  readonly secret: SecretReadings;
+  /** What may be the secret before a rotation. */
+  readonly previousSecrets?: readonly Buffer[];
   readonly clock: Clock;
   readonly newId: () => string;
   readonly log: Log;
@@ -46,7 +47,7 @@ const DECODES_AT_ONCE = 2;
 /** @throws Error when the secret is not the one this database knows. */
 export async function createFiles(options: FilesOptions): Promise<Files> {
   const { db, clock, log, newId, ttlSeconds, publicUrl } = options;
-  const secrets = { current: options.secret, previous: options.previousSecret ?? null };
+  const secrets = { current: options.secret, previous: options.previousSecrets ?? [] };
   const [store, keys] = await Promise.all([
     options.bucket ? createS3Blobs(options.bucket, clock) : createDiskBlobs(join(options.dataDir, "files")),
     registerFileKeys(db, secrets, ttlSeconds),

@@ -1,11 +1,12 @@
 import type { Database } from "../platform/database.ts";
 import { insertFileKey, lockFileKeys, type FileKeyRow } from "./files-store.ts";
+import type { SecretReadings } from "./server-secret.ts";
 import { deriveFileKey, fingerprintOf, type KeyRing } from "./signed-urls.ts";
 
 export interface FileSecrets {
-  readonly current: Buffer;
-  /** The secret before a rotation; null or absent otherwise. */
-  readonly previous: Buffer | null;
+  readonly current: SecretReadings;
+  /** What may be the secret before a rotation; the database knows which of them is. */
+  readonly previous: readonly Buffer[];
 }
 
 /**
@@ -17,35 +18,38 @@ export async function registerFileKeys(db: Database, secrets: FileSecrets, ttlSe
   const rows = await db.tx(async (tx) => {
     const known = await lockFileKeys(tx);
     const newest = known[0];
-    if (newest !== undefined && isOf(newest, secrets.current)) return known;
-    if (newest !== undefined && !isOf(newest, secrets.previous)) throw new Error(STRANGE_SECRET);
-    await insertFileKey(tx, (newest?.id ?? 0) + 1, fingerprintOf(secrets.current));
+    if (newest !== undefined && secretOf(newest, secrets.current) !== null) return known;
+    if (newest !== undefined && secretOf(newest, secrets.previous) === null) throw new Error(STRANGE_SECRET);
+    await insertFileKey(tx, (newest?.id ?? 0) + 1, fingerprintOf(secrets.current[0]));
     return lockFileKeys(tx);
   });
   return ringOf(rows, secrets, ttlSeconds);
 }
 
 const STRANGE_SECRET =
-  "The server secret is not the one this database was set up with. Every promptd process needs the same secret: " +
-  "restore it, or for a rotation give the old one as the previous secret. If the old one is lost, remove " +
-  "the rows of the table file_keys; addresses of files made so far then stop working.";
+  "The server secret is not the one this database was set up with. It is PROMPTD_SECRET or, where that is not set, " +
+  "the file secret in the data directory, and every promptd process needs the same one: restore it. For a rotation give the " +
+  "old one as PROMPTD_SECRET_PREVIOUS or, where PROMPTD_SECRET is not set, as the file secret.previous. If the old one is lost, " +
+  "remove the rows of the table file_keys; addresses of files made so far then stop working.";
 
-function isOf(row: FileKeyRow, secret: Buffer | null): boolean {
-  return secret !== null && row.fingerprint.equals(fingerprintOf(secret));
+function secretOf(row: FileKeyRow, secrets: readonly Buffer[]): Buffer | null {
+  return secrets.find((secret) => row.fingerprint.equals(fingerprintOf(secret))) ?? null;
 }
 
 function ringOf(rows: readonly FileKeyRow[], secrets: FileSecrets, ttlSeconds: number): KeyRing {
   const [newest, before] = rows;
-  if (newest === undefined) throw new Error("No file key is registered.");
-  const current = { keyId: newest.id, key: deriveFileKey(secrets.current) };
-  if (before === undefined || secrets.previous === null || !isOf(before, secrets.previous)) {
-    return { current, previous: null };
-  }
-  const previous = {
-    keyId: before.id,
-    key: deriveFileKey(secrets.previous),
-    // It was retired when the newest came.
-    acceptedUntilMs: newest.createdAt.getTime() + ttlSeconds * 1_000,
+  const secret = newest === undefined ? null : secretOf(newest, secrets.current);
+  if (newest === undefined || secret === null) throw new Error("No file key is registered.");
+  const current = { keyId: newest.id, key: deriveFileKey(secret) };
+  const previous = before === undefined ? null : secretOf(before, secrets.previous);
+  if (before === undefined || previous === null) return { current, previous: null };
+  return {
+    current,
+    previous: {
+      keyId: before.id,
+      key: deriveFileKey(previous),
+      // It was retired when the newest came.
+      acceptedUntilMs: newest.createdAt.getTime() + ttlSeconds * 1_000,
+    },
   };
-  return { current, previous };
 }

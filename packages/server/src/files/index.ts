@@ -1,7 +1,7 @@
 export { createFiles, type FilesOptions } from "./create-files.ts";
 export { createGuardedFetch, type FetchOutcome, type GuardedFetch } from "./guarded-fetch.ts";
 export { checkImageInputs } from "./image-inputs.ts";
-export { loadOrCreateSecret, loadPreviousSecret } from "./server-secret.ts";
+export { readPreviousSecrets, readServerSecret } from "./read-secrets.ts";
 export { imageBytesAtMost } from "./load-images.ts";
 export { createSpool, type Spool, type SpooledFile } from "./spool.ts";
 export { isStorageFailure, StorageFailure } from "./storage-failure.ts";

@@ -8,6 +8,22 @@ const SECRET_BYTES = 32;
 const NAME = "secret";
 const PREVIOUS_NAME = "secret.previous";
 const OTHERS = 0o077;
+const FILE_TEXT = /^[\w-]{43}$/;
+
+/**
+ * One secret, as each of its readings; the first is taken where none is known yet. The text of the file can stand in
+ * the setting and means the same secret, although a setting is any text: the database tells which reading it knows.
+ */
+export type SecretReadings = readonly [Buffer, ...Buffer[]];
+
+export function readingsOfSetting(text: string): SecretReadings {
+  return FILE_TEXT.test(text.trim()) ? [Buffer.from(text), Buffer.from(text.trim(), "base64url")] : [Buffer.from(text)];
+}
+
+/** @param secret as the file holds it. */
+export function readingsOfFile(secret: Buffer): SecretReadings {
+  return [secret, Buffer.from(secret.toString("base64url"))];
+}
 
 /**
  * The server's secret from `<dataDir>/secret`, made at the first start: 32 random bytes as base64url, mode 0600.
@@ -36,6 +52,12 @@ export async function loadOrCreateSecret(dataDir: string): Promise<Buffer> {
 /** The secret before the last rotation; null when there was none. Its addresses stay valid until their files expire. */
 export async function loadPreviousSecret(dataDir: string): Promise<Buffer | null> {
   return readSecret(join(dataDir, PREVIOUS_NAME));
+}
+
+/** Every secret that the data directory holds: any may be the one before that of the setting. */
+export async function loadKeptSecrets(dataDir: string): Promise<Buffer[]> {
+  const found = await Promise.all([NAME, PREVIOUS_NAME].map((name) => readSecret(join(dataDir, name))));
+  return found.filter((secret) => secret !== null);
 }
 
 /** Replaces the secret; the present one becomes the previous one. Takes effect when the processes start again. */
