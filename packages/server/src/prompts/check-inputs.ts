@@ -2,7 +2,7 @@ import { quote, type CreateRunBody, type Issue } from "@promptd/contract";
 import type { Catalogue } from "../models/index.ts";
 import { valueProblem } from "./input-fields.ts";
 import type { InputField, LiveVersion } from "./prompt-definition.ts";
-import { defaultOptions } from "./step-plans.ts";
+import { defaultsOf, publicRunOptions } from "./run-options.ts";
 
 export interface CheckedInputs {
   /** Everything that does not fit, in the order of the form; empty = the run can be made. */
@@ -87,18 +87,14 @@ function checkImageCount(expected: number, given: number, issues: Issue[]): void
   issues.push({ path: ["body", "inputs", "imageInputs"], code: "image_count", message });
 }
 
-/** Keys and values come from today's catalogue; from the version's own config if the model has left it. */
+/** Keys and values are those that the version's config shows now. */
 function fillOptions(
   version: LiveVersion,
   given: Readonly<Record<string, string>>,
   { catalogue, issues }: { catalogue: Catalogue; issues: Issue[] },
 ): Record<string, string> {
-  const entry = catalogue.find(version.model);
-  const accepted = new Map(
-    entry === null
-      ? Object.entries(version.config.runOptions).map(([key, option]) => [key, option.options])
-      : Object.entries(entry.runOptions).map(([key, option]) => [key, Object.keys(option.values)]),
-  );
+  const runOptions = publicRunOptions(version.config, version.definition.steps, catalogue);
+  const accepted = new Map(Object.entries(runOptions).map(([key, option]) => [key, option.options]));
   const chosen: Record<string, string> = {};
   for (const [key, value] of Object.entries(given)) {
     const values = accepted.get(key);
@@ -113,7 +109,7 @@ function fillOptions(
       issues.push({ path, code: "unsupported_option_value", message });
     } else chosen[key] = value;
   }
-  return { ...defaultOptions(version, catalogue), ...chosen };
+  return { ...defaultsOf(runOptions), ...chosen };
 }
 
 function textPath(key: string): Issue["path"] {

@@ -1,6 +1,7 @@
 import type { ImageInputSlot, PromptConfig, TextInputField } from "@promptd/contract";
 import type { CatalogueEntry } from "../models/index.ts";
 import type { InputField, PromptDefinition } from "./prompt-definition.ts";
+import { currentRunOptions } from "./run-options.ts";
 
 /**
  * What callers see of a prompt: enough to build a form and a run. It is made from named members only, so template,
@@ -18,7 +19,7 @@ export function buildConfig(definition: PromptDefinition, entry: CatalogueEntry)
     imageCount: imageInputs.length,
     model: entry.model,
     modality: entry.modality,
-    runOptions: publicOptions(definition, entry),
+    runOptions: currentRunOptions(entry, definition.steps.at(-1)?.options ?? {}),
     output: { type: entry.modality },
     inputSchema: buildInputSchema(definition.inputs, imageInputs.length),
   };
@@ -37,17 +38,6 @@ function publicField(input: InputField, position: number): TextInputField {
     options: input.choices?.map((choice) => choice.name) ?? null,
     multiple: input.multiple === null ? null : { min: input.multiple.min, max: input.multiple.max },
   };
-}
-
-/** Default: what the last step uses when the caller says nothing, the author's word before the catalogue's. */
-function publicOptions(definition: PromptDefinition, entry: CatalogueEntry): PromptConfig["runOptions"] {
-  const chosen = definition.steps.at(-1)?.options ?? {};
-  return ownRecord(
-    Object.entries(entry.runOptions).map(([key, option]) => [
-      key,
-      { default: chosen[key] ?? option.default ?? null, options: Object.keys(option.values) },
-    ]),
-  );
 }
 
 /** JSON Schema 2020-12 of a run's `inputs`. Extra members are legal, as the service ignores them. */

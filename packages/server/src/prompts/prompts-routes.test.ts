@@ -57,6 +57,15 @@ function routes(models: Catalogue = catalogue) {
   };
 }
 
+/** The catalogue after this model was retired. */
+function withoutModel(retired: string): Catalogue {
+  const find: Catalogue["find"] = (model) => {
+    const entry = catalogue.find(model);
+    return entry === null || model !== retired ? entry : { ...entry, status: "retired" };
+  };
+  return { ...catalogue, find };
+}
+
 async function publish(source: PromptSource, isDraft = false) {
   const [published] = await publishPrompts(db, [source], { authorId, catalogue, newId, isDraft });
   if (published === undefined) throw new Error("Nothing was published.");
@@ -120,16 +129,21 @@ describe("GET /v1/prompts/publish", () => {
 
   test("a prompt whose model was retired is left out of the results and still readable", async () => {
     const { promptId } = await publish(named(TEA_POEM, "Narwhal poem"));
-    const retired: Catalogue = {
-      ...catalogue,
-      find: (model) => {
-        const entry = catalogue.find(model);
-        return entry === null ? null : { ...entry, status: "retired" };
-      },
-    };
+    const retired = withoutModel("sandbox/text");
     expect(await routes().search("narwhal")).toHaveLength(1);
     expect(await routes(retired).search("narwhal")).toEqual([]);
     expect((await routes(retired).prompt(promptId)).promptId).toBe(promptId);
+  });
+
+  test("retired prompts that match better do not push out those that can be run", async () => {
+    const free = TEA_POEM.replace("sandbox/text", "sandbox/text-free");
+    const better = Array.from({ length: 60 }, (_, number) => ({ ...named(free, "Gecko"), slug: `gecko-${number}` }));
+    const others = Array.from({ length: 25 }, (_, number) => named(TEA_POEM, `Poem of a gecko and ${number} leaves`));
+    await publishPrompts(db, [...better, ...others], { authorId, catalogue, newId });
+    expect(new Set((await routes().search("gecko")).map((row) => row.title))).toEqual(new Set(["Gecko"]));
+    const rows = await routes(withoutModel("sandbox/text-free")).search("gecko");
+    expect(rows).toHaveLength(20);
+    expect(rows.every((row) => row.title.startsWith("Poem of a gecko"))).toBe(true);
   });
 
   test("at most 20 rows are answered", async () => {

@@ -1,4 +1,4 @@
-import type { PromptVersion, SearchRow } from "@promptd/contract";
+import type { PromptConfig, PromptVersion, SearchRow } from "@promptd/contract";
 import type { Endpoints } from "../http/endpoint.ts";
 import type { Catalogue } from "../models/index.ts";
 import { isoTime } from "../platform/clock.ts";
@@ -12,10 +12,13 @@ import {
   type FoundPrompt,
   type PublicVersion,
 } from "./prompts-store.ts";
+import { isRunnable, publicRunOptions } from "./run-options.ts";
 
 const SEARCH_ROWS_MAX = 20;
-/** Twice what is shown: prompts of retired models fall out after the search. */
-const SEARCH_CANDIDATES_MAX = 40;
+/** All that ranking gives: where a popular model was retired, most of the best may fall out after the search. */
+const SEARCH_RANKED_MAX = 200;
+/** Rows read at once: twice what is shown, so that a few that fall out cost no second reading. */
+const SEARCH_BATCH = 40;
 
 export interface PromptsRoutesOptions {
   readonly db: Database;
@@ -32,34 +35,43 @@ export function promptsRoutes({
 }: PromptsRoutesOptions): Pick<Endpoints, "searchPrompts" | "getPrompt" | "getPromptVersion"> {
   return {
     searchPrompts: async ({ query }) => {
-      const promptIds = await search.find(query.q, SEARCH_CANDIDATES_MAX);
-      const found = promptIds.length === 0 ? [] : await findSearchRows(db, promptIds);
-      const rows = found.flatMap((prompt) => searchRow(prompt, catalogue) ?? []);
+      const promptIds = await search.find(query.q, SEARCH_RANKED_MAX);
+      const rows: SearchRow[] = [];
+      for (let at = 0; at < promptIds.length && rows.length < SEARCH_ROWS_MAX; at += SEARCH_BATCH) {
+        const found = await findSearchRows(db, promptIds.slice(at, at + SEARCH_BATCH));
+        rows.push(...found.flatMap((prompt) => searchRow(prompt, catalogue) ?? []));
+      }
       return { data: { rows: rows.slice(0, SEARCH_ROWS_MAX) } };
     },
     getPrompt: async ({ params: { promptId }, query: { versionId } }) => {
       const version = await findPromptVersion(db, promptId, versionId ?? null);
-      if (version !== null) return { data: promptVersion(version) };
+      if (version !== null) return { data: promptVersion(version, catalogue) };
       const isVersionMissing = versionId !== undefined && (await isPromptPublished(db, promptId));
       throw isVersionMissing ? notFound("published prompt version", versionId) : notFound("published prompt", promptId);
     },
     getPromptVersion: async ({ params: { promptVersionId } }) => {
       const version = await findPublicVersion(db, promptVersionId);
       if (version === null) throw notFound("published prompt version", promptVersionId);
-      return { data: promptVersion(version) };
+      return { data: promptVersion(version, catalogue) };
     },
   };
 }
 
-function promptVersion(version: PublicVersion): PromptVersion {
-  const { promptVersionId, promptId, title, publishedAt, config } = version;
+function promptVersion(version: PublicVersion, catalogue: Catalogue): PromptVersion {
+  const { promptVersionId, promptId, title, publishedAt } = version;
+  const config = currentConfig(version, catalogue);
   return { promptVersionId, promptId, title, publishedAt: isoTime(publishedAt.getTime()), config };
 }
 
-/** Null for a prompt whose model is retired or unknown here: it could not be run. */
+/** As published, with the run options that its model has now. */
+function currentConfig({ config, steps }: PublicVersion, catalogue: Catalogue): PromptConfig {
+  return { ...config, runOptions: publicRunOptions(config, steps, catalogue) };
+}
+
+/** Null for a prompt of which a model is retired or unknown here: it could not be run. */
 function searchRow(prompt: FoundPrompt, catalogue: Catalogue): SearchRow | null {
   const entry = catalogue.find(prompt.model);
-  if (entry === null || entry.status === "retired") return null;
+  if (entry === null || !isRunnable(prompt.steps, catalogue)) return null;
   return {
     promptId: prompt.promptId,
     promptVersionId: prompt.promptVersionId,
@@ -73,6 +85,6 @@ function searchRow(prompt: FoundPrompt, catalogue: Catalogue): SearchRow | null 
     upVotes: prompt.upVotes,
     publishedAt: isoTime(prompt.publishedAt.getTime()),
     samples: prompt.samples,
-    configs: prompt.config,
+    configs: currentConfig(prompt, catalogue),
   };
 }

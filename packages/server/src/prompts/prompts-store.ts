@@ -2,6 +2,7 @@
 import type { Modality, PromptConfig, PromptSamples } from "@promptd/contract";
 import type { Database, Queryable, Tx } from "../platform/database.ts";
 import type { LiveVersion, PromptDefinition } from "./prompt-definition.ts";
+import type { StepModel } from "./run-options.ts";
 
 const MODALITY_NUMBERS: Readonly<Record<Modality, number>> = { text: 0, image: 1, video: 2 };
 const MODALITY_NAMES = ["text", "image", "video"] as const;
@@ -19,7 +20,10 @@ export interface PublicVersion {
   readonly promptVersionId: string;
   readonly title: string;
   readonly publishedAt: Date;
+  /** As it was published; what its model offers now may differ. */
   readonly config: PromptConfig;
+  /** In order. Not for callers to see. */
+  readonly steps: readonly StepModel[];
 }
 
 interface PublicVersionRow {
@@ -28,9 +32,12 @@ interface PublicVersionRow {
   title: string;
   published_at: Date;
   config: PromptConfig;
+  steps: StepModel[];
 }
 
-const PUBLIC_COLUMNS = "v.prompt_id, v.id, v.title, v.published_at, v.config";
+const PUBLIC_COLUMNS = `v.prompt_id, v.id, v.title, v.published_at, v.config, (
+    select json_agg(json_build_object('model', step -> 'model', 'options', step -> 'options') order by place)
+    from json_array_elements(v.definition -> 'steps') with ordinality listed (step, place)) as steps`;
 const IS_LIVE = "v.published_at is not null and p.unpublished_at is null";
 
 /** The latest published version of a prompt, or the named one if it is published and of this prompt. */
@@ -59,8 +66,8 @@ export async function findPublicVersion(db: Database, versionId: string): Promis
 }
 
 function publicVersion(row: PublicVersionRow): PublicVersion {
-  const { prompt_id: promptId, id: promptVersionId, title, published_at: publishedAt, config } = row;
-  return { promptId, promptVersionId, title, publishedAt, config };
+  const { prompt_id: promptId, id: promptVersionId, title, published_at: publishedAt, config, steps } = row;
+  return { promptId, promptVersionId, title, publishedAt, config, steps };
 }
 
 /** True when runs of this version may be made now: it was published, and its prompt is. */

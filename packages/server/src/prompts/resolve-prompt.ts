@@ -9,7 +9,7 @@ import { ONLY_STEP, type RawPrompt, type RawSample, type RawStep } from "./promp
 import { slugOfTitle } from "./prompt-slug.ts";
 import { renderStep } from "./render-step.ts";
 import type { FaultList } from "./source-tree.ts";
-import { defaultOptions, planSteps, type PlannedVersion } from "./step-plans.ts";
+import { planSteps, type PlannedVersion } from "./step-plans.ts";
 
 export interface ResolveOptions {
   readonly catalogue: Catalogue;
@@ -106,7 +106,7 @@ function tryRendering(version: PlannedVersion, { raw, faults, options }: Trial):
         rendering = step;
         renderStep(version, position, values, {});
       }
-      const plans = planSteps(version, values, defaultOptions(version, catalogue), catalogue);
+      const plans = planSteps(version, values, {}, catalogue);
       const { credits } = priceCeiling(catalogue, plans, version.model);
       if (credits <= creditsMax) continue;
       const message = `a run with ${name} could cost ${credits} credits; the limit is ${creditsMax}. Lower maxOutputTokens or count.`;

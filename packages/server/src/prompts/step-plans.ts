@@ -1,6 +1,7 @@
-import type { Catalogue, CatalogueEntry, StepPlan } from "../models/index.ts";
+import type { Catalogue, StepPlan } from "../models/index.ts";
 import type { InputField, PromptDefinition, StepDefinition } from "./prompt-definition.ts";
 import { renderStep } from "./render-step.ts";
+import { currentRunOptions, defaultsOf, type StepModel } from "./run-options.ts";
 
 /** What planning needs of a version. */
 export interface PlannedVersion {
@@ -25,22 +26,17 @@ export function stepOptions(
 ): Record<string, string> {
   const step = version.definition.steps[stepIndex];
   if (step === undefined) throw new RangeError(`There is no step ${stepIndex}.`);
-  const entry = catalogue.find(step.model);
-  const chosen = { ...catalogueDefaults(entry), ...step.options };
+  const chosen = authorsOptions(step, catalogue);
   if (step.model !== version.model) return chosen;
-  const defaults = { ...catalogueDefaults(entry), ...version.definition.steps.at(-1)?.options };
+  const defaults = authorsOptions(version.definition.steps.at(-1) ?? step, catalogue);
   for (const [key, value] of Object.entries(runOptions)) if (value !== defaults[key]) chosen[key] = value;
   return chosen;
 }
 
-/** Defaults of the prompt's model: the author's words (those of the last step) before the catalogue's. */
-export function defaultOptions(version: PlannedVersion, catalogue: Catalogue): Record<string, string> {
-  return { ...catalogueDefaults(catalogue.find(version.model)), ...version.definition.steps.at(-1)?.options };
-}
-
-function catalogueDefaults(entry: CatalogueEntry | null): Record<string, string> {
-  const pairs = Object.entries(entry?.runOptions ?? {}).map(([key, option]) => [key, option.default] as const);
-  return Object.fromEntries(pairs.filter((pair): pair is readonly [string, string] => pair[1] !== undefined));
+/** What a step is called with when the caller says nothing. */
+function authorsOptions({ model, options }: StepModel, catalogue: Catalogue): Record<string, string> {
+  const entry = catalogue.find(model);
+  return entry === null ? { ...options } : defaultsOf(currentRunOptions(entry, options));
 }
 
 /**

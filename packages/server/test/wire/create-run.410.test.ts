@@ -45,17 +45,18 @@ let server: TestServer;
 let caller: TestCaller;
 let later: Client;
 const published = { promptId: "", promptVersionId: "" };
-let stepsVersionId = "";
+const steps = { promptId: "", promptVersionId: "" };
 
 beforeAll(async () => {
   server = await startTestServer({ environment: { PROMPTD_MODELS_FILE: writeOverlay(overlay("active")) } });
   caller = await server.createCaller();
   Object.assign(published, await server.publish(imagePrompt({ title: "Zebra", model: WITHDRAWN, fields: "" })));
-  const steps = promptFile({
+  const file = promptFile({
+    title: "Okapi",
     fields: `steps:\n  cover: { model: ${WITHDRAWN} }\n  text: { model: sandbox/text }`,
     body: "<!-- step: cover -->\nA cover.\n<!-- step: text -->\nA text.",
   });
-  ({ promptVersionId: stepsVersionId } = await server.publish(steps));
+  Object.assign(steps, await server.publish(file));
   const app = await server.startAnother("api", { PROMPTD_MODELS_FILE: writeOverlay(overlay("retired")) });
   later = server.clientOf(caller.apiKey, app.listenUrl ?? "");
 });
@@ -79,7 +80,7 @@ describe("a version whose model is retired", () => {
   });
 
   test("is 410 when only one of its steps uses that model", async () => {
-    expect((await postRun(later, bodyOf(stepsVersionId))).httpStatus).toBe(410);
+    expect((await postRun(later, bodyOf(steps.promptVersionId))).httpStatus).toBe(410);
   });
 
   test("stays readable", async () => {
@@ -91,6 +92,12 @@ describe("a version whose model is retired", () => {
   test("is not found by search, since it could not be run", async () => {
     expect((await caller.client.prompts.search("zebra")).rows.map(({ title }) => title)).toEqual(["Zebra"]);
     expect((await later.prompts.search("zebra")).rows).toEqual([]);
+  });
+
+  test("is not found by search when only one of its steps uses that model, and stays readable", async () => {
+    expect((await caller.client.prompts.search("okapi")).rows.map(({ title }) => title)).toEqual(["Okapi"]);
+    expect((await later.prompts.search("okapi")).rows).toEqual([]);
+    expect((await later.prompts.get(steps.promptId)).promptVersionId).toBe(steps.promptVersionId);
   });
 
   test("leaves runs of the model readable", async () => {
