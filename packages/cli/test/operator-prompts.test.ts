@@ -129,6 +129,21 @@ describe("promptd admin prompt publish", () => {
     for (const row of rows) expect(Object.keys(row)).toEqual(["promptId", "promptVersionId", "slug", "title"]);
   });
 
+  test("says so when a new version publishes an unpublished prompt again", async () => {
+    const path = await file("again.prompt.md", promptText("Again"));
+    const [first] = await publish(path);
+    await runHere(["admin", "prompt", "unpublish", first?.promptId ?? ""], installation.environment);
+    const notes = async () => {
+      const { code, stderr } = await publishHere([path]);
+      expect(code).toBe(0);
+      return stderr.split("\n").filter((line) => line.includes("unpublished"));
+    };
+    expect(await notes()).toEqual([
+      `warning: ${path} (Again): the prompt again (${first?.promptId}) had been unpublished, and is published again with all its versions. "promptd admin prompt unpublish ${first?.promptId}" takes it back.`,
+    ]);
+    expect(await notes()).toEqual([]);
+  });
+
   test("leaves out a file with a fault, whole, and publishes the files before and after it; exit code 1", async () => {
     const good = await file("good.prompt.md", promptText("Good"));
     const bad = await file(

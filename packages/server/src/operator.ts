@@ -282,7 +282,7 @@ export class Operator {
         const publications = await publishPrompts(this.#db, sources, { authorId, catalogue, newId: this.#newId });
         published.push(...publications.map(withoutNotes));
         for (const [at, source] of sources.entries()) {
-          const texts = [...describeSource(source), ...describeReplacement(publications[at])];
+          const texts = [...describeSource(source), ...describePublication(publications[at])];
           warnings.push(...texts.map((one) => ({ file: name, title: source.title, text: one })));
         }
       } catch (error) {
@@ -331,10 +331,17 @@ function withoutNotes({ promptId, promptVersionId, slug, title }: Publication): 
   return { promptId, promptVersionId, slug, title };
 }
 
+/** What publishing did that its author may not have meant. */
+function describePublication(publication: Publication | undefined): string[] {
+  if (publication === undefined) return [];
+  const { slug, promptId, isPublishedAgain } = publication;
+  const again = `the prompt ${slug} (${promptId}) had been unpublished, and is published again with all its versions. "promptd admin prompt unpublish ${promptId}" takes it back.`;
+  return [...describeReplacement(publication), ...(isPublishedAgain ? [again] : [])];
+}
+
 /** Two titles may share the slug that is made from them, and the second is then a version of the first's prompt. */
-function describeReplacement(publication: Publication | undefined): string[] {
-  if (publication === undefined || publication.replacedTitle === null) return [];
-  const { slug, promptId, replacedTitle } = publication;
+function describeReplacement({ slug, promptId, replacedTitle }: Publication): string[] {
+  if (replacedTitle === null) return [];
   return [
     `it became a new version of the prompt ${slug} (${promptId}), whose title was "${replacedTitle}", since both titles give that slug. If they are two prompts, give this one a "slug:" of its own in its file and publish it again, and publish the older one's file again.`,
   ];

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { priceEstimate, type Catalogue } from "../models/index.ts";
 import type { Database } from "../platform/database.ts";
-import { listStaleEstimates, setEstimates } from "./prompts-store.ts";
+import { listStaleEstimates, setEstimates } from "./estimates-store.ts";
 import { planTypicalSteps, type PlannedVersion } from "./step-plans.ts";
 
 /** Credits of one run with default options and inputs of usual length, rounded up; 0 when free. */

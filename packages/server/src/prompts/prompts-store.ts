@@ -175,6 +175,12 @@ export async function listAuthors(tx: Tx, promptIds: readonly string[]): Promise
   return new Map(rows.map((row) => [row.id, row.author_id]));
 }
 
+export async function listUnpublished(tx: Tx, promptIds: readonly string[]): Promise<Set<string>> {
+  const text = "select id from prompts where id = any($1::uuid[]) and unpublished_at is not null";
+  const rows = await tx.query<{ id: string }>(text, [promptIds]);
+  return new Set(rows.map((row) => row.id));
+}
+
 export async function listTakenSlugs(tx: Tx, slugs: readonly string[]): Promise<Set<string>> {
   const rows = await tx.query<{ slug: string }>("select slug from prompts where slug = any($1)", [slugs]);
   return new Set(rows.map((row) => row.slug));
@@ -338,29 +344,6 @@ export async function addUses(tx: Queryable, counts: ReadonlyMap<string, number>
     )
     update prompts p set uses = p.uses + locked.n from locked where p.id = locked.id`;
   if (counts.size > 0) await tx.query(text, [[...counts.keys()], [...counts.values()]]);
-}
-
-export interface StaleEstimate {
-  readonly id: string;
-  readonly model: string;
-  readonly definition: PromptDefinition;
-}
-
-/** Latest versions whose estimate was made from other prices. */
-export function listStaleEstimates(db: Queryable, basis: string, limit: number): Promise<StaleEstimate[]> {
-  const text = `select v.id, v.model, v.definition from prompts p join prompt_versions v on v.id = p.latest_version_id
-    where v.estimate_basis <> $1 order by v.id limit $2`;
-  return db.query<StaleEstimate>(text, [basis, limit]);
-}
-
-export async function setEstimates(
-  db: Queryable,
-  basis: string,
-  estimates: readonly { readonly id: string; readonly credits: number }[],
-): Promise<void> {
-  const text = `update prompt_versions v set estimated_credits = new.credits, estimate_basis = $1
-    from unnest($2::uuid[], $3::int[]) new (id, credits) where v.id = new.id`;
-  await db.query(text, [basis, estimates.map((each) => each.id), estimates.map((each) => each.credits)]);
 }
 
 export interface PromptOfModel {

@@ -273,9 +273,12 @@ describe("taking back", () => {
     const source = fresh(TEA_POEM);
     const first = await publish(source);
     await unpublishPrompt(db, first.promptId);
+    expect((await publish(source, { isDraft: true })).isPublishedAgain).toBe(false);
     const second = await publish(source);
     expect(await findLiveVersion(db, second.promptVersionId)).not.toBeNull();
     expect(await indexed(first.promptId)).toEqual([second.promptVersionId]);
+    const third = await publish(source);
+    expect([first, second, third].map((one) => one.isPublishedAgain)).toEqual([false, true, false]);
   });
 
   test("ids are found in any case", async () => {

@@ -22,6 +22,7 @@ import {
   listSlugs,
   listTakenSlugs,
   listTitles,
+  listUnpublished,
   lockPublishing,
   publishDraftRow,
   setLatestVersions,
@@ -53,6 +54,8 @@ export interface Publication extends PublishedPrompt {
    * author may have meant two prompts. Else null.
    */
   readonly replacedTitle: string | null;
+  /** True: the prompt had been unpublished, and this put it, with its older versions, back before everybody. */
+  readonly isPublishedAgain: boolean;
 }
 
 const BATCH_MAX = 500;
@@ -72,10 +75,16 @@ export function publishPrompts(
     await lockPublishing(tx);
     await addUserFlags(tx, options.authorId, USER_FLAGS.author);
     const targets = await findTargets(tx, sources, options);
+    const targetIds = targets.map((target) => target.promptId);
+    const unpublished = options.isDraft === true ? new Set<string>() : await listUnpublished(tx, targetIds);
     const published: PublishedPrompt[] = [];
     for (let at = 0; at < targets.length; at += BATCH_MAX)
       published.push(...(await publishBatch(tx, targets.slice(at, at + BATCH_MAX), options)));
-    return published.map((prompt, at) => ({ ...prompt, replacedTitle: targets[at]?.replacedTitle ?? null }));
+    return published.map((prompt, at) => ({
+      ...prompt,
+      replacedTitle: targets[at]?.replacedTitle ?? null,
+      isPublishedAgain: unpublished.has(prompt.promptId),
+    }));
   }, BULK);
 }
 
