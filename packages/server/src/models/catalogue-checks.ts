@@ -1,8 +1,10 @@
 /** Rules that a schema cannot say: about one entry as a whole, and about entries among each other. */
 import type { Modality } from "@promptd/contract";
 import { parseCredits, scaleRate } from "../credits/index.ts";
-import type { CustomProvider, ModelRecord } from "./catalogue-file.ts";
+import type { ModelRecord, OverlayRecord } from "./catalogue-file.ts";
 import { mappingMembers, RATE_NAMES, type Mapping } from "./mapping.ts";
+import type { MergedOverlay } from "./merge-overlay.ts";
+import type { ReadOverlay } from "./read-overlay.ts";
 
 /** What the call path implements. A video provider must have start and status: a crash must not pay twice. */
 const PROVIDER_MODALITIES: Readonly<Record<string, readonly Modality[]>> = {
@@ -17,47 +19,90 @@ const CUSTOM_MODALITIES: readonly Modality[] = ["text", "image"];
 
 const BUILT_IN_PROVIDERS: ReadonlySet<string> = new Set([...Object.keys(PROVIDER_MODALITIES), "local", "compatible"]);
 
-/** All faults of the merged catalogue, each naming its entry. */
-export function checkRecords(
-  records: readonly ModelRecord[],
-  providers: Readonly<Record<string, CustomProvider>>,
-  priceFactor: string,
-): string[] {
-  const byModel = new Map(records.map((record) => [record.model, record]));
+interface Known {
+  /** Every name that the overlay has under `providers`. */
+  readonly providers: ReadonlySet<string>;
+  readonly byModel: ReadonlyMap<string, ModelRecord>;
+  /** Models with a fault of their own, of which nothing can be said here. */
+  readonly faulty: ReadonlySet<string>;
+}
+
+/** All faults of the merged catalogue, each naming its entry; of entries that are faulty in form, what they refer to. */
+export function checkRecords({ records, faulty }: MergedOverlay, read: ReadOverlay): string[] {
+  const known = {
+    providers: read.providers,
+    byModel: new Map(records.map((record) => [record.model, record])),
+    faulty,
+  };
+  const priceFactor = read.overlay.priceFactor ?? "1";
+  const checked = records.flatMap((record) =>
+    [
+      ...checkReferences(record, known),
+      ...checkProvider(record, known),
+      ...checkLimits(record),
+      ...checkOptions(record),
+      ...checkPrice(record, priceFactor),
+      ...checkLifeCycle(record),
+    ].map((fault) => `${record.model}: ${fault}`),
+  );
+  const unread = [...read.faulty, ...withoutRecord(read, known)].flatMap((entry) =>
+    checkReferences(entry, known).map((fault) => `${entry.model ?? "a model without a name"}: ${fault}`),
+  );
   return [
-    ...duplicates(records.map((record) => record.model)).map((model) => `${model}: the model appears twice.`),
-    ...duplicates(records.map((record) => String(record.index))).map((index) => `index ${index} is used twice.`),
-    ...Object.keys(providers)
+    ...[...read.providers]
       .filter((name) => BUILT_IN_PROVIDERS.has(name))
       .map((name) => `providers.${name}: the name belongs to a built-in provider.`),
-    ...records.flatMap((record) =>
-      [
-        ...checkProvider(record, providers),
-        ...checkOptions(record),
-        ...checkPrice(record, priceFactor),
-        ...checkLifeCycle(record, byModel),
-      ].map((fault) => `${record.model}: ${fault}`),
-    ),
+    ...checked,
+    ...unread,
   ];
 }
 
-function checkProvider(record: ModelRecord, providers: Readonly<Record<string, CustomProvider>>): string[] {
-  const isCustom = Object.hasOwn(providers, record.provider);
-  const modalities = isCustom ? CUSTOM_MODALITIES : PROVIDER_MODALITIES[record.provider];
-  if (modalities === undefined) return [`provider "${record.provider}" is not built in and not in "providers".`];
+/** Entries of the operator's own that lack something. */
+function withoutRecord({ overlay }: ReadOverlay, { byModel }: Known): readonly OverlayRecord[] {
+  return (overlay.models ?? []).filter(({ model }) => !byModel.has(model));
+}
+
+type Referring = {
+  readonly [Name in "provider" | "successor" | "fallback"]?: string | undefined;
+} & { readonly modality?: Modality | undefined };
+
+function checkReferences({ provider, successor, fallback, modality }: Referring, known: Known): string[] {
+  const faults: string[] = [];
+  if (provider !== undefined && !Object.hasOwn(PROVIDER_MODALITIES, provider) && !known.providers.has(provider)) {
+    faults.push(`provider "${provider}" is not built in and not in "providers".`);
+  }
+  if (successor !== undefined && !known.faulty.has(successor)) {
+    const isActive = known.byModel.get(successor)?.status === "active";
+    if (!isActive) faults.push(`the successor "${successor}" is not an active model.`);
+  }
+  if (fallback !== undefined && !known.faulty.has(fallback)) {
+    const found = known.byModel.get(fallback);
+    const isFit = found !== undefined && (modality === undefined || found.modality === modality);
+    if (!isFit) faults.push(`the fallback "${fallback}" is not a model of the same modality.`);
+  }
+  return faults;
+}
+
+function checkProvider(record: ModelRecord, { providers }: Known): string[] {
+  const builtIn = PROVIDER_MODALITIES[record.provider];
+  const isCustom = builtIn === undefined;
+  if (isCustom && !providers.has(record.provider)) return [];
+  const modalities = builtIn ?? CUSTOM_MODALITIES;
   const faults: string[] = [];
   if (!modalities.includes(record.modality)) {
     faults.push(`provider "${record.provider}" makes no ${record.modality}; it makes ${modalities.join(", ")}.`);
   }
   const apis = acceptedApis(record, isCustom);
   if (!apis.includes(record.api ?? "absent")) faults.push(`"api" must be ${apis.join(" or ")}.`);
-  if (record.modality === "text" && record.limits.contextTokens === undefined) {
-    faults.push("limits.contextTokens is required for text.");
-  }
-  if (record.modality === "text" && record.limits.maxOutputTokens < 1) {
-    faults.push("limits.maxOutputTokens must be at least 1 for text.");
-  }
   return faults;
+}
+
+function checkLimits({ modality, limits }: ModelRecord): string[] {
+  if (modality !== "text") return [];
+  return [
+    ...(limits.contextTokens === undefined ? ["limits.contextTokens is required for text."] : []),
+    ...(limits.maxOutputTokens < 1 ? ["limits.maxOutputTokens must be at least 1 for text."] : []),
+  ];
 }
 
 function acceptedApis(record: ModelRecord, isCustom: boolean): readonly string[] {
@@ -140,25 +185,14 @@ function hasDuration(record: ModelRecord): boolean {
   );
 }
 
-function checkLifeCycle(record: ModelRecord, byModel: ReadonlyMap<string, ModelRecord>): string[] {
+function checkLifeCycle({ status, retiredAt, fallback, modality }: ModelRecord): string[] {
   const faults: string[] = [];
-  if ((record.status === "retired") !== (record.retiredAt !== undefined)) {
-    faults.push(`"retiredAt" belongs to status "retired", and only there.`);
+  if (status === "retired" && retiredAt === undefined) {
+    faults.push('retiredAt is required for status "retired": the day it was, such as "2026-11-01".');
   }
-  if (record.successor !== undefined && byModel.get(record.successor)?.status !== "active") {
-    faults.push(`the successor "${record.successor}" is not an active model.`);
-  }
-  const fallback = record.fallback === undefined ? undefined : byModel.get(record.fallback);
-  if (record.fallback !== undefined && (fallback === undefined || fallback.modality !== record.modality)) {
-    faults.push(`the fallback "${record.fallback}" is not a model of the same modality.`);
-  }
-  if (record.fallback !== undefined && record.modality === "video") {
+  if (status !== "retired" && retiredAt !== undefined) faults.push('retiredAt belongs to status "retired" only.');
+  if (fallback !== undefined && modality === "video") {
     faults.push("a video model has no fallback: a started video belongs to one provider.");
   }
   return faults;
-}
-
-function duplicates(values: readonly string[]): string[] {
-  const seen = new Set<string>();
-  return [...new Set(values.filter((value) => seen.size === seen.add(value).size))];
 }

@@ -148,10 +148,10 @@ export const overlayFileSchema = z.strictObject({
 });
 export type OverlayFile = z.output<typeof overlayFileSchema>;
 
-/** `models[3].limits.timeoutMs: …`, one line per fault. */
-export function describeIssues(error: z.ZodError, file: string): string[] {
+/** `models[3].limits.timeoutMs: …`, one line per fault, behind the file's name where one is given. */
+export function describeIssues(error: z.ZodError, file = ""): string[] {
   return error.issues.map((issue) => {
     const path = issue.path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
-    return `${file}: ${path.replace(/^\./, "") || "the file"}: ${issue.message}`;
+    return `${file === "" ? "" : `${file}: `}${path.replace(/^\./, "") || "the file"}: ${issue.message}`;
   });
 }

@@ -202,14 +202,14 @@ describe("an overlay", () => {
     );
     for (const expected of [
       `home/a: provider "nobody" is not built in`,
-      "index 10001 is used twice",
+      "index 10001 is used twice: by home/a and home/b.",
       `home/b: "api" must be chat`,
       "home/c: the index of your own model must be from 10000 to 19999",
       "sandbox/text: the index 1 of a shipped model cannot change",
       "home/d: limits.contextTokens is required",
       `home/e: the successor "home/nowhere" is not an active model`,
       `home/e: the fallback "home/nothing"`,
-      `home/f: "retiredAt" belongs to status "retired"`,
+      `home/f: retiredAt is required for status "retired"`,
       "home/g: cachedInputPer1k must not be above inputPer1k",
       `home/h: provider "home" makes no video`,
       "sandbox/video: a video model has no fallback",
@@ -266,6 +266,10 @@ describe("an overlay", () => {
   test("whose price per second meets no duration is refused", () => {
     const video = { model: "sandbox/video", runOptions: {}, price: { perSecond: "5" } };
     expect(faultsOf({ formatVersion: 1, models: [video] })).toContain("a price per second needs a duration");
+  });
+
+  test("may begin with the mark that some editors put before UTF-8", () => {
+    expect(load(`\uFEFF${JSON.stringify(file(own))}`).isEnabled("home/llama")).toBe(true);
   });
 
   test("that is no JSON is refused with its name", () => {

@@ -6,17 +6,10 @@
 import { readFileSync } from "node:fs";
 import type { Resources } from "@promptd/contract";
 import { checkRecords } from "./catalogue-checks.ts";
-import {
-  catalogueFileSchema,
-  describeIssues,
-  modelRecordSchema,
-  type CustomProvider,
-  type ModelRecord,
-  type OverlayFile,
-  type OverlayRecord,
-} from "./catalogue-file.ts";
-import { readOverlay } from "./read-overlay.ts";
-import { mergeMappings, RATE_NAMES, type Mapping, type RateName } from "./mapping.ts";
+import { catalogueFileSchema, describeIssues, type CustomProvider, type ModelRecord } from "./catalogue-file.ts";
+import { mergeOverlay } from "./merge-overlay.ts";
+import { NO_OVERLAY, readOverlay } from "./read-overlay.ts";
+import { mergeMappings, type Mapping } from "./mapping.ts";
 import { buildResources } from "./resources.ts";
 
 /** One model, as the file gives it, with what the installation adds. */
@@ -72,16 +65,13 @@ export class CatalogueError extends Error {
 /** @throws CatalogueError with every fault. */
 export function loadCatalogue(options: CatalogueOptions): Catalogue {
   const shipped = readShipped();
-  const { overlay, ...read } =
-    options.overlayFile === null ? { overlay: {}, faults: [] } : readOverlay(options.overlayFile);
+  const read = options.overlayFile === null ? NO_OVERLAY : readOverlay(options.overlayFile);
+  const { overlay } = read;
   const providers = overlay.providers ?? {};
-  const merged = mergeOverlay(shipped, overlay, options.overlayFile ?? "");
-  const faults = [
-    ...read.faults,
-    ...merged.faults,
-    ...checkRecords(merged.records, providers, overlay.priceFactor ?? "1"),
-    ...checkKeys(providers, options),
-  ];
+  const merged = mergeOverlay(shipped, read);
+  const file = options.overlayFile ?? "catalogue.json";
+  const found = [...merged.faults, ...checkRecords(merged, read), ...checkKeys(providers, options)];
+  const faults = [...read.faults, ...found.map((fault) => `${file}: ${fault}`)];
   if (faults.length > 0) throw new CatalogueError(faults);
   const shippedModels = new Set(shipped.map((record) => record.model));
   const entries = merged.records
@@ -98,12 +88,10 @@ export function loadCatalogue(options: CatalogueOptions): Catalogue {
 
 function checkKeys(
   providers: Readonly<Record<string, CustomProvider>>,
-  { overlayFile, keyFaults = () => [] }: CatalogueOptions,
+  { keyFaults = () => [] }: CatalogueOptions,
 ): string[] {
   return Object.entries(providers).flatMap(([name, { apiKeyEnv }]) =>
-    (apiKeyEnv === undefined ? [] : keyFaults(apiKeyEnv)).map(
-      (fault) => `${overlayFile}: providers.${name}.apiKeyEnv: ${fault}`,
-    ),
+    (apiKeyEnv === undefined ? [] : keyFaults(apiKeyEnv)).map((fault) => `providers.${name}.apiKeyEnv: ${fault}`),
   );
 }
 
@@ -147,82 +135,6 @@ function readShipped(): ModelRecord[] {
   );
   if (!parsed.success) throw new CatalogueError(describeIssues(parsed.error, "catalogue.json"));
   return parsed.data.models;
-}
-
-const OPERATOR_INDEX_MIN = 10_000;
-
-/** An overlay record changes a shipped entry field by field, or is a whole entry of its own. */
-function mergeOverlay(
-  shipped: readonly ModelRecord[],
-  overlay: Partial<OverlayFile>,
-  file: string,
-): { records: ModelRecord[]; faults: string[] } {
-  const records = new Map(shipped.map((record) => [record.model, record]));
-  const faults: string[] = [];
-  const seen = new Set<string>();
-  for (const change of overlay.models ?? []) {
-    if (seen.has(change.model)) faults.push(`${file}: ${change.model} appears twice.`);
-    seen.add(change.model);
-    const before = records.get(change.model);
-    const result = before === undefined ? addRecord(change, file) : changeRecord(before, change, file);
-    faults.push(...result.faults);
-    if (result.record !== null) records.set(change.model, result.record);
-  }
-  return { records: [...records.values()], faults };
-}
-
-interface MergedRecord {
-  readonly record: ModelRecord | null;
-  readonly faults: readonly string[];
-}
-
-function changeRecord(before: ModelRecord, change: OverlayRecord, file: string): MergedRecord {
-  if (change.index !== undefined && change.index !== before.index) {
-    return {
-      record: null,
-      faults: [`${file}: ${change.model}: the index ${before.index} of a shipped model cannot change.`],
-    };
-  }
-  const left = leftOut(before, change);
-  if (left.length > 0) {
-    const names = left.map((name) => `${name} (${before.price[name]})`).join(", ");
-    const fault = `price replaces the shipped one as a whole, and leaves out ${names}: give it too, "0" if it is to cost nothing.`;
-    return { record: null, faults: [`${file}: ${change.model}: ${fault}`] };
-  }
-  // A price of the operator's own needs no confirmation any more.
-  const confirmed = change.price === undefined ? {} : { priceToConfirm: false };
-  const limits = { ...before.limits, ...definedOf(change.limits) };
-  return {
-    record: { ...before, ...confirmed, ...(definedOf(change) as Partial<ModelRecord>), limits },
-    faults: [],
-  };
-}
-
-type Defined<Value> = { [Name in keyof Value]?: Exclude<Value[Name], undefined> };
-
-function definedOf<Value extends object>(value: Value | undefined): Defined<Value> {
-  return Object.fromEntries(Object.entries(value ?? {}).filter(([, member]) => member !== undefined)) as Defined<Value>;
-}
-
-/** Rates that a price of the operator's own would drop in silence. Cached input then costs what input costs. */
-function leftOut(before: ModelRecord, { price }: OverlayRecord): RateName[] {
-  if (price === undefined) return [];
-  return RATE_NAMES.filter(
-    (name) => name !== "cachedInputPer1k" && before.price[name] !== undefined && price[name] === undefined,
-  );
-}
-
-function addRecord(change: OverlayRecord, file: string): MergedRecord {
-  if (change.index === undefined) {
-    const needs = "an entry of your own needs index, provider, providerModel, modality, price and limits";
-    return { record: null, faults: [`${file}: ${change.model}: there is no such model; ${needs}.`] };
-  }
-  const whole = modelRecordSchema.safeParse({ status: "active", runOptions: {}, ...change });
-  if (!whole.success) return { record: null, faults: describeIssues(whole.error, `${file}: ${change.model}`) };
-  const isOwn = whole.data.index >= OPERATOR_INDEX_MIN;
-  return isOwn
-    ? { record: whole.data, faults: [] }
-    : { record: null, faults: [`${file}: ${change.model}: the index of your own model must be from 10000 to 19999.`] };
 }
 
 const TYPICAL_OUTPUT_TOKENS = 800;

@@ -103,6 +103,7 @@ test("a faulty overlay's report lists every fault: of its form, of its entries, 
       "new/one: there is no such model; an entry of your own needs index, provider, providerModel, modality, price and limits.",
     ),
     expect.stringContaining("openai/gpt-5.4: price replaces the shipped one as a whole, and leaves out outputPer1k"),
+    expect.stringContaining("openai/gpt-5: there is no such model"),
     expect.stringContaining('openai/gpt-5.5: the successor "openai/nowhere" is not an active model'),
   ]);
   expect(report.added).toEqual([]);
@@ -125,6 +126,48 @@ test("a fault of a provider or a model is not told again of what refers to it", 
     models: [{ ...own, price: {}, limits }],
   });
   expect(faults).toEqual([expect.stringContaining("providers.home.baseURL: must be an http(s) address")]);
+});
+
+test("every fault is told in the first round: each provider and each entry is looked at by itself", () => {
+  const limits = { maxOutputTokens: 4_096, timeoutMs: 600_000, concurrency: 4 };
+  const own = { index: 10_000, provider: "home", providerModel: "a", api: "chat", modality: "text", price: {}, limits };
+  const { faults } = check({
+    formatVersion: 1,
+    providers: {
+      openai: { baseURL: "http://home" },
+      home: { baseURL: "ftp://home" },
+      fine: { baseURL: "http://fine" },
+    },
+    models: [
+      { ...own, model: "home/a" },
+      { ...own, model: "home/b", provider: "nope", limits: { ...limits, concurrency: 0 } },
+      { ...own, model: "fine/a", index: 10_001, provider: "fine", api: "responses", fallback: "home/b" },
+      { ...own, model: "fine/b", index: 5, provider: "fine", limits: {}, fallback: "fine/nowhere" },
+      { model: "sandbox/video", status: "gone", successor: "nope/x" },
+      { model: "openai/gpt-5.2", index: 9, status: "retired", price: { inputPer1k: "1" } },
+    ],
+  });
+  expect(faults.map((fault) => fault.replace(/^.*?\.json: /, "")).toSorted()).toEqual([
+    expect.stringContaining('fine/a: "api" must be chat.'),
+    "fine/a: limits.contextTokens is required for text.",
+    expect.stringContaining("fine/b: limits.concurrency"),
+    expect.stringContaining("fine/b: limits.maxOutputTokens"),
+    expect.stringContaining("fine/b: limits.timeoutMs"),
+    'fine/b: the fallback "fine/nowhere" is not a model of the same modality.',
+    "fine/b: the index of your own model must be from 10000 to 19999.",
+    "home/a: limits.contextTokens is required for text.",
+    'home/b: provider "nope" is not built in and not in "providers".',
+    "index 10000 is used twice: by home/a and home/b.",
+    expect.stringContaining("models[1].limits.concurrency"),
+    expect.stringContaining("models[4].status"),
+    expect.stringContaining("openai/gpt-5.2: price replaces the shipped one as a whole"),
+    expect.stringContaining('openai/gpt-5.2: retiredAt is required for status "retired"'),
+    expect.stringMatching(/^openai\/gpt-5.2: the index \d+ of a shipped model cannot change/),
+    expect.stringContaining("providers.home.baseURL"),
+    "providers.openai: the name belongs to a built-in provider.",
+    'sandbox/video: the successor "nope/x" is not an active model.',
+  ]);
+  expect(faults.filter((fault) => !fault.includes("models.json: "))).toEqual([]);
 });
 
 test("an overlay may change one limit and keep the others", () => {
