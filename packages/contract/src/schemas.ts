@@ -68,7 +68,8 @@ interface RawIssue {
 
 /** Turns an issue of a request schema (parsed with `reportInput: true`) into the form that is sent. */
 export function toIssue(root: "body" | "query" | "path", issue: RawIssue): Issue {
-  const path = [root, ...issue.path.map((step) => (typeof step === "number" ? step : String(step)))];
+  // Half of a surrogate pair is in no Unicode text: a caller's parser would refuse the whole answer for it.
+  const path = [root, ...issue.path.map((step) => (typeof step === "number" ? step : String(step).toWellFormed()))];
   return { path, code: issueCode(issue), message: issue.message };
 }
 

@@ -188,6 +188,11 @@ describe("a text input", () => {
     expect(errorOf(answer).message).toBe('Text input "topic" contains the character U+0000, which is not allowed.');
   });
 
+  test("under a key with half of a surrogate pair is 422, and the path that names it is text", async () => {
+    const body = `{"promptVersionId":"${promptVersionId}","inputs":{"textInputs":{"a\\ud800b":"c"}}}`;
+    expect(issueLines(await post(body))).toContain("invalid_text body.inputs.textInputs.a\ufffdb");
+  });
+
   test("with half of a surrogate pair is 422 invalid_text", async () => {
     const body = `{"promptVersionId":"${promptVersionId}","inputs":{"textInputs":{"topic":"a\\ud800b"}}}`;
     expect(issueLines(await post(body))).toEqual(["invalid_text body.inputs.textInputs.topic"]);
