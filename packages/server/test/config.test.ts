@@ -196,6 +196,7 @@ describe("a name", () => {
   test.each([
     ["PROMPTD_SEDE", "PROMPTD_SEDE is no setting; did you mean PROMPTD_SEED?"],
     ["PROMPTD_LOG_LEVL", "PROMPTD_LOG_LEVL is no setting; did you mean PROMPTD_LOG_LEVEL?"],
+    ["PROMPTD_FOO", "PROMPTD_FOO is no setting; docs/settings.md lists all of them."],
     ["PROMPTD_PORT_OF_THE_API", "PROMPTD_PORT_OF_THE_API is no setting; docs/settings.md lists all of them."],
   ])("%s that begins with PROMPTD_ and is none of ours is a fault", (name, fault) => {
     expect(faultsOf({ [name]: "x" })).toEqual([fault]);

@@ -88,13 +88,18 @@ function unknownNames(environment: Environment): string[] {
     .map((name) => `${name} is no setting${suggestionFor(name)}`);
 }
 
+/** A slip in every third letter of the part that tells settings apart, and four at most. */
 function suggestionFor(name: string): string {
   const near = Object.keys(SETTINGS)
-    .map((known) => ({ known, distance: editDistance(name, known) }))
+    .map((known) => ({ known, distance: editDistance(withoutPrefix(name), withoutPrefix(known)) }))
     .sort((a, b) => a.distance - b.distance)[0];
-  return near !== undefined && near.distance <= 4
+  return near !== undefined && near.distance <= Math.min(4, Math.ceil(withoutPrefix(name).length / 3))
     ? `; did you mean ${near.known}?`
     : "; docs/settings.md lists all of them.";
+}
+
+function withoutPrefix(name: string): string {
+  return name.replace(/^PROMPTD_/, "");
 }
 
 function editDistance(a: string, b: string): number {
