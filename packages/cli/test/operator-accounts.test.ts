@@ -144,6 +144,20 @@ describe("promptd admin plan set", () => {
   });
 });
 
+test.each([
+  [["plan", "set", "--plan", "pro", "--until", "2001-01-01"], "--until"],
+  [["credits", "grant", "--amount", "5", "--expires", "2001-01-01"], "--expires"],
+])("promptd admin %j says on stderr that the time is in the past, and does it", async (words, flag) => {
+  const email = `past${flag}@example.org`;
+  await createUser(email);
+  const argv = ["admin", ...words, "--user", email, "--json"];
+  const { code, stderr } = await run(argv, installation.environment);
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringContaining(`${flag} is in the past: 2001-01-01T00:00:00.000Z. `) as string,
+  });
+});
+
 describe("promptd admin credits grant", () => {
   const grant = (user: string, amount: number, ...flags: string[]) =>
     admin("credits", "grant", "--user", user, "--amount", String(amount), ...flags);

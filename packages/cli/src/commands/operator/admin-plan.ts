@@ -1,5 +1,5 @@
 import { CommandFailure, type Command } from "../../command.ts";
-import { readPlan, readTime, requireText, runAsOperator } from "./run-operator.ts";
+import { readPlan, readTime, requireText, runAsOperator, warnOfPast } from "./run-operator.ts";
 
 export const planSet: Command = {
   summary: "Set the plan of an account",
@@ -14,6 +14,7 @@ export const planSet: Command = {
     const plan = readPlan(requireText(args.text("plan"), "--plan", "pro"));
     const untilMs = readTime(args.text("until"), "--until");
     if (plan === "none" && untilMs !== null) throw new CommandFailure("--until goes with --plan pro only.");
+    warnOfPast(io, "--until", untilMs, "The plan has ended already, and the API refuses the account.");
     const set = await runAsOperator(io, (operator) => operator.setPlan(user, plan, untilMs));
     io.result(set, `${user} has plan ${set.plan}${set.until === null ? "" : ` until ${set.until}`}.`);
   },

@@ -51,6 +51,12 @@ export function readAmount(value: string, flag: string, min: number): number {
 
 const TIME = /^(?<day>\d{4}-\d\d-\d\d)(?<clock>T\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?(?<zone>Z|[+-]\d\d:\d\d)?$/;
 
+/** A time that is over is taken, since a record may be of old, but is most often a slip of the year. */
+export function warnOfPast(io: CommandIo, flag: string, ms: number | null, meaning: string): void {
+  if (ms === null || ms > Date.now()) return;
+  io.note(`${flag} is in the past: ${new Date(ms).toISOString()}. ${meaning}`);
+}
+
 /** A time without a zone is UTC, wherever the command runs. @returns milliseconds since 1970; null when nothing was given. */
 export function readTime(value: string | undefined, flag: string): number | null {
   if (value === undefined) return null;
