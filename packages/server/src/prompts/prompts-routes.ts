@@ -17,8 +17,6 @@ import { isRunnable, publicRunOptions } from "./run-options.ts";
 const SEARCH_ROWS_MAX = 20;
 /** All that ranking gives: where a popular model was retired, most of the best may fall out after the search. */
 const SEARCH_RANKED_MAX = 200;
-/** Rows read at once: twice what is shown, so that a few that fall out cost no second reading. */
-const SEARCH_BATCH = 40;
 
 export interface PromptsRoutesOptions {
   readonly db: Database;
@@ -37,8 +35,8 @@ export function promptsRoutes({
     searchPrompts: async ({ query }) => {
       const promptIds = await search.find(query.q, SEARCH_RANKED_MAX);
       const rows: SearchRow[] = [];
-      for (let at = 0; at < promptIds.length && rows.length < SEARCH_ROWS_MAX; at += SEARCH_BATCH) {
-        const found = await findSearchRows(db, promptIds.slice(at, at + SEARCH_BATCH));
+      for (let at = 0; at < promptIds.length && rows.length < SEARCH_ROWS_MAX; at += SEARCH_ROWS_MAX) {
+        const found = await findSearchRows(db, promptIds.slice(at, at + SEARCH_ROWS_MAX));
         rows.push(...found.flatMap((prompt) => searchRow(prompt, catalogue) ?? []));
       }
       return { data: { rows: rows.slice(0, SEARCH_ROWS_MAX) } };
