@@ -6,6 +6,7 @@ import {
   createDirectory,
   createInstallation,
   killLeftovers,
+  readDocument,
   run,
   runHere,
   type OwnDatabase,
@@ -49,6 +50,40 @@ test("admin models check counts one fault as one, and tells a factor once", asyn
   expect(dearer.code).toBe(0);
   expect(dearer.stdout).toContain("every price is multiplied by 1.2");
   expect(dearer.stdout).not.toContain("changed:");
+});
+
+test("admin models check names the prompts that a retirement stops, also those of which only an older version uses it", async () => {
+  const admin = <Document>(...words: string[]) =>
+    readDocument<Document>(["admin", ...words], installation.environment, runHere);
+  await admin("user", "create", "--email", "ada@example.org");
+  const publish = async (title: string, model: string) => {
+    const path = join(directory, `${title}.prompt.md`);
+    await writeFile(
+      path,
+      `---\npromptd: 1\ntitle: ${title}\ndescription: Says a word.\nmodel: ${model}\n---\nSay a word.\n`,
+    );
+    type Published = { promptId: string; promptVersionId: string }[];
+    const published = await admin<Published>("prompt", "publish", path, "--author", "ada@example.org");
+    return { promptId: published[0]?.promptId, promptVersionId: published[0]?.promptVersionId };
+  };
+  const present = await publish("Present", "sandbox/text");
+  const pinned = await publish("Pinned", "sandbox/text");
+  await publish("Pinned", "sandbox/text-free");
+  const file = join(directory, "retired.json");
+  const models = [{ model: "sandbox/text", status: "retired", retiredAt: "2026-11-01" }];
+  await writeFile(file, JSON.stringify({ formatVersion: 1, models }));
+  const { stoppedPrompts } = await admin<{ stoppedPrompts: object[] }>("models", "check", file);
+  const common = { version: 1, models: ["sandbox/text"] };
+  expect(stoppedPrompts).toEqual([
+    { ...common, ...pinned, slug: "pinned", title: "Pinned", isLatest: false },
+    { ...common, ...present, slug: "present", title: "Present", isLatest: true },
+  ]);
+  const { stdout } = await runHere(["admin", "models", "check", file], installation.environment);
+  expect(stdout).toContain(
+    `1 published prompt could no longer be run:\n  present (${present.promptId}) uses sandbox/text\n` +
+      "1 older version could no longer be run by callers that name it:\n" +
+      `  pinned, version 1 (${pinned.promptVersionId}) uses sandbox/text\n`,
+  );
 });
 
 test("a key named by an overlay is held to what a header can carry, by a check and by a start, and is not repeated", async () => {

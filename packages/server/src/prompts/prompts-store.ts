@@ -350,22 +350,27 @@ export interface PromptOfModel {
   readonly promptId: string;
   readonly slug: string;
   readonly title: string;
-  /** Those of the asked models that its latest version uses, in any step. */
+  readonly promptVersionId: string;
+  /** Number of the version among those of the prompt. */
+  readonly version: number;
+  /** False: only callers that name this version are concerned. */
+  readonly isLatest: boolean;
+  /** Those of the asked models that the version uses, in any step. */
   readonly models: readonly string[];
 }
 
-/** Published prompts whose latest version calls one of these models. Reads every version: for an operator's question. */
-export async function listPromptsOfModels(db: Queryable, models: readonly string[]): Promise<PromptOfModel[]> {
-  const rows = await db.query<{ id: string; slug: string; title: string; models: string[] }>(
-    `select p.id, p.slug, v.title, used.models from prompts p
-     join prompt_versions v on v.id = p.latest_version_id
+/** Published versions of live prompts that call one of these models. Reads all of them: for an operator's question. */
+export function listPromptsOfModels(db: Queryable, models: readonly string[]): Promise<PromptOfModel[]> {
+  return db.query<PromptOfModel>(
+    `select p.id as "promptId", p.slug, v.title, v.id as "promptVersionId", v.number as version,
+       v.id = p.latest_version_id as "isLatest", used.models
+     from prompts p join prompt_versions v on v.prompt_id = p.id
      cross join lateral (
        select array_agg(distinct step ->> 'model' order by step ->> 'model') as models
        from json_array_elements(v.definition -> 'steps') step where step ->> 'model' = any ($1)) used
-     where p.unpublished_at is null and used.models is not null order by p.slug`,
+     where ${IS_LIVE} and used.models is not null order by p.slug, v.number desc`,
     [models],
   );
-  return rows.map(({ id, slug, title, models: used }) => ({ promptId: id, slug, title, models: used }));
 }
 
 export interface Popularity {

@@ -40,7 +40,13 @@ export const modelsCheck: Command = {
     const lists = (["added", "changed", "deprecated", "retired"] as const)
       .filter((name) => report[name].length > 0)
       .map((name) => `${name}: ${report[name].join(", ")}`);
-    const stopped = report.stoppedPrompts.map((one) => `  ${one.slug} (${one.promptId}) uses ${one.models.join(", ")}`);
+    const [latest = [], older = []] = [true, false].map((isLatest) =>
+      report.stoppedPrompts.filter((one) => one.isLatest === isLatest),
+    );
+    const stopped = latest.map((one) => `  ${one.slug} (${one.promptId}) uses ${one.models.join(", ")}`);
+    const stoppedVersions = older.map(
+      (one) => `  ${one.slug}, version ${one.version} (${one.promptVersionId}) uses ${one.models.join(", ")}`,
+    );
     const faults = report.faults.map((fault) => `  ${fault}`);
     const text = [
       faults.length === 0 ? "The overlay has no faults." : `${countOf(faults.length, "fault")}:`,
@@ -53,6 +59,12 @@ export const modelsCheck: Command = {
       ...(stopped.length === 0
         ? []
         : [`${countOf(stopped.length, "published prompt")} could no longer be run:`, ...stopped]),
+      ...(older.length === 0
+        ? []
+        : [
+            `${countOf(older.length, "older version")} could no longer be run by callers that name it:`,
+            ...stoppedVersions,
+          ]),
     ];
     io.result(report, text.join("\n"));
     return faults.length === 0 ? 0 : 1;
