@@ -164,7 +164,8 @@ export const SETTINGS = {
   PROMPTD_SECRET_PREVIOUS: setting(z.string().min(32), {
     default: null,
     expected: "at least 32 characters",
-    meaning: "PROMPTD_SECRET before a rotation: addresses signed with it stay valid until they expire.",
+    meaning:
+      "PROMPTD_SECRET before a rotation: addresses signed with it stay valid until they expire. Unset: what the data directory holds.",
   }),
   PROMPTD_S3_BUCKET: setting(text, {
     default: null,
