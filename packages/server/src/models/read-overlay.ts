@@ -14,7 +14,7 @@ export interface ReadOverlay {
   readonly faulty: readonly FaultyEntry[];
 }
 
-export interface FaultyEntry {
+interface FaultyEntry {
   readonly model: string | undefined;
   readonly index: number | undefined;
   readonly provider: string | undefined;
