@@ -139,7 +139,8 @@ export class WaitingHub {
   async #endDue(nowMs: number): Promise<void> {
     if (this.#isLookingLast) return;
     const isDue = (waiter: Waiter) => waiter.untilMs <= nowMs;
-    const due = [...this.#waiters].filter(([, waiters]) => waiters.some(isDue)).map(([runId]) => runId);
+    const due: string[] = [];
+    for (const [runId, waiters] of this.#waiters) if (waiters.some(isDue)) due.push(runId);
     if (due.length === 0) return;
     this.#isLookingLast = true;
     await Promise.race([this.#look(due), pause(LAST_LOOK_MS_MAX)]);
