@@ -109,6 +109,18 @@ describe("the memory for bodies", () => {
     expect((await next).status).toBe(200);
   });
 
+  test("is not kept by a caller who hangs up while waiting for it", async () => {
+    await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
+    const stalled = [await stall("a"), await stall("a")];
+    const gone = await openSocket(own.port);
+    gone.write(head("a", `Expect: 100-continue\r\nContent-Length: ${LARGE.length}`));
+    await until(() => own.http.openRequests === 3);
+    gone.destroy();
+    await until(() => own.http.openRequests === 2);
+    for (const socket of stalled) socket.destroy();
+    expect((await send("a", bodyOf(300 * KIB))).status).toBe(200);
+  });
+
   test("is bounded over all accounts", async () => {
     await start();
     for (const account of ["a", "b", "c"]) await stall(account);

@@ -21,6 +21,8 @@ export type Reserve = (bytes: number) => void;
  * stays unread.
  */
 export function readBody(request: IncomingMessage, bytesMax: number, reserve: Reserve | null): Promise<Buffer> {
+  // Gone before it was read: no event of it comes any more, and whoever waits for one keeps what it holds for good.
+  if (request.destroyed) return Promise.reject(callerGone());
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   let bytes = 0;
   let kept = reserve === null ? null : new KeptBytes(declaredBytes(request), reserve);
@@ -50,9 +52,13 @@ export function readBody(request: IncomingMessage, bytesMax: number, reserve: Re
     const whole = kept?.whole() ?? NOTHING;
     end()?.resolve(whole);
   });
-  const onGone = () => end()?.reject(new CallerGone("The caller closed the connection while sending the body."));
+  const onGone = () => end()?.reject(callerGone());
   request.on("close", onGone).on("error", onGone);
   return promise;
+}
+
+function callerGone(): CallerGone {
+  return new CallerGone("The caller closed the connection while sending the body.");
 }
 
 interface Settle {
