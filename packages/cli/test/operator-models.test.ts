@@ -1,34 +1,14 @@
 /** promptd admin models list and check: what a person reads of them. */
-import { rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import {
-  createDirectory,
-  createInstallation,
-  killLeftovers,
-  readDocument,
-  run,
-  runHere,
-  type OwnDatabase,
-} from "./operator-process.ts";
+import { expect, test } from "vitest";
+import { readDocument, run, runHere } from "./operator-process.ts";
+import { useOperator } from "./use-operator.ts";
 
-let directory: string;
-beforeAll(async () => {
-  directory = await createDirectory();
-});
-afterAll(async () => {
-  await killLeftovers();
-  await rm(directory, { recursive: true, force: true });
-});
-
-let installation: OwnDatabase;
-beforeEach(async () => {
-  installation = await createInstallation();
-});
-afterEach(() => installation.remove());
+const rig = useOperator();
 
 test("admin models list prints each model with its price, the range over its options, and where the price is from", async () => {
-  const { code, stdout } = await runHere(["admin", "models", "list"], installation.environment);
+  const { code, stdout } = await runHere(["admin", "models", "list"], rig.installation.environment);
   expect(code).toBe(0);
   const lines = stdout.split("\n");
   const at = lines.findIndex((line) => line.includes(" fal/luma-ray-2 "));
@@ -38,10 +18,10 @@ test("admin models list prints each model with its price, the range over its opt
 });
 
 test("admin models check counts one fault as one, and tells a factor once", async () => {
-  const file = join(directory, "models.json");
+  const file = join(rig.directory, "models.json");
   const check = async (overlay: object) => {
     await writeFile(file, JSON.stringify({ formatVersion: 1, ...overlay }));
-    return runHere(["admin", "models", "check", file], installation.environment);
+    return runHere(["admin", "models", "check", file], rig.installation.environment);
   };
   const faulty = await check({ models: [{ model: "openai/gpt-9" }] });
   expect(faulty.code).toBe(1);
@@ -54,10 +34,10 @@ test("admin models check counts one fault as one, and tells a factor once", asyn
 
 test("admin models check names the prompts that a retirement stops, also those of which only an older version uses it", async () => {
   const admin = <Document>(...words: string[]) =>
-    readDocument<Document>(["admin", ...words], installation.environment, runHere);
+    readDocument<Document>(["admin", ...words], rig.installation.environment, runHere);
   await admin("user", "create", "--email", "ada@example.org");
   const publish = async (title: string, model: string) => {
-    const path = join(directory, `${title}.prompt.md`);
+    const path = join(rig.directory, `${title}.prompt.md`);
     await writeFile(
       path,
       `---\npromptd: 1\ntitle: ${title}\ndescription: Says a word.\nmodel: ${model}\n---\nSay a word.\n`,
@@ -69,7 +49,7 @@ test("admin models check names the prompts that a retirement stops, also those o
   const present = await publish("Present", "sandbox/text");
   const pinned = await publish("Pinned", "sandbox/text");
   await publish("Pinned", "sandbox/text-free");
-  const file = join(directory, "retired.json");
+  const file = join(rig.directory, "retired.json");
   const models = [{ model: "sandbox/text", status: "retired", retiredAt: "2026-11-01" }];
   await writeFile(file, JSON.stringify({ formatVersion: 1, models }));
   const { stoppedPrompts } = await admin<{ stoppedPrompts: object[] }>("models", "check", file);
@@ -78,7 +58,7 @@ test("admin models check names the prompts that a retirement stops, also those o
     { ...common, ...pinned, slug: "pinned", title: "Pinned", isLatest: false },
     { ...common, ...present, slug: "present", title: "Present", isLatest: true },
   ]);
-  const { stdout } = await runHere(["admin", "models", "check", file], installation.environment);
+  const { stdout } = await runHere(["admin", "models", "check", file], rig.installation.environment);
   expect(stdout).toContain(
     `1 published prompt could no longer be run:\n  present (${present.promptId}) uses sandbox/text\n` +
       "1 older version could no longer be run by callers that name it:\n" +
@@ -87,7 +67,7 @@ test("admin models check names the prompts that a retirement stops, also those o
 });
 
 test("a key named by an overlay is held to what a header can carry, by a check and by a start, and is not repeated", async () => {
-  const file = join(directory, "home.json");
+  const file = join(rig.directory, "home.json");
   const providers = Object.fromEntries(
     ["home", "away", "free"].map((name) => [
       name,
@@ -99,7 +79,7 @@ test("a key named by an overlay is held to what a header can carry, by a check a
   );
   await writeFile(file, JSON.stringify({ formatVersion: 1, providers }));
   const fault = `${file}: providers.home.apiKeyEnv: HOME_KEY holds a character that no header can carry. Copy the key again.`;
-  const environment = { ...installation.environment, HOME_KEY: "sk-\u2026", AWAY_KEY: "sk-good" };
+  const environment = { ...rig.installation.environment, HOME_KEY: "sk-\u2026", AWAY_KEY: "sk-good" };
   const check = await runHere(["admin", "models", "check", file, "--json"], environment);
   expect([check.code, check.stderr]).toEqual([1, ""]);
   expect((JSON.parse(check.stdout) as { faults: string[] }).faults).toEqual([fault]);

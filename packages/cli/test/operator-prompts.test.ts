@@ -1,19 +1,12 @@
 /** promptd admin prompt publish, unpublish and republish: documents, order, faults of single files, versions. */
-import { rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { openConnection } from "../../server/src/platform/database.ts";
-import {
-  createDirectory,
-  createInstallation,
-  killLeftovers,
-  readDocument,
-  run,
-  runHere,
-  type OwnDatabase,
-} from "./operator-process.ts";
+import { readDocument, run, runHere } from "./operator-process.ts";
+import { useOperator } from "./use-operator.ts";
 
 const NOBODY_ID = "00000000-0000-7000-8000-000000000000";
 
@@ -24,38 +17,27 @@ interface Published {
   title: string;
 }
 
-let directory: string;
-beforeAll(async () => {
-  directory = await createDirectory();
-});
-afterAll(async () => {
-  await killLeftovers();
-  await rm(directory, { recursive: true, force: true });
-});
-
-let installation: OwnDatabase;
+const rig = useOperator();
 beforeEach(async () => {
-  installation = await createInstallation();
   await createAuthor("ada@example.org");
 });
-afterEach(() => installation.remove());
 
 async function createAuthor(email: string): Promise<string> {
   const argv = ["admin", "user", "create", "--email", email];
-  return (await readDocument<{ userId: string }>(argv, installation.environment, runHere)).userId;
+  return (await readDocument<{ userId: string }>(argv, rig.installation.environment, runHere)).userId;
 }
 
 function publishHere(files: string[], author = "ada@example.org") {
-  return runHere(["admin", "prompt", "publish", ...files, "--author", author, "--json"], installation.environment);
+  return runHere(["admin", "prompt", "publish", ...files, "--author", author, "--json"], rig.installation.environment);
 }
 
 async function publish(...files: string[]): Promise<Published[]> {
   const argv = ["admin", "prompt", "publish", ...files, "--author", "ada@example.org"];
-  return readDocument<Published[]>(argv, installation.environment, runHere);
+  return readDocument<Published[]>(argv, rig.installation.environment, runHere);
 }
 
 async function ask<Row>(statement: string): Promise<Row[]> {
-  const connection = openConnection(installation.url, "asking-test");
+  const connection = openConnection(rig.installation.url, "asking-test");
   await connection.connect();
   const { rows } = await connection.query(statement);
   await connection.end();
@@ -68,7 +50,7 @@ const slugs = () =>
   );
 
 async function file(name: string, text: string): Promise<string> {
-  const path = join(directory, name);
+  const path = join(rig.directory, name);
   await writeFile(path, text);
   return path;
 }
@@ -86,7 +68,7 @@ describe("promptd admin prompt publish", () => {
     await file("one.prompt.md", promptText("Tea poem"));
     await file("two.json", json("Second", "Third"));
     const argv = ["admin", "prompt", "publish", "one.prompt.md", "two.json", "--author", "ada@example.org", "--json"];
-    const { code, stdout, stderr } = await run(argv, installation.environment, directory);
+    const { code, stdout, stderr } = await run(argv, rig.installation.environment, rig.directory);
     expect(code).toBe(0);
     // What is worth knowing stands on stderr, once however many prompts it is about.
     expect(stderr).toMatch(/^warning: one\.prompt\.md \(Tea poem\) and 2 more: sandbox\/text is a sandbox model.*\n$/);
@@ -122,7 +104,7 @@ describe("promptd admin prompt publish", () => {
     expect(code).toBe(0);
     const notes = stderr.split("\n").filter((line) => line.includes("new version"));
     expect(notes).toEqual([
-      `warning: ${join(directory, "minus.prompt.md")} (Salt/Pepper): it became a new version of the prompt salt-pepper (${first?.promptId}), whose title was "Salt & pepper", since both titles give that slug. If they are two prompts, give this one a "slug:" of its own in its file and publish it again, and publish the older one's file again.`,
+      `warning: ${join(rig.directory, "minus.prompt.md")} (Salt/Pepper): it became a new version of the prompt salt-pepper (${first?.promptId}), whose title was "Salt & pepper", since both titles give that slug. If they are two prompts, give this one a "slug:" of its own in its file and publish it again, and publish the older one's file again.`,
     ]);
     const rows = JSON.parse(stdout) as Published[];
     expect(rows.map(({ promptId }) => promptId)).toEqual([first?.promptId, first?.promptId]);
@@ -132,7 +114,7 @@ describe("promptd admin prompt publish", () => {
   test("says so when a new version publishes an unpublished prompt again", async () => {
     const path = await file("again.prompt.md", promptText("Again"));
     const [first] = await publish(path);
-    await runHere(["admin", "prompt", "unpublish", first?.promptId ?? ""], installation.environment);
+    await runHere(["admin", "prompt", "unpublish", first?.promptId ?? ""], rig.installation.environment);
     const notes = async () => {
       const { code, stderr } = await publishHere([path]);
       expect(code).toBe(0);
@@ -200,15 +182,15 @@ describe("promptd admin prompt publish", () => {
 
   test("leaves out a file that cannot be read like one with a fault, says why, and publishes the others", async () => {
     const good = await file("readable.prompt.md", promptText("Readable"));
-    const absent = join(directory, "absent.prompt.md");
-    const latin = join(directory, "latin1.prompt.md");
+    const absent = join(rig.directory, "absent.prompt.md");
+    const latin = join(rig.directory, "latin1.prompt.md");
     await writeFile(latin, Buffer.from(promptText("Café"), "latin1"));
-    const { code, stdout, stderr } = await publishHere([absent, directory, good, latin]);
+    const { code, stdout, stderr } = await publishHere([absent, rig.directory, good, latin]);
     expect(code).toBe(1);
     expect((JSON.parse(stdout) as Published[]).map(({ slug }) => slug)).toEqual(["readable"]);
     for (const [name, why] of [
       [absent, `There is no file ${absent}. Check the name.`],
-      [directory, `${directory} is a directory; name the *.prompt.md files in it.`],
+      [rig.directory, `${rig.directory} is a directory; name the *.prompt.md files in it.`],
       [latin, `${latin} is not UTF-8 text. Save it as UTF-8.`],
     ] as const) {
       expect(stderr).toContain(`${name} was not published:\n  ${why}\n`);
@@ -231,7 +213,7 @@ describe("promptd admin prompt publish", () => {
     [["unpublish", NOBODY_ID], `No prompt has the id ${NOBODY_ID}.\n`],
     [["republish", NOBODY_ID], `No prompt has the id ${NOBODY_ID}.\n`],
   ])("promptd admin prompt %j is refused", async (words, sentence) => {
-    const outcome = await runHere(["admin", "prompt", ...words, "--json"], installation.environment);
+    const outcome = await runHere(["admin", "prompt", ...words, "--json"], rig.installation.environment);
     expect(outcome).toEqual({ code: 1, stdout: "", stderr: sentence });
   });
 
@@ -259,7 +241,7 @@ describe("promptd admin prompt publish", () => {
     const { createLog } = await import("../../server/src/platform/log.ts");
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const config = readConfig({
-      ...installation.environment,
+      ...rig.installation.environment,
       PROMPTD_LOCAL_MODELS: "off",
       OPENAI_BASE_URL: baseUrl,
     });
@@ -274,7 +256,7 @@ describe("promptd admin prompt unpublish and republish", () => {
     const [prompt] = await publish(await file("there.prompt.md", promptText("There and back")));
     const promptId = prompt?.promptId ?? "";
     const act = (verb: string, id = promptId) =>
-      readDocument(["admin", "prompt", verb, id], installation.environment, runHere);
+      readDocument(["admin", "prompt", verb, id], rig.installation.environment, runHere);
     const state = () => ask<{ out: boolean }>("select unpublished_at is not null as out from prompts");
     for (const turn of ["once", "again"]) expect(await act("unpublish"), turn).toEqual({ promptId, published: false });
     expect(await state()).toEqual([{ out: true }]);

@@ -10,6 +10,7 @@ import type { Database } from "../src/platform/database.ts";
 import { createIdSource } from "../src/platform/ids.ts";
 import { createLog } from "../src/platform/log.ts";
 import { startBucketServer } from "./bucket-server.ts";
+import { getFile } from "./files-fixture.ts";
 import { startImageHost } from "./image-host.ts";
 import { useTestDatabase } from "./test-database.ts";
 
@@ -47,19 +48,9 @@ const incoming = () => readdir(join(dataDir, "files", "incoming"));
 const keep = (files: Files, content: SpooledFile) =>
   files.keepOutput({ modality: "video", mediaType: "video/anything", content }, never);
 
-/** What a caller gets at the address of a kept file. */
 async function read(files: Files, address: string): Promise<Buffer> {
-  const url = new URL(address);
-  const name = url.pathname.replace("/files/", "");
-  const { body } = await files.openFile({
-    method: "GET",
-    name,
-    query: url.searchParams,
-    range: null,
-    ifRange: null,
-    ifNoneMatch: null,
-  });
-  return Buffer.concat((await body?.toArray()) as Buffer[]);
+  const answer = await getFile(files, address);
+  return "body" in answer && answer.body !== null ? answer.body : Buffer.alloc(0);
 }
 
 describe("a spooled video", () => {

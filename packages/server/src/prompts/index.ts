@@ -8,5 +8,6 @@ export { addUses, listPopularity, listPromptsOfModels, type PromptOfModel } from
 export { publishPrompts, republishPrompt, unpublishPrompt } from "./publish.ts";
 export type { Publication, PublishedPrompt, PublishOptions } from "./publish.ts";
 export { renderStep } from "./render-step.ts";
+export { findWithdrawnModel } from "./run-options.ts";
 export { planSteps, stepOptions } from "./step-plans.ts";
 export { findLiveVersion, findVersion } from "./version-cache.ts";

@@ -38,10 +38,17 @@ export function defaultsOf(runOptions: RunOptions): Record<string, string> {
   return Object.fromEntries(pairs.filter((pair): pair is readonly [string, string] => pair[1] !== null));
 }
 
-/** False when a step's model is retired or not in the catalogue: new runs of such a prompt are refused. */
-export function isRunnable(steps: readonly StepModel[], catalogue: Catalogue): boolean {
-  return steps.every(({ model }) => {
+/**
+ * The first model of the steps that no new run may use; null: there is none. A model that left the catalogue is as gone
+ * as a retired one: nobody knows what it costs.
+ */
+export function findWithdrawnModel(
+  steps: readonly StepModel[],
+  catalogue: Catalogue,
+): { readonly model: string; readonly successor: string | null } | null {
+  for (const { model } of steps) {
     const entry = catalogue.find(model);
-    return entry !== null && entry.status !== "retired";
-  });
+    if (entry === null || entry.status === "retired") return { model, successor: entry?.successor ?? null };
+  }
+  return null;
 }

@@ -6,7 +6,14 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { CreateRunBody, Modality } from "@promptd/contract";
 import type { Files, StoredImage } from "../files/index.ts";
 import { priceCeiling, type Catalogue } from "../models/index.ts";
-import { checkInputs, findLiveVersion, planSteps, type CheckedInputs, type LiveVersion } from "../prompts/index.ts";
+import {
+  checkInputs,
+  findLiveVersion,
+  findWithdrawnModel,
+  planSteps,
+  type CheckedInputs,
+  type LiveVersion,
+} from "../prompts/index.ts";
 import { fullJitterDelayMs } from "../platform/backoff.ts";
 import { isConnectionLoss, sqlState, type Database } from "../platform/database.ts";
 import { fault } from "../platform/fault.ts";
@@ -57,7 +64,7 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
   const { body } = request;
   const version = await findLiveVersion(options.db, body.promptVersionId);
   if (version === null) throw notFound("published prompt version", body.promptVersionId);
-  refuseRetiredModel(version, options.catalogue);
+  refuseWithdrawnModel(version, options.catalogue);
   const checked = checkInputs(version, body, options.catalogue);
   for (const name of checked.ignored) request.ignore(name);
   if (checked.issues.length > 0) throw invalid(checked.issues);
@@ -97,18 +104,16 @@ async function joinOrThrow(request: RunRequest, db: Database, create: () => Prom
   }
 }
 
-/** A model that left the catalogue is as gone as a retired one: nobody knows what it costs. */
-function refuseRetiredModel(version: LiveVersion, catalogue: Catalogue): void {
-  for (const { model } of version.definition.steps) {
-    const entry = catalogue.find(model);
-    if (entry !== null && entry.status !== "retired") continue;
-    const successor = entry?.successor === undefined ? "" : ` Its successor is ${entry.successor}.`;
-    throw new Problem(
-      "GONE_ERROR",
-      `The model ${model} of this prompt version has been withdrawn.${successor} Use a newer version of the prompt.`,
-      { data: { reason: "MODEL_RETIRED", model } },
-    );
-  }
+function refuseWithdrawnModel(version: LiveVersion, catalogue: Catalogue): void {
+  const withdrawn = findWithdrawnModel(version.definition.steps, catalogue);
+  if (withdrawn === null) return;
+  const { model } = withdrawn;
+  const successor = withdrawn.successor === null ? "" : ` Its successor is ${withdrawn.successor}.`;
+  throw new Problem(
+    "GONE_ERROR",
+    `The model ${model} of this prompt version has been withdrawn.${successor} Use a newer version of the prompt.`,
+    { data: { reason: "MODEL_RETIRED", model } },
+  );
 }
 
 /** Free: the prices are all zero, or an author runs an own prompt. */
