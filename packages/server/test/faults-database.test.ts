@@ -130,6 +130,15 @@ describe("a connection that is lost", () => {
     }
   }, 60_000);
 
+  test("with the answer to a worker's registration: it goes on under the id that it wrote, and works", async () => {
+    const cut = proxy.cutOnAnswerTo("insert into workers");
+    await direct.query("delete from workers"); // as a sweep would: the next beat says so, and it registers anew
+    await cut;
+    const run = await caller.client.runs.create(body);
+    expect(run.runStatus).toBe("succeeded");
+    expect(await findFaults(direct)).toEqual([]);
+  }, 60_000);
+
   test("again and again costs the run under way no attempt: it ends as if nothing had been", async () => {
     const names = ["first", "second", "third", "fourth"];
     const source = [

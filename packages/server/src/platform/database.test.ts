@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createTestDatabase } from "../../test/test-database.ts";
-import { openDatabase, type Database } from "./database.ts";
+import { openDatabase, type Database, type Tx } from "./database.ts";
 import { createLog } from "./log.ts";
 
 const TIMES = { connectTimeoutMs: 1_000, busyMsMax: 30_000 };
@@ -43,3 +43,34 @@ test("work that finds no connection free for too long is told so, as what was ne
   const { db } = await openBusy({ ...TIMES, busyMsMax: 10 });
   await expect(db.query("select 1")).rejects.toThrow("No database connection was free within 0.01 s.");
 });
+
+test("statements on pipelined connections that are terminated are answered by new ones, and none is left behind", async () => {
+  const database = await createTestDatabase();
+  const db = await openDatabase({ url: database.url, role: "lanes", log: createLog("silent") });
+  onTestFinished(async () => {
+    await db.close();
+    await database.drop();
+  });
+  for (let loss = 0; loss < 5; loss += 1) {
+    const waiting = await db.tx(async (tx) => {
+      await tx.query("select pg_advisory_xact_lock(1)"); // the statements wait for it while their connections end
+      const asked = Array.from({ length: 6 }, () => db.named("wait", "select pg_advisory_xact_lock_shared(1)", []));
+      const settled = Promise.allSettled(asked);
+      await untilWaiting(tx, 2);
+      await tx.query("select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and not granted");
+      return { settled };
+    });
+    for (const outcome of await waiting.settled) expect(outcome).toMatchObject({ status: "fulfilled" });
+  }
+  expect(await db.query(OPEN_CONNECTIONS)).toEqual([{ open: 3 }]);
+});
+
+const OPEN_CONNECTIONS = "select count(*)::int as open from pg_stat_activity where datname = current_database()";
+
+/** Resolves when so many connections wait for the lock. */
+async function untilWaiting(tx: Tx, count: number): Promise<void> {
+  for (;;) {
+    const rows = await tx.query("select 1 from pg_locks where locktype = 'advisory' and not granted");
+    if (rows.length === count) return;
+  }
+}

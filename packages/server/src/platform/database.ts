@@ -241,7 +241,7 @@ class PipelinedConnection {
 
   run(query: QueryConfig): Promise<QueryResult> {
     return retryOnce(
-      async () => (await this.#connected()).query(query),
+      () => this.#send(query),
       (error) => isConnectionLoss(error) && !isSilence(error), // who has waited that long does not wait twice
     );
   }
@@ -252,30 +252,33 @@ class PipelinedConnection {
     await (await client?.catch(() => null))?.end();
   }
 
-  #connected(): Promise<Client> {
-    this.#client ??= this.#open();
-    return this.#client;
+  async #send(query: QueryConfig): Promise<QueryResult> {
+    const client = (this.#client ??= this.#open());
+    try {
+      return await (await client).query(query);
+    } catch (error) {
+      // A backend that is terminated says so in its answer, before its connection ends.
+      if (isConnectionLoss(error)) this.#forget(client);
+      throw error;
+    }
   }
 
-  async #open(): Promise<Client> {
+  #open(): Promise<Client> {
     const client = new Client({
       ...this.#settings,
       connectionTimeoutMillis: PIPELINED_CONNECT_TIMEOUT_MS,
       pipeline: true,
     });
-    const forget = (error?: Error) => {
-      if (error !== undefined) this.#log.warn({ err: error }, "a pipelined database connection was lost");
-      this.#client = null;
-    };
-    client.once("error", forget);
-    client.on("error", () => {});
-    client.once("end", () => forget());
-    try {
-      await client.connect();
-    } catch (error) {
-      this.#client = null;
-      throw error;
-    }
-    return client;
+    const opening = client.connect().then(() => client);
+    client.once("error", (error) => this.#log.warn({ err: error }, "a pipelined database connection was lost"));
+    client.on("error", () => this.#forget(opening));
+    client.once("end", () => this.#forget(opening));
+    opening.catch(() => this.#forget(opening));
+    return opening;
+  }
+
+  /** The next statement opens another one; a connection that ends late must not make it forget its successor. */
+  #forget(client: Promise<Client>): void {
+    if (this.#client === client) this.#client = null;
   }
 }

@@ -108,11 +108,13 @@ function toClaimedRun(row: ClaimRow, sentMs: number): ClaimedRun[] {
   ];
 }
 
-/** Writes this worker's row, on the connection that will carry its beats. */
+/** Writes this worker's row, on the connection that will carry its beats; a row whose answer was lost is written again. */
 export async function registerWorker(beats: Queryable, workerId: string, version: string): Promise<void> {
   await beats.query(
     `insert into workers (id, host, os_pid, backend_pid, backend_start, version)
-     select $1, $2, $3, pid, backend_start, $4 from pg_stat_activity where pid = pg_backend_pid()`,
+     select $1, $2, $3, pid, backend_start, $4 from pg_stat_activity where pid = pg_backend_pid()
+     on conflict (id) do update set backend_pid = excluded.backend_pid, backend_start = excluded.backend_start,
+       beat_at = excluded.beat_at`,
     [workerId, hostname(), process.pid, version],
   );
 }
