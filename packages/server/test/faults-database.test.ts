@@ -11,6 +11,13 @@ import { createTestDatabase, type TestDatabase } from "./test-database.ts";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 
 const ECHO = "---\npromptd: 1\ntitle: Echo\nmodel: sandbox/text\ninputs: { ask: {} }\n---\n{{ ask }}\n";
+/** More steps than a run has attempts. */
+const STEPS = ["first", "second", "third", "fourth"];
+const CHAIN = [
+  "---\npromptd: 1\ntitle: Chain\nmodel: sandbox/text\ninputs: { ask: {} }",
+  `steps:\n${STEPS.map((name) => `  ${name}: {}`).join("\n")}\n---`,
+  ...STEPS.map((name) => `<!-- step: ${name} -->\n{{ ask }}`),
+].join("\n");
 const ENVIRONMENT = { PROMPTD_LEASE_MS: "1500", PROMPTD_SECRET: "the same for all processes of a test" };
 const LATEST_ANSWER_MS = 12_000; // a statement is given up after 6 s, opening a connection after 5
 let database: TestDatabase;
@@ -140,13 +147,7 @@ describe("a connection that is lost", () => {
   }, 60_000);
 
   test("again and again costs the run under way no attempt: it ends as if nothing had been", async () => {
-    const names = ["first", "second", "third", "fourth"];
-    const source = [
-      "---\npromptd: 1\ntitle: Chain\nmodel: sandbox/text\ninputs: { ask: {} }",
-      `steps:\n${names.map((name) => `  ${name}: {}`).join("\n")}\n---`,
-      ...names.map((name) => `<!-- step: ${name} -->\n{{ ask }}`),
-    ].join("\n");
-    const { promptVersionId } = await server.publish(source);
+    const { promptVersionId } = await server.publish(CHAIN);
     let cut = proxy.cutOnAnswerTo("insert into run_steps");
     const { runId } = await caller.client.runs.create({ ...body, promptVersionId }, { respondAsync: true });
     for (const _ of ["second", "third", "and once more than a run has attempts"]) {
@@ -174,6 +175,20 @@ describe("a connection that is lost", () => {
     expect(await findFaults(direct)).toEqual([]);
   }, 90_000);
 });
+
+test("a database that is full or overloaded costs a run no attempt, however often it refuses what the run writes", async () => {
+  const { promptVersionId } = await server.publish(CHAIN);
+  await direct.query("create sequence refusals"); // a rollback does not take its numbers back
+  await direct.query(`create function refuse_every_other() returns trigger language plpgsql as $$ begin
+    if nextval('refusals') % 2 = 1 then raise exception 'the disk is full' using errcode = 'disk_full'; end if;
+    return new;
+  end $$`);
+  await direct.query("create trigger refuse before insert on run_steps for each row execute function refuse_every_other()");
+  const { runId } = await caller.client.runs.create({ ...body, promptVersionId }, { respondAsync: true });
+  await untilAllFinal();
+  expect(await caller.client.runs.get(runId)).toMatchObject({ runStatus: "succeeded" });
+  expect(await findFaults(direct)).toEqual([]);
+}, 60_000);
 
 describe("a database that does not answer at all", () => {
   test("gives every request a 500 within seconds, lets /readyz fail, and is forgotten when it is back", async () => {

@@ -1,12 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, inject } from "vitest";
-import {
-  openConnection,
-  openDatabase,
-  sqlState,
-  type Database,
-  type DatabaseOptions,
-} from "../src/platform/database.ts";
+import { openConnection, openDatabase, type Database, type DatabaseOptions } from "../src/platform/database.ts";
+import { sqlState } from "../src/platform/database-errors.ts";
 import { createLog } from "../src/platform/log.ts";
 import { withDatabase } from "./database-url.ts";
 

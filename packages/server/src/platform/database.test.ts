@@ -1,6 +1,8 @@
 import { expect, onTestFinished, test } from "vitest";
+import { startTcpProxy } from "../../test/tcp-proxy.ts";
 import { createTestDatabase } from "../../test/test-database.ts";
 import { openDatabase, type Database, type Tx } from "./database.ts";
+import { isConnectionLoss } from "./database-errors.ts";
 import { createLog } from "./log.ts";
 
 const TIMES = { connectTimeoutMs: 1_000, busyMsMax: 30_000 };
@@ -63,6 +65,20 @@ test("statements on pipelined connections that are terminated are answered by ne
     for (const outcome of await waiting.settled) expect(outcome).toMatchObject({ status: "fulfilled" });
   }
   expect(await db.query(OPEN_CONNECTIONS)).toEqual([{ open: 3 }]);
+});
+
+test("a connection that cannot be opened in time counts as lost", async () => {
+  const database = await createTestDatabase();
+  const proxy = await startTcpProxy(database.url);
+  const db = await openDatabase({ url: proxy.url, role: "late", log: createLog("silent") });
+  onTestFinished(async () => {
+    await db.close();
+    await proxy.close();
+    await database.drop();
+  });
+  proxy.blackhole(true);
+  const error: unknown = await db.named("one", "select 1", []).catch((cause: unknown) => cause);
+  expect(isConnectionLoss(error), String(error)).toBe(true);
 });
 
 const OPEN_CONNECTIONS = "select count(*)::int as open from pg_stat_activity where datname = current_database()";

@@ -5,10 +5,13 @@
  */
 import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type QueryConfig, type QueryResult } from "pg";
 import { Socket } from "node:net";
+import { isSerializationFailure, isSilence, NoConnectionFree } from "./database-errors.ts";
 import { onCut } from "./fault.ts";
 import { createGate } from "./gate.ts";
 import type { Log } from "./log.ts";
+import { PipelinedConnection } from "./pipelined-connection.ts";
 import { reasonOf } from "./reason-of.ts";
+import { retryOnce } from "./retry-once.ts";
 
 /** A text that runs often is prepared under a name: the server then parses it once per connection. */
 type Statement = string | { readonly name: string; readonly text: string };
@@ -49,8 +52,6 @@ const PIPELINED_CONNECTIONS = 2;
 const POOL_MAX_DEFAULT = 8;
 /** A burst of a thousand creates waits some seconds for the pool's few connections; who waits longer is told so. */
 const TIMES = { connectTimeoutMs: 5_000, busyMsMax: 30_000 };
-/** Everything behind it waits as well, so a pipelined connection gives up opening sooner. */
-const PIPELINED_CONNECT_TIMEOUT_MS = 2_500;
 
 /**
  * A statement that takes longer is a fault, and a transaction left open stops the cleaning of indexes. `query_timeout` is
@@ -73,7 +74,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const poolMax = options.poolMax ?? POOL_MAX_DEFAULT;
   const pool = new Pool({ ...settings, max: poolMax });
   // The pool's own queue would give up after the time that opening a connection may take, as if the server were gone.
-  const places = createGate(poolMax, { ms: busyMsMax, late: () => tooBusy(busyMsMax) });
+  const places = createGate(poolMax, { ms: busyMsMax, late: () => new NoConnectionFree(busyMsMax) });
   // Without a listener a server restart (57P01) ends the process.
   pool.on("error", (error) => options.log.warn({ err: error }, "an idle database connection was lost"));
   pool.on("connect", (client) => client.on("error", () => {}));
@@ -99,10 +100,6 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       await Promise.all([...lanes.map((lane) => lane.close()), pool.end()]);
     },
   };
-}
-
-function tooBusy(afterMs: number): Error {
-  return new Error(`No database connection was free within ${afterMs / 1_000} s.`);
 }
 
 /** A connection of its own, for the listener and for the heartbeat: neither may wait behind other work. */
@@ -188,97 +185,5 @@ async function runTransaction<Result>(
     throw error;
   } finally {
     client.release(broken); // a connection that cannot roll back is thrown away, not handed to the next caller
-  }
-}
-
-async function retryOnce<Result>(attempt: () => Promise<Result>, mayRetry: (error: unknown) => boolean) {
-  try {
-    return await attempt();
-  } catch (error) {
-    if (!mayRetry(error)) throw error;
-    return attempt();
-  }
-}
-
-/** SQLSTATE of a database error; a driver's own fault (a closed socket) has an errno or none. */
-export function sqlState(error: unknown): string | null {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
-}
-
-function isSerializationFailure(error: unknown): boolean {
-  return ["40001", "40P01"].includes(sqlState(error) ?? "");
-}
-
-const CONNECTION_LOSS = /^(08...|57P0[123]|ECONNRESET|ECONNREFUSED|EPIPE|ENOENT)$/;
-const CONNECTION_LOSS_TEXT =
-  /Connection terminated|timeout exceeded when trying to connect|not queryable|Client was closed|Query read timeout/;
-
-/** The server answered nothing within `query_timeout`. */
-function isSilence(error: unknown): error is Error {
-  return error instanceof Error && error.message === "Query read timeout";
-}
-
-/**
- * True when the statement's fate is unknown because its connection went away. Only what is idempotent (create by id,
- * finish, claim, reads) may be sent again after it.
- */
-export function isConnectionLoss(error: unknown): boolean {
-  return (
-    CONNECTION_LOSS.test(sqlState(error) ?? "") || (error instanceof Error && CONNECTION_LOSS_TEXT.test(error.message))
-  );
-}
-
-/** One pipelined connection that is opened when first needed and again after it was lost. */
-class PipelinedConnection {
-  readonly #settings: ClientConfig;
-  readonly #log: Log;
-  #client: Promise<Client> | null = null;
-
-  constructor(settings: ClientConfig, log: Log) {
-    this.#settings = settings;
-    this.#log = log;
-  }
-
-  run(query: QueryConfig): Promise<QueryResult> {
-    return retryOnce(
-      () => this.#send(query),
-      (error) => isConnectionLoss(error) && !isSilence(error), // who has waited that long does not wait twice
-    );
-  }
-
-  async close(): Promise<void> {
-    const client = this.#client;
-    this.#client = null;
-    await (await client?.catch(() => null))?.end();
-  }
-
-  async #send(query: QueryConfig): Promise<QueryResult> {
-    const client = (this.#client ??= this.#open());
-    try {
-      return await (await client).query(query);
-    } catch (error) {
-      // A backend that is terminated says so in its answer, before its connection ends.
-      if (isConnectionLoss(error)) this.#forget(client);
-      throw error;
-    }
-  }
-
-  #open(): Promise<Client> {
-    const client = new Client({
-      ...this.#settings,
-      connectionTimeoutMillis: PIPELINED_CONNECT_TIMEOUT_MS,
-      pipeline: true,
-    });
-    const opening = client.connect().then(() => client);
-    client.once("error", (error) => this.#log.warn({ err: error }, "a pipelined database connection was lost"));
-    client.on("error", () => this.#forget(opening));
-    client.once("end", () => this.#forget(opening));
-    opening.catch(() => this.#forget(opening));
-    return opening;
-  }
-
-  /** The next statement opens another one; a connection that ends late must not make it forget its successor. */
-  #forget(client: Promise<Client>): void {
-    if (this.#client === client) this.#client = null;
   }
 }

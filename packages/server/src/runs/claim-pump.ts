@@ -1,4 +1,5 @@
-import { isConnectionLoss, type Database } from "../platform/database.ts";
+import type { Database } from "../platform/database.ts";
+import { isConnectionLoss } from "../platform/database-errors.ts";
 import type { Log } from "../platform/log.ts";
 import type { Lease } from "./lease.ts";
 import { CIRCLE_START, claimRuns, giveUnknownRunsBack, LeaseLost, type ClaimedRun } from "./queue.ts";

@@ -15,7 +15,8 @@ import {
   type LiveVersion,
 } from "../prompts/index.ts";
 import { fullJitterDelayMs } from "../platform/backoff.ts";
-import { isConnectionLoss, sqlState, type Database } from "../platform/database.ts";
+import type { Database } from "../platform/database.ts";
+import { isConnectionLoss, isOutage, NoConnectionFree, sqlState } from "../platform/database-errors.ts";
 import { fault } from "../platform/fault.ts";
 import { invalid, notFound, Problem } from "../platform/problem.ts";
 import { findRunOfKey, keyConflict, type Idempotency } from "./idempotency.ts";
@@ -56,8 +57,8 @@ const KEY_RACES_MAX = 3;
 const LOCK_TIMEOUT = "55P03";
 const BUSY_MS_MAX = 30_000;
 /** A database that restarts is back within two seconds or so; a caller should not wait much longer for a 500. */
-const LOSS_MS_MAX = 5_000;
-const LOSS_BACKOFF = { baseMs: 50, capMs: 500 };
+const OUTAGE_MS_MAX = 5_000;
+const OUTAGE_BACKOFF = { baseMs: 50, capMs: 500 };
 
 /** @throws Problem 404, 410, 422, 402 or 429, in this order of checks (specification, "POST /v1/runs"). */
 export async function createRun(request: RunRequest, options: CreateRunOptions): Promise<CreatedRun> {
@@ -153,7 +154,7 @@ async function insertUntilKnown(
       isUnknown ||= isConnectionLoss(error);
       failingSinceMs = Math.min(failingSinceMs, performance.now());
       if (performance.now() - failingSinceMs < patienceMs(error)) {
-        await wait(fullJitterDelayMs(attempt, LOSS_BACKOFF));
+        await wait(fullJitterDelayMs(attempt, OUTAGE_BACKOFF));
         continue;
       }
       if (!isUnknown) throw error;
@@ -164,8 +165,9 @@ async function insertUntilKnown(
 
 /** For how long after the first failure it is worth another insert. */
 function patienceMs(error: unknown): number {
+  if (error instanceof NoConnectionFree) return 0; // it has waited its time already
   if (sqlState(error) === LOCK_TIMEOUT) return BUSY_MS_MAX;
-  return isConnectionLoss(error) ? LOSS_MS_MAX : 0;
+  return isOutage(error) ? OUTAGE_MS_MAX : 0;
 }
 
 function insert(row: RunToCreate, images: readonly StoredImage[], options: CreateRunOptions): Promise<CreateOutcome> {

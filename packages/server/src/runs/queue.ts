@@ -3,7 +3,8 @@
  * id and the run's attempt. A worker that lost its lease can still call them all; they then change nothing.
  */
 import { hostname } from "node:os";
-import { sqlState, type Database, type Queryable } from "../platform/database.ts";
+import type { Database, Queryable } from "../platform/database.ts";
+import { sqlState } from "../platform/database-errors.ts";
 import { fault } from "../platform/fault.ts";
 
 export interface ClaimedRun {

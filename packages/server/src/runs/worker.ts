@@ -4,7 +4,8 @@
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { fullJitterDelayMs } from "../platform/backoff.ts";
-import { isConnectionLoss, type Database } from "../platform/database.ts";
+import type { Database } from "../platform/database.ts";
+import { isOutage } from "../platform/database-errors.ts";
 import { fault } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
 import type { Signals } from "../platform/signals.ts";
@@ -177,8 +178,8 @@ export class Worker {
     } catch (error) {
       if (signal.aborted) return; // canceled, given back or no longer ours: whoever aborted has seen to the run
       const { runId, attempt } = run;
-      if (isConnectionLoss(error)) {
-        this.#options.log.warn({ err: error, runId, attempt }, "a run lost the database; it is given back");
+      if (isOutage(error)) {
+        this.#options.log.warn({ err: error, runId, attempt }, "the database failed a run; it is given back");
         // The database's fault and not the run's: no attempt is counted.
         return this.#untilKnown(run, turn, () => giveRunsBack(this.#options.db, workerId, [run], RETRY_DELAY_MS));
       }

@@ -2,7 +2,8 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
-import { isConnectionLoss, openConnection, sqlState } from "../database.ts";
+import { openConnection } from "../database.ts";
+import { isConnectionLoss, sqlState } from "../database-errors.ts";
 import { fault } from "../fault.ts";
 import type { Log } from "../log.ts";
 import { prepareBinaries } from "./binaries.ts";

@@ -1,0 +1,50 @@
+/** What errors of the database mean for whoever asked: try again, look whether it was done, or tell. */
+
+/** SQLSTATE of a database error; a driver's own fault (a closed socket) has an errno or none. */
+export function sqlState(error: unknown): string | null {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
+}
+
+/** Another transaction was in the way; the same one may succeed now. */
+export function isSerializationFailure(error: unknown): boolean {
+  return ["40001", "40P01"].includes(sqlState(error) ?? "");
+}
+
+const CONNECTION_LOSS = /^(08...|57P0[1235])$/;
+/** Of the socket, and of finding the server's address. */
+const NETWORK_LOSS =
+  /^(ECONN(RESET|REFUSED|ABORTED)|EPIPE|ENOENT|ETIMEDOUT|E(HOST|NET)(UNREACH|DOWN)|ENOTFOUND|EAI_AGAIN)$/;
+const CONNECTION_LOSS_TEXT =
+  /Connection terminated|timeout exceeded when trying to connect|timeout expired|not queryable|Client was closed|Query read timeout/;
+
+/** The server answered nothing within `query_timeout`, or within the time that a connection may take to open. */
+export function isSilence(error: unknown): error is Error {
+  return error instanceof Error && ["Query read timeout", "timeout expired"].includes(error.message);
+}
+
+/**
+ * True when the statement's fate is unknown because its connection went away. Only what is idempotent (create by id,
+ * finish, claim, reads) may be sent again after it.
+ */
+export function isConnectionLoss(error: unknown): boolean {
+  const code = sqlState(error) ?? "";
+  const text = error instanceof Error ? error.message : "";
+  return CONNECTION_LOSS.test(code) || NETWORK_LOSS.test(code) || CONNECTION_LOSS_TEXT.test(text);
+}
+
+/** Rolled back by the server: a conflict, a full disk or memory, a statement or lock that took too long, a failure of I/O. */
+const OUTAGE = /^(40...|53...|57...|58...|55P03|25P0[34]|25006)$/;
+
+/** The database could not do its work now, whatever it was asked: what is worth asking again is asked again. */
+export function isOutage(error: unknown): boolean {
+  return isConnectionLoss(error) || error instanceof NoConnectionFree || OUTAGE.test(sqlState(error) ?? "");
+}
+
+/** All connections of the pool were taken for as long as work may wait; nothing was sent. */
+export class NoConnectionFree extends Error {
+  override readonly name = "NoConnectionFree";
+
+  constructor(afterMs: number) {
+    super(`No database connection was free within ${afterMs / 1_000} s.`);
+  }
+}
