@@ -183,7 +183,9 @@ test("a database that is full or overloaded costs a run no attempt, however ofte
     if nextval('refusals') % 2 = 1 then raise exception 'the disk is full' using errcode = 'disk_full'; end if;
     return new;
   end $$`);
-  await direct.query("create trigger refuse before insert on run_steps for each row execute function refuse_every_other()");
+  await direct.query(
+    "create trigger refuse before insert on run_steps for each row execute function refuse_every_other()",
+  );
   const { runId } = await caller.client.runs.create({ ...body, promptVersionId }, { respondAsync: true });
   await untilAllFinal();
   expect(await caller.client.runs.get(runId)).toMatchObject({ runStatus: "succeeded" });

