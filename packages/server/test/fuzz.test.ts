@@ -1,8 +1,9 @@
 /**
  * Sends hostile requests to a whole server. Every answer is the envelope with a specified status and code, none is a 500,
  * nothing crashes, and memory does not grow. PROMPTD_TEST_FUZZ sets the number of requests (3,000), PROMPTD_TEST_SEED the
- * seed.
+ * seed, PROMPTD_TEST_FUZZ_OUT the file that a line about the run is written to.
  */
+import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
@@ -15,6 +16,7 @@ import { createRequest, type FuzzRequest, type OpenApi } from "./fuzz-requests.t
 import { startTestServer, type TestServer } from "./harness.ts";
 
 const REQUESTS = Number(process.env["PROMPTD_TEST_FUZZ"] ?? 3_000);
+const OUT = process.env["PROMPTD_TEST_FUZZ_OUT"];
 const SEED = Number(process.env["PROMPTD_TEST_SEED"] ?? 20_261_121);
 const AT_ONCE = 16;
 const SILENT_MS = 8_000;
@@ -53,6 +55,7 @@ test(`${REQUESTS} hostile requests get specified answers only (seed ${SEED})`, {
   const requests = Array.from({ length: REQUESTS }, () => () => createRequest(api, real, random));
   const faults: string[] = [];
   const seen = new Map<string, number>();
+  const startedMs = performance.now();
   const sendUntil = (left: number) =>
     Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
@@ -69,6 +72,7 @@ test(`${REQUESTS} hostile requests get specified answers only (seed ${SEED})`, {
   const before = await measureUsed();
   await sendUntil(0);
   const growth = (await measureUsed()) - before;
+  if (OUT !== undefined) writeRecord(OUT, { faults, answers: Object.fromEntries(seen), growth, startedMs });
   expect(faults).toEqual([]);
   expect(seen.get("200") ?? 0).toBeGreaterThan(REQUESTS / 20); // it is no test of refusals alone
   expect([...BAD.values()].filter((status) => seen.has(String(status))).length).toBeGreaterThanOrEqual(4);
@@ -76,6 +80,15 @@ test(`${REQUESTS} hostile requests get specified answers only (seed ${SEED})`, {
   expect(growth).toBeLessThan(GROWTH_MAX);
   expect((await caller.client.me.get()).userFlags).toBeGreaterThanOrEqual(0);
 });
+
+function writeRecord(
+  file: string,
+  { startedMs, ...found }: { faults: readonly string[]; answers: object; growth: number; startedMs: number },
+): void {
+  const durationS = Math.round((performance.now() - startedMs) / 1_000);
+  const about = { node: process.version, at: new Date().toISOString(), durationS };
+  writeFileSync(file, `${JSON.stringify({ requests: REQUESTS, seed: SEED, ...found, ...about })}\n`);
+}
 
 test("the measure of memory sees what is kept, and not what is garbage", async () => {
   const size = 64 * 2 ** 20;

@@ -1,0 +1,105 @@
+/**
+ * A caller who sends exactly as much as the limit admits, five requests in every second, in turn to two API processes of
+ * one installation: how many are admitted. Each request is sent by a clock that is not set back by slow answers.
+ *
+ *   node --conditions=promptd-source bench/steady-five.ts [--requests 1500] [--database embedded|postgres]
+ *
+ * Prints one JSON line and writes it to bench/results/.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { Agent, get } from "node:http";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { createLog } from "../packages/server/src/platform/log.ts";
+import { migrate } from "../packages/server/src/platform/migrate.ts";
+import { openInstallationFixture } from "../packages/server/test/installation-fixture.ts";
+import { killLeftovers } from "../packages/server/test/promptd-process.ts";
+import { startChaosDatabase } from "./chaos/database-server.ts";
+import { readCommit } from "./commit.ts";
+import { percentile } from "./search/measures.ts";
+
+const { values } = parseArgs({
+  options: {
+    requests: { type: "string", default: "1500" },
+    database: { type: "string", default: "embedded" },
+    out: { type: "string", default: join(import.meta.dirname, "results", "steady-five.json") },
+  },
+});
+const REQUESTS = Number(values.requests);
+const PER_SECOND = 5;
+
+interface Answer {
+  readonly status: number;
+  readonly ms: number;
+}
+
+const agent = new Agent({ keepAlive: true });
+const home = mkdtempSync(join(tmpdir(), "promptd-steady-"));
+const server = await startChaosDatabase(values.database === "postgres" ? "postgres" : "embedded", home);
+try {
+  await migrate(server.url, createLog("silent", "stderr"));
+  const line = await measure();
+  mkdirSync(join(import.meta.dirname, "results"), { recursive: true });
+  writeFileSync(values.out, `${JSON.stringify(line)}\n`);
+  console.log(JSON.stringify(line));
+} finally {
+  agent.destroy();
+  await killLeftovers();
+  await server.stop();
+  rmSync(home, { recursive: true, force: true });
+}
+
+async function measure() {
+  const fixture = await openInstallationFixture(server.url, { PROMPTD_RATE_LIMIT_PER_SECOND: String(PER_SECOND) });
+  const { apiKey } = await fixture.createCaller();
+  const apis = [await fixture.start("api"), await fixture.start("api")];
+  const answers = await sendSteadily(
+    apis.map(({ url }) => `${url}/v1/me`),
+    apiKey,
+  );
+  for (const api of apis) await api.stop();
+  await fixture.close();
+  const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+  const times = answers.map(({ ms }) => ms);
+  return {
+    requests: REQUESTS,
+    perSecond: PER_SECOND,
+    processes: apis.length,
+    admitted: count(200),
+    refused: count(429),
+    other: answers.length - count(200) - count(429),
+    ms: { p50: round(percentile(times, 0.5)), p99: round(percentile(times, 0.99)) },
+    database: server.version,
+    machine: `${cpus().length} x ${cpus()[0]?.model ?? "?"}`,
+    loadAverage: loadavg().map(round),
+    node: process.version,
+    commit: readCommit(),
+    at: new Date().toISOString(),
+  };
+}
+
+async function sendSteadily(urls: readonly string[], apiKey: string): Promise<Answer[]> {
+  const startedMs = performance.now();
+  const answers: Promise<Answer>[] = [];
+  for (let i = 0; i < REQUESTS; i += 1) {
+    await wait(Math.max(0, startedMs + (i * 1_000) / PER_SECOND - performance.now()));
+    answers.push(send(urls[i % urls.length] ?? "", apiKey));
+  }
+  return Promise.all(answers);
+}
+
+function send(url: string, apiKey: string): Promise<Answer> {
+  const sentMs = performance.now();
+  const { promise, resolve } = Promise.withResolvers<Answer>();
+  const end = (status: number) => resolve({ status, ms: performance.now() - sentMs });
+  get(url, { agent, headers: { authorization: `Bearer ${apiKey}` } }, (response) => {
+    response.resume().once("end", () => end(response.statusCode ?? 0));
+  }).once("error", () => end(0));
+  return promise;
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
