@@ -16,7 +16,7 @@ import type { Database } from "./platform/database.ts";
 import { enableFaults } from "./platform/fault.ts";
 import { startTicks, type Tick } from "./platform/ticks.ts";
 import { refreshEstimates } from "./prompts/index.ts";
-import { countUses, pruneIdempotencyKeys, writeModelLimits, type Worker } from "./runs/index.ts";
+import { countUses, pruneIdempotencyKeys, type Worker } from "./runs/index.ts";
 import { orListenFailure } from "./start-failure.ts";
 
 export type { AppOptions, Role };
@@ -53,12 +53,12 @@ export async function startApp(options: AppOptions): Promise<App> {
 async function openApp(parts: Parts, closers: Closers): Promise<App> {
   const { options, db, models } = parts;
   const { config, role, log } = options;
-  await writeModelLimits(db, models.runLimits());
   const worker = role === "api" ? null : await openWorker(parts, closers);
   const server = role === "worker" ? null : openServer(parts, () => worker?.wake(), closers);
   const stop = createStop(parts, server, worker);
   closers.add(() => stop({ noticeMs: 0, graceMs: 0 }));
   const listenUrl = server === null ? null : await listen(parts, server);
+  await models.announce();
   await worker?.start();
   if (server !== null) void parts.search.warm();
   const ticks = await startTicks(db, periodicWork(parts), log);

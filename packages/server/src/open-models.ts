@@ -21,8 +21,8 @@ export interface Models {
   readonly catalogue: Catalogue;
   readonly caller: ModelCaller;
   readonly ticks: readonly Tick[];
-  /** Runs of each model that may be under way in the whole installation. */
-  runLimits(): ReadonlyMap<string, number>;
+  /** Tells the installation which models this process enables, and how many runs of each may be under way in all of it. */
+  announce(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -59,7 +59,10 @@ export async function openModels(options: OpenModelsOptions): Promise<Models> {
       createSendsTick(db, log),
       ...(isCaller ? [createCanceledVideosTick({ db, log, catalogue, adapter })] : []),
     ],
-    runLimits: () => new Map(catalogue.entries.map((entry) => [entry.model, entry.limits.concurrency])),
+    announce: async () => {
+      await writeModelLimits(db, new Map(catalogue.entries.map((entry) => [entry.model, entry.limits.concurrency])));
+      await enabled.announce();
+    },
     close: async () => {
       enabled.close();
       await caller.close();

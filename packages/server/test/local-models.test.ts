@@ -33,6 +33,7 @@ test("of a model found on this machine two runs are under way at once, over all 
     limitRuns: (limits) => writeModelLimits(engine.db, limits),
   });
   onTestFinished(() => enabled.close());
+  await enabled.announce();
   expect(catalogue.isEnabled("local/llama3.2")).toBe(true);
 
   const accounts = await Promise.all([engine.createAccount(), engine.createAccount()]);

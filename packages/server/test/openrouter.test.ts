@@ -36,6 +36,7 @@ test("OPENAI_BASE_URL and OPENAI_API_KEY lead to OpenRouter's models, from their
     limitRuns: async () => {},
   });
   onTestFinished(() => enabled.close());
+  await enabled.announce();
   expect(catalogue.isEnabled("compatible/anthropic/claude-sonnet-4.5")).toBe(true);
 
   const entry = catalogue.find("compatible/anthropic/claude-sonnet-4.5");

@@ -22,6 +22,7 @@ async function start(environment: Record<string, string> = {}, localHosts: reado
   const probe = { secret, localModels: true, ownPort, localHosts };
   const enabled = await createEnabledModels({ catalogue, db, log, probe, limitRuns: async () => {} });
   onTestFinished(() => enabled.close());
+  await enabled.announce();
   const probeAgain = async (): Promise<void> => {
     await enabled.ticks[0]?.run();
   };

@@ -22,6 +22,11 @@ export interface EnabledModelsOptions {
 }
 
 export interface EnabledModels {
+  /**
+   * Writes this process's part of the set, and asks the servers once. Call it when nothing can hinder the start any more:
+   * a second start by mistake, which finds its port taken, must not take the running process's models away.
+   */
+  announce(): Promise<void>;
   /** Looks for changes that other processes made; also runs by itself every 5 seconds. */
   refresh(): Promise<void>;
   readonly ticks: readonly Tick[];
@@ -33,7 +38,7 @@ const PROBE_SECONDS = 60;
 /** A server on a desk answers one question after another; more at once would only time out there. */
 const FOUND_CONCURRENCY = 2;
 
-/** Writes this process's part of the set, asks the servers once, and adopts the common set. */
+/** Adopts the common set. */
 export async function createEnabledModels(options: EnabledModelsOptions): Promise<EnabledModels> {
   const { catalogue, db, log, probe: places } = options;
   const refresh = async (): Promise<void> => adopt(catalogue, await listEnabled(db));
@@ -44,16 +49,17 @@ export async function createEnabledModels(options: EnabledModelsOptions): Promis
     await writeFound(db, found);
     await refresh();
   };
-  if (places === null) await refresh();
-  else {
-    await writeConfigured(db, catalogue.enabledHere());
-    await probe(places);
-  }
+  await refresh();
   const timer = setInterval(() => {
     refresh().catch((error: unknown) => log.warn({ err: error }, "the list of enabled models could not be read"));
   }, REFRESH_MS);
   timer.unref();
   return {
+    announce: async () => {
+      if (places === null) return;
+      await writeConfigured(db, catalogue.enabledHere());
+      await probe(places);
+    },
     refresh,
     ticks: places === null ? [] : [{ name: "model-servers", everySeconds: PROBE_SECONDS, run: () => probe(places) }],
     close: () => clearInterval(timer),
