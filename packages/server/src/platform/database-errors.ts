@@ -18,7 +18,7 @@ const CONNECTION_LOSS_TEXT =
   /Connection terminated|timeout exceeded when trying to connect|timeout expired|not queryable|Client was closed|Query read timeout/;
 
 /** The server answered nothing within `query_timeout`, or within the time that a connection may take to open. */
-export function isSilence(error: unknown): error is Error {
+export function isSilence(error: unknown): boolean {
   return error instanceof Error && ["Query read timeout", "timeout expired"].includes(error.message);
 }
 
@@ -30,6 +30,11 @@ export function isConnectionLoss(error: unknown): boolean {
   const code = sqlState(error) ?? "";
   const text = error instanceof Error ? error.message : "";
   return CONNECTION_LOSS.test(code) || NETWORK_LOSS.test(code) || CONNECTION_LOSS_TEXT.test(text);
+}
+
+/** The server has become a standby and lets its connections be: whoever opens a new one is led to its successor. */
+export function isStandby(error: unknown): boolean {
+  return sqlState(error) === "25006";
 }
 
 /** Rolled back by the server: a conflict, a full disk or memory, a statement or lock that took too long, a failure of I/O. */

@@ -81,6 +81,22 @@ test("a connection that cannot be opened in time counts as lost", async () => {
   expect(isConnectionLoss(error), String(error)).toBe(true);
 });
 
+test("a server that has become a standby keeps no connection: the next statement finds its successor", async () => {
+  const database = await createTestDatabase();
+  const db = await openDatabase({ url: database.url, role: "standby", log: createLog("silent"), poolMax: 1 });
+  onTestFinished(async () => {
+    await db.close();
+    await database.drop();
+  });
+  const demote = "set default_transaction_read_only = on"; // of this connection, as on a server that was demoted
+  const write = "create table if not exists written (n int)";
+  await Promise.all([db.query(demote), db.named("demote", demote, []), db.named("demote", demote, [])]);
+  await expect(db.tx((tx) => tx.query(write))).rejects.toMatchObject({ code: "25006" });
+  await db.tx((tx) => tx.query(write));
+  for (let lane = 0; lane < 4; lane += 1) await db.named("write", write, []);
+  expect(await db.query(OPEN_CONNECTIONS)).toEqual([{ open: 3 }]);
+});
+
 const OPEN_CONNECTIONS = "select count(*)::int as open from pg_stat_activity where datname = current_database()";
 
 /** Resolves when so many connections wait for the lock. */

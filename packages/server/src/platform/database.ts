@@ -5,7 +5,7 @@
  */
 import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type QueryConfig, type QueryResult } from "pg";
 import { Socket } from "node:net";
-import { isSerializationFailure, isSilence, NoConnectionFree } from "./database-errors.ts";
+import { isSerializationFailure, isSilence, isStandby, NoConnectionFree } from "./database-errors.ts";
 import { onCut } from "./fault.ts";
 import { createGate } from "./gate.ts";
 import type { Log } from "./log.ts";
@@ -177,7 +177,8 @@ async function runTransaction<Result>(
     await client.query({ text: "commit", ...patience });
     return result;
   } catch (error) {
-    if (isSilence(error)) broken = error; // a rollback would wait behind what was never answered
+    // Of a silent server the rollback would wait behind what was never answered.
+    if (error instanceof Error && (isSilence(error) || isStandby(error))) broken = error;
     else
       await client.query("rollback").catch((cause: unknown) => {
         broken = cause instanceof Error ? cause : new Error(String(cause));

@@ -1,5 +1,5 @@
 import { Client, type ClientConfig, type QueryConfig, type QueryResult } from "pg";
-import { isConnectionLoss, isSilence } from "./database-errors.ts";
+import { isConnectionLoss, isSilence, isStandby } from "./database-errors.ts";
 import type { Log } from "./log.ts";
 import { retryOnce } from "./retry-once.ts";
 
@@ -20,7 +20,8 @@ export class PipelinedConnection {
   run(query: QueryConfig): Promise<QueryResult> {
     return retryOnce(
       () => this.#send(query),
-      (error) => isConnectionLoss(error) && !isSilence(error), // who has waited that long does not wait twice
+      // Who has waited as long as for silence does not wait twice.
+      (error) => (isConnectionLoss(error) && !isSilence(error)) || isStandby(error),
     );
   }
 
@@ -37,8 +38,15 @@ export class PipelinedConnection {
     } catch (error) {
       // A backend that is terminated says so in its answer, before its connection ends.
       if (isConnectionLoss(error)) this.#forget(client);
+      if (isStandby(error)) await this.#leave(client);
       throw error;
     }
+  }
+
+  /** What was sent on it before is still answered. */
+  async #leave(client: Promise<Client>): Promise<void> {
+    this.#forget(client);
+    await (await client).end();
   }
 
   #open(): Promise<Client> {
