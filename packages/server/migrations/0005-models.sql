@@ -12,6 +12,7 @@ create table provider_calls (
   model text collate "C" not null,
   provider text collate "C" not null,
   provider_model text not null,
+  wish uuid not null default gen_random_uuid(), -- of the process that asked for this send; asked again after a lost answer, it finds its row
   sent_at timestamptz not null default promptd_now(),
   operation json, -- how the provider names a started video; null for everything that is answered at once
   ended_at timestamptz,

@@ -176,21 +176,43 @@ describe("a connection that is lost", () => {
   }, 90_000);
 });
 
-test("a database that is full or overloaded costs a run no attempt, however often it refuses what the run writes", async () => {
-  const { promptVersionId } = await server.publish(CHAIN);
-  await direct.query("create sequence refusals"); // a rollback does not take its numbers back
-  await direct.query(`create function refuse_every_other() returns trigger language plpgsql as $$ begin
-    if nextval('refusals') % 2 = 1 then raise exception 'the disk is full' using errcode = 'disk_full'; end if;
-    return new;
-  end $$`);
-  await direct.query(
-    "create trigger refuse before insert on run_steps for each row execute function refuse_every_other()",
-  );
-  const { runId } = await caller.client.runs.create({ ...body, promptVersionId }, { respondAsync: true });
-  await untilAllFinal();
-  expect(await caller.client.runs.get(runId)).toMatchObject({ runStatus: "succeeded" });
-  expect(await findFaults(direct)).toEqual([]);
-}, 60_000);
+describe("a database that is full or overloaded", () => {
+  test("and refuses what a run writes in between is asked again: nothing is paid for twice", async () => {
+    const { promptVersionId } = await server.publish(CHAIN);
+    await direct.query("create sequence refusals"); // a rollback does not take its numbers back
+    await direct.query(`create function refuse_every_other() returns trigger language plpgsql as $$ begin
+      if nextval('refusals') % 2 = 1 then raise exception 'the disk is full' using errcode = 'disk_full'; end if;
+      return new;
+    end $$`);
+    await direct.query(
+      "create trigger r before insert on run_steps for each row execute function refuse_every_other()",
+    );
+    const { runId } = await caller.client.runs.create({ ...body, promptVersionId }, { respondAsync: true });
+    await untilAllFinal();
+    expect(await caller.client.runs.get(runId)).toMatchObject({ runStatus: "succeeded" });
+    expect(await direct.query("select step, count(*)::int as sends from provider_calls group by 1 order by 1")).toEqual(
+      STEPS.map((_, step) => ({ step, sends: 1 })),
+    );
+  }, 60_000);
+
+  test("costs a run no attempt, however often it gives up what the run asks", async () => {
+    const { promptVersionId } = await server.publish(CHAIN);
+    const { runId } = await direct.tx(async (tx) => {
+      await tx.query("lock table run_steps"); // whoever reads what earlier attempts delivered waits for it
+      const run = await caller.client.runs.create({ ...body, promptVersionId }, { respondAsync: true });
+      for (let given = 0; given < STEPS.length; given += 1) {
+        const waiting = "select pid from pg_locks where not granted and relation = 'run_steps'::regclass";
+        await until(async () => (await tx.query(waiting)).length === 1);
+        await tx.query(`select pg_cancel_backend(pid) from (${waiting}) w`);
+        await until(async () => (await tx.query(waiting)).length === 0);
+      }
+      return run;
+    });
+    await untilAllFinal();
+    expect(await caller.client.runs.get(runId)).toMatchObject({ runStatus: "succeeded" });
+    expect(await findFaults(direct)).toEqual([]);
+  }, 60_000);
+});
 
 describe("a database that does not answer at all", () => {
   test("gives every request a 500 within seconds, lets /readyz fail, and is forgotten when it is back", async () => {

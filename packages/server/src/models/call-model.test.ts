@@ -52,6 +52,20 @@ describe("a call", () => {
     ]);
   });
 
+  test("that is given up between its count and its send has used up none", async () => {
+    const { call, sends } = setup();
+    const canceler = new AbortController();
+    const calling = await db.tx(async (tx) => {
+      await tx.query("lock table provider_calls"); // the count waits for it
+      const outcome = call("hi", {}, canceler.signal).catch((error: unknown) => error);
+      await vi.waitFor(async () => expect(await tx.query("select 1 from pg_locks where not granted")).not.toEqual([]));
+      canceler.abort(new Error("the worker stops"));
+      return { outcome };
+    });
+    expect(await calling.outcome).toMatchObject({ message: "the worker stops" });
+    expect(await sends()).toEqual([]);
+  });
+
   test("counts sends of an earlier attempt that died without an outcome", async () => {
     const { call, runId, sends } = setup();
     await db.query(

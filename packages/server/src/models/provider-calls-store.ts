@@ -23,6 +23,8 @@ export const SENDS_MAX = 3;
 
 /** A send about to be made. */
 export interface SendWish {
+  /** Asked for again under the same id, after an answer was lost, it is counted once. */
+  readonly id: string;
   readonly request: Pick<ModelRequest, "accountId" | "runId" | "attempt" | "step" | "item">;
   readonly entry: Pick<CatalogueEntry, "model" | "provider" | "providerModel">;
 }
@@ -46,24 +48,26 @@ export async function beginSends(db: Queryable, wishes: readonly SendWish[]): Pr
     {
       name: "provider_calls_begin",
       text: `with asked as (
-          select * from unnest($1::uuid[], $2::int[], $3::int[], $4::uuid[], $5::int[], $6::text[], $7::text[], $8::text[])
-            with ordinality as a (run_id, step, item, account_id, attempt, model, provider, provider_model, place)
+          select * from unnest($1::uuid[], $2::int[], $3::int[], $4::uuid[], $5::int[], $6::text[], $7::text[], $8::text[],
+              $9::uuid[])
+            with ordinality as a (run_id, step, item, account_id, attempt, model, provider, provider_model, wish, place)
         ), state as materialized (
-          select a.*, counted.sends, open.send as open, open.operation from asked a
-          cross join lateral (select coalesce(max(c.send), 0) as sends from provider_calls c
+          select a.*, counted.sends, counted.own, open.send as open, open.operation from asked a
+          cross join lateral (
+            select coalesce(max(c.send), 0) as sends, max(c.send) filter (where c.wish = a.wish) as own from provider_calls c
             where c.run_id = a.run_id and c.step = a.step and c.item = a.item) counted
           left join lateral (select c.send, c.operation from provider_calls c
             where c.run_id = a.run_id and c.step = a.step and c.item = a.item
               and c.operation is not null and (c.outcome is null or c.outcome = 'video')
             order by c.send desc limit 1) open on true
         ), begun as (
-          insert into provider_calls (run_id, step, item, send, account_id, attempt, model, provider, provider_model)
-          select run_id, step, item, sends + 1, account_id, attempt, model, provider, provider_model from state
-          where sends < ${SENDS_MAX} and open is null order by run_id, step, item
+          insert into provider_calls (run_id, step, item, send, account_id, attempt, model, provider, provider_model, wish)
+          select run_id, step, item, sends + 1, account_id, attempt, model, provider, provider_model, wish from state
+          where sends < ${SENDS_MAX} and own is null and open is null order by run_id, step, item
           on conflict do nothing
           returning run_id, step, item, send
         )
-        select s.sends, b.send as begun, s.open, s.operation from state s
+        select s.sends, coalesce(s.own, b.send) as begun, s.open, s.operation from state s
         left join begun b on b.run_id = s.run_id and b.step = s.step and b.item = s.item
         order by s.place`,
     },
@@ -76,6 +80,7 @@ export async function beginSends(db: Queryable, wishes: readonly SendWish[]): Pr
       column(({ entry }) => entry.model),
       column(({ entry }) => entry.provider),
       column(({ entry }) => entry.providerModel),
+      column(({ id }) => id),
     ],
   );
   return wishes.map(({ request }, place) => startOf(request, rows[place]));
@@ -87,6 +92,14 @@ function startOf(request: SendWish["request"], row: BeginRow | undefined): SendS
   if (row.begun !== null) return { kind: "begun", key: key(row.begun) };
   if (row.open !== null) return { kind: "started", key: key(row.open), operation: row.operation };
   return row.sends >= SENDS_MAX ? { kind: "used-up" } : null;
+}
+
+/** Uncounts a send that was begun and not made: nothing was asked of the provider, so nothing can be paid for. */
+export async function withdrawSend(db: Queryable, key: SendKey): Promise<void> {
+  await db.query(
+    "delete from provider_calls where run_id = $1 and step = $2 and item = $3 and send = $4 and ended_at is null",
+    [key.runId, key.step, key.item, key.send],
+  );
 }
 
 /**

@@ -52,3 +52,19 @@ test("a database that fails refuses the send, and the next one is counted again"
   isDown = false;
   await expect(counter.begin(wish(randomUUID()))).resolves.toMatchObject({ kind: "begun" });
 });
+
+test("a send whose answer was lost is asked for again, and counted once", async () => {
+  const runId = randomUUID();
+  let lost = 0;
+  const losing: Database = {
+    ...db,
+    query: async (statement, values) => {
+      const rows = await db.query(statement, values);
+      if ((lost += 1) <= 4) throw new Error("Connection terminated unexpectedly");
+      return rows as never;
+    },
+  };
+  const start = await createSendCounter(losing).begin(wish(runId));
+  expect(start).toEqual({ kind: "begun", key: { runId, step: 0, item: 0, send: 1 } });
+  expect(await db.query("select send from provider_calls where run_id = $1", [runId])).toEqual([{ send: 1 }]);
+});

@@ -3,12 +3,14 @@
  * thousands of calls costs tens of commits. One call alone is written at once.
  * (2,000 single inserts through eight connections took more than 5 s on a busy disk, measured 2026-11.)
  */
+import { randomUUID } from "node:crypto";
 import type { Database } from "../platform/database.ts";
+import { outlast } from "../platform/outlast.ts";
 import { beginSends, type SendStart, type SendWish } from "./provider-calls-store.ts";
 
 export interface SendCounter {
-  /** Rejects when the database does: then nothing may be sent. */
-  begin(wish: SendWish): Promise<SendStart>;
+  /** Rejects when the database does, and goes on doing so: then nothing may be sent. */
+  begin(wish: Omit<SendWish, "id">): Promise<SendStart>;
 }
 
 interface Waiting {
@@ -25,7 +27,7 @@ export function createSendCounter(db: Database): SendCounter {
   let writing = 0;
   const writeBatch = async (batch: readonly Waiting[]): Promise<void> => {
     const wishes = batch.map(({ wish }) => wish);
-    const starts = await beginSends(db, wishes);
+    const starts = await outlast(() => beginSends(db, wishes));
     for (const [place, each] of batch.entries()) {
       const start = starts[place] ?? null;
       if (start === null) waiting.push(each);
@@ -46,7 +48,7 @@ export function createSendCounter(db: Database): SendCounter {
   return {
     begin: (wish) =>
       new Promise((resolve, reject) => {
-        waiting.push({ wish, resolve, reject });
+        waiting.push({ wish: { ...wish, id: randomUUID() }, resolve, reject });
         if (writing < BATCHES_AT_ONCE) void write();
       }),
   };

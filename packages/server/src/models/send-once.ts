@@ -9,7 +9,7 @@ import { costMicro } from "./cost.ts";
 import type { CallFailure, ModelCall, ModelRequest, ModelResult } from "./model-call.ts";
 import type { Entry } from "./model-gate.ts";
 import { ratesOf } from "./price-plan.ts";
-import type { SendKey, SendStart } from "./provider-calls-store.ts";
+import { withdrawSend, type SendKey, type SendStart } from "./provider-calls-store.ts";
 import { failure } from "./provider-failure.ts";
 import { callBytes } from "./usage.ts";
 import { runVideo } from "./video-call.ts";
@@ -38,6 +38,8 @@ export async function sendOnce(context: CallContext, job: Job, signal: AbortSign
     const start = await context.counter.begin(job);
     if (start.kind === "used-up") return start;
     await fault("call.before_send");
+    if (signal.aborted) await withdraw(context, start);
+    signal.throwIfAborted();
     leaveAs = "aborted";
     const result = await makeInTime(context, { job, start }, signal);
     leaveAs = result;
@@ -49,6 +51,14 @@ export async function sendOnce(context: CallContext, job: Job, signal: AbortSign
   } finally {
     entrance.leave(leaveAs);
   }
+}
+
+/** The sends of an item are few, and this one was never made. One that stays counted is no more than that. */
+async function withdraw({ db, log }: CallContext, start: StartedJob["start"]): Promise<void> {
+  if (start.kind === "started") return;
+  await withdrawSend(db, start.key).catch((error: unknown) =>
+    log.warn({ err: error, runId: start.key.runId }, "a send that was not made stays counted"),
+  );
 }
 
 interface StartedJob {

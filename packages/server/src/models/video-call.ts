@@ -3,6 +3,7 @@
  * before the first question, so that another worker goes on with the same video after a crash.
  */
 import { fault } from "../platform/fault.ts";
+import { outlast } from "../platform/outlast.ts";
 import type { CallContext } from "./call-context.ts";
 import type { JsonValue } from "./mapping.ts";
 import type { CallFailure, FailureCause, ModelCall, ModelRequest, ModelResult } from "./model-call.ts";
@@ -39,7 +40,8 @@ export async function runVideo(context: VideoContext, job: VideoJob, signal: Abo
   if (begun.kind !== "started") return begun;
   await fault("call.after_send");
   const { attempt } = job.request;
-  await keepOperation(context.db, job.start.key, { attempt, operation: begun.operation });
+  // Given up, the video would be paid for once more, and nobody could stop this one: its name is known here alone.
+  await outlast(() => keepOperation(context.db, job.start.key, { attempt, operation: begun.operation }));
   await fault("op.persisted");
   return poll(context, job, { operation: begun.operation, isResumed: false, signal });
 }

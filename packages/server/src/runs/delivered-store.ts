@@ -1,4 +1,5 @@
 import type { Database } from "../platform/database.ts";
+import { outlast } from "../platform/outlast.ts";
 import type { DeliveredItem } from "./execute-run.ts";
 import type { ClaimedRun } from "./queue.ts";
 
@@ -12,18 +13,21 @@ export async function readDelivered(db: Database, run: ClaimedRun): Promise<Deli
   return rows.map((row) => row.result);
 }
 
-/** Fenced by (worker, attempt): a worker that lost its lease saves nothing. */
+/**
+ * Fenced by (worker, attempt): a worker that lost its lease saves nothing. An outage is waited for, since what is not
+ * saved is asked of its model, and paid, once more.
+ */
 export async function saveDelivered(
   db: Database,
   workerId: string,
   run: ClaimedRun,
   item: DeliveredItem,
+  signal: AbortSignal,
 ): Promise<void> {
-  await db.query(
-    `insert into run_steps (account_id, run_id, step, item, result)
+  const statement = `insert into run_steps (account_id, run_id, step, item, result)
      select r.account_id, r.id, $5, $6, $7 from runs r
      where r.account_id = $1 and r.id = $2 and r.attempt = $3 and r.worker = $4
-     on conflict do nothing`,
-    [run.accountId, run.runId, run.attempt, workerId, item.step, item.item, JSON.stringify(item)],
-  );
+     on conflict do nothing`;
+  const values = [run.accountId, run.runId, run.attempt, workerId, item.step, item.item, JSON.stringify(item)];
+  await outlast(() => db.query(statement, values), { signal });
 }

@@ -40,7 +40,7 @@ export interface ExecuteRunPorts {
   wait(ms: number, signal: AbortSignal): Promise<void>;
   settlePrice(run: ClaimedRun, prices: PriceSnapshot, delivered: readonly StepUsage[]): number;
   readDelivered(run: ClaimedRun): Promise<DeliveredItem[]>;
-  saveDelivered(run: ClaimedRun, item: DeliveredItem): Promise<void>;
+  saveDelivered(run: ClaimedRun, item: DeliveredItem, signal: AbortSignal): Promise<void>;
 }
 
 /** `later`: the provider asked to come back; nothing is wrong with the run. */
@@ -175,7 +175,8 @@ async function executeItems(steps: Steps, turn: StepTurn): Promise<ItemResult[]>
       const before = turn.earlier.find((one) => one.step === turn.index && one.item === item);
       if (before !== undefined) return { kind: "delivered", delivered: before };
       const result = await executeItem(steps, turn, item, rendered);
-      if (turn.save && result.kind === "delivered") await steps.ports.saveDelivered(steps.run, result.delivered);
+      if (turn.save && result.kind === "delivered")
+        await steps.ports.saveDelivered(steps.run, result.delivered, steps.signal);
       return result;
     }),
   );
