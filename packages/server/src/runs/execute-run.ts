@@ -70,6 +70,8 @@ interface StoredInputs {
 
 /** Long enough that waiting runs cost the database little, short enough that nobody notices the end of an outage late. */
 const STORAGE_AGAIN_MS = 5_000;
+/** How soon a run is offered again that a newer process must do. */
+const NEWER_AGAIN_MS = 5_000;
 const LATER: Execution & { readonly kind: "later" } = { kind: "later", delayMs: STORAGE_AGAIN_MS };
 
 /** An outage of the disk or the bucket gives the run back: it neither costs an attempt nor is anything called again. */
@@ -85,6 +87,8 @@ export async function executeRun(run: ClaimedRun, ports: ExecuteRunPorts, signal
 async function execute(run: ClaimedRun, ports: ExecuteRunPorts, signal: AbortSignal): Promise<Execution> {
   const version = await ports.findVersion(run.promptVersionId);
   if (version === null) return broke("The prompt version of this run no longer exists.", "version_missing");
+  if (namesUnknownModel(version, ports) && run.deadlineMs - performance.now() > 2 * NEWER_AGAIN_MS)
+    return { kind: "later", delayMs: NEWER_AGAIN_MS };
   const unusable = findUnusableModel(version, ports);
   if (unusable !== null) return broke(unusable, "model_unusable");
   const inputs = run.inputs as StoredInputs;
@@ -104,6 +108,11 @@ function broke(message: string, reason: string): Execution {
     kind: "ended",
     end: { ok: false, outputs: [{ type: "error", data: message }], credits: 0, reason, files: [] },
   };
+}
+
+/** Accepted by a process whose catalogue is newer, as in a deploy: one of those can do it. Nearly to the deadline. */
+function namesUnknownModel(version: LiveVersion, ports: ExecuteRunPorts): boolean {
+  return version.definition.steps.some((step) => ports.findModel(step.model) === null);
 }
 
 /** A model may have been withdrawn, or switched off, while the run waited. Free: nothing was called. */

@@ -1,6 +1,6 @@
 /** A model that was withdrawn after the prompt was published, or is not enabled here (specification, "Errors", 410). */
 import type { Client } from "@promptd/client";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
 import { imagePrompt, promptFile } from "../prompt-files.ts";
 import { overlayFiles } from "./overlay-file.ts";
@@ -123,6 +123,22 @@ test("a model that is known but not enabled here accepts the run, which fails wi
     tokens: 0,
     outputs: [{ type: "error", data: `The model ${NOT_HERE} is not enabled on this server.` }],
   });
+});
+
+test("a run of a model that only newer processes know waits for one of them: a deploy fails no run", async () => {
+  const newer = { PROMPTD_MODELS_FILE: writeOverlay(overlay("active")) };
+  const api = await startTestServer({ role: "api", environment: newer });
+  onTestFinished(() => api.close());
+  const older = await api.startAnother("worker", { PROMPTD_MODELS_FILE: "" });
+  const { client } = await api.createCaller();
+  const { promptVersionId } = await api.publish(imagePrompt({ model: WITHDRAWN, fields: "" }));
+  const { runId } = await client.runs.create(bodyOf(promptVersionId), { respondAsync: true });
+  const givenBack = "select 1 from runs where attempt > 0 and worker is null and finished_at is null";
+  await vi.waitFor(async () => expect(await api.app.db.query(givenBack)).toHaveLength(1), { timeout: 20_000 });
+  await older.close();
+  await api.startAnother("worker", newer);
+  const end = async () => expect((await client.runs.get(runId)).runStatus).toBe("succeeded");
+  await vi.waitFor(end, { timeout: 20_000, interval: 100 });
 });
 
 describe("a model that is no longer in the catalogue at all", () => {
