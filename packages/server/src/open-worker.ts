@@ -50,7 +50,7 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
         return settlePrice(prices, delivered);
       },
       readDelivered: (run) => readDelivered(db, run),
-      saveDelivered: (run, item, signal) => saveDelivered(db, worker.workerId, run, item, signal),
+      saveDelivered: (run, item, signal) => saveDelivered(db, { workerId: worker.workerId, signal }, run, item),
     },
   });
   return worker;

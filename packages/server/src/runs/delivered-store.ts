@@ -19,10 +19,9 @@ export async function readDelivered(db: Database, run: ClaimedRun): Promise<Deli
  */
 export async function saveDelivered(
   db: Database,
-  workerId: string,
+  { workerId, signal }: { readonly workerId: string; readonly signal: AbortSignal },
   run: ClaimedRun,
   item: DeliveredItem,
-  signal: AbortSignal,
 ): Promise<void> {
   const statement = `insert into run_steps (account_id, run_id, step, item, result)
      select r.account_id, r.id, $5, $6, $7 from runs r

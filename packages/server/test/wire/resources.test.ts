@@ -217,11 +217,11 @@ test("the list and its hash change when a provider is configured, in every proce
 test("a second start that finds its port taken changes nothing of what the running server offers", async () => {
   const withKey = await startTestServer({ environment: { OPENAI_API_KEY: "sk-test" } });
   onTestFinished(() => withKey.close());
-  const caller = await withKey.createCaller();
-  const before = await caller.client.resources.get();
+  const { client } = await withKey.createCaller();
+  const before = await client.resources.get();
   const port = new URL(withKey.url).port;
   await expect(withKey.startAnother("all", { OPENAI_API_KEY: "", PORT: port })).rejects.toThrow(port);
   const rows = await withKey.app.db.query("select 1 from enabled_models where model like 'openai/%'");
   expect(rows.length).toBeGreaterThan(0);
-  expect((await caller.client.resources.get()).hash).toBe(before.hash);
+  expect((await client.resources.get()).hash).toBe(before.hash);
 });
