@@ -1,7 +1,7 @@
 /**
  * Kills promptd at random and then checks that nothing was lost.
  *
- *   npm run chaos -- --kills 1000 --seed 7 [--database embedded|postgres] [--apis 2] [--workers 3] [--lease-ms 1000] [--minutes 120]
+ *   npm run chaos -- --kills 1000 --seed 7 [--database embedded|postgres] [--apis 2] [--workers 3] [--lease-ms 6000] [--minutes 120]
  *   npm run chaos -- --kills 1000 --seed 7 --plan
  *
  * The seed gives the plan (what is hit, in which order, after which pauses; --plan prints it), not the interleaving of
@@ -37,7 +37,7 @@ const { values } = parseArgs({
     database: { type: "string", default: "embedded" },
     apis: { type: "string", default: "2" },
     workers: { type: "string", default: "3" },
-    "lease-ms": { type: "string", default: "1000" },
+    "lease-ms": { type: "string", default: "6000" },
     minutes: { type: "string", default: "120" },
     accounts: { type: "string", default: "12" },
     out: { type: "string" },
