@@ -3,6 +3,7 @@
  * processes of the data directory, started again when it dies, stopped by the last one that leaves.
  */
 import { setTimeout as wait } from "node:timers/promises";
+import { isConnectionLoss, isSilence } from "../database-errors.ts";
 import type { Log } from "../log.ts";
 import { joinOrStart, type Found, type Launch, type Session } from "./launch.ts";
 import { databaseUrl, ensureSocketLink, preparePlace } from "./place.ts";
@@ -82,12 +83,18 @@ function superviseServer(launch: Launch, first: Found) {
   function hold({ session: opened, isStarted }: Found): void {
     const openedMs = performance.now();
     session = opened;
-    opened.once("end", () => {
+    const onEnd = (): void => {
+      if (session !== opened) return;
       session = null;
       if (signal.aborted) return;
       failures = isStarted && performance.now() - openedMs < STABLE_MS ? failures + 1 : 0;
       log.warn({ dataDir: place.dataDir }, "the connection to the database server ended; looking after it");
       recovery = recover();
+    };
+    opened.once("end", onEnd);
+    // One that ended while the start lock was given back has told nobody.
+    opened.query("select 1").catch((error: unknown) => {
+      if (isConnectionLoss(error) && !isSilence(error)) onEnd();
     });
   }
 
