@@ -3,7 +3,7 @@
  * writes this is known, so that no provider is paid for a file that could not be kept.
  */
 import { randomFillSync } from "node:crypto";
-import { Readable } from "node:stream";
+import { finished, Transform, type Readable } from "node:stream";
 import type { Log } from "../platform/log.ts";
 import type { BlobStore, OpenBlob } from "./file-store.ts";
 import type { Spool } from "./spool.ts";
@@ -93,22 +93,27 @@ async function reading<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** A body that breaks off, or ends before its announced length, is a failure and never a shorter file. */
+/**
+ * A body that breaks off, or ends before its announced length, is a failure and never a shorter file. Whoever goes away
+ * closes what stands behind it at once, also before the first byte was read and while the store is silent.
+ */
 function watchedBody({ body, size, part }: OpenBlob): Readable {
   const expected = part === null ? size : part.end - part.start + 1;
-  const pieces = async function* (): AsyncGenerator<Uint8Array> {
-    let seen = 0;
-    try {
-      for await (const piece of body as AsyncIterable<Uint8Array>) {
-        seen += piece.byteLength;
-        yield piece;
-      }
-    } catch (cause) {
-      throw new StorageFailure("A file could not be read to its end.", { cause });
-    }
-    if (seen !== expected) throw new StorageFailure(`A file of ${expected} bytes ended after ${seen}.`);
-  };
-  return Readable.from(pieces(), { objectMode: false });
+  let seen = 0;
+  const watched = new Transform({
+    transform: (piece: Uint8Array, _encoding, pass) => {
+      seen += piece.byteLength;
+      pass(null, piece);
+    },
+    flush: (end) =>
+      end(seen === expected ? null : new StorageFailure(`A file of ${expected} bytes ended after ${seen}.`)),
+  });
+  finished(body, (cause) => {
+    if (cause) watched.destroy(new StorageFailure("A file could not be read to its end.", { cause }));
+  });
+  watched.once("close", () => body.destroy());
+  watched.on("error", () => {}); // before it is read nobody hears it, and whoever reads it is told by the reading
+  return body.pipe(watched);
 }
 
 /** What the provider's side throws is passed on as it is: only the disk's own failures are the storage's. */
