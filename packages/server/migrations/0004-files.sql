@@ -21,7 +21,7 @@ create table files (
 );
 create index files_run on files (account_id, run_id);
 create index files_expiry on files (expires_at) where deleted_at is null;
-create index files_removal on files (expires_at) where deleted_at is not null and removed_at is null;
+create index files_removal on files (expires_at, id) where deleted_at is not null and removed_at is null;
 
 -- Which secrets sign file addresses, newest last. A process whose secret is not the newest here refuses to start:
 -- files signed by one host would otherwise fail on the next. Only a fingerprint is kept, never a key.

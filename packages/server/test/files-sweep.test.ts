@@ -1,9 +1,13 @@
 /** The sweeper: what expired or was never recorded goes, in its time and once, on disk and in a bucket. */
-import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, rmdir, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { StorageFailure } from "../src/files/index.ts";
+import { createDiskBlobs } from "../src/files/disk-blobs.ts";
+import type { BlobStore } from "../src/files/file-store.ts";
+import { createSpool, StorageFailure } from "../src/files/index.ts";
+import { createSweeps } from "../src/files/sweep.ts";
 import { enableFaults } from "../src/platform/fault.ts";
+import { createLog } from "../src/platform/log.ts";
 import { startBucketServer } from "./bucket-server.ts";
 import {
   blobPath,
@@ -23,6 +27,12 @@ import {
 } from "./files-fixture.ts";
 
 const rig = useFiles();
+
+/** The store with another way to delete, such as a bucket that keeps some objects. */
+function withDelete(store: BlobStore, remove: BlobStore["delete"]): BlobStore {
+  const own = (name: keyof BlobStore) => (name === "delete" ? remove : (store[name] as () => unknown).bind(store));
+  return new Proxy(store, { get: (_, name) => own(name as keyof BlobStore) });
+}
 
 describe("the sweeper", () => {
   const states = () =>
@@ -59,6 +69,50 @@ describe("the sweeper", () => {
       expect([await states(), await listBlobs(rig)]).toEqual([[{ marked: true, removed: true }], []]);
     },
   );
+
+  test("passes over a file that cannot be removed, and tries it again at its next turn", async () => {
+    const files = await openFiles(rig);
+    const kept = [];
+    for (let i = 0; i < 3; i += 1) kept.push(await keepImage(files, rig.png));
+    await recordOutputs(rig, files, kept);
+    const stuck = blobPath(rig, kept[0]?.fileId ?? "");
+    await rename(stuck, `${stuck}.aside`);
+    await mkdir(stuck);
+    await setDatabaseTime(rig, rig.nowMs + 26 * HOUR_MS);
+    await sweepFiles(files, "files-expiry");
+    const [removed, left] = [true, false].map((isRemoved) => ({ marked: true, removed: isRemoved }));
+    expect(await states()).toEqual([left, removed, removed]);
+    await rmdir(stuck);
+    await sweepFiles(files, "files-expiry");
+    expect(await states()).toEqual([removed, removed, removed]);
+  });
+
+  test("goes on behind more undeletable files than one turn tries", async () => {
+    const accountId = OWNER.accountId;
+    await rig.db.query(
+      `insert into files (id, account_id, run_id, attempt, kind, sha256, bytes, mime, generated_at, expires_at)
+       select gen_random_uuid(), $1, $1, 0, 'input', decode(repeat('00', 32), 'hex'), 1, 'image/png', promptd_now(),
+         promptd_now() + i * interval '1 millisecond' from generate_series(1, 701) i`,
+      [accountId],
+    );
+    const [last] = await rig.db.query<{ id: string }>("select id from files order by expires_at desc limit 1");
+    const tried: string[] = [];
+    const store = await createDiskBlobs(join(rig.dataDir, "files"));
+    const blobs = withDelete(store, async (key) => {
+      tried.push(key);
+      if (key !== last?.id) throw new Error("403");
+    });
+    const [expiry] = createSweeps({ db: rig.db, blobs, spool: createSpool(rig.dataDir), log: createLog("silent") });
+    await setDatabaseTime(rig, rig.nowMs + 2 * HOUR_MS);
+    await expiry?.run();
+    expect([tried.length, tried.includes(last?.id ?? "")]).toEqual([500, false]);
+    await expiry?.run();
+    expect([tried.length, new Set(tried).size]).toEqual([701, 701]);
+    const rows = await rig.db.query("select id from files where removed_at is not null");
+    expect(rows).toEqual([{ id: last?.id }]);
+    await expiry?.run(); // and from the oldest again
+    expect([tried.length, new Set(tried).size]).toEqual([1_201, 701]);
+  });
 
   test("two turns at once do the work once between them", async () => {
     const files = await openFiles(rig);
@@ -103,6 +157,30 @@ describe("the sweeper", () => {
     await sweepFiles(files, "files-orphans");
     await sweepFiles(files, "files-orphans");
     expect(await listBlobs(rig)).toEqual([recorded.fileId]);
+  });
+
+  test("removes the other orphans where something cannot be removed", async () => {
+    const files = await openFiles(rig);
+    await sweepFiles(files, "files-orphans");
+    for (let i = 0; i < 3; i += 1) await keepImage(files, rig.png);
+    await dateBlobs(rig.nowMs);
+    for (const place of ["partial", "incoming"]) {
+      const stuck = join(rig.dataDir, "files", place, "stuck"); // a directory: it cannot be unlinked
+      await mkdir(stuck, { recursive: true });
+      await utimes(stuck, 1, 1);
+    }
+    const [stuck = ""] = await listBlobs(rig);
+    const store = await createDiskBlobs(join(rig.dataDir, "files"));
+    const blobs = withDelete(store, async (key) => {
+      if (key === stuck) throw new Error("403");
+      await store.delete(key);
+    });
+    const spool = createSpool(join(rig.dataDir, "files", "incoming"));
+    const [, orphans] = createSweeps({ db: rig.db, blobs, spool, log: createLog("silent") });
+    rig.nowMs += 3 * HOUR_MS;
+    await setDatabaseTime(rig, rig.nowMs);
+    await orphans?.run();
+    expect(await listBlobs(rig)).toEqual([stuck]);
   });
 
   test("keeps a blob that only looks old: by the maker's clock, or by the store's", async () => {

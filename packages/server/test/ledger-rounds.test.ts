@@ -105,6 +105,19 @@ test("an expiry reaches every account whose credits have ended, however many, an
   expect(await balances()).toEqual({ empty: 1_001, full: 1 });
 });
 
+test("an expiry passes over an account that is locked, and says so", async () => {
+  await createBalances(1_002);
+  await stopClock(engine.db, NOW_US + 1_000_000);
+  await engine.db.tx(async (tx) => {
+    await tx.query("select 1 from credit_accounts where account_id = $1 for update", [idOf(1)]);
+    const told = "The expired credits of 1 account could not be written to the journal.";
+    await expect(expireCredits(engine.db)).rejects.toThrow(told);
+    expect(await balances()).toEqual({ empty: 1_001, full: 1 });
+  });
+  await expireCredits(engine.db);
+  expect(await balances()).toEqual({ empty: 1_002, full: 0 });
+});
+
 describe("the audit of everything", () => {
   test("counts the accounts and says of each fault what it is, in the order of accounts", async () => {
     await createBalances(3);

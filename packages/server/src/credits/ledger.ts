@@ -3,6 +3,7 @@
  * journal, written in the transaction that causes it. The rules are functions of the database (migration 0003), since
  * they must hold for every process under one lock; this file names them.
  */
+import { isConnectionLoss } from "../platform/database-errors.ts";
 import type { Database, Queryable } from "../platform/database.ts";
 import { fault } from "../platform/fault.ts";
 
@@ -57,23 +58,39 @@ export async function availableCredits(db: Database, accountId: string): Promise
 const EXPIRY_BATCH = 1_000;
 
 /**
- * Writes expired grants to the journal. The balance never waits for it: reads and holds subtract what has expired. The
- * time is read in a subquery, since a volatile function is never an index condition, and not in this process, whose
- * dates would cut it to milliseconds.
+ * Writes expired grants to the journal. The balance never waits for it: reads and holds subtract what has expired. An
+ * account that is locked or cannot be written is passed over, and comes again at the next turn. The time is read in a
+ * subquery, since a volatile function is never an index condition, and not in this process, whose dates would cut it to
+ * milliseconds.
+ * @throws Error when accounts were passed over; a lost connection ends the turn.
  */
 export async function expireCredits(db: Database): Promise<void> {
-  let accounts: { account_id: string }[];
+  const failures: unknown[] = [];
+  let after: string | undefined = "00000000-0000-0000-0000-000000000000";
   do {
-    accounts = await db.query<{ account_id: string }>(
-      `with due as (
-         select distinct g.account_id from credit_grants g
-         join credit_accounts a on a.account_id = g.account_id
-         where g.remaining > 0 and g.expires_at <= (select promptd_now())
-           and credit_expired(a.account_id, a.held, promptd_now()) > 0
-         limit ${EXPIRY_BATCH})
-       select account_id from due order by account_id`,
-    );
+    const accounts: string[] = await listExpired(db, after);
     await fault("expire.before_commit");
-    for (const { account_id } of accounts) await db.query("select credit_expire($1)", [account_id]);
-  } while (accounts.length === EXPIRY_BATCH);
+    for (const account of accounts) {
+      await db.query("select credit_expire($1)", [account]).catch((cause: unknown) => {
+        if (isConnectionLoss(cause)) throw cause;
+        failures.push(cause);
+      });
+    }
+    after = accounts.at(-1);
+  } while (after !== undefined);
+  if (failures.length === 0) return;
+  const accounts = failures.length === 1 ? "1 account" : `${failures.length} accounts`;
+  throw new Error(`The expired credits of ${accounts} could not be written to the journal.`, { cause: failures[0] });
+}
+
+async function listExpired(db: Database, after: string): Promise<string[]> {
+  const rows = await db.query<{ account_id: string }>(
+    `select distinct g.account_id from credit_grants g
+     join credit_accounts a on a.account_id = g.account_id
+     where g.remaining > 0 and g.expires_at <= (select promptd_now()) and g.account_id > $1
+       and credit_expired(a.account_id, a.held, promptd_now()) > 0
+     order by g.account_id limit ${EXPIRY_BATCH}`,
+    [after],
+  );
+  return rows.map((row) => row.account_id);
 }

@@ -10,6 +10,7 @@ import {
   type BlobEntry,
   type BlobStore,
   type ByteRange,
+  type OnSkipped,
   type OpenBlob,
   type OpenBody,
 } from "./file-store.ts";
@@ -80,19 +81,20 @@ class DiskBlobs implements BlobStore {
     await unlink(this.#pathOf(key)).catch(ignoreMissing);
   }
 
-  async *list(prefix: string): AsyncGenerator<BlobEntry> {
+  async *list(prefix: string, onSkipped: OnSkipped): AsyncGenerator<BlobEntry> {
     for (const shard of await listShards(this.#root)) {
-      for (const inner of await listShards(shard)) {
-        yield* this.#listShard(inner, prefix);
+      for (const inner of await listShards(shard).catch(skipping(onSkipped))) {
+        yield* this.#listShard(inner, prefix, onSkipped);
       }
     }
   }
 
-  async discardPartial(beforeMs: number): Promise<void> {
+  async discardPartial(beforeMs: number, onSkipped: OnSkipped): Promise<void> {
     for await (const entry of await opendir(join(this.#root, PARTIAL))) {
       const path = join(this.#root, PARTIAL, entry.name);
-      const modifiedAtMs = await modifiedAt(path);
-      if (modifiedAtMs !== null && modifiedAtMs < beforeMs) await unlink(path).catch(ignoreMissing);
+      const modifiedAtMs = await modifiedAt(path).catch(skipping(onSkipped));
+      if (typeof modifiedAtMs !== "number" || modifiedAtMs >= beforeMs) continue;
+      await unlink(path).catch(ignoreMissing).catch(onSkipped);
     }
   }
 
@@ -126,11 +128,11 @@ class DiskBlobs implements BlobStore {
     await syncPath(this.#root);
   }
 
-  async *#listShard(shard: string, prefix: string): AsyncGenerator<BlobEntry> {
-    for (const entry of await entriesOf(shard)) {
+  async *#listShard(shard: string, prefix: string, onSkipped: OnSkipped): AsyncGenerator<BlobEntry> {
+    for (const entry of await entriesOf(shard).catch(skipping(onSkipped))) {
       if (!entry.isFile() || !isBlobKey(entry.name) || !entry.name.startsWith(prefix)) continue;
-      const modifiedAtMs = await modifiedAt(join(shard, entry.name));
-      if (modifiedAtMs !== null) yield { key: entry.name, modifiedAtMs };
+      const modifiedAtMs = await modifiedAt(join(shard, entry.name)).catch(skipping(onSkipped));
+      if (typeof modifiedAtMs === "number") yield { key: entry.name, modifiedAtMs };
     }
   }
 }
@@ -179,6 +181,14 @@ async function modifiedAt(path: string): Promise<number | null> {
     ignoreMissing(error);
     return null;
   }
+}
+
+/** Passes over what cannot be read, such as a directory of another user. */
+function skipping(onSkipped: OnSkipped): (cause: unknown) => never[] {
+  return (cause) => {
+    onSkipped(cause);
+    return [];
+  };
 }
 
 function isMissing(error: unknown): boolean {

@@ -17,6 +17,9 @@ export interface OpenBlob {
   readonly part: { readonly start: number; readonly end: number } | null;
 }
 
+/** Told of what could not be looked at or removed: the rest is done all the same. */
+export type OnSkipped = (cause: unknown) => void;
+
 export interface BlobEntry {
   readonly key: string;
   /** When the store wrote it, by the store's clock. */
@@ -42,9 +45,9 @@ export interface BlobStore {
   /** Deleting what is not there is no error: a sweep may be repeated at any point. */
   delete(key: string): Promise<void>;
   /** In no order. A blob written or deleted meanwhile may or may not appear. */
-  list(prefix: string): AsyncIterable<BlobEntry>;
+  list(prefix: string, onSkipped: OnSkipped): AsyncIterable<BlobEntry>;
   /** Removes what interrupted writes begun before that time left behind. */
-  discardPartial(beforeMs: number): Promise<void>;
+  discardPartial(beforeMs: number, onSkipped: OnSkipped): Promise<void>;
 }
 
 const KEY = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

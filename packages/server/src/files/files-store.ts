@@ -6,6 +6,8 @@ const INPUT_KEPT = "24 hours 30 minutes";
 /** Bytes outlive their address by this much, so that a download that has begun can end. */
 const REMOVAL_DELAY = "1 hour";
 
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+
 type StoredFile = Extract<StoredImage, { type: "file" }>;
 
 /** The conflict clause lets a transaction whose fate was unknown be sent again. */
@@ -76,15 +78,20 @@ export async function markExpired(db: Database, batch: number): Promise<number> 
   return rows.length;
 }
 
-/** Marked files whose bytes are due to go and have not been reported gone. */
-export async function listRemovable(db: Database, batch: number): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(
-    `select id from files where deleted_at is not null and removed_at is null
-       and expires_at <= (select promptd_now()) - interval '${REMOVAL_DELAY}'
-     order by expires_at limit $1`,
-    [batch],
+/** A place in the order in which bytes are removed. The time is the database's text: a date here would cut it. */
+export interface Removable {
+  readonly id: string;
+  readonly expiresAt: string;
+}
+
+/** Marked files whose bytes are due to go and have not been reported gone, oldest first, behind the one given. */
+export async function listRemovable(db: Database, batch: number, after: Removable | null): Promise<Removable[]> {
+  return db.query<Removable>(
+    `select id, expires_at::text as "expiresAt" from files where deleted_at is not null and removed_at is null
+       and expires_at <= (select promptd_now()) - interval '${REMOVAL_DELAY}' and (expires_at, id) > ($2, $3)
+     order by files.expires_at, id limit $1`,
+    [batch, after?.expiresAt ?? "-infinity", after?.id ?? FIRST_ID],
   );
-  return rows.map((row) => row.id);
 }
 
 export async function markRemoved(db: Database, fileIds: readonly string[]): Promise<void> {

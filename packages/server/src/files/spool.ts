@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import type { OnSkipped } from "./file-store.ts";
 
 /** A file too large for memory, on this machine's disk until the store takes it or it is discarded. */
 export interface SpooledFile {
@@ -17,7 +18,7 @@ export interface Spool {
   /** Writes the pieces to a file of their own. Whatever `pieces` throws is thrown on, and nothing stays behind. */
   write(pieces: AsyncIterable<Uint8Array>): Promise<SpooledFile>;
   /** Removes what processes that died left behind before that time. */
-  discardBefore(beforeMs: number): Promise<void>;
+  discardBefore(beforeMs: number, onSkipped: OnSkipped): Promise<void>;
 }
 
 const PRIVATE_DIRECTORY = 0o700;
@@ -37,13 +38,14 @@ export function createSpool(directory: string): Spool {
         throw error;
       }
     },
-    discardBefore: async (beforeMs) => {
+    discardBefore: async (beforeMs, onSkipped) => {
       for (const name of await readdir(directory)
         .catch(ignoreMissing)
         .then((names) => names ?? [])) {
         const path = join(directory, name);
         const found = await stat(path).catch(ignoreMissing);
-        if (found !== undefined && found.mtimeMs < beforeMs) await unlink(path).catch(ignoreMissing);
+        if (found === undefined || found.mtimeMs >= beforeMs) continue;
+        await unlink(path).catch(ignoreMissing).catch(onSkipped);
       }
     },
   };

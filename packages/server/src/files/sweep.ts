@@ -3,8 +3,8 @@ import { fault } from "../platform/fault.ts";
 import { idTimeMs } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import type { Tick } from "../platform/ticks.ts";
-import type { BlobStore } from "./file-store.ts";
-import { findKnown, listRemovable, markExpired, markRemoved, readNowMs } from "./files-store.ts";
+import type { BlobStore, OnSkipped } from "./file-store.ts";
+import { findKnown, listRemovable, markExpired, markRemoved, readNowMs, type Removable } from "./files-store.ts";
 import type { Spool } from "./spool.ts";
 
 const BATCH = 500;
@@ -21,43 +21,55 @@ export interface SweepPorts {
 /** Two pieces of periodic work. Each step may be repeated or broken off anywhere: the next turn goes on from there. */
 export function createSweeps(ports: SweepPorts): Tick[] {
   return [
-    { name: "files-expiry", everySeconds: 300, run: () => sweepExpired(ports) },
+    { name: "files-expiry", everySeconds: 300, run: createExpiry(ports) },
     { name: "files-orphans", everySeconds: 900, run: () => sweepOrphans(ports) },
   ];
 }
 
-/** Marks what has expired, and an hour later removes its bytes. Rows stay. */
-async function sweepExpired({ db, blobs, log }: SweepPorts): Promise<void> {
-  let marked = 0;
-  for (let batch = BATCH; batch === BATCH; marked += batch) batch = await markExpired(db, BATCH);
-  await fault("file.after_mark");
-  let removed = 0;
-  for (;;) {
-    const fileIds = await listRemovable(db, BATCH);
-    if (fileIds.length === 0) break;
-    for (const fileId of fileIds) await blobs.delete(fileId);
-    await fault("file.after_unlink");
-    await markRemoved(db, fileIds);
-    removed += fileIds.length;
-  }
-  if (marked + removed > 0) log.info({ marked, removed }, "expired files were swept");
+/**
+ * Marks what has expired, and an hour later removes its bytes. Rows stay. What cannot be removed is passed over: after
+ * as many failures as a batch has, the next turn of this process goes on behind them, and at the end from the oldest.
+ */
+function createExpiry({ db, blobs, log }: SweepPorts): () => Promise<void> {
+  let after: Removable | null = null;
+  return async () => {
+    let marked = 0;
+    for (let batch = BATCH; batch === BATCH; marked += batch) batch = await markExpired(db, BATCH);
+    await fault("file.after_mark");
+    const skipped = createSkips();
+    let removed = 0;
+    do {
+      const files: Removable[] = await listRemovable(db, BATCH, after);
+      const gone = await deleteEach(
+        blobs,
+        files.map((file) => file.id),
+        skipped,
+      );
+      await fault("file.after_unlink");
+      await markRemoved(db, gone);
+      removed += gone.length;
+      after = files.at(-1) ?? null;
+    } while (after !== null && skipped.count < BATCH);
+    if (marked + removed > 0) log.info({ marked, removed }, "expired files were swept");
+    skipped.tell(log, "expired files could not be removed; they are tried again");
+  };
 }
 
 /** Removes blobs whose transaction never committed, and what interrupted writes left. */
 async function sweepOrphans({ db, blobs, spool, log }: SweepPorts): Promise<void> {
   const beforeMs = (await readNowMs(db)) - ORPHAN_AGE_MS;
-  await blobs.discardPartial(beforeMs);
-  await spool.discardBefore(beforeMs);
+  const skipped = createSkips();
+  await blobs.discardPartial(beforeMs, skipped.add);
+  await spool.discardBefore(beforeMs, skipped.add);
   let removed = 0;
   let batch: string[] = [];
   const flush = async (): Promise<void> => {
     const known = await findKnown(db, batch);
     const orphans = batch.filter((key) => !known.has(key));
-    for (const key of orphans) await blobs.delete(key);
-    removed += orphans.length;
+    removed += (await deleteEach(blobs, orphans, skipped)).length;
     batch = [];
   };
-  for await (const { key, modifiedAtMs } of blobs.list("")) {
+  for await (const { key, modifiedAtMs } of blobs.list("", skipped.add)) {
     // Both times must be old: the id is dated by the process that made it, the blob by the store.
     if (Math.max(modifiedAtMs, idTimeMs(key)) >= beforeMs) continue;
     batch.push(key);
@@ -65,4 +77,38 @@ async function sweepOrphans({ db, blobs, spool, log }: SweepPorts): Promise<void
   }
   if (batch.length > 0) await flush();
   if (removed > 0) log.warn({ removed }, "blobs that belong to no run were removed");
+  skipped.tell(log, "what belongs to no run could not all be removed; it is tried again");
+}
+
+/** @returns those that are gone. */
+async function deleteEach(blobs: BlobStore, keys: readonly string[], skipped: Skips): Promise<string[]> {
+  const gone: string[] = [];
+  for (const key of keys) {
+    await blobs.delete(key).then(() => void gone.push(key), skipped.add);
+  }
+  return gone;
+}
+
+/** What a turn passed over: one log line of how many, with the first cause, and not one for each. */
+interface Skips {
+  readonly count: number;
+  readonly add: OnSkipped;
+  tell(log: Log, message: string): void;
+}
+
+function createSkips(): Skips {
+  let count = 0;
+  let first: unknown = null;
+  return {
+    get count() {
+      return count;
+    },
+    add: (cause) => {
+      if (count === 0) first = cause;
+      count += 1;
+    },
+    tell: (log, message) => {
+      if (count > 0) log.error({ skipped: count, err: first }, message);
+    },
+  };
 }

@@ -67,8 +67,8 @@ export function watchStorage(inner: BlobStore, innerSpool: Spool, options: Watch
       },
       size: (key) => reading(() => inner.size(key)),
       delete: (key) => inner.delete(key),
-      list: (prefix) => inner.list(prefix),
-      discardPartial: (beforeMs) => inner.discardPartial(beforeMs),
+      list: (prefix, onSkipped) => inner.list(prefix, onSkipped),
+      discardPartial: (beforeMs, onSkipped) => inner.discardPartial(beforeMs, onSkipped),
     },
     spool: { ...innerSpool, write: (pieces) => spoolPieces(innerSpool, pieces, write) },
     isReady: () => {
