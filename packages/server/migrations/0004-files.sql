@@ -23,6 +23,15 @@ create index files_run on files (account_id, run_id);
 create index files_expiry on files (expires_at) where deleted_at is null;
 create index files_removal on files (expires_at, id) where deleted_at is not null and removed_at is null;
 
+-- Which blobs are this database's: the store carries a mark that every sweep of orphans changes, and this row says what
+-- the mark was and what it became. A database of another id, a copy and an older backup all differ from the mark.
+create table blob_store_mark (
+  is_only boolean primary key default true check (is_only),
+  installation_id uuid not null,
+  seen text not null,                              -- what the last sweep found; '' before the first
+  written text not null                            -- what it wrote in its place, if it did not die before
+);
+
 -- Which secrets sign file addresses, newest last. A process whose secret is not the newest here refuses to start:
 -- files signed by one host would otherwise fail on the next. Only a fingerprint is kept, never a key.
 create table file_keys (

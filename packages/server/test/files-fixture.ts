@@ -50,7 +50,7 @@ export function useFiles(): FilesRig {
   beforeEach(async () => {
     rig.nowMs = Date.UTC(2026, 10, 20, 10, 15, 30, 123);
     rig.dataDir = await mkdtemp(join(tmpdir(), "promptd-files-"));
-    await rig.db.query("truncate files, file_keys");
+    await rig.db.query("truncate files, file_keys, blob_store_mark");
     await setDatabaseTime(rig, rig.nowMs);
     rig.host.routes.clear();
     rig.host.names.clear();

@@ -7,7 +7,9 @@ import type { BlobStore } from "../src/files/file-store.ts";
 import { createSpool, StorageFailure } from "../src/files/index.ts";
 import { createSweeps } from "../src/files/sweep.ts";
 import { enableFaults } from "../src/platform/fault.ts";
+import { createIdSource } from "../src/platform/ids.ts";
 import { createLog } from "../src/platform/log.ts";
+import type { Tick } from "../src/platform/ticks.ts";
 import { startBucketServer } from "./bucket-server.ts";
 import {
   blobPath,
@@ -32,6 +34,18 @@ const rig = useFiles();
 function withDelete(store: BlobStore, remove: BlobStore["delete"]): BlobStore {
   const own = (name: keyof BlobStore) => (name === "delete" ? remove : (store[name] as () => unknown).bind(store));
   return new Proxy(store, { get: (_, name) => own(name as keyof BlobStore) });
+}
+
+function sweepsOf(blobs: BlobStore): Tick[] {
+  const clock = { nowMs: () => rig.nowMs };
+  const spool = createSpool(join(rig.dataDir, "files", "incoming"));
+  return createSweeps({ db: rig.db, blobs, spool, clock, newId: createIdSource(clock), log: createLog("silent") });
+}
+
+/** Orphans go when they are old by both clocks. */
+async function setBothTimes(ms: number): Promise<void> {
+  rig.nowMs = ms;
+  await setDatabaseTime(rig, ms);
 }
 
 describe("the sweeper", () => {
@@ -102,7 +116,7 @@ describe("the sweeper", () => {
       tried.push(key);
       if (key !== last?.id) throw new Error("403");
     });
-    const [expiry] = createSweeps({ db: rig.db, blobs, spool: createSpool(rig.dataDir), log: createLog("silent") });
+    const [expiry] = sweepsOf(blobs);
     await setDatabaseTime(rig, rig.nowMs + 2 * HOUR_MS);
     await expiry?.run();
     expect([tried.length, tried.includes(last?.id ?? "")]).toEqual([500, false]);
@@ -144,16 +158,17 @@ describe("the sweeper", () => {
 
   test("removes a blob whose transaction never came, after two hours, and no other", async () => {
     const files = await openFiles(rig);
+    await sweepFiles(files, "files-orphans");
     const recorded = await keepImage(files, rig.png);
     await recordOutputs(rig, files, [recorded]);
     enableFaults("blob.after_rename:throw@1");
     await expect(keepImage(files, rig.png)).rejects.toThrow(StorageFailure);
     expect(await listBlobs(rig)).toHaveLength(2);
     await dateBlobs(rig.nowMs);
-    await setDatabaseTime(rig, rig.nowMs + 2 * HOUR_MS);
+    await setBothTimes(rig.nowMs + 2 * HOUR_MS);
     await sweepFiles(files, "files-orphans");
     expect(await listBlobs(rig)).toHaveLength(2);
-    await setDatabaseTime(rig, rig.nowMs + 2 * HOUR_MS + 1);
+    await setBothTimes(rig.nowMs + 1);
     await sweepFiles(files, "files-orphans");
     await sweepFiles(files, "files-orphans");
     expect(await listBlobs(rig)).toEqual([recorded.fileId]);
@@ -175,16 +190,15 @@ describe("the sweeper", () => {
       if (key === stuck) throw new Error("403");
       await store.delete(key);
     });
-    const spool = createSpool(join(rig.dataDir, "files", "incoming"));
-    const [, orphans] = createSweeps({ db: rig.db, blobs, spool, log: createLog("silent") });
-    rig.nowMs += 3 * HOUR_MS;
-    await setDatabaseTime(rig, rig.nowMs);
+    const [, orphans] = sweepsOf(blobs);
+    await setBothTimes(rig.nowMs + 3 * HOUR_MS);
     await orphans?.run();
     expect(await listBlobs(rig)).toEqual([stuck]);
   });
 
   test("keeps a blob that only looks old: by the maker's clock, or by the store's", async () => {
     const files = await openFiles(rig);
+    await sweepFiles(files, "files-orphans");
     const start = rig.nowMs;
     rig.nowMs = start - 24 * HOUR_MS;
     await keepImage(files, rig.png);
@@ -192,7 +206,7 @@ describe("the sweeper", () => {
     rig.nowMs = start;
     await keepImage(files, rig.png);
     await utimes(blobPath(rig, (await listBlobs(rig)).sort().at(-1) ?? ""), 1, 1);
-    await setDatabaseTime(rig, start + HOUR_MS);
+    await setBothTimes(start + HOUR_MS);
     await sweepFiles(files, "files-orphans");
     expect(await listBlobs(rig)).toHaveLength(2);
   });
@@ -206,7 +220,7 @@ describe("the sweeper", () => {
       await writeFile(path, "x");
       await utimes(path, rig.nowMs / 1_000, rig.nowMs / 1_000);
     }
-    await setDatabaseTime(rig, rig.nowMs + 3 * HOUR_MS);
+    await setBothTimes(rig.nowMs + 3 * HOUR_MS);
     await sweepFiles(files, "files-orphans");
     expect(await readdir(dirname(partial))).toEqual([]);
     expect(await readdir(dirname(strange))).toEqual(["notes.txt"]);

@@ -183,6 +183,7 @@ export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   credit_transfers: "credits",
   files: "files",
   file_keys: "files",
+  blob_store_mark: "files",
   provider_calls: "models",
   enabled_models: "models",
   model_indexes: "models",

@@ -76,6 +76,6 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
     isReady: () => storage.isReady(),
     spool,
     openFile: createOpenFile({ blobs, keys, clock, ttlSeconds }),
-    ticks: createSweeps({ db, blobs, spool, log }),
+    ticks: createSweeps({ db, blobs, spool, clock, newId, log }),
   };
 }

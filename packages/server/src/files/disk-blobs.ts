@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { constants, type Dirent } from "node:fs";
-import { mkdir, open, opendir, readdir, realpath, rename, stat, unlink, type FileHandle } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, open, opendir, readdir, readFile, realpath, rename, stat, unlink } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { fault } from "../platform/fault.ts";
 import {
   checkBlobKey,
   isBlobKey,
+  MARK,
   resolveRange,
   type BlobEntry,
   type BlobStore,
@@ -41,16 +43,7 @@ class DiskBlobs implements BlobStore {
 
   async put(key: string, openBody: OpenBody, bytes: number): Promise<void> {
     const path = this.#pathOf(key);
-    const partial = join(this.#root, PARTIAL, `${key}.${randomBytes(8).toString("hex")}`);
-    try {
-      await writeDurably(partial, openBody(), bytes);
-      await this.#makeShard(path);
-      await rename(partial, path);
-    } catch (error) {
-      await unlink(partial).catch(ignoreMissing);
-      throw error;
-    }
-    await syncPath(dirname(path));
+    await this.#replace(path, openBody, bytes);
     await fault("blob.after_rename");
   }
 
@@ -98,6 +91,20 @@ class DiskBlobs implements BlobStore {
     }
   }
 
+  get markPlace(): string {
+    return join(this.#root, MARK);
+  }
+
+  async readMark(): Promise<string | null> {
+    const text = await readFile(this.markPlace, "utf8").catch(ignoreMissing);
+    return text?.trim() || null;
+  }
+
+  async writeMark(text: string): Promise<void> {
+    const bytes = Buffer.from(text);
+    await this.#replace(this.markPlace, () => [bytes], bytes.byteLength);
+  }
+
   #pathOf(key: string): string {
     checkBlobKey(key);
     return join(this.#root, key.slice(-4, -2), key.slice(-2), key);
@@ -119,6 +126,20 @@ class DiskBlobs implements BlobStore {
     }
     await file.close();
     return null;
+  }
+
+  /** Whole or not at all, whatever happens meanwhile. */
+  async #replace(path: string, openBody: OpenBody, bytes: number): Promise<void> {
+    const partial = join(this.#root, PARTIAL, `${basename(path)}.${randomBytes(8).toString("hex")}`);
+    try {
+      await writeDurably(partial, openBody(), bytes);
+      await this.#makeShard(path);
+      await rename(partial, path);
+    } catch (error) {
+      await unlink(partial).catch(ignoreMissing);
+      throw error;
+    }
+    await syncPath(dirname(path));
   }
 
   async #makeShard(path: string): Promise<void> {
@@ -195,6 +216,6 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && ["ENOENT", "ENOTDIR", "ELOOP"].includes(String(error.code));
 }
 
-function ignoreMissing(error: unknown): void {
+function ignoreMissing(error: unknown): undefined {
   if (!isMissing(error)) throw error;
 }

@@ -46,9 +46,17 @@ export interface BlobStore {
   delete(key: string): Promise<void>;
   /** In no order. A blob written or deleted meanwhile may or may not appear. */
   list(prefix: string, onSkipped: OnSkipped): AsyncIterable<BlobEntry>;
+  /** The note that says whose blobs these are; null when there is none. It is no blob: no listing shows it. */
+  readMark(): Promise<string | null>;
+  writeMark(text: string): Promise<void>;
+  /** Where an operator finds the mark. */
+  readonly markPlace: string;
   /** Removes what interrupted writes begun before that time left behind. */
   discardPartial(beforeMs: number, onSkipped: OnSkipped): Promise<void>;
 }
+
+/** Name of the mark in a store. */
+export const MARK = "installation";
 
 const KEY = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

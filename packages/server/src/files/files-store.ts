@@ -113,6 +113,31 @@ export async function readNowMs(db: Database): Promise<number> {
   return row.now.getTime();
 }
 
+/** What this database knows of the mark in its blob store. */
+export interface StoreMark {
+  readonly installationId: string;
+  /** What the last sweep found, and what it wrote in its place. */
+  readonly seen: string;
+  readonly written: string;
+}
+
+/** @param newInstallationId taken by a database that has none yet. */
+export async function readStoreMark(db: Database, newInstallationId: string): Promise<StoreMark> {
+  await db.query(
+    "insert into blob_store_mark (installation_id, seen, written) values ($1, '', '') on conflict do nothing",
+    [newInstallationId],
+  );
+  const [row] = await db.query<StoreMark>(
+    `select installation_id as "installationId", seen, written from blob_store_mark`,
+  );
+  if (row === undefined) throw new Error("The database has no row for the mark of its files.");
+  return row;
+}
+
+export async function saveStoreMark(db: Database, { seen, written }: Omit<StoreMark, "installationId">): Promise<void> {
+  await db.query("update blob_store_mark set seen = $1, written = $2", [seen, written]);
+}
+
 export interface FileKeyRow {
   readonly id: number;
   readonly fingerprint: Buffer;

@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
 import type { Clock } from "../platform/clock.ts";
 import { fault } from "../platform/fault.ts";
-import { checkBlobKey, isBlobKey, resolveRange, type BlobEntry, type BlobStore, type ByteRange } from "./file-store.ts";
-import type { OpenBlob, OpenBody } from "./file-store.ts";
+import { checkBlobKey, isBlobKey, MARK, resolveRange } from "./file-store.ts";
+import type { BlobEntry, BlobStore, ByteRange, OpenBlob, OpenBody } from "./file-store.ts";
 import { callS3, readText, type S3Options } from "./s3-request.ts";
 import type { SpooledFile } from "./spool.ts";
 
@@ -79,6 +79,24 @@ class S3Blobs implements BlobStore {
       yield* page.entries;
       marker = page.next;
     }
+  }
+
+  get markPlace(): string {
+    return `the object ${this.#options.prefix}${MARK} of the bucket`;
+  }
+
+  async readMark(): Promise<string | null> {
+    const call = { method: "GET", key: this.#options.prefix + MARK, accept: [200, 404] } as const;
+    const answer = await callS3(call, this.#options, this.#clock);
+    const text = await readText(answer);
+    return answer.statusCode === 404 ? null : text.trim() || null;
+  }
+
+  async writeMark(text: string): Promise<void> {
+    const bytes = Buffer.from(text);
+    const body = { open: () => [bytes], bytes: bytes.byteLength };
+    const call = { method: "PUT", key: this.#options.prefix + MARK, body, accept: [200] } as const;
+    await readText(await callS3(call, this.#options, this.#clock));
   }
 
   /** A bucket shows an object whole or not at all. */

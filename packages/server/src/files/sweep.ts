@@ -1,3 +1,4 @@
+import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import { fault } from "../platform/fault.ts";
 import { idTimeMs } from "../platform/ids.ts";
@@ -6,6 +7,7 @@ import type { Tick } from "../platform/ticks.ts";
 import type { BlobStore, OnSkipped } from "./file-store.ts";
 import { findKnown, listRemovable, markExpired, markRemoved, readNowMs, type Removable } from "./files-store.ts";
 import type { Spool } from "./spool.ts";
+import { takeStore } from "./store-mark.ts";
 
 const BATCH = 500;
 /** Longer than a run may take: a blob younger than this may belong to a transaction that is still open. */
@@ -15,6 +17,8 @@ export interface SweepPorts {
   readonly db: Database;
   readonly blobs: BlobStore;
   readonly spool: Spool;
+  readonly clock: Clock;
+  readonly newId: () => string;
   readonly log: Log;
 }
 
@@ -56,11 +60,13 @@ function createExpiry({ db, blobs, log }: SweepPorts): () => Promise<void> {
 }
 
 /** Removes blobs whose transaction never committed, and what interrupted writes left. */
-async function sweepOrphans({ db, blobs, spool, log }: SweepPorts): Promise<void> {
-  const beforeMs = (await readNowMs(db)) - ORPHAN_AGE_MS;
+async function sweepOrphans(ports: SweepPorts): Promise<void> {
+  const { db, blobs, spool, clock, log } = ports;
+  const beforeMs = Math.min(await readNowMs(db), clock.nowMs()) - ORPHAN_AGE_MS;
   const skipped = createSkips();
-  await blobs.discardPartial(beforeMs, skipped.add);
   await spool.discardBefore(beforeMs, skipped.add);
+  if (!(await takeStore(ports))) return;
+  await blobs.discardPartial(beforeMs, skipped.add);
   let removed = 0;
   let batch: string[] = [];
   const flush = async (): Promise<void> => {

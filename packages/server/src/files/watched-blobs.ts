@@ -68,6 +68,11 @@ export function watchStorage(inner: BlobStore, innerSpool: Spool, options: Watch
       size: (key) => reading(() => inner.size(key)),
       delete: (key) => inner.delete(key),
       list: (prefix, onSkipped) => inner.list(prefix, onSkipped),
+      readMark: () => inner.readMark(),
+      writeMark: (text) => inner.writeMark(text),
+      get markPlace() {
+        return inner.markPlace;
+      },
       discardPartial: (beforeMs, onSkipped) => inner.discardPartial(beforeMs, onSkipped),
     },
     spool: { ...innerSpool, write: (pieces) => spoolPieces(innerSpool, pieces, write) },
