@@ -185,6 +185,26 @@ begin
   end loop;
 end $$;
 
+-- Takes the locks of credit_settle for runs whose rows the caller has locked, and waits for nobody. Returns the runs that
+-- can be settled now; the hold or the balance of the others is with a transaction that may stay open for long.
+create function credit_lock_free(p_account uuid[], p_run uuid[]) returns setof uuid language sql as $$
+  with due as materialized (
+    select * from unnest(p_account, p_run) d (account_id, run_id)
+  ), held as materialized (
+    select h.account_id, h.run_id from credit_holds h join due using (account_id, run_id)
+    where h.state = 'held' for update of h skip locked
+  ), balance as materialized (
+    select a.account_id from credit_accounts a where a.account_id = any (p_account) for update skip locked
+  )
+  select d.run_id from due d
+  where not exists (
+      select 1 from credit_holds h where h.account_id = d.account_id and h.run_id = d.run_id and h.state = 'held'
+        and not exists (select 1 from held where held.account_id = d.account_id and held.run_id = d.run_id))
+    and not exists (
+      select 1 from credit_accounts a where a.account_id = d.account_id
+        and not exists (select 1 from balance where balance.account_id = d.account_id))
+$$;
+
 -- What can be spent now.
 create function credits_available(p_account uuid) returns bigint language sql stable as $$
   select coalesce((select a.posted - a.held - credit_expired(a.account_id, a.held, promptd_now())

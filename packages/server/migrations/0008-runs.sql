@@ -325,60 +325,101 @@ create function worker_beat(p_worker uuid) returns boolean language sql as $$
   select exists (select 1 from beat)
 $$;
 
--- Removes workers whose lease ran out (or whose beat lies in the future: the clock stepped back), gives their runs
--- back or fails them, and fails runs past their deadline. It looks for runs whose worker has no row, not for the rows
--- just deleted: nothing is stranded by a skipped lock or by a sweep that died half-way.
-create function run_sweep(p_lease interval) returns table (requeued uuid[], failed uuid[]) language plpgsql as $$
-declare
-  v_dead uuid[]; v_account uuid[]; v_id uuid[]; v_reason text[]; v_outputs json[];
-  v_now timestamptz := promptd_now();
-begin
-  requeued := '{}';
-  failed := '{}';
-  if not pg_try_advisory_xact_lock(18018, 0) then
-    return next;
-    return;
-  end if;
-  delete from workers where id in (
-    select id from workers where beat_at < v_now - p_lease or beat_at > v_now + p_lease for update skip locked);
+-- Workers that runs name and that have no row: dead, or swept while they lived. A skip-scan of the index on worker. It
+-- looks at the runs, not at the rows just deleted: nothing is stranded by a skipped lock or a sweep that died half-way.
+create function run_lost_workers() returns uuid[] language sql as $$
   with recursive seen (worker) as (
     (select r.worker from runs r where r.worker is not null order by r.worker limit 1)
     union all
     select (select r.worker from runs r where r.worker > seen.worker order by r.worker limit 1) from seen where seen.worker is not null
   )
-  select coalesce(array_agg(seen.worker), '{}') into v_dead from seen
-    where seen.worker is not null and not exists (select 1 from workers x where x.id = seen.worker);
-  if v_dead <> '{}' then
+  select coalesce(array_agg(seen.worker), '{}') from seen
+  where seen.worker is not null and not exists (select 1 from workers x where x.id = seen.worker)
+$$;
+
+-- Removes workers whose lease ran out (or whose beat lies in the future: the clock stepped back) and gives their runs
+-- back. It touches no credits and waits for no lock, so nothing that is wrong with one account keeps it from the others.
+create function run_recover(p_lease interval) returns setof uuid language plpgsql as $$
+declare
+  v_dead uuid[];
+  v_now timestamptz := promptd_now();
+begin
+  if not pg_try_advisory_xact_lock(18018, 0) then return; end if;
+  delete from workers where id in (
+    select id from workers where beat_at < v_now - p_lease or beat_at > v_now + p_lease for update skip locked);
+  v_dead := run_lost_workers();
+  if v_dead = '{}' then return; end if;
+  return query
     with lost as materialized (
       select r.account_id, r.id from runs r
       where r.worker = any (v_dead) and r.attempt < r.max_attempts and r.deadline_at > v_now
       order by r.account_id, r.id limit 500 for update skip locked
-    ), given as (
-      update runs r set worker = null, run_at = v_now from lost
-      where r.account_id = lost.account_id and r.id = lost.id returning r.id
     )
-    select coalesce(array_agg(given.id), '{}') into requeued from given;
+    update runs r set worker = null, run_at = v_now from lost
+    where r.account_id = lost.account_id and r.id = lost.id returning r.id;
+end $$;
+
+-- Fails runs past their deadline, and those whose dead worker had their last attempt. It waits for no lock: `passed` are
+-- runs that are not final, since their row or their credits are locked, or since they cannot be settled (`fault` says
+-- why, of one of them). `is_full`: there may be more; call again, and name in p_passed what is not to be looked at again.
+create function run_end_due(p_passed uuid[])
+returns table (failed uuid[], passed uuid[], is_full boolean, fault text) language plpgsql as $$
+declare
+  v_now timestamptz := promptd_now();
+  v_dead uuid[]; v_due uuid[]; v_free uuid[];
+  v_account uuid[]; v_id uuid[]; v_reason text[]; v_outputs json[];
+begin
+  failed := '{}';
+  passed := '{}';
+  is_full := false;
+  if not pg_try_advisory_xact_lock(18018, 1) then
+    return next;
+    return;
   end if;
-  select array_agg(z.account_id), array_agg(z.id), array_agg(z.reason), array_agg(z.outputs)
-    into v_account, v_id, v_reason, v_outputs from (
-    select r.account_id, r.id, due.reason,
-      json_build_array(json_build_object('type', 'error', 'data', case due.reason
-        when 'deadline' then format('The run did not finish within %s minutes and was stopped. You were not charged.',
-          round(extract(epoch from r.deadline_at - r.created_at) / 60))
-        else 'The run could not be completed. You were not charged.' end)) as outputs
-    from ( -- two index scans; an OR here walked the whole backlog (measured 2026-11: 758 ms)
-        (select d.account_id, d.id, 'deadline' as reason from runs d
-          where d.finished_at is null and d.deadline_at <= v_now order by d.deadline_at limit 100)
-        union all
-        (select d.account_id, d.id, 'worker_lost' from runs d
-          where d.worker = any (v_dead) and d.attempt >= d.max_attempts and d.deadline_at > v_now limit 100)) due
-    join runs r on r.account_id = due.account_id and r.id = due.id
+  v_dead := run_lost_workers();
+  with late as materialized ( -- two index scans; an OR here walked the whole backlog (measured 2026-11: 758 ms)
+    select r.account_id, r.id from runs r
+    where r.finished_at is null and r.deadline_at <= v_now and r.id <> all (p_passed) order by r.deadline_at limit 100
+  ), lost as materialized (
+    select r.account_id, r.id from runs r
+    where r.worker = any (v_dead) and r.attempt >= r.max_attempts and r.deadline_at > v_now and r.id <> all (p_passed)
+    limit 100
+  ), due as (
+    select late.*, 'deadline' as reason from late union all select lost.*, 'worker_lost' from lost
+  ), mine as materialized (
+    select r.account_id, r.id, due.reason, r.created_at, r.deadline_at
+    from due join runs r on r.account_id = due.account_id and r.id = due.id
     where r.finished_at is null and (due.reason = 'deadline' or r.worker = any (v_dead))
-    order by r.account_id, r.id for update of r skip locked) z;
-  if v_account is not null then
-    select array_agg(s) into failed from run_settle(v_account, v_id, array_fill(false, array[cardinality(v_account)]),
-      array_fill(0::bigint, array[cardinality(v_account)]), v_outputs, v_reason) s;
-  end if;
+    order by r.account_id, r.id for update of r skip locked
+  )
+  select (select coalesce(array_agg(due.id), '{}') from due),
+      100 in ((select count(*) from late), (select count(*) from lost)),
+      array_agg(m.account_id), coalesce(array_agg(m.id), '{}'), array_agg(m.reason),
+      array_agg(json_build_array(json_build_object('type', 'error', 'data', case m.reason
+        when 'deadline' then format('The run did not finish within %s minutes and was stopped. You were not charged.',
+          round(extract(epoch from m.deadline_at - m.created_at) / 60))
+        else 'The run could not be completed. You were not charged.' end)))
+    into v_due, is_full, v_account, v_id, v_reason, v_outputs from mine m;
+  select array_agg(free) into v_free from credit_lock_free(v_account, v_id) free;
+  select array_agg(m.account_id), coalesce(array_agg(m.id), '{}'), array_agg(m.reason), array_agg(m.outputs)
+    into v_account, v_id, v_reason, v_outputs
+    from unnest(v_account, v_id, v_reason, v_outputs) m (account_id, id, reason, outputs) where m.id = any (v_free);
+  begin
+    select coalesce(array_agg(s), '{}') into failed
+      from run_settle(v_account, v_id, array_fill(false, array[cardinality(v_id)]),
+        array_fill(0::bigint, array[cardinality(v_id)]), v_outputs, v_reason) s;
+  exception when others then -- one of them cannot be settled: each by itself, so that it holds up none of the others
+    for i in 1 .. cardinality(v_id) loop
+      begin
+        perform run_settle(array[v_account[i]], array[v_id[i]], array[false], array[0::bigint], array[v_outputs[i]],
+          array[v_reason[i]]);
+        failed := failed || v_id[i];
+      exception when others then
+        fault := format('run %s: %s', v_id[i], sqlerrm);
+      end;
+    end loop;
+  end;
+  passed := array(select unnest(v_due) except select unnest(failed));
   return next;
 end $$;
 

@@ -80,7 +80,7 @@ export async function makeDataDir(dataDir: string): Promise<void> {
   }
 }
 
-/** Processes of one machine that the embedded server has room for, each with its pool and its four other connections. */
+/** Processes of one machine that the embedded server has room for, each with its pool and its five other connections. */
 const EMBEDDED_PROCESSES = 4;
 const CONNECTIONS_BESIDE_POOL = 6;
 

@@ -10,8 +10,12 @@ import { createFinisher, readDelivered, saveDelivered, Worker } from "./runs/ind
 export async function openWorker(parts: Parts, closers: Closers): Promise<Worker> {
   const { options, installation, db, clock, signals, files, models, hub, newId } = parts;
   const { config, log } = options;
-  const beats = await openDatabase({ url: installation.url, role: `${options.role}-beat`, poolMax: 1, log });
-  closers.add(() => beats.close());
+  const openOne = async (role: string) => {
+    const one = await openDatabase({ url: installation.url, role: `${options.role}-${role}`, poolMax: 1, log });
+    closers.add(() => one.close());
+    return one;
+  };
+  const [beats, upkeep] = [await openOne("beat"), await openOne("upkeep")];
   const onFinished = (runIds: readonly string[]) => {
     hub.wake(runIds);
     for (const runId of runIds) signals.ring("run_done", runId);
@@ -19,13 +23,14 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
   const worker: Worker = new Worker({
     db,
     beats,
+    upkeep,
     signals,
     log,
     newId,
     concurrency: config.PROMPTD_WORKER_CONCURRENCY,
     leaseMs: config.PROMPTD_LEASE_MS,
     isLocalDatabase: installation.isEmbedded,
-    onSwept: onFinished,
+    onFailed: onFinished,
     createFinisher: (workerId) => createFinisher({ db, files, log, workerId, onFinished }),
     ports: {
       findVersion: (promptVersionId) => findVersion(db, promptVersionId),

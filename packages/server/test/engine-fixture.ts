@@ -7,6 +7,7 @@ import { createIdSource } from "../src/platform/ids.ts";
 import { createLog } from "../src/platform/log.ts";
 import { CIRCLE_START, claimRuns, registerWorker, type Claim, type ClaimedRun } from "../src/runs/queue.ts";
 import { createRunRow, type CreateOutcome } from "../src/runs/runs-store.ts";
+import { createSweep } from "../src/runs/sweep.ts";
 import { openTestDatabase } from "./test-database.ts";
 
 export const LEASE_MS = 6_000;
@@ -39,6 +40,11 @@ export interface RunState {
   readonly outputs: unknown;
 }
 
+export interface Swept {
+  readonly requeued: string[];
+  readonly failed: string[];
+}
+
 export interface Engine {
   readonly db: Database;
   readonly url: string;
@@ -53,6 +59,8 @@ export interface Engine {
   /** @returns ids of the runs that became final by this call. */
   finish(workerId: string, runs: readonly ClaimedRun[], end?: RunEndWish): Promise<string[]>;
   stateOf(runId: string): Promise<RunState>;
+  /** One whole sweep, as a worker makes it. */
+  sweep(leaseMs?: number): Promise<Swept>;
   /** Moves the database's clock, which leases, limits and expiries are read from. */
   shiftClock(seconds: number): Promise<void>;
   /** Everything the audit objects to; a sound database has nothing here. */
@@ -101,6 +109,7 @@ export async function openEngine(): Promise<Engine> {
       if (row === undefined) throw new Error(`no run ${runId}`);
       return row;
     },
+    sweep: (leaseMs) => sweepRuns(db, leaseMs ?? LEASE_MS),
     shiftClock: (seconds) => shiftClock(db, seconds),
     audit: async () => (await checkLedger(db)).mismatches,
     clear: async () => {
@@ -161,6 +170,20 @@ async function finishRuns(db: Database, workerId: string, runs: readonly Claimed
     ],
   );
   return rows.map((row) => row.id);
+}
+
+async function sweepRuns(upkeep: Queryable, leaseMs: number): Promise<Swept> {
+  const swept: Swept = { requeued: [], failed: [] };
+  const sweep = createSweep({
+    upkeep,
+    leaseMs,
+    log: createLog("silent", "stderr"),
+    onRequeued: (runIds) => swept.requeued.push(...runIds),
+    onFailed: (runIds) => swept.failed.push(...runIds),
+  });
+  sweep.begin();
+  await sweep.untilIdle();
+  return swept;
 }
 
 async function publishVersion(db: Database, newId: () => string): Promise<string> {

@@ -6,7 +6,7 @@ import { createLog } from "../src/platform/log.ts";
 import type { Database } from "../src/platform/database.ts";
 import { createPump } from "../src/runs/claim-pump.ts";
 import { createFinisher, type RunEnd } from "../src/runs/finish-runs.ts";
-import { sweepRuns, type ClaimedRun } from "../src/runs/queue.ts";
+import { type ClaimedRun } from "../src/runs/queue.ts";
 import { LEASE_MS, openEngine, type Engine } from "./engine-fixture.ts";
 
 const log = createLog("silent", "stderr");
@@ -20,7 +20,7 @@ afterAll(() => engine.close());
 /** Lets the lease of one worker end and another process notice. */
 async function sweep(workerId: string): Promise<void> {
   await engine.db.query("update workers set beat_at = promptd_now() - interval '7 s' where id = $1", [workerId]);
-  await sweepRuns(engine.db, LEASE_MS);
+  await engine.sweep();
 }
 
 const FILE: KeptFile = {

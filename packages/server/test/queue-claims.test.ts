@@ -8,10 +8,9 @@ import {
   removeWorker,
   retryRun,
   stopClaiming,
-  sweepRuns,
 } from "../src/runs/queue.ts";
 import { cancelRunRow } from "../src/runs/runs-store.ts";
-import { createMany, idsOf, LEASE_MS, letLeaseEnd, openEngine, type Engine } from "./engine-fixture.ts";
+import { createMany, idsOf, letLeaseEnd, openEngine, type Engine } from "./engine-fixture.ts";
 
 let engine: Engine;
 beforeAll(async () => {
@@ -133,7 +132,7 @@ describe("the fence", () => {
     const [old, now] = [await engine.registerWorker(), await engine.registerWorker()];
     const stale = await engine.claim(old);
     await letLeaseEnd(engine, old);
-    await sweepRuns(engine.db, LEASE_MS);
+    await engine.sweep();
     const current = await engine.claim(now);
     expect(current.map((run) => run.attempt)).toEqual([2]);
     return { account, runId, old, now, stale, current };

@@ -1,10 +1,10 @@
 /** The table of run states in run-state.ts, cell by cell, on the database. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type RunStatus } from "@promptd/contract";
-import { giveRunsBack, sweepRuns } from "../src/runs/queue.ts";
+import { giveRunsBack } from "../src/runs/queue.ts";
 import { cancelRunRow } from "../src/runs/runs-store.ts";
 import { TRANSITIONS, type RunEvent } from "../src/runs/run-state.ts";
-import { LEASE_MS, openEngine, type Engine } from "./engine-fixture.ts";
+import { openEngine, type Engine } from "./engine-fixture.ts";
 
 let engine: Engine;
 beforeAll(async () => {
@@ -68,7 +68,7 @@ describe("the table of run states is what the database does", () => {
         return void (await giveRunsBack(engine.db, worker, [run], 0));
       case "gave-up":
         await engine.shiftClock(61);
-        return void (await sweepRuns(engine.db, LEASE_MS));
+        return void (await engine.sweep());
     }
   }
 });

@@ -1,7 +1,7 @@
 /** Runs that lose their worker go back to the queue, and end after their last attempt or at their deadline. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { beat, giveRunsBack, removeWorker, retryRun, sweepRuns } from "../src/runs/queue.ts";
-import { createMany, idsOf, LEASE_MS, letLeaseEnd, openEngine, type Engine } from "./engine-fixture.ts";
+import { beat, giveRunsBack, removeWorker, retryRun } from "../src/runs/queue.ts";
+import { createMany, idsOf, letLeaseEnd, openEngine, type Engine } from "./engine-fixture.ts";
 
 let engine: Engine;
 beforeAll(async () => {
@@ -63,7 +63,7 @@ describe("the sweep", () => {
     const safe = await engine.createRun(account);
     await engine.claim(alive);
     await letLeaseEnd(engine, dead);
-    const swept = await sweepRuns(engine.db, LEASE_MS);
+    const swept = await engine.sweep();
     expect(swept.requeued.toSorted()).toEqual(lost.toSorted());
     expect(swept.failed).toEqual([]);
     expect((await engine.stateOf(safe)).worker).toBe(alive);
@@ -77,7 +77,7 @@ describe("the sweep", () => {
       const worker = await engine.registerWorker();
       expect((await engine.claim(worker)).map((run) => run.attempt)).toEqual([attempt]);
       await letLeaseEnd(engine, worker);
-      const swept = await sweepRuns(engine.db, LEASE_MS);
+      const swept = await engine.sweep();
       expect(swept).toEqual(attempt < 3 ? { requeued: [runId], failed: [] } : { requeued: [], failed: [runId] });
     }
     expect(await engine.stateOf(runId)).toMatchObject({ status: "failed", credits: 0, fail_reason: "worker_lost" });
@@ -93,7 +93,7 @@ describe("the sweep", () => {
     const later = await engine.createRun(account, { hold: 10, deadlineSeconds: 600 });
     await engine.shiftClock(61);
     await beat(engine.db, worker);
-    const swept = await sweepRuns(engine.db, LEASE_MS);
+    const swept = await engine.sweep();
     expect(swept.failed.toSorted()).toEqual([running, waiting].sort());
     expect(await engine.finish(worker, runs, { credits: 10 })).toEqual([]);
     expect((await engine.stateOf(later)).status).toBe("queued");
@@ -106,7 +106,7 @@ describe("the sweep", () => {
     const worker = await engine.registerWorker();
     await engine.claim(worker);
     await engine.shiftClock(-3_600);
-    expect((await sweepRuns(engine.db, LEASE_MS)).requeued).toEqual([runId]);
+    expect((await engine.sweep()).requeued).toEqual([runId]);
   });
 
   test("finds runs whose worker has no row at all, as a sweep that died half-way leaves them", async () => {
@@ -115,7 +115,7 @@ describe("the sweep", () => {
     const worker = await engine.registerWorker();
     await engine.claim(worker);
     await removeWorker(engine.db, worker);
-    expect((await sweepRuns(engine.db, LEASE_MS)).requeued).toEqual([runId]);
+    expect((await engine.sweep()).requeued).toEqual([runId]);
   });
 
   test("by eight processes at once gives each run back once", async () => {
@@ -124,8 +124,59 @@ describe("the sweep", () => {
     const worker = await engine.registerWorker();
     await engine.claim(worker);
     await letLeaseEnd(engine, worker);
-    const sweeps = await Promise.all(Array.from({ length: 8 }, () => sweepRuns(engine.db, LEASE_MS)));
+    const sweeps = await Promise.all(Array.from({ length: 8 }, () => engine.sweep()));
     expect(sweeps.flatMap((swept) => swept.requeued).sort()).toEqual(ids.sort());
+  });
+
+  /** Holds an account's balance, as a transaction that was left open does, while `work` goes on. */
+  async function whileBalanceIsLocked(account: string, work: () => Promise<void>): Promise<void> {
+    await engine.db.tx(async (tx) => {
+      await tx.query("select 1 from credit_accounts where account_id = $1 for update", [account]);
+      await work();
+    });
+  }
+
+  test("is not held up by a locked balance: other runs go back and end, and those of the account end once it is free", async () => {
+    const [locked, other] = [await engine.createAccount(100), await engine.createAccount(100)];
+    const orphan = await engine.createRun(other);
+    const worker = await engine.registerWorker();
+    await engine.claim(worker);
+    await removeWorker(engine.db, worker);
+    const late = await engine.createRun(locked, { hold: 10, deadlineSeconds: 0 });
+    const others = await engine.createRun(other, { hold: 10, deadlineSeconds: 0 });
+    await whileBalanceIsLocked(locked, async () => {
+      expect(await engine.sweep()).toEqual({ requeued: [orphan], failed: [others] });
+    });
+    expect(await engine.sweep()).toEqual({ requeued: [], failed: [late] });
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("gets past more runs of a locked balance than it takes at once", async () => {
+    const [locked, other] = [await engine.createAccount(1_000), await engine.createAccount(100)];
+    const late = await Promise.all(
+      Array.from({ length: 201 }, () => engine.createRun(locked, { hold: 1, deadlineSeconds: 0 })),
+    );
+    const behind = await engine.createRun(other, { hold: 10, deadlineSeconds: 0 });
+    await whileBalanceIsLocked(locked, async () => {
+      expect((await engine.sweep()).failed).toEqual([behind]);
+    });
+    expect((await engine.sweep()).failed.toSorted()).toEqual(late.sort());
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("ends the others where one run cannot be settled, and that one once its account is mended", async () => {
+    const [damaged, sound] = [await engine.createAccount(100), await engine.createAccount(100)];
+    const stuck = await engine.createRun(damaged, { hold: 10, deadlineSeconds: 0 });
+    const free = await engine.createRun(damaged, { deadlineSeconds: 0 });
+    const good = await engine.createRun(sound, { hold: 10, deadlineSeconds: 0 });
+    const setHeld = (held: number) =>
+      engine.db.query("update credit_accounts set held = $2 where account_id = $1", [damaged, held]);
+    await setHeld(0); // releasing the hold would bring it below nothing
+    expect((await engine.sweep()).failed.toSorted()).toEqual([free, good].sort());
+    expect((await engine.stateOf(stuck)).status).toBe("queued");
+    await setHeld(10);
+    expect((await engine.sweep()).failed).toEqual([stuck]);
+    expect(await engine.audit()).toEqual([]);
   });
 
   test("cannot delete a worker in the middle of its claim", async () => {
@@ -137,10 +188,10 @@ describe("the sweep", () => {
       const [claimed] = await Promise.all([
         engine.claim(worker, 5).catch(() => []),
         engine.db.query("update workers set beat_at = promptd_now() - interval '7 s'"),
-        sweepRuns(engine.db, LEASE_MS),
+        engine.sweep(),
       ]);
       lost.push(...idsOf(claimed));
-      await sweepRuns(engine.db, LEASE_MS);
+      await engine.sweep();
       const stranded = await engine.db.query(
         "select id from runs where worker is not null and worker not in (select id from workers)",
       );
@@ -163,7 +214,7 @@ describe("the sweep", () => {
     const alive = await engine.registerWorker();
     await engine.db.query("update workers set host = 'elsewhere', backend_pid = 1 where id = $1", [alive]);
     await engine.db.query("select worker_boot_sweep('here')");
-    const swept = await sweepRuns(engine.db, 3_600_000);
+    const swept = await engine.sweep(3_600_000);
     expect(swept.requeued.toSorted()).toEqual(ids.sort());
     expect(await engine.db.query("select id from workers")).toEqual([{ id: alive }]); // another machine's is not judged
   });

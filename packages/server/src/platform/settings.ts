@@ -190,7 +190,7 @@ export const SETTINGS = {
   }),
   PROMPTD_DATABASE_POOL: range("a number", [2, 200], {
     default: "8",
-    meaning: "Database connections for transactions; four more serve reads, beats and hints.",
+    meaning: "Database connections for transactions; five more serve reads, beats, sweeps and hints.",
   }),
   PROMPTD_DB_UID: setting(integer(1, 4_294_967_294), {
     default: "65534",

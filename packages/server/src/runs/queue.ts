@@ -143,29 +143,6 @@ export async function findLostRuns(beats: Queryable, workerId: string, runs: rea
   return rows.map((row) => row.id);
 }
 
-export interface Swept {
-  readonly requeued: readonly string[];
-  readonly failed: readonly string[];
-}
-
-/** Gives the runs of lost workers back and ends runs past their deadline; one process sweeps at a time. */
-export async function sweepRuns(beats: Queryable, leaseMs: number): Promise<Swept> {
-  await fault("sweep.before_commit");
-  const [row] = await beats.query<{ requeued: string[]; failed: string[] }>(
-    "select requeued, failed from run_sweep(make_interval(secs => $1::float8 / 1000))",
-    [leaseMs],
-  );
-  return row ?? { requeued: [], failed: [] };
-}
-
-const BOOT_LEASE_MS = 3_600_000;
-
-/** Embedded database only: workers of this machine whose connection is gone are dead, without waiting for a lease. */
-export async function sweepAtBoot(db: Queryable): Promise<Swept> {
-  await db.query("select worker_boot_sweep($1)", [hostname()]);
-  return sweepRuns(db, BOOT_LEASE_MS);
-}
-
 /** Another attempt after a delay. @returns false when none is left, or the run is no longer ours. */
 export async function retryRun(db: Queryable, workerId: string, run: ClaimedRun, delayMs: number): Promise<boolean> {
   const [row] = await db.query<{ given: boolean }>(

@@ -1,6 +1,6 @@
 /**
- * The worker of a process: claims runs into its free slots, executes them, gives back what it cannot finish, and sweeps
- * what other workers left behind. It is woken by hints and looks by itself once a second.
+ * The worker of a process: claims runs into its free slots, executes them, gives back what it cannot finish, and has
+ * swept what other workers left behind. It is woken by hints and looks by itself once a second.
  */
 import { setTimeout as wait } from "node:timers/promises";
 import { fullJitterDelayMs } from "../platform/backoff.ts";
@@ -14,21 +14,15 @@ import { RunGone } from "../models/index.ts";
 import type { Finisher, RunEnd } from "./finish-runs.ts";
 import { createLease, type Lease } from "./lease.ts";
 import { createPump, type Pump } from "./claim-pump.ts";
-import {
-  findLostRuns,
-  giveRunsBack,
-  retryRun,
-  stopClaiming,
-  sweepAtBoot,
-  sweepRuns,
-  type ClaimedRun,
-  type Swept,
-} from "./queue.ts";
+import { findLostRuns, giveRunsBack, retryRun, stopClaiming, type ClaimedRun } from "./queue.ts";
+import { createSweep, recoverAtBoot, type Sweep } from "./sweep.ts";
 
 export interface WorkerOptions {
   readonly db: Database;
-  /** A connection of its own for beats and sweeps. */
+  /** A connection of its own for beats: nothing else may delay them. */
   readonly beats: Database;
+  /** Another one for what must not wait for a place in the pool. */
+  readonly upkeep: Database;
   readonly signals: Signals;
   readonly log: Log;
   readonly newId: () => string;
@@ -38,7 +32,7 @@ export interface WorkerOptions {
   readonly isLocalDatabase: boolean;
   readonly ports: ExecuteRunPorts;
   /** Called with runs that became final outside of an execution (deadline, lost worker). */
-  readonly onSwept: (runIds: readonly string[]) => void;
+  readonly onFailed: (runIds: readonly string[]) => void;
   readonly createFinisher: (workerId: () => string) => Finisher;
 }
 
@@ -74,6 +68,7 @@ export class Worker {
   readonly #finisher: Finisher;
   readonly #pump: () => void;
   readonly #claims: Pump;
+  readonly #sweep: Sweep;
   #isDraining = false;
   #pollTimer: NodeJS.Timeout | null = null;
   #gatherTimer: NodeJS.Timeout | null = null;
@@ -94,6 +89,7 @@ export class Worker {
       known: () => this.#runs(),
     });
     this.#pump = this.#claims.pump;
+    this.#sweep = createSweep({ ...options, onRequeued: (runIds) => this.#announceRequeued(runIds) });
   }
 
   get workerId(): string {
@@ -105,8 +101,8 @@ export class Worker {
   }
 
   async start(): Promise<void> {
-    const { signals, beats } = this.#options;
-    if (this.#options.isLocalDatabase) this.#announce(await sweepAtBoot(beats));
+    const { signals, upkeep } = this.#options;
+    if (this.#options.isLocalDatabase) this.#announceRequeued(await recoverAtBoot(upkeep));
     await this.#lease.start();
     signals.listen("run_ready", () => this.#pump());
     signals.listen("run_cancel", (runIds) => this.#drop(runIds));
@@ -138,6 +134,7 @@ export class Worker {
     await this.#giveBackAll();
     if (this.#gatherTimer !== null) clearTimeout(this.#gatherTimer);
     await this.#lease.stop();
+    await this.#sweep.untilIdle();
   }
 
   async #giveBackAll(): Promise<void> {
@@ -228,19 +225,17 @@ export class Worker {
   }
 
   async #onBeat(mayJudge: boolean): Promise<void> {
-    const { beats, leaseMs } = this.#options;
-    const runs = this.#runs();
-    if (runs.length > 0) this.#drop(await findLostRuns(beats, this.#lease.workerId, runs));
     // After an outage those that live need a moment to beat again. Whoever could not for most of a lease has dropped its
     // runs by itself, so nothing is lost by judging soon; waiting for a whole lease of good beats left the runs of dead
     // workers lying for 32 s (p99) where no worker lived that long (1 kill in 4 s, lease 6 s, measured 2026-11-21).
-    if (mayJudge) this.#announce(await sweepRuns(beats, leaseMs));
+    if (mayJudge) this.#sweep.begin();
+    const runs = this.#runs();
+    if (runs.length > 0) this.#drop(await findLostRuns(this.#options.beats, this.#lease.workerId, runs));
   }
 
-  #announce(swept: Swept): void {
-    if (swept.failed.length > 0) this.#options.onSwept(swept.failed);
-    if (swept.requeued.length === 0) return;
-    this.#options.log.warn({ runs: swept.requeued.length }, "runs of a lost worker are queued again");
+  #announceRequeued(runIds: readonly string[]): void {
+    if (runIds.length === 0) return;
+    this.#options.log.warn({ runs: runIds.length }, "runs of a lost worker are queued again");
     this.#options.signals.ring("run_ready");
     this.#pump();
   }

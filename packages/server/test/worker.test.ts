@@ -1,0 +1,56 @@
+/** What a worker promises while something is in its way: a sweep, a full pool, an answer that comes late or never. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Worker } from "../src/runs/worker.ts";
+import { openEngine, type Engine } from "./engine-fixture.ts";
+import { until } from "./promptd-process.ts";
+import { createTestWorker, QUICK_LEASE_MS, silentFor, type WorkerWish } from "./worker-fixture.ts";
+
+let engine: Engine;
+let worker: Worker | null = null;
+let silence: AbortController;
+beforeAll(async () => {
+  engine = await openEngine();
+});
+beforeEach(() => {
+  silence = new AbortController();
+});
+afterEach(async () => {
+  silence.abort();
+  await worker?.drain(0);
+  worker = null;
+  await engine.clear();
+});
+afterAll(() => engine.close());
+
+async function startWorker(wish: WorkerWish): Promise<Worker> {
+  worker = createTestWorker(engine, wish);
+  await worker.start();
+  return worker;
+}
+
+describe("a worker's lease", () => {
+  test("outlives a sweep that gets no answer: beats do not wait for it", async () => {
+    const stuck = silentFor(engine.db, /run_(recover|end_due|sweep)/, silence.signal);
+    const { workerId } = await startWorker({ beats: stuck, upkeep: stuck });
+    const [{ began } = { began: "" }] = await engine.db.query<{ began: string }>("select promptd_now()::text as began");
+    await until(async () => {
+      const rows = await engine.db.query(
+        "select 1 from workers where beat_at > $1::timestamptz + make_interval(secs => $2::float8 / 1000)",
+        [began, 2 * QUICK_LEASE_MS],
+      );
+      return rows.length === 1;
+    });
+    expect(worker?.workerId).toBe(workerId);
+  });
+});
+
+describe("the runs of a dead worker", () => {
+  test("are given back also by a worker all of whose pool's connections are taken", async () => {
+    const runId = await engine.createRun(await engine.createAccount());
+    const dead = await engine.registerWorker();
+    await engine.claim(dead);
+    await startWorker({ db: silentFor(engine.db, /./, silence.signal) });
+    await until(async () => (await engine.stateOf(runId)).worker === null);
+    expect(await engine.stateOf(runId)).toMatchObject({ attempt: 1, max_attempts: 3 });
+  });
+});
