@@ -286,17 +286,23 @@ returns setof uuid language sql as $$
   returning r.id
 $$;
 
--- Gives back the runs of a worker that it does not know of: a claim took them and its answer was lost. The lock waits for
--- a claim that is still under way; it is the first statement, so that the update sees what that claim wrote.
+-- Gives back the runs of a worker that it does not know of: a claim took them and its answer was lost, or it let go of
+-- them. The lock waits for a claim that is still under way; it is the first statement, so that the update sees what that
+-- claim wrote. A run whose row is locked is left to the next look.
 create function run_give_unknown_back(p_worker uuid, p_lane int, p_known uuid[], p_attempt int[]) returns int
 language plpgsql as $$
 declare
   v_given int;
 begin
   perform pg_advisory_xact_lock(18017, p_lane);
-  update runs r set worker = null, run_at = promptd_now(), max_attempts = r.max_attempts + 1
+  with unknown as materialized (
+    select r.account_id, r.id from runs r
     where r.worker = p_worker and r.lane = p_lane
-      and not exists (select 1 from unnest(p_known, p_attempt) k (id, attempt) where k.id = r.id and k.attempt = r.attempt);
+      and not exists (select 1 from unnest(p_known, p_attempt) k (id, attempt) where k.id = r.id and k.attempt = r.attempt)
+    for update of r skip locked
+  )
+  update runs r set worker = null, run_at = promptd_now(), max_attempts = r.max_attempts + 1
+    from unknown where r.account_id = unknown.account_id and r.id = unknown.id;
   get diagnostics v_given = row_count;
   return v_given;
 end $$;

@@ -1,6 +1,6 @@
 /** A worker that was too slow: its lease ended while a claim or a run was under way, and others have its runs now. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { KeptFile } from "../src/files/index.ts";
 import { createLog } from "../src/platform/log.ts";
 import type { Database } from "../src/platform/database.ts";
@@ -145,5 +145,106 @@ describe("a claim whose answer outlives its lease", () => {
     );
     expect(await engine.finish(next, begun, { credits: 5 })).toHaveLength(3);
     expect(await engine.audit()).toEqual([]);
+  });
+});
+
+describe("runs of a worker that it does not know of", () => {
+  const SUSPECT_MS = 15_000;
+  const REGULAR_MS = 30_000;
+  const LOCKED = Object.assign(new Error("canceling statement due to lock timeout"), { code: "55P03" });
+
+  let nowMs: number;
+  beforeEach(() => {
+    nowMs = 1_000;
+    vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+  });
+  afterEach(() => void vi.restoreAllMocks());
+
+  /** A worker's claims on a database that fails as `faults` says, at a time of the test's own. */
+  async function openClaims(faults: { afterClaim?: () => void; beforeClaim?: () => void; beforeLook?: () => void }) {
+    const workerId = await engine.registerWorker();
+    const begun: ClaimedRun[] = [];
+    const db: Database = {
+      ...engine.db,
+      query: async <Row extends object>(...call: Parameters<Database["query"]>) => {
+        const text = typeof call[0] === "string" ? call[0] : call[0].text;
+        if (text.includes("run_claim(")) faults.beforeClaim?.();
+        if (text.includes("run_give_unknown_back")) faults.beforeLook?.();
+        const rows = await engine.db.query<Row>(...call);
+        if (text.includes("run_claim(")) faults.afterClaim?.();
+        return rows;
+      },
+    };
+    const claims = createPump({
+      db,
+      log,
+      lease: { workerId, isHeld: true, start: async () => {}, stop: async () => {} },
+      leaseMs: LEASE_MS,
+      free: () => 10 - begun.length,
+      begin: (run) => begun.push(run),
+      known: () => begun,
+    });
+    /** Lets the worker look and claim at a time. @returns what has been begun so far: run and attempt. */
+    const pumpAt = async (atMs: number) => {
+      nowMs = atMs;
+      claims.pump();
+      await claims.untilIdle();
+      return begun.map(({ runId, attempt }) => `${runId} ${attempt}`);
+    };
+    return { workerId, pumpAt };
+  }
+
+  /** Fails the first time with the loss of the connection. */
+  function loseOnce() {
+    let isLost = false;
+    return () => {
+      if (isLost) return;
+      isLost = true;
+      throw new Error("Connection terminated unexpectedly");
+    };
+  }
+
+  test("are given back however long the looks for them fail", async () => {
+    const runId = await engine.createRun(await engine.createAccount());
+    let isLocked = true;
+    const { pumpAt } = await openClaims({
+      afterClaim: loseOnce(),
+      beforeLook: () => {
+        if (isLocked) throw LOCKED;
+      },
+    });
+    for (const ms of [0, 1_000, SUSPECT_MS, SUSPECT_MS + 5_000]) expect(await pumpAt(1_000 + ms)).toEqual([]);
+    isLocked = false;
+    expect(await pumpAt(1_000 + SUSPECT_MS + 6_000)).toEqual([`${runId} 2`]);
+  });
+
+  test("are given back also when the claim reaches the database after looks that found nothing", async () => {
+    const { workerId, pumpAt } = await openClaims({ beforeClaim: loseOnce() });
+    for (const ms of [0, 1_000, SUSPECT_MS - 1]) expect(await pumpAt(1_000 + ms)).toEqual([]);
+    const runId = await engine.createRun(await engine.createAccount());
+    expect(await engine.claim(workerId)).toHaveLength(1);
+    expect(await pumpAt(1_000 + SUSPECT_MS + 1_000)).toEqual([`${runId} 2`]);
+  });
+
+  test("are found regularly, whatever made them so, and keep their number of attempts", async () => {
+    const { workerId, pumpAt } = await openClaims({});
+    const runId = await engine.createRun(await engine.createAccount());
+    await engine.claim(workerId);
+    expect(await pumpAt(1_000)).toEqual([]);
+    expect(await pumpAt(1_000 + REGULAR_MS)).toEqual([`${runId} 2`]);
+    expect(await engine.stateOf(runId)).toMatchObject({ attempt: 2, max_attempts: 4 });
+  });
+
+  test("that somebody keeps locked hold up neither the others nor the next claim", async () => {
+    const { workerId, pumpAt } = await openClaims({});
+    const account = await engine.createAccount();
+    const [locked, free] = [await engine.createRun(account), await engine.createRun(account)];
+    await engine.claim(workerId);
+    const waiting = await engine.createRun(account);
+    await engine.db.tx(async (tx) => {
+      await tx.query("select 1 from runs where id = $1 for update", [locked]);
+      expect((await pumpAt(1_000 + REGULAR_MS)).toSorted()).toEqual([`${free} 2`, `${waiting} 1`].sort());
+    });
+    expect(await pumpAt(1_000 + 2 * REGULAR_MS)).toContain(`${locked} 2`);
   });
 });

@@ -149,7 +149,7 @@ describe("the fence", () => {
     expect(await retryRun(engine.db, old, run, 0)).toBe(false);
     expect(await giveRunsBack(engine.db, old, stale, 0)).toEqual([]);
     expect(await beat(engine.db, old)).toBe(false);
-    expect(await findLostRuns(engine.db, old, stale)).toEqual([runId]);
+    expect(await findLostRuns(engine.db, old, stale)).toEqual([{ runId, attempt: 1 }]);
     expect(await findLostRuns(engine.db, now, current)).toEqual([]);
     expect(await engine.stateOf(runId)).toEqual(before);
     expect(await engine.finish(now, current, { credits: 4 })).toEqual([runId]);

@@ -9,7 +9,7 @@ import type { Engine } from "./engine-fixture.ts";
 
 export const QUICK_LEASE_MS = 1_500;
 
-export interface WorkerWish extends Partial<Pick<WorkerOptions, "db" | "beats" | "upkeep">> {
+export interface WorkerWish extends Partial<Pick<WorkerOptions, "db" | "beats" | "upkeep" | "leaseMs">> {
   /** The first that a run does. Null ends it as failed; without this port it never gets further. */
   readonly findVersion?: ExecuteRunPorts["findVersion"];
 }
@@ -18,17 +18,17 @@ const NO_SIGNALS: Signals = { listen: () => {}, onGap: () => {}, ring: () => {},
 
 export function createTestWorker({ db, newId }: Engine, wish: WorkerWish = {}): Worker {
   const log = createLog("silent", "stderr");
-  const { findVersion = () => new Promise<never>(() => {}), ...connections } = wish;
+  const { findVersion = () => new Promise<never>(() => {}), ...changes } = wish;
   return new Worker({
     db,
     beats: db,
     upkeep: db,
-    ...connections,
     signals: NO_SIGNALS,
     log,
     newId,
     concurrency: 10,
     leaseMs: QUICK_LEASE_MS,
+    ...changes,
     isLocalDatabase: false,
     ports: { findVersion } as ExecuteRunPorts,
     onFailed: () => {},

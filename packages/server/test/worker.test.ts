@@ -1,4 +1,5 @@
 /** What a worker promises while something is in its way: a sweep, a full pool, an answer that comes late or never. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Worker } from "../src/runs/worker.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
@@ -53,4 +54,44 @@ describe("the runs of a dead worker", () => {
     await until(async () => (await engine.stateOf(runId)).worker === null);
     expect(await engine.stateOf(runId)).toMatchObject({ attempt: 1, max_attempts: 3 });
   });
+});
+
+describe("a run that was given back and claimed again by the same worker", () => {
+  test("is not dropped by a late answer about its attempt before", async () => {
+    const runId = await engine.createRun(await engine.createAccount());
+    const [asked, again, told] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), tellLater()];
+    let attempts = 0;
+    const findVersion = async () => {
+      attempts += 1;
+      if (attempts === 1) {
+        await asked.promise;
+        throw Object.assign(new Error("the database is full"), { code: "53100" }); // the run is given back
+      }
+      again.resolve();
+      return told.answer;
+    };
+    const beats = {
+      ...engine.db,
+      query: async <Row extends object>(...call: Parameters<typeof engine.db.query>) => {
+        if (typeof call[0] === "string" || call[0].name !== "worker_lost") return engine.db.query<Row>(...call);
+        asked.resolve();
+        await until(async () => (await engine.stateOf(runId)).worker === null);
+        const rows = await engine.db.query<Row>(...call);
+        await again.promise; // the answer comes when the same worker has the run again
+        return rows;
+      },
+    };
+    await startWorker({ beats, findVersion, leaseMs: 24_000 });
+    await again.promise;
+    await nextTurn();
+    told.tell();
+    await until(async () => (await engine.stateOf(runId)).status === "failed");
+    expect(await engine.stateOf(runId)).toMatchObject({ attempt: 2, fail_reason: "version_missing" });
+  });
+
+  /** A version that does not exist, which is said when the test says so. */
+  function tellLater() {
+    const { promise, resolve } = Promise.withResolvers<null>();
+    return { answer: promise, tell: () => resolve(null) };
+  }
 });

@@ -7,6 +7,8 @@ import { CIRCLE_START, claimRuns, giveUnknownRunsBack, LeaseLost, type ClaimedRu
 const CLAIM_MAX = 200;
 /** A statement whose connection was lost has ended, one way or the other, by this long after. */
 const SUSPECT_MS = 15_000;
+/** This worker lives, so no sweep would ever free what it has and does not know of, whatever made it so. */
+const LOOK_EVERY_MS = 30_000;
 
 export interface PumpOptions {
   readonly db: Database;
@@ -34,18 +36,22 @@ export function createPump(options: PumpOptions): Pump {
   let again = false;
   let cursor = CIRCLE_START;
   let suspectUntilMs = 0;
+  let lookedMs = performance.now();
 
   /**
-   * A claim whose answer was lost may have taken runs that no one here knows of. This worker lives, so no sweep would
-   * ever free them: they are looked for and given back before anything else is claimed.
+   * A claim whose answer was lost may have taken runs that no one here knows of. They are looked for before anything else
+   * is claimed, until a look has succeeded that was later than the claim can have been under way.
    */
-  async function giveBackLostClaims(): Promise<void> {
-    if (performance.now() > suspectUntilMs || !options.lease.isHeld) return;
+  async function giveUnknownBack(): Promise<void> {
+    const nowMs = performance.now();
+    const isDue = lookedMs < suspectUntilMs || nowMs - lookedMs >= LOOK_EVERY_MS;
+    if (!isDue || !options.lease.isHeld) return;
     const given = await giveUnknownRunsBack(options.db, options.lease.workerId, options.known());
-    if (given > 0) options.log.warn({ runs: given }, "runs of a claim whose answer was lost are queued again");
+    lookedMs = nowMs;
+    if (given > 0) options.log.warn({ runs: given }, "runs that nobody here was working on are queued again");
   }
   async function claimAll(): Promise<void> {
-    await giveBackLostClaims();
+    await giveUnknownBack();
     let fromStart = cursor === CIRCLE_START;
     while (options.free() > 0 && options.lease.isHeld) {
       const runsMax = Math.min(options.free(), CLAIM_MAX);

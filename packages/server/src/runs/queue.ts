@@ -129,18 +129,22 @@ export async function beat(beats: Queryable, workerId: string): Promise<boolean>
   return row?.alive === true;
 }
 
-/** Which of these runs are no longer ours: canceled, or swept and given to another worker. */
-export async function findLostRuns(beats: Queryable, workerId: string, runs: readonly ClaimedRun[]): Promise<string[]> {
-  const rows = await beats.query<{ id: string }>(
+/** Which of these attempts are no longer ours: canceled, or swept and given to another worker. It waits for no lock. */
+export async function findLostRuns(
+  beats: Queryable,
+  workerId: string,
+  runs: readonly ClaimedRun[],
+): Promise<Pick<ClaimedRun, "runId" | "attempt">[]> {
+  const rows = await beats.query<{ id: string; attempt: number }>(
     {
       name: "worker_lost",
-      text: `select d.id from unnest($2::uuid[], $3::uuid[], $4::int[]) d (account_id, id, attempt)
+      text: `select d.id, d.attempt from unnest($2::uuid[], $3::uuid[], $4::int[]) d (account_id, id, attempt)
         where not exists (select 1 from runs r where r.account_id = d.account_id and r.id = d.id
           and r.attempt = d.attempt and r.worker = $1)`,
     },
     [workerId, ...columnsOf(runs)],
   );
-  return rows.map((row) => row.id);
+  return rows.map(({ id, attempt }) => ({ runId: id, attempt }));
 }
 
 /** Another attempt after a delay. @returns false when none is left, or the run is no longer ours. */
@@ -167,8 +171,8 @@ export async function giveRunsBack(
 }
 
 /**
- * After the answer to a claim was lost: gives back the runs that the claim took and nobody knows of. Waits for a claim
- * that is still under way in the database. Call it while this worker claims nothing. @returns how many there were.
+ * Gives back the runs that this worker has and does not know of: above all those of a claim whose answer was lost. Waits
+ * for a claim that is still under way in the database. Call it while this worker claims nothing. @returns how many there were.
  */
 export async function giveUnknownRunsBack(
   db: Queryable,

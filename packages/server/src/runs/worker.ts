@@ -105,7 +105,7 @@ export class Worker {
     if (this.#options.isLocalDatabase) this.#announceRequeued(await recoverAtBoot(upkeep));
     await this.#lease.start();
     signals.listen("run_ready", () => this.#pump());
-    signals.listen("run_cancel", (runIds) => this.#drop(runIds));
+    signals.listen("run_cancel", (runIds) => runIds.forEach((runId) => this.#drop(runId)));
     signals.onGap(this.#pump);
     const spread = (process.pid % POLL_JITTER_MS) - POLL_JITTER_MS / 2; // processes started together look apart
     this.#pollTimer = setInterval(this.#pump, POLL_MS + spread);
@@ -219,9 +219,18 @@ export class Worker {
     for (const slot of this.#slots.values()) slot.controller.abort();
   }
 
-  /** Canceled by their callers, or with another worker. */
-  #drop(runIds: readonly string[]): void {
-    for (const runId of runIds) this.#slots.get(runId)?.controller.abort(new RunGone());
+  /** Canceled by its caller, or no longer ours. */
+  #drop(runId: string): void {
+    this.#slots.get(runId)?.controller.abort(new RunGone());
+  }
+
+  /** By attempt: a run may have been given back and claimed again while the database was asked. */
+  async #dropLost(): Promise<void> {
+    const runs = this.#runs();
+    if (runs.length === 0) return;
+    for (const { runId, attempt } of await findLostRuns(this.#options.beats, this.#lease.workerId, runs)) {
+      if (this.#slots.get(runId)?.run.attempt === attempt) this.#drop(runId);
+    }
   }
 
   async #onBeat(mayJudge: boolean): Promise<void> {
@@ -229,8 +238,7 @@ export class Worker {
     // runs by itself, so nothing is lost by judging soon; waiting for a whole lease of good beats left the runs of dead
     // workers lying for 32 s (p99) where no worker lived that long (1 kill in 4 s, lease 6 s, measured 2026-11-21).
     if (mayJudge) this.#sweep.begin();
-    const runs = this.#runs();
-    if (runs.length > 0) this.#drop(await findLostRuns(this.#options.beats, this.#lease.workerId, runs));
+    await this.#dropLost();
   }
 
   #announceRequeued(runIds: readonly string[]): void {
