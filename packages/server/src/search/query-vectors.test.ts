@@ -100,6 +100,17 @@ test("a question that is late and then given up is one failure, however many wai
   expect(embed).toHaveBeenCalledTimes(5);
 });
 
+test("a model that answers each question too late is left alone, and its answers still serve", async () => {
+  const answers: ((vectors: Float32Array[]) => void)[] = [];
+  const { vectors, embed } = setup(() => new Promise((resolve) => answers.push(resolve)));
+  for (let i = 0; i < 8; i += 1) {
+    expect(await vectors.find(`q${i}`, EMBEDDER)).toBeNull();
+    answers.shift()?.([Float32Array.of(1, 0)]);
+    await vi.waitFor(async () => expect(i > 4 || (await vectors.find(`q${i}`, EMBEDDER)) !== null).toBe(true));
+  }
+  expect(embed).toHaveBeenCalledTimes(5);
+});
+
 test("failures far apart do not add up", async () => {
   const { vectors, embed, clock } = setup(() => Promise.reject(new Error("no")));
   for (let i = 0; i < 8; i += 1) {

@@ -36,22 +36,25 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
   const closing = new AbortController();
 
   /** A question that is late, and later given up, has failed once; so it has when several wait for it. */
-  function createQuestion(answer: (question: Pick<Question, "failed">) => Question["answer"]): Question {
+  function createQuestion(answer: (outcome: Outcome) => Question["answer"]): Question {
     let isCounted = false;
     const failed = () => {
       if (!isCounted) breaker.failed();
       isCounted = true;
     };
-    return { failed, answer: answer({ failed }) };
+    const succeeded = () => {
+      if (!isCounted) breaker.succeeded();
+    };
+    return { failed, answer: answer({ failed, succeeded }) };
   }
-  async function ask(key: string, query: string, dims: number, { failed }: Pick<Question, "failed">) {
+  async function ask(key: string, query: string, dims: number, { failed, succeeded }: Outcome) {
     try {
       const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(options.giveUpMs ?? GIVE_UP_MS)]);
       const vectors = await options.model.embedTexts([query], signal);
       const [vector] = acceptVectors(vectors, { count: 1, dims });
       if (vector === undefined) return null;
       remember(known, key, vector);
-      breaker.succeeded();
+      succeeded();
       return vector;
     } catch (error) {
       failed();
@@ -81,11 +84,15 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
   };
 }
 
-/** What the model is being asked. */
-interface Question {
-  readonly answer: Promise<Float32Array | null>;
-  /** Tells the breaker, once. */
+/** Tells the breaker, once: an answer that nobody waited for is kept, but a model that is always late serves no query. */
+interface Outcome {
   readonly failed: () => void;
+  readonly succeeded: () => void;
+}
+
+/** What the model is being asked. */
+interface Question extends Pick<Outcome, "failed"> {
+  readonly answer: Promise<Float32Array | null>;
 }
 
 /** Least recently used goes first. */
