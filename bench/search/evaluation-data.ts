@@ -51,23 +51,3 @@ export function documentOf(prompt: CorpusPrompt): SearchDocument {
     inputNames: prompt.variables,
   };
 }
-
-/**
- * `count` prompts for measuring time: the corpus first, then titles, descriptions and tags of different prompts put
- * together, so that word frequencies stay real. Always the same.
- */
-export function recombine(corpus: readonly CorpusPrompt[], count: number): CorpusPrompt[] {
-  const pick = (i: number, step: number) => corpus[(i * step + Math.floor(i / corpus.length) * 7919) % corpus.length];
-  return Array.from({ length: count }, (_, i) => {
-    const own = corpus[i];
-    if (own !== undefined) return own;
-    const [title, description, tags] = [pick(i, 31), pick(i, 47), pick(i, 101)];
-    return {
-      id: `00000000-0000-4000-8000-${i.toString(16).padStart(12, "0")}`,
-      title: `${title?.title ?? ""} ${i}`,
-      description: description?.description ?? "",
-      tags: tags?.tags ?? [],
-      variables: tags?.variables ?? [],
-    };
-  });
-}
