@@ -35,6 +35,31 @@ test("c++ and c# find their own", async () => {
   expect(await first(".net")).toBe("C# code reviewer");
 });
 
+test("c++ finds first what is said to be for it, then at most what is near in meaning", async () => {
+  const other = await openSearch();
+  await other.publish(
+    documentOf(1, "Compiler warnings", { tags: ["c++"] }),
+    documentOf(2, "C# tutor"),
+    documentOf(3, "C tutor"),
+    documentOf(4, "Memory leak finder", { description: "For C++ programs" }),
+    documentOf(5, "Choir leader"),
+    documentOf(6, "Cat names"),
+    documentOf(7, "Cake baker"),
+  );
+  const found = await other.titles("c++");
+  expect(found.slice(0, 2).toSorted()).toEqual(["Compiler warnings", "Memory leak finder"]);
+  for (const title of ["C tutor", "Choir leader", "Cat names", "Cake baker"]) expect(found).not.toContain(title);
+  expect((await other.titles("c#"))[0]).toBe("C# tutor");
+  await other.close();
+});
+
+test("three letters that many words begin with are no reason to show them", async () => {
+  const other = await openSearch();
+  await other.publish(documentOf(1, "GPU rental desk"), documentOf(2, "Zqx sales coach"));
+  for (const query of ['"gpt"', '"zqv"']) expect(await other.titles(query), query).toEqual([]);
+  await other.close();
+});
+
 test("the exact title is first, whatever else has more of its words", async () => {
   expect(await first("choir leader")).toBe("Choir leader");
   expect(await first("  CHOIR   LEADER ")).toBe("Choir leader");

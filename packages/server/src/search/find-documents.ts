@@ -10,6 +10,8 @@ import type { Mirror } from "./mirror.ts";
 import { planQuery } from "./query-plan.ts";
 import type { QueryPlan } from "./query-plan.ts";
 import { findLiterally, likenTitles } from "./title-likeness.ts";
+import { createTurns } from "./turns.ts";
+import type { Turns } from "./turns.ts";
 
 export interface FindPorts {
   readonly db: Database;
@@ -22,29 +24,41 @@ export interface FindPorts {
 }
 
 const CANDIDATES_PER_LEG = 100;
+/** Of prompts that share a title more are not compared by how popular they are. */
+const EXACT_MAX = 500;
+
 /** Best first; at most the candidates of all legs together. */
 export async function findDocuments(query: string, ports: FindPorts): Promise<Ranked[]> {
   const { mirror } = ports;
+  const turns = createTurns();
   const plan = planQuery(query, countsOf(mirror), ports.table);
-  const ranked = await (plan.tokens.length === 0 ? rankLiterally(query, mirror) : rankByEvidence(query, plan, ports));
+  const ranked = await (plan.tokens.length === 0
+    ? rankLiterally(query, mirror, turns)
+    : rankByEvidence(query, plan, { ...ports, turns }));
   const exact = mirror.docsTitled(query);
-  return putFirst(exact.length > 0 ? exact : mirror.docsSpelled(query), ranked);
+  return putFirst(exact.size > 0 ? exact : mirror.docsSpelled(query), ranked);
 }
 
-async function rankByEvidence(query: string, plan: QueryPlan, ports: FindPorts): Promise<Ranked[]> {
+interface RankPorts extends FindPorts {
+  readonly turns: Turns;
+}
+
+async function rankByEvidence(query: string, plan: QueryPlan, ports: RankPorts): Promise<Ranked[]> {
   const [lexical, dense] = await Promise.all([
     findByWords(plan, ports),
     ports.findByMeaning(query, plan, CANDIDATES_PER_LEG),
   ]);
   const candidates = new Set([...lexical, ...(dense?.neighbours ?? [])].map(({ doc }) => doc));
   const documents = [...candidates].flatMap((doc) => ports.mirror.documents.get(doc) ?? []);
-  await new Promise((resolve) => setImmediate(resolve)); // other work's turn: the scan of the vectors has just ended
+  await ports.turns.next(); // the scan of the vectors has just ended
+  const { titles, isTelling } = await likenTitles([query, plan.readAs], documents, ports.turns);
   return fuse({
     lexical,
     idealLexical: plan.idealScore,
     certainty: plan.certainty,
     dense,
-    titles: likenTitles([query, plan.readAs], documents),
+    titles,
+    areTitlesTelling: isTelling,
   });
 }
 
@@ -54,24 +68,25 @@ async function findByWords(plan: QueryPlan, { db, mirror, gate }: FindPorts): Pr
 }
 
 /** By likeness; where letters say nothing (emoji, signs), the shorter title says more of the query. */
-async function rankLiterally(query: string, mirror: Mirror): Promise<Ranked[]> {
-  const found = await findLiterally(query, mirror.titles());
+async function rankLiterally(query: string, mirror: Mirror, turns: Turns): Promise<Ranked[]> {
+  const found = await findLiterally(query, mirror.titles(), turns);
   const documents = found.flatMap((doc) => mirror.documents.get(doc) ?? []);
-  const likeness = likenTitles([query], documents);
+  const { titles } = await likenTitles([query], documents, turns);
   return documents
-    .map(({ doc, title }) => ({ doc, score: likeness.get(doc) ?? 1 / (1 + title.length) }))
+    .map(({ doc, title }) => ({ doc, score: titles.get(doc) ?? 1 / (1 + title.length) }))
     .sort((a, b) => b.score - a.score || a.doc - b.doc);
 }
 
 /** Whoever types a title wants that prompt, whatever the scores say. */
-function putFirst(exact: readonly number[], ranked: readonly Ranked[]): Ranked[] {
-  if (exact.length === 0) return [...ranked];
-  const scores = new Map(ranked.map(({ doc, score }) => [doc, score]));
+function putFirst(exact: ReadonlySet<number>, ranked: readonly Ranked[]): Ranked[] {
   const above = (ranked[0]?.score ?? 0) + 1;
-  const first = exact
-    .map((doc) => ({ doc, score: above + (scores.get(doc) ?? 0) }))
-    .sort((a, b) => b.score - a.score || a.doc - b.doc);
-  return [...first, ...ranked.filter(({ doc }) => !exact.includes(doc))];
+  const [first, rest] = [ranked.filter(({ doc }) => exact.has(doc)), ranked.filter(({ doc }) => !exact.has(doc))];
+  const lifted = new Map(first.map(({ doc, score }) => [doc, { doc, score: above + score }]));
+  for (const doc of exact) {
+    if (lifted.size >= EXACT_MAX) break;
+    if (!lifted.has(doc)) lifted.set(doc, { doc, score: above });
+  }
+  return [...[...lifted.values()].sort((a, b) => b.score - a.score || a.doc - b.doc), ...rest];
 }
 
 function countsOf(mirror: Mirror) {

@@ -3,7 +3,14 @@ import { fuse } from "./fusion.ts";
 import type { DenseEvidence, Evidence } from "./fusion.ts";
 
 const WEIGHTS = { lexical: 0.5, dense: 1.2, title: 0.6 };
-const NOTHING: Evidence = { lexical: [], idealLexical: 0, certainty: 1, dense: null, titles: new Map() };
+const NOTHING: Evidence = {
+  lexical: [],
+  idealLexical: 0,
+  certainty: 1,
+  dense: null,
+  titles: new Map(),
+  areTitlesTelling: true,
+};
 const hit = (doc: number, score: number, isDirect = true) => ({ doc, score, isDirect });
 const near = (doc: number, cosine: number, ownCosine = cosine) => ({ doc, cosine, ownCosine });
 
@@ -32,6 +39,18 @@ test("what only an expansion found and nothing near supports is not shown", () =
 
 test("a far neighbour alone is not shown, whatever feedback made of it", () => {
   expect(order({ dense: denseOf([near(1, 0.9, 0.1), near(2, 0.5, 0.25)]) })).toEqual([2]);
+});
+
+test("an alike title is a reason of its own where the query has letters enough, and ranks the others where not", () => {
+  const evidence = {
+    lexical: [hit(2, 2), hit(3, 2)],
+    titles: new Map([
+      [1, 0.6],
+      [3, 0.6],
+    ]),
+  };
+  expect(order(evidence)).toEqual([3, 2, 1]);
+  expect(order({ ...evidence, areTitlesTelling: false })).toEqual([3, 2]);
 });
 
 test("an embedder that knows nothing of the query has no say", () => {

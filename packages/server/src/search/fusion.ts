@@ -14,6 +14,8 @@ export interface Evidence {
   readonly dense: DenseEvidence | null;
   /** Document -> likeness of its title, only values above 0. */
   readonly titles: ReadonlyMap<number, number>;
+  /** Whether an alike title is a reason to show a document that nothing else speaks for. */
+  readonly areTitlesTelling: boolean;
 }
 
 export interface NearDocument {
@@ -54,7 +56,8 @@ const WORDS_ONLY: FusionWeights = { lexical: 1, dense: 0, title: 0.3 };
  * Words count in proportion to the ideal, not only to the best found: when the best document has one word of four,
  * meaning should decide (paraphrases .249 -> .287, the other classes unchanged, measured 2026-11).
  */
-export function fuse({ lexical, idealLexical, certainty, dense, titles }: Evidence): Ranked[] {
+export function fuse(evidence: Evidence): Ranked[] {
+  const { lexical, idealLexical, certainty, dense, titles } = evidence;
   const isDense = dense !== null && dense.coverage > 0;
   const weights = isDense ? trustLetters(dense.weights, 1 - certainty) : WORDS_ONLY;
   const denseWeight = isDense ? weights.dense * dense.coverage : 0;
@@ -66,7 +69,7 @@ export function fuse({ lexical, idealLexical, certainty, dense, titles }: Eviden
   for (const { doc, score } of lexical) add(doc, (weights.lexical * score) / lexicalMax);
   for (const { doc, cosine } of neighbours) if (cosine > 0) add(doc, (denseWeight * cosine) / cosineMax);
   for (const [doc, likeness] of titles) add(doc, weights.title * likeness);
-  const supported = supportedDocs({ lexical, dense, titles });
+  const supported = supportedDocs(evidence);
   return [...scores]
     .filter(([doc]) => supported.has(doc))
     .map(([doc, score]) => ({ doc, score: Math.round(score * 1e6) / 1e6 }))
@@ -86,11 +89,11 @@ function trustLetters(weights: FusionWeights, doubt: number): FusionWeights {
  * Dividing by the greatest score hides how good it was, so a document also needs an absolute reason: a word of the
  * query or its correction, a title that is alike, or a meaning that is near.
  */
-function supportedDocs({ lexical, dense, titles }: Pick<Evidence, "lexical" | "dense" | "titles">): Set<number> {
+function supportedDocs({ lexical, dense, titles, areTitlesTelling }: Evidence): Set<number> {
   const near = dense === null ? [] : dense.neighbours.filter(({ ownCosine }) => ownCosine >= dense.cosineMin);
   return new Set([
     ...lexical.filter(({ isDirect }) => isDirect).map(({ doc }) => doc),
-    ...titles.keys(),
+    ...(areTitlesTelling ? titles.keys() : []),
     ...near.map(({ doc }) => doc),
   ]);
 }

@@ -41,9 +41,9 @@ export interface Mirror {
   countOf(term: string): number;
   /** Terms of two characters of a script without spaces that have the character, with no order. */
   pairsWith(character: string): Iterable<string>;
-  docsTitled(title: string): readonly number[];
+  docsTitled(title: string): ReadonlySet<number>;
   /** Documents whose titles differ in case, spaces, signs and accents at most. */
-  docsSpelled(title: string): readonly number[];
+  docsSpelled(title: string): ReadonlySet<number>;
   /** Every title, as titleKey writes it, with the documents that have it. */
   titles(): Iterable<readonly [title: string, docs: ReadonlySet<number>]>;
   activeEmbedder(): ActiveEmbedder | null;
@@ -95,8 +95,8 @@ export function createMirror(options: MirrorOptions): Mirror {
     },
     countOf: (term) => current().terms.get(term) ?? 0,
     pairsWith: (character) => current().pairs.get(character) ?? [],
-    docsSpelled: (title) => current().spelled.get(titleLetters(title)) ?? [],
-    docsTitled: (title) => [...(current().titles.get(titleKey(title)) ?? [])],
+    docsSpelled: (title) => current().spelled.get(titleLetters(title)) ?? new Set(),
+    docsTitled: (title) => current().titles.get(titleKey(title)) ?? new Set(),
     titles: () => current().titles,
     activeEmbedder: () => current().activeEmbedder,
     matrixOf: (embedder) => current().matrices.get(embedder) ?? null,
@@ -118,7 +118,7 @@ class State {
   readonly pairs = new Map<string, Set<string>>();
   readonly titles = new Map<string, Set<number>>();
   /** By titleLetters. */
-  readonly spelled = new Map<string, readonly number[]>();
+  readonly spelled = new Map<string, Set<number>>();
   readonly vocabulary = new Vocabulary();
   matrices = new Map<string, VectorMatrix>();
   activeEmbedder: ActiveEmbedder | null = null;
@@ -229,11 +229,9 @@ class State {
     this.#forget(row.doc);
     this.documents.set(row.doc, row);
     this.#totalLength += row.len;
-    const key = titleKey(row.title);
-    const docs = this.titles.get(key) ?? new Set();
-    this.titles.set(key, docs.add(row.doc));
+    addTo(this.titles, titleKey(row.title), row.doc);
     const letters = titleLetters(row.title);
-    if (letters !== "") this.spelled.set(letters, [...(this.spelled.get(letters) ?? []), row.doc]);
+    if (letters !== "") addTo(this.spelled, letters, row.doc);
   }
 
   #deleteDocument(doc: number): void {
@@ -246,14 +244,8 @@ class State {
     if (row === undefined) return;
     this.documents.delete(doc);
     this.#totalLength -= row.len;
-    const key = titleKey(row.title);
-    const docs = this.titles.get(key);
-    docs?.delete(doc);
-    if (docs?.size === 0) this.titles.delete(key);
-    const letters = titleLetters(row.title);
-    const others = (this.spelled.get(letters) ?? []).filter((other) => other !== doc);
-    if (others.length > 0) this.spelled.set(letters, others);
-    else this.spelled.delete(letters);
+    deleteFrom(this.titles, titleKey(row.title), doc);
+    deleteFrom(this.spelled, titleLetters(row.title), doc);
   }
 
   #setTerm(term: string, df: number): void {
@@ -267,6 +259,17 @@ class State {
       else if (pairs.delete(term) && pairs.size === 0) this.pairs.delete(character);
     }
   }
+}
+
+function addTo(docsOf: Map<string, Set<number>>, key: string, doc: number): void {
+  const docs = docsOf.get(key) ?? new Set();
+  docsOf.set(key, docs.add(doc));
+}
+
+function deleteFrom(docsOf: Map<string, Set<number>>, key: string, doc: number): void {
+  const docs = docsOf.get(key);
+  docs?.delete(doc);
+  if (docs?.size === 0) docsOf.delete(key);
 }
 
 /** Reads a table in key order, a page at a time. `take` returns the key of the row. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { similarity, trigramsOf, wantedTrigrams, wordSimilarity } from "./trigram.ts";
+import { countInner, SIGNED_WORD, similarity, trigramsOf, wantedTrigrams, wordSimilarity } from "./trigram.ts";
 
 /** Made by pg_trgm of PostgreSQL 15.18: query, text, word_similarity, similarity. */
 const REFERENCE: readonly (readonly [string, string, number, number])[] = [
@@ -29,4 +29,21 @@ test("a text without letters is like nothing, also not like itself", () => {
   const empty = wantedTrigrams("%_\\");
   expect(similarity(empty, empty)).toBe(0);
   expect(wordSimilarity(empty, trigramsOf("word"))).toBe(0);
+});
+
+test("where signs are kept c, c++ and c# are three words, and texts without such signs are as alike as ever", () => {
+  const near = (query: string, text: string) =>
+    wordSimilarity(wantedTrigrams(query, SIGNED_WORD), trigramsOf(text, SIGNED_WORD));
+  expect(near("c++", "modern c++ tutor")).toBe(1);
+  expect(near("c++", "c++11 tutor")).toBe(1);
+  for (const text of ["c# code reviewer", "c tutor", "choir leader"])
+    expect(near("c++", text), text).toBeLessThan(0.35);
+  expect(near("c#", "c++ code reviewer")).toBeLessThan(0.35);
+  for (const [query, text, likeness] of REFERENCE.filter(([word]) => word !== "c++")) {
+    expect(near(query, text)).toBeCloseTo(likeness, 6);
+  }
+});
+
+test("what tells a word from others that begin alike is counted without its first and last letters", () => {
+  expect(["c", "c++", "cat", "query", "a bc def"].map((text) => countInner(trigramsOf(text)))).toEqual([0, 0, 1, 3, 1]);
 });

@@ -20,10 +20,13 @@ export interface WantedTrigrams extends Trigrams {
 const SPACE = 32;
 /** Longer texts are compared by their beginning; titles and queries are shorter. */
 const ORDERED_MAX = 0xffff;
-const WORD_CHARACTER = /[\p{L}\p{M}\p{N}]/u;
 const CHARACTER_BITS = 2 ** 16;
+/** What pg_trgm takes for a word: c, c++ and c# are all `c`. */
+const WORD = /[\p{L}\p{M}\p{N}]+/gu;
+/** The signs after a letter that the analyser keeps are part of the word: c, c++ and c# are three. */
+export const SIGNED_WORD = /[\p{L}\p{M}\p{N}]+(?:(?<=\p{L})(?:\+{1,2}|#))?/gu;
 
-export function trigramsOf(text: string): Trigrams {
+export function trigramsOf(text: string, wordPattern: RegExp = WORD): Trigrams {
   const distinct: number[] = [];
   const positions = new Map<number, number>();
   const ordered: number[] = [];
@@ -37,25 +40,31 @@ export function trigramsOf(text: string): Trigrams {
     }
     ordered.push(position);
   };
-  let [before, last] = [SPACE, SPACE];
-  for (const character of `${text.toLowerCase()} `) {
-    const code = (character.codePointAt(0) as number) % CHARACTER_BITS;
-    const isWord = isWordCharacter(character, code);
-    if (isWord || last !== SPACE) add(before, last, isWord ? code : SPACE);
-    [before, last] = isWord ? [last, code] : [SPACE, SPACE];
+  for (const [word] of text.toLowerCase().matchAll(wordPattern)) {
+    let [before, last] = [SPACE, SPACE];
+    for (const character of `${word} `) {
+      const code = (character.codePointAt(0) as number) % CHARACTER_BITS;
+      add(before, last, code);
+      [before, last] = [last, code];
+    }
   }
   return { distinct: Float64Array.from(distinct), ordered: Uint16Array.from(ordered.slice(0, ORDERED_MAX)) };
 }
 
-export function wantedTrigrams(text: string): WantedTrigrams {
-  const trigrams = trigramsOf(text);
+export function wantedTrigrams(text: string, wordPattern: RegExp = WORD): WantedTrigrams {
+  const trigrams = trigramsOf(text, wordPattern);
   const set = new Set(trigrams.distinct);
   return { ...trigrams, has: (trigram) => set.has(trigram) };
 }
 
-function isWordCharacter(character: string, code: number): boolean {
-  if (character.length === 1 && code < 128) return (code >= 97 && code <= 122) || (code >= 48 && code <= 57);
-  return WORD_CHARACTER.test(character);
+/** Distinct trigrams of letters alone: those with a space are shared by all words that begin or end alike. */
+export function countInner({ distinct }: Trigrams): number {
+  return distinct.filter((trigram) => !hasSpace(trigram)).length;
+}
+
+/** A word's trigrams have spaces at the beginning, at the end, or nowhere. */
+function hasSpace(trigram: number): boolean {
+  return Math.floor(trigram / CHARACTER_BITS ** 2) === SPACE || trigram % CHARACTER_BITS === SPACE;
 }
 
 /** How many different trigrams both have. */
