@@ -8,6 +8,7 @@ import { findByTerms } from "../../packages/server/src/search/mirror-store.ts";
 import { createMirror } from "../../packages/server/src/search/mirror.ts";
 import { planQuery } from "../../packages/server/src/search/query-plan.ts";
 import { loadBuiltInEmbedder, loadExpansions } from "../../packages/server/src/search/search-data.ts";
+import { createTurns } from "../../packages/server/src/search/turns.ts";
 import { documentOf } from "./evaluation-data.ts";
 import type { CorpusPrompt } from "./evaluation-data.ts";
 import type { System } from "./peers.ts";
@@ -53,27 +54,27 @@ export async function createLegs(db: Database): Promise<System[]> {
   const matrix = mirror.matrixOf(base.embedder);
   if (matrix === null) throw new Error("The built-in vectors were not loaded.");
   const plan = (query: string) =>
-    planQuery(
-      query,
-      {
+    planQuery(query, {
+      counts: {
         documentCount: mirror.documents.size,
         vocabulary: mirror.vocabulary,
         countOf: (term) => mirror.countOf(term),
         pairsWith: (character) => mirror.pairsWith(character),
       },
       table,
-    );
+      turns: createTurns(),
+    });
   const idsOf = (hits: readonly { doc: number }[]) =>
     hits.slice(0, DEPTH).flatMap(({ doc }) => mirror.documents.get(doc)?.promptId ?? []);
   return [
     {
       name: "lexical leg",
-      find: async (query) => idsOf(await findByTerms(db, plan(query).lexical, mirror.averageLength, DEPTH)),
+      find: async (query) => idsOf(await findByTerms(db, (await plan(query)).lexical, mirror.averageLength, DEPTH)),
     },
     {
       name: "dense leg",
       find: async (query) =>
-        idsOf((await findByBuiltIn(base, async () => matrix, plan(query), DEPTH))?.neighbours ?? []),
+        idsOf((await findByBuiltIn(base, async () => matrix, await plan(query), DEPTH))?.neighbours ?? []),
     },
   ];
 }

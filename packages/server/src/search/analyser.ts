@@ -48,6 +48,15 @@ export function foldText(text: string): string {
   return text.toWellFormed().normalize("NFKC").toLowerCase().replaceAll("\0", " ");
 }
 
+/** Two units for each of the 200 characters of a query. */
+const FOLDED_MAX = 400;
+
+/** The query, but of one whose characters become many when folded (one of Arabic eighteen) the folded beginning. */
+export function cutQuery(query: string): string {
+  const folded = foldText(query);
+  return folded.length <= FOLDED_MAX ? query : folded.slice(0, FOLDED_MAX);
+}
+
 /** The form in which a query and a title are the same title. */
 export function titleKey(text: string): string {
   return foldText(text).trim().replaceAll(/\s+/gu, " ");

@@ -1,6 +1,7 @@
 /** The query, in steps: plan it, ask the legs at the same time, weigh their evidence, put an exact title first. */
 import type { Database } from "../platform/database.ts";
 import type { Gate } from "../platform/gate.ts";
+import { cutQuery } from "./analyser.ts";
 import type { ExpansionTable } from "./expansion.ts";
 import { fuse } from "./fusion.ts";
 import type { DenseEvidence, Ranked } from "./fusion.ts";
@@ -31,10 +32,11 @@ const EXACT_MAX = 500;
 export async function findDocuments(query: string, ports: FindPorts): Promise<Ranked[]> {
   const { mirror } = ports;
   const turns = createTurns();
-  const plan = planQuery(query, countsOf(mirror), ports.table);
+  const text = cutQuery(query);
+  const plan = await planQuery(text, { counts: countsOf(mirror), table: ports.table, turns });
   const ranked = await (plan.tokens.length === 0
-    ? rankLiterally(query, mirror, turns)
-    : rankByEvidence(query, plan, { ...ports, turns }));
+    ? rankLiterally(text, mirror, turns)
+    : rankByEvidence(text, plan, { ...ports, turns }));
   const exact = mirror.docsTitled(query);
   return putFirst(exact.size > 0 ? exact : mirror.docsSpelled(query), ranked);
 }

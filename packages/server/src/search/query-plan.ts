@@ -1,11 +1,12 @@
 /** From the words of a query to what the legs look for: read, expanded and weighted. */
-import { contentTokens, tokenize } from "./analyser.ts";
+import { contentTokens, tokenize, unspacedCharacters } from "./analyser.ts";
 import type { Token } from "./analyser.ts";
 import type { QueryTerm } from "./built-in-embedder.ts";
 import { splitWord } from "./compound-words.ts";
 import type { Expansion, ExpansionTable } from "./expansion.ts";
 import type { WeightedTerm } from "./mirror-store.ts";
 import { stemEnglish } from "./stemmer.ts";
+import type { Turns } from "./turns.ts";
 import { readWord } from "./word-readings.ts";
 import type { CatalogueCounts, Reading } from "./word-readings.ts";
 
@@ -26,42 +27,89 @@ const EXPANSION_WEIGHT_MIN = 0.05;
 /** Above this size common expansions cost more time than they find (measured 2026-11 at 100,000 documents). */
 const LARGE_CATALOGUE = 20_000;
 const EXPANSIONS = { perToken: 25, perTokenLarge: 8, dfShareLarge: 0.15, perQuery: 200 };
+const PAIRS = { perCharacter: 50, perQuery: 200 };
 /** Bounds the work for a pasted text; real queries have two to six words. */
 const TOKENS_MAX = 40;
-const CORRECTIONS_MAX = 12;
+/** About 10 ms of processor time: corrects 40 words among 20,000 and six among 100,000 (2026-11). */
+const CORRECTION_EFFORT = 1_000_000;
+/** Bounds the statement; the words of no query of the evaluation come near it. */
+const TERMS_MAX = 400;
 const TOKEN_IDF = { min: 1, max: 7 };
 /** tf * 2.2 / (tf + 1.2) of one title occurrence, whose tf is 3. */
 const TITLE_HIT = (3 * 2.2) / (3 + 1.2);
 
-export function planQuery(query: string, counts: CatalogueCounts, table: ExpansionTable): QueryPlan {
-  const tokens = splitUnknown(contentTokens(query).slice(0, TOKENS_MAX), counts, table);
-  const perToken = Math.floor(EXPANSIONS.perQuery / Math.max(1, tokens.length));
-  const readings = tokens.map((token, i) => readWord(token, { counts, table, mayCorrect: i < CORRECTIONS_MAX }));
-  const expansions = readings.map(({ word }, i) =>
-    tokens[i]?.isQuoted === true ? [] : expandWord(word, { counts, table, perToken }),
-  );
-  const lexical = readings.flatMap((reading, group) => [
-    ...directTerms(group, tokens[group]?.term ?? reading.term, reading, counts),
-    ...(expansions[group] ?? []).map((expansion) => expandedTerm(group, reading.term, expansion, counts)),
-  ]);
+interface PlanPorts {
+  readonly counts: CatalogueCounts;
+  readonly table: ExpansionTable;
+  readonly turns: Turns;
+}
+
+interface ReadToken {
+  readonly token: Token;
+  readonly reading: Reading;
+  readonly expansions: readonly Expansion[];
+}
+
+export async function planQuery(query: string, ports: PlanPorts): Promise<QueryPlan> {
+  const { counts } = ports;
+  const tokens = await findTokens(query, ports);
+  const words = await readTokens(tokens, ports);
+  const readings = words.map(({ reading }) => reading);
   const joined = joinNeighbours(tokens);
-  const dense = readings.map((reading, i) => denseTerm(reading, expansions[i] ?? [], counts));
+  const lexical = [
+    ...words.flatMap((word, group) => directTerms(group, word, counts)),
+    ...joined.flatMap((pair) => joinedTerms(pair, readings, counts)),
+    ...words.flatMap((word, group) => expandedTerms(group, word, counts)),
+  ];
   return {
     tokens,
-    lexical: [...lexical, ...joined.flatMap((pair) => joinedTerms(pair, readings, counts))],
-    dense: [...dense, ...joined.map(({ term }) => joinedMeaning(term, counts))],
+    lexical: lexical.slice(0, TERMS_MAX),
+    dense: [...words.map((word) => denseTerm(word, counts)), ...joined.map(({ term }) => joinedMeaning(term, counts))],
     idealScore: readings.reduce((sum, { term }) => sum + TITLE_HIT * tokenIdf(term, counts), 0),
     certainty: readings.reduce((sum, { certainty }) => sum + certainty, 0) / Math.max(1, readings.length),
     readAs: readings.map(({ word }) => word).join(" "),
   };
 }
 
+/** What the query says, each word once, however often it says it. */
+async function findTokens(query: string, { counts, table, turns }: PlanPorts): Promise<Token[]> {
+  const tokens: Token[] = [];
+  for (const token of eachOnce(contentTokens(query)).slice(0, TOKENS_MAX)) {
+    tokens.push(...splitUnknown(token, counts, table));
+    if (turns.isOver()) await turns.next();
+  }
+  return eachOnce(tokens).slice(0, TOKENS_MAX);
+}
+
+/** Of several words of one stem the one that may be unfinished stays, else the first. */
+function eachOnce(tokens: readonly Token[]): Token[] {
+  const byTerm = new Map<string, Token>();
+  for (const token of tokens) {
+    const before = byTerm.get(token.term) ?? token;
+    const kept = token.isLast ? token : before;
+    byTerm.set(token.term, { ...kept, isQuoted: before.isQuoted && token.isQuoted });
+  }
+  return [...byTerm.values()];
+}
+
+async function readTokens(tokens: readonly Token[], { counts, table, turns }: PlanPorts): Promise<ReadToken[]> {
+  const characters = tokens.filter(({ word }) => unspacedCharacters(word).length === 1).length;
+  const pairsMax = Math.min(PAIRS.perCharacter, Math.floor(PAIRS.perQuery / Math.max(1, characters)));
+  const perToken = Math.floor(EXPANSIONS.perQuery / Math.max(1, tokens.length));
+  const effort = { turns, left: CORRECTION_EFFORT };
+  const words: ReadToken[] = [];
+  for (const token of tokens) {
+    const reading = await readWord(token, { counts, table, effort, pairsMax });
+    const expansions = token.isQuoted ? [] : expandWord(reading.word, { counts, table, perToken });
+    words.push({ token, reading, expansions });
+    if (turns.isOver()) await turns.next();
+  }
+  return words;
+}
+
 /** An unfinished word means a little of all it may become. */
-function denseTerm(
-  { term, certainty, isUnfinished, others }: Reading,
-  expansions: readonly Expansion[],
-  counts: CatalogueCounts,
-): QueryTerm {
+function denseTerm({ reading, expansions }: ReadToken, counts: CatalogueCounts): QueryTerm {
+  const { term, certainty, isUnfinished, others } = reading;
   const related = isUnfinished
     ? others.map(({ word, weight }) => ({ term: stemEnglish(word), weight })).filter((other) => other.term !== term)
     : expansions;
@@ -69,13 +117,11 @@ function denseTerm(
 }
 
 /** `weatherchart` is looked for as weather and chart, if nothing is known of it as a whole. */
-function splitUnknown(tokens: readonly Token[], counts: CatalogueCounts, table: ExpansionTable): Token[] {
-  return tokens.flatMap((token) => {
-    const isKnown = token.isQuoted || counts.countOf(token.term) > 0 || table.hasWord(token.word);
-    const parts = isKnown ? null : splitWord(token.word, counts.vocabulary);
-    if (parts === null) return [token];
-    return tokenize(parts.join(" ")).map((part) => ({ ...part, isLast: part.isLast && token.isLast }));
-  });
+function splitUnknown(token: Token, counts: CatalogueCounts, table: ExpansionTable): Token[] {
+  const isKnown = token.isQuoted || counts.countOf(token.term) > 0 || table.hasWord(token.word);
+  const parts = isKnown ? null : splitWord(token.word, counts.vocabulary);
+  if (parts === null) return [token];
+  return tokenize(parts.join(" ")).map((part) => ({ ...part, isLast: part.isLast && token.isLast }));
 }
 
 interface Joined {
@@ -108,11 +154,15 @@ function joinedMeaning(term: string, counts: CatalogueCounts): QueryTerm {
   return { term, certainty: 1, isInCatalogue: counts.countOf(term) > 0, expansions: [], isExtra: true };
 }
 
-function directTerms(group: number, own: string, reading: Reading, counts: CatalogueCounts): WeightedTerm[] {
-  const others = reading.others.map(({ word, weight }) => ({ term: stemEnglish(word), weight }));
-  return [{ term: own, weight: 1 }, ...others]
-    .filter(({ term }) => counts.countOf(term) > 0)
-    .map(({ term, weight }) => ({ group, term, weight: weight * idfOf(term, counts), isDirect: true }));
+function directTerms(group: number, { token, reading }: ReadToken, counts: CatalogueCounts): WeightedTerm[] {
+  const weights = new Map([[token.term, 1]]);
+  for (const { word, weight } of reading.others) {
+    const term = stemEnglish(word);
+    weights.set(term, Math.max(weight, weights.get(term) ?? 0));
+  }
+  return [...weights]
+    .filter(([term]) => counts.countOf(term) > 0)
+    .map(([term, weight]) => ({ group, term, weight: weight * idfOf(term, counts), isDirect: true }));
 }
 
 function expandWord(
@@ -128,9 +178,13 @@ function expandWord(
     .slice(0, limit);
 }
 
-function expandedTerm(group: number, term: string, expansion: Expansion, counts: CatalogueCounts): WeightedTerm {
-  const weight = expansion.weight * Math.sqrt(idfOf(expansion.term, counts) * tokenIdf(term, counts));
-  return { group, term: expansion.term, weight, isDirect: false };
+function expandedTerms(group: number, { reading, expansions }: ReadToken, counts: CatalogueCounts): WeightedTerm[] {
+  return expansions.map(({ term, weight }) => ({
+    group,
+    term,
+    weight: weight * Math.sqrt(idfOf(term, counts) * tokenIdf(reading.term, counts)),
+    isDirect: false,
+  }));
 }
 
 function isBetween(value: number, min: number, max: number): boolean {

@@ -5,6 +5,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
 import { titleKey } from "./analyser.ts";
+import { Remembered } from "./remembered.ts";
 import { acceptVectors } from "./remote-embedder.ts";
 import type { EmbeddingsModel } from "./remote-embedder.ts";
 
@@ -30,7 +31,7 @@ const REMEMBERED_MAX = 1_000;
 const BREAKER = { failures: 5, windowMs: 30_000, pauseMs: 30_000 };
 
 export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
-  const known = new Map<string, Float32Array>();
+  const known = new Remembered<Float32Array>(REMEMBERED_MAX);
   const asking = new Map<string, Question>();
   const breaker = createBreaker(options.clock);
   const closing = new AbortController();
@@ -53,7 +54,7 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
       const vectors = await options.model.embedTexts([query], signal);
       const [vector] = acceptVectors(vectors, { count: 1, dims });
       if (vector === undefined) return null;
-      remember(known, key, vector);
+      known.set(key, vector);
       succeeded();
       return vector;
     } catch (error) {
@@ -68,11 +69,8 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
   return {
     find: async (query, { embedder, dims }) => {
       const key = `${embedder} ${titleKey(query)}`;
-      const vector = known.get(key);
-      if (vector !== undefined) {
-        remember(known, key, vector);
-        return vector;
-      }
+      const vector = known.find(key);
+      if (vector !== null) return vector;
       if (breaker.isOpen() || closing.signal.aborted) return null;
       const question = asking.get(key) ?? createQuestion((own) => ask(key, query, dims, own));
       if (!asking.has(key)) asking.set(key, question);
@@ -93,14 +91,6 @@ interface Outcome {
 /** What the model is being asked. */
 interface Question extends Pick<Outcome, "failed"> {
   readonly answer: Promise<Float32Array | null>;
-}
-
-/** Least recently used goes first. */
-function remember(known: Map<string, Float32Array>, key: string, vector: Float32Array): void {
-  known.delete(key);
-  known.set(key, vector);
-  const oldest = known.keys().next();
-  if (known.size > REMEMBERED_MAX && oldest.done !== true) known.delete(oldest.value);
 }
 
 async function withinMs<Result>(work: Promise<Result>, ms: number): Promise<Result | "late"> {

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { tokenize } from "./analyser.ts";
 import { completeWord, correctWord, editDistance } from "./speller.ts";
+import { createTurns } from "./turns.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
 function setup(words: Readonly<Record<string, readonly [count: number, titleCount: number]>>): Vocabulary {
@@ -9,41 +10,80 @@ function setup(words: Readonly<Record<string, readonly [count: number, titleCoun
   for (const [word, [count, titleCount]] of Object.entries(words)) vocabulary.set(word, count, titleCount);
   return vocabulary;
 }
-const corrected = (word: string, vocabulary: Vocabulary) => correctWord(word, vocabulary).map((found) => found.word);
+const effort = (left = 1_000_000) => ({ turns: createTurns(), left });
+const corrected = async (word: string, vocabulary: Vocabulary, within = effort()) =>
+  (await correctWord(word, vocabulary, within)).map((found) => found.word);
 
-test("a misspelt word becomes what is spelt alike: a letter more, less, other or exchanged", () => {
+test("a misspelt word becomes what is spelt alike: a letter more, less, other or exchanged", async () => {
   const vocabulary = setup({ recipe: [40, 20], resume: [30, 10], poetry: [9, 3] });
-  for (const typo of ["recipee", "recpe", "rezipe", "reicpe"]) expect(corrected(typo, vocabulary)[0]).toBe("recipe");
+  for (const typo of ["recipee", "recpe", "rezipe", "reicpe"])
+    expect((await corrected(typo, vocabulary))[0]).toBe("recipe");
 });
 
-test("two edits are allowed from seven letters on, one below", () => {
+test("two edits are allowed from seven letters on, one below", async () => {
   const vocabulary = setup({ generator: [9, 9], poem: [9, 9] });
-  expect(corrected("ganarator", vocabulary)).toEqual(["generator"]);
-  expect(corrected("paim", vocabulary)).toEqual([]);
+  expect(await corrected("ganarator", vocabulary)).toEqual(["generator"]);
+  expect(await corrected("paim", vocabulary)).toEqual([]);
 });
 
-test("an unfinished word becomes what it begins", () => {
-  expect(corrected("nutri", setup({ nutrition: [5, 2], nurse: [90, 9] }))).toEqual(["nutrition"]);
+test("an unfinished word becomes what it begins", async () => {
+  expect(await corrected("nutri", setup({ nutrition: [5, 2], nurse: [90, 9] }))).toEqual(["nutrition"]);
 });
 
-test("the more frequent of two equal corrections is the better one, and the other keeps a part of its weight", () => {
-  const found = correctWord("storz", setup({ story: [20, 5], store: [3, 1] }));
+test("the more frequent of two equal corrections is the better one, and the other keeps a part of its weight", async () => {
+  const found = await correctWord("storz", setup({ story: [20, 5], store: [3, 1] }), effort());
   expect(found.map(({ word }) => word)).toEqual(["story", "store"]);
   expect(found[0]?.weight).toBe(1);
   expect(found[1]?.weight).toBeLessThan(1);
 });
 
-test("numbers, one or two letters and very long words are left alone", () => {
+test("numbers, one or two letters and very long words are left alone", async () => {
   const vocabulary = setup({ "20245": [9, 9], abc: [9, 9], ["x".repeat(40)]: [9, 9] });
-  for (const word of ["2024", "ab", "x".repeat(41)]) expect(correctWord(word, vocabulary)).toEqual([]);
+  for (const word of ["2024", "ab", "x".repeat(41)]) expect(await corrected(word, vocabulary)).toEqual([]);
 });
 
-test("a word that was taken out is never offered again", () => {
+test("a word that was taken out is never offered again", async () => {
   const vocabulary = setup({ secretword: [1, 1] });
   vocabulary.set("secretword", 0, 0);
-  expect(corrected("secretwrd", vocabulary)).toEqual([]);
+  expect(await corrected("secretwrd", vocabulary)).toEqual([]);
   expect(vocabulary.has("secretword")).toBe(false);
   expect(vocabulary.size).toBe(0);
+});
+
+test("what was found is found again without comparing, and not after a publication", async () => {
+  const vocabulary = setup({ recipe: [40, 20] });
+  const similarTo = vi.spyOn(vocabulary, "similarTo");
+  for (let i = 0; i < 3; i += 1) expect(await corrected("recpe", vocabulary)).toEqual(["recipe"]);
+  expect(similarTo).toHaveBeenCalledTimes(1);
+  vocabulary.set("recap", 900, 90);
+  vocabulary.set("recipe", 0, 0);
+  expect(await corrected("recpe", vocabulary)).toEqual(["recap"]);
+});
+
+test("a query is corrected until its effort is spent, which the size of the vocabulary decides, the same each time", async () => {
+  const few = setup({ recipe: [40, 20], poetry: [9, 3] });
+  const many = setup({
+    ...Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`poe${String(i).padStart(3, "0")}`, [1, 0] as const])),
+    recipe: [40, 20],
+    poetry: [9, 3],
+  });
+  const both = async (vocabulary: Vocabulary) => {
+    const within = effort(500);
+    return [...(await corrected("recpe", vocabulary, within)), ...(await corrected("poetri", vocabulary, within))];
+  };
+  for (let i = 0; i < 2; i += 1) {
+    expect(await both(few)).toEqual(["recipe", "poetry"]);
+    expect(await both(many)).toEqual(["recipe"]);
+  }
+});
+
+test("other work of the process has its turns while one word is compared with many", async () => {
+  const words = Array.from({ length: 200 }, (_, i) => `train${String.fromCodePoint(97 + (i % 26))}${i}`);
+  const vocabulary = setup(Object.fromEntries(words.map((word) => [word, [1, 1] as const])));
+  let turns = 0;
+  const counted = { isOver: () => true, next: async () => void (turns += 1) };
+  await correctWord("traina77", vocabulary, { turns: counted, left: 1_000_000 });
+  expect(turns).toBeGreaterThan(2);
 });
 
 test("the last word is completed from titles only, most frequent first, eight at most", () => {

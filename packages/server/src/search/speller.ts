@@ -3,6 +3,8 @@
  * it may become. It knows only words of public fields. Weights: measured 2026-11 on the development queries.
  */
 import type { Token } from "./analyser.ts";
+import { Remembered } from "./remembered.ts";
+import type { Turns } from "./turns.ts";
 import type { VocabularyWord, Vocabulary } from "./vocabulary.ts";
 
 export interface Correction {
@@ -25,36 +27,102 @@ const SIMILAR_GAP = 0.35;
 const COMPLETIONS_MAX = 8;
 const COMPLETION_WEIGHT = 0.6;
 
+/** What correcting the words of one query may take. */
+export interface Effort {
+  readonly turns: Turns;
+  /** Comparisons of letters that are left; the word for which they run out is still finished. */
+  left: number;
+}
+
+/** A word of the vocabulary whose length alone fits costs a tenth of one that is compared letter by letter. */
+const COMPARED_COST = 10;
+const COMPARED_PER_LOOK = 20;
+
 /** What the word may have been meant to be, best first; empty when nothing is spelt alike. */
-export function correctWord(word: string, vocabulary: Vocabulary): Correction[] {
+export async function correctWord(word: string, vocabulary: Vocabulary, effort: Effort): Promise<Correction[]> {
   if (word.length < LETTERS.min || word.length > LETTERS.max || /^\p{Nd}+$/u.test(word)) return [];
-  const edits = word.length < TWO_EDITS_FROM ? 1 : 2;
-  const scores = findMisspellings(word, vocabulary, { edits, freeStart: word.length >= FREE_START_FROM });
-  for (const entry of vocabulary.completionsOf(word)) keepBest(scores, entry.word, scoreCompletion(word, entry));
-  // Two edits leave little of a short word: only where nothing nearer is found, and from the same first letter.
-  const isLost = scores.size === 0 && edits === 1 && word.length >= LAST_RESORT_FROM;
-  return rankCorrections(isLost ? findMisspellings(word, vocabulary, { edits: 2, freeStart: false }) : scores);
+  return recall(`any ${word}`, vocabulary, effort, async () => {
+    const edits = word.length < TWO_EDITS_FROM ? 1 : 2;
+    const freeStart = word.length >= FREE_START_FROM;
+    const scores = await findMisspellings(word, vocabulary, { edits, freeStart, effort });
+    for (const entry of vocabulary.completionsOf(word)) keepBest(scores, entry.word, scoreCompletion(word, entry));
+    // Two edits leave little of a short word: only where nothing nearer is found, and from the same first letter.
+    const isLost = scores.size === 0 && edits === 1 && word.length >= LAST_RESORT_FROM;
+    const last = isLost ? await findMisspellings(word, vocabulary, { edits: 2, freeStart: false, effort }) : scores;
+    return rankCorrections(last);
+  });
 }
 
 /** Words one edit away from a real word, which is probably what was meant: these are only a second reading of it. */
-export function findNearlySame(word: string, vocabulary: Vocabulary): Correction[] {
+export async function findNearlySame(word: string, vocabulary: Vocabulary, effort: Effort): Promise<Correction[]> {
   if (word.length < TWO_EDITS_FROM || word.length > LETTERS.max) return [];
-  return rankCorrections(findMisspellings(word, vocabulary, { edits: 1, freeStart: false }));
+  return recall(`one edit ${word}`, vocabulary, effort, async () =>
+    rankCorrections(await findMisspellings(word, vocabulary, { edits: 1, freeStart: false, effort })),
+  );
+}
+
+const REMEMBERED_MAX = 1_000;
+
+/** What was found in this state of the vocabulary, and what it cost. */
+interface Found {
+  readonly corrections: Correction[];
+  readonly cost: number;
+}
+
+const memories = new WeakMap<Vocabulary, { readonly version: number; readonly found: Remembered<Found> }>();
+
+function memoryOf(vocabulary: Vocabulary): Remembered<Found> {
+  const known = memories.get(vocabulary);
+  if (known?.version === vocabulary.version) return known.found;
+  const found = new Remembered<Found>(REMEMBERED_MAX);
+  memories.set(vocabulary, { version: vocabulary.version, found });
+  return found;
+}
+
+/** What is remembered costs what it cost, so that the same query is read in the same way each time. */
+async function recall(
+  key: string,
+  vocabulary: Vocabulary,
+  effort: Effort,
+  find: () => Promise<Correction[]>,
+): Promise<Correction[]> {
+  if (effort.left <= 0) return [];
+  const memory = memoryOf(vocabulary);
+  const known = memory.find(key);
+  if (known !== null) {
+    effort.left -= known.cost;
+    return known.corrections;
+  }
+  const before = effort.left;
+  const corrections = await find();
+  // While others had their turn words may have been published.
+  if (memoryOf(vocabulary) === memory) memory.set(key, { corrections, cost: before - effort.left });
+  return corrections;
 }
 
 type Scores = Map<string, number>;
 
-function findMisspellings(
+interface MisspellingRules {
+  readonly edits: number;
+  readonly freeStart: boolean;
+  readonly effort: Effort;
+}
+
+async function findMisspellings(
   word: string,
   vocabulary: Vocabulary,
-  { edits, freeStart }: { edits: number; freeStart: boolean },
-): Scores {
+  { edits, freeStart, effort }: MisspellingRules,
+): Promise<Scores> {
   const scores: Scores = new Map();
+  let compared = 0;
   for (const entry of vocabulary.similarTo(word, edits)) {
     if (!freeStart && entry.word[0] !== word[0]) continue;
     const distance = editDistance(word, entry.word, edits);
     if (distance <= edits) keepBest(scores, entry.word, scoreMisspelling(word, entry, distance));
+    compared += 1;
+    if (compared % COMPARED_PER_LOOK === 0 && effort.turns.isOver()) await effort.turns.next();
   }
+  effort.left -= vocabulary.countSimilarLengths(word, edits) + COMPARED_COST * compared;
   return scores;
 }
 
@@ -98,28 +166,42 @@ export function completeWord(token: Token, vocabulary: Vocabulary): Correction[]
     .map(({ word }) => ({ word, weight: COMPLETION_WEIGHT }));
 }
 
+/** Three rows of the table, used by turns: a query compares thousands of words. */
+const ROWS = [0, 1, 2].map(() => new Uint8Array(LETTERS.max + 4));
+
 /**
- * Edits between two words: insert, delete, replace, exchange two neighbours, no place edited twice.
+ * Edits between two words of at most 40 and 42 letters: insert, delete, replace, exchange two neighbours, no place
+ * edited twice. Only cells within `max` of the diagonal can count.
  * @returns a number above `max` as soon as it is sure that the distance is.
  */
 export function editDistance(a: string, b: string, max: number): number {
   if (Math.abs(a.length - b.length) > max) return max + 1;
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  const beyond = max + 1;
+  let [beforeLast, last, row] = ROWS as [Uint8Array, Uint8Array, Uint8Array];
+  let leastBefore = 0;
+  for (let j = 0; j <= Math.min(b.length, beyond); j += 1) last[j] = j;
   for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    let least = i;
-    for (let j = 1; j <= b.length; j += 1) {
-      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
-      let cell = Math.min((last[j] as number) + 1, (row[j - 1] as number) + 1, (last[j - 1] as number) + cost);
-      const isExchange = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+    const [from, to] = [Math.max(1, i - max), Math.min(b.length, i + max)];
+    row[from - 1] = from === 1 ? Math.min(i, beyond) : beyond;
+    let least = row[from - 1] as number;
+    for (let j = from; j <= to; j += 1) {
+      const isSame = a.charCodeAt(i - 1) === b.charCodeAt(j - 1);
+      let cell = Math.min(
+        (last[j] as number) + 1,
+        (row[j - 1] as number) + 1,
+        (last[j - 1] as number) + (isSame ? 0 : 1),
+      );
+      const isExchange =
+        i > 1 && j > 1 && a.charCodeAt(i - 1) === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === b.charCodeAt(j - 1);
       if (isExchange) cell = Math.min(cell, (beforeLast[j - 2] as number) + 1);
-      row.push(cell);
+      cell = Math.min(cell, beyond);
+      row[j] = cell;
       least = Math.min(least, cell);
     }
-    if (least > max + 1) return max + 1; // an exchange may still take one back
-    beforeLast = last;
-    last = row;
+    if (to < b.length) row[to + 1] = beyond;
+    if (least > max && leastBefore >= max) return beyond; // an exchange may still come back to the row before
+    leastBefore = least;
+    [beforeLast, last, row] = [last, row, beforeLast];
   }
   return last[b.length] as number;
 }

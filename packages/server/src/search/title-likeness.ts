@@ -1,6 +1,7 @@
 /** How alike a query and titles are by their letters: finds what is misspelt in ways no word list knows. */
 import { foldText, titleKey, tokenize } from "./analyser.ts";
 import type { MirroredDocument } from "./mirror-store.ts";
+import { Remembered } from "./remembered.ts";
 import {
   countCommon,
   countInner,
@@ -19,7 +20,7 @@ const SIMILARITY_SHARE = 0.8;
 
 /** Titles cut before: the same prompts are candidates again and again. About half a kilobyte each. */
 const REMEMBERED_MAX = 8_000;
-const remembered = new Map<string, Trigrams>();
+const remembered = new Remembered<Trigrams>(REMEMBERED_MAX);
 
 export interface TitleLikeness {
   /** Document -> likeness above 0, the greatest over all forms of the query. */
@@ -57,13 +58,10 @@ function likenessOf(wanted: WantedTrigrams, title: Trigrams): number {
   return inTitle > WORD_SIMILARITY_MIN ? inTitle + SIMILARITY_SHARE * similarity(wanted, title) : 0;
 }
 
-/** The oldest entry makes room; which one goes hardly matters. */
 function cutTitle(title: string): Trigrams {
-  const known = remembered.get(title);
-  if (known !== undefined) return known;
+  const known = remembered.find(title);
+  if (known !== null) return known;
   const trigrams = trigramsOf(foldText(title), SIGNED_WORD);
-  const oldest = remembered.keys().next();
-  if (remembered.size >= REMEMBERED_MAX && oldest.done !== true) remembered.delete(oldest.value);
   remembered.set(title, trigrams);
   return trigrams;
 }

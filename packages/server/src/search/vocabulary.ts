@@ -15,6 +15,12 @@ export class Vocabulary {
   /** First two characters -> word -> entry. */
   readonly #byStart = new Map<string, Map<string, VocabularyWord>>();
   readonly #byLength = new Map<number, Map<string, VocabularyWord>>();
+  #version = 0;
+
+  /** Another number after each change. */
+  get version(): number {
+    return this.#version;
+  }
 
   get size(): number {
     return this.#words.size;
@@ -30,6 +36,7 @@ export class Vocabulary {
 
   /** A count of 0 takes the word out. */
   set(word: string, count: number, titleCount: number): void {
+    this.#version += 1;
     if (count <= 0) {
       this.#words.delete(word);
       this.#byStart.get(word.slice(0, 2))?.delete(word);
@@ -51,6 +58,15 @@ export class Vocabulary {
 
   *ofLength(length: number): Generator<VocabularyWord> {
     yield* this.#byLength.get(length)?.values() ?? [];
+  }
+
+  /** Words that may be so many edits away by their length alone. */
+  countSimilarLengths(word: string, edits: number): number {
+    let count = 0;
+    for (let length = word.length - edits; length <= word.length + edits; length += 1) {
+      count += this.#byLength.get(length)?.size ?? 0;
+    }
+    return count;
   }
 
   /** Words that may be at most `edits` edits away: every edit changes at most two letters of the set. */

@@ -4,7 +4,7 @@ import type { Token } from "./analyser.ts";
 import { spellOut } from "./compound-words.ts";
 import type { ExpansionTable } from "./expansion.ts";
 import { completeWord, correctWord, findNearlySame } from "./speller.ts";
-import type { Correction } from "./speller.ts";
+import type { Correction, Effort } from "./speller.ts";
 import { otherSpellings } from "./spelling-variants.ts";
 import { stemEnglish } from "./stemmer.ts";
 import type { Vocabulary } from "./vocabulary.ts";
@@ -34,7 +34,9 @@ export interface ReadingRules {
   readonly counts: CatalogueCounts;
   readonly table: ExpansionTable;
   /** Corrections are the dear part: a pasted text gets a few. */
-  readonly mayCorrect: boolean;
+  readonly effort: Effort;
+  /** A single character of a script without spaces stands for at most so many of the pairs that documents have it in. */
+  readonly pairsMax: number;
 }
 
 /** Low, for a guess that is wrong finds by its meaning what nobody asked for (measured 2026-11, both query sets). */
@@ -47,12 +49,10 @@ const SECOND_READING_WEIGHT = 0.4;
 const RARE_MAX = 2;
 const FAR_MORE_USUAL = 8;
 const SHORT_LAST_WORD = 3;
-/** A single character of a script without spaces stands for so many of the pairs that documents have it in. */
-const PAIRS_MAX = 50;
 
-export function readWord(token: Token, rules: ReadingRules): Reading {
-  const { counts, mayCorrect } = rules;
-  if (unspacedCharacters(token.word).length === 1) return readCharacter(token, counts);
+export async function readWord(token: Token, rules: ReadingRules): Promise<Reading> {
+  const { counts } = rules;
+  if (unspacedCharacters(token.word).length === 1) return readCharacter(token, rules);
   if (token.isQuoted) return readAs(token.word, []);
   const isKnown = counts.countOf(token.term) > 0 || counts.vocabulary.has(token.word);
   const spellings = spelledOtherwise(token.word, counts);
@@ -60,42 +60,63 @@ export function readWord(token: Token, rules: ReadingRules): Reading {
   if (isKnown) return readKnown(token, spellings, completions, rules);
   const [spelling] = spellings;
   if (spelling !== undefined) return readAs(spelling, [{ word: spelling, weight: 1 }, ...completions]);
-  return mayCorrect ? readUnknown(token, completions, rules) : readAs(token.word, completions);
+  return readUnknown(token, completions, rules);
 }
 
 /** Documents have it in pairs with its neighbours, so the pairs are looked for in its place; the most usual first. */
-function readCharacter({ word }: Token, { countOf, pairsWith }: CatalogueCounts): Reading {
-  const pairs = [...pairsWith(word)].sort((a, b) => countOf(b) - countOf(a) || (a < b ? -1 : 1));
+function readCharacter({ word }: Token, { counts, pairsMax }: ReadingRules): Reading {
+  const pairs = mostUsual(counts.pairsWith(word), pairsMax, counts.countOf);
   return readAs(
     word,
-    pairs.slice(0, PAIRS_MAX).map((pair) => ({ word: pair, weight: 1 })),
+    pairs.map((pair) => ({ word: pair, weight: 1 })),
   );
 }
 
-function readKnown(
+/** Without sorting the thousands that a common character has. */
+function mostUsual(terms: Iterable<string>, max: number, countOf: (term: string) => number): string[] {
+  let best: { term: string; count: number }[] = [];
+  let countMin = 1;
+  const cut = () => {
+    best = best.sort((a, b) => b.count - a.count || (a.term < b.term ? -1 : 1)).slice(0, max);
+    if (best.length === max) countMin = best.at(-1)?.count ?? countMin;
+  };
+  for (const term of terms) {
+    const count = countOf(term);
+    if (count >= countMin) best.push({ term, count });
+    if (best.length >= 4 * max) cut();
+  }
+  cut();
+  return best.map(({ term }) => term);
+}
+
+async function readKnown(
   { word, term }: Token,
   spellings: readonly string[],
   completions: readonly Correction[],
-  { counts: { vocabulary, countOf }, mayCorrect }: ReadingRules,
-): Reading {
+  { counts: { vocabulary, countOf }, effort }: ReadingRules,
+): Promise<Reading> {
   const others = spellings.map((other) => ({ word: other, weight: OTHER_SPELLING_WEIGHT }));
   if (completions.length > 0) {
     return { ...readAs(word, [...others, ...completions]), certainty: CERTAINTY.unfinished, isUnfinished: true };
   }
   const own = vocabulary.find(word) ?? { count: 0, titleCount: 0 };
   const isRare = own.titleCount === 0 && countOf(term) <= RARE_MAX;
-  const meant = mayCorrect && isRare ? findNearlySame(word, vocabulary) : [];
+  const meant = isRare ? await findNearlySame(word, vocabulary, effort) : [];
   const usual = meant.filter((other) => (vocabulary.find(other.word)?.count ?? 0) >= FAR_MORE_USUAL * own.count);
   return readAs(word, [...others, ...usual]);
 }
 
-function readUnknown(token: Token, completions: readonly Correction[], { counts, table }: ReadingRules): Reading {
+async function readUnknown(
+  token: Token,
+  completions: readonly Correction[],
+  { counts, table, effort }: ReadingRules,
+): Promise<Reading> {
   if (table.hasWord(token.word)) {
-    const others = findNearlySame(token.word, counts.vocabulary);
+    const others = await findNearlySame(token.word, counts.vocabulary, effort);
     const second = others.map(({ word, weight }) => ({ word, weight: weight * SECOND_READING_WEIGHT }));
     return readAs(token.word, [...second, ...completions]);
   }
-  const corrections = correctWord(token.word, counts.vocabulary);
+  const corrections = await correctWord(token.word, counts.vocabulary, effort);
   const [best] = corrections;
   if (best === undefined) return readAs(token.word, completions);
   const isUnfinished = best.word.startsWith(token.word);
