@@ -11,7 +11,7 @@ import type { Database } from "./platform/database.ts";
 import { createIdSource } from "./platform/ids.ts";
 import type { Log } from "./platform/log.ts";
 import { createSignals, type Signals } from "./platform/signals.ts";
-import { listPopularity } from "./prompts/index.ts";
+import { listPopularity, listSearchDocuments, listSearchedVersions } from "./prompts/index.ts";
 import { WaitingHub } from "./runs/index.ts";
 import { createSearch, type Search, type SearchOptions } from "./search/index.ts";
 import { orStartFailure } from "./start-failure.ts";
@@ -77,7 +77,14 @@ export async function openParts(options: AppOptions, installation: Installation,
   const models = await openModels({ config, db, clock, log, spool: files.spool, isCaller: role !== "api" });
   closers.add(() => models.close());
   const popularityOf = (promptIds: readonly string[]) => listPopularity(db, promptIds);
-  const search = createSearch({ db, log, clock, popularityOf, embeddings: embeddingsOf(config, models) });
+  const search = createSearch({
+    db,
+    log,
+    clock,
+    popularityOf,
+    published: { listVersions: listSearchedVersions, listDocuments: listSearchDocuments },
+    embeddings: embeddingsOf(config, models),
+  });
   closers.add(() => search.close());
   return { options, installation, db, clock, newId, signals, models, files, search, hub, address };
 }

@@ -160,12 +160,26 @@ test("housekeeping prunes old changes and counts that came to nothing, and corre
   await fixture.db.query("update search_changes set at = at - interval '2 hours'");
   await fixture.db.query("update search_terms set df = 9 where term = 'violin'");
   await fixture.runTick(fixture.search, "search-tidy");
-  await fixture.runTick(fixture.search, "search-audit");
   expect(await fixture.db.query("select id from search_changes")).toEqual([]);
+  await fixture.runTick(fixture.search, "search-audit");
   expect(await fixture.db.query("select term, df from search_terms order by term")).toEqual([
     { term: "teacher", df: 1 },
     { term: "violin", df: 1 },
   ]);
+});
+
+test("counts of terms and words that are wrong or gone are counted again, and open processes hear of it", async () => {
+  await fixture.publish(documentOf(1, "Chess coach"), documentOf(2, "Violin teacher"));
+  await fixture.db.query("delete from search_terms where term = 'violin'");
+  await fixture.db.query("delete from search_vocab where word = 'violin'");
+  await fixture.db.query("update search_vocab set n = 7, n_title = 7 where word = 'chess'");
+  const other = fixture.openAnother();
+  expect(await other.find("viloin", 20)).toEqual([]);
+  await fixture.runTick(fixture.search, "search-audit");
+  expect((await other.find("viloin", 20))[0]).toBe(promptId(2));
+  expect(await fixture.db.query("select word, n, n_title from search_vocab where n > 0 order by word")).toEqual(
+    ["chess", "coach", "teacher", "violin"].map((word) => ({ word, n: 1, n_title: 1 })),
+  );
 });
 
 test("documents of an older analyser are analysed again", async () => {
@@ -176,6 +190,34 @@ test("documents of an older analyser are analysed again", async () => {
   await fixture.runTick(fixture.search, "search-renew");
   expect(await fixture.openAnother().find("chess", 20)).toEqual([promptId(1)]);
 });
+
+test("a publish that commits while documents are analysed again is not undone", async () => {
+  await fixture.publish(documentOf(1, "Sauce maker"), documentOf(2, "Xylozant polish"), documentOf(3, "Choir leader"));
+  await fixture.db.query("update search_docs set analyser = 0");
+  const noted = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const publishing = fixture.db.tx(async (tx) => {
+    await indexDocuments(tx, [documentOf(1, "Gravy maker", { promptVersionId: promptId(77) })]);
+    await removeDocument(tx, promptId(2));
+    noted.resolve();
+    await release.promise;
+  });
+  await noted.promise;
+  const renewing = fixture.runTick(fixture.search, "search-renew");
+  await isWaitedForLock();
+  release.resolve();
+  await Promise.all([publishing, renewing]);
+  expect(await fixture.db.query(`select prompt_version_id as version, title from search_docs order by title`)).toEqual([
+    { version: promptId(3 + 1_000_000), title: "Choir leader" },
+    { version: promptId(77), title: "Gravy maker" },
+  ]);
+});
+
+async function isWaitedForLock(): Promise<void> {
+  const waiting = `select from pg_locks where locktype = 'advisory' and not granted
+    and database = (select oid from pg_database where datname = current_database())`;
+  while ((await fixture.db.query(waiting)).length === 0);
+}
 
 test("four thousand prompts in one transaction are indexed and found", async () => {
   const names = ["chess", "violin", "bread", "garden", "travel", "poetry", "budget", "logo"];

@@ -4,8 +4,9 @@ export type { LiveVersion, PromptSource, StepDefinition } from "./prompt-definit
 export { PromptFileError } from "./prompt-fault.ts";
 export { parsePromptFile } from "./prompt-file.ts";
 export { promptsRoutes } from "./prompts-routes.ts";
-export { addUses, listPopularity, listPromptsOfModels, type PromptOfModel } from "./prompts-store.ts";
-export { publishPrompts, republishPrompt, unpublishPrompt } from "./publish.ts";
+export { addUses, listPopularity, listPromptsOfModels, listSearchedVersions } from "./prompts-store.ts";
+export type { PromptOfModel } from "./prompts-store.ts";
+export { listSearchDocuments, publishPrompts, republishPrompt, unpublishPrompt } from "./publish.ts";
 export type { Publication, PublishedPrompt, PublishOptions } from "./publish.ts";
 export { renderStep } from "./render-step.ts";
 export { findWithdrawnModel } from "./run-options.ts";

@@ -281,42 +281,45 @@ export async function setUnpublished(tx: Tx, promptId: string, isUnpublished: bo
   return (await tx.query(text, [promptId, isUnpublished])).length > 0;
 }
 
-export interface IndexedText {
+export interface SearchedVersion {
   readonly promptId: string;
   readonly promptVersionId: string;
+}
+
+export interface SearchedText extends SearchedVersion {
   readonly title: string;
   readonly description: string;
   readonly tags: readonly string[];
-  readonly modality: Modality;
   readonly definition: PromptDefinition;
 }
 
-interface IndexedTextRow {
+interface SearchedTextRow {
   prompt_id: string;
   id: string;
   title: string;
   description: string;
   tags: string[];
-  modality: number;
   definition: PromptDefinition;
 }
 
-/** What the search index gets of the latest version of a prompt. */
-export async function findIndexedText(tx: Tx, promptId: string): Promise<IndexedText | null> {
-  const text = `select v.prompt_id, v.id, v.title, v.description, v.tags, v.modality, v.definition
-    from prompts p join prompt_versions v on v.id = p.latest_version_id where p.id = $1`;
-  const [row] = await tx.query<IndexedTextRow>(text, [promptId]);
-  if (row === undefined) return null;
-  const { id: promptVersionId, title, description, tags, definition } = row;
-  return {
-    promptId: row.prompt_id,
-    promptVersionId,
-    title,
-    description,
-    tags,
-    definition,
-    modality: modalityName(row.modality),
-  };
+/** Of prompts p and versions v: what is searched is the latest version of what is published, and no video. */
+const IS_SEARCHED = `${IS_LIVE} and v.id = p.latest_version_id and v.modality <> ${MODALITY_NUMBERS.video}`;
+
+/** What the search index gets of these prompts; of one that is not searched nothing. */
+export async function listSearchedTexts(db: Queryable, promptIds: readonly string[]): Promise<SearchedText[]> {
+  const text = `select v.prompt_id, v.id, v.title, v.description, v.tags, v.definition
+    from prompts p join prompt_versions v on v.prompt_id = p.id where p.id = any ($1::uuid[]) and ${IS_SEARCHED}`;
+  const rows = await db.query<SearchedTextRow>(text, [promptIds]);
+  return rows.map(({ prompt_id: promptId, id: promptVersionId, ...rest }) => ({ promptId, promptVersionId, ...rest }));
+}
+
+/** The version that is searched of each prompt that is, in order of the prompts' ids. */
+export function listSearchedVersions(db: Queryable, afterPromptId: string, limit: number): Promise<SearchedVersion[]> {
+  return db.query<SearchedVersion>(
+    `select p.id as "promptId", v.id as "promptVersionId" from prompts p join prompt_versions v on v.prompt_id = p.id
+     where p.id > $1 and ${IS_SEARCHED} order by p.id limit $2`,
+    [afterPromptId, limit],
+  );
 }
 
 /** Adds or takes back one vote and keeps the sum exact; null when the prompt is not published. */

@@ -5,7 +5,7 @@
 import { USER_FLAGS } from "@promptd/contract";
 import { addUserFlags } from "../accounts/index.ts";
 import type { Catalogue, CatalogueEntry } from "../models/index.ts";
-import type { Database, Tx } from "../platform/database.ts";
+import type { Database, Queryable, Tx } from "../platform/database.ts";
 import { notFound, Problem } from "../platform/problem.ts";
 import { indexDocument, indexDocuments, removeDocument, type SearchDocument } from "../search/index.ts";
 import { estimateBasis, estimateCredits } from "./estimates.ts";
@@ -14,11 +14,11 @@ import type { PromptSource } from "./prompt-definition.ts";
 import { joinSlug } from "./prompt-slug.ts";
 import {
   changeVote,
-  findIndexedText,
   insertPrompts,
   insertVersions,
   listAuthors,
   listOwnSlugs,
+  listSearchedTexts,
   listSlugs,
   listTakenSlugs,
   listTitles,
@@ -27,9 +27,9 @@ import {
   publishDraftRow,
   setLatestVersions,
   setUnpublished,
-  type IndexedText,
   type NewPrompt,
   type NewVersion,
+  type SearchedText,
 } from "./prompts-store.ts";
 
 export interface PublishOptions {
@@ -229,7 +229,7 @@ async function indexVersions(tx: Tx, targets: readonly Target[], versions: reado
     if (version.modality === "video" && targets[index]?.isNew === false) await removeDocument(tx, version.promptId);
 }
 
-function toDocument(version: IndexedText): SearchDocument {
+function toDocument(version: SearchedText): SearchDocument {
   const { promptId, promptVersionId, title, description, tags, definition } = version;
   return {
     promptId,
@@ -281,10 +281,14 @@ export function republishPrompt(db: Database, promptId: string): Promise<{ promp
 }
 
 async function indexLatest(tx: Tx, promptId: string): Promise<void> {
-  const latest = await findIndexedText(tx, promptId);
-  if (latest === null) return;
-  if (latest.modality === "video") await removeDocument(tx, promptId);
-  else await indexDocument(tx, toDocument(latest));
+  const [document] = await listSearchDocuments(tx, [promptId]);
+  if (document === undefined) await removeDocument(tx, promptId);
+  else await indexDocument(tx, document);
+}
+
+/** What search is to find of these prompts. */
+export async function listSearchDocuments(db: Queryable, promptIds: readonly string[]): Promise<SearchDocument[]> {
+  return (await listSearchedTexts(db, promptIds)).map(toDocument);
 }
 
 /**

@@ -28,9 +28,13 @@ export async function indexDocuments(tx: Tx, documents: readonly SearchDocument[
 }
 
 /** Makes the prompt unfindable when the transaction commits; a prompt that is not indexed stays so. */
-export async function removeDocument(tx: Tx, promptId: string): Promise<void> {
+export function removeDocument(tx: Tx, promptId: string): Promise<void> {
+  return removeDocuments(tx, [promptId]);
+}
+
+export async function removeDocuments(tx: Tx, promptIds: readonly string[]): Promise<void> {
   await lockIndex(tx);
-  const indexed = await listIndexed(tx, [promptId]);
+  const indexed = await listIndexed(tx, promptIds);
   await deleteDocuments(
     tx,
     indexed.map(({ doc }) => doc),

@@ -193,17 +193,6 @@ export async function deleteUnusedCounts(tx: Tx): Promise<void> {
   await tx.query("delete from search_vocab where n = 0");
 }
 
-/** Sets the counts of terms to what the postings say. @returns how many were wrong. */
-export async function recountTerms(tx: Tx): Promise<number> {
-  const rows = await tx.query(
-    `with real as (select term, count(*)::int as df from search_postings group by term)
-     update search_terms t set df = coalesce(real.df, 0)
-     from search_terms old left join real on real.term = old.term
-     where t.term = old.term and t.df <> coalesce(real.df, 0) returning t.term`,
-  );
-  return rows.length;
-}
-
 const CHANGES_KEPT = "1 hour";
 
 /** A process that slept longer reads everything anew. */

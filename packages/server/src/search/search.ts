@@ -5,11 +5,13 @@ import { createGate } from "../platform/gate.ts";
 import type { Log } from "../platform/log.ts";
 import type { Tick } from "../platform/ticks.ts";
 import type { BuiltInEmbedder } from "./built-in-embedder.ts";
+import { auditCounts, auditDocuments } from "./audit-index.ts";
+import type { PublishedPrompts } from "./audit-index.ts";
 import { createEmbedding } from "./embed-documents.ts";
 import type { ExpansionTable } from "./expansion.ts";
 import { findDocuments } from "./find-documents.ts";
 import type { DenseEvidence } from "./fusion.ts";
-import { auditCounts, renewOutdated, tidyIndex } from "./housekeeping.ts";
+import { renewOutdated, tidyIndex } from "./housekeeping.ts";
 import { findByBuiltIn, findByVector } from "./meaning.ts";
 import type { VectorsAround } from "./meaning.ts";
 import { createMirror } from "./mirror.ts";
@@ -32,6 +34,8 @@ export interface SearchOptions {
   readonly clock: Clock;
   /** Null: meaning comes from the built-in vectors, and nothing leaves the machine. */
   readonly embeddings?: EmbeddingsModel | null | undefined;
+  /** What the weekly audit holds the index against. */
+  readonly published?: PublishedPrompts | undefined;
   /** Decides between prompts of equal score: more uses, then more votes, then the id. */
   readonly popularityOf?: PopularityOf | undefined;
   /** Test only: from how many documents on pgvector is used where the server has it. */
@@ -122,14 +126,19 @@ function deadlineOf({ embeddingDeadlineMs }: SearchOptions): { deadlineMs?: numb
 }
 
 function createTicks(options: SearchOptions, model: EmbeddingsModel | null, index: VectorIndex): Tick[] {
-  const { db, log } = options;
+  const { db } = options;
   return [
     { name: "search-embed", everySeconds: model === null ? 60 : 1, run: createEmbedding({ ...options, model }) },
     { name: "search-vector-index", everySeconds: 5, run: () => index.maintain() },
     { name: "search-renew", everySeconds: 30, run: () => renewOutdated(db) },
     { name: "search-tidy", everySeconds: HOUR_SECONDS, run: () => tidyIndex(db) },
-    { name: "search-audit", everySeconds: 7 * 24 * HOUR_SECONDS, run: () => auditCounts(db, log) },
+    { name: "search-audit", everySeconds: 7 * 24 * HOUR_SECONDS, run: () => auditIndex(options) },
   ];
+}
+
+async function auditIndex({ db, log, published }: SearchOptions): Promise<void> {
+  if (published !== undefined) await auditDocuments(db, published, log);
+  await auditCounts(db, log);
 }
 
 interface MirroredChoice {
