@@ -1,7 +1,8 @@
+import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/test-database.ts";
 import { openDatabase, type Database } from "./database.ts";
-import { createLog } from "./log.ts";
+import { createLog, type Log } from "./log.ts";
 import { runDueTicks, startTicks, type Tick } from "./ticks.ts";
 
 const log = createLog("silent");
@@ -76,6 +77,68 @@ describe("periodic work", () => {
       "select extract(epoch from every)::int as seconds from cron_ticks where name = 'work'",
     );
     expect(rows).toEqual([{ seconds: 5 }]);
+  });
+
+  test("waits for no other: one that never ends keeps only itself from coming again", async () => {
+    const hung = Promise.withResolvers<void>();
+    const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const stuck: Tick = { ...counting("stuck"), run: () => hung.promise };
+    const beside = counting("beside", () => (beside.count === 1 ? first : second).resolve());
+    const ticks = await startTicks(db, [stuck, beside], log);
+    onTestFinished(async () => {
+      hung.resolve();
+      await ticks.stop();
+    });
+    await first.promise;
+    await makeDue();
+    await second.promise;
+    expect(beside.count).toBe(2);
+  });
+
+  test("tells its work that it is being stopped, which may end between two steps", async () => {
+    const ran = Promise.withResolvers<void>();
+    const long: Tick = {
+      ...counting("long"),
+      run: async (stop) => {
+        ran.resolve();
+        if (stop === undefined) return;
+        await once(stop, "abort"); // nothing else ends this work
+        hasHeeded = true;
+      },
+    };
+    let hasHeeded = false;
+    const ticks = await startTicks(db, [long], log);
+    await ran.promise;
+    await ticks.stop();
+    expect(hasHeeded).toBe(true);
+  });
+
+  test("is left behind by a stop when it does not heed it", async () => {
+    const hung = Promise.withResolvers<void>();
+    const ran = Promise.withResolvers<void>();
+    const warned: unknown[] = [];
+    const hearing = { ...log, warn: (fields: unknown) => void warned.push(fields) } as unknown as Log;
+    const deaf: Tick = {
+      ...counting("deaf"),
+      run: () => {
+        ran.resolve();
+        return hung.promise;
+      },
+    };
+    const ticks = await startTicks(db, [deaf], hearing, { patienceMs: 20 });
+    await ran.promise;
+    await ticks.stop();
+    expect(warned).toEqual([{ ticks: ["deaf"] }]);
+    hung.resolve();
+  });
+
+  test("comes again after the database's clock has stepped back", async () => {
+    const tick = counting("work");
+    await register(db, [tick]);
+    await db.query("update cron_ticks set next_at = promptd_now() + interval '1 year'"); // by a clock that was ahead
+    await runDueTicks(db, [tick], log);
+    await runDueTicks(db, [tick], log);
+    expect(tick.count).toBe(1);
   });
 
   test("looks by itself, and ends with its turn when it is stopped", async () => {
