@@ -16,7 +16,7 @@ import type { Database } from "./platform/database.ts";
 import { enableFaults } from "./platform/fault.ts";
 import { startTicks, type Tick } from "./platform/ticks.ts";
 import { refreshEstimates } from "./prompts/index.ts";
-import { countUses, pruneIdempotencyKeys, type Worker } from "./runs/index.ts";
+import { createUsesCount, pruneIdempotencyKeys, type Worker } from "./runs/index.ts";
 import { orListenFailure } from "./start-failure.ts";
 
 export type { AppOptions, Role };
@@ -104,13 +104,13 @@ async function listen({ options, address }: Parts, server: HttpServer): Promise<
 }
 
 /** Seconds between turns: each is as often as its promise needs and as seldom as it may be. */
-function periodicWork({ db, clock, files, models, search, options }: Parts): Tick[] {
+function periodicWork({ db, files, models, search, options }: Parts): Tick[] {
   return [
     ...files.ticks,
     ...models.ticks,
     ...search.ticks,
     { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, models.catalogue)) },
-    { name: "uses", everySeconds: 5, run: () => countUses(db, clock) },
+    { name: "uses", everySeconds: 5, run: createUsesCount(db) },
     { name: "idempotency", everySeconds: 600, run: () => pruneIdempotencyKeys(db) },
     { name: "credit_expiry", everySeconds: 60, run: () => expireCredits(db) },
     { name: "ledger_audit", everySeconds: 60, run: createAudit(db, options.log) },

@@ -1,19 +1,42 @@
-import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
-import { firstIdOfMs } from "../platform/ids.ts";
+import { sqlState } from "../platform/database-errors.ts";
 import { addUses } from "../prompts/index.ts";
 import { takeUncountedUses } from "./runs-store.ts";
 
 /** A run's id is made before its insert: it may commit this much later, on a process whose clock is a little behind. */
 const SETTLE_MS = 15_000;
+/** One statement takes the runs of so much time at first; more after each that went well, less after one that took too long. */
+const SPAN_MS = 3_600_000;
+const STATEMENT_TOO_LONG = "57014";
 
 /**
  * Adds the runs created since the last call to the `uses` of their prompts. Counting here and not in the create
- * transaction keeps a popular prompt from becoming one hot row.
+ * transaction keeps a popular prompt from becoming one hot row. A backlog is taken in parts, however much it is: what
+ * is too much for one statement would otherwise only grow.
  */
-export async function countUses(db: Database, clock: Clock): Promise<void> {
-  await db.tx(async (tx) => {
-    const uses = await takeUncountedUses(tx, firstIdOfMs(clock.nowMs() - SETTLE_MS));
+export function createUsesCount(db: Database): (stop?: AbortSignal) => Promise<void> {
+  let spanMs = SPAN_MS;
+  return async (stop) => {
+    let growth = 2;
+    for (let isAll = false; !isAll;) {
+      if (stop?.aborted === true) return;
+      try {
+        isAll = await countPart(db, spanMs);
+        if (!isAll) spanMs *= growth;
+      } catch (error) {
+        if (sqlState(error) !== STATEMENT_TOO_LONG || spanMs === 1) throw error;
+        spanMs = Math.ceil(spanMs / 2);
+        growth = 1; // in this turn: else every other part would be too much again
+      }
+    }
+  };
+}
+
+/** @returns true when nothing is left that is old enough. */
+function countPart(db: Database, spanMs: number): Promise<boolean> {
+  return db.tx(async (tx) => {
+    const { uses, isAll } = await takeUncountedUses(tx, { settleMs: SETTLE_MS, spanMs });
     if (uses.size > 0) await addUses(tx, uses);
+    return isAll;
   });
 }

@@ -1,4 +1,4 @@
-export { countUses } from "./count-uses.ts";
+export { createUsesCount } from "./count-uses.ts";
 export { readDelivered, saveDelivered } from "./delivered-store.ts";
 export { createFinisher } from "./finish-runs.ts";
 export { pruneIdempotencyKeys } from "./idempotency.ts";

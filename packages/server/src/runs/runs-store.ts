@@ -1,7 +1,7 @@
 import type { OutputItem, Run, RunListRow, RunStatus } from "@promptd/contract";
 import { isoTime } from "../platform/clock.ts";
 import type { Database, Queryable, Tx } from "../platform/database.ts";
-import { idTimeMs } from "../platform/ids.ts";
+import { firstIdOfMs, idTimeMs } from "../platform/ids.ts";
 import { visibleOutputs } from "./run-state.ts";
 
 interface RunRow {
@@ -144,19 +144,47 @@ export async function cancelRunRow(db: Database, accountId: string, runId: strin
   });
 }
 
-/** Runs created per prompt version since the last call, up to `beforeId`; moves the mark in the same transaction. */
-export async function takeUncountedUses(tx: Tx, beforeId: string): Promise<Map<string, number>> {
-  const [mark] = await tx.query<{ counted_to: string }>(
-    "select counted_to from run_counts where name = 'uses' for update",
+export interface UncountedUses {
+  /** Runs per prompt version. */
+  readonly uses: ReadonlyMap<string, number>;
+  /** False: the span ended before the runs did. */
+  readonly isAll: boolean;
+}
+
+/** A mark further ahead than this was set by a clock that was wrong, and not by one that is a little off. */
+const MARK_AHEAD_MAX_MS = 60_000;
+
+/**
+ * Runs of the next `spanMs` after the mark that are `settleMs` old; moves the mark in the same transaction. The time is
+ * the database's. A mark in the future goes back to the present: the runs of a time that comes twice may count twice,
+ * and those of a year in which the mark stood ahead would not count at all.
+ */
+export async function takeUncountedUses(
+  tx: Tx,
+  { settleMs, spanMs }: { readonly settleMs: number; readonly spanMs: number },
+): Promise<UncountedUses> {
+  const [mark] = await tx.query<{ counted_to: string; now: Date }>(
+    "select counted_to, promptd_now() as now from run_counts where name = 'uses' for update",
   );
-  if (mark === undefined || mark.counted_to >= beforeId) return new Map();
+  if (mark === undefined) throw new Error("The count of uses has no mark.");
+  const fromMs = idTimeMs(mark.counted_to);
+  const endMs = mark.now.getTime() - settleMs;
+  if (fromMs >= endMs) {
+    if (fromMs > endMs + MARK_AHEAD_MAX_MS) await moveUsesMark(tx, firstIdOfMs(endMs));
+    return { uses: new Map(), isAll: true };
+  }
+  const toMs = Math.min(endMs, fromMs + spanMs);
   const rows = await tx.query<{ prompt_version_id: string; uses: number }>(
     `select prompt_version_id, count(*) as uses from runs where id >= $1 and id < $2
      group by prompt_version_id order by prompt_version_id`,
-    [mark.counted_to, beforeId],
+    [mark.counted_to, firstIdOfMs(toMs)],
   );
-  await tx.query("update run_counts set counted_to = $1 where name = 'uses'", [beforeId]);
-  return new Map(rows.map((row) => [row.prompt_version_id, row.uses]));
+  await moveUsesMark(tx, firstIdOfMs(toMs));
+  return { uses: new Map(rows.map((row) => [row.prompt_version_id, row.uses])), isAll: toMs === endMs };
+}
+
+async function moveUsesMark(tx: Tx, countedTo: string): Promise<void> {
+  await tx.query("update run_counts set counted_to = $1 where name = 'uses'", [countedTo]);
 }
 
 function toRun(row: RunRow): Run {
