@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { availableCredits, checkLedger, createAudit, expireCredits, grantCredits } from "../src/credits/index.ts";
 import { enableFaults } from "../src/platform/fault.ts";
+import type { Database, Queryable } from "../src/platform/database.ts";
 import { createLog, type Log } from "../src/platform/log.ts";
 import { openEngine, stopClock, type Engine } from "./engine-fixture.ts";
 
@@ -182,6 +183,57 @@ describe("the audit in turns", () => {
     const [first, last] = [idOf(1), idOf(count)];
     expect(rounds).toEqual(count === 500 ? [[first, last], [], [first, last], []] : [[first], [last], [first], [last]]);
     expect(await frozen()).toEqual([first, last]);
+  });
+
+  /** The database, for which these accounts are more than an audit has time for. */
+  function slowing(isSlow: (accounts: readonly string[]) => boolean): Database {
+    const tooLong = Object.assign(new Error("canceling statement due to statement timeout"), { code: "57014" });
+    const slowly = (inner: Queryable["query"]): Queryable["query"] => {
+      return async (statement, values = []) => {
+        const [accounts] = values;
+        if (Array.isArray(accounts) && isSlow(accounts as string[])) throw tooLong;
+        return inner(statement, values);
+      };
+    };
+    const { db } = engine;
+    const tx: Database["tx"] = (work, options) =>
+      db.tx((inner) => work({ ...inner, query: slowly((text, values) => inner.query(text, values)) }), options);
+    return { ...db, query: slowly((text, values) => db.query(text, values)), tx };
+  }
+
+  test("looks at fewer accounts where many take too long, and never at the same ones again", async () => {
+    await createBalances(501);
+    await damage(1, 250, 501);
+    const audit = createAudit(
+      slowing((accounts) => accounts.length > 300),
+      log,
+    );
+    for (let turn = 0; turn < 3; turn += 1) await audit();
+    expect(await frozen()).toEqual([idOf(1), idOf(250), idOf(501)]);
+  });
+
+  test("passes over an account that alone takes too long, and says which", async () => {
+    await createBalances(4);
+    await damage(3);
+    const warned: unknown[] = [];
+    const hearing = { ...log, warn: (fields: unknown) => void warned.push(fields) } as unknown as Log;
+    const audit = createAudit(
+      slowing((accounts) => accounts.includes(idOf(2))),
+      hearing,
+    );
+    for (let turn = 0; turn < 4; turn += 1) await audit();
+    expect([await frozen(), warned]).toEqual([[idOf(3)], [{ accountId: idOf(2) }]]);
+  });
+
+  test("has longer than other statements", async () => {
+    await createBalances(1);
+    const asked: unknown[] = [];
+    const tx: Database["tx"] = (work, options) => {
+      asked.push(options);
+      return engine.db.tx(work, options);
+    };
+    await createAudit({ ...engine.db, tx }, log)();
+    expect(asked).toEqual([{ statementTimeoutMs: 30_000 }]);
   });
 
   test("tells of each fault, and freezes no account but those that have one", async () => {

@@ -1,4 +1,5 @@
 import type { Database } from "../platform/database.ts";
+import { sqlState } from "../platform/database-errors.ts";
 import type { Log } from "../platform/log.ts";
 
 /** One disagreement between balances, journal, holds and runs. There is no harmless one. */
@@ -42,23 +43,55 @@ function toMismatch(row: MismatchRow): LedgerMismatch {
   return { fault: row.fault, accountId: row.account_id, runId: row.run_id, detail: row.detail };
 }
 
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+/** It runs by itself and locks nothing; a transaction of minutes would stop the cleaning of indexes. */
+const AUDIT_TIME = { statementTimeoutMs: 30_000 };
+const STATEMENT_TOO_LONG = "57014";
+
 /**
  * The periodic form, a batch of accounts per turn in the order of their ids, so that no turn reads the whole journal. An
  * account with a mismatch takes no new holds until a person has looked: balances are never repaired by an update, a
- * repair is a journal row of kind `adjust`.
+ * repair is a journal row of kind `adjust`. Every turn gets on: where a batch takes too long it is halved, and an account
+ * that alone takes too long is passed over; `promptd admin ledger check` has no time limit.
  */
-export function createAudit(db: Database, log: Log): () => Promise<void> {
-  let after = "00000000-0000-0000-0000-000000000000";
-  return async () => {
-    const accounts = await db.query<{ account_id: string }>(
-      `select account_id from credit_accounts where account_id > $1 order by account_id limit ${AUDIT_BATCH}`,
-      [after],
-    );
-    const ids = accounts.map((account) => account.account_id);
-    const rows = await db.query<MismatchRow>(`${AUDIT} where account_id = any ($1::uuid[])`, [ids]);
-    after = (ids.length === AUDIT_BATCH ? ids.at(-1) : undefined) ?? "00000000-0000-0000-0000-000000000000";
-    if (rows.length > 0) await freeze(db, log, rows.map(toMismatch));
+export function createAudit(db: Database, log: Log): (stop?: AbortSignal) => Promise<void> {
+  let after = FIRST_ID;
+  let size = AUDIT_BATCH;
+  return async (stop) => {
+    const accounts = await listAccounts(db, after, size);
+    const { ids, rows } = await auditAsMany(db, accounts, stop);
+    const isEnd = ids.length < size && ids.length === accounts.length;
+    after = isEnd ? FIRST_ID : (ids.at(-1) ?? FIRST_ID);
+    size = ids.length < accounts.length ? ids.length : Math.min(AUDIT_BATCH, 2 * size);
+    if (rows === null) log.warn({ accountId: ids[0] }, "the audit of an account takes too long and was passed over");
+    else if (rows.length > 0) await freeze(db, log, rows.map(toMismatch));
   };
+}
+
+async function listAccounts(db: Database, after: string, limit: number): Promise<string[]> {
+  const rows = await db.query<{ account_id: string }>(
+    "select account_id from credit_accounts where account_id > $1 order by account_id limit $2",
+    [after, limit],
+  );
+  return rows.map((row) => row.account_id);
+}
+
+interface Audited {
+  readonly ids: readonly string[];
+  /** Null: one account alone took too long. */
+  readonly rows: readonly MismatchRow[] | null;
+}
+
+/** The first of the accounts, half as many as long as it takes too long. */
+async function auditAsMany(db: Database, ids: readonly string[], stop?: AbortSignal): Promise<Audited> {
+  stop?.throwIfAborted();
+  try {
+    const text = `${AUDIT} where account_id = any ($1::uuid[])`;
+    return { ids, rows: await db.tx((tx) => tx.query<MismatchRow>(text, [ids]), AUDIT_TIME) };
+  } catch (error) {
+    if (sqlState(error) !== STATEMENT_TOO_LONG) throw error;
+    return ids.length <= 1 ? { ids, rows: null } : auditAsMany(db, ids.slice(0, Math.ceil(ids.length / 2)), stop);
+  }
 }
 
 async function freeze(db: Database, log: Log, mismatches: readonly LedgerMismatch[]): Promise<void> {
