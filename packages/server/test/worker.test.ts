@@ -1,6 +1,7 @@
 /** What a worker promises while something is in its way: a sweep, a full pool, an answer that comes late or never. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Database } from "../src/platform/database.ts";
 import type { Worker } from "../src/runs/worker.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
 import { until } from "./promptd-process.ts";
@@ -27,6 +28,12 @@ async function startWorker(wish: WorkerWish): Promise<Worker> {
   worker = createTestWorker(engine, wish);
   await worker.start();
   return worker;
+}
+
+/** A version that does not exist, which is said when the test says so. */
+function tellLater() {
+  const { promise, resolve } = Promise.withResolvers<null>();
+  return { answer: promise, tell: () => resolve(null) };
 }
 
 describe("a worker's lease", () => {
@@ -88,10 +95,66 @@ describe("a run that was given back and claimed again by the same worker", () =>
     await until(async () => (await engine.stateOf(runId)).status === "failed");
     expect(await engine.stateOf(runId)).toMatchObject({ attempt: 2, fail_reason: "version_missing" });
   });
+});
 
-  /** A version that does not exist, which is said when the test says so. */
-  function tellLater() {
-    const { promise, resolve } = Promise.withResolvers<null>();
-    return { answer: promise, tell: () => resolve(null) };
-  }
+describe("a worker that is told to stop", () => {
+  test("waits for no claim beyond its grace, and gives back what that claim took", async () => {
+    const runId = await engine.createRun(await engine.createAccount());
+    const noAnswer = silentFor(engine.db, /./, silence.signal);
+    const db = {
+      ...engine.db,
+      query: async <Row extends object>(...call: Parameters<typeof engine.db.query>) => {
+        const rows = await engine.db.query<Row>(...call);
+        return typeof call[0] !== "string" && call[0].name === "run_claim" ? noAnswer.query<Row>(...call) : rows;
+      },
+    };
+    const stopping = await startWorker({ db });
+    await until(async () => (await engine.stateOf(runId)).attempt === 1);
+    await stopping.drain(300);
+    expect(await engine.stateOf(runId)).toMatchObject({ worker: null, attempt: 1, max_attempts: 4 });
+    expect(await engine.db.query("select id from workers")).toEqual([]);
+  });
+
+  test("begins nothing that such a claim still brings in after it", async () => {
+    const runId = await engine.createRun(await engine.createAccount());
+    const answer = Promise.withResolvers<void>();
+    const begun: string[] = [];
+    const db = {
+      ...engine.db,
+      query: async <Row extends object>(...call: Parameters<typeof engine.db.query>) => {
+        const rows = await engine.db.query<Row>(...call);
+        if (typeof call[0] !== "string" && call[0].name === "run_claim") await answer.promise;
+        return rows;
+      },
+    };
+    const findVersion = async (promptVersionId: string) => {
+      begun.push(promptVersionId);
+      return null;
+    };
+    const stopping = await startWorker({ db, findVersion });
+    await until(async () => (await engine.stateOf(runId)).attempt === 1);
+    await stopping.drain(0);
+    answer.resolve();
+    await nextTurn();
+    expect(begun).toEqual([]);
+  });
+
+  test("gives its runs back also while its pool has no free connection", async () => {
+    const runId = await engine.createRun(await engine.createAccount());
+    const taken = silentFor(engine.db, /./, silence.signal);
+    let isFull = false;
+    const db: Database = {
+      ...engine.db,
+      query: (...call) => (isFull ? taken : engine.db).query(...call),
+    };
+    const told = tellLater();
+    const stopping = await startWorker({ db, findVersion: () => told.answer });
+    await until(() => stopping.running === 1);
+    isFull = true;
+    const left = stopping.drain(0);
+    await until(async () => (await engine.stateOf(runId)).worker === null);
+    told.tell();
+    await left;
+    expect(await engine.stateOf(runId)).toMatchObject({ worker: null, attempt: 1, max_attempts: 4 });
+  });
 });

@@ -14,7 +14,7 @@ import { RunGone } from "../models/index.ts";
 import type { Finisher, RunEnd } from "./finish-runs.ts";
 import { createLease, type Lease } from "./lease.ts";
 import { createPump, type Pump } from "./claim-pump.ts";
-import { findLostRuns, giveRunsBack, retryRun, stopClaiming, type ClaimedRun } from "./queue.ts";
+import { findLostRuns, giveRunsBack, giveUnknownRunsBack, retryRun, stopClaiming, type ClaimedRun } from "./queue.ts";
 import { createSweep, recoverAtBoot, type Sweep } from "./sweep.ts";
 
 export interface WorkerOptions {
@@ -50,6 +50,8 @@ interface Turn {
 const POLL_MS = 1_000;
 const POLL_JITTER_MS = 200;
 const GATHER_MS = 4;
+/** For giving back what is left, and once more for taking leave. */
+const LEAVE_MS = 5_000;
 const RETRY_DELAY_MS = 1_000;
 const GIVE_BACK_BACKOFF = { baseMs: 200, capMs: 2_000 };
 
@@ -70,6 +72,7 @@ export class Worker {
   readonly #claims: Pump;
   readonly #sweep: Sweep;
   #isDraining = false;
+  #hasLeft = false;
   #pollTimer: NodeJS.Timeout | null = null;
   #gatherTimer: NodeJS.Timeout | null = null;
 
@@ -117,40 +120,51 @@ export class Worker {
     this.#pump();
   }
 
-  /** Stops claiming, lets runs finish for up to `graceMs`, gives the rest back, and leaves. */
+  /**
+   * Stops claiming, lets runs finish for up to `graceMs` from now, gives the rest back, and leaves. However slow the
+   * database is, it takes no longer than the grace and twice `LEAVE_MS`.
+   */
   async drain(graceMs: number): Promise<void> {
-    const { db, log } = this.#options;
     this.#isDraining = true;
     if (this.#pollTimer !== null) clearInterval(this.#pollTimer);
-    await fault("drain.started");
-    await stopClaiming(db, this.#lease.workerId).catch((error: unknown) =>
-      log.warn({ err: error }, "the worker could not mark itself as draining"),
-    );
-    await this.#claims.untilIdle(); // a claim that was under way may still bring runs in
-    await settleWithin(
-      [...this.#slots.values()].map((slot) => slot.done),
-      graceMs,
-    );
-    await this.#giveBackAll();
+    const stopped = this.#stopClaiming();
+    await settleWithin([stopped.then(() => this.#untilAllEnded())], graceMs);
+    this.#hasLeft = true;
+    await settleWithin([stopped.then(() => this.#giveAllBack())], LEAVE_MS);
+    this.#dropAll();
     if (this.#gatherTimer !== null) clearTimeout(this.#gatherTimer);
-    await this.#lease.stop();
-    await this.#sweep.untilIdle();
+    const ends = [...this.#slots.values()].map((slot) => slot.done);
+    await settleWithin([...ends, this.#lease.stop(), this.#sweep.untilIdle()], LEAVE_MS);
   }
 
-  async #giveBackAll(): Promise<void> {
-    const { db, log, signals } = this.#options;
-    const left = [...this.#slots.values()];
-    if (left.length === 0) return;
-    const runs = left.map((slot) => slot.run);
-    // Without the database the runs stay ours until the lease ends, and are swept then.
-    const given = await giveRunsBack(db, this.#lease.workerId, runs, 0).catch(() => []);
-    log.info({ given: given.length, running: left.length }, "runs that did not finish in time were given back");
-    this.#dropAll();
-    await Promise.all(left.map((slot) => slot.done));
-    signals.ring("run_ready");
+  /** From then on the database refuses a claim of this worker, also one that is still on its way there. */
+  async #stopClaiming(): Promise<void> {
+    await fault("drain.started");
+    await stopClaiming(this.#options.upkeep, this.#lease.workerId).catch((error: unknown) =>
+      this.#options.log.warn({ err: error }, "the worker could not mark itself as draining"),
+    );
+  }
+
+  async #untilAllEnded(): Promise<void> {
+    await this.#claims.untilIdle(); // a claim that was under way may still bring runs in
+    await Promise.all([...this.#slots.values()].map((slot) => slot.done));
+  }
+
+  /** Whatever this worker has in the database, also what a claim brings in later than its grace. */
+  async #giveAllBack(): Promise<void> {
+    const { upkeep, log, signals } = this.#options;
+    try {
+      const given = await giveUnknownRunsBack(upkeep, this.#lease.workerId, []);
+      if (given === 0) return;
+      log.info({ given, running: this.#slots.size }, "runs that did not finish in time were given back");
+      signals.ring("run_ready");
+    } catch (error) {
+      log.warn({ err: error }, "runs that did not finish in time are swept when the lease ends");
+    }
   }
 
   #begin(run: ClaimedRun): void {
+    if (this.#hasLeft) return; // given back with the rest
     const controller = new AbortController();
     const done = this.#work(run, controller.signal).finally(() => {
       // A run that was lost and claimed again has another slot by now, whose place this end must not take.
@@ -251,7 +265,6 @@ export class Worker {
 
 /** Resolves when all are settled or the time is over, whichever is first. */
 async function settleWithin(work: readonly Promise<void>[], graceMs: number): Promise<void> {
-  if (work.length === 0) return;
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, graceMs);
   await Promise.race([Promise.allSettled(work), promise]);
