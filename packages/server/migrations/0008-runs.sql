@@ -365,6 +365,24 @@ begin
     where r.account_id = lost.account_id and r.id = lost.id returning r.id;
 end $$;
 
+-- Lets waiting runs start that would wait for a time far ahead, since the clock stepped back after it was written. They
+-- are found by their deadline, which an index knows and which is never further away than the longest run takes; a smaller
+-- step ends by itself within that time. They keep the time from start to deadline. It waits for no lock.
+create function run_pull_back(p_longest interval) returns setof uuid language plpgsql as $$
+declare
+  v_now timestamptz := promptd_now();
+  v_limit timestamptz := v_now + p_longest + interval '1 min';
+begin
+  return query
+    with ahead as materialized (
+      select r.account_id, r.id from runs r
+      where r.finished_at is null and r.deadline_at > v_limit and r.worker is null
+      order by r.deadline_at desc limit 500 for update skip locked
+    )
+    update runs r set run_at = least(r.run_at, v_now), deadline_at = v_now + least(r.deadline_at - r.run_at, p_longest)
+    from ahead where r.account_id = ahead.account_id and r.id = ahead.id returning r.id;
+end $$;
+
 -- Fails runs past their deadline, and those whose dead worker had their last attempt. It waits for no lock: `passed` are
 -- runs that are not final, since their row or their credits are locked, or since they cannot be settled (`fault` says
 -- why, of one of them). `is_full`: there may be more; call again, and name in p_passed what is not to be looked at again.
@@ -401,10 +419,12 @@ begin
   select (select coalesce(array_agg(due.id), '{}') from due),
       100 in ((select count(*) from late), (select count(*) from lost)),
       array_agg(m.account_id), coalesce(array_agg(m.id), '{}'), array_agg(m.reason),
-      array_agg(json_build_array(json_build_object('type', 'error', 'data', case m.reason
-        when 'deadline' then format('The run did not finish within %s minutes and was stopped. You were not charged.',
-          round(extract(epoch from m.deadline_at - m.created_at) / 60))
-        else 'The run could not be completed. You were not charged.' end)))
+      array_agg(json_build_array(json_build_object('type', 'error', 'data', case
+        when m.reason = 'worker_lost' then 'The run could not be completed. You were not charged.'
+        when m.deadline_at < m.created_at + interval '1 min' -- pulled back
+          then 'The run did not finish in time and was stopped. You were not charged.'
+        else format('The run did not finish within %s minutes and was stopped. You were not charged.',
+          round(extract(epoch from m.deadline_at - m.created_at) / 60)) end)))
     into v_due, is_full, v_account, v_id, v_reason, v_outputs from mine m;
   select array_agg(free) into v_free from credit_lock_free(v_account, v_id) free;
   select array_agg(m.account_id), coalesce(array_agg(m.id), '{}'), array_agg(m.reason), array_agg(m.outputs)

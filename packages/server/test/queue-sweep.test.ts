@@ -109,6 +109,50 @@ describe("the sweep", () => {
     expect((await engine.sweep()).requeued).toEqual([runId]);
   });
 
+  test("lets runs start that wait for a time far ahead since the clock stepped back, with the time they had", async () => {
+    const account = await engine.createAccount();
+    await engine.shiftClock(3_600);
+    const claimedBefore = await engine.createRun(account);
+    const unclaimed = await engine.createRun(account);
+    const dead = await engine.registerWorker();
+    const [first] = await engine.claim(dead, 1);
+    expect(first?.runId).toBe(claimedBefore);
+    await engine.db.query("update runs set created_at = promptd_now()"); // the machine has one clock for both
+    await engine.shiftClock(0);
+    const worker = await engine.registerWorker();
+    expect(await engine.claim(worker)).toEqual([]);
+    expect((await engine.sweep()).requeued).toEqual([claimedBefore]);
+    const claimed = await engine.claim(worker);
+    expect(idsOf(claimed).sort()).toEqual([claimedBefore, unclaimed].sort());
+    const leftMs = (runId: string) =>
+      (claimed.find((run) => run.runId === runId)?.deadlineMs ?? Number.NaN) - performance.now();
+    expect(leftMs(unclaimed)).toBeLessThanOrEqual(600_000);
+    expect(leftMs(unclaimed)).toBeGreaterThan(540_000);
+    expect(leftMs(claimedBefore)).toBeLessThanOrEqual(1_800_000); // the most a run has: when it started is not known
+    await engine.shiftClock(1_801);
+    expect((await engine.sweep()).failed.toSorted()).toEqual([claimedBefore, unclaimed].sort());
+    const data = "The run did not finish in time and was stopped. You were not charged.";
+    expect((await engine.stateOf(unclaimed)).outputs).toEqual([{ type: "error", data }]);
+  });
+
+  test("leaves the times of runs alone that wait for their delay, with the longest of deadlines", async () => {
+    const account = await engine.createAccount();
+    await engine.createRun(account, { deadlineSeconds: 1_800 });
+    const worker = await engine.registerWorker();
+    const [run] = await engine.claim(worker);
+    if (run === undefined) throw new Error("nothing was claimed");
+    await engine.db.query("select worker_give_back($1, $2, $3, $4, interval '29 min')", [
+      worker,
+      [run.accountId],
+      [run.runId],
+      [run.attempt],
+    ]);
+    const times = () => engine.db.query("select run_at::text, deadline_at::text from runs where id = $1", [run.runId]);
+    const before = await times();
+    await engine.sweep();
+    expect(await times()).toEqual(before);
+  });
+
   test("finds runs whose worker has no row at all, as a sweep that died half-way leaves them", async () => {
     const account = await engine.createAccount();
     const runId = await engine.createRun(account);

@@ -49,6 +49,7 @@ export interface CreatedRun {
 
 /** Minutes from creation after which a run that is not final is stopped; a run of several steps gets the longest of its own. */
 const DEADLINE_MINUTES: Record<Modality, number> = { text: 10, image: 5, video: 30 };
+export const DEADLINE_MINUTES_MAX = Math.max(...Object.values(DEADLINE_MINUTES));
 const RUN_NAME_CODE_POINTS = 120;
 const KEY_RACE = "PD409";
 const TOO_MANY_ACTIVE = "PD429";

@@ -1,11 +1,13 @@
 /**
- * The sweep: gives back what dead workers had, and ends what is past its time. It has a turn and a connection of its own:
+ * The sweep: gives back what dead workers had, lets go on what a clock that stepped back holds up, and ends what is past
+ * its time. It has a turn and a connection of its own:
  * nothing that it meets delays a beat, and it waits neither for a place in the pool nor for anybody's lock.
  */
 import { hostname } from "node:os";
 import type { Queryable } from "../platform/database.ts";
 import { fault } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
+import { DEADLINE_MINUTES_MAX } from "./create-run.ts";
 
 export interface SweepOptions {
   readonly upkeep: Queryable;
@@ -45,6 +47,11 @@ export function createSweep(options: SweepOptions): Sweep {
     const requeued = await recoverRuns(upkeep, leaseMs);
     if (requeued.length > 0) options.onRequeued(requeued);
   }
+  async function pullBack(): Promise<void> {
+    const pulled = await pullRunsBack(upkeep);
+    if (pulled > 0)
+      log.warn({ runs: pulled }, "runs waited for a time far ahead and may start now: the clock stepped back");
+  }
   async function endAllDue(): Promise<void> {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
       const due = await endDueRuns(upkeep, passed);
@@ -58,7 +65,7 @@ export function createSweep(options: SweepOptions): Sweep {
     }
   }
   async function sweep(): Promise<void> {
-    for (const step of [recover, endAllDue]) {
+    for (const step of [recover, pullBack, endAllDue]) {
       await step().catch((error: unknown) =>
         log.warn({ err: error }, "a sweep failed; it comes again after the next beat"),
       );
@@ -82,6 +89,12 @@ async function recoverRuns(upkeep: Queryable, leaseMs: number): Promise<string[]
     [leaseMs],
   );
   return rows.map((row) => row.id);
+}
+
+/** @returns how many runs waited for a time that only a clock which stepped back explains. */
+async function pullRunsBack(upkeep: Queryable): Promise<number> {
+  const rows = await upkeep.query("select run_pull_back(make_interval(mins => $1))", [DEADLINE_MINUTES_MAX]);
+  return rows.length;
 }
 
 /** Ends a batch of runs past their time, without those that were passed over before. */
