@@ -147,6 +147,47 @@ export async function findLostRuns(
   return rows.map(({ id, attempt }) => ({ runId: id, attempt }));
 }
 
+/** Gives the runs of lost workers back; one process does it at a time. @returns their ids. */
+export async function recoverRuns(upkeep: Queryable, leaseMs: number): Promise<string[]> {
+  await fault("sweep.before_commit");
+  const rows = await upkeep.query<{ id: string }>(
+    "select run_recover as id from run_recover(make_interval(secs => $1::float8 / 1000))",
+    [leaseMs],
+  );
+  return rows.map((row) => row.id);
+}
+
+const BOOT_LEASE_MS = 3_600_000;
+
+/** Embedded database only: workers of this machine whose connection is gone are dead, without waiting for a lease. */
+export async function recoverAtBoot(upkeep: Queryable): Promise<string[]> {
+  await upkeep.query("select worker_boot_sweep($1)", [hostname()]);
+  return recoverRuns(upkeep, BOOT_LEASE_MS);
+}
+
+/** @returns how many runs waited for a time that only a clock which stepped back explains: they may start now. */
+export async function pullRunsBack(upkeep: Queryable, longestMinutes: number): Promise<number> {
+  const rows = await upkeep.query("select run_pull_back(make_interval(mins => $1))", [longestMinutes]);
+  return rows.length;
+}
+
+interface DueRuns {
+  readonly failed: readonly string[];
+  /** Looked at and not ended: locked by somebody, or broken. */
+  readonly passed: readonly string[];
+  readonly isFull: boolean;
+  /** Why one of them cannot be ended. */
+  readonly fault: string | null;
+}
+
+/** Ends a batch of runs past their time, without those that were passed over before; one process does it at a time. */
+export async function endDueRuns(upkeep: Queryable, passed: readonly string[]): Promise<DueRuns> {
+  const [row] = await upkeep.query<DueRuns>(`select failed, passed, is_full as "isFull", fault from run_end_due($1)`, [
+    passed,
+  ]);
+  return row ?? { failed: [], passed: [], isFull: false, fault: null };
+}
+
 /** Another attempt after a delay. @returns false when none is left, or the run is no longer ours. */
 export async function retryRun(db: Queryable, workerId: string, run: ClaimedRun, delayMs: number): Promise<boolean> {
   const [row] = await db.query<{ given: boolean }>(

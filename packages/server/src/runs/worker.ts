@@ -14,8 +14,16 @@ import { RunGone } from "../models/index.ts";
 import type { Finisher, RunEnd } from "./finish-runs.ts";
 import { createLease, type Lease } from "./lease.ts";
 import { createPump, type Pump } from "./claim-pump.ts";
-import { findLostRuns, giveRunsBack, giveUnknownRunsBack, retryRun, stopClaiming, type ClaimedRun } from "./queue.ts";
-import { createSweep, recoverAtBoot, type Sweep } from "./sweep.ts";
+import {
+  findLostRuns,
+  giveRunsBack,
+  giveUnknownRunsBack,
+  recoverAtBoot,
+  retryRun,
+  stopClaiming,
+  type ClaimedRun,
+} from "./queue.ts";
+import { createSweep, type Sweep } from "./sweep.ts";
 
 export interface WorkerOptions {
   readonly db: Database;
