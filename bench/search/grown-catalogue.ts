@@ -35,7 +35,7 @@ function wordsOf(corpus: readonly CorpusPrompt[]): string[] {
 /** The first half of one word and the second of another: reads like a word, and is of the letters that words have. */
 function newWord(words: readonly string[], n: number): string {
   const first = words[(n * 7919) % words.length] ?? "";
-  const second = words[(n * 104_729 + 11) % words.length] ?? "";
+  const second = words[(n * 104_729 + Math.floor(n / words.length) * 31 + 11) % words.length] ?? "";
   return `${first.slice(0, Math.ceil(first.length / 2))}${second.slice(Math.floor(second.length / 2))}`;
 }
 

@@ -69,7 +69,10 @@ export async function createLegs(db: Database): Promise<System[]> {
   return [
     {
       name: "lexical leg",
-      find: async (query) => idsOf(await findByTerms(db, (await plan(query)).lexical, mirror.averageLength, DEPTH)),
+      find: async (query) => {
+        const { lexical: terms } = await plan(query);
+        return idsOf(await findByTerms(db, { terms, averageLength: mirror.averageLength, limit: DEPTH }));
+      },
     },
     {
       name: "dense leg",

@@ -27,8 +27,10 @@ export function spellOut(word: string, vocabulary: Vocabulary): string | null {
   if (Number(count) < COUNTED_MIN) return null;
   let best: { word: string; titles: number } | null = null;
   for (const { word: candidate, titleCount } of vocabulary.ofLength(Number(count) + 2)) {
-    const fits = candidate.startsWith(first) && candidate.endsWith(last);
-    if (fits && titleCount > (best?.titles ?? 0)) best = { word: candidate, titles: titleCount };
+    const isBetter = titleCount > (best?.titles ?? 0);
+    if (isBetter && candidate.startsWith(first) && candidate.endsWith(last)) {
+      best = { word: candidate, titles: titleCount };
+    }
   }
   return best?.word ?? null;
 }

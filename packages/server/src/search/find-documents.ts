@@ -1,11 +1,13 @@
 /** The query, in steps: plan it, ask the legs at the same time, weigh their evidence, put an exact title first. */
 import type { Database } from "../platform/database.ts";
+import { isOutage } from "../platform/database-errors.ts";
 import type { Gate } from "../platform/gate.ts";
+import type { Log } from "../platform/log.ts";
 import { cutQuery } from "./analyser.ts";
 import type { ExpansionTable } from "./expansion.ts";
 import { fuse } from "./fusion.ts";
 import type { DenseEvidence, Ranked } from "./fusion.ts";
-import { findByTerms } from "./mirror-store.ts";
+import { findByTermsWithin } from "./mirror-store.ts";
 import type { LexicalHit } from "./mirror-store.ts";
 import type { Mirror } from "./mirror.ts";
 import { planQuery } from "./query-plan.ts";
@@ -18,8 +20,11 @@ export interface FindPorts {
   readonly db: Database;
   readonly mirror: Mirror;
   readonly table: ExpansionTable;
+  readonly log: Log;
   /** Keeps search from taking every connection. */
   readonly gate: Gate;
+  /** How long the database may look for words. */
+  readonly wordsTimeoutMs: number;
   /** Null when no embedder can answer. Never rejects. */
   readonly findByMeaning: (query: string, plan: QueryPlan, limit: number) => Promise<DenseEvidence | null>;
 }
@@ -46,15 +51,17 @@ interface RankPorts extends FindPorts {
 }
 
 async function rankByEvidence(query: string, plan: QueryPlan, ports: RankPorts): Promise<Ranked[]> {
-  const [lexical, dense] = await Promise.all([
+  if (ports.turns.isOver()) await ports.turns.next();
+  const [words, dense] = await Promise.all([
     findByWords(plan, ports),
     ports.findByMeaning(query, plan, CANDIDATES_PER_LEG),
   ]);
+  const lexical = words.hits;
   const candidates = new Set([...lexical, ...(dense?.neighbours ?? [])].map(({ doc }) => doc));
   const documents = [...candidates].flatMap((doc) => ports.mirror.documents.get(doc) ?? []);
   await ports.turns.next(); // the scan of the vectors has just ended
   const { titles, isTelling } = await likenTitles([query, plan.readAs], documents, ports.turns);
-  return fuse({
+  const ranked = fuse({
     lexical,
     idealLexical: plan.idealScore,
     certainty: plan.certainty,
@@ -62,11 +69,41 @@ async function rankByEvidence(query: string, plan: QueryPlan, ports: RankPorts):
     titles,
     areTitlesTelling: isTelling,
   });
+  // An empty answer would say that there is no such prompt, when nobody could look.
+  if (ranked.length === 0 && words.failure !== null) throw words.failure;
+  return ranked;
 }
 
-async function findByWords(plan: QueryPlan, { db, mirror, gate }: FindPorts): Promise<LexicalHit[]> {
-  if (plan.lexical.length === 0) return [];
-  return gate.run(() => findByTerms(db, plan.lexical, mirror.averageLength, CANDIDATES_PER_LEG));
+interface WordsFound {
+  readonly hits: readonly LexicalHit[];
+  /** Why nobody could look. */
+  readonly failure: Error | null;
+}
+
+/** Words that most prompts have take the database long; the answer then comes from meaning and titles. */
+async function findByWords(plan: QueryPlan, { db, mirror, gate, log, wordsTimeoutMs }: FindPorts): Promise<WordsFound> {
+  if (plan.lexical.length === 0) return { hits: [], failure: null };
+  const wanted = { terms: plan.lexical, averageLength: mirror.averageLength, limit: CANDIDATES_PER_LEG };
+  try {
+    return { hits: await gate.run(() => findByTermsWithin(db, wanted, wordsTimeoutMs)), failure: null };
+  } catch (error) {
+    if (!(error instanceof TooManySearches) && !isOutage(error)) throw error;
+    const failure = error as Error;
+    log.warn(
+      { err: failure, words: plan.tokens.length, terms: plan.lexical.length },
+      "a query was not answered by its words",
+    );
+    return { hits: [], failure };
+  }
+}
+
+/** Other searches kept the connections of all searches for as long as one may wait. */
+export class TooManySearches extends Error {
+  override readonly name = "TooManySearches";
+
+  constructor() {
+    super("Other searches kept the connections of all searches.");
+  }
 }
 
 /** By likeness; where letters say nothing (emoji, signs), the shorter title says more of the query. */

@@ -127,16 +127,17 @@ export interface LexicalHit {
 const K1 = 1.2;
 const B = 0.6;
 
+export interface WantedTerms {
+  readonly terms: readonly WeightedTerm[];
+  readonly averageLength: number;
+  readonly limit: number;
+}
+
 /**
  * BM25 over the postings. Within one token the greatest value counts: a crowd of synonyms must not outvote one real
  * word. Index-only once the table is vacuumed.
  */
-export function findByTerms(
-  db: Queryable,
-  terms: readonly WeightedTerm[],
-  averageLength: number,
-  limit: number,
-): Promise<LexicalHit[]> {
+export function findByTerms(db: Queryable, { terms, averageLength, limit }: WantedTerms): Promise<LexicalHit[]> {
   return db.query(
     {
       name: "search_find_by_terms",
@@ -157,4 +158,12 @@ export function findByTerms(
       limit,
     ],
   );
+}
+
+/** The same, given up by the database itself: a query that nobody waits for any more would go on for seconds. */
+export function findByTermsWithin(db: Database, wanted: WantedTerms, timeoutMs: number): Promise<LexicalHit[]> {
+  return db.tx(async (tx) => {
+    await tx.query(`set local statement_timeout = ${Math.trunc(timeoutMs)}`);
+    return findByTerms(tx, wanted);
+  });
 }

@@ -9,7 +9,7 @@ import { auditCounts, auditDocuments } from "./audit-index.ts";
 import type { PublishedPrompts } from "./audit-index.ts";
 import { createEmbedding } from "./embed-documents.ts";
 import type { ExpansionTable } from "./expansion.ts";
-import { findDocuments } from "./find-documents.ts";
+import { findDocuments, TooManySearches } from "./find-documents.ts";
 import type { DenseEvidence } from "./fusion.ts";
 import { renewOutdated, tidyIndex } from "./housekeeping.ts";
 import { findByBuiltIn, findByVector } from "./meaning.ts";
@@ -42,6 +42,8 @@ export interface SearchOptions {
   readonly indexFromDocuments?: number;
   /** Test only: how long a query waits for the embeddings model. */
   readonly embeddingDeadlineMs?: number;
+  /** Test only: how long a query waits for the database to look for its words. */
+  readonly wordsTimeoutMs?: number;
 }
 
 export interface Search {
@@ -57,6 +59,8 @@ export interface Search {
 }
 
 const CONNECTIONS_MAX = 3;
+/** For the statement, and before it for one of the connections: past it meaning and titles answer alone. */
+const WORDS_TIMEOUT_MS = 1_000;
 const REFRESH_EVERY_MS = 1_000;
 const LOOK_FOR_INDEX_EVERY_MS = 5_000;
 /** Up to here the built-in vectors stay loaded beside a model's, to answer when the model does not. */
@@ -66,7 +70,8 @@ const HOUR_SECONDS = 3_600;
 export function createSearch(options: SearchOptions): Search {
   const model = options.embeddings ?? null;
   const queryVectors = model === null ? null : createQueryVectors({ ...options, model, ...deadlineOf(options) });
-  const gate = createGate(CONNECTIONS_MAX);
+  const wordsTimeoutMs = options.wordsTimeoutMs ?? WORDS_TIMEOUT_MS;
+  const gate = createGate(CONNECTIONS_MAX, { ms: wordsTimeoutMs, late: () => new TooManySearches() });
   const index = createVectorIndex(options);
   let opened: Promise<Opened> | null = null;
   const timers: NodeJS.Timeout[] = [];
@@ -92,7 +97,8 @@ export function createSearch(options: SearchOptions): Search {
       const { base, table, mirror } = await open();
       await mirror.refresh();
       const findByMeaning = meaningFinder({ base, mirror, index, queryVectors });
-      const ranked = await findDocuments(query, { db: options.db, mirror, table, gate, findByMeaning });
+      const { db, log } = options;
+      const ranked = await findDocuments(query, { db, log, mirror, table, gate, wordsTimeoutMs, findByMeaning });
       const prompts = ranked.flatMap(({ doc, score }) => {
         const promptId = mirror.documents.get(doc)?.promptId;
         return promptId === undefined ? [] : { promptId, score };
