@@ -16,6 +16,7 @@ import { benchLog } from "./scratch-database.ts";
 
 const DEPTH = 10;
 const BATCH = 500;
+const WORDS_TIMEOUT_MS = 5_000;
 
 /** Indexes as an import does: 500 documents in one transaction. */
 export async function indexCorpus(db: Database, corpus: readonly CorpusPrompt[]): Promise<void> {
@@ -71,7 +72,9 @@ export async function createLegs(db: Database): Promise<System[]> {
       name: "lexical leg",
       find: async (query) => {
         const { lexical: terms } = await plan(query);
-        return idsOf(await findByTerms(db, { terms, averageLength: mirror.averageLength, limit: DEPTH }));
+        return idsOf(
+          await findByTerms(db, { terms, averageLength: mirror.averageLength, limit: DEPTH }, WORDS_TIMEOUT_MS),
+        );
       },
     },
     {

@@ -33,6 +33,8 @@ interface TxOptions {
 export interface Database extends Queryable {
   /** One prepared statement on the pipelined connections; sent again once if the connection was lost. */
   named<Row extends object>(name: string, text: string, values: readonly unknown[]): Promise<Row[]>;
+  /** One statement that the server gives up after `timeoutMs`, for what can be answered without it. */
+  queryWithin<Row extends object>(timeoutMs: number, statement: Statement, values: readonly unknown[]): Promise<Row[]>;
   /** Runs `work` in one read committed transaction; a serialization failure or deadlock is tried once more. */
   tx<Result>(work: (tx: Tx) => Promise<Result>, options?: TxOptions): Promise<Result>;
   close(): Promise<void>;
@@ -94,6 +96,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       next = (next + 1) % PIPELINED_CONNECTIONS;
       return rowsOf(await (lanes[next] as PipelinedConnection).run({ name, text, values: [...values] }));
     },
+    queryWithin: async (timeoutMs, statement, values) =>
+      rowsOf(await places.run(() => runWithin(pool, timeoutMs, queryOf(statement, values)))),
     tx: (work, txOptions) =>
       retryOnce(() => places.run(() => runTransaction(pool, work, txOptions ?? {})), isSerializationFailure),
     close: async () => {
@@ -153,6 +157,18 @@ function queryOf(statement: Statement, values: readonly unknown[] = []): QueryCo
 function rowsOf<Row>(result: QueryResult | QueryResult[]): Row[] {
   const last = Array.isArray(result) ? result.at(-1) : result;
   return (last?.rows ?? []) as Row[];
+}
+
+async function runWithin(pool: Pool, timeoutMs: number, query: QueryConfig): Promise<QueryResult> {
+  const client = await pool.connect();
+  try {
+    await client.query(`set statement_timeout = ${Math.trunc(timeoutMs)}`);
+    return await client.query(query);
+  } finally {
+    // The rows are not kept waiting; a connection that does not answer is thrown away.
+    const release = (broken?: Error) => client.release(broken);
+    void client.query("reset statement_timeout").then(() => release(), release);
+  }
 }
 
 async function runTransaction<Result>(

@@ -7,7 +7,7 @@ import { cutQuery } from "./analyser.ts";
 import type { ExpansionTable } from "./expansion.ts";
 import { fuse } from "./fusion.ts";
 import type { DenseEvidence, Ranked } from "./fusion.ts";
-import { findByTermsWithin } from "./mirror-store.ts";
+import { findByTerms } from "./mirror-store.ts";
 import type { LexicalHit } from "./mirror-store.ts";
 import type { Mirror } from "./mirror.ts";
 import { planQuery } from "./query-plan.ts";
@@ -85,7 +85,7 @@ async function findByWords(plan: QueryPlan, { db, mirror, gate, log, wordsTimeou
   if (plan.lexical.length === 0) return { hits: [], failure: null };
   const wanted = { terms: plan.lexical, averageLength: mirror.averageLength, limit: CANDIDATES_PER_LEG };
   try {
-    return { hits: await gate.run(() => findByTermsWithin(db, wanted, wordsTimeoutMs)), failure: null };
+    return { hits: await gate.run(() => findByTerms(db, wanted, wordsTimeoutMs)), failure: null };
   } catch (error) {
     if (!(error instanceof TooManySearches) && !isOutage(error)) throw error;
     const failure = error as Error;

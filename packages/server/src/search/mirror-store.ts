@@ -135,10 +135,16 @@ export interface WantedTerms {
 
 /**
  * BM25 over the postings. Within one token the greatest value counts: a crowd of synonyms must not outvote one real
- * word. Index-only once the table is vacuumed.
+ * word. Index-only once the table is vacuumed. The database itself gives up in time: what nobody waits for any more
+ * would otherwise go on for seconds.
  */
-export function findByTerms(db: Queryable, { terms, averageLength, limit }: WantedTerms): Promise<LexicalHit[]> {
-  return db.query(
+export function findByTerms(
+  db: Database,
+  { terms, averageLength, limit }: WantedTerms,
+  timeoutMs: number,
+): Promise<LexicalHit[]> {
+  return db.queryWithin(
+    timeoutMs,
     {
       name: "search_find_by_terms",
       text: `
@@ -158,12 +164,4 @@ export function findByTerms(db: Queryable, { terms, averageLength, limit }: Want
       limit,
     ],
   );
-}
-
-/** The same, given up by the database itself: a query that nobody waits for any more would go on for seconds. */
-export function findByTermsWithin(db: Database, wanted: WantedTerms, timeoutMs: number): Promise<LexicalHit[]> {
-  return db.tx(async (tx) => {
-    await tx.query(`set local statement_timeout = ${Math.trunc(timeoutMs)}`);
-    return findByTerms(tx, wanted);
-  });
 }
