@@ -42,6 +42,8 @@ create table search_vocab (
 create table search_embedders (
   embedder text collate "C" primary key,
   dims int not null check (dims > 0),
+  model text collate "C",                   -- that is asked for its vectors; null: the built-in tables
+  wanted_at timestamptz not null default promptd_now(), -- a process that is set to it said so last
   state text collate "C" not null check (state in ('building', 'active', 'retired')),
   retired_at timestamptz,
   check ((state = 'retired') = (retired_at is not null))

@@ -63,6 +63,7 @@ async function openApp(parts: Parts, closers: Closers): Promise<App> {
   if (server !== null) void parts.search.warm();
   const ticks = await startTicks(db, periodicWork(parts), log);
   closers.add(() => ticks.stop());
+  closers.add(() => parts.search.close()); // first of all: a tick may be waiting for the embeddings model
   const graceMs = config.PROMPTD_DRAIN_SECONDS * 1_000;
   const close = async (noticeMs: number): Promise<void> => {
     await stop({ noticeMs, graceMs });

@@ -22,8 +22,8 @@ const search = createSearch({
     },
   },
 });
-const embed = search.ticks.find(({ name }) => name === "search-embed");
+const ticks = search.ticks.filter(({ name }) => name.startsWith("search-embed"));
 for (;;) {
-  await embed?.run();
+  for (const tick of ticks) await tick.run();
   process.stdout.write("turn\n");
 }

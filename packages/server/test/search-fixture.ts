@@ -15,6 +15,7 @@ export interface SearchFixture {
   unpublish(promptId: string): Promise<void>;
   /** Titles of what is found, best first. */
   titles(query: string, limit?: number): Promise<string[]>;
+  /** One turn of the work of this name, also of each that goes on with a setting. */
   runTick(search: Search, name: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -44,9 +45,9 @@ export async function openSearch(more: Partial<SearchOptions> = {}): Promise<Sea
       return ids.map((id) => rows.find((row) => row.id === id)?.title ?? "(gone)");
     },
     runTick: async (owner, name) => {
-      const tick = owner.ticks.find((candidate) => candidate.name === name);
-      if (tick === undefined) throw new Error(`There is no tick ${name}.`);
-      await tick.run();
+      const ticks = owner.ticks.filter((tick) => tick.name === name || tick.name.startsWith(`${name} `));
+      if (ticks.length === 0) throw new Error(`There is no tick ${name}.`);
+      for (const tick of ticks) await tick.run();
     },
     close: async () => {
       await Promise.all(opened.map((each) => each.close()));

@@ -228,7 +228,7 @@ export const SETTINGS = {
     expected:
       "openai/…, google/…, compatible/… (a model of the server at OPENAI_BASE_URL) or …/… of a provider of the models file",
     meaning:
-      "Model that embeds prompts and search queries. Set, titles, descriptions, tags, names of inputs and queries leave this machine.",
+      "Model that embeds prompts and search queries. Set, titles, descriptions, tags, names of inputs and queries leave this machine. The same in every process.",
   }),
   PROMPTD_LOG_LEVEL: setting(z.enum(LOG_LEVELS), {
     default: "info",

@@ -63,6 +63,9 @@ export function storableText(text: string): string {
   return text.toWellFormed().replaceAll("\0", " ");
 }
 
+/** About 500 tokens of English, which the smallest models take; title and description come first and are shorter. */
+const EMBEDDING_INPUT_UNITS_MAX = 2_000;
+
 /** What is sent to an embeddings model: the public fields in labelled lines, and nothing else. */
 export function embeddingInput(fields: SearchFields): string {
   const lines = [
@@ -74,7 +77,9 @@ export function embeddingInput(fields: SearchFields): string {
   return lines
     .filter(([, text]) => text.trim() !== "")
     .map(([label, text]) => `${label}: ${foldSpace(text)}`)
-    .join("\n");
+    .join("\n")
+    .slice(0, EMBEDDING_INPUT_UNITS_MAX)
+    .toWellFormed();
 }
 
 function foldSpace(text: string): string {

@@ -1,21 +1,27 @@
 /** Periodic work that keeps the index small and right. */
 import type { Database } from "../platform/database.ts";
-import { deleteRetired } from "./embeddings-store.ts";
+import { deleteUnwanted } from "./embeddings-store.ts";
 import { indexDocuments } from "./index-document.ts";
 import { deleteOldChanges, deleteUnusedCounts, listOutdated, lockIndex, vacuumPostings } from "./index-store.ts";
-import { loadBuiltInEmbedder } from "./search-data.ts";
 
 const OUTDATED_BATCH = 500;
 
+/** Rows of vectors: some megabytes. */
+const DELETED_AT_ONCE = 1_000;
+
 /** Forgets what no process reads any more. */
 export async function tidyIndex(db: Database): Promise<void> {
-  const base = await loadBuiltInEmbedder();
   await deleteOldChanges(db);
-  await deleteRetired(db, base.embedder);
   await db.tx(async (tx) => {
     await lockIndex(tx);
     await deleteUnusedCounts(tx);
   });
+  for (let isMore = true; isMore;) {
+    isMore = await db.tx(async (tx) => {
+      await lockIndex(tx);
+      return deleteUnwanted(tx, DELETED_AT_ONCE);
+    });
+  }
 }
 
 /** For after a bulk import: until then queries visit the table for every posting. Outside of any transaction. */

@@ -12,10 +12,16 @@ export interface EmbeddingsModel {
 /** Raise it when documents are put to the model in another form: their vectors are then made anew. */
 const INPUT_RECIPE_VERSION = 1;
 
+const REMOTE = "remote-";
+
 /** Vectors of different models, lengths or input forms are never compared, so each has a name of its own. */
 export function remoteEmbedderId(model: string, dims: number): string {
   const identity = JSON.stringify([model, dims, INPUT_RECIPE_VERSION]);
-  return `remote-${createHash("sha256").update(identity).digest("hex").slice(0, 16)}`;
+  return `${REMOTE}${createHash("sha256").update(identity).digest("hex").slice(0, 16)}`;
+}
+
+export function isRemote(embedder: string): boolean {
+  return embedder.startsWith(REMOTE);
 }
 
 /**

@@ -7,7 +7,8 @@ import type { Tick } from "../platform/ticks.ts";
 import type { BuiltInEmbedder } from "./built-in-embedder.ts";
 import { auditCounts, auditDocuments } from "./audit-index.ts";
 import type { PublishedPrompts } from "./audit-index.ts";
-import { createEmbedding } from "./embed-documents.ts";
+import { embedByBuiltIn } from "./embed-built-in.ts";
+import { createEmbeddingByModel } from "./embed-by-model.ts";
 import type { ExpansionTable } from "./expansion.ts";
 import { findDocuments, TooManySearches } from "./find-documents.ts";
 import type { DenseEvidence } from "./fusion.ts";
@@ -22,7 +23,7 @@ import { orderPrompts } from "./order-prompts.ts";
 import type { PopularityOf } from "./order-prompts.ts";
 import { createQueryVectors } from "./query-vectors.ts";
 import type { QueryVectors } from "./query-vectors.ts";
-import { remoteEmbedderId } from "./remote-embedder.ts";
+import { isRemote, remoteEmbedderId } from "./remote-embedder.ts";
 import type { EmbeddingsModel } from "./remote-embedder.ts";
 import { loadBuiltInEmbedder, loadExpansions } from "./search-data.ts";
 import { createVectorIndex } from "./vector-index.ts";
@@ -75,11 +76,17 @@ export function createSearch(options: SearchOptions): Search {
   const index = createVectorIndex(options);
   let opened: Promise<Opened> | null = null;
   const timers: NodeJS.Timeout[] = [];
+  const closing = new AbortController();
 
   async function openAll(): Promise<Opened> {
     const [base, table] = await Promise.all([loadBuiltInEmbedder(), loadExpansions(), index.look()]);
-    const chooseEmbedders = (active: ActiveEmbedder | null, documents: number) =>
-      chooseMirrored({ base, model, active, documents }).filter(({ embedder }) => index.around(embedder) === null);
+    const warnOfOther = createWarning(options.log);
+    const chooseEmbedders = (active: ActiveEmbedder | null, documents: number) => {
+      if (isOfOtherModel(active, model)) warnOfOther();
+      return chooseMirrored({ base, model, active, documents }).filter(
+        ({ embedder }) => index.around(embedder) === null,
+      );
+    };
     const mirror = createMirror({ db: options.db, clock: options.clock, chooseEmbedders });
     timers.push(setInterval(() => void mirror.refresh().catch(() => {}), REFRESH_EVERY_MS).unref());
     timers.push(setInterval(() => void index.look(), LOOK_FOR_INDEX_EVERY_MS).unref());
@@ -112,8 +119,9 @@ export function createSearch(options: SearchOptions): Search {
         options.log.warn({ err: error }, "search could not be prepared; the first query tries again");
       }
     },
-    ticks: createTicks(options, model, index),
+    ticks: createTicks(options, index, closing.signal),
     close: async () => {
+      closing.abort();
       for (const timer of timers) clearInterval(timer);
       queryVectors?.close();
       await opened?.catch(() => null);
@@ -131,10 +139,25 @@ function deadlineOf({ embeddingDeadlineMs }: SearchOptions): { deadlineMs?: numb
   return embeddingDeadlineMs === undefined ? {} : { deadlineMs: embeddingDeadlineMs };
 }
 
-function createTicks(options: SearchOptions, model: EmbeddingsModel | null, index: VectorIndex): Tick[] {
-  const { db } = options;
+function createTicks(options: SearchOptions, index: VectorIndex, closing: AbortSignal): Tick[] {
+  const { db, embeddings: model } = options;
+  // Turns are won by one process of the installation: those of one model's processes must not go to others.
+  const modelTicks = model
+    ? [
+        {
+          name: `search-embed ${model.model}`,
+          everySeconds: 1,
+          run: createEmbeddingByModel({ ...options, model, closing }),
+        },
+      ]
+    : [];
   return [
-    { name: "search-embed", everySeconds: model === null ? 60 : 1, run: createEmbedding({ ...options, model }) },
+    {
+      name: "search-embed",
+      everySeconds: 60,
+      run: () => embedByBuiltIn({ ...options, closing, mayReplaceModel: !model }),
+    },
+    ...modelTicks,
     { name: "search-vector-index", everySeconds: 5, run: () => index.maintain() },
     { name: "search-renew", everySeconds: 30, run: () => renewOutdated(db) },
     { name: "search-tidy", everySeconds: HOUR_SECONDS, run: () => tidyIndex(db) },
@@ -157,10 +180,30 @@ interface MirroredChoice {
 /** The active model's vectors if this process can ask that model, and the built-in ones unless that is too much. */
 function chooseMirrored({ base, model, active, documents }: MirroredChoice): MirroredEmbedder[] {
   const own = { embedder: base.embedder, dims: base.dims, shippedMean: base.mean };
-  const isOurs = active !== null && model !== null && remoteEmbedderId(model.model, active.dims) === active.embedder;
-  if (!isOurs) return [own];
+  if (active === null || !isOf(model, active)) return [own];
   const remote = { ...active, shippedMean: null };
   return documents <= FALLBACK_DOCUMENTS_MAX ? [remote, own] : [remote];
+}
+
+function isOf(model: EmbeddingsModel | null, active: ActiveEmbedder): boolean {
+  return model !== null && remoteEmbedderId(model.model, active.dims) === active.embedder;
+}
+
+function isOfOtherModel(active: ActiveEmbedder | null, model: EmbeddingsModel | null): boolean {
+  return active !== null && isRemote(active.embedder) && !isOf(model, active);
+}
+
+/** Once in the life of a process: it would come with every query. */
+function createWarning(log: Log): () => void {
+  let isSaid = false;
+  return () => {
+    if (isSaid) return;
+    isSaid = true;
+    log.warn(
+      {},
+      "another process has search on an embeddings model that this one is not set to; this one answers with the built-in vectors (PROMPTD_EMBEDDING_MODEL should be the same everywhere)",
+    );
+  };
 }
 
 interface MeaningPorts {
