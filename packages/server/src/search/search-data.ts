@@ -10,13 +10,10 @@ import { decodeBaseVectors } from "./lsa.ts";
 
 const DIRECTORY = new URL("../../search-data/", import.meta.url);
 
-let embedder: Promise<BuiltInEmbedder> | null = null;
-let expansions: Promise<ExpansionTable> | null = null;
-
-export function loadBuiltInEmbedder(): Promise<BuiltInEmbedder> {
-  embedder ??= readBuiltInEmbedder();
-  return embedder;
-}
+export const loadBuiltInEmbedder: () => Promise<BuiltInEmbedder> = once(readBuiltInEmbedder);
+export const loadExpansions: () => Promise<ExpansionTable> = once(async () =>
+  decodeExpansions(await readSections("expansions.bin.gz")),
+);
 
 /** One file after the other, so that other work gets its turn between them. */
 async function readBuiltInEmbedder(): Promise<BuiltInEmbedder> {
@@ -24,11 +21,18 @@ async function readBuiltInEmbedder(): Promise<BuiltInEmbedder> {
   return createBuiltInEmbedder(learnt, decodeGeneralVectors(await readSections("general-vectors.bin.gz")));
 }
 
-export function loadExpansions(): Promise<ExpansionTable> {
-  expansions ??= readSections("expansions.bin.gz").then(decodeExpansions);
-  return expansions;
-}
-
 async function readSections(name: string) {
   return decodeDataFile(await readFile(new URL(name, DIRECTORY)));
+}
+
+/** A reading that failed is forgotten: the next one may find a free file descriptor. */
+function once<Data>(read: () => Promise<Data>): () => Promise<Data> {
+  let reading: Promise<Data> | null = null;
+  return () => {
+    reading ??= read().catch((error: unknown) => {
+      reading = null;
+      throw error;
+    });
+    return reading;
+  };
 }
