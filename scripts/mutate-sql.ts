@@ -31,6 +31,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
       "credit_grant",
       "credit_hold",
       "credit_settle",
+      "credit_lock_free",
       "credits_available",
       "run_settle",
     ],

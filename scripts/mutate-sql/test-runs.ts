@@ -50,9 +50,10 @@ async function runFile(vitest: Vitest, file: string): Promise<string | null> {
   const specifications = await vitest.globTestSpecifications([join(TESTS, file)]);
   if (specifications.length === 0) throw new Error(`There is no test file ${file}.`);
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications);
-  for (const module of testModules) {
+  // Those of earlier runs may be among them, with what they found then.
+  for (const module of testModules.filter(({ moduleId }) => moduleId.endsWith(`/${file}`))) {
     for (const test of module.children.allTests("failed")) return test.fullName;
-    if (module.moduleId.endsWith(file) && module.state() === "failed") return `${file} as a whole`;
+    if (module.state() === "failed") return `${file} as a whole`;
   }
   return unhandledErrors.length > 0 ? `${file}: an error outside of its tests` : null;
 }
