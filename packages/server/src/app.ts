@@ -92,7 +92,10 @@ function createStop({ hub }: Parts, server: HttpServer | null, worker: Worker | 
   const noticeOf = (ms: number) => (ms > 0 ? wait(ms) : Promise.resolve());
   let stopping: Promise<unknown> | null = null;
   return ({ noticeMs, graceMs }: StopTimes) =>
-    (stopping ??= Promise.all([server?.close({ notice: noticeOf(noticeMs), endWaits }), worker?.drain(graceMs)]));
+    (stopping ??= Promise.all([
+      server?.close({ notice: noticeOf(noticeMs), graceMs, endWaits }),
+      worker?.drain(graceMs),
+    ]));
 }
 
 /** @returns the address under which this machine reaches the server. */
@@ -113,7 +116,7 @@ function periodicWork({ db, files, models, search, options }: Parts): Tick[] {
     { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, models.catalogue)) },
     { name: "uses", everySeconds: 5, run: createUsesCount(db) },
     { name: "idempotency", everySeconds: 600, run: () => pruneIdempotencyKeys(db) },
-    { name: "credit_expiry", everySeconds: 60, run: () => expireCredits(db) },
+    { name: "credit_expiry", everySeconds: 60, run: (stop) => expireCredits(db, stop) },
     { name: "ledger_audit", everySeconds: 60, run: createAudit(db, options.log) },
   ];
 }

@@ -5,16 +5,29 @@ export interface Closers {
   run(): Promise<void>;
 }
 
-export function createClosers(): Closers {
+/** Longer than any part needs: the server's last answers have 15 s. What hangs, such as an index that is built, ends with the process. */
+const PART_MS = 20_000;
+
+export function createClosers({ partMs }: { readonly partMs: number } = { partMs: PART_MS }): Closers {
   const steps: (() => Promise<unknown>)[] = [];
   return {
     add: (close) => void steps.push(close),
     run: async () => {
       const failures: unknown[] = [];
       for (let close = steps.pop(); close !== undefined; close = steps.pop()) {
-        await close().catch((error: unknown) => failures.push(error));
+        await within(partMs, close()).catch((error: unknown) => failures.push(error));
       }
       if (failures.length > 0) throw failures[0];
     },
   };
+}
+
+async function within(limitMs: number, closing: Promise<unknown>): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`A part did not close within ${limitMs / 1_000} s.`)), limitMs);
+  try {
+    await Promise.race([closing, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -128,6 +128,29 @@ describe("the sweeper", () => {
     expect([tried.length, new Set(tried).size]).toEqual([1_201, 701]);
   });
 
+  test.each([
+    ["files-expiry", 0],
+    ["files-orphans", 1],
+  ])("%s ends between two files when the process stops, and the next turn goes on", async (_, index) => {
+    const files = await openFiles(rig);
+    await sweepFiles(files, "files-orphans");
+    const kept = await Promise.all([1, 2, 3].map(() => keepImage(files, rig.png)));
+    if (index === 0) await recordOutputs(rig, files, kept);
+    for (const { fileId } of kept) await utimes(blobPath(rig, fileId), rig.nowMs / 1_000, rig.nowMs / 1_000);
+    await setBothTimes(rig.nowMs + 26 * HOUR_MS);
+    const stop = new AbortController();
+    const store = await createDiskBlobs(join(rig.dataDir, "files"));
+    const blobs = withDelete(store, async (key) => {
+      await store.delete(key);
+      stop.abort();
+    });
+    await sweepsOf(blobs)[index]?.run(stop.signal);
+    expect(await listBlobs(rig)).toHaveLength(2);
+    await sweepsOf(blobs)[index]?.run();
+    expect(await listBlobs(rig)).toEqual([]);
+    expect(await states()).toEqual(index === 0 ? kept.map(() => ({ marked: true, removed: true })) : []);
+  });
+
   test("two turns at once do the work once between them", async () => {
     const files = await openFiles(rig);
     const kept = await Promise.all(Array.from({ length: 12 }, () => keepImage(files, rig.png)));

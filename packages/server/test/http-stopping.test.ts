@@ -1,9 +1,11 @@
 /** How the HTTP server stops: what is answered, what is closed and when, whatever the process was doing meanwhile. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { Readable } from "node:stream";
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { openSocket, readAnswers, sendRaw, startEdge } from "./http-edge-server.ts";
+import { ID, openSocket, readAnswers, sendRaw, startEdge } from "./http-edge-server.ts";
+import { until } from "./promptd-process.ts";
 
 const GET_ME = "GET /v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n\r\n";
 const DATA = { username: null, displayName: null, userFlags: 0 };
@@ -108,6 +110,50 @@ describe("a server that is told to stop", () => {
       await ended;
       expect(own.http.openRequests).toBe(0);
     }
+  });
+
+  test("closes in the end also a download whose caller reads a little now and then, and answers that never come", async () => {
+    const [opened, asked] = [Promise.withResolvers<Readable>(), Promise.withResolvers<void>()];
+    const openFile = async () => {
+      const body = new Readable({ read: () => void body.push(Buffer.alloc(65_536)) });
+      opened.resolve(body);
+      return { status: 200 as const, headers: { "Content-Type": "image/png" }, body };
+    };
+    const getMe = async () => {
+      asked.resolve();
+      return Promise.withResolvers<never>().promise;
+    };
+    const own = await startEdge({ openFile, endpoints: { getMe }, limits: { stopMsMin: 50, slowReaderMs: 60_000 } });
+    const socket = await openSocket(own.port);
+    socket.write(`GET /files/${ID}.png?e=1&k=1&s=x HTTP/1.1\r\nHost: x\r\n\r\n`);
+    const [waiting] = sendAtOnce(own.port, 1);
+    const body = await opened.promise;
+    await asked.promise;
+    await once(socket, "readable");
+    socket.read(1);
+    await own.http.close({ graceMs: 0 });
+    expect([await waiting, own.http.openRequests]).toEqual(["", 0]);
+    await until(() => body.destroyed); // and what it was read from
+    socket.destroy();
+  });
+
+  test("gives what is under way the whole grace", async () => {
+    const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const getMe = async () => {
+      asked.resolve();
+      await answer.promise;
+      return { data: DATA };
+    };
+    const own = await startEdge({ endpoints: { getMe }, limits: { stopMsMin: 0 } });
+    const [sent] = sendAtOnce(own.port, 1);
+    await asked.promise;
+    const haveWaitsEnded = Promise.withResolvers<void>();
+    const closed = own.http.close({ graceMs: 60_000, endWaits: haveWaitsEnded.resolve });
+    await haveWaitsEnded.promise;
+    for (let turn = 0; turn < 1_000; turn += 1) await nextTurn();
+    answer.resolve();
+    expect(statuses([(await sent) ?? ""])).toEqual([[200]]);
+    await closed;
   });
 
   test("does not wait for a connection that has had its answer", async () => {

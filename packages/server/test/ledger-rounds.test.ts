@@ -119,6 +119,21 @@ test("an expiry passes over an account that is locked, and says so", async () =>
   expect(await balances()).toEqual({ empty: 1_002, full: 0 });
 });
 
+test("an expiry ends when the process stops, and the next turn goes on", async () => {
+  await createBalances(3);
+  await stopClock(engine.db, NOW_US + 1_000_000);
+  const stop = new AbortController();
+  const query: Database["query"] = async (statement, values) => {
+    const rows = await engine.db.query<never>(statement, values);
+    if (typeof statement === "string" && statement.includes("credit_expire(")) stop.abort();
+    return rows;
+  };
+  await expireCredits({ ...engine.db, query }, stop.signal);
+  expect(await balances()).toEqual({ empty: 1, full: 2 });
+  await expireCredits(engine.db);
+  expect(await balances()).toEqual({ empty: 3, full: 0 });
+});
+
 describe("the audit of everything", () => {
   test("counts the accounts and says of each fault what it is, in the order of accounts", async () => {
     await createBalances(3);

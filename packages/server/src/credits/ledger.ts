@@ -64,13 +64,14 @@ const EXPIRY_BATCH = 1_000;
  * milliseconds.
  * @throws Error when accounts were passed over; a lost connection ends the turn.
  */
-export async function expireCredits(db: Database): Promise<void> {
+export async function expireCredits(db: Database, stop?: AbortSignal): Promise<void> {
   const failures: unknown[] = [];
   let after: string | undefined = "00000000-0000-0000-0000-000000000000";
   do {
     const accounts: string[] = await listExpired(db, after);
     await fault("expire.before_commit");
     for (const account of accounts) {
+      if (stop?.aborted === true) return;
       await db.query("select credit_expire($1)", [account]).catch((cause: unknown) => {
         if (isConnectionLoss(cause)) throw cause;
         failures.push(cause);

@@ -26,7 +26,7 @@ export interface SweepPorts {
 export function createSweeps(ports: SweepPorts): Tick[] {
   return [
     { name: "files-expiry", everySeconds: 300, run: createExpiry(ports) },
-    { name: "files-orphans", everySeconds: 900, run: () => sweepOrphans(ports) },
+    { name: "files-orphans", everySeconds: 900, run: (stop) => sweepOrphans(ports, stop) },
   ];
 }
 
@@ -34,33 +34,35 @@ export function createSweeps(ports: SweepPorts): Tick[] {
  * Marks what has expired, and an hour later removes its bytes. Rows stay. What cannot be removed is passed over: after
  * as many failures as a batch has, the next turn of this process goes on behind them, and at the end from the oldest.
  */
-function createExpiry({ db, blobs, log }: SweepPorts): () => Promise<void> {
+function createExpiry({ db, blobs, log }: SweepPorts): Tick["run"] {
   let after: Removable | null = null;
-  return async () => {
+  return async (stop) => {
     let marked = 0;
-    for (let batch = BATCH; batch === BATCH; marked += batch) batch = await markExpired(db, BATCH);
+    for (let batch = BATCH; batch === BATCH && !isStopped(stop); marked += batch) batch = await markExpired(db, BATCH);
     await fault("file.after_mark");
     const skipped = createSkips();
     let removed = 0;
-    do {
+    while (!isStopped(stop) && skipped.count < BATCH) {
       const files: Removable[] = await listRemovable(db, BATCH, after);
       const gone = await deleteEach(
         blobs,
         files.map((file) => file.id),
         skipped,
+        stop,
       );
       await fault("file.after_unlink");
       await markRemoved(db, gone);
       removed += gone.length;
       after = files.at(-1) ?? null;
-    } while (after !== null && skipped.count < BATCH);
+      if (after === null) break;
+    }
     if (marked + removed > 0) log.info({ marked, removed }, "expired files were swept");
     skipped.tell(log, "expired files could not be removed; they are tried again");
   };
 }
 
 /** Removes blobs whose transaction never committed, and what interrupted writes left. */
-async function sweepOrphans(ports: SweepPorts): Promise<void> {
+async function sweepOrphans(ports: SweepPorts, stop: AbortSignal | undefined): Promise<void> {
   const { db, blobs, spool, clock, log } = ports;
   const beforeMs = Math.min(await readNowMs(db), clock.nowMs()) - ORPHAN_AGE_MS;
   const skipped = createSkips();
@@ -72,10 +74,11 @@ async function sweepOrphans(ports: SweepPorts): Promise<void> {
   const flush = async (): Promise<void> => {
     const known = await findKnown(db, batch);
     const orphans = batch.filter((key) => !known.has(key));
-    removed += (await deleteEach(blobs, orphans, skipped)).length;
+    removed += (await deleteEach(blobs, orphans, skipped, stop)).length;
     batch = [];
   };
   for await (const { key, modifiedAtMs } of blobs.list("", skipped.add)) {
+    if (isStopped(stop)) break;
     // Both times must be old: the id is dated by the process that made it, the blob by the store.
     if (Math.max(modifiedAtMs, idTimeMs(key)) >= beforeMs) continue;
     batch.push(key);
@@ -86,14 +89,22 @@ async function sweepOrphans(ports: SweepPorts): Promise<void> {
   skipped.tell(log, "what belongs to no run could not all be removed; it is tried again");
 }
 
-/** @returns those that are gone. */
-async function deleteEach(blobs: BlobStore, keys: readonly string[], skipped: Skips): Promise<string[]> {
+/** @returns those that are gone: in a bucket each takes a while, so a stop does not wait for them all. */
+async function deleteEach(
+  blobs: BlobStore,
+  keys: readonly string[],
+  skipped: Skips,
+  stop: AbortSignal | undefined,
+): Promise<string[]> {
   const gone: string[] = [];
   for (const key of keys) {
+    if (isStopped(stop)) break;
     await blobs.delete(key).then(() => void gone.push(key), skipped.add);
   }
   return gone;
 }
+
+const isStopped = (stop: AbortSignal | undefined) => stop?.aborted === true;
 
 /** What a turn passed over: one log line of how many, with the first cause, and not one for each. */
 interface Skips {

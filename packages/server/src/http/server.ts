@@ -47,6 +47,8 @@ const HTTP_LIMITS = {
   halfClosedMs: 2_000,
   /** How long a stopping server waits for the request of a connection that has sent nothing yet. */
   silentMs: 2_000,
+  /** What a stopping server gives its last answers at least: a database that is away makes one take 12 s. */
+  stopMsMin: 15_000,
   keepAliveMs: 72_000,
   openRequestsMax: 20_000,
   failedEntriesPerSecond: 20,
@@ -100,9 +102,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const app = createApp(limits, (request, reply) => begin(request.raw, reply.raw, "-")?.serveUnknown());
   const { server } = app;
   const connections = trackConnections(server);
-  const { silentMs, requestMs: stalledMs, backlog } = limits;
+  const { silentMs, requestMs: stalledMs, stopMsMin, backlog } = limits;
   const stopListening = () => stopApp(app);
-  const stopping = createStopping({ connections, stopListening, silentMs, stalledMs, backlog });
+  const stopping = createStopping({ connections, stopListening, silentMs, stalledMs, stopMsMin, backlog });
   const awaitsContinue = new WeakSet<IncomingMessage>();
 
   function begin(request: IncomingMessage, response: ServerResponse, route: string): Visit | null {

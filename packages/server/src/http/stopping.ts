@@ -10,7 +10,9 @@
  *   with its answer;
  *   at once when it had its answer before: Node's own act when it stops listening;
  *   after `silentMs` when it has sent nothing: its request may be on its way;
- *   after `stalledMs` when its request is still not whole: Node's limits on slow senders end with its listening.
+ *   after `stalledMs` when its request is still not whole: Node's limits on slow senders end with its listening;
+ *   after the grace of the stop, `stopMsMin` at least, whatever it does: a caller who reads a little now and then, or
+ *   an answer that never comes, would keep the process for ever.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Connections } from "./connections.ts";
@@ -18,6 +20,8 @@ import type { Connections } from "./connections.ts";
 export interface StopOrder {
   /** When the notice is over; at once when absent. */
   readonly notice?: Promise<unknown>;
+  /** How long answers under way may take to get through; `stopMsMin` when that is more. */
+  readonly graceMs?: number;
   /** Ends the waits of requests, those under way and those to come. */
   readonly endWaits?: () => void;
 }
@@ -28,6 +32,7 @@ export interface StoppingSetup {
   readonly stopListening: () => Promise<unknown>;
   readonly silentMs: number;
   readonly stalledMs: number;
+  readonly stopMsMin: number;
   /** Connections that the kernel keeps at most for a process that does not take them. */
   readonly backlog: number;
 }
@@ -49,12 +54,12 @@ export function createStopping(setup: StoppingSetup): Stopping {
   };
 }
 
-async function stopInOrder(setup: StoppingSetup, { notice, endWaits }: StopOrder): Promise<void> {
+async function stopInOrder(setup: StoppingSetup, { notice, graceMs = 0, endWaits }: StopOrder): Promise<void> {
   await notice;
   await gather(setup);
   const ended = setup.stopListening(); // in the same turn: what came in between would be reset
   endWaits?.();
-  await Promise.all([ended, finish(setup)]);
+  await Promise.all([ended, finish(setup, Math.max(graceMs, setup.stopMsMin))]);
 }
 
 /** Turns without anything new after which nothing is taken to be waiting: one for a connection, one for its request. */
@@ -74,7 +79,7 @@ async function gather({ connections, backlog }: StoppingSetup): Promise<void> {
   }
 }
 
-async function finish(setup: StoppingSetup): Promise<void> {
+async function finish(setup: StoppingSetup, lastMs: number): Promise<void> {
   const { connections, silentMs, stalledMs } = setup;
   /** A timer comes before what the sockets brought meanwhile, so that is gathered first. */
   const closeAfter = (ms: number, isMeant: Parameters<Connections["closeWhere"]>[0]) =>
@@ -82,6 +87,7 @@ async function finish(setup: StoppingSetup): Promise<void> {
   const timers = [
     closeAfter(silentMs, (socket, open) => open.length === 0 && socket.bytesRead === 0),
     closeAfter(stalledMs, (_socket, open) => open.every(({ bodyIsRead }) => !bodyIsRead)),
+    closeAfter(lastMs, () => true),
   ];
   await connections.closeWithAnswers();
   for (const timer of timers) clearTimeout(timer);

@@ -146,7 +146,8 @@ export const SETTINGS = {
   }),
   PROMPTD_DRAIN_SECONDS: range("seconds", [0, 3_600], {
     default: "30",
-    meaning: "How long a stopping worker lets its runs finish before it gives them back.",
+    meaning:
+      "How long a stopping worker lets its runs finish before it gives them back, and a stopping API process its downloads before it closes them (15 seconds at least).",
   }),
   PROMPTD_FILE_TTL_SECONDS: range("seconds", [1, 31_536_000], {
     default: "86400",
