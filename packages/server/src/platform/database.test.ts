@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { startTcpProxy } from "../../test/tcp-proxy.ts";
 import { createTestDatabase } from "../../test/test-database.ts";
 import { openDatabase, type Database, type Tx } from "./database.ts";
-import { isConnectionLoss } from "./database-errors.ts";
+import { isConnectionLoss, sqlState } from "./database-errors.ts";
 import { createLog } from "./log.ts";
 
 const TIMES = { connectTimeoutMs: 1_000, busyMsMax: 30_000 };
@@ -106,3 +106,18 @@ async function untilWaiting(tx: Tx, count: number): Promise<void> {
     if (rows.length === count) return;
   }
 }
+
+test("a statement with a time of its own is given up by the server then, and leaves its connection as it was", async () => {
+  const database = await createTestDatabase();
+  const db = await openDatabase({ url: database.url, role: "within", log: createLog("silent"), poolMax: 1 });
+  onTestFinished(async () => {
+    await db.close();
+    await database.drop();
+  });
+  const limits = () => db.query("select current_setting('statement_timeout') as limit, pg_backend_pid() as pid");
+  const before = await limits();
+  expect(await db.queryWithin(1_000, "select $1::int as n", [1])).toEqual([{ n: 1 }]);
+  const error = await db.queryWithin(20, "select pg_sleep(4)", []).catch((cause: unknown) => cause);
+  expect(sqlState(error)).toBe("57014");
+  expect(await limits()).toEqual(before);
+});
