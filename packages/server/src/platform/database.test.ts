@@ -121,3 +121,20 @@ test("a statement with a time of its own is given up by the server then, and lea
   expect(sqlState(error)).toBe("57014");
   expect(await limits()).toEqual(before);
 });
+
+test("a statement that runs alone is in no transaction and has no time limit, and closing gives it up", async () => {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const db = await openDatabase({ url: database.url, role: "alone", log: createLog("silent") });
+  await db.query("create table alone (n int, limits text)");
+  await db.runAlone("create index concurrently on alone (n)");
+  await db.runAlone(
+    "insert into alone (limits) values (current_setting('statement_timeout') || current_setting('lock_timeout'))",
+  );
+  expect(await db.query("select limits from alone")).toEqual([{ limits: "00" }]);
+  const outcome = db.runAlone("select pg_sleep(60)").catch((error: unknown) => String(error));
+  const sleeping = "select from pg_stat_activity where query = 'select pg_sleep(60)' and datname = current_database()";
+  while ((await db.query(sleeping)).length === 0);
+  await db.close();
+  expect(await outcome).toContain("Connection terminated");
+});

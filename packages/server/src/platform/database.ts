@@ -37,6 +37,11 @@ export interface Database extends Queryable {
   queryWithin<Row extends object>(timeoutMs: number, statement: Statement, values: readonly unknown[]): Promise<Row[]>;
   /** Runs `work` in one read committed transaction; a serialization failure or deadlock is tried once more. */
   tx<Result>(work: (tx: Tx) => Promise<Result>, options?: TxOptions): Promise<Result>;
+  /**
+   * One statement that may take minutes and that no transaction allows, on a connection of its own and without a time
+   * limit. `close` gives it up; the server may go on with it.
+   */
+  runAlone(statement: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -81,6 +86,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   pool.on("error", (error) => options.log.warn({ err: error }, "an idle database connection was lost"));
   pool.on("connect", (client) => client.on("error", () => {}));
   const lanes = Array.from({ length: PIPELINED_CONNECTIONS }, () => new PipelinedConnection(settings, options.log));
+  const alone = new Set<Client>();
   let next = 0;
   const query: Queryable["query"] = async (statement, values) =>
     rowsOf(await places.run(() => pool.query(queryOf(statement, values))));
@@ -100,8 +106,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       rowsOf(await places.run(() => runWithin(pool, timeoutMs, queryOf(statement, values)))),
     tx: (work, txOptions) =>
       retryOnce(() => places.run(() => runTransaction(pool, work, txOptions ?? {})), isSerializationFailure),
+    runAlone: (statement) => runAlone(settings, alone, statement),
     close: async () => {
-      await Promise.all([...lanes.map((lane) => lane.close()), pool.end()]);
+      const clients = [...alone].map((client) => client.end());
+      await Promise.all([...clients, ...lanes.map((lane) => lane.close()), pool.end()]);
     },
   };
 }
@@ -162,12 +170,27 @@ function rowsOf<Row>(result: QueryResult | QueryResult[]): Row[] {
 async function runWithin(pool: Pool, timeoutMs: number, query: QueryConfig): Promise<QueryResult> {
   const client = await pool.connect();
   try {
-    await client.query(`set statement_timeout = ${Math.trunc(timeoutMs)}`);
+    // Of a transaction, since a pooler in front of the server may give the next statement another connection.
+    await client.query(`begin; set local statement_timeout = ${Math.trunc(timeoutMs)}`);
     return await client.query(query);
   } finally {
     // The rows are not kept waiting; a connection that does not answer is thrown away.
     const release = (broken?: Error) => client.release(broken);
-    void client.query("reset statement_timeout").then(() => release(), release);
+    void client.query("commit").then(() => release(), release);
+  }
+}
+
+async function runAlone(settings: ClientConfig, open: Set<Client>, statement: string): Promise<void> {
+  const { statement_timeout: _limit, lock_timeout: _lock, query_timeout: _patience, ...unlimited } = settings;
+  const client = new Client(unlimited);
+  client.on("error", () => {}); // the statement fails with it
+  open.add(client);
+  try {
+    await client.connect();
+    await client.query(statement);
+  } finally {
+    open.delete(client);
+    await client.end();
   }
 }
 

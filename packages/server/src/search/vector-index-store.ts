@@ -39,17 +39,37 @@ export async function hasDocuments(db: Queryable, count: number): Promise<boolea
 export async function createVectorTable(db: Queryable, table: string, dims: number): Promise<void> {
   const hasColumn = "select from pg_attribute where attrelid = to_regclass($1) and attname = 'v' and not attisdropped";
   if ((await db.query(hasColumn, [table])).length === 0) await db.query(`drop table if exists ${table}`);
-  await db.query(
-    `create table if not exists ${table} (
-       doc int primary key references search_docs on delete cascade, v halfvec(${dims}) not null)`,
-  );
+  // It does not refer to search_docs: while the index is built, nobody could then delete there.
+  await db.query(`create table if not exists ${table} (doc int primary key, v halfvec(${dims}) not null)`);
 }
 
-/** The index is made of what the table holds; later rows are added one by one. May take minutes. */
-export async function createNearIndex(db: Database, table: string): Promise<void> {
-  await db.tx(
-    (tx) => tx.query(`create index if not exists ${table}_near on ${table} using hnsw (v halfvec_cosine_ops)`),
-    { statementTimeoutMs: 0 },
+const HNSW = "hnsw (v halfvec_cosine_ops)";
+
+/**
+ * Begins to build the index, unless some process is at it: it is made of what the table holds, and later rows are added
+ * one by one. What a build that was broken off has left is removed first. `built` resolves when this build is done,
+ * after minutes; writers wait for nothing meanwhile.
+ */
+export async function startNearIndex(
+  db: Database,
+  table: string,
+  method: string = HNSW,
+): Promise<{ readonly built: Promise<void> }> {
+  const index = `${table}_near`;
+  const broken = "select from pg_index where indexrelid = to_regclass($1) and not indisvalid";
+  const isBroken = (await db.query(broken, [index])).length > 0; // or not finished: looked at first
+  const building = "select from pg_stat_progress_create_index where relid = to_regclass($1)";
+  if ((await db.query(building, [table])).length > 0) return { built: Promise.resolve() };
+  if (isBroken) await db.query(`drop index if exists ${index}`);
+  return { built: db.runAlone(`create index concurrently if not exists ${index} on ${table} using ${method}`) };
+}
+
+/** Rows of documents that were taken out; nothing finds them, but they take the place of others among the candidates. */
+export async function deleteOrphans(db: Queryable, table: string, limit: number): Promise<void> {
+  await db.query(
+    `delete from ${table} where doc in (
+       select t.doc from ${table} t where not exists (select from search_docs d where d.doc = t.doc) limit $1)`,
+    [limit],
   );
 }
 
