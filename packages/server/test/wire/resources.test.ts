@@ -1,7 +1,7 @@
 /** GET /v1/resources, its hash, cli-agent and action-require (specification, "Available models"). */
 import { createHash } from "node:crypto";
 import { ENDPOINTS } from "@promptd/contract";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
 import { textPrompt } from "../prompt-files.ts";
 import { bodyOf, dataOf, get, postRun } from "./requests.ts";
@@ -212,16 +212,4 @@ test("the list and its hash change when a provider is configured, in every proce
   expect(resources.hash).toBe(hashOf(resources.resources));
   const answer = await get(caller.client, "/v1/me", { "cli-agent": `resources_hash=${hash}` });
   expect(answer.headers.get("action-require")).toBe("update-resources");
-});
-
-test("a second start that finds its port taken changes nothing of what the running server offers", async () => {
-  const withKey = await startTestServer({ environment: { OPENAI_API_KEY: "sk-test" } });
-  onTestFinished(() => withKey.close());
-  const { client } = await withKey.createCaller();
-  const before = await client.resources.get();
-  const port = new URL(withKey.url).port;
-  await expect(withKey.startAnother("all", { OPENAI_API_KEY: "", PORT: port })).rejects.toThrow(port);
-  const rows = await withKey.app.db.query("select 1 from enabled_models where model like 'openai/%'");
-  expect(rows.length).toBeGreaterThan(0);
-  expect((await client.resources.get()).hash).toBe(before.hash);
 });
