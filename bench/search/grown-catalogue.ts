@@ -42,7 +42,7 @@ function newWord(words: readonly string[], n: number): string {
 const COMMON_CHARACTER = "的";
 const FIRST_CHARACTER = 0x4e00;
 const COUNTS = { pairs: 4_000, pairsPerPrompt: 10, longTitles: 200, sameTitles: 500, stopWordTitles: 2_000 };
-export const SAME_TITLE = "Untitled draft";
+const SAME_TITLE = "Untitled draft";
 
 /** Prompts that a catalogue may have, and that make queries dear which are made for them. */
 export function dearPrompts(): CorpusPrompt[] {

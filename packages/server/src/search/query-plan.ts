@@ -30,7 +30,7 @@ const EXPANSIONS = { perToken: 25, perTokenLarge: 8, dfShareLarge: 0.15, perQuer
 const PAIRS = { perCharacter: 50, perQuery: 200 };
 /** Bounds the work for a pasted text; real queries have two to six words. */
 const TOKENS_MAX = 40;
-/** About 10 ms of processor time: corrects 40 words among 20,000 and six among 100,000 (2026-11). */
+/** 10 to 20 ms of processor time: about thirty unknown words among 20,000, eight among 70,000 (2026-11). */
 const CORRECTION_EFFORT = 1_000_000;
 /** Bounds the statement; the words of no query of the evaluation come near it. */
 const TERMS_MAX = 400;
