@@ -195,6 +195,20 @@ describe("the sweep", () => {
     expect(await engine.audit()).toEqual([]);
   });
 
+  test("is not held up by a locked hold: the other runs of its account end", async () => {
+    const account = await engine.createAccount(100);
+    const [locked, free] = [
+      await engine.createRun(account, { hold: 10, deadlineSeconds: 0 }),
+      await engine.createRun(account, { hold: 10, deadlineSeconds: 0 }),
+    ];
+    await engine.db.tx(async (tx) => {
+      await tx.query("select 1 from credit_holds where run_id = $1 for update", [locked]);
+      expect((await engine.sweep()).failed).toEqual([free]);
+    });
+    expect((await engine.sweep()).failed).toEqual([locked]);
+    expect(await engine.audit()).toEqual([]);
+  });
+
   test("gets past more runs of a locked balance than it takes at once", async () => {
     const [locked, other] = [await engine.createAccount(1_000), await engine.createAccount(100)];
     const late = await Promise.all(
