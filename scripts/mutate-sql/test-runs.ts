@@ -50,8 +50,8 @@ async function runFile(vitest: Vitest, file: string): Promise<string | null> {
   const specifications = await vitest.globTestSpecifications([join(TESTS, file)]);
   if (specifications.length === 0) throw new Error(`There is no test file ${file}.`);
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications);
-  // Those of earlier runs may be among them, with what they found then.
-  for (const module of testModules.filter(({ moduleId }) => moduleId.endsWith(`/${file}`))) {
+  // Those of files that ran before are among them, with their failures of then.
+  for (const module of testModules.filter(({ moduleId }) => moduleId === join(TESTS, file))) {
     for (const test of module.children.allTests("failed")) return test.fullName;
     if (module.state() === "failed") return `${file} as a whole`;
   }
