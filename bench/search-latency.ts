@@ -4,7 +4,7 @@
  *
  *   npm run bench:search [-- --docs 4098,10000,100000 --rounds 5 --json FILE]
  */
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { readCommit } from "./commit.ts";
 import { readCorpus, readJudgments } from "./search/evaluation-data.ts";
@@ -26,6 +26,8 @@ const { values: flags } = parseArgs({
 });
 const ROUNDS = Number(flags.rounds);
 const HELD_ROUNDS = 7;
+/** Of the main thread: time on a processor, time ready without one, both in ns. */
+const SCHEDULE = "/proc/self/schedstat";
 /** Milliseconds, per size: required of a quiet machine. */
 const REQUIRED_MS: Readonly<Record<string, { p50: number; p95: number }>> = {
   "4098": { p50: 8, p95: 20 },
@@ -119,7 +121,7 @@ async function measureRounds(systems: readonly System[]): Promise<Timed[]> {
 
 /**
  * The longest stretch of each query in which nothing else of the process could run. Of several tries the median: one try
- * may meet a garbage collection or another process of the machine, which `longestMs` shows.
+ * may meet a garbage collection, which `longestMs` shows.
  */
 async function measureBlocking(system: System) {
   const held = new Map<string, number[]>();
@@ -150,11 +152,14 @@ async function measureDear(system: System) {
   return rows;
 }
 
-/** The longest time between two turns of the event loop while `work` runs. */
+/**
+ * The longest time between two turns of the event loop while `work` runs, without the time that this thread was ready
+ * and the machine ran others (where it says so, as Linux does).
+ */
 async function holdOf(work: () => Promise<unknown>): Promise<number> {
-  const state = { isWorking: true, longestMs: 0, lastMs: performance.now() };
+  const state = { isWorking: true, longestMs: 0, lastMs: performance.now() - runDelayMs() };
   const turn = () => {
-    const nowMs = performance.now();
+    const nowMs = performance.now() - runDelayMs();
     state.longestMs = Math.max(state.longestMs, nowMs - state.lastMs);
     state.lastMs = nowMs;
     if (state.isWorking) setImmediate(turn);
@@ -164,6 +169,12 @@ async function holdOf(work: () => Promise<unknown>): Promise<number> {
   state.isWorking = false;
   await new Promise((resolve) => setImmediate(resolve)); // the last stretch ends with the turn that is due
   return state.longestMs;
+}
+
+function runDelayMs(): number {
+  if (!existsSync(SCHEDULE)) return 0;
+  const [, delayNs] = readFileSync(SCHEDULE, "utf8").split(" ");
+  return Number(delayNs) / 1e6;
 }
 
 async function measureWhilePublishing(
