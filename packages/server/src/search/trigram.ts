@@ -84,22 +84,24 @@ export function wordSimilarity(query: WantedTrigrams, text: Trigrams): number {
   const comparison: Comparison = {
     querySize: query.distinct.length,
     ordered: text.ordered,
-    isFound: Array.from(text.distinct, query.has),
-    last: new Int32Array(text.distinct.length).fill(-1),
+    ...clearBuffers(text.distinct.length),
   };
+  for (let i = 0; i < text.distinct.length; i += 1) {
+    comparison.isFound[i] = query.has(text.distinct[i] as number) ? 1 : 0;
+  }
   const { isFound, last, ordered } = comparison;
   let best = 0;
   let extent: Extent | null = null;
   for (let i = 0; i < ordered.length; i += 1) {
     const trigram = ordered[i] as number;
-    if (extent === null && isFound[trigram] !== true) continue;
+    if (extent === null && isFound[trigram] !== 1) continue;
     extent ??= { lower: i, common: 0, size: 0 };
     if (last[trigram] === -1) {
       extent.size += 1;
-      if (isFound[trigram] === true) extent.common += 1;
+      if (isFound[trigram] === 1) extent.common += 1;
     }
     last[trigram] = i;
-    if (isFound[trigram] !== true) continue;
+    if (isFound[trigram] !== 1) continue;
     const shrunk = shrinkFromLeft(extent, i, comparison);
     for (let j = extent.lower; j < shrunk.lower; j += 1) {
       const dropped = ordered[j] as number;
@@ -109,6 +111,17 @@ export function wordSimilarity(query: WantedTrigrams, text: Trigrams): number {
     best = Math.max(best, ratio(extent.common, comparison.querySize, extent.size));
   }
   return best;
+}
+
+/** One pair for all comparisons: hundreds of arrays for each query make the garbage collector hold the process. */
+let buffers = { isFound: new Uint8Array(256), last: new Int32Array(256) };
+
+function clearBuffers(length: number): typeof buffers {
+  if (length > buffers.last.length) {
+    buffers = { isFound: new Uint8Array(2 * length), last: new Int32Array(2 * length) };
+  }
+  buffers.last.fill(-1, 0, length);
+  return buffers;
 }
 
 interface Extent {
@@ -122,8 +135,8 @@ interface Extent {
 interface Comparison {
   readonly querySize: number;
   readonly ordered: Uint16Array;
-  /** By position in the text's distinct trigrams: whether the query has it. */
-  readonly isFound: readonly boolean[];
+  /** By position in the text's distinct trigrams: 1 where the query has it. */
+  readonly isFound: Uint8Array;
   /** By the same: last place within the extent, -1 for none. */
   readonly last: Int32Array;
 }
@@ -142,7 +155,7 @@ function shrinkFromLeft(extent: Extent, upper: number, { querySize, ordered, isF
     const trigram = ordered[lower] as number;
     if (last[trigram] === lower) {
       size -= 1;
-      if (isFound[trigram] === true) common -= 1;
+      if (isFound[trigram] === 1) common -= 1;
     }
   }
   return best;
