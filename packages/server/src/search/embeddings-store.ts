@@ -121,11 +121,12 @@ export async function insertVectors(
   );
 }
 
-/** Tells every process that these documents have a vector now. */
-export async function noteVectors(tx: Queryable, docs: readonly number[]): Promise<void> {
+/** Tells every process that these documents have a vector now; nobody holds those of a model that is not active yet. */
+export async function noteVectors(tx: Queryable, embedder: string, docs: readonly number[]): Promise<void> {
   await tx.query(
-    "insert into search_changes (doc, terms, words) select doc, '{}', '{}' from unnest($1::int[]) as v (doc)",
-    [docs],
+    `insert into search_changes (doc, terms, words) select doc, '{}', '{}' from unnest($2::int[]) as v (doc)
+     where exists (select from search_embedders where embedder = $1 and (state = 'active' or model is null))`,
+    [embedder, docs],
   );
 }
 
@@ -163,13 +164,6 @@ export async function listUnembedded(
 export interface StoredVector {
   readonly doc: number;
   readonly vec: Buffer;
-}
-
-export async function listVectors(db: Queryable, embedder: string, afterDoc: number, limit: number) {
-  return db.query<StoredVector>(
-    "select doc, vec from search_embeddings where embedder = $1 and doc > $2 order by doc limit $3",
-    [embedder, afterDoc, limit],
-  );
 }
 
 export async function listVectorsOf(db: Queryable, embedder: string, docs: readonly number[]): Promise<StoredVector[]> {

@@ -1,4 +1,5 @@
 /** Puts documents into the index and takes them out, inside the transaction that publishes or unpublishes them. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Tx } from "../platform/database.ts";
 import { foldDocument } from "./built-in-embedder.ts";
 import { analyseDocument, storableText } from "./document-terms.ts";
@@ -9,6 +10,8 @@ import type { NewDocument } from "./index-store.ts";
 import { loadBuiltInEmbedder } from "./search-data.ts";
 
 const BATCH_MAX = 500;
+/** One to three milliseconds. */
+const DOCUMENTS_PER_TURN = 5;
 
 /** Makes the prompt findable by this version when the transaction commits; an older version's text is forgotten. */
 export function indexDocument(tx: Tx, document: SearchDocument): Promise<void> {
@@ -23,7 +26,7 @@ export async function indexDocuments(tx: Tx, documents: readonly SearchDocument[
   await lockIndex(tx);
   const latest = [...new Map(documents.map((document) => [document.promptId.toLowerCase(), document])).values()];
   for (let i = 0; i < latest.length; i += BATCH_MAX) {
-    await indexBatch(tx, latest.slice(i, i + BATCH_MAX).map(prepareDocument));
+    await indexBatch(tx, await eachInTurns(latest.slice(i, i + BATCH_MAX), prepareDocument));
   }
 }
 
@@ -67,11 +70,21 @@ async function indexBatch(tx: Tx, documents: readonly NewDocument[]): Promise<vo
 async function embedBuiltIn(tx: Tx, documents: readonly NewDocument[], docOf: ReadonlyMap<string, number>) {
   const base = await loadBuiltInEmbedder();
   await ensureEmbedder(tx, base.embedder, base.dims);
-  const vectors = documents.map(({ promptId, weights }) => ({
+  const vectors = await eachInTurns(documents, ({ promptId, weights }) => ({
     doc: docOf.get(promptId) ?? 0,
     vector: foldDocument(base, weights) ?? new Float32Array(base.dims),
   }));
   await insertVectors(tx, base.embedder, vectors);
+}
+
+/** A batch is a seventh of a second of work: others get their turns in between. */
+async function eachInTurns<Item, Result>(items: readonly Item[], work: (item: Item) => Result): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const item of items) {
+    results.push(work(item));
+    if (results.length % DOCUMENTS_PER_TURN === 0) await nextTurn();
+  }
+  return results;
 }
 
 function prepareDocument(document: SearchDocument): NewDocument {

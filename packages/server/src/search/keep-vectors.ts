@@ -30,12 +30,13 @@ export interface MadeVector {
   readonly vector: Float32Array;
 }
 
-/** Stores vectors and tells every process to read them. */
+/** Stores vectors and tells the processes that hold such. */
 export async function keepVectors(db: Database, embedder: string, vectors: readonly MadeVector[]): Promise<void> {
   await db.tx(async (tx) => {
     await store.insertVectors(tx, embedder, vectors);
     await store.noteVectors(
       tx,
+      embedder,
       vectors.map(({ doc }) => doc),
     );
   });

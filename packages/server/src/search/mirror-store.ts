@@ -2,7 +2,6 @@
 import type { Database, Queryable } from "../platform/database.ts";
 
 export interface Change {
-  readonly id: number;
   readonly doc: number;
   readonly terms: readonly string[];
   readonly words: readonly string[];
@@ -21,37 +20,37 @@ export interface ChangesRead {
 }
 
 /**
- * Everything committed since the read that returned `cursor`, and perhaps something twice. The cursor is the oldest
- * transaction still open at the time: whatever that one writes has an xid at or above it.
+ * What was committed since the read that returned `cursor`, each change once. The cursor is that read's snapshot: what
+ * it did not see is new, whatever its id and however long its transaction was open.
  */
-export async function readChanges(db: Database, cursor: string, seen: readonly number[]): Promise<ChangesRead> {
+export async function readChanges(db: Database, cursor: string): Promise<ChangesRead> {
   const rows = await db.named<{
     cursor: string;
     embedder: string | null;
     dims: number;
-    id: number | null;
-    doc: number;
+    doc: number | null;
     terms: string[];
     words: string[];
   }>(
     "search_read_changes",
-    `select now.cursor, active.embedder, active.dims, c.id, c.doc, c.terms, c.words
-     from (select pg_snapshot_xmin(pg_current_snapshot())::text as cursor) as now
+    `select now.cursor, active.embedder, active.dims, c.doc, c.terms, c.words
+     from (select pg_current_snapshot()::text as cursor) as now
      left join search_embedders active on active.state = 'active'
-     left join search_changes c on c.xid >= $1::xid8 and c.id <> all ($2::bigint[])`,
-    [cursor, seen],
+     left join search_changes c on c.xid >= pg_snapshot_xmin($1::pg_snapshot)
+       and not pg_visible_in_snapshot(c.xid, $1::pg_snapshot)`,
+    [cursor],
   );
   const first = rows[0];
   if (first === undefined) throw new Error("The changes of the search index could not be read.");
   return {
     cursor: first.cursor,
     active: first.embedder === null ? null : { embedder: first.embedder, dims: first.dims },
-    changes: rows.flatMap(({ id, doc, terms, words }) => (id === null ? [] : [{ id, doc, terms, words }])),
+    changes: rows.flatMap(({ doc, terms, words }) => (doc === null ? [] : [{ doc, terms, words }])),
   };
 }
 
 export async function readCursor(db: Queryable): Promise<string> {
-  const [row] = await db.query<{ cursor: string }>("select pg_snapshot_xmin(pg_current_snapshot())::text as cursor");
+  const [row] = await db.query<{ cursor: string }>("select pg_current_snapshot()::text as cursor");
   if (row === undefined) throw new Error("The database returned no snapshot.");
   return row.cursor;
 }

@@ -4,21 +4,19 @@
  *
  *   load      everything, in pages, so that no page blocks the process for long
  *   refresh   what search_changes names since the last look; several callers share one look
+ *
+ * A look is small: what takes long, an embedder's vectors or their mean, is read beside the queries (held-matrices.ts).
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import { titleKey, titleLetters, unspacedCharacters } from "./analyser.ts";
-import { listVectors, listVectorsOf, vectorFromBytes } from "./embeddings-store.ts";
+import { HeldMatrices } from "./held-matrices.ts";
+import type { MirroredEmbedder } from "./held-matrices.ts";
 import * as store from "./mirror-store.ts";
 import type { ActiveEmbedder, Change, MirroredDocument } from "./mirror-store.ts";
-import { VectorMatrix } from "./vector-matrix.ts";
-import type { MatrixOptions } from "./vector-matrix.ts";
+import type { VectorMatrix } from "./vector-matrix.ts";
 import { Vocabulary } from "./vocabulary.ts";
-
-/** An embedder whose vectors this process wants at hand. */
-export interface MirroredEmbedder extends MatrixOptions {
-  readonly embedder: string;
-}
 
 export interface MirrorOptions {
   readonly db: Database;
@@ -30,8 +28,8 @@ export interface MirrorOptions {
 const PAGE = 1_000;
 /** search_changes keeps an hour; who slept nearly as long starts over. */
 const RELOAD_AFTER_MS = 50 * 60 * 1_000;
-/** So many changes are cheaper to read with everything else. */
-const SEEN_MAX = 20_000;
+/** Documents that are taken over in one turn of the event loop: each title is normalised. */
+const DOCUMENTS_PER_TURN = 100;
 
 export interface Mirror {
   readonly documents: ReadonlyMap<number, MirroredDocument>;
@@ -46,6 +44,7 @@ export interface Mirror {
   docsSpelled(title: string): ReadonlySet<number>;
   /** Every title, as titleKey writes it, with the documents that have it. */
   titles(): Iterable<readonly [title: string, docs: ReadonlySet<number>]>;
+  /** The one whose vectors are held: after a flip the one before, until those of the new one are read. */
   activeEmbedder(): ActiveEmbedder | null;
   matrixOf(embedder: string): VectorMatrix | null;
   /** Resolves when everything committed before the call is in the copy. */
@@ -59,7 +58,7 @@ export function createMirror(options: MirrorOptions): Mirror {
 
   async function look(): Promise<void> {
     const isStale = state === null || options.clock.nowMs() - state.readAtMs > RELOAD_AFTER_MS;
-    const next = isStale || state === null ? await loadState(options) : state;
+    const next = isStale || state === null ? await loadState(options, state) : state;
     await next.catchUp();
     state = next;
   }
@@ -99,14 +98,14 @@ export function createMirror(options: MirrorOptions): Mirror {
     docsTitled: (title) => current().titles.get(titleKey(title)) ?? new Set(),
     titles: () => current().titles,
     activeEmbedder: () => current().activeEmbedder,
-    matrixOf: (embedder) => current().matrices.get(embedder) ?? null,
+    matrixOf: (embedder) => current().matrices.of(embedder),
     refresh,
   };
 }
 
-async function loadState(options: MirrorOptions): Promise<State> {
+async function loadState(options: MirrorOptions, before: State | null): Promise<State> {
   // The cursor first: what commits while the pages are read is read again by the first look.
-  const state = new State(options, await store.readCursor(options.db));
+  const state = new State(options, await store.readCursor(options.db), before);
   await state.loadAll();
   return state;
 }
@@ -120,18 +119,22 @@ class State {
   /** By titleLetters. */
   readonly spelled = new Map<string, Set<number>>();
   readonly vocabulary = new Vocabulary();
-  matrices = new Map<string, VectorMatrix>();
-  activeEmbedder: ActiveEmbedder | null = null;
+  readonly matrices: HeldMatrices;
+  activeEmbedder: ActiveEmbedder | null;
   readAtMs = 0;
   #totalLength = 0;
   #cursor: string;
-  /** Changes already applied that the cursor still returns. */
-  #seen = new Set<number>();
+  /** Nobody was answered from these vectors yet. */
+  #isFirst: boolean;
   readonly #options: MirrorOptions;
 
-  constructor(options: MirrorOptions, cursor: string) {
+  /** `before`: what this one replaces, and takes the vectors from. */
+  constructor(options: MirrorOptions, cursor: string, before: State | null) {
     this.#options = options;
     this.#cursor = cursor;
+    this.#isFirst = before === null;
+    this.activeEmbedder = before?.activeEmbedder ?? null;
+    this.matrices = new HeldMatrices(options.db, this.documents, before?.matrices ?? null);
   }
 
   get averageLength(): number {
@@ -164,19 +167,19 @@ class State {
         return word;
       },
     );
+    await this.matrices.follow();
   }
 
   async catchUp(): Promise<void> {
     const startedAtMs = this.#options.clock.nowMs();
-    const read = await store.readChanges(this.#options.db, this.#cursor, [...this.#seen]);
+    const read = await store.readChanges(this.#options.db, this.#cursor);
     for (let i = 0; i < read.changes.length; i += PAGE) await this.#apply(read.changes.slice(i, i + PAGE));
-    await this.#chooseMatrices(read.active);
-    this.activeEmbedder = read.active;
-    if (read.cursor !== this.#cursor || this.#seen.size > SEEN_MAX) this.#seen = new Set();
-    for (const { id } of read.changes) this.#seen.add(id);
     this.#cursor = read.cursor;
     this.readAtMs = startedAtMs;
-    for (const matrix of this.matrices.values()) await matrix.settle();
+    const wanted = this.#options.chooseEmbedders(read.active, this.documents.size);
+    if (await this.matrices.hold(wanted, this.#isFirst)) this.activeEmbedder = read.active;
+    this.#isFirst = false;
+    await this.matrices.settle();
   }
 
   /** Reads the present values, never differences: applying a change twice does no harm. */
@@ -193,36 +196,13 @@ class State {
     const present = new Map(documents.map((row) => [row.doc, row]));
     for (const { term, df } of termCounts) this.#setTerm(term, df);
     for (const { word, n, nTitle } of wordCounts) this.vocabulary.set(word, n, nTitle);
-    for (const [embedder, matrix] of this.matrices) {
-      for (const { doc, vec } of await listVectorsOf(db, embedder, docs)) matrix.set(doc, vectorFromBytes(vec));
+    // What is gone goes first: the text before and the text after have different numbers.
+    for (const doc of docs) if (!present.has(doc)) this.#deleteDocument(doc);
+    for (const [i, row] of documents.entries()) {
+      if (i % DOCUMENTS_PER_TURN === DOCUMENTS_PER_TURN - 1) await nextTurn();
+      this.#setDocument(row);
     }
-    for (const doc of docs) {
-      const row = present.get(doc);
-      if (row === undefined) this.#deleteDocument(doc);
-      else this.#setDocument(row);
-    }
-  }
-
-  async #chooseMatrices(active: ActiveEmbedder | null): Promise<void> {
-    const wanted = this.#options.chooseEmbedders(active, this.documents.size);
-    const matrices = new Map<string, VectorMatrix>();
-    for (const choice of wanted) {
-      matrices.set(choice.embedder, this.matrices.get(choice.embedder) ?? (await this.#loadMatrix(choice)));
-    }
-    this.matrices = matrices;
-  }
-
-  async #loadMatrix(choice: MirroredEmbedder): Promise<VectorMatrix> {
-    const matrix = new VectorMatrix({ ...choice, capacity: this.documents.size });
-    await eachPage(
-      0,
-      (after) => listVectors(this.#options.db, choice.embedder, after, PAGE),
-      ({ doc, vec }) => {
-        if (this.documents.has(doc)) matrix.set(doc, vectorFromBytes(vec));
-        return doc;
-      },
-    );
-    return matrix;
+    await this.matrices.read([...present.keys()]);
   }
 
   #setDocument(row: MirroredDocument): void {
@@ -236,7 +216,7 @@ class State {
 
   #deleteDocument(doc: number): void {
     this.#forget(doc);
-    for (const matrix of this.matrices.values()) matrix.delete(doc);
+    this.matrices.delete(doc);
   }
 
   #forget(doc: number): void {
@@ -281,7 +261,10 @@ async function eachPage<Row, Key>(
   let after = first;
   for (;;) {
     const rows = await read(after);
-    for (const row of rows) after = take(row);
+    for (const [i, row] of rows.entries()) {
+      if (i % DOCUMENTS_PER_TURN === DOCUMENTS_PER_TURN - 1) await nextTurn();
+      after = take(row);
+    }
     if (rows.length < PAGE) return;
   }
 }

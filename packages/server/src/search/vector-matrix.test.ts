@@ -139,3 +139,34 @@ test.each([true, false])("a long scan lets other work in between (plain: %s)", a
   clearImmediate(handle);
   expect(turns).toBeGreaterThan(0);
 });
+
+test("a mean that is renewed holds nobody up, and scans meanwhile are right", async () => {
+  const dims = 300;
+  const matrix = new VectorMatrix({ dims, shippedMean: null });
+  for (let i = 1; i <= 4_000; i += 1)
+    matrix.set(i, unit(...Array.from({ length: dims }, (_, k) => Math.sin(i * k) + 1)));
+  const settling = matrix.settle();
+  let turns = 0;
+  const isSettled = settling.then(() => true);
+  while (!(await Promise.race([isSettled, new Promise<false>((resolve) => setImmediate(() => resolve(false)))]))) {
+    turns += 1;
+    const [nearest] = await matrix.findNearest(unit(...Array.from({ length: dims }, (_, k) => Math.sin(7 * k) + 1)), 1);
+    expect(nearest).toMatchObject({ doc: 7, cosine: expect.closeTo(1, 4) as number });
+  }
+  expect(turns).toBeGreaterThan(4);
+});
+
+test("rows that come and go while the matrix is packed are there, and gone, afterwards", async () => {
+  const matrix = new VectorMatrix({ dims: 2, shippedMean: null });
+  for (let i = 1; i <= 1_000; i += 1) matrix.set(i, unit(1, 0));
+  for (let i = 400; i <= 1_000; i += 1) matrix.delete(i);
+  const settling = matrix.settle();
+  for (let i = 2_000; i < 3_500; i += 1) matrix.set(i, unit(0, 1));
+  for (let i = 1; i <= 100; i += 1) matrix.delete(i);
+  await settling;
+  expect(matrix.size).toBe(399 - 100 + 1_500);
+  const found = await matrix.findNearest(unit(0, 1), 5_000);
+  expect(found).toHaveLength(matrix.size);
+  expect(found.slice(0, 1_500).every(({ doc }) => doc >= 2_000)).toBe(true);
+  expect(found.slice(1_500).every(({ doc }) => doc > 100 && doc < 400)).toBe(true);
+});

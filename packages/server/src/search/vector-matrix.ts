@@ -2,6 +2,7 @@
  * All vectors of one embedder, in this process: an exact scan, which never misses a neighbour. Rows keep the vectors
  * as stored; the mean of all is taken out by arithmetic, so that it may move without touching them.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { createRows, dot, PRODUCTS_MAX } from "./dot-kernel.ts";
 import type { Rows } from "./dot-kernel.ts";
 
@@ -29,6 +30,8 @@ const GROWTH = 1.25;
 const OWN_MEAN_FROM = 200;
 const GROWTH_BEFORE_NEW_MEAN = 0.1;
 const FILLED_MIN = 0.67;
+/** About half a millisecond at 400 numbers a row (2026-11). */
+const ROWS_PER_TURN = 250;
 
 export class VectorMatrix {
   readonly dims: number;
@@ -41,8 +44,9 @@ export class VectorMatrix {
   #rowCount = 0;
   readonly #rowOf = new Map<number, number>();
   readonly #sum: Float64Array;
-  #mean: Float32Array;
+  #mean: Mean;
   #meanCount = 0;
+  #settling: Promise<void> | null = null;
   readonly #hasShippedMean: boolean;
 
   constructor({ dims, shippedMean, capacity = 0, isPlain = false }: MatrixOptions) {
@@ -50,7 +54,7 @@ export class VectorMatrix {
     this.dims = dims;
     this.#isPlain = isPlain;
     this.#hasShippedMean = shippedMean !== null;
-    this.#mean = shippedMean ?? new Float32Array(dims);
+    this.#mean = createMean(shippedMean ?? new Float32Array(dims));
     this.#rows = createRows(dims, room, isPlain);
     this.#docs = new Int32Array(room);
     this.#scales = new Float32Array(room);
@@ -75,7 +79,7 @@ export class VectorMatrix {
     this.#rows.set(row, vector);
     this.#docs[row] = doc;
     this.#rowOf.set(doc, row);
-    this.#scales[row] = this.#scaleOf(vector);
+    this.#scales[row] = scaleOf(vector, this.#mean);
     this.#addToSum(vector, 1);
   }
 
@@ -88,18 +92,39 @@ export class VectorMatrix {
     this.#rowOf.delete(doc);
   }
 
+  has(doc: number): boolean {
+    return this.#rowOf.has(doc);
+  }
+
+  docs(): Iterable<number> {
+    return this.#rowOf.keys();
+  }
+
   /** Renews the mean after the catalogue grew or shrank by a tenth, and packs the rows when a third are empty. */
-  async settle(): Promise<void> {
-    if (this.#rowCount > CAPACITY_MIN && this.size < this.#rowCount * FILLED_MIN) this.#pack();
+  settle(): Promise<void> {
+    this.#settling ??= this.#renew().finally(() => {
+      this.#settling = null;
+    });
+    return this.#settling;
+  }
+
+  /** Scans go on meanwhile with the mean and the scales that belong together, the old ones. */
+  async #renew(): Promise<void> {
+    if (this.#rowCount > CAPACITY_MIN && this.size < this.#rowCount * FILLED_MIN) await this.#pack();
     if (this.size === 0 || (this.#hasShippedMean && this.size < OWN_MEAN_FROM)) return;
     if (Math.abs(this.size - this.#meanCount) <= this.#meanCount * GROWTH_BEFORE_NEW_MEAN) return;
-    this.#meanCount = this.size;
-    const share = this.size < OWN_MEAN_FROM ? this.#commonShare() : 1;
-    this.#mean = Float32Array.from(this.#sum, (value) => (share * value) / this.size);
+    const count = this.size;
+    const share = count < OWN_MEAN_FROM ? this.#commonShare() : 1;
+    const mean = createMean(Float32Array.from(this.#sum, (value) => (share * value) / count));
+    const scales: number[] = [];
     for (let row = 0; row < this.#rowCount; row += 1) {
-      this.#scales[row] = this.#scaleOf(this.#rows.at(row));
-      if (row % PRODUCTS_MAX === PRODUCTS_MAX - 1) await nextTurn();
+      if (row % ROWS_PER_TURN === ROWS_PER_TURN - 1) await nextTurn();
+      scales.push(scaleOf(this.#rows.at(row), mean));
     }
+    this.#meanCount = count;
+    this.#mean = mean;
+    this.#scales = new Float32Array(this.#docs.length);
+    this.#scales.set(scales);
   }
 
   /** The `limit` nearest documents to a vector of unit length, nearest first. */
@@ -107,7 +132,7 @@ export class VectorMatrix {
     const centred = this.#centre(query);
     if (centred === null) return [];
     const best = new BestRows(limit);
-    const offset = dot(this.#mean, centred);
+    const offset = dot(this.#mean.vector, centred);
     const rows = this.#rows; // a packed matrix replaces its arrays; this scan keeps those it began with
     const docs = this.#docs;
     const scales = this.#scales;
@@ -127,7 +152,7 @@ export class VectorMatrix {
   rank(query: Float32Array, docs: readonly number[]): Neighbour[] {
     const centred = this.#centre(query);
     if (centred === null) return [];
-    const offset = dot(this.#mean, centred);
+    const offset = dot(this.#mean.vector, centred);
     return docs
       .flatMap((doc) => {
         const row = this.#rowOf.get(doc);
@@ -158,15 +183,9 @@ export class VectorMatrix {
   }
 
   #centre(query: Float32Array): Float32Array | null {
-    const centred = query.map((value, k) => value - (this.#mean[k] as number));
+    const centred = query.map((value, k) => value - (this.#mean.vector[k] as number));
     const length = Math.sqrt(dot(centred, centred));
     return length > 0 ? centred.map((value) => value / length) : null;
-  }
-
-  /** From |vector - mean|^2 = |vector|^2 - 2 vector mean + |mean|^2: no second copy of the matrix is needed. */
-  #scaleOf(vector: Float32Array): number {
-    const squares = dot(vector, vector) - 2 * dot(vector, this.#mean) + dot(this.#mean, this.#mean);
-    return squares > 1e-9 ? 1 / Math.sqrt(squares) : 0;
   }
 
   #addToSum(vector: Float32Array, sign: number): void {
@@ -186,27 +205,46 @@ export class VectorMatrix {
     this.#docs = docs;
   }
 
-  #pack(): void {
-    const kept = [...this.#rowOf].sort(([, a], [, b]) => a - b);
-    const capacity = Math.max(CAPACITY_MIN, kept.length);
-    const rows = createRows(this.dims, capacity, this.#isPlain);
-    const scales = new Float32Array(capacity);
-    const docs = new Int32Array(capacity);
-    for (const [i, [doc, row]] of kept.entries()) {
-      rows.set(i, this.#rows.at(row));
-      scales[i] = this.#scales[row] as number;
+  /** Rows may come and go while the others are copied: which is which is read at the end, in one turn. */
+  async #pack(): Promise<void> {
+    const rows = createRows(this.dims, Math.max(CAPACITY_MIN, this.size), this.#isPlain);
+    const origins: number[] = [];
+    for (let row = 0; row < this.#rowCount; row += 1) {
+      if (row % ROWS_PER_TURN === ROWS_PER_TURN - 1) await nextTurn();
+      if (this.#docs[row] === 0) continue;
+      if (origins.length === rows.capacity) rows.grow(Math.ceil(rows.capacity * GROWTH));
+      rows.set(origins.length, this.#rows.at(row));
+      origins.push(row);
+    }
+    const docs = new Int32Array(rows.capacity);
+    const scales = new Float32Array(rows.capacity);
+    for (const [i, row] of origins.entries()) {
+      const doc = this.#docs[row] as number;
       docs[i] = doc;
-      this.#rowOf.set(doc, i);
+      scales[i] = this.#scales[row] as number;
+      if (doc !== 0) this.#rowOf.set(doc, i);
     }
     this.#rows = rows;
     this.#scales = scales;
     this.#docs = docs;
-    this.#rowCount = kept.length;
+    this.#rowCount = origins.length;
   }
 }
 
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+interface Mean {
+  readonly vector: Float32Array;
+  /** Its squared length. */
+  readonly squares: number;
+}
+
+function createMean(vector: Float32Array): Mean {
+  return { vector, squares: dot(vector, vector) };
+}
+
+/** From |vector - mean|^2 = |vector|^2 - 2 vector mean + |mean|^2: no second copy of the matrix is needed. */
+function scaleOf(vector: Float32Array, mean: Mean): number {
+  const squares = dot(vector, vector) - 2 * dot(vector, mean.vector) + mean.squares;
+  return squares > 1e-9 ? 1 / Math.sqrt(squares) : 0;
 }
 
 /** Keeps the best so far; sorted only at the end, thinned out when it has grown to twice the limit. */
