@@ -32,7 +32,7 @@ export interface OwnSearch extends System {
 
 export async function createOwnSearch(db: Database, embeddings: EmbeddingsModel | null): Promise<OwnSearch> {
   const search = createSearch({ db, log: benchLog, clock: systemClock, embeddings, embeddingDeadlineMs: 10_000 });
-  const embed = search.ticks.find(({ name }) => name === "search-embed");
+  const embed = search.ticks.find(({ name }) => name.startsWith("search-embed "));
   const isReady = async () => {
     const [row] = await db.query<{ ready: boolean }>(
       "select exists (select from search_embedders where state = 'active' and starts_with(embedder, 'remote-')) as ready",

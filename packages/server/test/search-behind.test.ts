@@ -27,7 +27,7 @@ function holdVectors() {
     if (text.includes("select doc, vec from search_embeddings")) {
       const embedder = String(values?.[0]);
       read.push(embedder.split("-")[0] ?? "");
-      const isPage = (values?.[1] as readonly number[]).length > 50;
+      const isPage = Array.isArray(values?.[1]) && values[1].length > 50;
       if (embedder.startsWith("remote-") && isPage) await mayRead.promise;
     }
     return fixture.db.query(statement, values);

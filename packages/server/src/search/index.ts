@@ -1,5 +1,4 @@
 export type { SearchDocument } from "./document-terms.ts";
-export type { PublishedPrompts } from "./audit-index.ts";
 export { indexDocument, indexDocuments, removeDocument } from "./index-document.ts";
 export { vacuumIndex } from "./housekeeping.ts";
 export { createSearch } from "./search.ts";
