@@ -81,6 +81,15 @@ describe("expired credits", () => {
     expect((await journalOf()).at(-1)).toEqual([...EXPIRE, 1, 3, 3]);
   });
 
+  test("are written off before a hold looks at the balance, down to a single one", async () => {
+    await grant(1, "a", 1);
+    await grant(4, "b");
+    await stopClock(rig.engine.db, NOW_US + 1);
+    expect(await hold(rig.engine.newId(), 5)).toBe(false);
+    expect(await hold(rig.engine.newId(), 4)).toBe(true);
+    expect(await balanceOf()).toEqual([4, 4]);
+  });
+
   test("are not available, written off or not", async () => {
     const available = (of = rig.account) => value(`credits_available('${of}')`);
     await grant(4, "a", 1);

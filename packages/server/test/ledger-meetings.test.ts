@@ -76,6 +76,47 @@ describe("two transactions that meet", () => {
     expect(await balanceOf()).toEqual([6, 0]);
   });
 
+  test("learn which runs can be settled without waiting, and lock what belongs to those runs alone", async () => {
+    const [other, third] = [await rig.engine.createAccount(5), await rig.engine.createAccount(5)];
+    await grant(9, "a");
+    const runs = [rig.engine.newId(), rig.engine.newId(), rig.engine.newId()];
+    for (const run of runs) await hold(run, 1);
+    const [kept = "", done = "", free = ""] = runs;
+    await settle([rig.account], [done], [1]); // its hold is closed, so nobody's lock on it matters
+    const lockFree = "select id from credit_lock_free($1, $2) id order by id";
+    const asked = [
+      [rig.account, rig.account, rig.account, other],
+      [kept, done, free, rig.engine.newId()],
+    ];
+    const { db } = rig.engine;
+    await db.tx(async (tx) => {
+      await tx.query("select 1 from credit_holds where run_id = any ($1::uuid[]) for update", [[kept, done]]);
+      await tx.query("select 1 from credit_accounts where account_id = $1 for update", [other]);
+      expect(await db.query(lockFree, asked)).toEqual(
+        [{ id: done }, { id: free }].sort((a, b) => (a.id < b.id ? -1 : 1)),
+      );
+    });
+    await db.tx(async (tx) => {
+      await tx.query(lockFree, asked);
+      // Another account and an open hold of a run that was not asked for are nobody's business.
+      await db.tx((later) =>
+        later.query("select 1 from credit_accounts where account_id = $1 for update nowait", [third]),
+      );
+      await expect(
+        db.query("select 1 from credit_accounts where account_id = $1 for update nowait", [other]),
+      ).rejects.toMatchObject({ code: "55P03" });
+      await expect(
+        db.query("select 1 from credit_holds where run_id = $1 for update nowait", [free]),
+      ).rejects.toMatchObject({ code: "55P03" });
+    });
+    await db.tx(async (tx) => {
+      await tx.query(lockFree, [[rig.account], [free]]);
+      expect(await db.query("select 1 as free from credit_holds where run_id = $1 for update nowait", [kept])).toEqual([
+        { free: 1 },
+      ]);
+    });
+  });
+
   test("hold the last credits once", async () => {
     await grant(5, "a");
     const second = await meet(
