@@ -50,7 +50,7 @@ export async function openModels(options: OpenModelsOptions): Promise<Models> {
   });
   const adapter = await openAdapter({ catalogue, secret, clock, log, spool });
   const inflightBytesMax = config.PROMPTD_INFLIGHT_BYTES;
-  const caller = createModelCaller({ catalogue, db, clock, log, adapter, inflightBytesMax });
+  const caller = createModelCaller({ catalogue, db, log, adapter, inflightBytesMax });
   return {
     catalogue,
     caller,

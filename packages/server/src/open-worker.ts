@@ -8,7 +8,7 @@ import { createFinisher, readDelivered, saveDelivered, Worker } from "./runs/ind
 
 /** The worker of this process with its neighbours as functions; it claims nothing before it is started. */
 export async function openWorker(parts: Parts, closers: Closers): Promise<Worker> {
-  const { options, installation, db, clock, signals, files, models, hub, newId } = parts;
+  const { options, installation, db, signals, files, models, hub, newId } = parts;
   const { config, log } = options;
   const openOne = async (role: string) => {
     const one = await openDatabase({ url: installation.url, role: `${options.role}-${role}`, poolMax: 1, log });
@@ -45,7 +45,7 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
       callModel: (request, signal) => models.caller.call(request, signal),
       keepOutput: (output, signal) => files.keepOutput(output, signal),
       storageIsReady: () => files.isReady(),
-      nowMs: () => clock.nowMs(),
+      nowMs: () => performance.now(),
       wait: (ms, signal) => wait(ms, undefined, { signal }),
       settlePrice: (run, prices, delivered) => {
         const actual = uncappedPrice(prices, delivered);

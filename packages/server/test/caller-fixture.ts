@@ -4,7 +4,6 @@ import { onTestFinished } from "vitest";
 import { createModelCaller, type ModelCallerOptions } from "../src/models/call-model.ts";
 import { loadCatalogue, type Catalogue } from "../src/models/catalogue.ts";
 import type { ModelCaller, ModelOutcome, ModelRequest } from "../src/models/model-call.ts";
-import { systemClock } from "../src/platform/clock.ts";
 import { createLog } from "../src/platform/log.ts";
 
 /** The shipped catalogue where no provider has a key: only the sandbox is enabled. */
@@ -28,7 +27,6 @@ export function createCaller(
   const waits: number[] = [];
   const caller = createModelCaller({
     catalogue: SANDBOX_CATALOGUE,
-    clock: systemClock,
     log: createLog("silent"),
     inflightBytesMax: 536_870_912,
     random: () => 0.5,
@@ -60,7 +58,7 @@ export function requestOf(change: Partial<ModelRequest> = {}): ModelRequest {
     prompt: "hi",
     images: [],
     maxOutputTokens: null,
-    deadlineAtMs: Date.now() + 60_000,
+    deadlineMs: performance.now() + 60_000,
     ...change,
   };
 }

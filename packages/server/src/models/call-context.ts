@@ -1,5 +1,4 @@
 import type { Random } from "../platform/backoff.ts";
-import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import type { Log } from "../platform/log.ts";
 import type { Catalogue } from "./catalogue.ts";
@@ -12,7 +11,6 @@ import type { Wait } from "./waiting.ts";
 /** What every part of a call needs. */
 export interface CallContext {
   readonly db: Database;
-  readonly clock: Clock;
   readonly log: Log;
   readonly adapter: ModelAdapter;
   readonly wait: Wait;

@@ -5,7 +5,6 @@
  * paid twice.
  */
 import { fullJitterDelayMs, systemRandom, type Random } from "../platform/backoff.ts";
-import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import type { Log } from "../platform/log.ts";
 import { createByteBudget } from "./byte-budget.ts";
@@ -26,7 +25,6 @@ import { waitOrAbort, type Wait } from "./waiting.ts";
 export interface ModelCallerOptions {
   readonly catalogue: Catalogue;
   readonly db: Database;
-  readonly clock: Clock;
   readonly log: Log;
   /** PROMPTD_INFLIGHT_BYTES. */
   readonly inflightBytesMax: number;
@@ -43,10 +41,9 @@ const IMAGES_SHARE = 1 / 3;
 const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
 
 export function createModelCaller(options: ModelCallerOptions): ModelCaller {
-  const { catalogue, db, clock, log, adapter } = options;
+  const { catalogue, db, log, adapter } = options;
   const context: CallContext = {
     db,
-    clock,
     log,
     adapter,
     catalogue,
@@ -140,7 +137,7 @@ async function waitForNextSend(
   signal: AbortSignal,
 ): Promise<ModelOutcome | null> {
   const delayMs = sent.kind === "busy" ? sent.waitMs : backoffMs(context, sent);
-  if (context.clock.nowMs() + delayMs >= request.deadlineAtMs) {
+  if (performance.now() + delayMs >= request.deadlineMs) {
     return sent.kind === "busy" ? failed(sentenceFor("overloaded")) : failedAs(sent.failure);
   }
   if (delayMs < WAIT_IN_PROCESS_MS) {

@@ -26,8 +26,11 @@ export interface ModelRequest {
   readonly images: readonly ModelImage[];
   /** Null: the model's limit. */
   readonly maxOutputTokens: number | null;
-  /** The run's deadline; nothing is sent or awaited past it. */
-  readonly deadlineAtMs: number;
+  /**
+   * The run's deadline; nothing is sent or awaited past it. On this process's monotonic clock (`performance.now()`): its
+   * wall clock may be set while the call is under way.
+   */
+  readonly deadlineMs: number;
 }
 
 export type ModelOutcome =

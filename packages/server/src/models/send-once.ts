@@ -71,7 +71,7 @@ const TIMED_OUT = failure("timeout", { retry: "never", breaker: "counted" });
 /** Rejects when `signal` is aborted; the deadline's end is a value. */
 async function makeInTime(context: CallContext, started: StartedJob, signal: AbortSignal): Promise<ModelResult> {
   const { request, entry } = started.job;
-  const leftMs = request.deadlineAtMs - context.clock.nowMs();
+  const leftMs = request.deadlineMs - performance.now();
   if (leftMs <= 0) return { ...TIMED_OUT, breaker: "ignored" }; // the model had no chance
   const deadline = startDeadline(Math.min(entry.limits.timeoutMs, leftMs), signal);
   try {

@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { requestOf } from "../../test/caller-fixture.ts";
 import { callOf, entryOf } from "../../test/providers/adapter-rig.ts";
 import { useTestDatabase } from "../../test/test-database.ts";
-import { systemClock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import type { ModelAdapter, ModelResult, ReadyVideo } from "./model-call.ts";
 import { failure } from "./provider-failure.ts";
@@ -48,11 +47,11 @@ function resume(loads: readonly ReadyVideo["load"][]) {
   const key = { runId: randomUUID(), step: 0, item: 0, send: 1 };
   const { runId, step, item } = key;
   const job = {
-    request: requestOf({ runId, step, item, attempt: 2, model: call.entry.model, prompt: "", deadlineAtMs: 0 }),
+    request: requestOf({ runId, step, item, attempt: 2, model: call.entry.model, prompt: "", deadlineMs: 0 }),
     call,
     start: { kind: "started" as const, key, operation: "o" },
   };
-  const result = runVideo({ adapter, db, wait, clock: systemClock }, job, new AbortController().signal);
+  const result = runVideo({ adapter, db, wait }, job, new AbortController().signal);
   return { result, waits, questions: () => questions };
 }
 
@@ -119,13 +118,13 @@ function start() {
     close: async () => {},
   };
   const call = callOf(entryOf("fal/luma-ray-2"));
-  const request = requestOf({ model: call.entry.model, deadlineAtMs: 0 });
+  const request = requestOf({ model: call.entry.model, deadlineMs: 0 });
   const canceler = new AbortController();
   const run = async (keeping: Database = db) => {
     const begun = await createSendCounter(db).begin({ request, entry: call.entry });
     if (begun.kind !== "begun") throw new Error("the send was not begun");
     const job = { request, call, start: begun };
-    return runVideo({ adapter, db: keeping, wait: waitOrAbort, clock: systemClock }, job, canceler.signal);
+    return runVideo({ adapter, db: keeping, wait: waitOrAbort }, job, canceler.signal);
   };
   const operations = () => db.query("select operation from provider_calls where run_id = $1", [request.runId]);
   return {

@@ -26,7 +26,7 @@ interface VideoJob {
   readonly start: Exclude<SendStart, { kind: "used-up" }>;
 }
 
-type VideoContext = Pick<CallContext, "adapter" | "db" | "wait" | "clock">;
+type VideoContext = Pick<CallContext, "adapter" | "db" | "wait">;
 
 /** @param signal carries the deadline of the run. */
 export async function runVideo(context: VideoContext, job: VideoJob, signal: AbortSignal): Promise<ModelResult> {

@@ -35,6 +35,7 @@ export interface ExecuteRunPorts {
   keepOutput: Files["keepOutput"];
   /** False while files cannot be stored. */
   storageIsReady: Files["isReady"];
+  /** The monotonic clock (`performance.now()`) of a run's deadline. */
   nowMs(): number;
   /** Rejects when aborted. */
   wait(ms: number, signal: AbortSignal): Promise<void>;
@@ -87,7 +88,7 @@ export async function executeRun(run: ClaimedRun, ports: ExecuteRunPorts, signal
 async function execute(run: ClaimedRun, ports: ExecuteRunPorts, signal: AbortSignal): Promise<Execution> {
   const version = await ports.findVersion(run.promptVersionId);
   if (version === null) return broke("The prompt version of this run no longer exists.", "version_missing");
-  if (namesUnknownModel(version, ports) && run.deadlineMs - performance.now() > 2 * NEWER_AGAIN_MS)
+  if (namesUnknownModel(version, ports) && run.deadlineMs - ports.nowMs() > 2 * NEWER_AGAIN_MS)
     return { kind: "later", delayMs: NEWER_AGAIN_MS };
   const unusable = findUnusableModel(version, ports);
   if (unusable !== null) return broke(unusable, "model_unusable");
@@ -232,7 +233,7 @@ async function executeItem(
       instructions: rendered.instructions,
       images: step.images.flatMap((slot) => loaded[slot] ?? []),
       maxOutputTokens: step.maxOutputTokens,
-      deadlineAtMs: deadlineOf(run, ports),
+      deadlineMs: run.deadlineMs,
     },
     signal,
   );
@@ -250,17 +251,12 @@ async function executeItem(
     outcome.kind === "image"
       ? { modality: outcome.kind, bytes: outcome.bytes, mediaType }
       : { modality: outcome.kind, content: outcome.content, mediaType };
-  const kept = await keepPatiently(generated, { deadlineAtMs: deadlineOf(run, ports), ports }, signal);
+  const kept = await keepPatiently(generated, { deadlineMs: run.deadlineMs, ports }, signal);
   if (kept.kind === "refused") return { kind: "error", message: kept.message };
   return {
     kind: "delivered",
     delivered: { step: index, item, output: { type: outcome.kind, data: kept.url }, usage, file: kept },
   };
-}
-
-/** As the clock says now that the work behind it reads: a clock that was set since the claim changes nothing. */
-function deadlineOf(run: ClaimedRun, ports: Pick<ExecuteRunPorts, "nowMs">): number {
-  return ports.nowMs() + run.deadlineMs - performance.now();
 }
 
 /** Only delivered items are charged; a run without one has failed and costs nothing. */

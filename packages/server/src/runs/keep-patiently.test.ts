@@ -28,7 +28,7 @@ function brokenUntil(backAtMs: number) {
 
 test("an image is held until the storage takes it", async () => {
   const storage = brokenUntil(120_000);
-  const kept = await keepPatiently(IMAGE, { deadlineAtMs: DEADLINE_MS, ports: storage.ports }, never);
+  const kept = await keepPatiently(IMAGE, { deadlineMs: DEADLINE_MS, ports: storage.ports }, never);
   expect(kept).toEqual({ kind: "refused", message: "kept, as far as this test goes" });
   expect(storage.state().nowMs).toBeGreaterThanOrEqual(120_000);
   expect(storage.state().tries).toBeLessThan(200); // it does not hammer a storage that is down
@@ -36,7 +36,7 @@ test("an image is held until the storage takes it", async () => {
 
 test("at the deadline an image is given up with a clear sentence, before the run is ended from outside", async () => {
   const storage = brokenUntil(Infinity);
-  const kept = await keepPatiently(IMAGE, { deadlineAtMs: DEADLINE_MS, ports: storage.ports }, never);
+  const kept = await keepPatiently(IMAGE, { deadlineMs: DEADLINE_MS, ports: storage.ports }, never);
   expect(kept).toEqual({
     kind: "refused",
     message: "The result could not be stored. You were not charged for it.",
@@ -46,13 +46,13 @@ test("at the deadline an image is given up with a clear sentence, before the run
 
 test("a video is not held: its provider has it, and the run is given back", async () => {
   const { ports } = brokenUntil(Infinity);
-  await expect(keepPatiently(VIDEO, { deadlineAtMs: DEADLINE_MS, ports }, never)).rejects.toThrow(StorageFailure);
+  await expect(keepPatiently(VIDEO, { deadlineMs: DEADLINE_MS, ports }, never)).rejects.toThrow(StorageFailure);
 });
 
 test("another error is nobody's patience", async () => {
   const { ports } = brokenUntil(Infinity);
   const broken = { ...ports, keepOutput: () => Promise.reject(new Error("a bug")) };
-  await expect(keepPatiently(IMAGE, { deadlineAtMs: DEADLINE_MS, ports: broken }, never)).rejects.toThrow("a bug");
+  await expect(keepPatiently(IMAGE, { deadlineMs: DEADLINE_MS, ports: broken }, never)).rejects.toThrow("a bug");
 });
 
 test("a canceled run stops waiting", async () => {
@@ -65,7 +65,7 @@ test("a canceled run stops waiting", async () => {
       return Promise.reject(new StorageFailure("full"));
     },
   };
-  await expect(keepPatiently(IMAGE, { deadlineAtMs: DEADLINE_MS, ports: canceling }, cancel.signal)).rejects.toThrow(
+  await expect(keepPatiently(IMAGE, { deadlineMs: DEADLINE_MS, ports: canceling }, cancel.signal)).rejects.toThrow(
     "canceled",
   );
 });

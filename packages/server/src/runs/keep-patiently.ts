@@ -6,7 +6,8 @@ const BACKOFF = { baseMs: 500, capMs: 10_000 };
 const NOT_STORED = "The result could not be stored. You were not charged for it.";
 
 interface Keeping {
-  readonly deadlineAtMs: number;
+  /** By `ports.nowMs`. */
+  readonly deadlineMs: number;
   readonly ports: Pick<ExecuteRunPorts, "keepOutput" | "nowMs" | "wait">;
 }
 
@@ -16,7 +17,7 @@ interface Keeping {
  */
 export async function keepPatiently(
   output: Parameters<Files["keepOutput"]>[0],
-  { deadlineAtMs, ports }: Keeping,
+  { deadlineMs, ports }: Keeping,
   signal: AbortSignal,
 ): ReturnType<Files["keepOutput"]> {
   for (let attempt = 1; ; attempt += 1) {
@@ -27,7 +28,7 @@ export async function keepPatiently(
       if (!isStorageFailure(error) || output.modality === "video") throw error;
     }
     const delayMs = fullJitterDelayMs(attempt, BACKOFF);
-    if (ports.nowMs() + delayMs >= deadlineAtMs) return { kind: "refused", message: NOT_STORED };
+    if (ports.nowMs() + delayMs >= deadlineMs) return { kind: "refused", message: NOT_STORED };
     await ports.wait(delayMs, signal);
   }
 }

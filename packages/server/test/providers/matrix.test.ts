@@ -123,7 +123,7 @@ describe("a provider that never answers", () => {
       adapter,
       catalogue: { ...catalogue, find: () => entry, isEnabled: () => true },
     });
-    const outcome = await call({ model: entry.model, prompt: "hello", deadlineAtMs: Date.now() + 300 });
+    const outcome = await call({ model: entry.model, prompt: "hello", deadlineMs: performance.now() + 300 });
     expect(outcome).toMatchObject({ kind: "failed", message: "The model did not answer in time." });
     expect(server.received.length).toBeLessThanOrEqual(1); // 0: the deadline came before the connection
   });
