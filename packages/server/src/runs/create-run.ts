@@ -16,7 +16,7 @@ import {
 } from "../prompts/index.ts";
 import { fullJitterDelayMs } from "../platform/backoff.ts";
 import type { Database } from "../platform/database.ts";
-import { isConnectionLoss, isOutage, NoConnectionFree, sqlState } from "../platform/database-errors.ts";
+import { isConnectionLoss, isStandby, NoConnectionFree, sqlState } from "../platform/database-errors.ts";
 import { fault } from "../platform/fault.ts";
 import { invalid, notFound, Problem } from "../platform/problem.ts";
 import { findRunOfKey, keyConflict, type Idempotency } from "./idempotency.ts";
@@ -57,6 +57,7 @@ const KEY_RACES_MAX = 3;
 /** Others held the account's row for longer than a statement waits for a lock: on a slow disk, a queue of commits. */
 const LOCK_TIMEOUT = "55P03";
 const BUSY_MS_MAX = 30_000;
+const TOO_MANY_CONNECTIONS = "53300";
 /** A database that restarts is back within two seconds or so; a caller should not wait much longer for a 500. */
 const OUTAGE_MS_MAX = 5_000;
 const OUTAGE_BACKOFF = { baseMs: 50, capMs: 500 };
@@ -168,7 +169,12 @@ async function insertUntilKnown(
 function patienceMs(error: unknown): number {
   if (error instanceof NoConnectionFree) return 0; // it has waited its time already
   if (sqlState(error) === LOCK_TIMEOUT) return BUSY_MS_MAX;
-  return isOutage(error) ? OUTAGE_MS_MAX : 0;
+  return isMomentary(error) ? OUTAGE_MS_MAX : 0;
+}
+
+/** Away, out of connections or changing over is over in a moment; a full disk is not, and its caller is told at once. */
+function isMomentary(error: unknown): boolean {
+  return isConnectionLoss(error) || isStandby(error) || sqlState(error) === TOO_MANY_CONNECTIONS;
 }
 
 function insert(row: RunToCreate, images: readonly StoredImage[], options: CreateRunOptions): Promise<CreateOutcome> {
