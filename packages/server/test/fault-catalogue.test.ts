@@ -14,18 +14,19 @@ const FILES = new Map(
 
 interface Row {
   readonly number: number;
+  readonly about: string;
   readonly text: string;
 }
 
 function rowsOf(page: string): Row[] {
   const table = page.slice(page.indexOf("\n## Cases"));
-  return [...table.matchAll(/^\| (\d+) \| [^|]+ \| (.+) \|$/gm)].map(([, number, text = ""]) => {
-    return { number: Number(number), text };
+  return [...table.matchAll(/^\| (\d+) \| ([^|]+) \| (.+) \|$/gm)].map(([, number, about = "", text = ""]) => {
+    return { number: Number(number), about, text };
   });
 }
 
 /** What is wrong with a row: a file, a test or a fault point that is not there, or nothing to show for the case. */
-function problemsOf({ number, text }: Row): string[] {
+function problemsOf({ number, text }: Pick<Row, "number" | "text">): string[] {
   let file: string | null = null;
   let tests = 0;
   const problems: string[] = [];
@@ -49,7 +50,8 @@ const names = (source: string, title: string) => ['"', "`", "'"].some((quote) =>
 
 const rows = rowsOf(readFileSync(join(ROOT, "docs/reliability.md"), "utf8"));
 
-test("each case has a number of its own, without a gap", () => {
+test("each case stands there once, and has a number of its own, without a gap", () => {
+  expect(new Set(rows.map(({ about }) => about)).size).toBe(rows.length);
   expect(rows.length).toBeGreaterThan(90);
   const numbers = rows.map(({ number }) => number).sort((a, b) => a - b);
   expect(numbers).toEqual(rows.map((_, i) => i + 1));
