@@ -22,7 +22,7 @@ export interface Fleet {
   victimIn(seat: Seat): Member | null;
   pidIn(seat: Seat): number | null;
   readonly apiUrls: () => string[];
-  /** Ends that nobody asked for, drains that went wrong, starts that never came to an end. */
+  /** Ends that nobody asked for, drains that went wrong, starts that broke or never came to an end. */
   readonly mishaps: readonly string[];
   /** Waits until no run is open. @returns false when that took too long. */
   settle(db: Database, ms: number): Promise<boolean>;
@@ -61,7 +61,12 @@ export async function createFleet(
   }
   async function replace(role: Role): Promise<PromptdProcess | null> {
     const hung = new AbortController();
-    const start = fixture.start(role).catch(() => null);
+    const start = fixture.start(role).catch((error: unknown) => {
+      // The database may be down; a start that fails for a reason that it does not foresee has broken.
+      if (/failed unexpectedly/.test(String(error)))
+        mishaps.push(`a ${role} process broke at its start: ${String(error)}`);
+      return null;
+    });
     const process = await Promise.race([start, wait(START_MS_MAX, "hung" as const, { signal: hung.signal })]);
     hung.abort();
     if (process !== "hung") return process;

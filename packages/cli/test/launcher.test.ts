@@ -3,9 +3,9 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { chmod, cp, mkdir, mkdtemp, readdir, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 
 const LAUNCHER = join(import.meta.dirname, "../bin/promptd.js");
 const PROGRAM = `
@@ -27,7 +27,7 @@ let home = "";
 beforeAll(async () => {
   home = await realpath(await mkdtemp(join(tmpdir(), "promptd-launcher-")));
   const cli = join(home, "packages/cli");
-  await cp(LAUNCHER, join(cli, "bin/promptd.js"), { recursive: true });
+  await cp(dirname(LAUNCHER), join(cli, "bin"), { recursive: true });
   await mkdir(join(cli, "src"));
   await writeFile(join(cli, "src/main.ts"), PROGRAM);
   await writeFile(join(cli, "package.json"), '{"type":"module"}');
@@ -119,7 +119,7 @@ describe("the launcher", () => {
     expect((await firstLine(child)).args).toEqual(["built"]);
   });
 
-  it("on a Node that is too old runs the bundled one as a child, with its signals and exit code", async () => {
+  it("on a Node that is too old runs the bundled one as a child, with its signals, SIGKILL too, and exit code", async () => {
     // The launcher is made to believe in an old Node without execve; the bundled one is this Node.
     const old = join(home, "old.mjs");
     await writeFile(
@@ -141,5 +141,10 @@ describe("the launcher", () => {
     const exit = once(child, "exit");
     child.kill("SIGTERM");
     expect(await exit).toEqual([7, null]);
+
+    const other = launch(old, ["ignored", "wait"]);
+    const { pid } = await firstLine(other);
+    other.kill("SIGKILL");
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"), { timeout: 10_000 });
   });
 });

@@ -17,7 +17,7 @@ import { enableFaults } from "./platform/fault.ts";
 import { startTicks, type Tick } from "./platform/ticks.ts";
 import { refreshEstimates } from "./prompts/index.ts";
 import { createUsesCount, pruneIdempotencyKeys, type Worker } from "./runs/index.ts";
-import { orListenFailure } from "./start-failure.ts";
+import { orListenFailure, throughOutage } from "./start-failure.ts";
 
 export type { AppOptions, Role };
 
@@ -53,15 +53,15 @@ export async function startApp(options: AppOptions): Promise<App> {
 async function openApp(parts: Parts, closers: Closers): Promise<App> {
   const { options, db, models } = parts;
   const { config, role, log } = options;
-  const worker = role === "api" ? null : await openWorker(parts, closers);
+  const worker = role === "api" ? null : await throughOutage(() => openWorker(parts, closers));
   const server = role === "worker" ? null : openServer(parts, () => worker?.wake(), closers);
   const stop = createStop(parts, server, worker);
   closers.add(() => stop({ noticeMs: 0, graceMs: 0 }));
   const listenUrl = server === null ? null : await listen(parts, server);
-  await models.announce();
-  await worker?.start();
+  await throughOutage(() => models.announce());
+  await throughOutage(async () => worker?.start());
   if (server !== null) void parts.search.warm();
-  const ticks = await startTicks(db, periodicWork(parts), log);
+  const ticks = await throughOutage(() => startTicks(db, periodicWork(parts), log));
   closers.add(() => ticks.stop());
   closers.add(() => parts.search.close()); // first of all: a tick may be waiting for the embeddings model
   const graceMs = config.PROMPTD_DRAIN_SECONDS * 1_000;

@@ -1,4 +1,6 @@
 import { describeFileFailure } from "./platform/file-failure.ts";
+import { isOutage } from "./platform/database-errors.ts";
+import { outlast } from "./platform/outlast.ts";
 import { reasonOf } from "./platform/reason-of.ts";
 
 /** A process that cannot start for a reason outside the program: the message says what it is and what to do. */
@@ -15,6 +17,21 @@ export async function orStartFailure<Result>(
     return await open();
   } catch (cause) {
     throw new StartFailure(`${describeFileFailure(cause) ?? reasonOf(cause)}${outro}`, { cause });
+  }
+}
+
+/** What a start asks of a database that was there a moment ago: an outage is waited for, and named when it goes on. */
+export async function throughOutage<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await outlast(work);
+  } catch (cause) {
+    if (!isOutage(cause)) throw cause;
+    throw new StartFailure(
+      `The database went away during the start: ${reasonOf(cause)}. Start again when it is back.`,
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -387,6 +387,29 @@ describe("keep-alive and stopping", () => {
     expect(answers[1]?.body.data).toEqual({ credits: 7 });
   });
 
+  test("what is no request after a request takes no answer away: the first is answered, then the other is refused", async () => {
+    const release = Promise.withResolvers<void>();
+    const arrived = Promise.withResolvers<void>();
+    const getMe = async () => {
+      arrived.resolve();
+      await release.promise;
+      return { data: { username: null, displayName: null, userFlags: 0 } };
+    };
+    const own = await startEdge({ endpoints: { getMe } });
+    const socket = await openSocket(own.port);
+    const pieces: Buffer[] = [];
+    socket.on("data", (piece) => pieces.push(piece));
+    const ended = once(socket, "close");
+    socket.write(`${GET_ME}\r\n`);
+    await arrived.promise;
+    socket.write("GARBAGE\r\n\r\nand more of it");
+    await sendRaw(own.port, `${GET_ME.replace("/v1/me", "/v1/me/credits")}Connection: close\r\n\r\n`); // it was read
+    release.resolve();
+    await ended;
+    expect(readAnswers(Buffer.concat(pieces).toString("latin1")).map(({ status }) => status)).toEqual([200, 400]);
+    await own.http.close();
+  });
+
   test("close ends idle connections and waits for open requests, which are answered", async () => {
     const release = Promise.withResolvers<void>();
     const arrived = Promise.withResolvers<void>();

@@ -10,7 +10,9 @@ export interface Connections {
   readonly arrivals: number;
   add(exchange: Exchange): void;
   /** True when an answer on this connection has begun: another one would garble it. */
-  hasBegunAnswer(socket: Duplex): boolean;
+  readonly hasBegunAnswer: (socket: Duplex) => boolean;
+  /** Acts once the requests that came whole on this connection are answered, at once if there are none; once for each. */
+  readonly afterAnswers: (socket: Duplex, act: () => void) => void;
   /** Closes at once the connections that are meant, judged by their requests without a complete answer. */
   closeWhere(isMeant: (socket: Socket, open: readonly Exchange[]) => boolean): void;
   /** From now on a connection is closed with its last answer. Resolves when no connection is left. */
@@ -18,6 +20,7 @@ export interface Connections {
 }
 
 const NONE: readonly Exchange[] = [];
+const cameWhole = ({ bodyIsRead }: Exchange): boolean => bodyIsRead;
 
 /**
  * Open connections and their requests. When a connection is lost, the answer of a pipelined request that had not got
@@ -30,6 +33,7 @@ export function trackConnections(server: Server): Connections {
   let openRequests = 0;
   let arrivals = 0;
   let areClosing = false;
+  const acts = new WeakMap<Duplex, () => void>();
   const ended = Promise.withResolvers<void>();
 
   function openOn(socket: Duplex): readonly Exchange[] {
@@ -40,6 +44,7 @@ export function trackConnections(server: Server): Connections {
     openRequests -= 1;
     const left = openOn(socket).filter((other) => other !== exchange);
     if (exchanges.has(socket)) exchanges.set(socket, left);
+    if (!left.some(cameWhole)) acts.get(socket)?.();
     if (areClosing && left.length === 0) socket.destroySoon();
   }
   function resolveWhenEmpty(): void {
@@ -67,6 +72,11 @@ export function trackConnections(server: Server): Connections {
       openRequests += 1;
       if (exchanges.has(socket)) exchanges.set(socket, openOn(socket).concat(exchange));
       exchange.response.on("close", () => end(socket, exchange));
+    },
+    afterAnswers: (socket, act) => {
+      if (acts.has(socket)) return;
+      acts.set(socket, act);
+      if (!openOn(socket).some(cameWhole)) act();
     },
     hasBegunAnswer: (socket) => openOn(socket).some(({ response }) => response.headersSent),
     closeWhere(isMeant) {

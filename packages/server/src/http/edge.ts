@@ -20,6 +20,8 @@ export interface EdgeSetup {
   readonly halfClosedMs: number;
   /** True when an answer on this connection has begun: another one would garble it. */
   readonly hasBegunAnswer: (socket: Duplex) => boolean;
+  /** Acts once the requests that came whole on this connection are answered: what follows them takes no answer away. */
+  readonly afterAnswers: (socket: Duplex, act: () => void) => void;
 }
 
 /** Installs the raw answers. `onContinue` gets requests that wait for `100 Continue`. */
@@ -31,9 +33,11 @@ export function guardEdge(server: Server, setup: EdgeSetup): void {
     sendRaw(socket, problem, setup);
   };
   server.on("clientError", (error: NodeJS.ErrnoException & { reason?: string }, socket) => {
-    if (error.code === "ECONNRESET" || error.code === "EPIPE" || !socket.writable) socket.destroy();
-    else if (setup.hasBegunAnswer(socket)) closeAfterAnswer(socket, setup.lingerMs);
-    else refuse(socket, rawProblem(error));
+    if (error.code === "ECONNRESET" || error.code === "EPIPE" || !socket.writable) return socket.destroy();
+    return setup.afterAnswers(socket, () => {
+      if (setup.hasBegunAnswer(socket)) closeAfterAnswer(socket, setup.lingerMs);
+      else refuse(socket, rawProblem(error));
+    });
   });
   // Before the router and the door, so that both see the same path.
   server.prependListener("request", (request: IncomingMessage) => {

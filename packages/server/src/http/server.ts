@@ -120,7 +120,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     return null;
   }
 
-  guardEdge(server, { ...setup, ...limits, hasBegunAnswer: (socket) => connections.hasBegunAnswer(socket) });
+  const { hasBegunAnswer, afterAnswers } = connections;
+  guardEdge(server, { ...setup, ...limits, hasBegunAnswer, afterAnswers });
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     awaitsContinue.add(request);
     server.emit("request", request, response);

@@ -42,7 +42,8 @@ const OUTAGE = /^(40...|53...|57...|58...|55P03|25P0[34]|25006)$/;
 
 /** The database could not do its work now, whatever it was asked: what is worth asking again is asked again. */
 export function isOutage(error: unknown): boolean {
-  return isConnectionLoss(error) || error instanceof NoConnectionFree || OUTAGE.test(sqlState(error) ?? "");
+  if (isConnectionLoss(error) || error instanceof NoConnectionFree || OUTAGE.test(sqlState(error) ?? "")) return true;
+  return error instanceof Error && error.cause !== undefined && isOutage(error.cause);
 }
 
 /** All connections of the pool were taken for as long as work may wait; nothing was sent. */
