@@ -23,6 +23,10 @@ test("a number between two letters stands for so many letters", () => {
   const vocabulary = setup({ kubernetes: 3, kilometers: 9, localization: 2, kindnesses: 4 });
   expect(spellOut("l10n", vocabulary)).toBe("localization");
   expect(spellOut("k8s", setup({ kubernetes: 3, kindnesses: 1 }))).toBe("kubernetes");
+  const tagged = setup({ kindnesses: 0 });
+  tagged.set("kubernetes", 3, 0);
+  tagged.set("kilometers", 1, 0);
+  expect(spellOut("k8s", tagged)).toBe("kubernetes"); // it stands in tags and descriptions alone
   expect(spellOut("b2b", setup({ bulb: 9 }))).toBeNull();
   for (const word of ["k8x", "k1s", "8ks", "k8", "kubernetes"]) expect(spellOut(word, vocabulary)).toBeNull();
 });

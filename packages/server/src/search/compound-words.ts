@@ -21,16 +21,12 @@ const NUMERONYM = /^([a-z])(\d{1,2})([a-z])$/;
 /** Fewer letters nobody counts: with two or three, b2b, e2e, p2p and w3c are names of their own. */
 const COUNTED_MIN = 5;
 
-/** `l10n`: l, ten letters, n. The word of most titles that fits, or null. */
+/** `l10n`: l, ten letters, n. Of the words that fit the one of most titles, then of most documents; or null. */
 export function spellOut(word: string, vocabulary: Vocabulary): string | null {
   const [, first = "", count = "", last = ""] = NUMERONYM.exec(word) ?? [];
   if (Number(count) < COUNTED_MIN) return null;
-  let best: { word: string; titles: number } | null = null;
-  for (const { word: candidate, titleCount } of vocabulary.ofLength(Number(count) + 2)) {
-    const isBetter = titleCount > (best?.titles ?? 0);
-    if (isBetter && candidate.startsWith(first) && candidate.endsWith(last)) {
-      best = { word: candidate, titles: titleCount };
-    }
-  }
+  const [best] = [...vocabulary.ofLength(Number(count) + 2)]
+    .filter((entry) => entry.word.startsWith(first) && entry.word.endsWith(last))
+    .sort((a, b) => b.titleCount - a.titleCount || b.count - a.count);
   return best?.word ?? null;
 }
