@@ -152,7 +152,9 @@ describe.skipIf(!canMount)("a full disk under the embedded database and the file
     const server = await startPromptd({ environment });
     const url = `postgresql://promptd@/promptd?host=${encodeURIComponent(join(dataDir, "pg"))}&port=5432&sslmode=disable`;
     const fixture = await openInstallationFixture(url);
-    undo.push(() => fixture.close());
+    let closing: Promise<void> | null = null;
+    const closeFixture = () => (closing ??= fixture.close());
+    undo.push(closeFixture);
     const caller = await fixture.createCaller();
     const client = caller.clientAt(server.url);
     const bodyOf = (prompt: "paid" | "picture", ask: string) => ({
@@ -181,6 +183,7 @@ describe.skipIf(!canMount)("a full disk under the embedded database and the file
     expect((await client.runs.get(waiting.runId)).runStatus).toBe("succeeded");
     expect((await client.runs.createAndWait(bodyOf("picture", "room again"))).runStatus).toBe("succeeded");
     expect(await fixture.findFaults()).toEqual([]);
+    await closeFixture(); // or promptd would leave the database to it, running
     expect((await server.stop()).code).toBe(0);
   }, 240_000);
 
