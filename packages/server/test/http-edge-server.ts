@@ -37,6 +37,18 @@ export interface EdgeServer {
   post(path: string, body: string | Uint8Array<ArrayBuffer>, headers?: Record<string, string>): Promise<Response>;
 }
 
+/** An endpoint that answers when it is told to, and tells when it was asked. */
+export function createHeldGetMe() {
+  const release = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  const getMe = async () => {
+    arrived.resolve();
+    await release.promise;
+    return { data: { username: null, displayName: null, userFlags: 0 } };
+  };
+  return { getMe, arrived: arrived.promise, release: release.resolve };
+}
+
 const RUN = { runId: ID, outputs: [], runStatus: "queued", tokens: 0 } as const;
 const CONFIG = {
   textInputs: {},

@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { ID, openSocket, readAnswers, sendRaw, startEdge } from "./http-edge-server.ts";
+import { createHeldGetMe, ID, openSocket, readAnswers, sendRaw, startEdge } from "./http-edge-server.ts";
 import { until } from "./promptd-process.ts";
 
 const GET_ME = "GET /v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n\r\n";
@@ -71,17 +71,11 @@ describe("a server that is told to stop", () => {
   });
 
   test("ends waits before it closes their connections", async () => {
-    const arrived = Promise.withResolvers<void>();
-    const end = Promise.withResolvers<void>();
-    const getMe = async () => {
-      arrived.resolve();
-      await end.promise;
-      return { data: DATA };
-    };
+    const { getMe, arrived, release } = createHeldGetMe();
     const own = await startEdge({ endpoints: { getMe } });
     const [sent] = sendAtOnce(own.port, 1);
-    await arrived.promise;
-    await own.http.close({ endWaits: () => end.resolve() });
+    await arrived;
+    await own.http.close({ endWaits: release });
     expect(statuses([(await sent) ?? ""])).toEqual([[200]]);
   });
 

@@ -1,5 +1,5 @@
 import type { Database } from "../platform/database.ts";
-import { sqlState } from "../platform/database-errors.ts";
+import { isStatementTimeout } from "../platform/database-errors.ts";
 import type { Log } from "../platform/log.ts";
 
 /** One disagreement between balances, journal, holds and runs. There is no harmless one. */
@@ -46,7 +46,6 @@ function toMismatch(row: MismatchRow): LedgerMismatch {
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 /** It runs by itself and locks nothing; a transaction of minutes would stop the cleaning of indexes. */
 const AUDIT_TIME = { statementTimeoutMs: 30_000 };
-const STATEMENT_TOO_LONG = "57014";
 
 /**
  * The periodic form, a batch of accounts per turn in the order of their ids, so that no turn reads the whole journal. An
@@ -89,7 +88,7 @@ async function auditAsMany(db: Database, ids: readonly string[], stop?: AbortSig
     const text = `${AUDIT} where account_id = any ($1::uuid[])`;
     return { ids, rows: await db.tx((tx) => tx.query<MismatchRow>(text, [ids]), AUDIT_TIME) };
   } catch (error) {
-    if (sqlState(error) !== STATEMENT_TOO_LONG) throw error;
+    if (!isStatementTimeout(error)) throw error;
     return ids.length <= 1 ? { ids, rows: null } : auditAsMany(db, ids.slice(0, Math.ceil(ids.length / 2)), stop);
   }
 }

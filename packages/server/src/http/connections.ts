@@ -39,12 +39,18 @@ export function trackConnections(server: Server): Connections {
   function openOn(socket: Duplex): readonly Exchange[] {
     return byStream.get(socket) ?? NONE;
   }
+  function actIfAnswered(socket: Duplex): void {
+    const act = acts.get(socket);
+    if (act === undefined || openOn(socket).some(cameWhole)) return;
+    acts.set(socket, () => {}); // once
+    act();
+  }
   function end(socket: Socket, exchange: Exchange): void {
     if (!exchange.end()) return;
     openRequests -= 1;
     const left = openOn(socket).filter((other) => other !== exchange);
     if (exchanges.has(socket)) exchanges.set(socket, left);
-    if (!left.some(cameWhole)) acts.get(socket)?.();
+    actIfAnswered(socket);
     if (areClosing && left.length === 0) socket.destroySoon();
   }
   function resolveWhenEmpty(): void {
@@ -76,7 +82,7 @@ export function trackConnections(server: Server): Connections {
     afterAnswers: (socket, act) => {
       if (acts.has(socket)) return;
       acts.set(socket, act);
-      if (!openOn(socket).some(cameWhole)) act();
+      actIfAnswered(socket);
     },
     hasBegunAnswer: (socket) => openOn(socket).some(({ response }) => response.headersSent),
     closeWhere(isMeant) {

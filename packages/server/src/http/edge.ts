@@ -35,7 +35,8 @@ export function guardEdge(server: Server, setup: EdgeSetup): void {
   server.on("clientError", (error: NodeJS.ErrnoException & { reason?: string }, socket) => {
     if (error.code === "ECONNRESET" || error.code === "EPIPE" || !socket.writable) return socket.destroy();
     return setup.afterAnswers(socket, () => {
-      if (setup.hasBegunAnswer(socket)) closeAfterAnswer(socket, setup.lingerMs);
+      if (!socket.writable) socket.destroy();
+      else if (setup.hasBegunAnswer(socket)) closeAfterAnswer(socket, setup.lingerMs);
       else refuse(socket, rawProblem(error));
     });
   });

@@ -43,7 +43,17 @@ const OUTAGE = /^(40...|53...|57...|58...|55P03|25P0[34]|25006)$/;
 /** The database could not do its work now, whatever it was asked: what is worth asking again is asked again. */
 export function isOutage(error: unknown): boolean {
   if (isConnectionLoss(error) || error instanceof NoConnectionFree || OUTAGE.test(sqlState(error) ?? "")) return true;
-  return error instanceof Error && error.cause !== undefined && isOutage(error.cause);
+  return error instanceof DatabaseUnusable && isOutage(error.cause);
+}
+
+/** A database that was opened did not answer; the cause says why. */
+export class DatabaseUnusable extends Error {
+  override readonly name = "DatabaseUnusable";
+}
+
+/** The server gave a statement up: it took longer than it may. */
+export function isStatementTimeout(error: unknown): boolean {
+  return sqlState(error) === "57014";
 }
 
 /** All connections of the pool were taken for as long as work may wait; nothing was sent. */

@@ -5,7 +5,7 @@
  */
 import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type QueryConfig, type QueryResult } from "pg";
 import { Socket } from "node:net";
-import { isSerializationFailure, isSilence, isStandby, NoConnectionFree } from "./database-errors.ts";
+import { DatabaseUnusable, isSerializationFailure, isSilence, isStandby, NoConnectionFree } from "./database-errors.ts";
 import { onCut } from "./fault.ts";
 import { createGate } from "./gate.ts";
 import type { Log } from "./log.ts";
@@ -94,7 +94,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     await query("select 1");
   } catch (cause) {
     await pool.end();
-    throw new Error(`The database cannot be used: ${reasonOf(cause)}.\n${CHECK_DATABASE}`, { cause });
+    throw new DatabaseUnusable(`The database cannot be used: ${reasonOf(cause)}.\n${CHECK_DATABASE}`, { cause });
   }
   return {
     query,

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from "node:timers/promises";
+import { setTimeout as wait } from "node:timers/promises";
 import { fullJitterDelayMs } from "./backoff.ts";
 import { isOutage } from "./database-errors.ts";
 
@@ -12,7 +12,7 @@ const BACKOFF = { baseMs: 100, capMs: 1_000 };
  */
 export async function outlast<Result>(
   work: () => Promise<Result>,
-  { signal, wait = pause }: { readonly signal?: AbortSignal; readonly wait?: (ms: number) => Promise<unknown> } = {},
+  { signal }: { readonly signal?: AbortSignal } = {},
 ): Promise<Result> {
   const untilMs = performance.now() + OUTAGE_MS_MAX;
   for (let attempt = 1; ; attempt += 1) {

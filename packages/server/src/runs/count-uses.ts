@@ -1,5 +1,5 @@
 import type { Database } from "../platform/database.ts";
-import { sqlState } from "../platform/database-errors.ts";
+import { isStatementTimeout } from "../platform/database-errors.ts";
 import { addUses } from "../prompts/index.ts";
 import { takeUncountedUses } from "./runs-store.ts";
 
@@ -7,7 +7,6 @@ import { takeUncountedUses } from "./runs-store.ts";
 const SETTLE_MS = 15_000;
 /** One statement takes the runs of so much time at first; more after each that went well, less after one that took too long. */
 const SPAN_MS = 3_600_000;
-const STATEMENT_TOO_LONG = "57014";
 
 /**
  * Adds the runs created since the last call to the `uses` of their prompts. Counting here and not in the create
@@ -24,7 +23,7 @@ export function createUsesCount(db: Database): (stop?: AbortSignal) => Promise<v
         isAll = await countPart(db, spanMs);
         if (!isAll) spanMs *= growth;
       } catch (error) {
-        if (sqlState(error) !== STATEMENT_TOO_LONG || spanMs === 1) throw error;
+        if (!isStatementTimeout(error) || spanMs === 1) throw error;
         spanMs = Math.ceil(spanMs / 2);
         growth = 1; // in this turn: else every other part would be too much again
       }

@@ -121,10 +121,13 @@ function createBatches({ db, log, clock }: EmbedByModelOptions, { askFor }: Aske
     const [document] = await store.listUnembedded(db, embedder, { limit: 1, only: [doc] });
     if (document === undefined) return refusals.forget(doc); // unpublished meanwhile, or embedded by another process
     const vectors = await askFor([document], dims);
-    if (vectors === null) refusals.add(doc, clock.nowMs());
-    if (vectors === null && !refusals.isFinal(doc)) return;
-    if (vectors === null) log.warn({ promptId: document.promptId }, SET_ASIDE);
-    await keepVectors(db, embedder, pairUp([document], vectors ?? [new Float32Array(dims)]));
+    if (vectors === null) {
+      refusals.add(doc, clock.nowMs());
+      if (!refusals.isFinal(doc)) return;
+      log.warn({ promptId: document.promptId }, SET_ASIDE);
+    }
+    const noMeaning = new Float32Array(dims);
+    await keepVectors(db, embedder, pairUp([document], vectors ?? [noMeaning]));
     refusals.forget(doc);
   }
   return async (embedder: Embedder): Promise<void> => {
