@@ -1,5 +1,4 @@
 /** Periodic work of every process: the built-in embedder's vectors, and search back to them when no model is wanted. */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import type { Log } from "../platform/log.ts";
@@ -12,6 +11,7 @@ import { lockIndex } from "./index-store.ts";
 import { activate, keepVectors } from "./keep-vectors.ts";
 import type { MadeVector } from "./keep-vectors.ts";
 import { loadBuiltInEmbedder } from "./search-data.ts";
+import { eachInTurns } from "./turns.ts";
 
 export interface EmbedBuiltInOptions {
   readonly db: Database;
@@ -47,12 +47,9 @@ export async function embedByBuiltIn(options: EmbedBuiltInOptions): Promise<void
   }
 }
 
-async function foldAll(base: BuiltInEmbedder, documents: readonly UnembeddedDocument[]): Promise<MadeVector[]> {
-  const vectors: MadeVector[] = [];
-  for (const document of documents) {
-    const vector = foldDocument(base, weighFields(document)) ?? new Float32Array(base.dims);
-    vectors.push({ doc: document.doc, vector });
-    await nextTurn();
-  }
-  return vectors;
+function foldAll(base: BuiltInEmbedder, documents: readonly UnembeddedDocument[]): Promise<MadeVector[]> {
+  return eachInTurns(documents, (document) => ({
+    doc: document.doc,
+    vector: foldDocument(base, weighFields(document)) ?? new Float32Array(base.dims),
+  }));
 }

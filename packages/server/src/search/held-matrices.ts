@@ -5,6 +5,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Queryable } from "../platform/database.ts";
 import { listVectorsOf, vectorFromBytes } from "./embeddings-store.ts";
+import { createTurns } from "./turns.ts";
 import { VectorMatrix } from "./vector-matrix.ts";
 import type { MatrixOptions } from "./vector-matrix.ts";
 
@@ -22,8 +23,6 @@ interface Coming {
 type Documents = Pick<ReadonlyMap<number, unknown>, "has" | "keys" | "size">;
 
 const PAGE = 1_000;
-/** About a millisecond of work at 1,536 numbers a vector. */
-const VECTORS_PER_TURN = 100;
 
 export class HeldMatrices {
   readonly #db: Queryable;
@@ -118,8 +117,9 @@ export class HeldMatrices {
 
   async #readInto(matrix: VectorMatrix, embedder: string, docs: readonly number[]): Promise<void> {
     const rows = await listVectorsOf(this.#db, embedder, docs);
-    for (const [i, { doc, vec }] of rows.entries()) {
-      if (i % VECTORS_PER_TURN === VECTORS_PER_TURN - 1) await nextTurn();
+    const turns = createTurns();
+    for (const { doc, vec } of rows) {
+      if (turns.isOver()) await turns.next();
       if (this.#documents.has(doc)) matrix.set(doc, vectorFromBytes(vec)); // else taken out since it was read
     }
   }

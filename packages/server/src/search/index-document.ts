@@ -1,5 +1,4 @@
 /** Puts documents into the index and takes them out, inside the transaction that publishes or unpublishes them. */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Tx } from "../platform/database.ts";
 import { foldDocument } from "./built-in-embedder.ts";
 import { analyseDocument, storableText } from "./document-terms.ts";
@@ -8,10 +7,9 @@ import { ensureEmbedder, insertVectors } from "./embeddings-store.ts";
 import { deleteDocuments, insertDocuments, listIndexed, lockIndex, renameVersions } from "./index-store.ts";
 import type { NewDocument } from "./index-store.ts";
 import { loadBuiltInEmbedder } from "./search-data.ts";
+import { eachInTurns } from "./turns.ts";
 
 const BATCH_MAX = 500;
-/** One to three milliseconds. */
-const DOCUMENTS_PER_TURN = 5;
 
 /** Makes the prompt findable by this version when the transaction commits; an older version's text is forgotten. */
 export function indexDocument(tx: Tx, document: SearchDocument): Promise<void> {
@@ -75,16 +73,6 @@ async function embedBuiltIn(tx: Tx, documents: readonly NewDocument[], docOf: Re
     vector: foldDocument(base, weights) ?? new Float32Array(base.dims),
   }));
   await insertVectors(tx, base.embedder, vectors);
-}
-
-/** A batch is a seventh of a second of work: others get their turns in between. */
-async function eachInTurns<Item, Result>(items: readonly Item[], work: (item: Item) => Result): Promise<Result[]> {
-  const results: Result[] = [];
-  for (const item of items) {
-    results.push(work(item));
-    if (results.length % DOCUMENTS_PER_TURN === 0) await nextTurn();
-  }
-  return results;
 }
 
 function prepareDocument(document: SearchDocument): NewDocument {

@@ -7,7 +7,6 @@
  *
  * A look is small: what takes long, an embedder's vectors or their mean, is read beside the queries (held-matrices.ts).
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import { titleKey, titleLetters, unspacedCharacters } from "./analyser.ts";
@@ -15,6 +14,7 @@ import { HeldMatrices } from "./held-matrices.ts";
 import type { MirroredEmbedder } from "./held-matrices.ts";
 import * as store from "./mirror-store.ts";
 import type { ActiveEmbedder, Change, MirroredDocument } from "./mirror-store.ts";
+import { createTurns } from "./turns.ts";
 import type { VectorMatrix } from "./vector-matrix.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
@@ -28,8 +28,6 @@ export interface MirrorOptions {
 const PAGE = 1_000;
 /** search_changes keeps an hour; who slept nearly as long starts over. */
 const RELOAD_AFTER_MS = 50 * 60 * 1_000;
-/** Documents that are taken over in one turn of the event loop: each title is normalised. */
-const DOCUMENTS_PER_TURN = 100;
 
 export interface Mirror {
   readonly documents: ReadonlyMap<number, MirroredDocument>;
@@ -198,8 +196,9 @@ class State {
     for (const { word, n, nTitle } of wordCounts) this.vocabulary.set(word, n, nTitle);
     // What is gone goes first: the text before and the text after have different numbers.
     for (const doc of docs) if (!present.has(doc)) this.#deleteDocument(doc);
-    for (const [i, row] of documents.entries()) {
-      if (i % DOCUMENTS_PER_TURN === DOCUMENTS_PER_TURN - 1) await nextTurn();
+    const turns = createTurns(); // each title is normalised
+    for (const row of documents) {
+      if (turns.isOver()) await turns.next();
       this.#setDocument(row);
     }
     await this.matrices.read([...present.keys()]);
@@ -261,8 +260,9 @@ async function eachPage<Row, Key>(
   let after = first;
   for (;;) {
     const rows = await read(after);
-    for (const [i, row] of rows.entries()) {
-      if (i % DOCUMENTS_PER_TURN === DOCUMENTS_PER_TURN - 1) await nextTurn();
+    const turns = createTurns();
+    for (const row of rows) {
+      if (turns.isOver()) await turns.next();
       after = take(row);
     }
     if (rows.length < PAGE) return;
