@@ -7,7 +7,7 @@ const TESTS = [
   "packages/server/src/credits/*.test.ts",
   "packages/server/src/files/signed-urls.test.ts",
   "packages/server/src/http/failed-entries.test.ts",
-  "packages/server/src/prompts/{render-step,template-scan}.test.ts",
+  "packages/server/src/prompts/{render-step,template-language,template-scan}.test.ts",
   "packages/server/src/runs/run-state.test.ts",
   "packages/server/test/{door,file-keys,http-edge,ledger-rounds}.test.ts",
 ];

@@ -6,18 +6,15 @@
  *
  * Prints one JSON line and writes it to bench/results/.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { Agent, get } from "node:http";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { createLog } from "../packages/server/src/platform/log.ts";
-import { migrate } from "../packages/server/src/platform/migrate.ts";
 import { openInstallationFixture } from "../packages/server/test/installation-fixture.ts";
-import { killLeftovers } from "../packages/server/test/promptd-process.ts";
-import { startChaosDatabase } from "./chaos/database-server.ts";
+import type { ChaosDatabase } from "./chaos/database-server.ts";
 import { readCommit } from "./commit.ts";
+import { measureOnDatabase } from "./measure-on-database.ts";
 import { percentile } from "./search/measures.ts";
 
 const { values } = parseArgs({
@@ -36,22 +33,10 @@ interface Answer {
 }
 
 const agent = new Agent({ keepAlive: true });
-const home = mkdtempSync(join(tmpdir(), "promptd-steady-"));
-const server = await startChaosDatabase(values.database === "postgres" ? "postgres" : "embedded", home);
-try {
-  await migrate(server.url, createLog("silent", "stderr"));
-  const line = await measure();
-  mkdirSync(join(import.meta.dirname, "results"), { recursive: true });
-  writeFileSync(values.out, `${JSON.stringify(line)}\n`);
-  console.log(JSON.stringify(line));
-} finally {
-  agent.destroy();
-  await killLeftovers();
-  await server.stop();
-  rmSync(home, { recursive: true, force: true });
-}
+await measureOnDatabase(values.database === "postgres" ? "postgres" : "embedded", values.out, measure);
+agent.destroy();
 
-async function measure() {
+async function measure(server: ChaosDatabase) {
   const fixture = await openInstallationFixture(server.url, { PROMPTD_RATE_LIMIT_PER_SECOND: String(PER_SECOND) });
   const { apiKey } = await fixture.createCaller();
   const apis = [await fixture.start("api"), await fixture.start("api")];

@@ -8,18 +8,16 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { createLog } from "../packages/server/src/platform/log.ts";
-import { migrate } from "../packages/server/src/platform/migrate.ts";
 import { openInstallationFixture } from "../packages/server/test/installation-fixture.ts";
-import { killLeftovers } from "../packages/server/test/promptd-process.ts";
-import { startChaosDatabase } from "./chaos/database-server.ts";
+import type { ChaosDatabase } from "./chaos/database-server.ts";
 import { readCommit } from "./commit.ts";
+import { measureOnDatabase } from "./measure-on-database.ts";
 
 const { values } = parseArgs({
   options: {
@@ -42,21 +40,9 @@ interface Answer {
 }
 
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity });
-const home = mkdtempSync(join(tmpdir(), "promptd-waiting-"));
-const server = await startChaosDatabase("embedded", home);
-try {
-  await migrate(server.url, createLog("silent", "stderr"));
-  const line = await measure();
-  mkdirSync(join(import.meta.dirname, "results"), { recursive: true });
-  writeFileSync(values.out, `${JSON.stringify(line)}\n`);
-  console.log(JSON.stringify(line));
-} finally {
-  await killLeftovers();
-  await server.stop();
-  rmSync(home, { recursive: true, force: true });
-}
+await measureOnDatabase("embedded", values.out, measure);
 
-async function measure() {
+async function measure(server: ChaosDatabase) {
   const fixture = await openInstallationFixture(server.url, {
     PROMPTD_SYNC_WAIT_MS: "600000",
     PROMPTD_ACTIVE_RUNS_MAX: "1000000",

@@ -27,6 +27,8 @@ const GROUPS: Readonly<Record<string, Group>> = {
     functions: [
       "credit_expired",
       "credit_grants_spend",
+      "credit_keep",
+      "credit_write_off",
       "credit_expire",
       "credit_grant",
       "credit_hold",

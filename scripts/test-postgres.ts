@@ -1,6 +1,7 @@
 /**
- * Runs the tests on a throwaway PostgreSQL made from the machine's own programs (15 or newer, the oldest found, since
- * the embedded server covers the newest). Arguments go to Vitest. Installs PostgreSQL on Debian when it is missing.
+ * Runs the tests that use a database on a throwaway PostgreSQL made from the machine's own programs (15 or newer, the
+ * oldest found, since the embedded server covers the newest); with arguments, what they choose, as `vitest run` does.
+ * Installs PostgreSQL on Debian when it is missing.
  */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +11,10 @@ import { delimiter, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
 const ROOT = join(import.meta.dirname, "..");
+const VITEST = join(ROOT, "node_modules/vitest/vitest.mjs");
 const MAJOR_MIN = 15;
+/** A test that does not import it, through whatever, meets no other server here than in `npm test`. */
+const DATABASE_OF_TESTS = "packages/server/test/test-database.ts";
 /** `nobody`: PostgreSQL refuses to run as root. */
 const UNPRIVILEGED = 65_534;
 const READY_MS_MAX = 60_000;
@@ -114,9 +118,10 @@ function isReady(data: string): boolean {
 }
 
 async function runVitest(url: string): Promise<number> {
-  const args = [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", ...process.argv.slice(2)];
+  const chosen = process.argv.slice(2);
+  const command = chosen.length > 0 ? ["run", ...chosen] : ["related", "--run", DATABASE_OF_TESTS];
   const env = { ...process.env, PROMPTD_TEST_DATABASE_URL: url };
-  const vitest = spawn(process.execPath, args, { cwd: ROOT, env, stdio: "inherit" });
+  const vitest = spawn(process.execPath, [VITEST, ...command], { cwd: ROOT, env, stdio: "inherit" });
   process.on("SIGTERM", () => vitest.kill("SIGTERM"));
   const [code] = (await once(vitest, "exit")) as [number | null];
   return code ?? 1;

@@ -65,11 +65,15 @@ afterAll(async () => {
 
 /** What the check says after these statements, in a copy of the database. */
 async function violationsAfter(statements: readonly string[], seen: History = history): Promise<readonly string[]> {
+  return (await checkAfter(statements, seen)).violations;
+}
+
+async function checkAfter(statements: readonly string[], seen: History = history) {
   const copy = await createTestDatabase(database);
   const db = await openDatabase({ url: copy.url, role: "test", log: createLog("error", "stderr") });
   try {
     for (const statement of statements) await db.query(statement);
-    return (await checkHistory(db, seen)).violations;
+    return await checkHistory(db, seen);
   } finally {
     await db.close();
     await copy.drop();
@@ -179,6 +183,17 @@ describe("the check of a chaos run", () => {
 
   test.each(Object.entries(IN_THE_DATABASE))("names %s", async (_name, { seed, found }) => {
     expect(await violationsAfter(seed)).toContainEqual(expect.stringMatching(found));
+  });
+
+  test("counts what became of every acknowledged run, the failed ones by their reason", async () => {
+    const lost = "delete from runs where id = (select id from runs where status = 'failed' order by id limit 1)";
+    const { acknowledged, acknowledgedEnds } = await checkAfter([
+      lost,
+      `update runs set fail_reason = 'deadline' where id = ${SOME_FAILED}`,
+    ]);
+    expect(Object.values(acknowledgedEnds).reduce((total, count) => total + count, 0)).toBe(acknowledged);
+    const ends = ["failed: deadline", "failed: no_usable_output", "lost", "succeeded"];
+    expect(Object.keys(acknowledgedEnds)).toEqual(expect.arrayContaining(ends));
   });
 
   test("names an acknowledged run that its account cannot read", async () => {

@@ -30,6 +30,8 @@ interface RunRow {
   readonly credits: number | null;
   readonly attempt: number;
   readonly max_attempts: number;
+  /** A word for why it failed. */
+  readonly fail_reason: string | null;
   readonly key: string | null;
   /** Of the request that asked for it. */
   readonly tag: string | null;
@@ -59,6 +61,7 @@ export async function checkHistory(db: Database, history: History) {
   const count = (outcome: Told["outcome"]) => told.filter((entry) => entry.outcome === outcome).length;
   return {
     acknowledged: count("acknowledged"),
+    acknowledgedEnds: countEnds(told, runs),
     lost: judged.filter((text) => text.startsWith("lost")).length,
     unanswered: count("unknown"),
     /** Of those without an answer: they had no key to ask with. */
@@ -81,12 +84,24 @@ function readRuns(db: Database): Promise<RunRow[]> {
   return db.tx(
     (tx) =>
       tx.query<RunRow>(
-        `select r.id, r.account_id, r.status, r.credits, r.attempt, r.max_attempts, k.key,
+        `select r.id, r.account_id, r.status, r.credits, r.attempt, r.max_attempts, r.fail_reason, k.key,
            substring(r.inputs->'textInputs'->>'ask' from 'Request (\\S+)') as tag from runs r
          left join idempotency_keys k on k.account_id = r.account_id and k.run_id = r.id`,
       ),
     { statementTimeoutMs: 0 },
   );
+}
+
+/** What became of the acknowledged runs: how many succeeded, and of the others why not. */
+function countEnds(told: readonly Told[], runs: ReadonlyMap<string, RunRow>): Readonly<Record<string, number>> {
+  const acknowledged = told.filter(({ outcome }) => outcome === "acknowledged");
+  const ends = Map.groupBy(acknowledged, ({ runIds }) => describeEnd(runs.get(runIds[0] ?? "")));
+  return Object.fromEntries([...ends].map(([end, { length }]) => [end, length]));
+}
+
+function describeEnd(run: RunRow | undefined): string {
+  if (run === undefined) return "lost";
+  return run.status === "failed" ? `failed: ${run.fail_reason ?? "no reason"}` : run.status;
 }
 
 function judge(entry: Told, runs: ReadonlyMap<string, RunRow>): string[] {

@@ -8,7 +8,7 @@ import { sqlState } from "../../packages/server/src/platform/database-errors.ts"
 import { createLog } from "../../packages/server/src/platform/log.ts";
 
 export interface Zombies {
-  /** Call it when no run is open any more. */
+  /** Call it when no run is open any more; once more, it says the same. */
   stop(): Promise<{ readonly lateFinishes: number; readonly violations: readonly string[] }>;
 }
 
@@ -53,15 +53,15 @@ export async function startZombies(url: string): Promise<Zombies> {
     }
     while ((await reportDue()) > 0);
   })();
-  return {
-    stop: async () => {
-      stopping.abort();
-      await walking;
-      await db.close();
-      if (lateFinishes === 0) violations.push("no finish was sent again: the run proves nothing about late ones");
-      return { lateFinishes, violations };
-    },
-  };
+  async function end() {
+    stopping.abort();
+    await walking;
+    await db.close();
+    if (lateFinishes === 0) violations.push("no finish was sent again: the run proves nothing about late ones");
+    return { lateFinishes, violations };
+  }
+  let ended: ReturnType<typeof end> | null = null;
+  return { stop: () => (ended ??= end()) };
 }
 
 async function takeDue(db: Database): Promise<readonly LateFinish[]> {

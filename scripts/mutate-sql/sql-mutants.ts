@@ -17,6 +17,12 @@ interface Token {
   readonly start: number;
 }
 
+/** A part of the statement; `end` is the first place behind it. */
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
 /** What stands for what; each pair both ways where that makes sense. */
 const SWAPS: Readonly<Record<string, readonly string[]>> = {
   "<": ["<=", ">"],
@@ -51,7 +57,7 @@ export function findMutants(fn: SqlFunction): Mutant[] {
   const body = fn.text.slice(fn.bodyStart, fn.bodyEnd);
   const tokens = [...body.matchAll(TOKEN)].map((match) => ({ text: match[0], start: fn.bodyStart + match.index }));
   const mutants = tokens.flatMap((token, i) => [
-    ...(isFiller(tokens, i) ? [] : swapsOf(token).map((text) => replace(fn, token, text))),
+    ...(isFiller(tokens, i) ? [] : swapsOf(token).map((text) => replace(fn, rangeOf(token), text))),
     ...conditionsAt(tokens, i).map((range) => replace(fn, range, "true")),
     ...locksAt(tokens, i).map((range) => replace(fn, range, "")),
   ]);
@@ -70,7 +76,7 @@ function swapsOf({ text }: Token): readonly string[] {
 }
 
 /** The condition behind a `where` or `and`, to be taken as fulfilled. */
-function conditionsAt(tokens: readonly Token[], at: number): Token[] {
+function conditionsAt(tokens: readonly Token[], at: number): Range[] {
   if (!CONDITION_START.has(tokens[at]?.text ?? "")) return [];
   let depth = 0;
   let last = at;
@@ -82,30 +88,33 @@ function conditionsAt(tokens: readonly Token[], at: number): Token[] {
     if (depth < 0) break;
     last = i;
   }
-  return last === at ? [] : [span(tokens, at + 1, last)];
+  return rangesOf(tokens.slice(at + 1, last + 1));
 }
 
 /** `for update`, with its `of`. */
-function locksAt(tokens: readonly Token[], at: number): Token[] {
+function locksAt(tokens: readonly Token[], at: number): Range[] {
   if (tokens[at]?.text !== "for" || tokens[at + 1]?.text !== "update") return [];
-  return [span(tokens, at, tokens[at + 2]?.text === "of" ? at + 3 : at + 1)];
+  return rangesOf(tokens.slice(at, tokens[at + 2]?.text === "of" ? at + 4 : at + 2));
 }
 
-function span(tokens: readonly Token[], first: number, last: number): Token {
-  const [from, to] = [tokens[first], tokens[last]];
-  if (from === undefined || to === undefined) return { text: "", start: 0 };
-  return { text: " ".repeat(to.start + to.text.length - from.start), start: from.start };
+/** From the first of these tokens to the last; none when there are none. */
+function rangesOf(tokens: readonly Token[]): Range[] {
+  const [first, last] = [tokens[0], tokens.at(-1)];
+  return first === undefined || last === undefined ? [] : [{ start: first.start, end: rangeOf(last).end }];
 }
 
-function replace(fn: SqlFunction, token: Token, by: string): Mutant {
-  const text = fn.text.slice(0, token.start) + by + fn.text.slice(token.start + token.text.length);
-  const lineStart = fn.text.lastIndexOf("\n", token.start) + 1;
-  const nextLine = fn.text.indexOf("\n", token.start + token.text.length);
+function rangeOf({ text, start }: Token): Range {
+  return { start, end: start + text.length };
+}
+
+function replace(fn: SqlFunction, { start, end }: Range, by: string): Mutant {
+  const text = fn.text.slice(0, start) + by + fn.text.slice(end);
+  const lineStart = fn.text.lastIndexOf("\n", start) + 1;
+  const nextLine = fn.text.indexOf("\n", end);
   const lineEnd = nextLine === -1 ? fn.text.length : nextLine;
   const before = fn.text.slice(lineStart, lineEnd);
-  const after =
-    before.slice(0, token.start - lineStart) + by + before.slice(token.start - lineStart + token.text.length);
-  const line = fn.line + fn.text.slice(0, token.start).split("\n").length - 1;
+  const after = fn.text.slice(lineStart, start) + by + fn.text.slice(end, lineEnd);
+  const line = fn.line + fn.text.slice(0, start).split("\n").length - 1;
   return { function: fn, text, line, before: squeeze(before), after: squeeze(after) };
 }
 

@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createClient } from "@promptd/client";
 import { openConnection } from "../../server/src/platform/database.ts";
+import { startTcpProxy } from "../../server/test/tcp-proxy.ts";
 import {
   createInstallation,
   killLeftovers,
@@ -150,6 +151,21 @@ describe("the marketplace", () => {
     const path = join(installation.environment["PROMPTD_DATA_DIR"] ?? "", "demo-key");
     expect(await readFile(path, "utf8")).toBe(`${apiKey}\n`);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
+    await stop();
+  });
+
+  test.each([
+    ["while it is published", "insert into prompt_versions"],
+    ["while the demo is looked for", "from api_keys where key_hash"],
+  ])("is there all the same when the connection to the database is lost %s", async (_, statement) => {
+    const proxy = await startTcpProxy(installation.url);
+    onTestFinished(() => proxy.close());
+    const cut = proxy.cutOnAnswerTo(statement);
+    const { serving, stop } = await serve({ DATABASE_URL: proxy.url });
+    await cut;
+    expect(serving.demo?.apiKey).toMatch(/^pd_/);
+    expect(await count("prompt_versions")).toBe(await count("prompts"));
+    expect(await ask("select amount::int from credit_transfers")).toEqual([{ amount: 10_000 }]);
     await stop();
   });
 

@@ -1,4 +1,4 @@
--- Balances. posted - held - what has expired and is not swept yet = what can be spent now.
+-- Balances. posted - held - what has expired, is not written off yet and that no hold keeps = what can be spent now.
 create table credit_accounts (
   account_id uuid primary key,
   posted bigint not null default 0 check (posted >= 0),
@@ -7,7 +7,8 @@ create table credit_accounts (
   check (held <= posted)
 ) with (fillfactor = 50);
 
--- What is left of each grant that expires. The rest of `posted` never expires. Spent earliest expiry first.
+-- What is left of each grant that expires: spent earliest expiry first, and 0 once its hour has been seen to. What a
+-- hold keeps of it is in credit_kept from then on; the rest of `posted` never expires.
 create table credit_grants (
   grant_id bigint generated always as identity primary key,
   account_id uuid not null,
@@ -28,6 +29,17 @@ create table credit_holds (
   check (case state when 'held' then captured is null when 'captured' then captured > 0 else captured = 0 end)
 );
 create index credit_holds_open on credit_holds (account_id) where state = 'held';
+
+-- How much of an open hold is of expired grants. What is left of a grant when it expires backs the holds that are open
+-- at that moment, the earliest created first, and is gone beyond them. A run pays with what its hold kept before
+-- anything else; what it does not pay expires as it ends, so no hold taken after the expiry is ever backed by it. Apart
+-- from credit_holds since it is written under the lock of the balance, for which a settle waits with its holds locked.
+create table credit_kept (
+  account_id uuid not null,
+  run_id uuid not null,
+  amount bigint not null check (amount > 0),
+  primary key (account_id, run_id)
+);
 
 -- The journal. One row = one debit and one credit of one amount, so it balances by construction;
 -- posted_after and held_after let each row be checked against the one before.
@@ -61,11 +73,10 @@ end $$;
 create trigger append_only before update or delete or truncate on credit_transfers
   for each statement execute function journal_is_append_only();
 
--- Expired credits that nothing holds. A hold is backed by the earliest expiry first, like a capture, so of the
--- expired credits as many as are held stay: they were promised to a run before they expired.
-create function credit_expired(p_account uuid, p_held bigint, p_at timestamptz) returns bigint language sql stable as $$
-  select greatest(0, coalesce(sum(remaining), 0)::bigint - p_held)
-  from credit_grants where account_id = p_account and remaining > 0 and expires_at <= p_at
+-- Credits whose hour has come and that nobody has seen to yet.
+create function credit_expired(p_account uuid, p_at timestamptz) returns bigint language sql stable as $$
+  select coalesce(sum(remaining), 0)::bigint from credit_grants
+  where account_id = p_account and remaining > 0 and expires_at <= p_at
 $$;
 
 -- Takes p_amount off the grants of an account, earliest expiry first. The caller holds the account's row lock.
@@ -79,20 +90,45 @@ create function credit_grants_spend(p_account uuid, p_amount bigint) returns voi
   where g.grant_id = spent.grant_id and spent.amount > 0
 $$;
 
--- Writes what has expired to the journal. Idempotent; locks the account's row. Returns the credits that expired.
+-- Divides p_amount expired credits among the open holds, whose run ids are in the order of their creation; none keeps
+-- more than its amount. Returns how many are kept. The caller holds the account's row lock.
+create function credit_keep(p_account uuid, p_amount bigint) returns bigint language sql as $$
+  with backed as (
+    select h.run_id, h.amount - coalesce(k.amount, 0) as room
+    from credit_holds h left join credit_kept k using (account_id, run_id)
+    where h.account_id = p_account and h.state = 'held'
+  ), divided as (
+    select run_id, least(room, p_amount - (sum(room) over (order by run_id) - room))::bigint as amount from backed
+  ), kept as (
+    insert into credit_kept (account_id, run_id, amount)
+      select p_account, run_id, amount from divided where amount > 0
+      on conflict (account_id, run_id) do update set amount = credit_kept.amount + excluded.amount
+  )
+  select coalesce(sum(amount), 0)::bigint from divided where amount > 0
+$$;
+
+create function credit_write_off(p_account uuid, p_amount bigint) returns void language sql as $$
+  with balance as (
+    update credit_accounts set posted = posted - p_amount where account_id = p_account returning posted, held
+  )
+  insert into credit_transfers (account_id, kind, debit, credit, amount, posted_after, held_after)
+    select p_account, 'expire', 'user:available', 'system:expired', p_amount, posted, held from balance
+$$;
+
+-- Sees to what has expired: the open holds keep what they can of it, the rest is written off. Every change of a balance
+-- begins with this, so the open holds are those that were open at the expiry. Idempotent; locks the account's row, and
+-- reads the time only then. Returns the credits written off.
 create function credit_expire(p_account uuid) returns bigint language plpgsql as $$
 declare
-  v_posted bigint; v_held bigint; v_amount bigint;
+  v_expired bigint; v_gone bigint;
 begin
-  select posted, held into v_posted, v_held from credit_accounts where account_id = p_account for update;
-  if not found then return 0; end if;
-  v_amount := credit_expired(p_account, v_held, promptd_now());
-  if v_amount = 0 then return 0; end if;
-  update credit_accounts set posted = posted - v_amount where account_id = p_account returning posted into v_posted;
-  perform credit_grants_spend(p_account, v_amount); -- the earliest to expire are the expired ones
-  insert into credit_transfers (account_id, kind, debit, credit, amount, posted_after, held_after)
-    values (p_account, 'expire', 'user:available', 'system:expired', v_amount, v_posted, v_held);
-  return v_amount;
+  perform 1 from credit_accounts where account_id = p_account for update;
+  v_expired := credit_expired(p_account, promptd_now());
+  if v_expired = 0 then return 0; end if;
+  perform credit_grants_spend(p_account, v_expired); -- the earliest to expire are the expired ones
+  v_gone := v_expired - credit_keep(p_account, v_expired);
+  if v_gone > 0 then perform credit_write_off(p_account, v_gone); end if;
+  return v_gone;
 end $$;
 
 -- Exactly once per (account, idempotency key): the lock decides, then the look-up. 'repeated': that key was used before
@@ -118,7 +154,9 @@ begin
       (account_id, kind, debit, credit, amount, idem, actor, expires_at, posted_after, held_after)
     values
       (p_account, 'grant', 'system:issued', 'user:available', p_amount, p_idem, p_actor, p_expires, v_posted, v_held);
-  if p_expires is not null then
+  if p_expires <= promptd_now() then
+    perform credit_write_off(p_account, p_amount); -- no hold that is open now was open at its expiry
+  elsif p_expires is not null then
     insert into credit_grants (account_id, remaining, expires_at) values (p_account, p_amount, p_expires);
   end if;
   outcome := 'granted';
@@ -127,11 +165,9 @@ end $$;
 -- Sets p_amount aside for a run inside the transaction that creates it. False: too few credits, or the account is frozen.
 create function credit_hold(p_account uuid, p_run uuid, p_amount bigint) returns boolean language plpgsql as $$
 declare
-  v_posted bigint; v_held bigint; v_now timestamptz := promptd_now();
+  v_posted bigint; v_held bigint;
 begin
-  if exists (select 1 from credit_grants where account_id = p_account and remaining > 0 and expires_at <= v_now) then
-    perform credit_expire(p_account);
-  end if;
+  perform credit_expire(p_account);
   -- this condition, under the row lock of the update, is the only test of the balance
   update credit_accounts a set held = a.held + p_amount
     where a.account_id = p_account and a.posted - a.held >= p_amount and a.frozen_at is null
@@ -144,15 +180,20 @@ begin
 end $$;
 
 -- Captures or releases the open holds of finished runs, each once. p_credits is what each run costs; the part of the
--- hold above it goes back. Lock order everywhere: runs, holds, balances; several accounts in id order.
+-- hold above it goes back, or expires where the hold kept it past its expiry. Lock order everywhere: runs, holds,
+-- balances; several accounts in id order.
 create function credit_settle(p_account uuid[], p_run uuid[], p_credits bigint[]) returns void language plpgsql as $$
 declare
-  v_spent record;
+  v_now timestamptz; v_paid record;
 begin
   perform 1 from credit_holds h join unnest(p_account, p_run) d (account_id, run_id) using (account_id, run_id)
     where h.state = 'held' order by h.account_id, h.run_id for update of h;
   perform 1 from credit_accounts where account_id in (select unnest(p_account)) order by account_id for update;
-  for v_spent in
+  v_now := promptd_now();
+  perform credit_expire(account_id) from (
+    select distinct account_id from credit_grants
+    where account_id = any (p_account) and remaining > 0 and expires_at <= v_now) due;
+  for v_paid in
     with settled as (
       update credit_holds h
         set state = case when d.credits > 0 then 'captured' else 'released' end, captured = least(d.credits, h.amount)
@@ -178,10 +219,17 @@ begin
     ), balances as (
       update credit_accounts a set posted = a.posted - t.captured, held = a.held - t.amount
       from totals t where a.account_id = t.account_id returning a.account_id, t.captured
+    ), kept as (
+      delete from credit_kept k using settled s where k.account_id = s.account_id and k.run_id = s.run_id
+      returning k.account_id, k.amount, least(k.amount, s.captured) as paid
+    ), expired as (
+      select account_id, sum(paid)::bigint as paid, sum(amount - paid)::bigint as gone from kept group by account_id
     )
-    select account_id, captured from balances where captured > 0
+    select account_id, b.captured - coalesce(e.paid, 0) as by_grants, coalesce(e.gone, 0) as gone
+    from balances b left join expired e using (account_id)
   loop
-    perform credit_grants_spend(v_spent.account_id, v_spent.captured);
+    if v_paid.by_grants > 0 then perform credit_grants_spend(v_paid.account_id, v_paid.by_grants); end if;
+    if v_paid.gone > 0 then perform credit_write_off(v_paid.account_id, v_paid.gone); end if;
   end loop;
 end $$;
 
@@ -205,8 +253,11 @@ create function credit_lock_free(p_account uuid[], p_run uuid[]) returns setof u
         and not exists (select 1 from balance where balance.account_id = d.account_id))
 $$;
 
--- What can be spent now.
+-- What can be spent now: whatever expired since somebody last saw to it fills the room of the open holds first.
 create function credits_available(p_account uuid) returns bigint language sql stable as $$
-  select coalesce((select a.posted - a.held - credit_expired(a.account_id, a.held, promptd_now())
-    from credit_accounts a where a.account_id = p_account), 0)
+  select coalesce((
+    select a.posted - a.held - greatest(0, credit_expired(p_account, promptd_now()) - (a.held - k.amount))
+    from credit_accounts a,
+      (select coalesce(sum(amount), 0)::bigint as amount from credit_kept where account_id = p_account) k
+    where a.account_id = p_account), 0)
 $$;

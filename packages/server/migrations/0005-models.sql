@@ -16,8 +16,8 @@ create table provider_calls (
   sent_at timestamptz not null default promptd_now(),
   operation json, -- how the provider names a started video; null for everything that is answered at once
   ended_at timestamptz,
-  -- 'text', 'image', 'video', 'refused' or the cause of the failure; of a video whose run ended without it 'canceled',
-  -- 'cancel_failed' or 'cancel_impossible'; null: unknown
+  -- 'text', 'image', 'video', 'refused' or the cause of the failure; of a video that nobody waits for any more 'canceled',
+  -- 'cancel_failed' or 'cancel_impossible', and 'timeout', without ended_at, until that is known; null: unknown
   outcome text collate "C",
   http_status int,
   provider_code text,

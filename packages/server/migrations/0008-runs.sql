@@ -20,6 +20,7 @@ create table runs (
   credits bigint check (credits between 0 and hold), -- hold and credits both null = free run
   prices json not null, -- the prices at creation: a later change of the catalogue does not touch this run
   inputs json not null, -- base64 images are kept as files, so a row stays small
+  inputs_bytes int not null generated always as (octet_length(inputs::text)) stored, -- known without reading them
   run_options json not null default '{}',
   outputs json not null default '[]',
   fail_reason text,
@@ -84,37 +85,48 @@ create table run_counts (
 insert into run_counts (name, counted_to) values ('uses', '00000000-0000-0000-0000-000000000000');
 
 -- Creates a run, holds its credits and takes its idempotency key in one transaction and one round trip.
--- Outcomes: created, joined (the key's earlier run), key_conflict, not_found, no_credits.
--- Raises PD409 (another call took the key meanwhile: everything is undone, call once more) and PD429 (too many active runs).
+-- Outcomes: created, joined (the run that p_key made earlier), key_conflict, not_found, no_credits, revoked (the API key
+-- p_api_key, which was admitted before the body came; null: asked for by no API key).
+-- Raises PD409 (another call took p_key meanwhile: everything is undone, call once more) and PD429 (too many active
+-- runs).
 create function run_create(
   p_account uuid, p_id uuid, p_created timestamptz, p_version uuid, p_name text, p_model text, p_hold bigint,
-  p_prices json, p_inputs json, p_options json, p_deadline interval, p_max_active int, p_key text, p_fingerprint bytea
-) returns table (outcome text, run_id uuid, available bigint) language plpgsql as $$
+  p_prices json, p_inputs json, p_options json, p_deadline interval, p_max_active int, p_key text, p_fingerprint bytea,
+  p_api_key uuid
+) returns table (outcome text, run_id uuid, available bigint, revoked_at timestamptz) language plpgsql as $$
 declare
-  v_fingerprint bytea; v_run uuid; v_active int;
+  v_fingerprint bytea; v_run uuid; v_active int; v_revoked timestamptz;
 begin
   -- Sent again after a lost answer, it waits here until the first sending has ended, however slow its commit is: only
   -- then does the next statement, with a snapshot of its own, tell whether the run exists.
   perform pg_advisory_xact_lock(hashtextextended(p_id::text, 0));
   if exists (select 1 from runs r where r.account_id = p_account and r.id = p_id) then
-    return query select 'created', p_id, null::bigint;
+    return query select 'created', p_id, null::bigint, null::timestamptz;
+    return;
+  end if;
+  select a.revoked_at into v_revoked from api_keys a where a.id = p_api_key;
+  if v_revoked is not null then
+    return query select 'revoked', null::uuid, null::bigint, v_revoked;
     return;
   end if;
   if p_key is not null then
     select k.fingerprint, k.run_id into v_fingerprint, v_run from idempotency_keys k
       where k.account_id = p_account and k.key = p_key and k.expires_at > promptd_now();
     if found then
-      return query select case when v_fingerprint = p_fingerprint then 'joined' else 'key_conflict' end, v_run, null::bigint;
+      return query select case when v_fingerprint = p_fingerprint then 'joined' else 'key_conflict' end, v_run,
+        null::bigint, null::timestamptz;
       return;
     end if;
   end if;
   if not exists (select 1 from prompt_versions v join prompts p on p.id = v.prompt_id
       where v.id = p_version and v.published_at is not null and p.unpublished_at is null) then
-    return query select 'not_found', null::uuid, null::bigint;
+    return query select 'not_found', null::uuid, null::bigint, null::timestamptz;
     return;
   end if;
+  -- One after the other, so that the count below sees the runs before this one: a free run locks no balance.
+  perform pg_advisory_xact_lock(18019, hashtext(p_account::text));
   if p_hold is not null and not credit_hold(p_account, p_id, p_hold) then
-    return query select 'no_credits', null::uuid, credits_available(p_account);
+    return query select 'no_credits', null::uuid, credits_available(p_account), null::timestamptz;
     return;
   end if;
   select count(*) into v_active from (
@@ -136,14 +148,16 @@ begin
       raise exception 'key taken meanwhile' using errcode = 'PD409';
     end if;
   end if;
-  return query select 'created', p_id, null::bigint;
+  return query select 'created', p_id, null::bigint, null::timestamptz;
 end $$;
 
 -- Claims up to p_n waiting runs for a worker, in turn over accounts and within the limits of accounts and models.
--- Cost is O(pairs scanned + live runs of the lane), not O(backlog). The last row always brings the cursor
+-- Cost is O(pairs scanned + live runs of the lane), not O(backlog), and not O(inputs): those of more than p_inputs bytes
+-- come as null, so that no claim is too much for the time of one statement. The last row always brings the cursor
 -- (next_account, next_model; null = end of the circle), even when nothing was claimed.
 create function run_claim(
-  p_worker uuid, p_lane int, p_n int, p_after uuid, p_after_model text, p_lease interval, p_scan int default 300
+  p_worker uuid, p_lane int, p_n int, p_after uuid, p_after_model text, p_lease interval, p_inputs int,
+  p_scan int default 300
 ) returns table (
   account_id uuid, id uuid, attempt int, max_attempts int, deadline_at timestamptz, prompt_version_id uuid, model text,
   hold bigint, prices json, inputs json, run_options json, next_account uuid, next_model text
@@ -218,7 +232,7 @@ begin
     from own where r.account_id = own.account_id and r.id = own.id returning r.*
   )
   select t.account_id, t.id, t.attempt, t.max_attempts, t.deadline_at, t.prompt_version_id, t.model, t.hold, t.prices,
-    t.inputs, t.run_options, last.account_id, last.model
+    case when t.inputs_bytes <= p_inputs then t.inputs end, t.run_options, last.account_id, last.model
   from (values (1)) one left join taken t on true left join last on true;
 end $$;
 
@@ -344,8 +358,9 @@ create function run_lost_workers() returns uuid[] language sql as $$
 $$;
 
 -- Removes workers whose lease ran out (or whose beat lies in the future: the clock stepped back) and gives their runs
--- back. It touches no credits and waits for no lock, so nothing that is wrong with one account keeps it from the others.
-create function run_recover(p_lease interval) returns setof uuid language plpgsql as $$
+-- back, p_batch at a time. It touches no credits and waits for no lock, so nothing that is wrong with one account keeps it
+-- from the others.
+create function run_recover(p_lease interval, p_batch int) returns setof uuid language plpgsql as $$
 declare
   v_dead uuid[];
   v_now timestamptz := promptd_now();
@@ -359,7 +374,7 @@ begin
     with lost as materialized (
       select r.account_id, r.id from runs r
       where r.worker = any (v_dead) and r.attempt < r.max_attempts and r.deadline_at > v_now
-      order by r.account_id, r.id limit 500 for update skip locked
+      order by r.account_id, r.id limit p_batch for update skip locked
     )
     update runs r set worker = null, run_at = v_now from lost
     where r.account_id = lost.account_id and r.id = lost.id returning r.id;

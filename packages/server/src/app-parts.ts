@@ -12,7 +12,7 @@ import { createIdSource } from "./platform/ids.ts";
 import type { Log } from "./platform/log.ts";
 import { createSignals, type Signals } from "./platform/signals.ts";
 import { listPopularity, listSearchDocuments, listSearchedVersions } from "./prompts/index.ts";
-import { WaitingHub } from "./runs/index.ts";
+import { AccountTurns, WaitingHub } from "./runs/index.ts";
 import { createSearch, type Search, type SearchOptions } from "./search/index.ts";
 import { orStartFailure } from "./start-failure.ts";
 
@@ -41,6 +41,7 @@ export interface Parts {
   readonly files: Files;
   readonly search: Search;
   readonly hub: WaitingHub;
+  readonly turns: AccountTurns;
   /** What answers and file addresses begin with. The port is known only when the server listens. */
   readonly address: { url: string };
 }
@@ -86,7 +87,8 @@ export async function openParts(options: AppOptions, installation: Installation,
     embeddings: embeddingsOf(config, models),
   });
   closers.add(() => search.close());
-  return { options, installation, db, clock, newId, signals, models, files, search, hub, address };
+  const turns = new AccountTurns();
+  return { options, installation, db, clock, newId, signals, models, files, search, hub, turns, address };
 }
 
 /**

@@ -87,8 +87,11 @@ interface StopTimes {
 }
 
 /** Ends the work of a process, API and worker side by side: both have time limits. Only the first call counts. */
-function createStop({ hub }: Parts, server: HttpServer | null, worker: Worker | null) {
-  const endWaits = () => hub.drain();
+function createStop({ hub, turns }: Parts, server: HttpServer | null, worker: Worker | null) {
+  const endWaits = () => {
+    hub.drain();
+    turns.drain();
+  };
   const noticeOf = (ms: number) => (ms > 0 ? wait(ms) : Promise.resolve());
   let stopping: Promise<unknown> | null = null;
   return ({ noticeMs, graceMs }: StopTimes) =>

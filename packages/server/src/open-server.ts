@@ -10,7 +10,7 @@ import { runsRoutes } from "./runs/index.ts";
 
 /** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: tells a worker of this process. */
 export function openServer(parts: Parts, wakeWorker: () => void, closers: Closers): HttpServer {
-  const { options, db, newId, models, files, search, hub, signals, address } = parts;
+  const { options, db, newId, models, files, search, hub, turns, signals, address } = parts;
   const { config, log } = options;
   const { catalogue } = models;
   const door = openDoor(parts);
@@ -30,6 +30,7 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
         catalogue,
         files,
         hub,
+        turns,
         newId,
         publicUrl: () => address.url,
         syncWaitMs: config.PROMPTD_SYNC_WAIT_MS,

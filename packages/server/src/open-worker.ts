@@ -11,7 +11,14 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
   const { options, installation, db, signals, files, models, hub, newId } = parts;
   const { config, log } = options;
   const openOne = async (role: string) => {
-    const one = await openDatabase({ url: installation.url, role: `${options.role}-${role}`, poolMax: 1, log });
+    // Kept between two beats, however long the lease: who starts beside an embedded database knows the living by it.
+    const one = await openDatabase({
+      url: installation.url,
+      role: `${options.role}-${role}`,
+      poolMax: 1,
+      staysOpen: true,
+      log,
+    });
     closers.add(() => one.close());
     return one;
   };

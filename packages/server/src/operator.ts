@@ -30,7 +30,7 @@ import {
 } from "./prompts/index.ts";
 import { catalogueOptions, readCatalogue } from "./read-catalogue.ts";
 import { vacuumIndex } from "./search/index.ts";
-import { StartFailure } from "./start-failure.ts";
+import { StartFailure, throughOutage } from "./start-failure.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type { Demo, LedgerReport, Plan, Role };
@@ -95,14 +95,18 @@ async function startServing(start: Start): Promise<{ app: App; demo: Demo | null
   const { startApp } = await import("./app.ts"); // the edge, the workers, image decoding: no other act needs them
   const app = await startApp(start);
   try {
-    return { app, demo: start.role === "worker" ? null : await openMarketplace(app, start) };
+    const demo = start.role === "worker" ? null : await throughOutage(() => openMarketplace(app, start));
+    return { app, demo };
   } catch (error) {
     await app.close();
     throw error;
   }
 }
 
-/** Production means real users: a key that stands in a file nobody asked for is no way in. */
+/**
+ * Does what is not there yet, so it may be done again. Production means real users: a key that stands in a file nobody
+ * asked for is no way in.
+ */
 async function openMarketplace({ db, catalogue }: App, { config, log, signal }: Start): Promise<Demo | null> {
   const { dataDir } = config;
   const withDemoKey = !(config.isProduction && config.DATABASE_URL !== null);

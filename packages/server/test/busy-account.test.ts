@@ -1,21 +1,50 @@
-/** An account that others keep busy: whoever waits for it waits, and is not told that something broke. */
+/** An account that others keep busy: whoever waits for it waits, is not told that something broke, and holds up no others. */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { startTestServer, type TestServer } from "./harness.ts";
+import { createLog } from "../src/platform/log.ts";
+import { openDatabase } from "../src/platform/database.ts";
+import { createFinisher } from "../src/runs/finish-runs.ts";
+import { openEngine } from "./engine-fixture.ts";
+import { startTestServer, type TestCaller, type TestServer } from "./harness.ts";
 import { promptFile } from "./prompt-files.ts";
 import { until } from "./promptd-process.ts";
 import { bodyOf } from "./wire/requests.ts";
 
+const log = createLog("silent", "stderr");
 let server: TestServer;
 beforeAll(async () => {
-  server = await startTestServer();
+  server = await startTestServer({ log });
 });
 afterAll(() => server.close());
 
-/** When the create that waits for the lock was sent to the database; empty while none waits. */
+/** Keeps the account's row locked from a session of its own, as somebody at a terminal does. */
+async function lockAccount(url: string, accountId: string) {
+  const [locked, unlocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const db = await openDatabase({ url, role: "operator", log, poolMax: 1 });
+  const holder = db.tx(
+    async (tx) => {
+      await tx.query("select 1 from credit_accounts where account_id = $1 for update", [accountId]);
+      locked.resolve();
+      await unlocked.promise;
+    },
+    { statementTimeoutMs: 0 },
+  );
+  await locked.promise;
+  return {
+    unlock: async () => {
+      unlocked.resolve();
+      await holder;
+      await db.close();
+    },
+  };
+}
+
+/** When the creates that wait for a lock were sent to the database; empty while none waits. */
 async function listWaitingSince(): Promise<string[]> {
-  const rows = await server.app.db.query<{ since: string }>(
+  const rows = await server.app.db.named<{ since: string }>(
+    "waiting_since",
     `select query_start::text as since from pg_stat_activity
      where datname = current_database() and wait_event_type = 'Lock' and query like '%run_create%'`,
+    [],
   );
   return rows.map(({ since }) => since);
 }
@@ -23,24 +52,90 @@ async function listWaitingSince(): Promise<string[]> {
 test("a run whose account is locked for longer than a statement waits for a lock is created when it is free", async () => {
   const { promptVersionId } = await server.publish(promptFile());
   const { client, accountId } = await server.createCaller({ credits: 100 });
-  const [locked, unlocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const holder = server.app.db.tx(async (tx) => {
-    await tx.query("select 1 from credit_accounts where account_id = $1 for update", [accountId]);
-    locked.resolve();
-    await unlocked.promise;
-  });
-  await locked.promise;
+  const { unlock } = await lockAccount(server.databaseUrl, accountId);
   const created = client.runs.createAndWait(bodyOf(promptVersionId));
   const settled = vi.fn<() => void>();
   created.then(settled, settled);
-  await until(async () => (await listWaitingSince()).length === 1);
-  const [first] = await listWaitingSince();
-  // A statement gives up after three seconds: another one waits then.
-  const waitsAgain = async () => (await listWaitingSince()).some((since) => since !== first);
-  await until(async () => settled.mock.calls.length > 0 || (await waitsAgain()));
-  unlocked.resolve();
+  const seen = new Set<string>();
+  await until(async () => {
+    for (const since of await listWaitingSince()) seen.add(since);
+    return settled.mock.calls.length > 0 || seen.size > 1; // the first one gave up, and another one waits
+  });
+  await unlock();
   expect(await created).toMatchObject({ runStatus: "succeeded" });
-  await holder;
   expect((await client.runs.list()).rows).toHaveLength(1);
   expect((await server.checkLedger()).mismatches).toEqual([]);
+});
+
+test("creates of a locked account leave the others their connections, and are made when it is free", async () => {
+  const { promptVersionId } = await server.publish(promptFile());
+  const busy = await server.createCaller({ credits: 100 });
+  const other = await server.createCaller({ credits: 100 });
+  const create = ({ client }: TestCaller) => client.runs.create(bodyOf(promptVersionId), { respondAsync: true });
+  const { unlock } = await lockAccount(server.databaseUrl, busy.accountId);
+  const waiting = Promise.all(Array.from({ length: 24 }, () => create(busy)));
+  waiting.catch(() => {}); // told below
+  await until(async () => (await listWaitingSince()).length > 0);
+  const sentMs = performance.now();
+  for (let i = 0; i < 3; i += 1) await create(other);
+  expect(performance.now() - sentMs).toBeLessThan(2_500);
+  await until(async () => (await listWaitingSince()).length <= 1);
+  let waitingMax = 0;
+  for (let looks = 0; looks < 20; looks += 1) waitingMax = Math.max(waitingMax, (await listWaitingSince()).length);
+  expect(waitingMax).toBeLessThanOrEqual(1);
+  await unlock();
+  const runs = await waiting;
+  expect(new Set(runs.map(({ runId }) => runId)).size).toBe(24);
+  expect((await server.checkLedger()).mismatches).toEqual([]);
+});
+
+test("ends of a locked account hold up no other's, and are written when it is free", async () => {
+  const engine = await openEngine();
+  const db = await openDatabase({ url: engine.url, role: "worker", log, poolMax: 8 });
+  const [busy, other] = [await engine.createAccount(1_000), await engine.createAccount(1_000)];
+  const workerId = await engine.registerWorker();
+  for (let i = 0; i < 20; i += 1) await engine.createRun(busy, { hold: 10 });
+  for (let i = 0; i < 5; i += 1) await engine.createRun(other, { hold: 10 });
+  const runs = await engine.claim(workerId);
+  const files = { recordOutputs: async () => {} };
+  const finisher = createFinisher({ db, files, log, workerId: () => workerId, onFinished: () => {} });
+  const end = { ok: true, outputs: [], credits: 5, reason: null, files: [] };
+  const finishAll = (accountId: string) =>
+    runs
+      .filter((run) => run.accountId === accountId)
+      .map((run) => finisher.finish(run, end, new AbortController().signal));
+  const { unlock } = await lockAccount(engine.url, busy);
+  const held = finishAll(busy);
+  const sentMs = performance.now();
+  expect(await Promise.all(finishAll(other))).toEqual(Array(5).fill("kept")); // in one batch with the ends held up
+  await db.query("select 1");
+  expect(performance.now() - sentMs).toBeLessThan(2_500);
+  await unlock();
+  expect(await Promise.all(held)).toEqual(Array(20).fill("kept"));
+  expect(await engine.audit()).toEqual([]);
+  await db.close();
+  await engine.close();
+});
+
+test("a create that waits for its account when the server stops is answered before its connection is closed", async () => {
+  const stopping = await startTestServer({ role: "api", log, httpLimits: { stopMsMin: 8_000 } });
+  const { promptVersionId } = await stopping.publish(promptFile());
+  const { apiKey, accountId } = await stopping.createCaller({ credits: 100 });
+  const { unlock } = await lockAccount(stopping.databaseUrl, accountId);
+  const sent = Array.from({ length: 3 }, async (): Promise<{ status: number; body: unknown }> => {
+    const response = await fetch(`${stopping.url}/v1/runs`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify(bodyOf(promptVersionId)),
+    });
+    return { status: response.status, body: await response.json() };
+  });
+  const waits = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await until(async () => (await stopping.app.db.named("waits", waits, [])).length > 0);
+  const closed = stopping.app.close();
+  for (const answer of await Promise.all(sent))
+    expect(answer).toMatchObject({ status: 500, body: { status: "SERVER_ERROR" } });
+  await closed;
+  await unlock();
+  await stopping.close();
 });

@@ -129,6 +129,34 @@ describe("SIGTERM to an API process", () => {
     await proxy.close();
   }, 60_000);
 
+  test.for([
+    { by: "their window's end", prefer: "wait=3", isStopped: false },
+    { by: "a stop", prefer: "wait=60", isStopped: true },
+  ])(
+    "callers who joined a run by its key are told its runId by $by also while the database is away",
+    { timeout: 60_000 },
+    async ({ prefer, isStopped }) => {
+      const fixture = installation();
+      const caller = await fixture.createCaller();
+      const proxy = await startTcpProxy(fixture.environment["DATABASE_URL"] ?? "");
+      const api = await fixture.start("api", { DATABASE_URL: proxy.url });
+      const send = (how: string) => post(api.url, caller, "once", { "idempotency-key": "joined", prefer: how });
+      expect((await send("respond-async")).httpStatus).toBe(202);
+      const sent = Array.from({ length: 20 }, () => send(prefer));
+      // Their statements stand on the same two connections before those of these requests.
+      for (let i = 0; i < 4; i += 1) expect((await send("respond-async")).httpStatus).toBe(202);
+      proxy.blackhole(true);
+      const exit = isStopped ? api.stop() : null;
+      const answers = await Promise.all(sent);
+      expect(new Set(answers.map((answer) => answer.httpStatus))).toEqual(new Set([504]));
+      expect(await fixture.db.query("select id from runs")).toEqual([{ id: answers[0]?.body.data?.runId }]);
+      expect(new Set(answers.map((answer) => answer.body.data?.runId)).size).toBe(1);
+      proxy.blackhole(false);
+      await (exit ?? api.stop());
+      await proxy.close();
+    },
+  );
+
   test("is followed by a second one that ends the process at once, with runs under way", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();

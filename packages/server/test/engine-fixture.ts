@@ -140,6 +140,7 @@ export async function grant(db: Database, accountId: string, amount: number, exp
 function createRow(db: Database, accountId: string, wish: RunWish & { readonly runId: string }, versionId: string) {
   return createRunRow(db, {
     accountId,
+    keyId: null,
     runId: wish.runId,
     promptVersionId: versionId,
     runName: "test",

@@ -16,7 +16,7 @@ import {
   untilConnectionsLost,
 } from "./fault-points.ts";
 import type { InstallationFixture } from "./installation-fixture.ts";
-import { killLeftovers, runCommand, until } from "./promptd-process.ts";
+import { exitOf, killLeftovers, runCommand, until } from "./promptd-process.ts";
 import { createTestDatabase, type TestDatabase } from "./test-database.ts";
 import { useInstallation } from "./use-installation.ts";
 
@@ -31,8 +31,6 @@ const ELSEWHERE: Partial<Record<FaultPoint, string>> = {
   "embedded.before_ready": "below; killed: embedded.test.ts",
 };
 
-const ACTIONS = ["kill", "stop", "cut"] as const;
-type Action = (typeof ACTIONS)[number];
 const LIMIT = { timeout: 90_000 };
 
 test("every registered point is on the way of a run or named elsewhere", () => {
@@ -89,8 +87,8 @@ describe("periodic work", () => {
     readonly tick: string;
     readonly prepare: (fixture: InstallationFixture) => Promise<void>;
     /** What the database shows once the work has been done, each piece once. */
-    readonly done: (fixture: InstallationFixture) => Promise<unknown>;
-    readonly expected: unknown;
+    readonly done: (fixture: InstallationFixture) => Promise<readonly unknown[]>;
+    readonly expected: readonly unknown[];
   }
   const expiry: Work = {
     tick: "credit_expiry",
@@ -121,37 +119,72 @@ describe("periodic work", () => {
     "file.after_unlink": files,
   } satisfies Partial<Record<FaultPoint, Work>>;
 
-  const all = (Object.keys(WORK) as (keyof typeof WORK)[]).flatMap((point) =>
-    ACTIONS.map((action) => `${point}:${action}` as const),
-  );
-  const usual = ["expire.before_commit:kill", "expire.before_commit:stop", "file.after_unlink:kill"] as const;
+  type Point = keyof typeof WORK;
+  const all = Object.keys(WORK) as Point[];
 
-  test.each(chosen(all, usual))("broken off by %s is done once by the next worker", LIMIT, async (faultText) => {
-    const fixture = installation();
-    const [point, action] = faultText.split(":") as [keyof typeof WORK, Action];
-    const { tick, prepare, done, expected } = WORK[point];
-    await prepare(fixture);
-    const makeDue = () => fixture.db.query("update cron_ticks set next_at = promptd_now() where name = $1", [tick]);
-    await makeDue();
-    const starting = fixture.start("worker", { PROMPTD_FAULT: `${faultText}@1` });
-    // A worker that dies may do so before it is ready.
-    const end = starting.then((worker) => worker.exit).then(({ signal }) => signal ?? "", String);
-    const pid = action === "stop" ? await pidOfFrozen(fixture.db) : null;
-    if (action === "cut") await untilConnectionsLost(await starting); // its turn is over, and the next is far away
-    const isBroken = action !== "kill" || (await end).includes("SIGKILL");
-    const doneBefore = action === "cut" ? [] : await done(fixture);
-    expect([isBroken, doneBefore]).toEqual([true, []]);
-    await makeDue();
+  const makeDue = (fixture: InstallationFixture, { tick }: Work) =>
+    fixture.db.query("update cron_ticks set next_at = promptd_now() where name = $1", [tick]);
+  /** The start is given in an object: to wait for it here would be to wait for a worker that may never be ready. */
+  const startBroken = async (fixture: InstallationFixture, point: Point, action: "kill" | "stop" | "cut") => {
+    await WORK[point].prepare(fixture);
+    await makeDue(fixture, WORK[point]);
+    return { starting: fixture.start("worker", { PROMPTD_FAULT: `${point}:${action}@1` }) };
+  };
+  /** @returns the next worker, when it has done the work. */
+  const startNext = async (fixture: InstallationFixture, work: Work) => {
+    await makeDue(fixture, work);
     const next = await fixture.start("worker");
-    await until(async () => ((await done(fixture)) as unknown[]).length > 0);
-    if (pid !== null) {
+    await until(async () => (await work.done(fixture)).length > 0);
+    return next;
+  };
+  const endOf = async (fixture: InstallationFixture, { done }: Work) => ({
+    done: await done(fixture),
+    faults: await fixture.findFaults(),
+  });
+  const once = ({ expected }: Work) => ({ done: expected, faults: [] });
+
+  test.each(chosen<Point>(all, ["expire.before_commit", "file.after_unlink"]))(
+    "whose worker dies at %s is done once by the next one",
+    LIMIT,
+    async (point) => {
+      const fixture = installation();
+      const { starting } = await startBroken(fixture, point, "kill");
+      expect(await exitOf(starting)).toEqual({ code: null, signal: "SIGKILL" });
+      expect(await WORK[point].done(fixture)).toEqual([]);
+      const next = await startNext(fixture, WORK[point]);
+      await next.stop();
+      expect(await endOf(fixture, WORK[point])).toEqual(once(WORK[point]));
+    },
+  );
+
+  test.each(chosen<Point>(all, ["expire.before_commit"]))(
+    "whose worker freezes at %s is done once by the next one, also when the first one wakes",
+    LIMIT,
+    async (point) => {
+      const fixture = installation();
+      const { starting } = await startBroken(fixture, point, "stop");
+      const pid = await pidOfFrozen(fixture.db);
+      expect(await WORK[point].done(fixture)).toEqual([]);
+      const next = await startNext(fixture, WORK[point]);
       process.kill(pid, "SIGCONT");
       await (await starting).stop(); // it ends its turn first
-    }
-    await next.stop();
-    expect(await done(fixture)).toEqual(expected);
-    expect(await fixture.findFaults()).toEqual([]);
-  });
+      await next.stop();
+      expect(await endOf(fixture, WORK[point])).toEqual(once(WORK[point]));
+    },
+  );
+
+  test.each(chosen<Point>(all, []))(
+    "whose worker loses its connections at %s is done once by the next one",
+    LIMIT,
+    async (point) => {
+      const fixture = installation();
+      const { starting } = await startBroken(fixture, point, "cut");
+      await untilConnectionsLost(await starting); // its turn is over, and the next is far away
+      const next = await startNext(fixture, WORK[point]);
+      await next.stop();
+      expect(await endOf(fixture, WORK[point])).toEqual(once(WORK[point]));
+    },
+  );
 });
 
 describe("half-way through its migrations a start", () => {

@@ -20,6 +20,7 @@ export const SECRET = Buffer.alloc(32, 1);
 export const OWNER = {
   accountId: "01a1f874-0000-7000-8000-000000000001",
   runId: "01a1f874-0000-7000-8000-000000000002",
+  deadlineSeconds: 300,
 };
 export const LIMITS = { bytesMax: 10_000_000, sideMax: 2_048 };
 export const never = new AbortController().signal;

@@ -2,8 +2,9 @@
 import { unlink } from "node:fs/promises";
 import sharp from "sharp";
 import { describe, expect, test } from "vitest";
-import { type StoredImage } from "../src/files/index.ts";
-import { blobPath, HOUR_MS, keepInput, LIMITS, listBlobs, never, openFiles, OWNER, useFiles } from "./files-fixture.ts";
+import { StorageFailure, type StoredImage } from "../src/files/index.ts";
+import { enableFaults } from "../src/platform/fault.ts";
+import { blobPath, keepInput, LIMITS, listBlobs, never, openFiles, OWNER, useFiles } from "./files-fixture.ts";
 import { writePng } from "./png-bytes.ts";
 
 const rig = useFiles();
@@ -29,7 +30,7 @@ describe("image inputs", () => {
         attempt: 0,
         bytes: rig.png.length,
         key_id: null,
-        expires_at: new Date(rig.nowMs + 24.5 * HOUR_MS),
+        expires_at: new Date(rig.nowMs + 300_000),
       },
     ]);
   });
@@ -121,6 +122,14 @@ describe("image inputs", () => {
     rig.host.routes.set("/silent", () => stop.abort(new Error("canceled")));
     await expect(files.loadImages([url("/silent")], LIMITS, stop.signal)).rejects.toThrow("canceled");
     await expect(files.loadImages([url("/silent")], LIMITS, stop.signal)).rejects.toThrow("canceled");
+  });
+
+  test("of which one cannot be stored leave none of the others behind", async () => {
+    const files = await openFiles(rig);
+    const image = { type: "base64", base64: rig.png.toString("base64") } as const;
+    enableFaults("blob.after_rename:throw@3");
+    await expect(files.keepInputImages([image, image, image])).rejects.toThrow(StorageFailure);
+    expect(await listBlobs(rig)).toHaveLength(1); // whose bytes had arrived when its own writing failed: for the sweep
   });
 
   test("no images load as none", async () => {

@@ -162,14 +162,15 @@ describe("the sweeper", () => {
     expect(await listBlobs(rig)).toEqual([]);
   });
 
-  test("removes the inputs of a run a day after its longest life", async () => {
+  test("removes the inputs of a run an hour after its deadline", async () => {
     const files = await openFiles(rig);
     const stored = await keepInput(files, rig.png);
     await rig.db.tx((tx) => files.recordInputs(tx, OWNER, stored));
-    await setDatabaseTime(rig, rig.nowMs + 25.5 * HOUR_MS - 1);
+    const removedAtMs = rig.nowMs + 1_000 * OWNER.deadlineSeconds + HOUR_MS;
+    await setDatabaseTime(rig, removedAtMs - 1);
     await sweepFiles(files, "files-expiry");
     expect(await listBlobs(rig)).toHaveLength(1);
-    await setDatabaseTime(rig, rig.nowMs + 25.5 * HOUR_MS);
+    await setDatabaseTime(rig, removedAtMs);
     await sweepFiles(files, "files-expiry");
     expect(await listBlobs(rig)).toEqual([]);
   });

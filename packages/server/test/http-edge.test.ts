@@ -2,7 +2,8 @@
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { ENDPOINTS, ERRORS } from "@promptd/contract";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Readiness } from "../src/http/endpoint.ts";
 import { Problem } from "../src/platform/problem.ts";
 import { CREATE, errorOf, HASH, ID, KEY, startEdge, type EdgeServer } from "./http-edge-server.ts";
 
@@ -244,6 +245,26 @@ describe("paths outside /v1", () => {
     const before = edge.entries.length;
     for (const path of ["/healthz", "/readyz", "/openapi.json"]) expect((await edge.get(path, {})).status).toBe(200);
     expect(edge.entries.length).toBe(before);
+  });
+
+  test("/readyz asks once for all who come while it asks, and anew for who comes after", async () => {
+    const looks: PromiseWithResolvers<Readiness>[] = [];
+    const readiness = () => {
+      const look = Promise.withResolvers<Readiness>();
+      looks.push(look);
+      return look.promise;
+    };
+    const own = await startEdge({ readiness });
+    const answers = [1, 2, 3].map(() => own.get("/readyz", {}));
+    await vi.waitUntil(() => own.http.openRequests === 3, { interval: 5 });
+    expect(looks).toHaveLength(1);
+    looks[0]?.reject(new Error("away"));
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([500, 500, 500]);
+    const next = own.get("/readyz", {});
+    await vi.waitUntil(() => looks.length === 2, { interval: 5 });
+    looks[1]?.resolve({ ready: true, details: {} });
+    expect((await next).status).toBe(200);
+    await own.http.close();
   });
 
   test("/readyz is a 500 with details when the server is not ready or stopping", async () => {

@@ -37,6 +37,9 @@ describe("a request that is not sound HTTP/1.1 is answered by one 400 envelope a
     ["no Host", `GET /v1/me HTTP/1.1\r\n${AUTH}\r\n`],
     ["two Hosts", `${GET_ME}Host: y\r\n\r\n`],
     ["Expect: x", `${POST_RUN}Expect: x\r\nContent-Length: 2\r\n\r\n{}`],
+    ["Expect: 100-continue, x", `${POST_RUN}Expect: 100-continue, x\r\nContent-Length: 2\r\n\r\n{}`],
+    ["two Expects", `${POST_RUN}Expect: 100-continue\r\nExpect: x\r\nContent-Length: 2\r\n\r\n{}`],
+    ["chunks in HTTP/1.0", `${POST_RUN.replace("1.1", "1.0")}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`],
     ["obsolete folding", `${GET_ME}X-A: b\r\n  c\r\n\r\n`],
     ["bare LF", `GET /v1/me HTTP/1.1\nHost: x\n\n`],
     [
@@ -206,6 +209,19 @@ describe("slow senders", () => {
     expect((await answer).status).toBe(200);
     await own.http.close();
   });
+});
+
+test("a connection that was answered and then sends empty lines alone is closed after the time of keep-alive and headers", async () => {
+  const own = await startEdge({ limits: { keepAliveMs: 100, headersMs: 100, checkEveryMs: 20 } });
+  const socket = await openSocket(own.port);
+  const closed = once(socket, "close");
+  socket.on("error", () => {}).resume();
+  socket.write(`${GET_ME}\r\n`);
+  const alive = setInterval(() => socket.write("\r\n"), 10);
+  await closed;
+  clearInterval(alive);
+  expect(own.log.map(({ fields }) => fields["status"])).toEqual([200]);
+  await own.http.close();
 });
 
 describe("slow readers", () => {
@@ -386,6 +402,65 @@ describe("keep-alive and stopping", () => {
     const answers = readAnswers(text);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(answers[1]?.body.data).toEqual({ credits: 7 });
+  });
+
+  test("requests that wait on one connection have a bound: those within it are answered, then comes one 429, then the end", async () => {
+    const { getMe, arrived, release } = createHeldGetMe();
+    const asked: string[] = [];
+    const counted = async () => {
+      asked.push("me");
+      return getMe();
+    };
+    const own = await startEdge({ limits: { connectionRequestsMax: 3 }, endpoints: { getMe: counted } });
+    const received = exchangeRaw(own.port, `${GET_ME}\r\n`.repeat(2_000), `${GET_ME}\r\n`.repeat(2_000));
+    await arrived;
+    expect(own.http.openRequests).toBe(3);
+    // Another connection is served meanwhile.
+    await sendRaw(own.port, `${GET_ME.replace("/v1/me", "/v1/me/credits")}Connection: close\r\n\r\n`);
+    release();
+    const answers = readAnswers(await received);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+    expect(answers[3]?.body.message).toContain("on this connection");
+    expect(asked).toHaveLength(3);
+    expect(own.log.filter(({ message }) => message.startsWith("request"))).toHaveLength(5);
+    await own.http.close();
+  });
+
+  test("a request that comes when those before it are answered counts alone", async () => {
+    const own = await startEdge({ limits: { connectionRequestsMax: 1 } });
+    const socket = await openSocket(own.port);
+    for (let nth = 1; nth <= 3; nth += 1) {
+      socket.write(`${GET_ME}\r\n`);
+      const [piece] = (await once(socket, "data")) as [Buffer];
+      expect(readAnswers(piece.toString("latin1"))[0]?.status).toBe(200);
+    }
+    socket.destroy();
+    await own.http.close();
+  });
+
+  test("a file is opened when its answer has its turn on the connection, not before", async () => {
+    const { getMe, arrived, release } = createHeldGetMe();
+    let opened = 0;
+    const openFile = async () => {
+      opened += 1;
+      return { status: 200, headers: { "Content-Length": "0" }, body: null } as const;
+    };
+    const own = await startEdge({ endpoints: { getMe }, openFile });
+    const file = "GET /files/a?b HTTP/1.1\r\nHost: x\r\n";
+    const received = exchangeRaw(own.port, `${GET_ME}\r\n${file}\r\n${file}Connection: close\r\n\r\n`);
+    await arrived;
+    await sendRaw(own.port, `${GET_ME.replace("/v1/me", "/v1/me/credits")}Connection: close\r\n\r\n`); // they were read
+    expect(opened).toBe(0);
+    release();
+    expect(readAnswers(await received).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(opened).toBe(2);
+    await own.http.close();
+  });
+
+  test("a request for another protocol is answered in this one and ends the connection: what came behind it is not read", async () => {
+    const request = `${GET_ME}Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n${GET_ME}\r\n`;
+    const answer = await sendRaw(edge.port, request);
+    expect([answer.status, answer.headers.get("connection")]).toEqual([200, "close"]);
   });
 
   test("what is no request after a request takes no answer away: those before are answered, then the other is refused", async () => {

@@ -1,8 +1,9 @@
 /** When a worker may take others for dead: the sooner, the sooner their runs go on; never on its first contact. */
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import type { Queryable } from "../src/platform/database.ts";
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { openDatabase, type Queryable } from "../src/platform/database.ts";
 import { createLog } from "../src/platform/log.ts";
 import { createLease, type Lease } from "../src/runs/lease.ts";
+import { recoverAtBoot } from "../src/runs/queue.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
 
 const LEASE_MS = 3_000;
@@ -66,4 +67,19 @@ test("a beat that failed is sent again long before the next regular one", async 
   await again.promise;
   const [, , failed = 0, repeated = 0] = sentMs;
   expect(repeated - failed).toBeLessThan(LEASE_MS / 3);
+});
+
+test("a worker that beats seldom is not taken for dead by one that starts beside it: its connection stays", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const log = createLog("silent", "stderr");
+  const beats = await openDatabase({ url: engine.url, role: "beat", poolMax: 1, staysOpen: true, log });
+  onTestFinished(() => beats.close());
+  await startLease(beats, () => {});
+  const backend = () => beats.query("select pg_backend_pid() as pid");
+  const before = await backend();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await backend()).toEqual(before);
+  await recoverAtBoot(engine.db);
+  expect(await engine.db.query("select id from workers")).toContainEqual({ id: lease?.workerId });
 });

@@ -50,6 +50,11 @@ function ledgerOf(rig: LedgerRig) {
       const text = "select remaining from credit_grants where account_id = $1 order by expires_at, grant_id";
       return (await list<{ remaining: number }>(text, of)).map((row) => row.remaining);
     },
+    /** What each open hold keeps of expired grants, in the order of the runs. */
+    keptOf: async (of = rig.account): Promise<number[]> => {
+      const text = "select amount from credit_kept where account_id = $1 order by run_id";
+      return (await list<{ amount: number }>(text, of)).map((row) => row.amount);
+    },
     /** [kind, debit, credit, amount, posted after, held after] of each row of the journal. */
     journalOf: async (of = rig.account): Promise<unknown[][]> => {
       const text = `select json_build_array(kind, debit, credit, amount, posted_after, held_after) as row

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { stopClock } from "./engine-fixture.ts";
 import { at, EXPIRE, GRANT, NOW_US, useLedger } from "./ledger-fixture.ts";
 
-const { rig, value, grant, hold, balanceOf, grantsOf, journalOf } = useLedger();
+const { rig, value, grant, hold, settle, balanceOf, grantsOf, keptOf, journalOf } = useLedger();
 
 describe("a grant", () => {
   test("is one row of the journal, and a part that expires when it says so", async () => {
@@ -45,18 +45,15 @@ describe("a grant", () => {
 });
 
 describe("expired credits", () => {
-  test("are those of this account whose time has come, less what is held", async () => {
+  test("are those of this account whose time has come", async () => {
     const other = await rig.engine.createAccount();
-    await grant(4, "a", 0);
-    await rig.engine.db.query("delete from credit_grants where account_id = $1", [rig.account]);
     await rig.engine.db.query(
       `insert into credit_grants (account_id, remaining, expires_at)
        values ($1, 4, ${at(0)}), ($1, 1, ${at(-1)}), ($1, 8, ${at(1)}), ($2, 16, ${at(0)})`,
       [rig.account, other],
     );
-    const expired = (held: number) => value(`credit_expired('${rig.account}', ${held}, ${at(0)})`);
-    expect([await expired(0), await expired(1), await expired(5), await expired(6)]).toEqual([5, 4, 0, 0]);
-    expect(await value(`credit_expired('${await rig.engine.createAccount()}', 0, ${at(0)})`)).toBe(0);
+    expect(await value(`credit_expired('${rig.account}', ${at(0)})`)).toBe(5);
+    expect(await value(`credit_expired('${await rig.engine.createAccount()}', ${at(0)})`)).toBe(0);
   });
 
   test("are written off once, and nothing else is", async () => {
@@ -79,6 +76,42 @@ describe("expired credits", () => {
     await stopClock(rig.engine.db, NOW_US + 1);
     expect(await value(`credit_expire('${rig.account}')`)).toBe(1);
     expect((await journalOf()).at(-1)).toEqual([...EXPIRE, 1, 3, 3]);
+    expect([await grantsOf(), await keptOf()]).toEqual([[0], [3]]);
+  });
+
+  test("are kept by the open holds of this account, the earliest run first, each up to its amount", async () => {
+    const other = await rig.engine.createAccount();
+    await grant(50, "x", null, other);
+    await hold(rig.engine.newId(), 50, other);
+    await grant(5, "a", 1);
+    await grant(6, "b", 2);
+    await grant(2, "c", 3);
+    await grant(20, "d");
+    const ended = rig.engine.newId();
+    await hold(ended, 8);
+    await settle([rig.account], [ended], [0]);
+    for (const amount of [4, 3, 2]) await hold(rig.engine.newId(), amount);
+    const expireAt = async (us: number): Promise<unknown[]> => {
+      await stopClock(rig.engine.db, NOW_US + us);
+      return [await value(`credit_expire('${rig.account}')`), await grantsOf(), await keptOf()];
+    };
+    expect(await expireAt(1)).toEqual([0, [0, 6, 2], [4, 1]]);
+    expect(await expireAt(2)).toEqual([2, [0, 0, 2], [4, 3, 2]]);
+    expect(await expireAt(3)).toEqual([2, [0, 0, 0], [4, 3, 2]]);
+    expect([await balanceOf(), await keptOf(other)]).toEqual([[29, 9], []]);
+  });
+
+  test("that had expired before they were granted are written off at once, and no hold keeps them", async () => {
+    await grant(10, "a");
+    await hold(rig.engine.newId(), 10);
+    await grant(4, "b", 0);
+    await grant(3, "c", 1);
+    expect((await journalOf()).slice(2)).toEqual([
+      [...GRANT, 4, 14, 10],
+      [...EXPIRE, 4, 10, 10],
+      [...GRANT, 3, 13, 10],
+    ]);
+    expect([await grantsOf(), await keptOf()]).toEqual([[3], []]);
   });
 
   test("are written off before a hold looks at the balance, down to a single one", async () => {
@@ -99,6 +132,10 @@ describe("expired credits", () => {
     await stopClock(rig.engine.db, NOW_US + 1);
     expect(await available()).toBe(5);
     await value(`credit_expire('${rig.account}')`);
+    expect(await available()).toBe(5);
+    await grant(3, "c", 2); // the hold keeps no more than it has already
+    expect(await available()).toBe(8);
+    await stopClock(rig.engine.db, NOW_US + 2);
     expect(await available()).toBe(5);
     expect(await available(crypto.randomUUID())).toBe(0);
   });

@@ -5,7 +5,7 @@ import { stopClock } from "./engine-fixture.ts";
 import { CAPTURE, EXPIRE, NOW_US, RELEASE, useLedger } from "./ledger-fixture.ts";
 import { until } from "./promptd-process.ts";
 
-const { rig, grant, hold, settle, balanceOf, journalOf } = useLedger();
+const { rig, grant, hold, settle, balanceOf, keptOf, journalOf } = useLedger();
 
 describe("two transactions that meet", () => {
   /** Runs `first` and leaves it open, lets `second` begin and wait for it, and only then commits. */
@@ -35,16 +35,66 @@ describe("two transactions that meet", () => {
     expect([await balanceOf(), (await journalOf()).slice(2)]).toEqual([[9, 0], [[...EXPIRE, 4, 9, 0]]]);
   });
 
-  test("expire what a hold that was given back meanwhile no longer keeps", async () => {
+  test("expire what a hold that is given back no longer keeps, before anybody else can hold it", async () => {
     await grant(4, "a", 1);
     const run = rig.engine.newId();
     await hold(run, 3);
     await stopClock(rig.engine.db, NOW_US + 1);
     const second = await meet(
       (tx) => tx.query("select credit_settle($1, $2, $3)", [[rig.account], [run], [0]]),
-      () => rig.engine.db.query(`select credit_expire('${rig.account}')::int as amount`),
+      () => hold(rig.engine.newId(), 1),
     );
-    expect(second).toEqual([{ amount: 4 }]);
+    expect(second).toBe(false);
+    expect([await balanceOf(), (await journalOf()).slice(2)]).toEqual([
+      [0, 0],
+      [
+        [...EXPIRE, 1, 3, 3],
+        [...RELEASE, 3, 3, 0],
+        [...EXPIRE, 3, 0, 0],
+      ],
+    ]);
+  });
+
+  test("expire and settle beside each other: an expiry leaves the holds that a settle has locked alone", async () => {
+    await grant(4, "a", 1);
+    await grant(9, "b");
+    const run = rig.engine.newId();
+    await hold(run, 3);
+    await stopClock(rig.engine.db, NOW_US + 1);
+    const settled = await rig.engine.db.tx(async (tx) => {
+      await tx.query("select 1 from credit_accounts where account_id = $1 for update", [rig.account]);
+      const waiting = settle([rig.account], [run], [2]);
+      waiting.catch(() => {}); // heard below
+      await until(async () => (await rig.engine.db.query(BLOCKED)).length === 1);
+      await tx.query("select credit_expire($1)", [rig.account]);
+      return { waiting };
+    });
+    await settled.waiting;
+    expect([await balanceOf(), await keptOf(), (await journalOf()).slice(3)]).toEqual([
+      [9, 0],
+      [],
+      [
+        [...EXPIRE, 1, 12, 3],
+        [...CAPTURE, 2, 10, 1],
+        [...RELEASE, 1, 10, 0],
+        [...EXPIRE, 1, 9, 0],
+      ],
+    ]);
+  });
+
+  test("hold nothing of a grant that expired before its transaction was over", async () => {
+    await grant(1, "first");
+    const second = await meet(
+      async (tx) => {
+        await tx.query("select credit_grant($1, 4, 'k', 'me', promptd_now() + interval '1 microsecond')", [
+          rig.account,
+        ]);
+        await stopClock(rig.engine.db, NOW_US + 1);
+      },
+      () => hold(rig.engine.newId(), 5),
+    );
+    expect(second).toBe(false);
+    expect(await hold(rig.engine.newId(), 1)).toBe(true);
   });
 
   test("grant once under one key, also when the first has not touched the balance yet", async () => {

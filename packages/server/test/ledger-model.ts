@@ -5,15 +5,20 @@ const ACCOUNTS = 3;
 const RUNS = 4;
 const KEYS = 4;
 
+/** When a grant expires: in the first hour or in the second; null: never. */
+export type Hour = 1 | 2;
+
 export type Act = { readonly account: number; readonly run: number } & (
-  | { readonly kind: "grant"; readonly amount: number; readonly key: number; readonly expiresIn: number | null }
+  | { readonly kind: "grant"; readonly amount: number; readonly key: number; readonly hour: Hour | null }
   | { readonly kind: "hold"; readonly amount: number }
   | { readonly kind: "finish"; readonly credits: number }
-  | { readonly kind: "expire" }
+  /** All grants up to this hour expire; it is written to the journal now, or by whatever happens next. */
+  | { readonly kind: "expire"; readonly hour: Hour; readonly isSwept: boolean }
 );
 
 const place = { account: fc.nat(ACCOUNTS - 1), run: fc.nat(RUNS - 1) };
 const amount = fc.integer({ min: 1, max: 30 });
+const someHour = fc.constantFrom<Hour[]>(1, 2);
 
 /** Few accounts, runs and keys, so that duplicates and repeats of every kind come up by themselves. */
 export const ledgerActs: fc.Arbitrary<Act> = fc.oneof(
@@ -22,36 +27,39 @@ export const ledgerActs: fc.Arbitrary<Act> = fc.oneof(
     kind: fc.constant("grant" as const),
     amount,
     key: fc.nat(KEYS - 1),
-    expiresIn: fc.constantFrom(null, 1_000),
+    hour: fc.option(someHour),
   }),
   fc.record({ ...place, kind: fc.constant("hold" as const), amount }),
   fc.record({ ...place, kind: fc.constant("finish" as const), credits: fc.integer({ min: 0, max: 40 }) }),
-  fc.record({ ...place, kind: fc.constant("expire" as const) }),
+  fc.record({ ...place, kind: fc.constant("expire" as const), hour: someHour, isSwept: fc.boolean() }),
 );
+
+interface Hold {
+  /** 0 once its run is final. */
+  amount: number;
+  /** Part of `amount` that is of expired grants. */
+  kept: number;
+}
 
 interface Account {
   posted: number;
-  /** Part of `posted` that will expire. */
-  expiring: number;
-  /** Part of `posted` whose hour has come and that is there only because a run holds it. */
-  expired: number;
-  keys: Set<number>;
-  /** Amount of each hold; 0 once its run is final. */
-  holds: Map<number, number>;
+  /** Parts of `posted` that will expire. */
+  readonly expiring: Map<Hour, number>;
+  readonly keys: Set<number>;
+  readonly holds: Map<number, Hold>;
 }
 
 export class LedgerModel {
   readonly #accounts: Account[] = Array.from({ length: ACCOUNTS }, () => ({
     posted: 0,
-    expiring: 0,
-    expired: 0,
+    expiring: new Map(),
     keys: new Set(),
     holds: new Map(),
   }));
 
   available(account: number): number {
     const { posted, holds } = this.#at(account);
-    return posted - held(holds);
+    return [...holds.values()].reduce((left, hold) => left - hold.amount, posted);
   }
 
   /** @returns whether the act had an effect. */
@@ -62,36 +70,21 @@ export class LedgerModel {
         if (account.keys.has(act.key)) return false;
         account.keys.add(act.key);
         account.posted += act.amount;
-        if (act.expiresIn !== null) account.expiring += act.amount;
+        if (act.hour !== null) account.expiring.set(act.hour, (account.expiring.get(act.hour) ?? 0) + act.amount);
         return true;
       case "hold":
         if (account.holds.has(act.run)) return true; // the same run sent again is created already
         if (this.available(act.account) < act.amount) return false;
-        account.holds.set(act.run, act.amount);
+        account.holds.set(act.run, { amount: act.amount, kept: 0 });
         return true;
       case "finish":
-        return this.#finish(account, act.run, act.credits);
+        return finish(account, act.run, act.credits);
       case "expire":
-        account.expired += account.expiring;
-        account.expiring = 0;
-        loseExpired(account);
+        for (const hour of HOURS) if (hour <= act.hour) expire(account, hour);
         return true;
       default:
         return act satisfies never;
     }
-  }
-
-  #finish(account: Account, run: number, credits: number): boolean {
-    const hold = account.holds.get(run) ?? 0;
-    if (hold === 0) return false;
-    const captured = Math.min(credits, hold);
-    const ofExpired = Math.min(captured, account.expired); // earliest expiry first, and the rest never expires
-    account.posted -= captured;
-    account.expired -= ofExpired;
-    account.expiring -= Math.min(captured - ofExpired, account.expiring);
-    account.holds.set(run, 0);
-    loseExpired(account); // what comes back from a hold after its hour is gone
-    return true;
   }
 
   #at(index: number): Account {
@@ -101,13 +94,32 @@ export class LedgerModel {
   }
 }
 
-/** Of the expired credits, as many as runs hold stay: they were promised before they expired. */
-function loseExpired(account: Account): void {
-  const lost = Math.max(0, account.expired - held(account.holds));
-  account.posted -= lost;
-  account.expired -= lost;
+const HOURS: readonly Hour[] = [1, 2];
+
+/** The holds that are open keep what they can, the earliest created first; nobody can have the rest any more. */
+function expire(account: Account, hour: Hour): void {
+  let left = account.expiring.get(hour) ?? 0;
+  account.expiring.delete(hour);
+  for (const [, hold] of [...account.holds].sort(([one], [other]) => one - other)) {
+    const kept = Math.min(left, hold.amount - hold.kept);
+    hold.kept += kept;
+    left -= kept;
+  }
+  account.posted -= left;
 }
 
-function held(holds: ReadonlyMap<number, number>): number {
-  return [...holds.values()].reduce((sum, one) => sum + one, 0);
+/** A run pays with what its hold kept, then with what expires earliest; what it kept and does not pay is gone. */
+function finish(account: Account, run: number, credits: number): boolean {
+  const { amount: held, kept } = account.holds.get(run) ?? { amount: 0, kept: 0 };
+  if (held === 0) return false;
+  const captured = Math.min(credits, held);
+  account.holds.set(run, { amount: 0, kept: 0 });
+  account.posted -= Math.max(captured, kept);
+  let unpaid = captured - Math.min(captured, kept);
+  for (const hour of HOURS) {
+    const part = account.expiring.get(hour) ?? 0;
+    account.expiring.set(hour, part - Math.min(part, unpaid));
+    unpaid -= Math.min(part, unpaid);
+  }
+  return true;
 }

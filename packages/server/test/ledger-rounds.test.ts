@@ -119,6 +119,39 @@ test("an expiry passes over an account that is locked, and says so", async () =>
   expect(await balances()).toEqual({ empty: 1_002, full: 0 });
 });
 
+/** The database, which answers the expiry of these accounts with an error; and whose expiry was asked for. */
+function failing(code: string, ...accounts: readonly number[]): { readonly db: Database; readonly asked: string[] } {
+  const asked: string[] = [];
+  const query: Database["query"] = async (statement, values = []) => {
+    if (typeof statement === "string" && statement.includes("credit_expire(")) {
+      asked.push(String(values[0]));
+      if (accounts.map(idOf).includes(String(values[0]))) throw Object.assign(new Error("it did not"), { code });
+    }
+    return engine.db.query<never>(statement, values);
+  };
+  return { db: { ...engine.db, query }, asked };
+}
+
+test("an expiry that several accounts did not allow tries each once in a turn, counts them and keeps the first cause", async () => {
+  await createBalances(4);
+  await stopClock(engine.db, NOW_US + 1_000_000);
+  const { db, asked } = failing("55P03", 1, 3, 4);
+  const failure = await expireCredits(db).catch((error: unknown) => error);
+  expect(failure).toMatchObject({
+    message: "The expired credits of 3 accounts could not be written to the journal.",
+    cause: { code: "55P03" },
+  });
+  expect(asked).toEqual([1, 2, 3, 4].map(idOf));
+});
+
+test("an expiry whose connection is lost ends its turn there", async () => {
+  await createBalances(3);
+  await stopClock(engine.db, NOW_US + 1_000_000);
+  const { db, asked } = failing("ECONNRESET", 2);
+  await expect(expireCredits(db)).rejects.toThrow("it did not");
+  expect(asked).toEqual([1, 2].map(idOf));
+});
+
 test("an expiry ends when the process stops, and the next turn goes on", async () => {
   await createBalances(3);
   await stopClock(engine.db, NOW_US + 1_000_000);
@@ -225,6 +258,22 @@ describe("the audit in turns", () => {
     );
     for (let turn = 0; turn < 3; turn += 1) await audit();
     expect(await frozen()).toEqual([idOf(1), idOf(250), idOf(501)]);
+  });
+
+  test("is given up by what is no lack of time, and begins at the same accounts the next time", async () => {
+    await createBalances(2);
+    await damage(1);
+    let tries = 0;
+    const tx: Database["tx"] = (work, options) => {
+      tries += 1;
+      if (tries === 1) throw Object.assign(new Error("lost"), { code: "ECONNRESET" });
+      return engine.db.tx(work, options);
+    };
+    const audit = createAudit({ ...engine.db, tx }, log);
+    await expect(audit()).rejects.toThrow("lost");
+    expect(tries).toBe(1);
+    await audit();
+    expect(await frozen()).toEqual([idOf(1)]);
   });
 
   test("passes over an account that alone takes too long, and says which", async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { stopClock } from "./engine-fixture.ts";
 import { CAPTURE, EXPIRE, HOLD, NOW_US, RELEASE, useLedger } from "./ledger-fixture.ts";
 
-const { rig, value, grant, hold, settle, balanceOf, grantsOf, journalOf } = useLedger();
+const { rig, value, grant, hold, settle, balanceOf, grantsOf, keptOf, journalOf } = useLedger();
 
 describe("a hold", () => {
   test("takes the last credit and not one more, of this account alone", async () => {
@@ -90,6 +90,72 @@ describe("settling", () => {
       [...CAPTURE, 6, 4, 1],
       [...RELEASE, 1, 4, 0],
     ]);
+  });
+});
+
+test("a run that costs one credit takes it off the grants as well", async () => {
+  const run = rig.engine.newId();
+  await grant(3, "a", 10);
+  await hold(run, 2);
+  await settle([rig.account], [run], [1]);
+  expect([await balanceOf(), await grantsOf()]).toEqual([[2, 0], [2]]);
+});
+
+describe("settling a hold that kept expired credits", () => {
+  test("leaves what a run of the same id kept in another account", async () => {
+    const other = await rig.engine.createAccount();
+    const run = rig.engine.newId();
+    for (const account of [rig.account, other]) {
+      await grant(5, "a", 1, account);
+      await hold(run, 5, account);
+    }
+    await stopClock(rig.engine.db, NOW_US + 1);
+    await value(`credit_expire('${other}')::text`);
+    await settle([rig.account], [run], [5]);
+    expect([await keptOf(), await keptOf(other), await balanceOf(other)]).toEqual([[], [5], [5, 5]]);
+  });
+
+  test("pays with them first, and what it does not pay with expires at once", async () => {
+    const other = await rig.engine.createAccount();
+    const runs = Array.from({ length: 4 }, () => rig.engine.newId());
+    const [r1 = "", r2 = "", r3 = "", r4 = ""] = runs;
+    await grant(25, "a", 1);
+    await grant(100, "b", 9);
+    await grant(10, "a", 1, other);
+    for (const run of runs) await hold(run, 10);
+    await hold(r4, 10, other);
+    await stopClock(rig.engine.db, NOW_US + 1);
+    await settle([rig.account, rig.account, rig.account, other], [r3, r1, r2, r4], [8, 4, 0, 10]);
+    expect((await journalOf()).slice(6)).toEqual([
+      [...CAPTURE, 4, 121, 36],
+      [...RELEASE, 6, 121, 30],
+      [...RELEASE, 10, 121, 20],
+      [...CAPTURE, 8, 113, 12],
+      [...RELEASE, 2, 113, 10],
+      [...EXPIRE, 16, 97, 10], // 10 + 10 + 5 were kept, 4 + 0 + 5 paid
+    ]);
+    expect([await grantsOf(), await keptOf(), await balanceOf()]).toEqual([[0, 97], [], [97, 10]]);
+    expect((await journalOf(other)).slice(2)).toEqual([[...CAPTURE, 10, 0, 0]]);
+    expect([await grantsOf(other), await keptOf(other), await balanceOf(other)]).toEqual([[0], [], [0, 0]]);
+  });
+
+  test.each([10, 1])("sees to what expired meanwhile before it gives anything back: %i", async (amount) => {
+    const [first, second] = [rig.engine.newId(), rig.engine.newId()];
+    const other = await rig.engine.createAccount();
+    await grant(5, "a", 1, other);
+    await grant(amount, "a", 1);
+    await grant(20, "b");
+    await hold(first, amount);
+    await hold(second, 20);
+    await stopClock(rig.engine.db, NOW_US + 1);
+    await settle([rig.account], [first], [0]); // they were its own: the other hold cannot take them over
+    expect((await journalOf()).slice(-2)).toEqual([
+      [...RELEASE, amount, amount + 20, 20],
+      [...EXPIRE, amount, 20, 20],
+    ]);
+    await settle([rig.account], [second], [20]);
+    expect([await balanceOf(), await keptOf()]).toEqual([[0, 0], []]);
+    expect([await balanceOf(other), await grantsOf(other)]).toEqual([[5, 0], [5]]); // what expired there is not its own
   });
 });
 

@@ -3,11 +3,13 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { KeptFile } from "../src/files/index.ts";
 import { createLog } from "../src/platform/log.ts";
-import type { Database } from "../src/platform/database.ts";
+import type { Database, Queryable } from "../src/platform/database.ts";
 import { createPump } from "../src/runs/claim-pump.ts";
+import { saveDelivered } from "../src/runs/delivered-store.ts";
 import { createFinisher, type RunEnd } from "../src/runs/finish-runs.ts";
 import { type ClaimedRun } from "../src/runs/queue.ts";
 import { LEASE_MS, openEngine, type Engine } from "./engine-fixture.ts";
+import { until } from "./promptd-process.ts";
 
 const log = createLog("silent", "stderr");
 let engine: Engine;
@@ -91,6 +93,44 @@ describe("the end of a run that its worker has lost", () => {
     expect(await finisher.finish(run, END, AbortSignal.abort())).toBe("lost");
     expect(finished).toEqual([]);
     expect(await engine.stateOf(runId)).toMatchObject({ status: "running", worker, credits: 0 });
+  });
+});
+
+describe("an item that is delivered while its run is canceled", () => {
+  async function deliverOne() {
+    const account = await engine.createAccount();
+    const runId = await engine.createRun(account);
+    const workerId = await engine.registerWorker();
+    const [run] = await engine.claim(workerId);
+    if (run === undefined) throw new Error("nothing was claimed");
+    const { signal } = new AbortController();
+    const used = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1, images: 0, seconds: 0, isEstimated: false };
+    const output = { type: "text" as const, data: "late" };
+    const item = { step: 0, item: 0, output, usage: { step: 0, usage: used }, file: null };
+    return {
+      save: (db: Queryable) => saveDelivered(db, { workerId, signal }, run, item),
+      cancel: (db: Queryable) => db.query("select run_cancel($1, $2)", [account, runId]),
+      saved: () => engine.db.query("select item from run_steps where run_id = $1", [runId]),
+    };
+  }
+  const untilOneWaits = () =>
+    until(async () => {
+      const rows = await engine.db.query(
+        "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+      );
+      return rows.length > 0;
+    });
+
+  test.each(["save", "cancel"] as const)("is gone with the others, also when the %s commits first", async (first) => {
+    const delivery = await deliverOne();
+    const second = await engine.db.tx(async (tx) => {
+      await delivery[first](tx);
+      const other = delivery[first === "save" ? "cancel" : "save"](engine.db);
+      await Promise.race([other, untilOneWaits()]);
+      return { other };
+    });
+    await second.other;
+    expect(await delivery.saved()).toEqual([]);
   });
 });
 

@@ -52,7 +52,7 @@ function spawnPromptd(argv: readonly string[], environment: Readonly<Record<stri
   return child;
 }
 
-/** @throws Error with the process's last words when it ends before it is ready. */
+/** @throws Error with the process's last words when it ends before it is ready; `cause` is its Exit. */
 export async function startPromptd(options: ServeOptions): Promise<PromptdProcess> {
   const role = options.role ?? "all";
   const environment = { ...QUICK, ...options.environment };
@@ -66,7 +66,7 @@ export async function startPromptd(options: ServeOptions): Promise<PromptdProces
   const url = await Promise.race([
     readUrl(child),
     exit.then((end) => {
-      throw new Error(`promptd ended with ${end.signal ?? end.code}:\n${log.join("\n")}`);
+      throw new Error(`promptd ended with ${end.signal ?? end.code}:\n${log.join("\n")}`, { cause: end });
     }),
   ]);
   const end = (name: NodeJS.Signals) => {
@@ -82,6 +82,14 @@ export async function startPromptd(options: ServeOptions): Promise<PromptdProces
     stop: () => end("SIGTERM"),
     kill: () => end("SIGKILL"),
   };
+}
+
+/** How a process ends that may do so before it is ready. */
+export function exitOf(starting: Promise<PromptdProcess>): Promise<Exit> {
+  return starting.then(
+    ({ exit }) => exit,
+    ({ cause }: Error) => cause as Exit,
+  );
 }
 
 async function readUrl(child: ChildProcess): Promise<string> {

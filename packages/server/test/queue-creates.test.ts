@@ -1,6 +1,8 @@
 /** A run is created once, however often it is asked for, and not above the most an account may have. */
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { sqlState } from "../src/platform/database-errors.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
+import { until } from "./promptd-process.ts";
 
 let engine: Engine;
 beforeAll(async () => {
@@ -69,4 +71,29 @@ test("an account at its most active runs gets no more, and nothing is held for t
   await expect(engine.create(account, { activeRunsMax: 2, hold: 10 })).rejects.toMatchObject({ code: "PD429" });
   const [balance] = await engine.db.query("select held from credit_accounts where account_id = $1", [account]);
   expect(balance).toEqual({ held: 0 });
+});
+
+test("a free run is counted before the next one is created, and only its own account waits for that", async () => {
+  const [account, other] = [await engine.createAccount(), await engine.createAccount()];
+  const [version] = await engine.db.query<{ id: string }>("select id from prompt_versions");
+  const [created, seen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const uncommitted = engine.db.tx(async (tx) => {
+    await tx.query(
+      `select run_create($1, $2, now(), $3, 'test', 'sandbox/text', null, '{}', '{}', '{}', interval '10 min', 1, null,
+         null, null)`,
+      [account, engine.newId(), version?.id],
+    );
+    created.resolve();
+    await seen.promise;
+  });
+  await created.promise;
+  const settled = vi.fn<() => void>();
+  const second = engine.create(account, { activeRunsMax: 1 }).then(({ kind }) => kind, sqlState);
+  void second.then(settled);
+  expect((await engine.create(other, { activeRunsMax: 1 })).kind).toBe("created");
+  const waits = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await until(async () => settled.mock.calls.length > 0 || (await engine.db.query(waits)).length === 1);
+  seen.resolve();
+  await uncommitted;
+  expect(await second).toBe("PD429");
 });

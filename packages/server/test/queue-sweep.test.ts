@@ -70,6 +70,21 @@ describe("the sweep", () => {
     expect(idsOf(await engine.claim(alive)).sort()).toEqual(lost.sort());
   });
 
+  test("gives all runs of a dead worker back at once, however many it had", async () => {
+    const account = await engine.createAccount();
+    const [one, dead] = [await engine.createRun(account), await engine.registerWorker()];
+    await engine.db.query(
+      `insert into runs (account_id, id, prompt_version_id, run_name, model, created_at, deadline_at, prices, inputs,
+         status, attempt, worker)
+       select account_id, gen_random_uuid(), prompt_version_id, run_name, model, created_at, deadline_at, prices, inputs,
+         'running', 1, $2 from runs, generate_series(1, 1001) where id = $1`,
+      [one, dead],
+    );
+    await letLeaseEnd(engine, dead);
+    expect((await engine.sweep()).requeued).toHaveLength(1_001);
+    await engine.db.query("delete from runs where account_id = $1", [account]); // sooner than canceling each
+  });
+
   test("fails a poison run after its third worker and releases its hold", async () => {
     const account = await engine.createAccount(100);
     const runId = await engine.createRun(account, { hold: 40 });

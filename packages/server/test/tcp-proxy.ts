@@ -24,6 +24,8 @@ export interface TcpProxy {
   blackhole(isOn: boolean): void;
   /** Milliseconds by which each piece of an answer is late. */
   delay(ms: number): void;
+  /** Bytes of answers in a second, for each connection that is opened from now on. */
+  throttle(bytesPerSecond: number): void;
   close(): Promise<void>;
 }
 
@@ -66,6 +68,7 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
   const pairs = new Set<Pair>();
   let isHolding = false;
   let delayMs = 0;
+  let bytesPerSecond = Number.POSITIVE_INFINITY;
   const trap = createTrap(pairs);
 
   const server = createServer((near) => {
@@ -89,6 +92,7 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
       far.destroy();
     };
     for (const socket of [near, far]) socket.on("error", end).on("close", end);
+    slowDown(far, bytesPerSecond);
     if (isHolding) hold(pair, true);
   });
   const listening =
@@ -114,6 +118,9 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
     delay: (ms) => {
       delayMs = ms;
     },
+    throttle: (wanted) => {
+      bytesPerSecond = wanted;
+    },
     close: async () => {
       for (const pair of pairs) pair.near.destroy();
       await new Promise((resolve) => server.close(resolve));
@@ -127,6 +134,19 @@ function forward(from: Socket, to: Socket, late: () => number, cuts: () => boole
     if (cuts()) to.destroy();
     else if (late() === 0) to.write(bytes);
     else setTimeout(() => to.write(bytes), late());
+  });
+}
+
+/** Reads no more than the line would carry, so that the sender has to wait as it would for a slow one. */
+function slowDown(far: Socket, bytesPerSecond: number): void {
+  let freeMs = 0;
+  far.on("data", (bytes: Buffer) => {
+    const nowMs = performance.now();
+    freeMs = Math.max(freeMs, nowMs) + (bytes.length / bytesPerSecond) * 1_000;
+    const lateMs = freeMs - nowMs;
+    if (lateMs < 5) return;
+    far.pause();
+    setTimeout(() => far.resume(), lateMs);
   });
 }
 

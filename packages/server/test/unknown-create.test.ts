@@ -1,13 +1,13 @@
 /** A create whose connection is lost while its commit is still at work: what its caller is told is what happened. */
 import { expect, onTestFinished, test, vi } from "vitest";
-import { openDatabase } from "../src/platform/database.ts";
+import { openDatabase, type Database } from "../src/platform/database.ts";
 import { createLog } from "../src/platform/log.ts";
 import { startTestServer } from "./harness.ts";
-import { promptFile } from "./prompt-files.ts";
+import { PNG_BASE64, promptFile } from "./prompt-files.ts";
 import { until } from "./promptd-process.ts";
 import { startTcpProxy } from "./tcp-proxy.ts";
 import { createTestDatabase } from "./test-database.ts";
-import { bodyOf } from "./wire/requests.ts";
+import { bodyOf, postRun } from "./wire/requests.ts";
 
 /** A commit that takes as long as the test holds a lock, as on a busy disk. */
 const LOCK = 4_711;
@@ -35,13 +35,12 @@ async function startBehindProxy(environment: Readonly<Record<string, string>>) {
   return { server, direct, cut: () => proxy.cut() };
 }
 
-test.each<[string, number, Record<string, string>]>([
-  ["the last credits", 2, {}],
-  ["the last free place", 100, { PROMPTD_ACTIVE_RUNS_MAX: "1" }],
-])("a create of %s without a key is answered with its run, not with a refusal", async (_name, credits, environment) => {
-  const { server, direct, cut } = await startBehindProxy(environment);
-  const { promptVersionId } = await server.publish(promptFile());
-  const { client } = await server.createCaller({ credits });
+/** Sends a create, and lets its commit wait until `act` is done. */
+async function whileCommitWaits<Created>(
+  direct: Database,
+  create: () => Promise<Created>,
+  act: (created: Promise<Created>) => Promise<void>,
+): Promise<Created> {
   await direct.query(SLOW_COMMIT);
   const [locked, unlocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holder = direct.tx(async (tx) => {
@@ -50,17 +49,56 @@ test.each<[string, number, Record<string, string>]>([
     await unlocked.promise;
   });
   await locked.promise;
-  const created = client.runs.create(bodyOf(promptVersionId), { idempotencyKey: null, respondAsync: true });
-  const settled = vi.fn<() => void>();
-  created.then(settled, settled);
+  const created = create();
+  created.catch(() => {});
   await until(async () => (await direct.query(WAITING)).length === 1);
-  cut();
-  await until(async () => settled.mock.calls.length > 0 || (await direct.query(WAITING)).length === 2);
-  unlocked.resolve();
+  await act(created).finally(() => unlocked.resolve());
   await holder;
-  const { runId } = await created;
-  await until(async () => (await direct.query("select 1 from runs where finished_at is null")).length === 0);
+  return created;
+}
+
+/** Waits for the one run of a test. */
+const runEnded = (direct: Database) =>
+  until(async () => (await direct.query("select 1 from runs where finished_at is not null")).length === 1);
+
+test.each<[string, number, Record<string, string>]>([
+  ["the last credits", 2, {}],
+  ["the last free place", 100, { PROMPTD_ACTIVE_RUNS_MAX: "1" }],
+])("a create of %s without a key is answered with its run, not with a refusal", async (_name, credits, environment) => {
+  const { server, direct, cut } = await startBehindProxy(environment);
+  const { promptVersionId } = await server.publish(promptFile());
+  const { client } = await server.createCaller({ credits });
+  const create = () => client.runs.create(bodyOf(promptVersionId), { idempotencyKey: null, respondAsync: true });
+  const { runId } = await whileCommitWaits(direct, create, async (created) => {
+    const settled = vi.fn<() => void>();
+    created.then(settled, settled);
+    cut();
+    await until(async () => settled.mock.calls.length > 0 || (await direct.query(WAITING)).length === 2);
+  });
+  await runEnded(direct);
   expect(await direct.query("select id, status, credits from runs")).toEqual([
     { id: runId, status: "succeeded", credits: 1 },
   ]);
+});
+
+test("a create that can only be said to be unknown leaves its image to the run that may exist", async () => {
+  const { server, direct, cut } = await startBehindProxy({});
+  const { promptVersionId } = await server.publish(
+    promptFile({ fields: "images: [{ label: Photo }]", body: "Describe the photo." }),
+  );
+  const { client } = await server.createCaller();
+  const body = { promptVersionId, inputs: { imageInputs: [{ type: "base64", base64: PNG_BASE64 }] } };
+  const answer = await whileCommitWaits(
+    direct,
+    () => postRun(client, body),
+    async (created) => {
+      await direct.query("alter function run_create rename to run_create_away"); // nobody can look what became of it
+      cut();
+      expect((await created).headers.get("x-should-retry")).toBe("false");
+    },
+  );
+  expect(answer.httpStatus).toBe(500);
+  await runEnded(direct);
+  const [run] = await direct.query<{ outputs: { data: string }[] }>("select outputs from runs");
+  expect(run?.outputs[0]?.data).toContain("images: 1\npng, 1 x 1, ");
 });

@@ -9,7 +9,9 @@ import type { Engine } from "./engine-fixture.ts";
 
 export const QUICK_LEASE_MS = 1_500;
 
-export interface WorkerWish extends Partial<Pick<WorkerOptions, "db" | "beats" | "upkeep" | "leaseMs">> {
+export interface WorkerWish extends Partial<
+  Pick<WorkerOptions, "db" | "beats" | "upkeep" | "concurrency" | "leaseMs">
+> {
   /** The first that a run does. Null ends it as failed; without this port it never gets further. */
   readonly findVersion?: ExecuteRunPorts["findVersion"];
 }

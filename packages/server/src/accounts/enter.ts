@@ -153,14 +153,15 @@ function isLittleEarly(row: EnterRow): boolean {
 
 function judge(row: EnterRow | null, options: EnterOptions): Admission {
   if (row === null) return { kind: "refused", problem: unauthorized(TEXTS.invalid), remaining: null };
-  if (row.revoked_at !== null) {
-    const text = `This API key was revoked on ${row.revoked_at.toISOString().slice(0, 10)}.`;
-    return { kind: "refused", problem: unauthorized(text), remaining: null };
-  }
+  if (row.revoked_at !== null) return { kind: "refused", problem: keyRevoked(row.revoked_at), remaining: null };
   const remaining = Math.max(0, options.limitPerSecond - row.used);
   if (row.rank > row.admitted) return { kind: "refused", problem: overLimit(row.wait_us, options), remaining };
   if (options.plans && !row.pro) return { kind: "refused", problem: planRequired(row.pro_until), remaining };
   return { kind: "admitted", caller: { accountId: row.account_id, keyId: row.key_id }, remaining };
+}
+
+export function keyRevoked(at: Date): Problem {
+  return unauthorized(`This API key was revoked on ${at.toISOString().slice(0, 10)}.`);
 }
 
 function unauthorized(text: string): Problem {

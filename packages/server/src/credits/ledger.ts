@@ -58,10 +58,10 @@ export async function availableCredits(db: Database, accountId: string): Promise
 const EXPIRY_BATCH = 1_000;
 
 /**
- * Writes expired grants to the journal. The balance never waits for it: reads and holds subtract what has expired. An
- * account that is locked or cannot be written is passed over, and comes again at the next turn. The time is read in a
- * subquery, since a volatile function is never an index condition, and not in this process, whose dates would cut it to
- * milliseconds.
+ * Writes expired grants to the journal. The balance never waits for it: reads subtract what has expired, and whatever
+ * changes the balance writes it first. An account that is locked or cannot be written is passed over, and comes again at
+ * the next turn. The time is read in a subquery, since a volatile function is never an index condition, and not in this
+ * process, whose dates would cut it to milliseconds.
  * @throws Error when accounts were passed over; a lost connection ends the turn.
  */
 export async function expireCredits(db: Database, stop?: AbortSignal): Promise<void> {
@@ -86,11 +86,9 @@ export async function expireCredits(db: Database, stop?: AbortSignal): Promise<v
 
 async function listExpired(db: Database, after: string): Promise<string[]> {
   const rows = await db.query<{ account_id: string }>(
-    `select distinct g.account_id from credit_grants g
-     join credit_accounts a on a.account_id = g.account_id
-     where g.remaining > 0 and g.expires_at <= (select promptd_now()) and g.account_id > $1
-       and credit_expired(a.account_id, a.held, promptd_now()) > 0
-     order by g.account_id limit ${EXPIRY_BATCH}`,
+    `select distinct account_id from credit_grants
+     where remaining > 0 and expires_at <= (select promptd_now()) and account_id > $1
+     order by account_id limit ${EXPIRY_BATCH}`,
     [after],
   );
   return rows.map((row) => row.account_id);

@@ -7,7 +7,7 @@ import { createDiskBlobs } from "./disk-blobs.ts";
 import { registerFileKeys } from "./file-keys.ts";
 import { insertInputs, insertOutputs } from "./files-store.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.ts";
-import { keepInputImages, keepOutput } from "./keep-files.ts";
+import { discardInputImages, keepInputImages, keepOutput } from "./keep-files.ts";
 import { loadImages } from "./load-images.ts";
 import { createOpenFile } from "./open-file.ts";
 import { createS3Blobs } from "./s3-blobs.ts";
@@ -60,10 +60,11 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
   const { blobs, spool } = storage;
   const decoding = createGate(DECODES_AT_ONCE);
   const fetching = createGate(FETCHES_AT_ONCE);
-  const keepPorts = { blobs, newId, clock, decoding, keys, ttlSeconds, publicUrl };
+  const keepPorts = { blobs, newId, clock, decoding, log, keys, ttlSeconds, publicUrl };
   const loadPorts = { blobs, fetcher: createGuardedFetch(options.fetch), fetching, decoding, log };
   return {
     keepInputImages: (images) => keepInputImages(images, keepPorts),
+    discardInputImages: (images) => discardInputImages(images, keepPorts),
     recordInputs: async (tx, owner, images) => {
       const files = images.filter((image) => image.type === "file");
       if (files.length > 0) await insertInputs(tx, owner, files);

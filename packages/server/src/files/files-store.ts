@@ -1,28 +1,29 @@
 import type { Database, Tx } from "../platform/database.ts";
 import type { KeptFile, StoredImage } from "./stored-files.ts";
 
-/** A run's own 30 minutes at most, and a day in which its inputs can still be looked at. */
-const INPUT_KEPT = "24 hours 30 minutes";
-/** Bytes outlive their address by this much, so that a download that has begun can end. */
+/** Bytes outlive their address by this much, so that a download that has begun can end, and a run's last reading. */
 const REMOVAL_DELAY = "1 hour";
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 type StoredFile = Extract<StoredImage, { type: "file" }>;
 
+/** Whose inputs they are, and until when it can need them: after its deadline a run is final. */
+interface InputsOwner {
+  readonly accountId: string;
+  readonly runId: string;
+  readonly deadlineSeconds: number;
+}
+
 /** The conflict clause lets a transaction whose fate was unknown be sent again. */
 const INSERT_INPUTS = `
   insert into files (id, account_id, run_id, attempt, kind, sha256, bytes, mime, generated_at, expires_at)
-  select id, $1, $2, 0, 'input', sha256, bytes, mime, promptd_now(), promptd_now() + interval '${INPUT_KEPT}'
+  select id, $1, $2, 0, 'input', sha256, bytes, mime, promptd_now(), promptd_now() + make_interval(secs => $7)
   from unnest($3::uuid[], $4::bytea[], $5::bigint[], $6::text[]) as file (id, sha256, bytes, mime)
   on conflict (id) do nothing`;
 
-export async function insertInputs(
-  tx: Tx,
-  owner: { readonly accountId: string; readonly runId: string },
-  files: readonly StoredFile[],
-): Promise<void> {
-  await tx.query(INSERT_INPUTS, [owner.accountId, owner.runId, ...columnsOf(files)]);
+export async function insertInputs(tx: Tx, owner: InputsOwner, files: readonly StoredFile[]): Promise<void> {
+  await tx.query(INSERT_INPUTS, [owner.accountId, owner.runId, ...columnsOf(files), owner.deadlineSeconds]);
 }
 
 /** Times come from the process that signed the address, since the row must say what the address says. */

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { open as openPath } from "node:fs/promises";
 import type { Clock } from "../platform/clock.ts";
 import type { Gate } from "../platform/gate.ts";
+import type { Log } from "../platform/log.ts";
 import { decodeChunks, decodeHead, measureBase64 } from "./base64.ts";
 import { DecodeRefusal, encodeOutput, type DecodeFault } from "./decode.ts";
 import type { BlobStore } from "./file-store.ts";
@@ -18,6 +19,7 @@ export interface KeepPorts {
   readonly newId: () => string;
   readonly clock: Clock;
   readonly decoding: Gate;
+  readonly log: Log;
   readonly keys: KeyRing;
   readonly ttlSeconds: number;
   /** Never taken from a request: a Host header would decide where our addresses lead. */
@@ -27,10 +29,30 @@ export interface KeepPorts {
 /** One image at a time: a run may bring 20 MiB, and one decoded piece of it is held at once. */
 export async function keepInputImages(images: readonly ImageInput[], ports: KeepPorts): Promise<StoredImage[]> {
   const kept: StoredImage[] = [];
-  for (const image of images) {
-    kept.push(image.type === "url" ? { type: "url", url: readUrl(image.url) } : await keepBase64(image.base64, ports));
+  try {
+    for (const image of images) kept.push(await keepInputImage(image, ports));
+    return kept;
+  } catch (error) {
+    await discardInputImages(kept, ports); // of a disk that is full now, the part that still had room
+    throw error;
   }
-  return kept;
+}
+
+async function keepInputImage(image: ImageInput, ports: KeepPorts): Promise<StoredImage> {
+  return image.type === "url" ? { type: "url", url: readUrl(image.url) } : keepBase64(image.base64, ports);
+}
+
+/** Each blob has an id of its own, so no other run can have it. */
+export async function discardInputImages(
+  images: readonly StoredImage[],
+  { blobs, log }: Pick<KeepPorts, "blobs" | "log">,
+): Promise<void> {
+  for (const image of images) {
+    if (image.type !== "file") continue;
+    await blobs.delete(image.fileId).catch((cause: unknown) => {
+      log.warn({ err: cause }, "an image of a run that was not created could not be removed; a sweep does it later");
+    });
+  }
 }
 
 /** The parsed form, so that the worker looks at the very host that was checked here. */

@@ -68,13 +68,18 @@ export type GeneratedFile =
 export interface Files {
   /**
    * Makes Base64 images durable before the run exists; addresses stay addresses.
-   * Expects images that `checkImageInputs` found no issue in. If the run is never created, the sweeper takes the bytes.
+   * Expects images that `checkImageInputs` found no issue in. Those it has kept when one cannot be stored are removed.
    */
   keepInputImages(images: readonly ImageInput[]): Promise<StoredImage[]>;
-  /** Inside the transaction that creates the run. */
+  /**
+   * For a run of which it is certain that it was not created. Never rejects: what cannot be removed is left to the
+   * sweeper, as are the bytes of a run whose fate nobody knows.
+   */
+  discardInputImages(images: readonly StoredImage[]): Promise<void>;
+  /** Inside the transaction that creates the run. The bytes are removed an hour after the run's deadline. */
   recordInputs(
     tx: Tx,
-    owner: { readonly accountId: string; readonly runId: string },
+    owner: { readonly accountId: string; readonly runId: string; readonly deadlineSeconds: number },
     images: readonly StoredImage[],
   ): Promise<void>;
   /** Fetches, decodes and fits the images of a run, in order. Rejects when aborted, and with a StorageFailure. */

@@ -8,60 +8,72 @@ export interface Connections {
   readonly openRequests: number;
   /** Connections and requests that have come so far: while it stands still, nothing new comes. */
   readonly arrivals: number;
+  /** False when nothing more is taken from this connection: as many requests wait on it as may. */
+  takesMore(socket: Duplex): boolean;
   add(exchange: Exchange): void;
   /** True when an answer on this connection has begun: another one would garble it. */
-  readonly hasBegunAnswer: (socket: Duplex) => boolean;
+  hasBegunAnswer(socket: Duplex): boolean;
   /** Acts once the requests that came whole on this connection are answered, at once if there are none; once for each. */
-  readonly afterAnswers: (socket: Duplex, act: () => void) => void;
-  /** Closes at once the connections that are meant, judged by their requests without a complete answer. */
-  closeWhere(isMeant: (socket: Socket, open: readonly Exchange[]) => boolean): void;
+  afterAnswers(socket: Duplex, act: () => void): void;
+  /** Closes at once the connections that are meant. */
+  closeWhere(isMeant: (socket: Socket, connection: Connection) => boolean): void;
   /** From now on a connection is closed with its last answer. Resolves when no connection is left. */
   closeWithAnswers(): Promise<void>;
 }
 
-const NONE: readonly Exchange[] = [];
-const cameWhole = ({ bodyIsRead }: Exchange): boolean => bodyIsRead;
+/** What others may know of one connection. */
+interface Connection {
+  /** Requests without a complete answer, in the order in which they came. */
+  readonly open: readonly Exchange[];
+  /** When its last answer was sent, by the monotonic clock; null before the first. */
+  readonly answeredAtMs: number | null;
+}
+
+interface TrackedConnection extends Connection {
+  readonly open: Exchange[];
+  answeredAtMs: number | null;
+  /** What ends it once the requests that came whole are answered. */
+  ending: { readonly act: () => void; hasActed: boolean } | null;
+}
+
+const cameWhole = ({ request }: Exchange): boolean => request.complete;
 
 /**
  * Open connections and their requests. When a connection is lost, the answer of a pipelined request that had not got
  * its turn emits no event on Node 20 (on 24 it does; both tried 2026-11), so the connection's own end counts as well.
  */
-export function trackConnections(server: Server): Connections {
-  // Nearly always one or none per connection: a set of its own for each would be the larger part of what is kept here.
-  const exchanges = new Map<Socket, readonly Exchange[]>();
-  const byStream: ReadonlyMap<Duplex, readonly Exchange[]> = exchanges;
+export function trackConnections(server: Server, openMaxEach: number): Connections {
+  const connections = new Map<Socket, TrackedConnection>();
+  const byStream: ReadonlyMap<Duplex, TrackedConnection> = connections;
   let openRequests = 0;
   let arrivals = 0;
   let areClosing = false;
-  const acts = new WeakMap<Duplex, () => void>();
   const ended = Promise.withResolvers<void>();
 
-  function openOn(socket: Duplex): readonly Exchange[] {
-    return byStream.get(socket) ?? NONE;
+  function endIfAnswered({ open, ending }: TrackedConnection): void {
+    if (ending === null || ending.hasActed || open.some(cameWhole)) return;
+    ending.hasActed = true;
+    ending.act();
   }
-  function actIfAnswered(socket: Duplex): void {
-    const act = acts.get(socket);
-    if (act === undefined || openOn(socket).some(cameWhole)) return;
-    acts.set(socket, () => {}); // once
-    act();
-  }
-  function end(socket: Socket, exchange: Exchange): void {
+  function end(socket: Socket, connection: TrackedConnection | undefined, exchange: Exchange): void {
     if (!exchange.end()) return;
     openRequests -= 1;
-    const left = openOn(socket).filter((other) => other !== exchange);
-    if (exchanges.has(socket)) exchanges.set(socket, left);
-    actIfAnswered(socket);
-    if (areClosing && left.length === 0) socket.destroySoon();
+    if (connection === undefined) return;
+    connection.open.splice(connection.open.indexOf(exchange), 1);
+    connection.answeredAtMs = performance.now();
+    endIfAnswered(connection);
+    if (areClosing && connection.open.length === 0) socket.destroySoon();
   }
   function resolveWhenEmpty(): void {
-    if (areClosing && exchanges.size === 0) ended.resolve();
+    if (areClosing && connections.size === 0) ended.resolve();
   }
   server.on("connection", (socket: Socket) => {
     arrivals += 1;
-    exchanges.set(socket, NONE);
+    const connection: TrackedConnection = { open: [], answeredAtMs: null, ending: null };
+    connections.set(socket, connection);
     socket.on("close", () => {
-      for (const exchange of openOn(socket)) end(socket, exchange);
-      exchanges.delete(socket);
+      for (const exchange of connection.open.slice()) end(socket, connection, exchange);
+      connections.delete(socket);
       resolveWhenEmpty();
     });
   });
@@ -72,21 +84,27 @@ export function trackConnections(server: Server): Connections {
     get arrivals() {
       return arrivals;
     },
+    takesMore(socket) {
+      const connection = byStream.get(socket);
+      return connection === undefined || (connection.ending === null && connection.open.length < openMaxEach);
+    },
     add(exchange) {
       const { socket } = exchange.request;
+      const connection = connections.get(socket);
       arrivals += 1;
       openRequests += 1;
-      if (exchanges.has(socket)) exchanges.set(socket, openOn(socket).concat(exchange));
-      exchange.response.on("close", () => end(socket, exchange));
+      connection?.open.push(exchange);
+      exchange.response.on("close", () => end(socket, connection, exchange));
     },
-    afterAnswers: (socket, act) => {
-      if (acts.has(socket)) return;
-      acts.set(socket, act);
-      actIfAnswered(socket);
+    afterAnswers(socket, act) {
+      const connection = byStream.get(socket);
+      if (connection === undefined || connection.ending !== null) return;
+      connection.ending = { act, hasActed: false };
+      endIfAnswered(connection);
     },
-    hasBegunAnswer: (socket) => openOn(socket).some(({ response }) => response.headersSent),
+    hasBegunAnswer: (socket) => byStream.get(socket)?.open.some(({ response }) => response.headersSent) ?? false,
     closeWhere(isMeant) {
-      for (const [socket, open] of exchanges) if (isMeant(socket, open)) socket.destroy();
+      for (const [socket, connection] of connections) if (isMeant(socket, connection)) socket.destroy();
     },
     closeWithAnswers() {
       areClosing = true;

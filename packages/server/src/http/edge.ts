@@ -6,6 +6,7 @@ import { STATUS_CODES, type IncomingMessage, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Log } from "../platform/log.ts";
 import { Problem } from "../platform/problem.ts";
+import type { Connections } from "./connections.ts";
 import { errorText, problemHeaders } from "./envelope.ts";
 import { isAuthority, toOriginForm } from "./request-target.ts";
 
@@ -18,14 +19,18 @@ export interface EdgeSetup {
   readonly newId: () => string;
   readonly lingerMs: number;
   readonly halfClosedMs: number;
-  /** True when an answer on this connection has begun: another one would garble it. */
-  readonly hasBegunAnswer: (socket: Duplex) => boolean;
-  /** Acts once the requests that came whole on this connection are answered: what follows them takes no answer away. */
-  readonly afterAnswers: (socket: Duplex, act: () => void) => void;
+  readonly connections: Pick<Connections, "hasBegunAnswer" | "afterAnswers">;
 }
 
-/** Installs the raw answers. `onContinue` gets requests that wait for `100 Continue`. */
-export function guardEdge(server: Server, setup: EdgeSetup): void {
+/** What is refused on the socket itself, after the answers that are due there. */
+export interface Edge {
+  /** Takes no more requests from a connection on which too many wait already. */
+  readonly refuseMore: (socket: Duplex) => void;
+}
+
+/** Installs the raw answers. */
+export function guardEdge(server: Server, setup: EdgeSetup): Edge {
+  const { connections } = setup;
   const refused = new WeakSet<Duplex>();
   const refuse = (socket: Duplex, problem: Problem) => {
     if (refused.has(socket)) return; // a dead parser reports again with every packet
@@ -34,9 +39,9 @@ export function guardEdge(server: Server, setup: EdgeSetup): void {
   };
   server.on("clientError", (error: NodeJS.ErrnoException & { reason?: string }, socket) => {
     if (error.code === "ECONNRESET" || error.code === "EPIPE" || !socket.writable) return socket.destroy();
-    return setup.afterAnswers(socket, () => {
+    return connections.afterAnswers(socket, () => {
       if (!socket.writable) socket.destroy();
-      else if (setup.hasBegunAnswer(socket)) closeAfterAnswer(socket, setup.lingerMs);
+      else if (connections.hasBegunAnswer(socket)) closeAfterAnswer(socket, setup.lingerMs);
       else refuse(socket, rawProblem(error));
     });
   });
@@ -48,6 +53,27 @@ export function guardEdge(server: Server, setup: EdgeSetup): void {
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
     refuse(socket, new Problem("NOT_FOUND_ERROR", "Unrecognized request: CONNECT."));
   });
+  return {
+    refuseMore(socket) {
+      stopParsing(socket);
+      connections.afterAnswers(socket, () => refuse(socket, tooManyWaiting()));
+    },
+  };
+}
+
+/**
+ * What still comes is thrown away unread. Node would parse it, and goes on reading however many requests wait, as long
+ * as no answers do (24.21): a packet of 64 KiB holds two thousand of them.
+ */
+function stopParsing(socket: Duplex): void {
+  socket.removeAllListeners("data").on("data", () => {});
+}
+
+function tooManyWaiting(): Problem {
+  return new Problem(
+    "TOO_MANY_REQUESTS_ERROR",
+    "Too many requests wait for their answers on this connection. Wait for answers, or use more connections.",
+  );
 }
 
 /**
@@ -115,7 +141,11 @@ export function headFault(request: IncomingMessage): Problem | null {
   if (rawHeaders.length / 2 > HEADERS_MAX) return badRequest("The request has more than 1,000 headers. Send fewer.");
   const badHost = hostFault(request);
   if (badHost !== null) return badHost;
+  if (!isExpectation(headers.expect)) return badRequest('The only Expect header accepted is "100-continue".');
   const encoding = headers["transfer-encoding"];
+  if (encoding !== undefined && httpVersion === "1.0") {
+    return badRequest("A request of HTTP/1.0 has no Transfer-Encoding. Send a Content-Length, or HTTP/1.1.");
+  }
   if (encoding !== undefined && encoding.trim().toLowerCase() !== "chunked") {
     return badRequest("The only Transfer-Encoding accepted is chunked.");
   }
@@ -141,7 +171,12 @@ function hostFault({ httpVersion, rawHeaders }: IncomingMessage): Problem | null
   return badRequest("The Host header must be a host and perhaps a port, such as api.example.org:8787.");
 }
 
-/** `Expect` other than `100-continue`, which Node would answer with a bare 417. */
-export function expectationFault(): Problem {
-  return badRequest('The only Expect header accepted is "100-continue".');
+/** Node finds `100-continue` among other expectations, and answers 417 where it does not. */
+function isExpectation(expect: string | undefined): boolean {
+  return expect === undefined || expect.trim().toLowerCase() === "100-continue";
+}
+
+/** Whether the request asks for another protocol: it gets its answer, but Node reads nothing that came behind it. */
+export function asksToUpgrade({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined;
 }

@@ -97,6 +97,14 @@ export class Exchange implements RequestContext {
     if (this.#ignored.length < IGNORED_NAMES_MAX) this.#ignored.push(name);
   }
 
+  /** Resolves when the answers before this one on its connection are sent, and never when the connection ends first. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.response.socket !== null) resolve();
+      else this.response.once("socket", () => resolve());
+    });
+  }
+
   releaseBody(): void {
     this.bodyHold?.release();
     this.bodyHold = null;

@@ -7,6 +7,15 @@ export interface HealthSetup {
   readonly isStopping: () => boolean;
 }
 
+/** One look at a time: however many ask, the database is asked once, and who comes meanwhile is told the same. */
+export function joinLooks<Result>(look: () => Promise<Result>): () => Promise<Result> {
+  let underWay: Promise<Result> | null = null;
+  return () => {
+    underWay ??= look().finally(() => (underWay = null));
+    return underWay;
+  };
+}
+
 /** The process answers: says nothing about the database. */
 export function sendHealth(exchange: Exchange): void {
   exchange.sendJson(200, successText({ healthy: true }));

@@ -10,17 +10,17 @@
  */
 import { ENDPOINTS, type EndpointName } from "@promptd/contract";
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Log } from "../platform/log.ts";
 import { admit } from "./admit.ts";
-import { createBodyBudget } from "./body-budget.ts";
-import { trackConnections } from "./connections.ts";
-import { expectationFault, guardEdge, headFault, HEADER_BYTES_MAX } from "./edge.ts";
+import { createBodyBudget, serverBusy } from "./body-budget.ts";
+import { trackConnections, type Connections } from "./connections.ts";
+import { asksToUpgrade, guardEdge, headFault, HEADER_BYTES_MAX } from "./edge.ts";
 import type { Endpoint, Endpoints, Enter, OpenFile, Readiness } from "./endpoint.ts";
 import { Exchange, type ExchangeSetup } from "./exchange.ts";
 import { createFailedEntries } from "./failed-entries.ts";
-import { sendHealth, sendReadiness, type HealthSetup } from "./health.ts";
+import { joinLooks, sendHealth, sendReadiness, type HealthSetup } from "./health.ts";
 import { openApiText } from "./openapi.ts";
 import { rawQuery } from "./query.ts";
 import { preflightHeaders } from "./response-headers.ts";
@@ -51,6 +51,8 @@ const HTTP_LIMITS = {
   stopMsMin: 15_000,
   keepAliveMs: 72_000,
   openRequestsMax: 20_000,
+  /** Requests on one connection that wait for their answers: without a bound one packet could bring thousands. */
+  connectionRequestsMax: 32,
   failedEntriesPerSecond: 20,
   /** Node's 511 makes bursts of thousands fail; the kernel caps it by its own setting. */
   backlog: 4_096,
@@ -82,14 +84,19 @@ export interface HttpServer {
   readonly openRequests: number;
 }
 
-type Setup = ExchangeSetup & EndpointSetup & HealthSetup & { readonly limits: HttpLimits };
+type Setup = ExchangeSetup & EndpointSetup & HealthSetup;
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const limits: HttpLimits = { ...HTTP_LIMITS, ...options.limits };
+  const app = createApp(limits, (request, reply) => begin(request.raw, reply.raw, "-")?.serveUnknown());
+  const { server } = app;
+  const connections = trackConnections(server, limits.connectionRequestsMax);
+  const stopping = createStopping({ ...limits, connections, stopListening: () => stopApp(app) });
+  const edge = guardEdge(server, { ...options, ...limits, connections });
   const setup: Setup = {
     ...options,
     ...limits,
-    limits,
+    readiness: joinLooks(options.readiness),
     corsOrigins: options.corsOrigins ?? ["*"],
     rate: options.rate ?? { perSecond: 5, scope: "account" },
     checkImages: options.checkImages ?? null,
@@ -99,39 +106,33 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     isStopping: () => stopping.hasBegun,
     bodyBudget: createBodyBudget(limits),
   };
-  const app = createApp(limits, (request, reply) => begin(request.raw, reply.raw, "-")?.serveUnknown());
-  const { server } = app;
-  const connections = trackConnections(server);
-  const { silentMs, requestMs: stalledMs, stopMsMin, backlog } = limits;
-  const stopListening = () => stopApp(app);
-  const stopping = createStopping({ connections, stopListening, silentMs, stalledMs, stopMsMin, backlog });
   const awaitsContinue = new WeakSet<IncomingMessage>();
 
   function begin(request: IncomingMessage, response: ServerResponse, route: string): Visit | null {
+    if (!connections.takesMore(request.socket)) {
+      edge.refuseMore(request.socket);
+      return null;
+    }
     const exchange = new Exchange(setup, request, response);
     exchange.route = route;
     exchange.awaitsContinue = awaitsContinue.has(request);
     connections.add(exchange);
     const fault = headFault(request);
+    exchange.closeAfter = fault !== null || asksToUpgrade(request);
     if (fault === null && request.method !== "OPTIONS") return createVisit(exchange, setup);
-    exchange.closeAfter = fault !== null;
     if (fault === null) exchange.sendJson(204, "", preflightHeaders());
     else exchange.sendError(fault);
     return null;
   }
 
-  const { hasBegunAnswer, afterAnswers } = connections;
-  guardEdge(server, { ...setup, ...limits, hasBegunAnswer, afterAnswers });
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     awaitsContinue.add(request);
     server.emit("request", request, response);
   });
   server.on("checkExpectation", (request: IncomingMessage, response: ServerResponse) => {
-    const exchange = new Exchange(setup, request, response);
-    connections.add(exchange);
-    exchange.closeAfter = true;
-    exchange.sendError(expectationFault());
+    server.emit("request", request, response);
   });
+  closeIdleConnections(server, connections, limits);
   mount(app, options.endpoints, begin);
   mountOpenPaths(app, options, begin);
 
@@ -142,6 +143,22 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     listen: ({ host, port }) => listen(app, { host, port, backlog: limits.backlog }),
     close: (order = {}) => stopping.stop(order),
   };
+}
+
+/**
+ * An empty line now and then counts for Node as a sign of life and is no request. Who has sent nothing else for as long
+ * as a connection is kept, and as headers may take, is gone.
+ */
+function closeIdleConnections(server: Server, connections: Connections, limits: HttpLimits): void {
+  const { keepAliveMs, headersMs, checkEveryMs } = limits;
+  const look = () => {
+    const sinceMs = performance.now() - keepAliveMs - headersMs;
+    connections.closeWhere(
+      (_socket, { open, answeredAtMs }) => open.length === 0 && (answeredAtMs ?? sinceMs) < sinceMs,
+    );
+  };
+  const timer = setInterval(look, checkEveryMs).unref();
+  server.once("close", () => clearInterval(timer));
 }
 
 type Begin = (request: IncomingMessage, response: ServerResponse, route: string) => Visit | null;
@@ -242,7 +259,9 @@ function mountOpenPaths(app: FastifyInstance, options: HttpServerOptions, begin:
     [OPEN_PATHS.health]: (exchange) => sendHealth(exchange),
     [OPEN_PATHS.readiness]: (exchange, setup) => sendReadiness(exchange, setup),
     [OPEN_PATHS.openapi]: (exchange) => exchange.sendJson(200, openApi),
-    [OPEN_PATHS.file]: async (exchange, _setup, name) => {
+    [OPEN_PATHS.file]: async (exchange, setup, name) => {
+      if (setup.isBusy()) throw serverBusy();
+      await exchange.turn(); // an open file is held only for who is answered next
       const { method, url = "" } = exchange.request;
       const answer = await options.openFile({
         method: method === "HEAD" ? "HEAD" : "GET",

@@ -10,7 +10,7 @@
  *   with its answer;
  *   at once when it had its answer before: Node's own act when it stops listening;
  *   after `silentMs` when it has sent nothing: its request may be on its way;
- *   after `stalledMs` when its request is still not whole: Node's limits on slow senders end with its listening;
+ *   after `requestMs` when its request is still not whole: Node's limits on slow senders end with its listening;
  *   after the grace of the stop, `stopMsMin` at least, whatever it does: a caller who reads a little now and then, or
  *   an answer that never comes, would keep the process for ever.
  */
@@ -31,7 +31,7 @@ export interface StoppingSetup {
   /** Closes the port before it returns. Resolves when the server has ended. */
   readonly stopListening: () => Promise<unknown>;
   readonly silentMs: number;
-  readonly stalledMs: number;
+  readonly requestMs: number;
   readonly stopMsMin: number;
   /** Connections that the kernel keeps at most for a process that does not take them. */
   readonly backlog: number;
@@ -80,13 +80,13 @@ async function gather({ connections, backlog }: StoppingSetup): Promise<void> {
 }
 
 async function finish(setup: StoppingSetup, lastMs: number): Promise<void> {
-  const { connections, silentMs, stalledMs } = setup;
+  const { connections, silentMs, requestMs } = setup;
   /** A timer comes before what the sockets brought meanwhile, so that is gathered first. */
   const closeAfter = (ms: number, isMeant: Parameters<Connections["closeWhere"]>[0]) =>
     setTimeout(() => void gather(setup).then(() => connections.closeWhere(isMeant)), ms);
   const timers = [
-    closeAfter(silentMs, (socket, open) => open.length === 0 && socket.bytesRead === 0),
-    closeAfter(stalledMs, (_socket, open) => open.every(({ bodyIsRead }) => !bodyIsRead)),
+    closeAfter(silentMs, (socket, { open }) => open.length === 0 && socket.bytesRead === 0),
+    closeAfter(requestMs, (_socket, { open }) => open.every(({ bodyIsRead }) => !bodyIsRead)),
     closeAfter(lastMs, () => true),
   ];
   await connections.closeWithAnswers();

@@ -1,5 +1,5 @@
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { SANDBOX_CATALOGUE } from "../../test/caller-fixture.ts";
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { createCaller, SANDBOX_CATALOGUE } from "../../test/caller-fixture.ts";
 import { openEngine, type Engine } from "../../test/engine-fixture.ts";
 import { createLog } from "../platform/log.ts";
 import { cancelRunRow } from "../runs/runs-store.ts";
@@ -8,6 +8,7 @@ import type { VideoCancel } from "./model-call.ts";
 import { keepOperation } from "./provider-calls-store.ts";
 import { failure } from "./provider-failure.ts";
 import { createSendCounter } from "./send-counter.ts";
+import { waitOrAbort } from "./waiting.ts";
 
 const MODEL = "sandbox/video";
 const OVERLOADED = failure("overloaded", { retry: "safe", breaker: "counted", httpStatus: 503 });
@@ -81,6 +82,44 @@ test("a video whose run failed without it is stopped a minute later", async () =
   await engine.shiftClock(90);
   expect(await look(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
 });
+
+test.each([true, false])(
+  "a video that takes longer than its run has time is stopped once that ended: %s",
+  async (ok) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const accountId = await engine.createAccount();
+    const runId = await engine.createRun(accountId, { model: MODEL });
+    const worker = await engine.registerWorker();
+    const runs = await engine.claim(worker);
+    const started = Promise.withResolvers<void>();
+    const never = () => Promise.reject(new Error("nothing but a video is expected"));
+    const { caller, call } = createCaller({
+      db: engine.db,
+      adapter: {
+        startVideo: async () => ({ kind: "started", operation: "o" }),
+        pollVideo: async () => ({ kind: "pending" }),
+        callModel: never,
+        embedTexts: never,
+        cancelVideo: never,
+        close: async () => {},
+      },
+      wait: (ms, signal) => {
+        started.resolve(); // between the start, whose name is kept, and the first question
+        return waitOrAbort(ms, signal);
+      },
+    });
+    const outcome = call({ accountId, runId, model: MODEL, deadlineMs: performance.now() + 60_000 });
+    await started.promise;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await outcome).toMatchObject({ kind: "failed" });
+    await caller.close();
+    expect(await look(canceled)).toMatchObject({ asked: [] }); // another worker may have the run and wait for the video
+    await engine.finish(worker, runs, { ok });
+    expect(await look(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
+    expect((await look(canceled)).asked).toEqual([]);
+  },
+);
 
 test.each([
   ["is overloaded", overloaded],

@@ -1,7 +1,7 @@
 /**
- * Stops videos at their provider whose run has ended without them: canceled by its caller, or failed while nobody asked
- * for them. By the record of sends and not by the worker that started them: a canceled run may be waiting between two
- * attempts, or its worker may be dead.
+ * Stops videos at their provider that nobody waits for any more: they took too long, or their run was canceled by its
+ * caller or failed without them. By the record of sends and not by the worker that started them: a canceled run may be
+ * waiting between two attempts, or its worker may be dead.
  */
 import type { Database } from "../platform/database.ts";
 import type { Log } from "../platform/log.ts";

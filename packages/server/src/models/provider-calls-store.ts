@@ -133,7 +133,10 @@ export interface SendEnd {
   readonly costMicro: number | null;
 }
 
-/** Records how sends ended, many at once; a send that has ended already keeps its first end. */
+/**
+ * Records how sends ended, many at once; a send that has ended already keeps its first end. A video that took too long
+ * goes on at its provider: its send ends when it has been stopped there (canceled-videos.ts).
+ */
 export async function endSends(db: Queryable, ends: readonly SendEnd[]): Promise<void> {
   if (ends.length === 0) return;
   const column = (read: (end: SendEnd) => unknown): unknown[] => ends.map(read);
@@ -145,9 +148,10 @@ export async function endSends(db: Queryable, ends: readonly SendEnd[]): Promise
             $9::text[], $10::boolean[], $11::bigint[])
           as e (run_id, step, item, send, outcome, http_status, provider_code, request_id, usage, usage_estimated, cost_micro)
         )
-        update provider_calls c set ended_at = promptd_now(), outcome = e.outcome, http_status = e.http_status,
-          provider_code = e.provider_code, request_id = e.request_id, usage = e.usage::json,
-          usage_estimated = e.usage_estimated, cost_micro = e.cost_micro
+        update provider_calls c
+        set ended_at = case when e.outcome = 'timeout' and c.operation is not null then null else promptd_now() end,
+          outcome = e.outcome, http_status = e.http_status, provider_code = e.provider_code, request_id = e.request_id,
+          usage = e.usage::json, usage_estimated = e.usage_estimated, cost_micro = e.cost_micro
         from ends e
         where c.run_id = e.run_id and c.step = e.step and c.item = e.item and c.send = e.send and c.ended_at is null`,
     },
@@ -187,8 +191,8 @@ interface AbandonedRow {
 }
 
 /**
- * Videos whose run failed while they were under way. A canceled run's are told at once; of other runs the end of the
- * send may not be written yet, so a minute passes first.
+ * Videos of ended runs that took too long, and those whose run failed while they were under way. A canceled run's are
+ * told at once; of other runs the end of the send may not be written yet, so a minute passes first.
  */
 export async function findAbandonedVideos(db: Queryable, batch: number): Promise<AbandonedVideo[]> {
   const rows = await db.query<AbandonedRow>(
@@ -198,8 +202,9 @@ export async function findAbandonedVideos(db: Queryable, batch: number): Promise
           r.finished_at < promptd_now() - interval '2 minutes' as is_last
         from provider_calls c join runs r on r.account_id = c.account_id and r.id = c.run_id
         where c.operation is not null and c.ended_at is null and c.sent_at > promptd_now() - interval '2 hours'
-          and r.status = 'failed'
-          and (r.fail_reason = 'canceled' or r.finished_at < promptd_now() - interval '1 minute')
+          and (c.outcome = 'timeout' and r.finished_at is not null
+            or r.status = 'failed'
+              and (r.fail_reason = 'canceled' or r.finished_at < promptd_now() - interval '1 minute'))
         order by c.sent_at limit $1`,
     },
     [batch],

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import type { z } from "zod";
+import { findUnreadableFaults } from "./fault.ts";
 import { PROVIDER_KEYS, SETTINGS } from "./settings.ts";
 
 type Settings = typeof SETTINGS;
@@ -49,6 +50,8 @@ export function readConfig(environment: Environment = process.env): Config {
     if (parsed === null || parsed.success) values[name] = parsed?.data ?? null;
     else faults.push(`${name} must be ${entry.expected}${HIDDEN.has(name) ? "" : `, got "${given}"`}.`);
   }
+  const unreadable = findUnreadableFaults(environment["PROMPTD_FAULT"] ?? "");
+  faults.push(...unreadable.map((fault) => `PROMPTD_FAULT: ${fault}`));
   const isProduction = environment["NODE_ENV"] === "production";
   if (isProduction && environment["PROMPTD_FAULT"])
     faults.push("PROMPTD_FAULT is refused when NODE_ENV is production.");

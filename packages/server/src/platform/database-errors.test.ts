@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isConnectionLoss, isOutage } from "./database-errors.ts";
+import { AccountLocked, isConnectionLoss, isOutage, isRolledBack, NoConnectionFree } from "./database-errors.ts";
 import { openConnection } from "./database.ts";
 
 test.each([
@@ -24,4 +24,23 @@ test.each([
   ["syntax_error", "42601", false],
 ])("%s is told apart: the database's own trouble (%s) is %s", (_, code, expected) => {
   expect(isOutage(Object.assign(new Error("x"), { code }))).toBe(expected);
+});
+
+test.each([
+  ["53100", true],
+  ["40001", true],
+  ["PD429", true],
+  ["57P01", false],
+  ["08006", false],
+  ["EPIPE", false],
+  ["EPERM", false],
+  ["ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC", false],
+])("after %s it is certain that nothing was committed: %s", (code, expected) => {
+  expect(isRolledBack(Object.assign(new Error("x"), { code }))).toBe(expected);
+});
+
+test("without a free connection, or a turn to lock an account, nothing was sent; of a fault without a code nothing is known", () => {
+  expect(isRolledBack(new NoConnectionFree(1))).toBe(true);
+  expect(isRolledBack(new AccountLocked(1))).toBe(true);
+  expect(isRolledBack(new Error("Connection terminated unexpectedly"))).toBe(false);
 });

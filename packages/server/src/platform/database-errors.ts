@@ -37,6 +37,15 @@ export function isStandby(error: unknown): boolean {
   return sqlState(error) === "25006";
 }
 
+/** With a digit, as all of them have: the errno EPERM is none. */
+const SQL_STATE = /^(?=.*\d)[0-9A-Z]{5}$/;
+
+/** True when it is certain that the transaction was not committed: the server said so, or was sent nothing. */
+export function isRolledBack(error: unknown): boolean {
+  if (error instanceof NoConnectionFree || error instanceof AccountLocked) return true;
+  return SQL_STATE.test(sqlState(error) ?? "") && !isConnectionLoss(error);
+}
+
 /** Rolled back by the server: a conflict, a full disk or memory, a statement or lock that took too long, a failure of I/O. */
 const OUTAGE = /^(40...|53...|57...|58...|55P03|25P0[34]|25006)$/;
 
@@ -51,6 +60,11 @@ export class DatabaseUnusable extends Error {
   override readonly name = "DatabaseUnusable";
 }
 
+/** Somebody else kept a lock for longer than a statement waits for it; nothing was done. */
+export function isLockTimeout(error: unknown): boolean {
+  return sqlState(error) === "55P03";
+}
+
 /** The server gave a statement up: it took longer than it may. */
 export function isStatementTimeout(error: unknown): boolean {
   return sqlState(error) === "57014";
@@ -62,5 +76,14 @@ export class NoConnectionFree extends Error {
 
   constructor(afterMs: number) {
     super(`No database connection was free within ${afterMs / 1_000} s.`);
+  }
+}
+
+/** The turn to lock an account did not come, since somebody kept the lock; nothing was sent. */
+export class AccountLocked extends Error {
+  override readonly name = "AccountLocked";
+
+  constructor(afterMs: number) {
+    super(`The account could not be locked within ${afterMs / 1_000} s.`);
   }
 }

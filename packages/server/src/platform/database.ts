@@ -25,9 +25,13 @@ export interface Tx extends Queryable {
   readonly kind: "tx";
 }
 
-interface TxOptions {
+export interface TxOptions {
   /** Overrides the 5 s limit of one statement; 0 switches it off. For migrations and bulk work only. */
   readonly statementTimeoutMs?: number;
+  /** Overrides the 3 s for which a statement waits for a lock, with a connection that others wait for. */
+  readonly lockTimeoutMs?: number;
+  /** Gives up the wait for a connection. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Database extends Queryable {
@@ -51,12 +55,15 @@ export interface DatabaseOptions {
   readonly role: string;
   readonly log: Log;
   readonly poolMax?: number;
+  /** Connections of the pool are kept, however long nobody uses them; else they are closed after ten seconds. */
+  readonly staysOpen?: boolean;
   /** In tests: how long a connection may take to open, and work may wait until one is free. */
   readonly times?: { readonly connectTimeoutMs: number; readonly busyMsMax: number };
 }
 
 const PIPELINED_CONNECTIONS = 2;
 const POOL_MAX_DEFAULT = 8;
+const IDLE_MS = 10_000;
 /** A burst of a thousand creates waits some seconds for the pool's few connections; who waits longer is told so. */
 const TIMES = { connectTimeoutMs: 5_000, busyMsMax: 30_000 };
 
@@ -79,7 +86,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const { connectTimeoutMs, busyMsMax } = options.times ?? TIMES;
   const settings = { ...connectionSettings(options.url, options.role), connectionTimeoutMillis: connectTimeoutMs };
   const poolMax = options.poolMax ?? POOL_MAX_DEFAULT;
-  const pool = new Pool({ ...settings, max: poolMax });
+  const idleTimeoutMillis = options.staysOpen === true ? 0 : IDLE_MS;
+  const pool = new Pool({ ...settings, max: poolMax, idleTimeoutMillis });
   // The pool's own queue would give up after the time that opening a connection may take, as if the server were gone.
   const places = createGate(poolMax, { ms: busyMsMax, late: () => new NoConnectionFree(busyMsMax) });
   // Without a listener a server restart (57P01) ends the process.
@@ -105,7 +113,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     queryWithin: async (timeoutMs, statement, values) =>
       rowsOf(await places.run(() => runWithin(pool, timeoutMs, queryOf(statement, values)))),
     tx: (work, txOptions) =>
-      retryOnce(() => places.run(() => runTransaction(pool, work, txOptions ?? {})), isSerializationFailure),
+      retryOnce(
+        () => places.run(() => runTransaction(pool, work, txOptions ?? {}), txOptions?.signal),
+        isSerializationFailure,
+      ),
     runAlone: (statement) => runAlone(settings, alone, statement),
     close: async () => {
       const clients = [...alone].map((client) => client.end());
@@ -207,7 +218,9 @@ async function runTransaction<Result>(
   };
   let broken: Error | undefined;
   try {
-    await client.query("begin");
+    const { lockTimeoutMs } = options;
+    const limit = lockTimeoutMs === undefined ? "" : `; set local lock_timeout = ${Math.trunc(lockTimeoutMs)}`;
+    await client.query(`begin${limit}`);
     if (options.statementTimeoutMs !== undefined) {
       await client.query(`set local statement_timeout = ${Math.trunc(options.statementTimeoutMs)}`);
       await client.query("set local idle_in_transaction_session_timeout = 0");

@@ -74,21 +74,34 @@ export function onCut(cut: () => void): () => void {
  * @throws Error that names every part it cannot read.
  */
 export function enableFaults(specification: string): void {
-  const faults: string[] = [];
-  const parsed = new Map<FaultPoint, Fault>();
-  for (const part of specification.split(",").filter((text) => text.trim() !== "")) {
-    const read = parseFault(part.trim());
-    if (typeof read === "string") faults.push(read);
-    else parsed.set(read.point, { act: read.act, onlyHit: read.onlyHit, hits: 0 });
-  }
-  if (faults.length > 0) throw new Error(`PROMPTD_FAULT is not usable. ${faults.join(" ")}`);
+  const { parsed, unreadable } = parseFaults(specification);
+  if (unreadable.length > 0) throw new Error(`These faults cannot be enabled. ${unreadable.join(" ")}`);
   active.clear();
-  for (const [point, entry] of parsed) active.set(point, entry);
+  for (const { point, act, onlyHit } of parsed) active.set(point, { act, onlyHit, hits: 0 });
+}
+
+/** What is wrong with a specification, one sentence for each part that cannot be read. */
+export function findUnreadableFaults(specification: string): readonly string[] {
+  return parseFaults(specification).unreadable;
+}
+
+interface ParsedFault extends Pick<Fault, "act" | "onlyHit"> {
+  readonly point: FaultPoint;
+}
+
+function parseFaults(specification: string) {
+  const parts = specification.split(",").map((text) => text.trim());
+  const read = parts.filter((text) => text !== "").map(parseFault);
+  return {
+    parsed: read.filter((part) => typeof part !== "string"),
+    unreadable: read.filter((part) => typeof part === "string"),
+  };
 }
 
 const PART = /^(?<point>[a-z_.]+):(?<action>[a-z]+)(?:=(?<value>\d{1,7}))?(?:@(?<hit>[1-9]\d{0,5}))?$/;
 
-function parseFault(part: string): { point: FaultPoint; act: Action; onlyHit: number | null } | string {
+/** A text says why the part cannot be read. */
+function parseFault(part: string): ParsedFault | string {
   const { point: name, action = "", value, hit } = PART.exec(part)?.groups ?? {};
   const point = FAULT_POINTS.find((known) => known === name);
   if (name === undefined) return `"${part}" is not of the form name:action[@n].`;

@@ -91,7 +91,7 @@ function checkGrammar(tokens: readonly Token[], form: "value" | "condition", pla
     const isNot = TypeGuards.isOperatorToken(token) && token.operator === "not";
     const fits = TypeGuards.isOperatorToken(token) ? (isNot ? wantsValue : !wantsValue) : wantsValue;
     if (!fits) return addSyntax(place.facts, token.begin, `Unexpected "${token.getText()}" in the expression.`);
-    if (!isNot) wantsValue = TypeGuards.isOperatorToken(token);
+    wantsValue = TypeGuards.isOperatorToken(token);
   }
   if (wantsValue) addSyntax(place.facts, place.begin, "A value is missing after the last operator.");
 }
@@ -146,7 +146,6 @@ function checkQuote(token: Token, facts: ExpressionFacts): void {
 function scanPath(token: PropertyAccessToken, facts: ExpressionFacts): void {
   const segments: string[] = [];
   for (const prop of token.props) {
-    if (TypeGuards.isQuotedToken(prop)) checkQuote(prop, facts);
     if (TypeGuards.isQuotedToken(prop) || TypeGuards.isWordToken(prop)) segments.push(prop.content);
   }
   const text = token.getText();

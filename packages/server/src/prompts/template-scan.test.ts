@@ -18,6 +18,7 @@ describe("what a template may read", () => {
     ['{{ input["forloop"] }}', ["forloop"]],
     ['{{ input["input"] }}', ["input"]],
     ['{{ input["constructor"] }}', ["constructor"]],
+    ["{{ input[ 'a' ] }}", ["a"]],
     ["{{ constructor }}", ["constructor"]],
     ["{{ topic | append: other | upcase }}", ["topic", "other"]],
     [
@@ -26,7 +27,7 @@ describe("what a template may read", () => {
     ],
     ["{% unless a %}{{ b }}{% else %}{{ c }}{% endunless %}", ["a", "b", "c"]],
     ["{% unless a %}{{ b }}{% elsif c %}{{ d }}{% endunless %}", ["a", "b", "c", "d"]],
-    ["{% case a %}{% when b, 'x' or c %}{{ d }}{% else %}{{ e }}{% endcase %}", ["a", "b", "c", "d", "e"]],
+    ["{% case a %}{% when b , 'x' or  c %}{{ d }}{% else %}{{ e }}{% endcase %}", ["a", "b", "c", "d", "e"]],
     ["{% assign x = a | split: b %}{{ x | join: c }}", ["a", "b", "c"]],
     ["{% raw %}{{ a }}{% endraw %}{% comment %}{{ b }} {% unknown %}{% endcomment %}{% # c %}{{ d }}", ["d"]],
     ["{{ a }}{% assign a = 'x' %}{{ a }}", ["a"]],
@@ -61,6 +62,10 @@ test("a template of the longest kind is read: 100,000 characters, 32 blocks deep
   ]);
 });
 
+test("what a mistaken expression names is no input, and needs no declaration", () => {
+  expect([...scanTemplate("{{ the topic }}{% if a b %}{% endif %}").inputs.keys()]).toEqual([]);
+});
+
 test("steps are read by their names, beside inputs of the same name", () => {
   const facts = scanTemplate("{{ steps.draft }}{{ draft }}{{ steps['second one'] | upcase }}{{ steps.draft }}");
   expect(facts.faults).toEqual([]);
@@ -82,12 +87,16 @@ test("a condition on a bare text is noticed, wherever it stands alone, and nothi
 
 describe("what no template may hold", () => {
   const refusals: [template: string, code: FaultCode, message: RegExp][] = [
-    ["{{ the topic }}", "TEMPLATE_SYNTAX", /One value is expected/],
+    [
+      "{{ the  topic }}",
+      "TEMPLATE_SYNTAX",
+      /One value is expected .* got "the topic"\. .* by {{ input\["the topic"\] }}\.$/,
+    ],
     ["{{ topic other | upcase }}", "TEMPLATE_SYNTAX", /One value is expected/],
     ["{{ a and b }}", "TEMPLATE_SYNTAX", /One value is expected/],
     ["{{ topic , x }}", "TEMPLATE_SYNTAX", /after the expression/],
     ["{{ topic ) x }}", "TEMPLATE_SYNTAX", /after the expression/],
-    ["{{ }}", "TEMPLATE_SYNTAX", /missing/],
+    ["{{ }}", "TEMPLATE_SYNTAX", /An expression is missing here/],
     ["{{ topic", "TEMPLATE_SYNTAX", /not closed/],
     ["{% if topic %}", "TEMPLATE_SYNTAX", /not closed/],
     ["{% endif %}", "TEMPLATE_SYNTAX", /no tag "endif"/],
@@ -95,7 +104,8 @@ describe("what no template may hold", () => {
     ["{% unless a %}{% else x %}{% endunless %}", "TEMPLATE_SYNTAX", /takes nothing/],
     ["{% if a b %}{% endif %}", "TEMPLATE_SYNTAX", /Unexpected "b"/],
     ["{% if a == %}{% endif %}", "TEMPLATE_SYNTAX", /missing/],
-    ['{% if a == "b %}{% endif %}', "TEMPLATE_SYNTAX", /not closed/],
+    ['{% if a == "b %}{% endif %}', "TEMPLATE_SYNTAX", /The text "b is not closed/],
+    ["{% if a == ' %}{% endif %}", "TEMPLATE_SYNTAX", /The text ' is not closed/],
     ["{% case a %}{% when 'x' 'y' %}{% endcase %}", "TEMPLATE_SYNTAX", /"," or "or"/],
     ["{% case a b %}{% endcase %}", "TEMPLATE_SYNTAX", /One value is expected/],
     ["{% case a %}{% when %}{% endcase %}", "TEMPLATE_SYNTAX", /Not a list of values/],
@@ -139,9 +149,9 @@ describe("what no template may hold", () => {
     ["{{ topic.length }}", "PATH_ACCESS", /no members/],
     ["{{ topic.constructor.constructor }}", "PATH_ACCESS", /no members/],
     ["{{ topic['__proto__'] }}", "PATH_ACCESS", /no members/],
-    ["{{ input }}", "PATH_ACCESS", /one name belongs/],
+    ["{{ input }}", "PATH_ACCESS", /one name belongs after "input": input\["key"\]\.$/],
     ["{{ input | json }}", "PATH_ACCESS", /one name belongs/],
-    ["{{ steps }}", "PATH_ACCESS", /one name belongs/],
+    ["{{ steps }}", "PATH_ACCESS", /one name belongs after "steps": steps\.id\.$/],
     ["{{ input.a.b }}", "PATH_ACCESS", /one name belongs/],
     ["{{ input[topic] }}", "PATH_ACCESS", /one quoted text/],
     ["{{ input[0] }}", "PATH_ACCESS", /one quoted text/],
@@ -205,6 +215,19 @@ describe("a fault stands at the line of its cause", () => {
   test("and a tag that nobody knows is told what there is", () => {
     expect(scanTemplate("{% for %}").faults.map((fault) => fault.message)).toEqual([
       'There is no tag "for" here. Tags: if, unless, case, assign, comment, raw, #, and their parts.',
+    ]);
+  });
+
+  test("and a filter that nobody knows is told what there is", () => {
+    expect(scanTemplate("{{ a | date: '%Y' }}").faults.map((fault) => fault.message)).toEqual([
+      'There is no filter "date". Filters: default, upcase, downcase, capitalize, strip, lstrip, rstrip, strip_newlines, append, prepend, replace, remove, truncate, truncatewords, split, join, first, last, size, json, plus, minus, times, divided_by, modulo, round, number_of_words.',
+    ]);
+  });
+
+  test("and what the parser says comes without the line and the column that it counts itself", () => {
+    const template = `${"\n".repeat(11)}${" ".repeat(33)}{{ a, line:1, col:1 b`;
+    expect(scanTemplate(template).faults.map((fault) => fault.message)).toEqual([
+      'output "{{ a, line:1, col:1 b" not closed.',
     ]);
   });
 

@@ -1,10 +1,12 @@
 import type { Database } from "../platform/database.ts";
-import { isConnectionLoss } from "../platform/database-errors.ts";
+import { isConnectionLoss, isStatementTimeout } from "../platform/database-errors.ts";
 import type { Log } from "../platform/log.ts";
 import type { Lease } from "./lease.ts";
-import { CIRCLE_START, claimRuns, giveUnknownRunsBack, LeaseLost, type ClaimedRun } from "./queue.ts";
+import { CIRCLE_START, claimRuns, giveUnknownRunsBack, LeaseLost, type Claim, type ClaimedRun } from "./queue.ts";
 
 const CLAIM_MAX = 200;
+/** Of the 5 s that a claim may take: a claim of twice as many runs is then far from too much. */
+const QUICK_MS = 1_000;
 /** A statement whose connection was lost has ended, one way or the other, by this long after. */
 const SUSPECT_MS = 15_000;
 /** This worker lives, so no sweep would ever free what it has and does not know of, whatever made it so. */
@@ -35,6 +37,7 @@ export function createPump(options: PumpOptions): Pump {
   let turn: Promise<void> | null = null;
   let again = false;
   let cursor = CIRCLE_START;
+  let claimMax = CLAIM_MAX;
   let suspectUntilMs = 0;
   let lookedMs = performance.now();
 
@@ -50,19 +53,35 @@ export function createPump(options: PumpOptions): Pump {
     lookedMs = nowMs;
     if (given > 0) options.log.warn({ runs: given }, "runs that nobody here was working on are queued again");
   }
+  /**
+   * A claim that was too much for the database or the line to it takes half as many runs the next time, down to one:
+   * the same runs asked for again would stop the queue. More again after each that was quick.
+   */
+  async function claim(runsMax: number): Promise<Claim> {
+    const sentMs = performance.now();
+    const lease = { workerId: options.lease.workerId, leaseMs: options.leaseMs };
+    try {
+      const claimed = await claimRuns(options.db, lease, { runsMax, after: cursor });
+      if (performance.now() - sentMs < QUICK_MS) claimMax = Math.min(2 * claimMax, CLAIM_MAX);
+      return claimed;
+    } catch (error) {
+      if (isStatementTimeout(error) || isConnectionLoss(error)) claimMax = Math.ceil(runsMax / 2);
+      throw error;
+    }
+  }
   async function claimAll(): Promise<void> {
     await giveUnknownBack();
     let fromStart = cursor === CIRCLE_START;
     while (options.free() > 0 && options.lease.isHeld) {
-      const runsMax = Math.min(options.free(), CLAIM_MAX);
+      const runsMax = Math.min(options.free(), claimMax);
       const { workerId } = options.lease;
-      const claim = await claimRuns(options.db, { workerId, leaseMs: options.leaseMs }, { runsMax, after: cursor });
+      const { runs, next } = await claim(runsMax);
       // The lease was lost meanwhile: these runs belong to a worker that no longer is, and are swept like its others.
       if (options.lease.workerId !== workerId) return;
-      for (const run of claim.runs) options.begin(run);
-      cursor = claim.next ?? CIRCLE_START;
-      if (claim.next !== null) continue;
-      if (fromStart && claim.runs.length < runsMax) return;
+      for (const run of runs) options.begin(run);
+      cursor = next ?? CIRCLE_START;
+      if (next !== null) continue;
+      if (fromStart && runs.length < runsMax) return;
       fromStart = true;
     }
   }

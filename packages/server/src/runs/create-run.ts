@@ -1,9 +1,12 @@
 /**
  * Creates a run: finds the version, checks the inputs against it, prices the most it can cost, keeps its images, and
- * inserts run, hold and idempotency key in one transaction. Only when that has committed is the run announced.
+ * inserts run, hold and idempotency key in one transaction. Only when that has committed is the run announced. Images
+ * of a run that was not created go at once: what costs nothing must not fill the disk.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import type { CreateRunBody, Modality } from "@promptd/contract";
+import type { CreateRunBody, ImageInput, Modality } from "@promptd/contract";
+import { keyRevoked } from "../accounts/index.ts";
+import { availableCredits } from "../credits/index.ts";
 import type { Files, StoredImage } from "../files/index.ts";
 import { priceCeiling, type Catalogue } from "../models/index.ts";
 import {
@@ -15,17 +18,19 @@ import {
   type LiveVersion,
 } from "../prompts/index.ts";
 import { fullJitterDelayMs } from "../platform/backoff.ts";
-import type { Database } from "../platform/database.ts";
-import { isConnectionLoss, isStandby, NoConnectionFree, sqlState } from "../platform/database-errors.ts";
+import type { Database, Tx } from "../platform/database.ts";
+import { isConnectionLoss, isRolledBack, isStandby, sqlState } from "../platform/database-errors.ts";
 import { fault } from "../platform/fault.ts";
 import { invalid, notFound, Problem } from "../platform/problem.ts";
+import type { AccountTurns } from "./account-turns.ts";
 import { findRunOfKey, keyConflict, type Idempotency } from "./idempotency.ts";
-import { createRunRow, findRun, type CreateOutcome, type RunToCreate } from "./runs-store.ts";
+import { countActiveRuns, createRunRow, findRun, type CreateOutcome, type RunToCreate } from "./runs-store.ts";
 
 export interface CreateRunOptions {
   readonly db: Database;
   readonly catalogue: Catalogue;
   readonly files: Files;
+  readonly turns: AccountTurns;
   readonly activeRunsMax: number;
   /** A run of this installation may not hold more. */
   readonly holdMaxCredits: number;
@@ -33,6 +38,8 @@ export interface CreateRunOptions {
 
 export interface RunRequest {
   readonly accountId: string;
+  /** Was admitted before the body came, and may have been revoked since. */
+  readonly keyId: string;
   /** Made before the insert: a waiter is registered under it, and an unknown commit is looked up by it. */
   readonly runId: string;
   readonly body: CreateRunBody;
@@ -51,18 +58,19 @@ export interface CreatedRun {
 const DEADLINE_MINUTES: Record<Modality, number> = { text: 10, image: 5, video: 30 };
 export const DEADLINE_MINUTES_MAX = Math.max(...Object.values(DEADLINE_MINUTES));
 const RUN_NAME_CODE_POINTS = 120;
+
+/** A run of which everything is known but where its images lie. */
+type PlannedRun = Omit<RunToCreate, "inputs"> & Pick<CheckedInputs, "textInputs">;
+
 const KEY_RACE = "PD409";
 const TOO_MANY_ACTIVE = "PD429";
 const KEY_RACES_MAX = 3;
-/** Others held the account's row for longer than a statement waits for a lock: on a slow disk, a queue of commits. */
-const LOCK_TIMEOUT = "55P03";
-const BUSY_MS_MAX = 30_000;
 const TOO_MANY_CONNECTIONS = "53300";
 /** A database that restarts is back within two seconds or so; a caller should not wait much longer for a 500. */
 const OUTAGE_MS_MAX = 5_000;
 const OUTAGE_BACKOFF = { baseMs: 50, capMs: 500 };
 
-/** @throws Problem 404, 410, 422, 402 or 429, in this order of checks (specification, "POST /v1/runs"). */
+/** @throws Problem 404, 410, 422, 401, 402 or 429, in this order of checks (specification, "POST /v1/runs"). */
 export async function createRun(request: RunRequest, options: CreateRunOptions): Promise<CreatedRun> {
   const { body } = request;
   const version = await findLiveVersion(options.db, body.promptVersionId);
@@ -72,23 +80,22 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
   for (const name of checked.ignored) request.ignore(name);
   if (checked.issues.length > 0) throw invalid(checked.issues);
   const price = priceOf(request, version, checked, options);
-  const images = await options.files.keepInputImages(body.inputs.imageInputs ?? []);
-  if (images.length > 0) await fault("create.blob_stored");
-  const row: RunToCreate = {
+  const planned: PlannedRun = {
     accountId: request.accountId,
+    keyId: request.keyId,
     runId: request.runId,
     promptVersionId: version.promptVersionId,
     runName: Array.from(version.title).slice(0, RUN_NAME_CODE_POINTS).join(""),
     model: version.model,
     hold: price.hold,
     prices: price.prices,
-    inputs: { textInputs: checked.textInputs, images },
+    textInputs: checked.textInputs,
     runOptions: checked.options,
     deadlineSeconds: deadlineSeconds(version, options.catalogue),
     activeRunsMax: options.activeRunsMax,
     idempotency: request.idempotency,
   };
-  return joinOrThrow(request, options.db, async () => judge(await insertUntilKnown(row, images, options), row));
+  return joinOrThrow(request, options.db, () => keepAndInsert(planned, body.inputs.imageInputs ?? [], options));
 }
 
 /**
@@ -99,12 +106,54 @@ async function joinOrThrow(request: RunRequest, db: Database, create: () => Prom
   try {
     return await create();
   } catch (error) {
-    const isRefusal = error instanceof Problem && error.code !== "SERVER_ERROR";
-    if (!isRefusal || request.idempotency === null) throw error;
+    if (!isRefusal(error) || error.code === "UNAUTHORIZED_ERROR" || request.idempotency === null) throw error;
     const earlier = await findRunOfKey(db, request.accountId, request.idempotency);
     if (earlier === null) throw error;
     return { runId: earlier, isReplay: true };
   }
+}
+
+/** Images are durable before their run exists. They stay unless it is known that it never will. */
+async function keepAndInsert(
+  { textInputs, ...planned }: PlannedRun,
+  given: readonly ImageInput[],
+  options: CreateRunOptions,
+): Promise<CreatedRun> {
+  if (given.some((image) => image.type === "base64")) await refuseBeforehand(planned, options);
+  const images = await options.files.keepInputImages(given);
+  if (images.length > 0) await fault("create.blob_stored");
+  const row: RunToCreate = { ...planned, inputs: { textInputs, images } };
+  try {
+    const created = judge(await insertUntilKnown(row, images, options), row);
+    if (created.isReplay) await options.files.discardInputImages(images);
+    return created;
+  } catch (error) {
+    if (wasNotCreated(error)) await options.files.discardInputImages(images);
+    throw error;
+  }
+}
+
+/** A refusal that the transaction would come to is given before bytes are stored. The transaction stays the judge. */
+async function refuseBeforehand(
+  run: Pick<RunToCreate, "accountId" | "hold">,
+  { db, activeRunsMax }: CreateRunOptions,
+): Promise<void> {
+  const [available, active] = await Promise.all([
+    availableCredits(db, run.accountId),
+    countActiveRuns(db, run.accountId, activeRunsMax),
+  ]);
+  if (run.hold !== null && run.hold > available) throw tooFewCredits(run.hold, available);
+  if (active >= activeRunsMax) throw tooManyActive(activeRunsMax);
+}
+
+/** A refusal, or an error after which nothing can have been committed. */
+function wasNotCreated(error: unknown): boolean {
+  return isRefusal(error) || isRolledBack(error);
+}
+
+/** The other Problem says that the outcome is unknown. */
+function isRefusal(error: unknown): error is Problem {
+  return error instanceof Problem && error.code !== "SERVER_ERROR";
 }
 
 function refuseWithdrawnModel(version: LiveVersion, catalogue: Catalogue): void {
@@ -155,7 +204,7 @@ async function insertUntilKnown(
       if (sqlState(error) === TOO_MANY_ACTIVE) throw tooManyActive(options.activeRunsMax, error);
       isUnknown ||= isConnectionLoss(error);
       failingSinceMs = Math.min(failingSinceMs, performance.now());
-      if (performance.now() - failingSinceMs < patienceMs(error)) {
+      if (isMomentary(error) && performance.now() - failingSinceMs < OUTAGE_MS_MAX) {
         await wait(fullJitterDelayMs(attempt, OUTAGE_BACKOFF));
         continue;
       }
@@ -165,28 +214,22 @@ async function insertUntilKnown(
   }
 }
 
-/** For how long after the first failure it is worth another insert. */
-function patienceMs(error: unknown): number {
-  if (error instanceof NoConnectionFree) return 0; // it has waited its time already
-  if (sqlState(error) === LOCK_TIMEOUT) return BUSY_MS_MAX;
-  return isMomentary(error) ? OUTAGE_MS_MAX : 0;
-}
-
 /** Away, out of connections or changing over is over in a moment; a full disk is not, and its caller is told at once. */
 function isMomentary(error: unknown): boolean {
   return isConnectionLoss(error) || isStandby(error) || sqlState(error) === TOO_MANY_CONNECTIONS;
 }
 
 function insert(row: RunToCreate, images: readonly StoredImage[], options: CreateRunOptions): Promise<CreateOutcome> {
-  return options.db.tx(async (tx) => {
+  const work = async (tx: Tx) => {
     const outcome = await createRunRow(tx, row);
     if (outcome.kind === "created" && images.length > 0) await options.files.recordInputs(tx, row, images);
     await fault("create.before_commit");
     return outcome;
-  });
+  };
+  return options.turns.run(row.accountId, (limits) => options.db.tx(work, limits));
 }
 
-function tooManyActive(activeRunsMax: number, cause: unknown): Problem {
+function tooManyActive(activeRunsMax: number, cause?: unknown): Problem {
   const count = activeRunsMax.toLocaleString("en-US");
   return new Problem(
     "TOO_MANY_REQUESTS_ERROR",
@@ -204,6 +247,7 @@ function outcomeUnknown(runId: string, cause: unknown): Problem {
 }
 
 function judge(outcome: CreateOutcome, row: RunToCreate): CreatedRun {
+  if (outcome.kind === "revoked") throw keyRevoked(outcome.revokedAt);
   if (outcome.kind === "key_conflict") throw keyConflict();
   if (outcome.kind === "not_found") throw notFound("published prompt version", row.promptVersionId);
   if (outcome.kind === "no_credits") throw tooFewCredits(row.hold, outcome.available);

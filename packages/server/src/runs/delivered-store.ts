@@ -1,4 +1,4 @@
-import type { Database } from "../platform/database.ts";
+import type { Database, Queryable } from "../platform/database.ts";
 import { outlast } from "../platform/outlast.ts";
 import type { DeliveredItem } from "./execute-run.ts";
 import type { ClaimedRun } from "./queue.ts";
@@ -14,18 +14,20 @@ export async function readDelivered(db: Database, run: ClaimedRun): Promise<Deli
 }
 
 /**
- * Fenced by (worker, attempt): a worker that lost its lease saves nothing. An outage is waited for, since what is not
- * saved is asked of its model, and paid, once more.
+ * Fenced by (worker, attempt): a worker that lost its lease saves nothing. The lock makes whoever ends the run wait until
+ * the item can be seen, and be deleted with the others; it is the only one that is held here while another is waited for,
+ * and who ends the run takes it first as well. An outage is waited for, since what is not saved is asked of its model,
+ * and paid, once more.
  */
 export async function saveDelivered(
-  db: Database,
+  db: Queryable,
   { workerId, signal }: { readonly workerId: string; readonly signal: AbortSignal },
   run: ClaimedRun,
   item: DeliveredItem,
 ): Promise<void> {
   const statement = `insert into run_steps (account_id, run_id, step, item, result)
      select r.account_id, r.id, $5, $6, $7 from runs r
-     where r.account_id = $1 and r.id = $2 and r.attempt = $3 and r.worker = $4
+     where r.account_id = $1 and r.id = $2 and r.attempt = $3 and r.worker = $4 for key share of r
      on conflict do nothing`;
   const values = [run.accountId, run.runId, run.attempt, workerId, item.step, item.item, JSON.stringify(item)];
   await outlast(() => db.query(statement, values), { signal });

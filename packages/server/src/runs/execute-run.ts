@@ -44,10 +44,9 @@ export interface ExecuteRunPorts {
   saveDelivered(run: ClaimedRun, item: DeliveredItem, signal: AbortSignal): Promise<void>;
 }
 
-/** `later`: the provider asked to come back; nothing is wrong with the run. */
-export type Execution =
-  | { readonly kind: "ended"; readonly end: RunEnd }
-  | { readonly kind: "later"; readonly delayMs: number };
+/** The provider asked to come back, or this process cannot do it now; nothing is wrong with the run. */
+type Later = { readonly kind: "later"; readonly delayMs: number };
+export type Execution = { readonly kind: "ended"; readonly end: RunEnd } | Later;
 
 /** One output item that exists: JSON-safe, so that a later attempt can read it instead of paying again. */
 export interface DeliveredItem {
@@ -58,10 +57,10 @@ export interface DeliveredItem {
   readonly file: KeptFile | null;
 }
 
-type ItemResult =
-  | { readonly kind: "delivered"; readonly delivered: DeliveredItem }
-  | { readonly kind: "error"; readonly message: string }
-  | { readonly kind: "later"; readonly delayMs: number };
+type ItemError = { readonly kind: "error"; readonly message: string };
+/** An item that the run's end can hold. */
+type SettledItem = { readonly kind: "delivered"; readonly delivered: DeliveredItem } | ItemError;
+type ItemResult = SettledItem | Later;
 
 /** Inputs as the run's row holds them: filled with defaults, images as addresses and file ids. */
 interface StoredInputs {
@@ -73,7 +72,7 @@ interface StoredInputs {
 const STORAGE_AGAIN_MS = 5_000;
 /** How soon a run is offered again that a newer process must do. */
 const NEWER_AGAIN_MS = 5_000;
-const LATER: Execution & { readonly kind: "later" } = { kind: "later", delayMs: STORAGE_AGAIN_MS };
+const LATER: Later = { kind: "later", delayMs: STORAGE_AGAIN_MS };
 
 /** An outage of the disk or the bucket gives the run back: it neither costs an attempt nor is anything called again. */
 export async function executeRun(run: ClaimedRun, ports: ExecuteRunPorts, signal: AbortSignal): Promise<Execution> {
@@ -137,9 +136,7 @@ interface Steps {
   readonly signal: AbortSignal;
 }
 
-type StepsOutcome =
-  | { readonly kind: "done"; readonly results: readonly ItemResult[] }
-  | { readonly kind: "later"; readonly delayMs: number };
+type StepsOutcome = { readonly kind: "done"; readonly results: readonly SettledItem[] } | Later;
 
 async function executeSteps(steps: Steps): Promise<StepsOutcome> {
   const { run, version, ports } = steps;
@@ -147,7 +144,7 @@ async function executeSteps(steps: Steps): Promise<StepsOutcome> {
   const earlier = isSingle ? [] : await ports.readDelivered(run);
   const texts: Record<string, string> = {};
   const failed = new Set<string>();
-  const results: ItemResult[] = [];
+  const results: SettledItem[] = [];
   for (const [index, step] of version.definition.steps.entries()) {
     const missing = step.reads.find((id) => failed.has(id));
     const items =
@@ -156,15 +153,16 @@ async function executeSteps(steps: Steps): Promise<StepsOutcome> {
         : Array.from({ length: step.count }, () => skipped(missing));
     const later = items.find((item) => item.kind === "later");
     if (later !== undefined) return later;
-    results.push(...items);
-    const text = items.find((item) => item.kind === "delivered" && item.delivered.output.type === "text");
+    const settled = items.filter((item) => item.kind !== "later");
+    results.push(...settled);
+    const text = settled.find((item) => item.kind === "delivered" && item.delivered.output.type === "text");
     if (text?.kind === "delivered") texts[step.id] = text.delivered.output.data;
-    if (items.every((item) => item.kind === "error")) failed.add(step.id);
+    if (settled.every((item) => item.kind === "error")) failed.add(step.id);
   }
   return { kind: "done", results };
 }
 
-function skipped(step: string): ItemResult {
+function skipped(step: string): ItemError {
   return { kind: "error", message: `Skipped: step '${step}' failed.` };
 }
 
@@ -199,10 +197,7 @@ async function executeItems(steps: Steps, turn: StepTurn): Promise<ItemResult[]>
 type Rendered = { readonly kind: "rendered"; readonly prompt: string; readonly instructions: string };
 
 /** With the real texts of earlier steps a prompt may become too long: a fault of this run, not of the worker. */
-function render(
-  { ports, version, inputs }: Steps,
-  { index, texts }: StepTurn,
-): Rendered | (ItemResult & { kind: "error" }) {
+function render({ ports, version, inputs }: Steps, { index, texts }: StepTurn): Rendered | ItemError {
   try {
     return { kind: "rendered", ...ports.renderStep(version, index, inputs.textInputs, texts) };
   } catch (error) {
@@ -260,12 +255,10 @@ async function executeItem(
 }
 
 /** Only delivered items are charged; a run without one has failed and costs nothing. */
-function endOf(run: ClaimedRun, results: readonly ItemResult[], ports: ExecuteRunPorts): RunEnd {
+function endOf(run: ClaimedRun, results: readonly SettledItem[], ports: ExecuteRunPorts): RunEnd {
   const delivered = results.flatMap((result) => (result.kind === "delivered" ? [result.delivered] : []));
   const outputs = results.map((result): OutputItem =>
-    result.kind === "delivered"
-      ? result.delivered.output
-      : { type: "error", data: result.kind === "error" ? result.message : "" },
+    result.kind === "delivered" ? result.delivered.output : { type: "error", data: result.message },
   );
   const ok = delivered.length > 0;
   return {

@@ -1,13 +1,19 @@
 /**
  * Writes the ends of runs in batches: one transaction makes up to 200 runs final, captures or releases their holds and
  * records their files. The fence is (worker, attempt), so a worker that lost its lease changes nothing.
+ *
+ * The ends of an account that somebody keeps locked are taken out of the batches, so that they hold up no others, and
+ * are tried by themselves, all of the account together, until it is free.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { OutputItem } from "@promptd/contract";
 import type { Files, KeptFile } from "../files/index.ts";
 import { fullJitterDelayMs } from "../platform/backoff.ts";
+import { isLockTimeout } from "../platform/database-errors.ts";
 import type { Database, Tx } from "../platform/database.ts";
 import { fault } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
+import { ACCOUNT_LOCK_MS } from "./account-turns.ts";
 import type { ClaimedRun } from "./queue.ts";
 
 export interface RunEnd {
@@ -38,6 +44,7 @@ interface Report {
 
 const BATCH_MAX = 200;
 const GATHER_MS = 3;
+const LIMITS = { lockTimeoutMs: ACCOUNT_LOCK_MS };
 const RETRY = { baseMs: 100, capMs: 1_000 };
 
 export interface FinisherOptions {
@@ -53,28 +60,26 @@ export interface FinisherOptions {
 export function createFinisher(options: FinisherOptions): Finisher {
   let waiting: Report[] = [];
   let timer: NodeJS.Timeout | null = null;
+  const locked = createLockedEnds(options, (reports, attempt) => void writeUntilKept(reports, attempt));
 
   function flush(): void {
     timer = null;
     const batch = waiting.splice(0, BATCH_MAX);
     if (waiting.length > 0) timer = setTimeout(flush, 0);
-    void writeUntilKept(batch);
+    void writeUntilKept(batch.filter((report) => !locked.tookIn(report)));
   }
 
   async function writeUntilKept(reports: readonly Report[], attempt = 1): Promise<void> {
-    const [live, lost] = splitBy(reports, (report) => !report.signal.aborted);
-    for (const report of lost) report.resolve("lost");
+    const live = dropLost(reports);
     if (live.length === 0) return;
     try {
-      const kept = await writeEnds(live, options);
-      // Not kept at a later try, a run may have been made final by an earlier one whose answer was lost.
-      options.onFinished(attempt === 1 ? [...kept] : live.map(({ run }) => run.runId));
-      for (const report of live) report.resolve(kept.has(report.run.runId) ? "kept" : "lost");
+      await write(live, attempt, options);
     } catch (error) {
-      options.log.warn(
-        { err: error, runs: live.length, attempt },
-        "the ends of runs could not be written; trying again",
-      );
+      warn(error, live, attempt, options.log);
+      if (isLockTimeout(error)) {
+        locked.take(live);
+        return;
+      }
       const delayMs = fullJitterDelayMs(attempt, RETRY);
       // One report that the database refuses must not hold the others up: after a failure each is written alone.
       setTimeout(() => live.forEach((report) => void writeUntilKept([report], attempt + 1)), delayMs);
@@ -96,6 +101,63 @@ export function createFinisher(options: FinisherOptions): Finisher {
   };
 }
 
+/** @param onFailed takes back what failed for another reason than a lock. */
+function createLockedEnds(options: FinisherOptions, onFailed: (reports: readonly Report[], attempt: number) => void) {
+  /** By account, for as long as its ends are tried. */
+  const waiting = new Map<string, Report[]>();
+
+  async function writeWhenFree(accountId: string, reports: Report[]): Promise<void> {
+    waiting.set(accountId, reports);
+    for (let attempt = 2; reports.length > 0; attempt += 1) {
+      const live = dropLost(reports.splice(0, BATCH_MAX));
+      try {
+        if (live.length > 0) await write(live, attempt, options);
+      } catch (error) {
+        warn(error, live, attempt, options.log);
+        if (isLockTimeout(error)) reports.unshift(...live);
+        else onFailed(live, attempt);
+        await pause(fullJitterDelayMs(attempt, RETRY));
+      }
+    }
+    waiting.delete(accountId);
+  }
+
+  return {
+    /** False: its account is not known to be locked. */
+    tookIn: (report: Report): boolean => {
+      const reports = waiting.get(report.run.accountId);
+      reports?.push(report);
+      return reports !== undefined;
+    },
+    /** Which of their accounts is locked is not known: the first attempt of each tells. */
+    take: (reports: readonly Report[]): void => {
+      for (const [accountId, own] of Map.groupBy(reports, ({ run }) => run.accountId)) {
+        const others = waiting.get(accountId);
+        if (others === undefined) void writeWhenFree(accountId, own);
+        else others.push(...own);
+      }
+    },
+  };
+}
+
+/** @returns those whose lease is held; the others are told. */
+function dropLost(reports: readonly Report[]): Report[] {
+  const [live, lost] = splitBy(reports, (report) => !report.signal.aborted);
+  for (const report of lost) report.resolve("lost");
+  return live;
+}
+
+function warn(error: unknown, reports: readonly Report[], attempt: number, log: Log): void {
+  log.warn({ err: error, runs: reports.length, attempt }, "the ends of runs could not be written; trying again");
+}
+
+async function write(reports: readonly Report[], attempt: number, options: FinisherOptions): Promise<void> {
+  const kept = await writeEnds(reports, options);
+  // Not kept at a later try, a run may have been made final by an earlier one whose answer was lost.
+  options.onFinished(attempt === 1 ? [...kept] : reports.map(({ run }) => run.runId));
+  for (const report of reports) report.resolve(kept.has(report.run.runId) ? "kept" : "lost");
+}
+
 /** @returns ids of the runs that were still ours and are final now. */
 async function writeEnds(reports: readonly Report[], options: FinisherOptions): Promise<Set<string>> {
   const kept = await options.db.tx(async (tx) => {
@@ -108,7 +170,7 @@ async function writeEnds(reports: readonly Report[], options: FinisherOptions): 
     }
     await fault("finish.before_commit");
     return ids;
-  });
+  }, LIMITS);
   await fault("finish.after_commit");
   return kept;
 }

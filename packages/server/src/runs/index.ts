@@ -1,3 +1,4 @@
+export { AccountTurns } from "./account-turns.ts";
 export { createUsesCount } from "./count-uses.ts";
 export { readDelivered, saveDelivered } from "./delivered-store.ts";
 export { createFinisher } from "./finish-runs.ts";

@@ -6,27 +6,29 @@ import { invalid } from "../platform/problem.ts";
 import { hasRun, listRunRows } from "./runs-store.ts";
 
 const LIMIT_DEFAULT = 10;
+/** Of outputs on one page: fifty runs may have a gigabyte of them. */
+const PAGE_BYTES_MAX = 16 * 2 ** 20;
 const ID_MAX = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const ID_MIN = "00000000-0000-0000-0000-000000000000";
 /**
- * Runs of the caller, newest first. `hasMore`: more rows lie beyond the page in the direction of travel.
+ * Runs of the caller, newest first; fewer than `limit` where their outputs are large. `hasMore`: more rows lie beyond the
+ * page in the direction of travel.
  * @throws Problem VALIDATION_ERROR for a cursor that is not one of the caller's runs.
  */
 export async function listRuns(db: Database, accountId: string, query: ListRunsQuery): Promise<RunList> {
   const range = readRange(query);
   await checkCursors(db, accountId, query);
-  const limit = query.limit ?? LIMIT_DEFAULT;
   const cursor = query.startingAfter?.toLowerCase() ?? ID_MAX;
-  const rows = await listRunRows(db, accountId, {
+  const { rows, hasMore } = await listRunRows(db, accountId, {
     before: smaller(cursor, range.before),
     from: range.from,
     after: query.endingBefore?.toLowerCase() ?? null,
     status: query.status ?? null,
-    rowsMax: limit + 1,
+    rowsMax: query.limit ?? LIMIT_DEFAULT,
+    bytesMax: PAGE_BYTES_MAX,
   });
-  const page = rows.slice(0, limit);
   // Backwards the rows nearest to the cursor were read, oldest first; the page itself is newest first all the same.
-  return { rows: query.endingBefore === undefined ? page : page.toReversed(), hasMore: rows.length > limit };
+  return { rows: query.endingBefore === undefined ? rows : rows.toReversed(), hasMore };
 }
 
 /** The schema has refused since not before until, so the range is never upside down. */

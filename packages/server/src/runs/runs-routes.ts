@@ -1,10 +1,13 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { CreateRunBody, Run } from "@promptd/contract";
 import type { Files } from "../files/index.ts";
 import type { Answer, Endpoints, RequestContext } from "../http/endpoint.ts";
 import type { Catalogue } from "../models/index.ts";
 import type { Database } from "../platform/database.ts";
+import { isOutage } from "../platform/database-errors.ts";
 import { fault } from "../platform/fault.ts";
 import { notFound, Problem } from "../platform/problem.ts";
+import type { AccountTurns } from "./account-turns.ts";
 import { createRun, getRun } from "./create-run.ts";
 import { findRunOfKey, readIdempotency } from "./idempotency.ts";
 import { listRuns } from "./list-runs.ts";
@@ -18,6 +21,7 @@ export interface RunsRoutesOptions {
   readonly catalogue: Catalogue;
   readonly files: Files;
   readonly hub: WaitingHub;
+  readonly turns: AccountTurns;
   readonly newId: () => string;
   readonly publicUrl: () => string;
   readonly syncWaitMs: number;
@@ -33,6 +37,8 @@ type RunsEndpoints = Pick<Endpoints, "createRun" | "getRun" | "listRuns" | "canc
 
 const POLL_AFTER_TIMEOUT_SECONDS = "5";
 const POLL_SECONDS = "2";
+/** With the hub's last look a caller is still answered within a second of its window's end. */
+const REPLAY_VIEW_MS_MAX = 500;
 
 export function runsRoutes(options: RunsRoutesOptions): RunsEndpoints {
   return {
@@ -63,7 +69,7 @@ function create(body: CreateRunBody, context: RequestContext, options: RunsRoute
 }
 
 async function startRun(body: CreateRunBody, context: RequestContext, options: RunsRoutesOptions): Promise<Started> {
-  const { accountId } = context.caller;
+  const { accountId, keyId } = context.caller;
   const idempotency = readIdempotency(context, body);
   const earlier = idempotency === null ? null : await findRunOfKey(options.db, accountId, idempotency);
   if (earlier !== null) return { ...joinRun(earlier, context, options), isReplay: true };
@@ -71,7 +77,7 @@ async function startRun(body: CreateRunBody, context: RequestContext, options: R
   const wait = beginWait(runId, context, options); // before the insert, so that no end can be missed
   try {
     const ignore = (name: string) => context.ignore(name);
-    const created = await createRun({ accountId, runId, body, idempotency, ignore }, options);
+    const created = await createRun({ accountId, keyId, runId, body, idempotency, ignore }, options);
     await fault("create.after_commit");
     if (!created.isReplay) {
       options.onCreated(runId);
@@ -100,15 +106,33 @@ async function answerCreate(
     ...(applied === null ? {} : { "preference-applied": applied }),
   };
   const location = `${options.publicUrl()}/v1/runs/${runId}`;
-  // A 504 needs no view of the run. When the process stops, ten thousand look-ups at once took 12 s and half of them
-  // failed (busy machine, 2026-11-21), and the database may be away by then.
-  const isViewed = finished !== null || isReplay || preferences.respondAsync;
-  const run = isViewed ? (finished ?? (await getRun(options.db, context.caller.accountId, runId))) : null;
+  const run = finished ?? (await viewUnfinished(started, preferences.respondAsync, context, options));
   if (run !== null && isFinal(run.runStatus)) return { data: run, headers };
   if (run !== null && preferences.respondAsync)
     return { status: 202, data: run, headers: { ...headers, location, "retry-after": POLL_SECONDS } };
   const seconds = Math.round((performance.now() - context.arrivedAtMs) / 1_000);
   throw stillRunning(runId, seconds, { ...headers, location });
+}
+
+/**
+ * The run as it is for whoever needs more than its id: a 202 shows it, and the run of an earlier request may have ended
+ * long ago, though the last look did not come to it in time. Null where a 504 has to do: to a new run, in a stop (ten
+ * thousand look-ups at once took 12 s and half of them failed, busy machine, 2026-11-21), and without the database.
+ */
+async function viewUnfinished(
+  { runId, isReplay }: Started,
+  respondAsync: boolean,
+  { caller }: RequestContext,
+  { db, hub }: RunsRoutesOptions,
+): Promise<Run | null> {
+  if (!respondAsync && (!isReplay || hub.isDraining)) return null;
+  try {
+    const view = getRun(db, caller.accountId, runId);
+    return await (respondAsync ? view : Promise.race([view, pause(REPLAY_VIEW_MS_MAX, null)]));
+  } catch (error) {
+    if (isOutage(error)) return null;
+    throw error;
+  }
 }
 
 /** The run when it is final; null when the window is over, the caller has gone or the process stops. */
@@ -173,7 +197,7 @@ async function retrieve(runId: string, context: RequestContext, options: RunsRou
 
 async function cancel(runId: string, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {
   const { accountId } = context.caller;
-  const outcome = await cancelRunRow(options.db, accountId, runId);
+  const outcome = await options.turns.run(accountId, (limits) => cancelRunRow(options.db, accountId, runId, limits));
   if (outcome === "not_found") throw notFound("run", runId);
   if (outcome !== "finished") options.onCanceled(runId);
   return { data: await getRun(options.db, accountId, runId) };

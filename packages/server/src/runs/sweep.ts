@@ -23,7 +23,7 @@ export interface Sweep {
   untilIdle(): Promise<void>;
 }
 
-/** A backlog of due runs must not keep a sweep from the runs of dead workers; the rest comes with the next one. */
+/** No backlog of lost or of due runs keeps a sweep from what else it has to do; the rest comes with the next one. */
 const ROUNDS_MAX = 10;
 
 export function createSweep(options: SweepOptions): Sweep {
@@ -34,8 +34,11 @@ export function createSweep(options: SweepOptions): Sweep {
   let told: string | null = null;
 
   async function recover(): Promise<void> {
-    const requeued = await recoverRuns(upkeep, leaseMs);
-    if (requeued.length > 0) options.onRequeued(requeued);
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const { runIds, isFull } = await recoverRuns(upkeep, leaseMs);
+      if (runIds.length > 0) options.onRequeued(runIds);
+      if (!isFull) return;
+    }
   }
   async function pullBack(): Promise<void> {
     const pulled = await pullRunsBack(upkeep, DEADLINE_MINUTES_MAX);

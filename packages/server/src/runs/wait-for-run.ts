@@ -1,13 +1,15 @@
 /**
  * The hub of waiting requests. A request registers before its run is inserted, so no end of a run can be missed. Ends
  * arrive as hints (from this process or another) and are gathered for one turn of the event loop, then one query
- * answers them all; once a second the hub looks by itself, since hints may be lost. One timer ends all waits that
- * reached their time, after a last look: ten thousand timers would cost more than the waits.
+ * answers them all; once a second the hub looks by itself, since hints may be lost. What is too large for that query is
+ * read afterwards, in parts. One timer ends all waits that reached their time, after a last look: ten thousand timers
+ * would cost more than the waits.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Run } from "@promptd/contract";
 import type { Database } from "../platform/database.ts";
 import type { Log } from "../platform/log.ts";
+import { LargeRuns } from "./large-runs.ts";
 import { findFinishedRuns, type RunOfAccount } from "./runs-store.ts";
 
 export interface Wait {
@@ -27,6 +29,8 @@ const TIMEOUT_LOOK_MS = 50;
 /** A caller is answered within a second of its window's end, also when the database is silent. */
 const LAST_LOOK_MS_MAX = 300;
 const QUERY_RUNS_MAX = 1_000;
+/** Of outputs, in one statement: few milliseconds for those behind it, and for the event loop. */
+const QUERY_BYTES_MAX = 4 * 2 ** 20;
 
 interface Waiter {
   readonly accountId: string;
@@ -42,7 +46,9 @@ export class WaitingHub {
   readonly #woken = new Set<string>();
   #waiting = 0;
   #isDraining = false;
+  readonly #large: LargeRuns;
   #isGathering = false;
+  #isLookingAtAll = false;
   #isLookingLast = false;
   #timer: NodeJS.Timeout | null = null;
   #lastFloorMs = 0;
@@ -53,10 +59,22 @@ export class WaitingHub {
     this.#db = db;
     this.#log = log;
     this.#floorMs = floorMs;
+    this.#large = new LargeRuns({
+      db,
+      log,
+      bytesMax: QUERY_BYTES_MAX,
+      isAwaited: (runId) => this.#waiters.has(runId),
+      onRead: (run) => this.#end(run.runId, run, () => true),
+    });
   }
 
   get waiting(): number {
     return this.#waiting;
+  }
+
+  /** True: the process stops, and nobody waits here any more. */
+  get isDraining(): boolean {
+    return this.#isDraining;
   }
 
   wait({ accountId, runId, untilMs }: WaitRequest): Wait {
@@ -82,9 +100,9 @@ export class WaitingHub {
     });
   }
 
-  /** Looks at every waiting run, after hints may have been lost. */
+  /** Looks at every waiting run at the timer's next turn, or after the look under way: hints may have been lost. */
   lookAtAll(): void {
-    void this.#look([...this.#waiters.keys()]);
+    this.#lastFloorMs = -Infinity;
   }
 
   /** Ends all waits at once and begins no new ones: the process stops. */
@@ -119,7 +137,7 @@ export class WaitingHub {
     for (let i = 0; i < runIds.length; i += QUERY_RUNS_MAX) {
       const runs = runIds.slice(i, i + QUERY_RUNS_MAX).flatMap((runId) => {
         const [first] = this.#waitersOf(runId);
-        return first === undefined ? [] : [{ accountId: first.accountId, runId }];
+        return first === undefined || this.#large.has(runId) ? [] : [{ accountId: first.accountId, runId }];
       });
       if (runs.length > 0) await this.#answerFinished(runs);
     }
@@ -127,9 +145,9 @@ export class WaitingHub {
 
   async #answerFinished(runs: readonly RunOfAccount[]): Promise<void> {
     try {
-      for (const run of await findFinishedRuns(this.#db, runs)) {
-        this.#end(run.runId, run, () => true);
-      }
+      const { read, unread } = await findFinishedRuns(this.#db, runs, QUERY_BYTES_MAX);
+      for (const run of read) this.#end(run.runId, run, () => true);
+      if (unread.length > 0) this.#large.add(unread);
     } catch (error) {
       this.#log.warn({ err: error }, "waiting runs could not be looked up; the next look is in a second");
     }
@@ -143,18 +161,29 @@ export class WaitingHub {
     for (const [runId, waiters] of this.#waiters) if (waiters.some(isDue)) due.push(runId);
     if (due.length === 0) return;
     this.#isLookingLast = true;
-    await Promise.race([this.#look(due), pause(LAST_LOOK_MS_MAX)]);
+    await Promise.race([this.#lookLast(due), pause(LAST_LOOK_MS_MAX)]);
     this.#isLookingLast = false;
     this.#endAll(isDue);
+  }
+
+  async #lookLast(runIds: readonly string[]): Promise<void> {
+    await this.#look(runIds);
+    if (runIds.some((runId) => this.#large.has(runId))) await this.#large.allRead;
+  }
+
+  /** One at a time: a database that is slow is not asked the same again before it has answered. */
+  async #lookAtFloor(nowMs: number): Promise<void> {
+    if (this.#isLookingAtAll || nowMs - this.#lastFloorMs < this.#floorMs) return;
+    this.#lastFloorMs = nowMs;
+    this.#isLookingAtAll = true;
+    await this.#look([...this.#waiters.keys()]);
+    this.#isLookingAtAll = false;
   }
 
   #onTimer(): void {
     const nowMs = performance.now();
     void this.#endDue(nowMs);
-    if (nowMs - this.#lastFloorMs >= this.#floorMs) {
-      this.#lastFloorMs = nowMs;
-      this.lookAtAll();
-    }
+    void this.#lookAtFloor(nowMs);
     if (this.#waiters.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
     this.#timer = null;

@@ -23,6 +23,7 @@ import {
   stopClaiming,
   type ClaimedRun,
 } from "./queue.ts";
+import { createInputsReader, type ReadInputs } from "./inputs-store.ts";
 import { createSweep, type Sweep } from "./sweep.ts";
 
 export interface WorkerOptions {
@@ -78,6 +79,7 @@ export class Worker {
   readonly #finisher: Finisher;
   readonly #pump: () => void;
   readonly #claims: Pump;
+  readonly #readInputs: ReadInputs;
   readonly #sweep: Sweep;
   #isDraining = false;
   #hasLeft = false;
@@ -100,6 +102,7 @@ export class Worker {
       known: () => this.#runs(),
     });
     this.#pump = this.#claims.pump;
+    this.#readInputs = createInputsReader(options.db);
     this.#sweep = createSweep({ ...options, onRequeued: (runIds) => this.#announceRequeued(runIds) });
   }
 
@@ -191,7 +194,7 @@ export class Worker {
     const { workerId } = this.#lease;
     const turn = { signal, startedMs: performance.now() };
     try {
-      const execution = await executeRun(run, this.#options.ports, signal);
+      const execution = await executeRun(await this.#readInputs(run, signal), this.#options.ports, signal);
       if (execution.kind === "ended") await this.#finish(run, execution.end, turn);
       else await giveRunsBack(this.#options.db, workerId, [run], execution.delayMs);
     } catch (error) {

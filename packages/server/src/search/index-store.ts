@@ -2,7 +2,7 @@
  * SQL that writes the index. All of it runs under one advisory lock: two publishers that raise the counts of the same
  * words in different order would deadlock.
  */
-import type { Queryable, Tx } from "../platform/database.ts";
+import type { Database, Queryable, Tx } from "../platform/database.ts";
 import { ANALYSER_VERSION } from "./analyser.ts";
 import type { SearchDocument } from "./document-terms.ts";
 
@@ -200,6 +200,7 @@ export async function deleteOldChanges(db: Queryable): Promise<void> {
   await db.query("delete from search_changes where at < promptd_now() - $1::interval", [CHANGES_KEPT]);
 }
 
-export async function vacuumPostings(db: Queryable): Promise<void> {
-  await db.query("vacuum (analyze) search_postings");
+/** Minutes on a large table, so without the limit of other statements. */
+export async function vacuumPostings(db: Database): Promise<void> {
+  await db.runAlone("vacuum (analyze) search_postings");
 }

@@ -5,6 +5,7 @@ import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
 import { promptFile } from "../prompt-files.ts";
+import { until } from "../promptd-process.ts";
 import { bodyOf, errorOf, get } from "./requests.ts";
 
 const INVALID = "The API key is not valid. Check it, or create a new one on the API keys page.";
@@ -148,4 +149,27 @@ test("many failures from one address become 429, which does not keep a good key 
   } finally {
     await guarded.close();
   }
+});
+
+test("a key that is revoked while the body of its create is under way creates nothing", async () => {
+  const { promptVersionId } = await server.publish(promptFile());
+  const { accountId, keyId, apiKey } = caller;
+  const body = JSON.stringify(bodyOf(promptVersionId));
+  const outgoing = request(`${server.url}/v1/runs`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json", "content-length": body.length },
+  });
+  outgoing.write(body.slice(0, 20));
+  const admitted = () => server.app.db.query("select 1 from rate_rings where scope_id = $1", [accountId]);
+  await until(async () => (await admitted()).length === 1);
+  await server.revokeKey(keyId);
+  outgoing.end(body.slice(20));
+  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+  expect(response.statusCode).toBe(401);
+  expect(response.headers["www-authenticate"]).toBe("Bearer");
+  expect(await json(response)).toMatchObject({
+    status: "UNAUTHORIZED_ERROR",
+    message: expect.stringMatching(/^This API key was revoked on \d{4}-\d\d-\d\d\.$/),
+  });
+  expect(await server.app.db.query("select 1 from runs where account_id = $1", [accountId])).toEqual([]);
 });

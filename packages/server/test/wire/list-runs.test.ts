@@ -161,6 +161,49 @@ describe("endingBefore", () => {
   });
 });
 
+describe("outputs that are large", () => {
+  const MIB = 2 ** 20;
+  /** Newest first; one of them is larger than a page may be. */
+  const sizes = [1, 14, 6, 20, 1, 1].map((mib) => mib * MIB);
+  const pages = [2, 1, 1, 2];
+  let own: TestCaller;
+  let large: string[] = [];
+
+  beforeAll(async () => {
+    own = await server.createCaller();
+    large = [];
+    for (const bytes of sizes.toReversed()) {
+      const { runId } = await own.client.runs.create(bodyOf(promptVersionId));
+      await server.app.db.query(
+        `update runs set outputs = json_build_array(json_build_object('type', 'text', 'data', repeat('x', $2)))
+         where id = $1`,
+        [runId, bytes - 100],
+      );
+      large.unshift(runId);
+    }
+  });
+  const page = async (query: string) => listOf(await get(own.client, `/v1/runs?limit=50${query}`));
+
+  test("end a page early at 16 MiB, with at least one run, and the walk misses none", async () => {
+    const seen: string[][] = [];
+    for (let hasMore = true; hasMore;) {
+      const last = seen.at(-1)?.at(-1);
+      const { rows, ...more } = await page(last === undefined ? "" : `&startingAfter=${last}`);
+      seen.push(rows.map(({ runId }) => runId));
+      hasMore = more.hasMore;
+    }
+    expect(seen.map(({ length }) => length)).toEqual(pages);
+    expect(seen.flat()).toEqual(large);
+  });
+
+  test("end a page early also backwards, at the runs nearest to the cursor", async () => {
+    const { rows, hasMore } = await page(`&endingBefore=${large[3]}`);
+    expect([rows.map(({ runId }) => runId), hasMore]).toEqual([[large[2]], true]);
+    const rest = await page(`&endingBefore=${large[2]}&status=succeeded`);
+    expect([rest.rows.map(({ runId }) => runId), rest.hasMore]).toEqual([large.slice(0, 2), false]);
+  });
+});
+
 describe("a cursor", () => {
   test.each(["startingAfter", "endingBefore"])("%s that is no UUID is 422", async (name) => {
     const answer = await get(caller.client, `/v1/runs?${name}=abc`);

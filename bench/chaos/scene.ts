@@ -1,0 +1,72 @@
+/** What a chaos run plays on: a fleet of processes, their callers, the proxy to their database, and who watches. */
+import { join } from "node:path";
+import type { Closers } from "../../packages/server/src/closers.ts";
+import { openDatabase, type Database } from "../../packages/server/src/platform/database.ts";
+import { createLog } from "../../packages/server/src/platform/log.ts";
+import { openInstallationFixture, type InstallationFixture } from "../../packages/server/test/installation-fixture.ts";
+import { startTcpProxy, type TcpProxy } from "../../packages/server/test/tcp-proxy.ts";
+import type { ChaosDatabase } from "./database-server.ts";
+import { createFleet, type Fleet } from "./fleet.ts";
+import { startLoad, type Load } from "./load.ts";
+import type { PlanWish } from "./plan-faults.ts";
+import { beginTrace } from "./trace.ts";
+import { watchMachine, type MachineWatch } from "./watch-machine.ts";
+import { startZombies, type Zombies } from "./zombies.ts";
+
+export interface SceneWish extends Pick<PlanWish, "seed" | "seats"> {
+  /** With an empty, migrated database. */
+  readonly server: ChaosDatabase;
+  /** A directory of the run's own. */
+  readonly home: string;
+  readonly leaseMs: number;
+  readonly accounts: number;
+}
+
+export interface Scene {
+  readonly server: ChaosDatabase;
+  readonly leaseMs: number;
+  readonly proxy: TcpProxy;
+  /** Its own connection, past the proxy and never a victim. */
+  readonly db: Database;
+  readonly fleet: Fleet;
+  readonly machine: MachineWatch;
+  readonly zombies: Zombies;
+  readonly load: Load;
+}
+
+/** @param closers gets each part as soon as it is open, so that a scene that is only half there is closed too. */
+export async function openScene(wish: SceneWish, closers: Closers): Promise<Scene> {
+  const { server, leaseMs } = wish;
+  const proxy = await startTcpProxy(server.url);
+  closers.add(() => proxy.close());
+  const fixture = await openInstallationFixture(server.url, environmentOf(wish, proxy));
+  closers.add(() => fixture.close());
+  const db = await openDatabase({ url: server.url, role: "chaos", log: createLog("silent", "stderr") });
+  closers.add(() => db.close());
+  await beginTrace(db);
+  const fleet = await createFleet(fixture, wish.seats);
+  closers.add(() => fleet.stop());
+  const machine = watchMachine();
+  closers.add(() => machine.stop());
+  const zombies = await startZombies(server.url);
+  closers.add(() => zombies.stop());
+  const load = await openLoad(wish, fixture, fleet);
+  closers.add(async () => void load.stop()); // not waited for: a caller asks for long when nobody answers any more
+  return { server, leaseMs, proxy, db, fleet, machine, zombies, load };
+}
+
+function environmentOf({ seed, home, leaseMs }: SceneWish, proxy: TcpProxy): Record<string, string> {
+  return {
+    DATABASE_URL: proxy.url,
+    PROMPTD_LEASE_MS: String(leaseMs),
+    PROMPTD_SECRET: `the same for every process of the chaos run ${seed}`,
+    PROMPTD_DRAIN_SECONDS: "1",
+    PROMPTD_DATABASE_POOL: "4",
+    PROMPTD_LOG_LEVEL: "error",
+    NODE_COMPILE_CACHE: join(home, "compile-cache"), // a start costs a third of the time: more kills hit working processes
+  };
+}
+
+function openLoad({ accounts, seed }: SceneWish, fixture: InstallationFixture, fleet: Fleet): Promise<Load> {
+  return startLoad(fixture, { accounts, apiUrls: fleet.apiUrls, seed: seed + 1 });
+}
