@@ -15,6 +15,7 @@ import type { Log } from "./platform/log.ts";
 import type { Tick } from "./platform/ticks.ts";
 import { loadCatalogueOf } from "./read-catalogue.ts";
 import { writeModelLimits } from "./runs/index.ts";
+import { throughOutage } from "./start-failure.ts";
 
 /** What a process knows of models, and how it calls them. */
 export interface Models {
@@ -41,13 +42,15 @@ export async function openModels(options: OpenModelsOptions): Promise<Models> {
   const { secret } = config;
   const catalogue = loadCatalogueOf(config);
   const localModels = config.PROMPTD_LOCAL_MODELS && isLoopback(config.HOST);
-  const enabled = await createEnabledModels({
-    catalogue,
-    db,
-    log,
-    probe: isCaller ? { secret, localModels, ownPort: config.PORT } : null,
-    limitRuns: (limits) => writeModelLimits(db, limits),
-  });
+  const enabled = await throughOutage(() =>
+    createEnabledModels({
+      catalogue,
+      db,
+      log,
+      probe: isCaller ? { secret, localModels, ownPort: config.PORT } : null,
+      limitRuns: (limits) => writeModelLimits(db, limits),
+    }),
+  );
   const adapter = await openAdapter({ catalogue, secret, clock, log, spool });
   const inflightBytesMax = config.PROMPTD_INFLIGHT_BYTES;
   const caller = createModelCaller({ catalogue, db, log, adapter, inflightBytesMax });

@@ -146,17 +146,6 @@ describe("a connection that is lost", () => {
     expect(await findFaults(direct)).toEqual([]);
   }, 60_000);
 
-  test.each(["insert into workers", "insert into cron_ticks", "insert into run_limits"])(
-    "in the middle of a start, with the answer to '%s': the process starts all the same",
-    async (statement) => {
-      const cut = proxy.cutOnAnswerTo(statement);
-      const other = await server.startAnother("all");
-      await cut;
-      const client = server.clientOf(caller.apiKey, other.listenUrl ?? "");
-      expect((await client.runs.create(body)).runStatus).toBe("succeeded");
-    },
-  );
-
   test("again and again costs the run under way no attempt: it ends as if nothing had been", async () => {
     const { promptVersionId } = await server.publish(CHAIN);
     let cut = proxy.cutOnAnswerTo("insert into run_steps");

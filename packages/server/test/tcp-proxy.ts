@@ -2,7 +2,7 @@
  * A proxy between promptd and its database (unix socket or TCP) that does what networks do: hold everything back, lose
  * connections, lose them after a number of bytes of an answer, and answer late.
  */
-import { createConnection, createServer, type Server, type Socket } from "node:net";
+import { createConnection, createServer, type NetConnectOpts, type Server, type Socket } from "node:net";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,6 +20,11 @@ export interface TcpProxy {
    * begins: exactly that statement was carried out, and its fate stays unknown. Resolves when the connection was cut.
    */
   cutOnAnswerTo(...texts: readonly string[]): Promise<void>;
+  /**
+   * As when the server crashes: resets every connection instead of the n-th piece of an answer, counted from now on, and
+   * as many connections after it as `refusals` says. @returns what ends it, and says whether it had come to it.
+   */
+  crashOnAnswerNumber(n: number, refusals: number): () => boolean;
   /** True: nothing passes and nothing is refused, as with a lost route. */
   blackhole(isOn: boolean): void;
   /** Milliseconds by which each piece of an answer is late. */
@@ -61,21 +66,47 @@ function createTrap(pairs: ReadonlySet<Pair>) {
   };
 }
 
+/** A crash that waits for its answer. */
+function createCrash(pairs: ReadonlySet<Pair>) {
+  let answersLeft = Number.POSITIVE_INFINITY;
+  let refusalsLeft = 0;
+  return {
+    set: (n: number, refusals: number): (() => boolean) => {
+      [answersLeft, refusalsLeft] = [n, refusals];
+      return () => {
+        const hasCrashed = answersLeft <= 0;
+        [answersLeft, refusalsLeft] = [Number.POSITIVE_INFINITY, 0];
+        return hasCrashed;
+      };
+    },
+    count: (): void => {
+      answersLeft -= 1;
+      if (answersLeft === 0) cut(pairs);
+    },
+    refuses: (): boolean => answersLeft <= 0 && refusalsLeft-- > 0,
+  };
+}
+
+function cut(pairs: ReadonlySet<Pair>): void {
+  for (const pair of pairs) pair.near.destroy();
+}
+
 export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
-  const socketDir = /[?&]host=([^&]+)/.exec(databaseUrl)?.[1];
-  const port = /[?&]port=(\d+)/.exec(databaseUrl)?.[1] ?? "5432";
+  const isSocket = socketOf(databaseUrl) !== null;
   const directory = mkdtempSync(join(tmpdir(), "promptd-proxy-"));
   const pairs = new Set<Pair>();
   let isHolding = false;
   let delayMs = 0;
   let bytesPerSecond = Number.POSITIVE_INFINITY;
   const trap = createTrap(pairs);
+  const crash = createCrash(pairs);
 
   const server = createServer((near) => {
-    const far =
-      socketDir === undefined
-        ? createConnection(Number(new URL(databaseUrl).port || 5432), new URL(databaseUrl).hostname)
-        : createConnection(join(decodeURIComponent(socketDir), `.s.PGSQL.${port}`));
+    if (crash.refuses()) near.destroy();
+    else connect(near);
+  });
+  const connect = (near: Socket): void => {
+    const far = createConnection(placeOf(databaseUrl));
     const pair: Pair = { near, far, cutsOnAnswer: false, awaited: null };
     pairs.add(pair);
     near.on("data", (bytes: Buffer) => trap.watch(pair, bytes)); // before the bytes go on: the answer may come at once
@@ -84,7 +115,10 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
       far,
       near,
       () => delayMs,
-      () => pair.cutsOnAnswer,
+      () => {
+        crash.count();
+        return pair.cutsOnAnswer;
+      },
     );
     const end = () => {
       pairs.delete(pair);
@@ -94,23 +128,21 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
     for (const socket of [near, far]) socket.on("error", end).on("close", end);
     slowDown(far, bytesPerSecond);
     if (isHolding) hold(pair, true);
-  });
-  const listening =
-    socketDir === undefined ? { host: "127.0.0.1", port: 0 } : { path: join(directory, ".s.PGSQL.5432") };
+  };
+  const listening = isSocket ? { path: join(directory, ".s.PGSQL.5432") } : { host: "127.0.0.1", port: 0 };
   await new Promise<void>((resolve) => server.listen(listening, resolve));
 
   return {
-    url: proxiedUrl(databaseUrl, { server, directory, isSocket: socketDir !== undefined }),
+    url: proxiedUrl(databaseUrl, { server, directory, isSocket }),
     get connections() {
       return pairs.size;
     },
-    cut: () => {
-      for (const pair of pairs) pair.near.destroy();
-    },
+    cut: () => cut(pairs),
     cutOnAnswer: () => {
       for (const pair of pairs) pair.cutsOnAnswer = true;
     },
     cutOnAnswerTo: trap.set,
+    crashOnAnswerNumber: crash.set,
     blackhole: (isOn) => {
       isHolding = isOn;
       for (const pair of pairs) hold(pair, isOn);
@@ -122,11 +154,25 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
       bytesPerSecond = wanted;
     },
     close: async () => {
-      for (const pair of pairs) pair.near.destroy();
+      cut(pairs);
       await new Promise((resolve) => server.close(resolve));
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** The path of the database's unix socket; null: it is reached by TCP. */
+function socketOf(databaseUrl: string): string | null {
+  const directory = /[?&]host=([^&]+)/.exec(databaseUrl)?.[1];
+  const port = /[?&]port=(\d+)/.exec(databaseUrl)?.[1] ?? "5432";
+  return directory === undefined ? null : join(decodeURIComponent(directory), `.s.PGSQL.${port}`);
+}
+
+function placeOf(databaseUrl: string): NetConnectOpts {
+  const path = socketOf(databaseUrl);
+  if (path !== null) return { path };
+  const { hostname, port } = new URL(databaseUrl);
+  return { host: hostname, port: Number(port || 5432) };
 }
 
 function forward(from: Socket, to: Socket, late: () => number, cuts: () => boolean = () => false): void {

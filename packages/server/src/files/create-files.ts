@@ -3,6 +3,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database.ts";
 import { createGate } from "../platform/gate.ts";
 import type { Log } from "../platform/log.ts";
+import { outlast } from "../platform/outlast.ts";
 import { createDiskBlobs } from "./disk-blobs.ts";
 import { registerFileKeys } from "./file-keys.ts";
 import { insertInputs, insertOutputs } from "./files-store.ts";
@@ -50,7 +51,7 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
   const secrets = { current: options.secret, previous: options.previousSecrets ?? [] };
   const [store, keys] = await Promise.all([
     options.bucket ? createS3Blobs(options.bucket, clock) : createDiskBlobs(join(options.dataDir, "files")),
-    registerFileKeys(db, secrets, ttlSeconds),
+    outlast(() => registerFileKeys(db, secrets, ttlSeconds)),
   ]);
   const storage = watchStorage(store, createSpool(join(options.dataDir, "files", "incoming")), {
     newId,
