@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RequestContext } from "../src/http/endpoint.ts";
+import { until } from "./promptd-process.ts";
 import {
   CREATE,
   ID,
@@ -426,6 +427,19 @@ describe("keep-alive and stopping", () => {
     await own.http.close();
   });
 
+  test("who hangs up with more than the bound is told nothing any more", async () => {
+    const { getMe, arrived, release } = createHeldGetMe();
+    const own = await startEdge({ limits: { connectionRequestsMax: 3 }, endpoints: { getMe } });
+    const socket = await openSocket(own.port);
+    socket.write(`${GET_ME}\r\n`.repeat(10));
+    await arrived;
+    socket.destroy();
+    await until(() => Promise.resolve(own.http.openRequests === 0));
+    expect(own.log.filter(({ message }) => message === "request refused on the socket")).toEqual([]);
+    release();
+    await own.http.close();
+  });
+
   test("a request that comes when those before it are answered counts alone", async () => {
     const own = await startEdge({ limits: { connectionRequestsMax: 1 } });
     const socket = await openSocket(own.port);
@@ -463,6 +477,27 @@ describe("keep-alive and stopping", () => {
     expect([answer.status, answer.headers.get("connection")]).toEqual([200, "close"]);
   });
 
+  test("nothing is begun behind a request whose answer ends the connection", async () => {
+    const { getMe, arrived, release } = createHeldGetMe();
+    const own = await startEdge({ endpoints: { getMe } });
+    const received = exchangeRaw(own.port, `${GET_ME}\r\n${GET_ME}Host: y\r\n\r\n${SECOND}`);
+    await arrived;
+    release();
+    expect(readAnswers(await received).map(({ status }) => status)).toEqual([200, 400]);
+    expect(own.calls).toEqual([]);
+    await own.http.close();
+  });
+
+  test("CONNECT behind a request takes no answer away: that one is answered, then CONNECT is refused", async () => {
+    const { getMe, arrived, release } = createHeldGetMe();
+    const own = await startEdge({ endpoints: { getMe } });
+    const received = exchangeRaw(own.port, `${GET_ME}\r\nCONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await arrived;
+    release();
+    expect(readAnswers(await received).map(({ status }) => status)).toEqual([200, 404]);
+    await own.http.close();
+  });
+
   test("what is no request after a request takes no answer away: those before are answered, then the other is refused", async () => {
     const { getMe, arrived, release } = createHeldGetMe();
     const own = await startEdge({ endpoints: { getMe } });
@@ -493,6 +528,32 @@ describe("keep-alive and stopping", () => {
     release();
     const [answer] = readAnswers(await open);
     expect([answer?.status, answer?.headers.get("connection")]).toEqual([200, "close"]);
+    await closed;
+  });
+
+  test("close answers every request of a connection on which several wait, and begins no more behind the last answer", async () => {
+    const { getMe, arrived, release } = createHeldGetMe();
+    const own = await startEdge({ endpoints: { getMe } });
+    const socket = await openSocket(own.port);
+    const pieces: Buffer[] = [];
+    socket.on("data", (piece) => pieces.push(piece));
+    const ended = once(socket, "close");
+    const notice = Promise.withResolvers<void>();
+    const getCredits = `${GET_ME.replace("/v1/me", "/v1/me/credits")}\r\n`;
+    socket.write(`${GET_ME}\r\n${GET_ME}\r\n`);
+    await arrived;
+    const closed = own.http.close({ notice: notice.promise });
+    socket.write(getCredits); // is answered at once, and closes: nothing stands behind it
+    await until(() => Promise.resolve(own.calls.length === 1));
+    socket.write(getCredits);
+    await sendRaw(own.port, `${GET_ME.replace("/v1/me", "/v1/resources")}Connection: close\r\n\r\n`); // it was read
+    notice.resolve();
+    release();
+    await ended;
+    const answers = readAnswers(Buffer.concat(pieces).toString("latin1"));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(answers.map(({ headers }) => headers.get("connection"))).toEqual(["keep-alive", "keep-alive", "close"]);
+    expect(own.calls.map(({ name }) => name)).toEqual(["getCredits", "getResources"]);
     await closed;
   });
 

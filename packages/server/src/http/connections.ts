@@ -8,12 +8,17 @@ export interface Connections {
   readonly openRequests: number;
   /** Connections and requests that have come so far: while it stands still, nothing new comes. */
   readonly arrivals: number;
-  /** False when nothing more is taken from this connection: as many requests wait on it as may. */
+  /** False when nothing more is taken from this connection: as many requests wait on it as may, or it is ending. */
   takesMore(socket: Duplex): boolean;
   add(exchange: Exchange): void;
+  /** True when no other request waits behind this one on its connection. */
+  isLast(exchange: Exchange): boolean;
   /** True when an answer on this connection has begun: another one would garble it. */
   hasBegunAnswer(socket: Duplex): boolean;
-  /** Acts once the requests that came whole on this connection are answered, at once if there are none; once for each. */
+  /**
+   * Acts once the requests that came whole on this connection are answered, at once if there are none. Once for each
+   * connection, and not at all when it is ending already.
+   */
   afterAnswers(socket: Duplex, act: () => void): void;
   /** Closes at once the connections that are meant. */
   closeWhere(isMeant: (socket: Socket, connection: Connection) => boolean): void;
@@ -32,6 +37,8 @@ interface Connection {
 interface TrackedConnection extends Connection {
   readonly open: Exchange[];
   answeredAtMs: number | null;
+  /** An answer has said so. */
+  isClosing: boolean;
   /** What ends it once the requests that came whole are answered. */
   ending: { readonly act: () => void; hasActed: boolean } | null;
 }
@@ -50,10 +57,10 @@ export function trackConnections(server: Server, openMaxEach: number): Connectio
   let areClosing = false;
   const ended = Promise.withResolvers<void>();
 
-  function endIfAnswered({ open, ending }: TrackedConnection): void {
+  function endIfAnswered(socket: Duplex, { open, ending }: TrackedConnection): void {
     if (ending === null || ending.hasActed || open.some(cameWhole)) return;
     ending.hasActed = true;
-    ending.act();
+    if (socket.writable) ending.act();
   }
   function end(socket: Socket, connection: TrackedConnection | undefined, exchange: Exchange): void {
     if (!exchange.end()) return;
@@ -61,7 +68,8 @@ export function trackConnections(server: Server, openMaxEach: number): Connectio
     if (connection === undefined) return;
     connection.open.splice(connection.open.indexOf(exchange), 1);
     connection.answeredAtMs = performance.now();
-    endIfAnswered(connection);
+    connection.isClosing ||= exchange.closesConnection;
+    endIfAnswered(socket, connection);
     if (areClosing && connection.open.length === 0) socket.destroySoon();
   }
   function resolveWhenEmpty(): void {
@@ -69,7 +77,7 @@ export function trackConnections(server: Server, openMaxEach: number): Connectio
   }
   server.on("connection", (socket: Socket) => {
     arrivals += 1;
-    const connection: TrackedConnection = { open: [], answeredAtMs: null, ending: null };
+    const connection: TrackedConnection = { open: [], answeredAtMs: null, isClosing: false, ending: null };
     connections.set(socket, connection);
     socket.on("close", () => {
       for (const exchange of connection.open.slice()) end(socket, connection, exchange);
@@ -86,8 +94,12 @@ export function trackConnections(server: Server, openMaxEach: number): Connectio
     },
     takesMore(socket) {
       const connection = byStream.get(socket);
-      return connection === undefined || (connection.ending === null && connection.open.length < openMaxEach);
+      if (connection === undefined) return true;
+      const { open, isClosing, ending } = connection;
+      const isEnding = isClosing || ending !== null || open.at(-1)?.closesConnection === true;
+      return !isEnding && open.length < openMaxEach;
     },
+    isLast: (exchange) => byStream.get(exchange.request.socket)?.open.at(-1) === exchange,
     add(exchange) {
       const { socket } = exchange.request;
       const connection = connections.get(socket);
@@ -100,7 +112,7 @@ export function trackConnections(server: Server, openMaxEach: number): Connectio
       const connection = byStream.get(socket);
       if (connection === undefined || connection.ending !== null) return;
       connection.ending = { act, hasActed: false };
-      endIfAnswered(connection);
+      endIfAnswered(socket, connection);
     },
     hasBegunAnswer: (socket) => byStream.get(socket)?.open.some(({ response }) => response.headersSent) ?? false,
     closeWhere(isMeant) {

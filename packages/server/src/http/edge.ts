@@ -31,18 +31,15 @@ export interface Edge {
 /** Installs the raw answers. */
 export function guardEdge(server: Server, setup: EdgeSetup): Edge {
   const { connections } = setup;
-  const refused = new WeakSet<Duplex>();
   const refuse = (socket: Duplex, problem: Problem) => {
-    if (refused.has(socket)) return; // a dead parser reports again with every packet
-    refused.add(socket);
-    sendRaw(socket, problem, setup);
+    connections.afterAnswers(socket, () => sendRaw(socket, problem, setup));
   };
+  // A dead parser reports again with every packet.
   server.on("clientError", (error: NodeJS.ErrnoException & { reason?: string }, socket) => {
-    if (error.code === "ECONNRESET" || error.code === "EPIPE" || !socket.writable) return socket.destroy();
+    if (error.code === "ECONNRESET" || error.code === "EPIPE") return socket.destroy();
     return connections.afterAnswers(socket, () => {
-      if (!socket.writable) socket.destroy();
-      else if (connections.hasBegunAnswer(socket)) closeAfterAnswer(socket, setup.lingerMs);
-      else refuse(socket, rawProblem(error));
+      if (connections.hasBegunAnswer(socket)) closeAfterAnswer(socket, setup.lingerMs);
+      else sendRaw(socket, rawProblem(error), setup);
     });
   });
   // Before the router and the door, so that both see the same path.
@@ -56,7 +53,7 @@ export function guardEdge(server: Server, setup: EdgeSetup): Edge {
   return {
     refuseMore(socket) {
       stopParsing(socket);
-      connections.afterAnswers(socket, () => refuse(socket, tooManyWaiting()));
+      refuse(socket, tooManyWaiting());
     },
   };
 }

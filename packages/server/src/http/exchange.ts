@@ -22,8 +22,8 @@ export interface ExchangeSetup {
   readonly checkResponses: boolean;
   readonly slowReaderMs: number;
   readonly lingerMs: number;
-  /** True once the server is stopping: connections are then closed with their answer. */
-  readonly isStopping: () => boolean;
+  /** True once the server is stopping, for the last request of a connection: that is then closed with its answer. */
+  readonly isLastOfAll: (exchange: Exchange) => boolean;
 }
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -45,7 +45,8 @@ export class Exchange implements RequestContext {
   bodyHold: BodyHold | null = null;
   /** True: the caller waits for `100 Continue` before it sends the body. */
   awaitsContinue = false;
-  closeAfter = false;
+  /** Its answer ends the connection, so that nothing behind it gets one. Known at the latest when it is answered. */
+  closesConnection = false;
   /** Requests left in this second; null until the request is counted. */
   remaining: number | null = null;
   readonly #setup: ExchangeSetup;
@@ -196,7 +197,7 @@ export class Exchange implements RequestContext {
   }
 
   #commonHeaders(): Headers {
-    const { corsOrigins, rate, resourcesHash, isStopping } = this.#setup;
+    const { corsOrigins, rate, resourcesHash, isLastOfAll } = this.#setup;
     const { headers } = this.request;
     const common = corsHeaders(corsOrigins, headers.origin);
     common["x-content-type-options"] = "nosniff";
@@ -210,7 +211,8 @@ export class Exchange implements RequestContext {
     }
     const ignored = this.#ignored === null ? null : ignoredHeader(this.#ignored);
     if (ignored !== null) common["x-ignored"] = ignored;
-    if (this.closeAfter || !this.bodyIsRead || isStopping()) common["connection"] = "close";
+    this.closesConnection ||= !this.bodyIsRead || isLastOfAll(this);
+    if (this.closesConnection) common["connection"] = "close";
     return common;
   }
 

@@ -104,6 +104,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     failedEntries: createFailedEntries(limits.failedEntriesPerSecond, () => performance.now()),
     isBusy: () => connections.openRequests > limits.openRequestsMax,
     isStopping: () => stopping.hasBegun,
+    isLastOfAll: (exchange) => stopping.hasBegun && connections.isLast(exchange),
     bodyBudget: createBodyBudget(limits),
   };
   const awaitsContinue = new WeakSet<IncomingMessage>();
@@ -118,7 +119,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     exchange.awaitsContinue = awaitsContinue.has(request);
     connections.add(exchange);
     const fault = headFault(request);
-    exchange.closeAfter = fault !== null || asksToUpgrade(request);
+    exchange.closesConnection = fault !== null || asksToUpgrade(request);
     if (fault === null && request.method !== "OPTIONS") return createVisit(exchange, setup);
     if (fault === null) exchange.sendJson(204, "", preflightHeaders());
     else exchange.sendError(fault);
