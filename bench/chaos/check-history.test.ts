@@ -224,6 +224,13 @@ describe("the check of a chaos run", () => {
     expect(await violationsAfter([LATE], { ...history, slowdowns })).toEqual([]);
   });
 
+  test("names twenty kills of which none hit a worker with a run in hand", async () => {
+    const kills = history.kills.flatMap(({ atMs }) => Array.from({ length: 20 }, () => ({ pid: 1, atMs })));
+    expect(await violationsAfter([], { ...history, kills })).toEqual([
+      expect.stringMatching(/^no worker was killed with a run in hand/),
+    ]);
+  });
+
   test("names a run whose caller was refused, with a key or without", async () => {
     for (const hasKey of [true, false]) {
       const seen = history.told.find((entry) => entry.outcome === "acknowledged" && entry.hasKey === hasKey);

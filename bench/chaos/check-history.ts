@@ -56,6 +56,7 @@ export async function checkHistory(db: Database, history: History) {
     ...(await judgeBalances(db, history.accounts, rows)),
     ...faults.map((fault) => JSON.stringify(fault)),
     ...judgeReclaims(reclaims, history),
+    ...judgeWeight(reclaims, history),
   ];
   const tags = new Set(rows.map((row) => row.tag));
   const count = (outcome: Told["outcome"]) => told.filter((entry) => entry.outcome === outcome).length;
@@ -78,6 +79,14 @@ export async function checkHistory(db: Database, history: History) {
     ...summarizeReclaims(reclaims, history),
     violations,
   };
+}
+
+/** So many kills of any process hit a working worker, unless the load has come to a stop. */
+const KILLS_THAT_HIT = 20;
+
+function judgeWeight(reclaims: readonly unknown[], { kills }: History): string[] {
+  if (kills.length < KILLS_THAT_HIT || reclaims.length > 0) return [];
+  return ["no worker was killed with a run in hand: the run proves nothing about how runs are claimed again"];
 }
 
 function readRuns(db: Database): Promise<RunRow[]> {

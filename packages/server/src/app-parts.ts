@@ -75,7 +75,8 @@ export async function openParts(options: AppOptions, installation: Installation,
       log,
     }),
   );
-  const models = await openModels({ config, db, clock, log, spool: files.spool, isCaller: role !== "api" });
+  const isCaller = role !== "api";
+  const models = await openModels({ config, db, clock, log, spool: files.spool, isCaller, signal: options.signal });
   closers.add(() => models.close());
   const popularityOf = (promptIds: readonly string[]) => listPopularity(db, promptIds);
   const search = createSearch({

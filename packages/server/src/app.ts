@@ -53,15 +53,15 @@ export async function startApp(options: AppOptions): Promise<App> {
 async function openApp(parts: Parts, closers: Closers): Promise<App> {
   const { options, db, models } = parts;
   const { config, role, log } = options;
-  const worker = role === "api" ? null : await throughOutage(() => openWorker(parts, closers));
+  const worker = role === "api" ? null : await openWorker(parts, closers);
   const server = role === "worker" ? null : openServer(parts, () => worker?.wake(), closers);
   const stop = createStop(parts, server, worker);
   closers.add(() => stop({ noticeMs: 0, graceMs: 0 }));
   const listenUrl = server === null ? null : await listen(parts, server);
-  await throughOutage(() => models.announce());
-  await throughOutage(async () => worker?.start());
+  await throughOutage(() => models.announce(), options);
+  await throughOutage(async () => worker?.start(), options);
   if (server !== null) void parts.search.warm();
-  const ticks = await throughOutage(() => startTicks(db, periodicWork(parts), log));
+  const ticks = await throughOutage(() => startTicks(db, periodicWork(parts), log), options);
   closers.add(() => ticks.stop());
   closers.add(() => parts.search.close()); // first of all: a tick may be waiting for the embeddings model
   const graceMs = config.PROMPTD_DRAIN_SECONDS * 1_000;

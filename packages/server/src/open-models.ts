@@ -35,6 +35,8 @@ export interface OpenModelsOptions {
   readonly spool: Spool;
   /** False for a process that calls no model: what is enabled depends on the keys of those that do. */
   readonly isCaller: boolean;
+  /** Gives the start up. */
+  readonly signal: AbortSignal | undefined;
 }
 
 export async function openModels(options: OpenModelsOptions): Promise<Models> {
@@ -42,15 +44,14 @@ export async function openModels(options: OpenModelsOptions): Promise<Models> {
   const { secret } = config;
   const catalogue = loadCatalogueOf(config);
   const localModels = config.PROMPTD_LOCAL_MODELS && isLoopback(config.HOST);
-  const enabled = await throughOutage(() =>
-    createEnabledModels({
-      catalogue,
-      db,
-      log,
-      probe: isCaller ? { secret, localModels, ownPort: config.PORT } : null,
-      limitRuns: (limits) => writeModelLimits(db, limits),
-    }),
-  );
+  const wish = {
+    catalogue,
+    db,
+    log,
+    probe: isCaller ? { secret, localModels, ownPort: config.PORT } : null,
+    limitRuns: (limits: ReadonlyMap<string, number>) => writeModelLimits(db, limits),
+  };
+  const enabled = await throughOutage(() => createEnabledModels(wish), options);
   const adapter = await openAdapter({ catalogue, secret, clock, log, spool });
   const inflightBytesMax = config.PROMPTD_INFLIGHT_BYTES;
   const caller = createModelCaller({ catalogue, db, log, adapter, inflightBytesMax });

@@ -5,6 +5,7 @@ import { settlePrice, uncappedPrice } from "./models/index.ts";
 import { openDatabase } from "./platform/database.ts";
 import { findVersion, renderStep, stepOptions } from "./prompts/index.ts";
 import { createFinisher, readDelivered, saveDelivered, Worker } from "./runs/index.ts";
+import { throughOutage } from "./start-failure.ts";
 
 /** The worker of this process with its neighbours as functions; it claims nothing before it is started. */
 export async function openWorker(parts: Parts, closers: Closers): Promise<Worker> {
@@ -12,13 +13,8 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
   const { config, log } = options;
   const openOne = async (role: string) => {
     // Kept between two beats, however long the lease: who starts beside an embedded database knows the living by it.
-    const one = await openDatabase({
-      url: installation.url,
-      role: `${options.role}-${role}`,
-      poolMax: 1,
-      staysOpen: true,
-      log,
-    });
+    const wish = { url: installation.url, role: `${options.role}-${role}`, poolMax: 1, staysOpen: true, log };
+    const one = await throughOutage(() => openDatabase(wish), options);
     closers.add(() => one.close());
     return one;
   };

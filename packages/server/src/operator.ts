@@ -95,7 +95,7 @@ async function startServing(start: Start): Promise<{ app: App; demo: Demo | null
   const { startApp } = await import("./app.ts"); // the edge, the workers, image decoding: no other act needs them
   const app = await startApp(start);
   try {
-    const demo = start.role === "worker" ? null : await throughOutage(() => openMarketplace(app, start));
+    const demo = start.role === "worker" ? null : await throughOutage(() => openMarketplace(app, start), start);
     return { app, demo };
   } catch (error) {
     await app.close();

@@ -20,18 +20,21 @@ export async function orStartFailure<Result>(
   }
 }
 
-/** What a start asks of a database that was there a moment ago: an outage is waited for, and named when it goes on. */
-export async function throughOutage<Result>(work: () => Promise<Result>): Promise<Result> {
+/**
+ * What a start asks of a database that was there a moment ago: an outage is waited for, and named when it goes on.
+ * @param options its signal gives the start up.
+ */
+export async function throughOutage<Result>(
+  work: () => Promise<Result>,
+  { signal }: { readonly signal?: AbortSignal | undefined },
+): Promise<Result> {
   try {
-    return await outlast(work);
+    return await outlast(work, { signal });
   } catch (cause) {
     if (!isOutage(cause)) throw cause;
-    throw new StartFailure(
-      `The database went away during the start: ${reasonOf(cause)}. Start again when it is back.`,
-      {
-        cause,
-      },
-    );
+    signal?.throwIfAborted();
+    const text = `The database went away during the start: ${reasonOf(cause)}. Start again when it is back.`;
+    throw new StartFailure(text, { cause });
   }
 }
 

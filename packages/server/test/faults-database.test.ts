@@ -20,6 +20,10 @@ const CHAIN = [
 ].join("\n");
 const ENVIRONMENT = { PROMPTD_LEASE_MS: "1500", PROMPTD_SECRET: "the same for all processes of a test" };
 const LATEST_ANSWER_MS = 12_000; // a statement is given up after 6 s, opening a connection after 5
+/** A create looks what became of its run for 5 s more, with a last try that may be silent as well. */
+const LATEST_CREATE_MS = 18_000;
+const WAITS_FOR_LOCK = `select query_start::text as since from pg_stat_activity
+  where datname = current_database() and wait_event_type = 'Lock' and query like '%run_create%'`;
 let database: TestDatabase;
 let proxy: TcpProxy;
 let server: TestServer;
@@ -45,6 +49,24 @@ afterEach(async () => {
   await proxy.close();
   await database.drop();
 });
+
+/** Keeps the account's row locked past the proxy. @returns what lets it go. */
+async function lockAccount(accountId: string): Promise<() => Promise<void>> {
+  const [locked, unlocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holder = direct.tx(
+    async (tx) => {
+      await tx.query("select 1 from credit_accounts where account_id = $1 for update", [accountId]);
+      locked.resolve();
+      await unlocked.promise;
+    },
+    { statementTimeoutMs: 0 },
+  );
+  await locked.promise;
+  return async () => {
+    unlocked.resolve();
+    await holder;
+  };
+}
 
 async function runsInDatabase(): Promise<{ id: string; status: string }[]> {
   return direct.query("select id, status from runs order by id");
@@ -234,6 +256,28 @@ describe("a database that does not answer at all", () => {
     await until(async () => (await fetch(`${server.url}/readyz`)).status === 200);
     expect((await running).runStatus).toBe("succeeded");
     expect((await caller.client.me.get()).userFlags).toBeGreaterThanOrEqual(0);
+    await untilAllFinal();
+    expect(await findFaults(direct)).toEqual([]);
+  }, 90_000);
+
+  test("gives many creates that wait for their account a 500 within seconds, and not one after the other", async () => {
+    const unlock = await lockAccount(caller.accountId);
+    const sent = Array.from({ length: 24 }, () => caller.client.runs.create(body, { respondAsync: true }));
+    const answers = Promise.allSettled(sent);
+    // A statement waits 200 ms for the lock: after two of them all have come to the account, and most wait outside.
+    const waiting = new Set<string>();
+    await until(async () => {
+      for (const { since } of await direct.query<{ since: string }>(WAITS_FOR_LOCK)) waiting.add(since);
+      return waiting.size > 6;
+    });
+    proxy.blackhole(true);
+    const startMs = performance.now();
+    const told = await answers;
+    const tookMs = performance.now() - startMs;
+    proxy.blackhole(false);
+    await unlock();
+    for (const answer of told) expect(answer).toMatchObject({ reason: { code: "SERVER_ERROR" } });
+    expect(tookMs).toBeLessThan(LATEST_CREATE_MS);
     await untilAllFinal();
     expect(await findFaults(direct)).toEqual([]);
   }, 90_000);

@@ -6,6 +6,7 @@ import { StorageFailure, type StoredImage } from "../src/files/index.ts";
 import { enableFaults } from "../src/platform/fault.ts";
 import { blobPath, keepInput, LIMITS, listBlobs, never, openFiles, OWNER, useFiles } from "./files-fixture.ts";
 import { writePng } from "./png-bytes.ts";
+import { until } from "./promptd-process.ts";
 
 const rig = useFiles();
 
@@ -129,7 +130,7 @@ describe("image inputs", () => {
     const image = { type: "base64", base64: rig.png.toString("base64") } as const;
     enableFaults("blob.after_rename:throw@3");
     await expect(files.keepInputImages([image, image, image])).rejects.toThrow(StorageFailure);
-    expect(await listBlobs(rig)).toHaveLength(1); // whose bytes had arrived when its own writing failed: for the sweep
+    await until(async () => (await listBlobs(rig)).length === 1); // whose bytes had arrived when its own writing failed: for the sweep
   });
 
   test("no images load as none", async () => {

@@ -1,12 +1,13 @@
 /**
- * Images of a run that is not created: nothing is stored for what can be refused beforehand, and what was stored goes at
- * once when the transaction refuses, so that requests that cost nothing do not fill the disk.
+ * Images of a run that is not created: nothing is stored for what can be refused beforehand, and what was stored goes
+ * when the transaction refuses, so that requests that cost nothing do not fill the disk.
  */
 import { mkdir, mkdtemp, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { RawAnswer } from "@promptd/client";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Tx } from "../src/platform/database.ts";
 import { enableFaults } from "../src/platform/fault.ts";
 import { createLog } from "../src/platform/log.ts";
 import { startTestServer, type TestCaller, type TestServer } from "./harness.ts";
@@ -62,18 +63,24 @@ async function inputsOf(caller: TestCaller): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Sends while a lock keeps the transactions of all requests waiting, so that each has kept its image by then. */
+/** Waits until one image is left, which must be that of the caller's run: what is discarded goes behind the answer. */
+async function untilOthersAreGone(caller: TestCaller): Promise<void> {
+  await until(async () => (await blobs()).length <= 1);
+  expect(await blobs()).toEqual(await inputsOf(caller));
+  expect(await blobs()).toHaveLength(1);
+}
+
+/** Sends while a lock keeps the transactions of all requests waiting: each has kept its image by then, and none can go. */
 async function meetAt(lock: string, requests: readonly (() => Promise<RawAnswer>)[], meanwhile = async () => {}) {
-  const { db } = server.app;
-  const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-  const sent = await db.tx(async (tx) => {
+  const hold = async (tx: Tx) => {
     await tx.query(lock);
     const answers = requests.map((send) => send());
-    await until(async () => (await db.query(waiting)).length === requests.length);
+    await until(async () => (await blobs()).length === requests.length);
     await meanwhile();
     return { answers };
-  });
-  return Promise.all(sent.answers);
+  };
+  const { answers } = await server.app.db.tx(hold, { statementTimeoutMs: 0 });
+  return Promise.all(answers);
 }
 const AT_BALANCE = "lock table credit_accounts in share row exclusive mode";
 const AT_KEYS = "lock table idempotency_keys in share row exclusive mode";
@@ -114,8 +121,7 @@ describe("a run that its transaction refuses leaves no image behind", () => {
     expect(runOf(answers.find(({ httpStatus }) => httpStatus === 200) as RawAnswer).outputs[0]?.data).toContain(
       "images: 1\npng, 1 x 1, ",
     );
-    expect(await blobs()).toEqual(await inputsOf(caller));
-    expect(await blobs()).toHaveLength(1);
+    await untilOthersAreGone(caller);
   });
 
   test("a repeat under the same Idempotency-Key at the same moment", async () => {
@@ -125,16 +131,14 @@ describe("a run that its transaction refuses leaves no image behind", () => {
       [1, 2, 3].map(() => () => post(caller, KEY)),
     );
     expect(new Set(answers.map((answer) => runOf(answer).runId)).size).toBe(1);
-    expect(await blobs()).toEqual(await inputsOf(caller));
-    expect(await blobs()).toHaveLength(1);
+    await untilOthersAreGone(caller);
   });
 
   test("another body under the same Idempotency-Key at the same moment", async () => {
     const caller = await server.createCaller();
     const answers = await meetAt(AT_KEYS, [() => post(caller, KEY), () => post(caller, KEY, OTHER_BASE64)]);
     expect(statusesOf(answers)).toEqual([200, 422]);
-    expect(await blobs()).toEqual(await inputsOf(caller));
-    expect(await blobs()).toHaveLength(1);
+    await untilOthersAreGone(caller);
   });
 
   test("a database that has no room", async () => {
@@ -145,7 +149,7 @@ describe("a run that its transaction refuses leaves no image behind", () => {
     const answer = await post(caller);
     await server.app.db.query("drop trigger no_room on runs");
     expect(answer.httpStatus).toBe(500);
-    expect(await blobs()).toEqual([]);
+    await until(async () => (await blobs()).length === 0);
   });
 
   test("an image that cannot be removed leaves the answer as it is", async () => {

@@ -1,6 +1,6 @@
 /** A create whose connection is lost while its commit is still at work: what its caller is told is what happened. */
 import { expect, onTestFinished, test, vi } from "vitest";
-import { openDatabase, type Database } from "../src/platform/database.ts";
+import { openDatabase, type Database, type Tx } from "../src/platform/database.ts";
 import { createLog } from "../src/platform/log.ts";
 import { startTestServer } from "./harness.ts";
 import { PNG_BASE64, promptFile } from "./prompt-files.ts";
@@ -11,7 +11,7 @@ import { bodyOf, postRun } from "./wire/requests.ts";
 
 /** A commit that takes as long as the test holds a lock, as on a busy disk. */
 const LOCK = 4_711;
-const SLOW_COMMIT = `create function slow_commit() returns trigger language plpgsql
+const SLOW_COMMIT = `create function slow_commit() returns trigger language plpgsql set lock_timeout = 0
     as $$ begin perform pg_advisory_xact_lock(${LOCK}); return null; end $$;
   create constraint trigger slow_commit after insert on runs
     deferrable initially deferred for each row execute function slow_commit()`;
@@ -43,11 +43,12 @@ async function whileCommitWaits<Created>(
 ): Promise<Created> {
   await direct.query(SLOW_COMMIT);
   const [locked, unlocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const holder = direct.tx(async (tx) => {
+  const hold = async (tx: Tx) => {
     await tx.query("select pg_advisory_xact_lock($1)", [LOCK]);
     locked.resolve();
     await unlocked.promise;
-  });
+  };
+  const holder = direct.tx(hold, { statementTimeoutMs: 0 });
   await locked.promise;
   const created = create();
   created.catch(() => {});
@@ -101,4 +102,24 @@ test("a create that can only be said to be unknown leaves its image to the run t
   await runEnded(direct);
   const [run] = await direct.query<{ outputs: { data: string }[] }>("select outputs from runs");
   expect(run?.outputs[0]?.data).toContain("images: 1\npng, 1 x 1, ");
+});
+
+test("a create that lost its connection often, and then the race for its key, is sent once more", async () => {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  const { promptVersionId } = await server.publish(promptFile());
+  const { client } = await server.createCaller();
+  await server.app.db.query(`create sequence sendings;
+    alter function run_create rename to run_create_itself;
+    create function run_create(uuid, uuid, timestamptz, uuid, text, text, bigint, json, json, json, interval, int, text,
+      bytea, uuid) returns table (outcome text, run_id uuid, available bigint, revoked_at timestamptz) language plpgsql as $$
+    declare nth bigint := nextval('sendings');
+    begin
+      if nth <= 4 then raise 'gone' using errcode = '08006'; end if;
+      if nth = 5 then raise 'raced' using errcode = 'PD409'; end if;
+      return query select * from run_create_itself($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+    end $$`);
+  const answer = await postRun(client, bodyOf(promptVersionId), { "idempotency-key": "k" });
+  expect(answer.httpStatus).toBe(200);
+  expect(await server.app.db.query("select last_value::int as n from sendings")).toEqual([{ n: 6 }]);
 });

@@ -26,6 +26,8 @@ export interface KeepPorts {
   readonly publicUrl: () => string;
 }
 
+type DiscardPorts = Pick<KeepPorts, "blobs" | "log">;
+
 /** One image at a time: a run may bring 20 MiB, and one decoded piece of it is held at once. */
 export async function keepInputImages(images: readonly ImageInput[], ports: KeepPorts): Promise<StoredImage[]> {
   const kept: StoredImage[] = [];
@@ -33,7 +35,7 @@ export async function keepInputImages(images: readonly ImageInput[], ports: Keep
     for (const image of images) kept.push(await keepInputImage(image, ports));
     return kept;
   } catch (error) {
-    await discardInputImages(kept, ports); // of a disk that is full now, the part that still had room
+    discardInputImages(kept, ports); // of a disk that is full now, the part that still had room
     throw error;
   }
 }
@@ -42,17 +44,14 @@ async function keepInputImage(image: ImageInput, ports: KeepPorts): Promise<Stor
   return image.type === "url" ? { type: "url", url: readUrl(image.url) } : keepBase64(image.base64, ports);
 }
 
-/** Each blob has an id of its own, so no other run can have it. */
-export async function discardInputImages(
-  images: readonly StoredImage[],
-  { blobs, log }: Pick<KeepPorts, "blobs" | "log">,
-): Promise<void> {
-  for (const image of images) {
-    if (image.type !== "file") continue;
-    await blobs.delete(image.fileId).catch((cause: unknown) => {
-      log.warn({ err: cause }, "an image of a run that was not created could not be removed; a sweep does it later");
-    });
-  }
+/** Each blob has an id of its own, so no other run can have it. Nobody waits: a store that is silent may take minutes. */
+export function discardInputImages(images: readonly StoredImage[], { blobs, log }: DiscardPorts): void {
+  const discard = async (): Promise<void> => {
+    for (const image of images) if (image.type === "file") await blobs.delete(image.fileId);
+  };
+  discard().catch((cause: unknown) => {
+    log.warn({ err: cause }, "images of a run that was not created could not be removed; a sweep does it later");
+  });
 }
 
 /** The parsed form, so that the worker looks at the very host that was checked here. */

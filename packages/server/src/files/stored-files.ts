@@ -72,10 +72,10 @@ export interface Files {
    */
   keepInputImages(images: readonly ImageInput[]): Promise<StoredImage[]>;
   /**
-   * For a run of which it is certain that it was not created. Never rejects: what cannot be removed is left to the
+   * For a run of which it is certain that it was not created. In the background; what cannot be removed is left to the
    * sweeper, as are the bytes of a run whose fate nobody knows.
    */
-  discardInputImages(images: readonly StoredImage[]): Promise<void>;
+  discardInputImages(images: readonly StoredImage[]): void;
   /** Inside the transaction that creates the run. The bytes are removed an hour after the run's deadline. */
   recordInputs(
     tx: Tx,

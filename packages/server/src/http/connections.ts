@@ -45,6 +45,16 @@ interface TrackedConnection extends Connection {
 
 const cameWhole = ({ request }: Exchange): boolean => request.complete;
 
+function isEnding({ open, isClosing, ending }: TrackedConnection): boolean {
+  return isClosing || ending !== null || open.at(-1)?.closesConnection === true;
+}
+
+function endIfAnswered(socket: Duplex, { open, ending }: TrackedConnection): void {
+  if (ending === null || ending.hasActed || open.some(cameWhole)) return;
+  ending.hasActed = true;
+  if (socket.writable) ending.act();
+}
+
 /**
  * Open connections and their requests. When a connection is lost, the answer of a pipelined request that had not got
  * its turn emits no event on Node 20 (on 24 it does; both tried 2026-11), so the connection's own end counts as well.
@@ -57,11 +67,6 @@ export function trackConnections(server: Server, openMaxEach: number): Connectio
   let areClosing = false;
   const ended = Promise.withResolvers<void>();
 
-  function endIfAnswered(socket: Duplex, { open, ending }: TrackedConnection): void {
-    if (ending === null || ending.hasActed || open.some(cameWhole)) return;
-    ending.hasActed = true;
-    if (socket.writable) ending.act();
-  }
   function end(socket: Socket, connection: TrackedConnection | undefined, exchange: Exchange): void {
     if (!exchange.end()) return;
     openRequests -= 1;
@@ -94,10 +99,7 @@ export function trackConnections(server: Server, openMaxEach: number): Connectio
     },
     takesMore(socket) {
       const connection = byStream.get(socket);
-      if (connection === undefined) return true;
-      const { open, isClosing, ending } = connection;
-      const isEnding = isClosing || ending !== null || open.at(-1)?.closesConnection === true;
-      return !isEnding && open.length < openMaxEach;
+      return connection === undefined || (!isEnding(connection) && connection.open.length < openMaxEach);
     },
     isLast: (exchange) => byStream.get(exchange.request.socket)?.open.at(-1) === exchange,
     add(exchange) {

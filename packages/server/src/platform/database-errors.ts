@@ -42,7 +42,7 @@ const SQL_STATE = /^(?=.*\d)[0-9A-Z]{5}$/;
 
 /** True when it is certain that the transaction was not committed: the server said so, or was sent nothing. */
 export function isRolledBack(error: unknown): boolean {
-  if (error instanceof NoConnectionFree || error instanceof AccountLocked) return true;
+  if (error instanceof NoConnectionFree || error instanceof AccountLocked || error instanceof TurnedAway) return true;
   return SQL_STATE.test(sqlState(error) ?? "") && !isConnectionLoss(error);
 }
 
@@ -51,7 +51,8 @@ const OUTAGE = /^(40...|53...|57...|58...|55P03|25P0[34]|25006)$/;
 
 /** The database could not do its work now, whatever it was asked: what is worth asking again is asked again. */
 export function isOutage(error: unknown): boolean {
-  if (isConnectionLoss(error) || error instanceof NoConnectionFree || OUTAGE.test(sqlState(error) ?? "")) return true;
+  if (isConnectionLoss(error) || OUTAGE.test(sqlState(error) ?? "")) return true;
+  if (error instanceof NoConnectionFree || error instanceof TurnedAway) return true;
   return error instanceof DatabaseUnusable && isOutage(error.cause);
 }
 
@@ -79,11 +80,20 @@ export class NoConnectionFree extends Error {
   }
 }
 
-/** The turn to lock an account did not come, since somebody kept the lock; nothing was sent. */
+/** The database gave no answer to those whose turn came first; nothing was sent. */
+export class TurnedAway extends Error {
+  override readonly name = "TurnedAway";
+
+  constructor(cause: unknown) {
+    super("The database did not answer those who asked before.", { cause });
+  }
+}
+
+/** The turn to lock an account did not come, since somebody kept the lock or all connections; nothing was sent. */
 export class AccountLocked extends Error {
   override readonly name = "AccountLocked";
 
   constructor(afterMs: number) {
-    super(`The account could not be locked within ${afterMs / 1_000} s.`);
+    super(`The turn to lock the account did not come within ${afterMs / 1_000} s.`);
   }
 }

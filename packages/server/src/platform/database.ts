@@ -5,9 +5,16 @@
  */
 import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type QueryConfig, type QueryResult } from "pg";
 import { Socket } from "node:net";
-import { DatabaseUnusable, isSerializationFailure, isSilence, isStandby, NoConnectionFree } from "./database-errors.ts";
+import {
+  DatabaseUnusable,
+  isSerializationFailure,
+  isSilence,
+  isStandby,
+  NoConnectionFree,
+  TurnedAway,
+} from "./database-errors.ts";
 import { onCut } from "./fault.ts";
-import { createGate } from "./gate.ts";
+import { createGate, type Gate } from "./gate.ts";
 import type { Log } from "./log.ts";
 import { PipelinedConnection } from "./pipelined-connection.ts";
 import { reasonOf } from "./reason-of.ts";
@@ -88,8 +95,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const poolMax = options.poolMax ?? POOL_MAX_DEFAULT;
   const idleTimeoutMillis = options.staysOpen === true ? 0 : IDLE_MS;
   const pool = new Pool({ ...settings, max: poolMax, idleTimeoutMillis });
-  // The pool's own queue would give up after the time that opening a connection may take, as if the server were gone.
-  const places = createGate(poolMax, { ms: busyMsMax, late: () => new NoConnectionFree(busyMsMax) });
+  const places = createPlaces(poolMax, busyMsMax);
   // Without a listener a server restart (57P01) ends the process.
   pool.on("error", (error) => options.log.warn({ err: error }, "an idle database connection was lost"));
   pool.on("connect", (client) => client.on("error", () => {}));
@@ -123,6 +129,23 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       await Promise.all([...clients, ...lanes.map((lane) => lane.close()), pool.end()]);
     },
   };
+}
+
+/**
+ * One for each connection of the pool, whose own queue would give up after the time that opening a connection may take, as
+ * if the server were gone. When it is silent those who wait are told so, and do not find out one after the other.
+ */
+function createPlaces(poolMax: number, busyMsMax: number): Pick<Gate, "run"> {
+  const places = createGate(poolMax, { ms: busyMsMax, late: () => new NoConnectionFree(busyMsMax) });
+  const orTurnAway = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (isSilence(error)) places.turnAway(new TurnedAway(error)); // before the place passes on to the first of them
+      throw error;
+    }
+  };
+  return { run: (work, signal) => places.run(() => orTurnAway(work), signal) };
 }
 
 /** A connection of its own, for the listener and for the heartbeat: neither may wait behind other work. */

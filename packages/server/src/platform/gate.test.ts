@@ -54,3 +54,19 @@ test("who waits longer than the patience is told so, and takes no place", async 
   await first;
   expect(await gate.run(async () => "next")).toBe("next");
 });
+
+test("who is turned away takes no place, and those who come after wait as before", async () => {
+  const gate = createGate(1);
+  const end = Promise.withResolvers<void>();
+  const first = gate.run(() => end.promise);
+  const waiting = [gate.run(async () => "never"), gate.run(async () => "never", never)];
+  gate.turnAway(new Error("not today"));
+  expect(await Promise.allSettled(waiting)).toMatchObject([
+    { reason: { message: "not today" } },
+    { reason: { message: "not today" } },
+  ]);
+  const later = gate.run(async () => "later");
+  end.resolve();
+  await first;
+  expect(await later).toBe("later");
+});

@@ -2,6 +2,8 @@
 export interface Gate {
   /** Rejects with the signal's reason when it aborts before the work has begun. */
   run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
+  /** Rejects all who wait now. */
+  turnAway(reason: Error): void;
 }
 
 /** How long work waits for its place, and what it is told then; without it for as long as it takes. */
@@ -10,9 +12,14 @@ export interface Patience {
   readonly late: () => Error;
 }
 
+interface Waiter {
+  readonly admit: () => void;
+  readonly refuse: (reason: Error) => void;
+}
+
 export function createGate(places: number, patience?: Patience): Gate {
   let free = places;
-  const waiting: (() => void)[] = [];
+  const waiting: Waiter[] = [];
 
   const queue = (signal?: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -20,10 +27,14 @@ export function createGate(places: number, patience?: Patience): Gate {
         settle();
         resolve();
       };
-      const leaveQueue = (reason: Error) => {
-        waiting.splice(waiting.indexOf(admit), 1);
+      const refuse = (reason: Error) => {
         settle();
         reject(reason);
+      };
+      const waiter = { admit, refuse };
+      const leaveQueue = (reason: Error) => {
+        waiting.splice(waiting.indexOf(waiter), 1);
+        refuse(reason);
       };
       const onAbort = () => leaveQueue(signal?.reason as Error);
       const timer = patience && setTimeout(() => leaveQueue(patience.late()), patience.ms);
@@ -32,7 +43,7 @@ export function createGate(places: number, patience?: Patience): Gate {
         signal?.removeEventListener("abort", onAbort);
       };
       signal?.addEventListener("abort", onAbort, { once: true });
-      waiting.push(admit);
+      waiting.push(waiter);
     });
   const enter = async (signal?: AbortSignal): Promise<void> => {
     signal?.throwIfAborted();
@@ -42,7 +53,7 @@ export function createGate(places: number, patience?: Patience): Gate {
   const leave = (): void => {
     const next = waiting.shift();
     if (next === undefined) free += 1;
-    else next(); // the place passes on directly, so nobody who comes later can take it
+    else next.admit(); // the place passes on directly, so nobody who comes later can take it
   };
 
   return {
@@ -53,6 +64,9 @@ export function createGate(places: number, patience?: Patience): Gate {
       } finally {
         leave();
       }
+    },
+    turnAway: (reason) => {
+      for (const { refuse } of waiting.splice(0)) refuse(reason);
     },
   };
 }

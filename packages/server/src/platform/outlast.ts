@@ -11,7 +11,7 @@ const BACKOFF = { baseMs: 100, capMs: 1_000 };
  */
 export function outlast<Result>(
   work: () => Promise<Result>,
-  { signal }: { readonly signal?: AbortSignal } = {},
+  { signal }: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Result> {
   const untilMs = performance.now() + OUTAGE_MS_MAX;
   const isWorthIt = (error: unknown) => isOutage(error) && performance.now() <= untilMs;

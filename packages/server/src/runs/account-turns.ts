@@ -5,7 +5,7 @@
  * those of the account stand in line, and the first of them tries now and then. While nobody keeps the lock there is
  * no line, and some of an account go side by side.
  */
-import { AccountLocked, isLockTimeout } from "../platform/database-errors.ts";
+import { AccountLocked, isLockTimeout, TurnedAway } from "../platform/database-errors.ts";
 import type { TxOptions } from "../platform/database.ts";
 import { createGate, type Gate } from "../platform/gate.ts";
 import { tryAgain } from "../platform/try-again.ts";
@@ -44,7 +44,7 @@ export class AccountTurns {
   readonly #patiences = new Set<Patience>();
   #isDraining = false;
 
-  /** @throws the last error of `attempt`, or AccountLocked when the patience ended before its turn came. */
+  /** @throws the last error of `attempt`, AccountLocked when the patience ended before its turn came, or TurnedAway. */
   async run<Result>(accountId: string, attempt: Attempt<Result>): Promise<Result> {
     const patience = startPatience(this.#isDraining ? STOP_PATIENCE_MS : PATIENCE_MS);
     this.#patiences.add(patience);
@@ -55,6 +55,12 @@ export class AccountTurns {
       patience.end();
       this.#patiences.delete(patience);
     }
+  }
+
+  /** Those who wait for the account are told what somebody before them has found out in vain: they would wait as long. */
+  turnAway(accountId: string, cause: unknown): void {
+    const account = this.#accounts.get(accountId);
+    for (const gate of [account?.line, account?.places]) gate?.turnAway(new TurnedAway(cause));
   }
 
   /** The process stops: who still waits for an account is answered before connections are closed. */

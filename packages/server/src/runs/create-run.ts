@@ -3,7 +3,6 @@
  * inserts run, hold and idempotency key in one transaction. Only when that has committed is the run announced. Images
  * of a run that was not created go at once: what costs nothing must not fill the disk.
  */
-import { setTimeout as wait } from "node:timers/promises";
 import type { CreateRunBody, ImageInput, Modality } from "@promptd/contract";
 import { keyRevoked } from "../accounts/index.ts";
 import { availableCredits } from "../credits/index.ts";
@@ -17,11 +16,11 @@ import {
   type CheckedInputs,
   type LiveVersion,
 } from "../prompts/index.ts";
-import { fullJitterDelayMs } from "../platform/backoff.ts";
-import type { Database, Tx } from "../platform/database.ts";
+import type { Database, TxOptions } from "../platform/database.ts";
 import { isConnectionLoss, isRolledBack, isStandby, sqlState } from "../platform/database-errors.ts";
 import { fault } from "../platform/fault.ts";
 import { invalid, notFound, Problem } from "../platform/problem.ts";
+import { tryAgain } from "../platform/try-again.ts";
 import type { AccountTurns } from "./account-turns.ts";
 import { findRunOfKey, keyConflict, type Idempotency } from "./idempotency.ts";
 import { countActiveRuns, createRunRow, findRun, type CreateOutcome, type RunToCreate } from "./runs-store.ts";
@@ -125,15 +124,18 @@ async function keepAndInsert(
   const row: RunToCreate = { ...planned, inputs: { textInputs, images } };
   try {
     const created = judge(await insertUntilKnown(row, images, options), row);
-    if (created.isReplay) await options.files.discardInputImages(images);
+    if (created.isReplay) options.files.discardInputImages(images);
     return created;
   } catch (error) {
-    if (wasNotCreated(error)) await options.files.discardInputImages(images);
+    if (wasNotCreated(error)) options.files.discardInputImages(images);
     throw error;
   }
 }
 
-/** A refusal that the transaction would come to is given before bytes are stored. The transaction stays the judge. */
+/**
+ * Refusals that the transaction would come to as well are given before bytes are stored. It stays the judge, and alone
+ * knows of a key that was revoked while the body came.
+ */
 async function refuseBeforehand(
   run: Pick<RunToCreate, "accountId" | "hold">,
   { db, activeRunsMax }: CreateRunOptions,
@@ -194,24 +196,48 @@ async function insertUntilKnown(
   images: readonly StoredImage[],
   options: CreateRunOptions,
 ): Promise<CreateOutcome> {
-  let failingSinceMs = Infinity;
   let isUnknown = false;
-  for (let attempt = 1; ; attempt += 1) {
+  const isWorthIt = createPatience();
+  const attempt = async (limits: TxOptions) => {
     try {
-      return await insert(row, images, options);
+      return await insert(row, images, { ...options, limits });
     } catch (error) {
-      if (sqlState(error) === KEY_RACE && attempt <= KEY_RACES_MAX) continue; // the other call's run is there now
-      if (sqlState(error) === TOO_MANY_ACTIVE) throw tooManyActive(options.activeRunsMax, error);
-      isUnknown ||= isConnectionLoss(error);
-      failingSinceMs = Math.min(failingSinceMs, performance.now());
-      if (isMomentary(error) && performance.now() - failingSinceMs < OUTAGE_MS_MAX) {
-        await wait(fullJitterDelayMs(attempt, OUTAGE_BACKOFF));
-        continue;
-      }
-      if (!isUnknown) throw error;
-      throw outcomeUnknown(row.runId, error);
+      isUnknown = isConnectionLoss(error) || (isUnknown && !showsItIsNew(error));
+      throw error;
     }
+  };
+  const attempts = async (limits: TxOptions) => {
+    const { signal } = limits;
+    try {
+      return await tryAgain(() => attempt(limits), { isWorthIt, backoff: OUTAGE_BACKOFF, signal });
+    } catch (error) {
+      if (isMomentary(error)) options.turns.turnAway(row.accountId, error); // before the turn passes on to the first of them
+      throw error;
+    }
+  };
+  try {
+    return await options.turns.run(row.accountId, attempts);
+  } catch (error) {
+    if (isUnknown) throw outcomeUnknown(row.runId, error);
+    throw sqlState(error) === TOO_MANY_ACTIVE ? tooManyActive(options.activeRunsMax, error) : error;
   }
+}
+
+/** Whether a create is tried once more: after a lost race for its key some times, after a lost connection for a while. */
+function createPatience(): (error: unknown) => boolean {
+  let races = 0;
+  let untilMs: number | null = null;
+  return (error) => {
+    if (sqlState(error) === KEY_RACE) return (races += 1) <= KEY_RACES_MAX; // the other call's run is there now
+    if (!isMomentary(error)) return false;
+    untilMs ??= performance.now() + OUTAGE_MS_MAX;
+    return performance.now() < untilMs;
+  };
+}
+
+/** Raised behind the look for a run of this id, which waits for an earlier sending: there is none. */
+function showsItIsNew(error: unknown): boolean {
+  return [KEY_RACE, TOO_MANY_ACTIVE].includes(sqlState(error) ?? "");
 }
 
 /** Away, out of connections or changing over is over in a moment; a full disk is not, and its caller is told at once. */
@@ -219,14 +245,17 @@ function isMomentary(error: unknown): boolean {
   return isConnectionLoss(error) || isStandby(error) || sqlState(error) === TOO_MANY_CONNECTIONS;
 }
 
-function insert(row: RunToCreate, images: readonly StoredImage[], options: CreateRunOptions): Promise<CreateOutcome> {
-  const work = async (tx: Tx) => {
+function insert(
+  row: RunToCreate,
+  images: readonly StoredImage[],
+  { db, files, limits }: Pick<CreateRunOptions, "db" | "files"> & { readonly limits: TxOptions },
+): Promise<CreateOutcome> {
+  return db.tx(async (tx) => {
     const outcome = await createRunRow(tx, row);
-    if (outcome.kind === "created" && images.length > 0) await options.files.recordInputs(tx, row, images);
+    if (outcome.kind === "created" && images.length > 0) await files.recordInputs(tx, row, images);
     await fault("create.before_commit");
     return outcome;
-  };
-  return options.turns.run(row.accountId, (limits) => options.db.tx(work, limits));
+  }, limits);
 }
 
 function tooManyActive(activeRunsMax: number, cause?: unknown): Problem {

@@ -50,7 +50,7 @@ describe("the same key and body", () => {
       const [row] = await db.query<{ at_key: number; at_account: number }>(
         `select count(*) filter (where relation = 'idempotency_keys'::regclass) as at_key,
            count(*) filter (where locktype = 'advisory' and classid = 18019) as at_account
-         from pg_locks where not granted`,
+         from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`,
       );
       return row?.at_key === 1 && row.at_account === 2;
     };
