@@ -142,6 +142,17 @@ describe("a bucket", () => {
     expect(await caller.client.me.credits()).toEqual({ credits: 100 });
   });
 
+  test("that is silent when the image of a refused run is to be removed holds up no answer", async () => {
+    bucket.disturb = only("DELETE", (request) => void request.resume());
+    await server.app.db.query(`create function refuse_run() returns trigger language plpgsql
+        as $$ begin raise 'no space left' using errcode = '53100'; end $$;
+      create trigger refuse_run before insert on runs for each row execute function refuse_run()`);
+    const answer = await postRun(caller.client, { promptVersionId: photoVersion, inputs: { imageInputs: [PNG] } });
+    await server.app.db.query("drop trigger refuse_run on runs");
+    expect(answer.httpStatus).toBe(500);
+    await until(async () => asked("DELETE") === 1);
+  });
+
   describe("when a generated file is fetched", () => {
     async function makeFile(): Promise<string> {
       const run = runOf(await postRun(caller.client, bodyOf(imageVersion)));
