@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createLog } from "../src/platform/log.ts";
 import { openDatabase } from "../src/platform/database.ts";
 import { createFinisher } from "../src/runs/finish-runs.ts";
-import { openEngine } from "./engine-fixture.ts";
+import type { ClaimedRun } from "../src/runs/queue.ts";
+import { idsOf, openEngine, type Engine } from "./engine-fixture.ts";
 import { startTestServer, type TestCaller, type TestServer } from "./harness.ts";
 import { promptFile } from "./prompt-files.ts";
 import { until } from "./promptd-process.ts";
@@ -16,13 +17,16 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Keeps the account's row locked from a session of its own, as somebody at a terminal does. */
-async function lockAccount(url: string, accountId: string) {
+const lockAccount = (url: string, accountId: string) =>
+  lockRows(url, "select 1 from credit_accounts where account_id = $1 for update", accountId);
+
+/** Keeps rows locked from a session of its own, as somebody at a terminal does. */
+async function lockRows(url: string, select: string, id: string | readonly string[]) {
   const [locked, unlocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const db = await openDatabase({ url, role: "operator", log, poolMax: 1 });
   const holder = db.tx(
     async (tx) => {
-      await tx.query("select 1 from credit_accounts where account_id = $1 for update", [accountId]);
+      await tx.query(select, [id]);
       locked.resolve();
       await unlocked.promise;
     },
@@ -94,32 +98,75 @@ test("creates of a locked account leave the others their connections, and are ma
   expect((await server.checkLedger()).mismatches).toEqual([]);
 });
 
-test("ends of a locked account hold up no other's, and are written when it is free", async () => {
+/** Claimed runs on a database of their own, and a finisher that a worker would have. */
+async function openFinishing() {
   const engine = await openEngine();
   const db = await openDatabase({ url: engine.url, role: "worker", log, poolMax: 8 });
-  const [busy, other] = [await engine.createAccount(1_000), await engine.createAccount(1_000)];
   const workerId = await engine.registerWorker();
-  for (let i = 0; i < 20; i += 1) await engine.createRun(busy, { hold: 10 });
-  for (let i = 0; i < 5; i += 1) await engine.createRun(other, { hold: 10 });
-  const runs = await engine.claim(workerId);
   const files = { recordOutputs: async () => {} };
   const finisher = createFinisher({ db, files, log, workerId: () => workerId, onFinished: () => {} });
   const end = { ok: true, outputs: [], credits: 5, reason: null, files: [] };
-  const finishAll = (accountId: string) =>
-    runs
-      .filter((run) => run.accountId === accountId)
-      .map((run) => finisher.finish(run, end, new AbortController().signal));
+  return {
+    engine,
+    db,
+    claimNew: async (accountId: string, count: number) => {
+      for (let i = 0; i < count; i += 1) await engine.createRun(accountId, { hold: 10 });
+      return engine.claim(workerId);
+    },
+    finishAll: (runs: readonly ClaimedRun[], signal = new AbortController().signal) =>
+      runs.map((run) => finisher.finish(run, end, signal)),
+    close: async () => {
+      await db.close();
+      await engine.close();
+    },
+  };
+}
+
+/** What the end of each run took from the account, as the journal has it. */
+async function listCaptures({ db }: Engine, accountId: string): Promise<number[]> {
+  const captures = "select amount from credit_transfers where account_id = $1 and kind = 'capture'";
+  return (await db.query<{ amount: number }>(captures, [accountId])).map(({ amount }) => amount);
+}
+
+test("ends of a locked account hold up no other's, and are written when it is free", async () => {
+  const { engine, db, claimNew, finishAll, close } = await openFinishing();
+  const [busy, other] = [await engine.createAccount(1_000), await engine.createAccount(1_000)];
+  const [busyRuns, otherRuns] = [await claimNew(busy, 20), await claimNew(other, 5)];
   const { unlock } = await lockAccount(engine.url, busy);
-  const held = finishAll(busy);
+  const held = finishAll(busyRuns);
   const sentMs = performance.now();
-  expect(await Promise.all(finishAll(other))).toEqual(Array(5).fill("kept")); // in one batch with the ends held up
+  expect(await Promise.all(finishAll(otherRuns))).toEqual(Array(5).fill("kept")); // in one batch with the ends held up
   await db.query("select 1");
   expect(performance.now() - sentMs).toBeLessThan(2_500);
   await unlock();
   expect(await Promise.all(held)).toEqual(Array(20).fill("kept"));
+  expect(await listCaptures(engine, busy)).toEqual(Array(20).fill(5));
   expect(await engine.audit()).toEqual([]);
-  await db.close();
-  await engine.close();
+  await close();
+});
+
+test.each([
+  ["runs", "select 1 from runs where id = any ($1) for update"],
+  ["holds", "select 1 from credit_holds where run_id = any ($1) for update"],
+])("ends whose %s somebody keeps locked hold up no other end of their account, nor a stop", async (_, select) => {
+  const { engine, claimNew, finishAll, close } = await openFinishing();
+  const account = await engine.createAccount(1_000);
+  const runs = await claimNew(account, 12);
+  const [locked, free] = [runs.slice(0, 4), runs.slice(4)];
+  const { unlock } = await lockRows(engine.url, select, idsOf(locked));
+  const lease = new AbortController();
+  const dropped = finishAll(locked.slice(0, 2), lease.signal);
+  const held = finishAll(locked.slice(2));
+  expect(await Promise.all(finishAll(free))).toEqual(Array(8).fill("kept")); // in one batch with the ends held up
+  const later = await claimNew(account, 3);
+  expect(await Promise.all(finishAll(later))).toEqual(Array(3).fill("kept"));
+  lease.abort();
+  expect(await Promise.all(dropped)).toEqual(["lost", "lost"]);
+  await unlock();
+  expect(await Promise.all(held)).toEqual(["kept", "kept"]);
+  expect(await listCaptures(engine, account)).toEqual(Array(13).fill(5));
+  expect(await engine.audit()).toEqual([]);
+  await close();
 });
 
 test("a create that waits for its account when the server stops is answered before its connection is closed", async () => {

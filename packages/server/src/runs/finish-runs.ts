@@ -2,8 +2,9 @@
  * Writes the ends of runs in batches: one transaction makes up to 200 runs final, captures or releases their holds and
  * records their files. The fence is (worker, attempt), so a worker that lost its lease changes nothing.
  *
- * The ends of an account that somebody keeps locked are taken out of the batches, so that they hold up no others, and
- * are tried by themselves, all of the account together, until it is free.
+ * Where somebody keeps a lock that a batch needs, its ends are taken out of the batches, so that they hold up no other
+ * account's, and each account's are tried by themselves: together, then one by one, since it may be one run that is
+ * locked, and then in batches that grow again. Whatever is locked, an account waits for one lock at a time.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { OutputItem } from "@promptd/contract";
@@ -108,15 +109,22 @@ function createLockedEnds(options: FinisherOptions, onFailed: (reports: readonly
 
   async function writeWhenFree(accountId: string, reports: Report[]): Promise<void> {
     waiting.set(accountId, reports);
-    for (let attempt = 2; reports.length > 0; attempt += 1) {
-      const live = dropLost(reports.splice(0, BATCH_MAX));
+    let size = BATCH_MAX;
+    let failed = 1; // the batch that they come from
+    while (reports.length > 0) {
+      reports.push(...dropLost(reports.splice(0))); // all of them: a stop must not wait for the turn of each
+      const next = reports.splice(0, size);
+      if (next.length === 0) continue;
       try {
-        if (live.length > 0) await write(live, attempt, options);
+        await write(next, failed + 1, options);
+        [size, failed] = [Math.min(2 * size, BATCH_MAX), 1];
       } catch (error) {
-        warn(error, live, attempt, options.log);
-        if (isLockTimeout(error)) reports.unshift(...live);
-        else onFailed(live, attempt);
-        await pause(fullJitterDelayMs(attempt, RETRY));
+        warn(error, next, failed + 1, options.log);
+        if (!isLockTimeout(error)) onFailed(next, failed + 1);
+        else if (next.length > 1) reports.unshift(...next);
+        else reports.push(...next); // behind the others, which may be free
+        if (next.length === 1) await pause(fullJitterDelayMs(failed, RETRY));
+        [size, failed] = [1, failed + 1];
       }
     }
     waiting.delete(accountId);
@@ -126,7 +134,7 @@ function createLockedEnds(options: FinisherOptions, onFailed: (reports: readonly
     /** False: its account is not known to be locked. */
     tookIn: (report: Report): boolean => {
       const reports = waiting.get(report.run.accountId);
-      reports?.push(report);
+      reports?.unshift(report); // before those that are known to fail
       return reports !== undefined;
     },
     /** Which of their accounts is locked is not known: the first attempt of each tells. */
@@ -134,7 +142,7 @@ function createLockedEnds(options: FinisherOptions, onFailed: (reports: readonly
       for (const [accountId, own] of Map.groupBy(reports, ({ run }) => run.accountId)) {
         const others = waiting.get(accountId);
         if (others === undefined) void writeWhenFree(accountId, own);
-        else others.push(...own);
+        else others.unshift(...own);
       }
     },
   };
