@@ -508,6 +508,18 @@ create view credit_audit as
   from credit_holds c where c.state = 'held'
     and not exists (select 1 from runs r where r.account_id = c.account_id and r.id = c.run_id)
   union all
-  select 'grants above the balance', g.account_id, null, format('grants %s, posted %s', sum(g.remaining), a.posted)
-  from credit_grants g join credit_accounts a using (account_id)
-  group by g.account_id, a.posted having sum(g.remaining) > a.posted;
+  select 'kept above the hold', k.account_id, k.run_id,
+    format('%s expired credits kept, of an open hold of %s', k.amount, coalesce(h.amount, 0))
+  from credit_kept k
+  left join credit_holds h on h.account_id = k.account_id and h.run_id = k.run_id and h.state = 'held'
+  where k.amount > coalesce(h.amount, 0)
+  union all
+  select 'grants above the balance', a.account_id, null,
+    format('grants %s, kept by holds %s, posted %s', g.remaining, k.amount, a.posted)
+  from credit_accounts a
+  cross join lateral (
+    select coalesce(sum(remaining), 0) as remaining from credit_grants
+    where account_id = a.account_id and remaining > 0) g -- the condition of its index
+  cross join lateral (
+    select coalesce(sum(amount), 0) as amount from credit_kept where account_id = a.account_id) k
+  where g.remaining + k.amount > a.posted;
