@@ -1,7 +1,7 @@
 /**
  * Creates a run: finds the version, checks the inputs against it, prices the most it can cost, keeps its images, and
  * inserts run, hold and idempotency key in one transaction. Only when that has committed is the run announced. Images
- * of a run that was not created go at once: what costs nothing must not fill the disk.
+ * of a run that was not created go behind the answer: what costs nothing must not fill the disk.
  */
 import type { CreateRunBody, ImageInput, Modality } from "@promptd/contract";
 import { keyRevoked } from "../accounts/index.ts";
