@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { AccountLocked, isConnectionLoss, isOutage, isRolledBack, NoConnectionFree } from "./database-errors.ts";
+import {
+  AccountLocked,
+  isConnectionLoss,
+  isOutage,
+  isRolledBack,
+  NoConnectionFree,
+  TurnedAway,
+} from "./database-errors.ts";
 import { openConnection } from "./database.ts";
 
 test.each([
@@ -39,8 +46,14 @@ test.each([
   expect(isRolledBack(Object.assign(new Error("x"), { code }))).toBe(expected);
 });
 
+test("who waited in vain for a connection met the database's own trouble", () => {
+  expect(isOutage(new NoConnectionFree(1))).toBe(true);
+  expect(isOutage(new TurnedAway(new Error("Query read timeout")))).toBe(true);
+});
+
 test("without a free connection, or a turn to lock an account, nothing was sent; of a fault without a code nothing is known", () => {
   expect(isRolledBack(new NoConnectionFree(1))).toBe(true);
   expect(isRolledBack(new AccountLocked(1))).toBe(true);
+  expect(isRolledBack(new TurnedAway(new Error("Query read timeout")))).toBe(true);
   expect(isRolledBack(new Error("Connection terminated unexpectedly"))).toBe(false);
 });

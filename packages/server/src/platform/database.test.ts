@@ -81,6 +81,21 @@ test("a connection that cannot be opened in time counts as lost", async () => {
   expect(isConnectionLoss(error), String(error)).toBe(true);
 });
 
+test("who waits for a connection is told with the one before that the server is silent, not each by a silence of its own", async () => {
+  const database = await createTestDatabase();
+  const proxy = await startTcpProxy(database.url);
+  const db = await openDatabase({ url: proxy.url, role: "silent", log: createLog("silent"), poolMax: 1, times: TIMES });
+  onTestFinished(async () => {
+    await db.close();
+    await proxy.close();
+    await database.drop();
+  });
+  proxy.blackhole(true);
+  const [first, ...behind] = await Promise.allSettled(Array.from({ length: 5 }, () => db.query("select 1")));
+  expect(first).toMatchObject({ reason: { message: "Query read timeout" } });
+  for (const one of behind) expect(one).toMatchObject({ reason: { name: "TurnedAway" } });
+});
+
 test("a server that has become a standby keeps no connection: the next statement finds its successor", async () => {
   const database = await createTestDatabase();
   const db = await openDatabase({ url: database.url, role: "standby", log: createLog("silent"), poolMax: 1 });

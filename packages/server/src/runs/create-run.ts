@@ -17,7 +17,7 @@ import {
   type LiveVersion,
 } from "../prompts/index.ts";
 import type { Database, TxOptions } from "../platform/database.ts";
-import { isConnectionLoss, isRolledBack, isStandby, sqlState } from "../platform/database-errors.ts";
+import { isConnectionLoss, isRolledBack, isStandby, sqlState, TurnedAway } from "../platform/database-errors.ts";
 import { fault } from "../platform/fault.ts";
 import { invalid, notFound, Problem } from "../platform/problem.ts";
 import { tryAgain } from "../platform/try-again.ts";
@@ -242,7 +242,8 @@ function showsItIsNew(error: unknown): boolean {
 
 /** Away, out of connections or changing over is over in a moment; a full disk is not, and its caller is told at once. */
 function isMomentary(error: unknown): boolean {
-  return isConnectionLoss(error) || isStandby(error) || sqlState(error) === TOO_MANY_CONNECTIONS;
+  if (isConnectionLoss(error) || error instanceof TurnedAway) return true;
+  return isStandby(error) || sqlState(error) === TOO_MANY_CONNECTIONS;
 }
 
 function insert(
