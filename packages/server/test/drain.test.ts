@@ -75,7 +75,9 @@ describe("SIGTERM to an API process", () => {
   test("answers each of 200 waiting callers with 504 and the runId, resets none, and exits with 0", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
-    const [api, worker] = [await fixture.start("api"), await fixture.start("worker")];
+    // With the lease of these tests a busy machine would cost the worker some of its runs, and them an attempt.
+    const worker = await fixture.start("worker", { PROMPTD_LEASE_MS: "6000" });
+    const api = await fixture.start("api");
     const sent = Array.from({ length: 200 }, () => post(api.url, caller, "sandbox: delay=4000\nslow"));
     await until(async () => (await count("runs")) === 200);
     const exit = await api.stop();
