@@ -290,7 +290,8 @@ DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".
       stdout: "",
       stderr: `Port ${port} is in use on 127.0.0.1. Stop what uses it, or choose another port: PORT, or --port.\n`,
     });
-    await until(async () => (await count("pg_stat_activity where application_name like 'promptd:all%'")) === 0);
+    const ours = "pg_stat_activity where datname = current_database() and application_name like 'promptd:all%'";
+    await until(async () => (await count(ours)) === 0);
   });
 
   test("a data directory that is a file", async () => {
