@@ -7,7 +7,7 @@ import { createLog } from "../src/platform/log.ts";
 import { startTestServer, type TestCaller, type TestServer } from "./harness.ts";
 import { findFaults } from "./installation-fixture.ts";
 import { until } from "./promptd-process.ts";
-import { createTestDatabase, type TestDatabase } from "./test-database.ts";
+import { createTestDatabase, IN_THIS_DATABASE, type TestDatabase } from "./test-database.ts";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 
 const ECHO = "---\npromptd: 1\ntitle: Echo\nmodel: sandbox/text\ninputs: { ask: {} }\n---\n{{ ask }}\n";
@@ -230,7 +230,8 @@ describe("a database that is full or overloaded", () => {
       await tx.query("lock table run_steps"); // whoever reads what earlier attempts delivered waits for it
       const run = await caller.client.runs.create({ ...body, promptVersionId }, { respondAsync: true });
       for (let given = 0; given < STEPS.length; given += 1) {
-        const waiting = "select pid from pg_locks where not granted and relation = 'run_steps'::regclass";
+        const waiting = `select pid from pg_locks
+          where not granted and relation = 'run_steps'::regclass and ${IN_THIS_DATABASE}`;
         await until(async () => (await tx.query(waiting)).length === 1);
         await tx.query(`select pg_cancel_backend(pid) from (${waiting}) w`);
         await until(async () => (await tx.query(waiting)).length === 0);

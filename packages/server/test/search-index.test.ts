@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { indexDocuments, removeDocument } from "../src/search/index.ts";
 import { documentOf, openSearch, promptId } from "./search-fixture.ts";
 import type { SearchFixture } from "./search-fixture.ts";
+import { IN_THIS_DATABASE } from "./test-database.ts";
 
 let fixture: SearchFixture;
 beforeAll(async () => {
@@ -214,8 +215,7 @@ test("a publish that commits while documents are analysed again is not undone", 
 });
 
 async function isWaitedForLock(): Promise<void> {
-  const waiting = `select from pg_locks where locktype = 'advisory' and not granted
-    and database = (select oid from pg_database where datname = current_database())`;
+  const waiting = `select from pg_locks where locktype = 'advisory' and not granted and ${IN_THIS_DATABASE}`;
   while ((await fixture.db.query(waiting)).length === 0);
 }
 

@@ -5,6 +5,9 @@ import { sqlState } from "../src/platform/database-errors.ts";
 import { createLog } from "../src/platform/log.ts";
 import { withDatabase } from "./database-url.ts";
 
+/** Of pg_locks, which shows all databases of the server: other tests run beside, on copies of one template. */
+export const IN_THIS_DATABASE = "database = (select oid from pg_database where datname = current_database())";
+
 export interface TestDatabase {
   readonly name: string;
   readonly url: string;

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { createSandboxCaller, failedWith } from "../../test/sandbox-caller.ts";
-import { useTestDatabase } from "../../test/test-database.ts";
+import { IN_THIS_DATABASE, useTestDatabase } from "../../test/test-database.ts";
 import type { Database } from "../platform/database.ts";
 import type { ModelCallerOptions } from "./call-model.ts";
 
@@ -58,7 +58,8 @@ describe("a call", () => {
     const calling = await db.tx(async (tx) => {
       await tx.query("lock table provider_calls"); // the count waits for it
       const outcome = call("hi", {}, canceler.signal).catch((error: unknown) => error);
-      await vi.waitFor(async () => expect(await tx.query("select 1 from pg_locks where not granted")).not.toEqual([]));
+      const waits = `select 1 from pg_locks where not granted and ${IN_THIS_DATABASE}`;
+      await vi.waitFor(async () => expect(await tx.query(waits)).not.toEqual([]));
       canceler.abort(new Error("the worker stops"));
       return { outcome };
     });

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { startTcpProxy } from "../../test/tcp-proxy.ts";
-import { createTestDatabase } from "../../test/test-database.ts";
+import { createTestDatabase, IN_THIS_DATABASE } from "../../test/test-database.ts";
 import { openDatabase, type Database, type Tx } from "./database.ts";
 import { isConnectionLoss, sqlState } from "./database-errors.ts";
 import { createLog } from "./log.ts";
@@ -59,7 +59,7 @@ test("statements on pipelined connections that are terminated are answered by ne
       const asked = Array.from({ length: 6 }, () => db.named("wait", "select pg_advisory_xact_lock_shared(1)", []));
       const settled = Promise.allSettled(asked);
       await untilWaiting(tx, 2);
-      await tx.query("select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and not granted");
+      await tx.query(`select pg_terminate_backend(pid) from ${WAITS_FOR_ADVISORY_LOCK}`);
       return { settled };
     });
     for (const outcome of await waiting.settled) expect(outcome).toMatchObject({ status: "fulfilled" });
@@ -114,10 +114,12 @@ test("a server that has become a standby keeps no connection: the next statement
 
 const OPEN_CONNECTIONS = "select count(*)::int as open from pg_stat_activity where datname = current_database()";
 
+const WAITS_FOR_ADVISORY_LOCK = `pg_locks where locktype = 'advisory' and not granted and ${IN_THIS_DATABASE}`;
+
 /** Resolves when so many connections wait for the lock. */
 async function untilWaiting(tx: Tx, count: number): Promise<void> {
   for (;;) {
-    const rows = await tx.query("select 1 from pg_locks where locktype = 'advisory' and not granted");
+    const rows = await tx.query(`select 1 from ${WAITS_FOR_ADVISORY_LOCK}`);
     if (rows.length === count) return;
   }
 }

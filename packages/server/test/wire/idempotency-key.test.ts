@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
 import { directedPrompt, imagePrompt, photoPrompt, PNG_BASE64, textPrompt } from "../prompt-files.ts";
+import { IN_THIS_DATABASE } from "../test-database.ts";
 import { bodyOf, cancelRun, errorOf, issuesOf, postRun, runOf } from "./requests.ts";
 
 let server: TestServer;
@@ -50,7 +51,7 @@ describe("the same key and body", () => {
       const [row] = await db.query<{ at_key: number; at_account: number }>(
         `select count(*) filter (where relation = 'idempotency_keys'::regclass) as at_key,
            count(*) filter (where locktype = 'advisory' and classid = 18019) as at_account
-         from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())`,
+         from pg_locks where not granted and ${IN_THIS_DATABASE}`,
       );
       return row?.at_key === 1 && row.at_account === 2;
     };
