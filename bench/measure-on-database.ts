@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createLog } from "../packages/server/src/platform/log.ts";
-import { migrate } from "../packages/server/src/platform/migrate.ts";
-import { killLeftovers } from "../packages/server/test/promptd-process.ts";
+import { migrate } from "../packages/server/src/platform/database/migrate.ts";
+import { killLeftovers } from "../packages/server/test/support/promptd-process.ts";
 import { startChaosDatabase, type ChaosDatabase } from "./chaos/database-server.ts";
 
 /** Measures on a database of its own, prints the line and writes it to the file; whatever happens, nothing is left running. */

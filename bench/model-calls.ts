@@ -12,16 +12,16 @@ import { createServer } from "node:http";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AddressInfo } from "node:net";
-import { createSpool } from "../packages/server/src/files/spool.ts";
-import { createModelCaller } from "../packages/server/src/models/call-model.ts";
-import { loadCatalogue } from "../packages/server/src/models/catalogue.ts";
+import { createSpool } from "../packages/server/src/files/blobs/spool.ts";
+import { createModelCaller } from "../packages/server/src/models/calls/call-model.ts";
+import { loadCatalogue } from "../packages/server/src/models/catalogue/catalogue.ts";
 import type { ModelCaller, ModelImage } from "../packages/server/src/models/model-call.ts";
 import { openAdapter } from "../packages/server/src/models/open-adapter.ts";
 import { isoTime, systemClock } from "../packages/server/src/platform/clock.ts";
-import { openDatabase } from "../packages/server/src/platform/database.ts";
+import { openDatabase } from "../packages/server/src/platform/database/database.ts";
 import { startEmbeddedPostgres } from "../packages/server/src/platform/embedded/supervise.ts";
 import { createLog } from "../packages/server/src/platform/log.ts";
-import { migrate } from "../packages/server/src/platform/migrate.ts";
+import { migrate } from "../packages/server/src/platform/database/migrate.ts";
 
 const ANSWER_MS = 5_000;
 

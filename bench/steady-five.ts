@@ -11,7 +11,7 @@ import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { openInstallationFixture } from "../packages/server/test/installation-fixture.ts";
+import { openInstallationFixture } from "../packages/server/test/support/installation-fixture.ts";
 import type { ChaosDatabase } from "./chaos/database-server.ts";
 import { readCommit } from "./commit.ts";
 import { measureOnDatabase } from "./measure-on-database.ts";

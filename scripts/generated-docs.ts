@@ -7,7 +7,7 @@ import type { CommandTable } from "../packages/cli/src/command.ts";
 import { END_USER_COMMANDS } from "../packages/cli/src/end-user-commands.ts";
 import { describeCommand } from "../packages/cli/src/help-text.ts";
 import { OPERATOR_COMMANDS } from "../packages/cli/src/operator-commands.ts";
-import { PROVIDER_KEYS, SETTINGS } from "../packages/server/src/platform/settings.ts";
+import { PROVIDER_KEYS, SETTINGS } from "../packages/server/src/platform/config/settings.ts";
 
 export interface GeneratedPart {
   /** From the root of the repository. */

@@ -8,7 +8,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readSqlFunctions } from "./mutate-sql/sql-functions.ts";
 import { findMutants, type Mutant } from "./mutate-sql/sql-mutants.ts";
-import { sqlState } from "../packages/server/src/platform/database-errors.ts";
+import { sqlState } from "../packages/server/src/platform/database/errors.ts";
 import { openTestRuns, type TestRuns } from "./mutate-sql/test-runs.ts";
 
 const ROOT = join(import.meta.dirname, "..");

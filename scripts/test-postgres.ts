@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, "..");
 const VITEST = join(ROOT, "node_modules/vitest/vitest.mjs");
 const MAJOR_MIN = 15;
 /** A test that does not import it, through whatever, meets no other server here than in `npm test`. */
-const DATABASE_OF_TESTS = "packages/server/test/test-database.ts";
+const DATABASE_OF_TESTS = "packages/server/test/support/test-database.ts";
 /** `nobody`: PostgreSQL refuses to run as root. */
 const UNPRIVILEGED = 65_534;
 const READY_MS_MAX = 60_000;

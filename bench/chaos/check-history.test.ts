@@ -1,10 +1,10 @@
 /** Every kind of broken promise, made by hand in a copy of what a short run with a kill left: the check must name it. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openDatabase } from "../../packages/server/src/platform/database.ts";
+import { openDatabase } from "../../packages/server/src/platform/database/database.ts";
 import { createLog } from "../../packages/server/src/platform/log.ts";
-import { openInstallationFixture } from "../../packages/server/test/installation-fixture.ts";
-import { killLeftovers, until } from "../../packages/server/test/promptd-process.ts";
-import { createTestDatabase, type TestDatabase } from "../../packages/server/test/test-database.ts";
+import { openInstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
+import { killLeftovers, until } from "../../packages/server/test/support/promptd-process.ts";
+import { createTestDatabase, type TestDatabase } from "../../packages/server/test/support/test-database.ts";
 import { checkHistory, type History } from "./check-history.ts";
 import { startLoad } from "./load.ts";
 import { beginTrace, type Kill } from "./trace.ts";

@@ -2,8 +2,8 @@
  * What callers were told and what was done to the processes, held against what the database holds and the API answers.
  * Every entry of `violations` is a broken promise.
  */
-import type { Database } from "../../packages/server/src/platform/database.ts";
-import { findFaults } from "../../packages/server/test/installation-fixture.ts";
+import type { Database } from "../../packages/server/src/platform/database/database.ts";
+import { findFaults } from "../../packages/server/test/support/installation-fixture.ts";
 import { judgeReclaims, summarizeReclaims } from "./judge-reclaims.ts";
 import type { Account, Told } from "./load.ts";
 import type { RunView } from "./run-view.ts";

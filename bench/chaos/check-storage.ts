@@ -1,4 +1,4 @@
-import { openDatabase } from "../../packages/server/src/platform/database.ts";
+import { openDatabase } from "../../packages/server/src/platform/database/database.ts";
 import { createLog } from "../../packages/server/src/platform/log.ts";
 
 /** amcheck: after the crashes no index entry is missing or out of order, and no row is damaged. */

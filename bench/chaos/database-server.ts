@@ -3,7 +3,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { openConnection } from "../../packages/server/src/platform/database.ts";
+import { openConnection } from "../../packages/server/src/platform/database/database.ts";
 import { findPostmaster } from "../../packages/server/src/platform/embedded/postmaster.ts";
 import { startEmbeddedPostgres } from "../../packages/server/src/platform/embedded/supervise.ts";
 import { createLog } from "../../packages/server/src/platform/log.ts";

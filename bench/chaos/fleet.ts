@@ -1,8 +1,8 @@
 /** The processes of a chaos run. What dies is started again at once, as an operator's supervisor would. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { Database } from "../../packages/server/src/platform/database.ts";
-import type { InstallationFixture } from "../../packages/server/test/installation-fixture.ts";
-import type { Exit, PromptdProcess } from "../../packages/server/test/promptd-process.ts";
+import type { Database } from "../../packages/server/src/platform/database/database.ts";
+import type { InstallationFixture } from "../../packages/server/test/support/installation-fixture.ts";
+import type { Exit, PromptdProcess } from "../../packages/server/test/support/promptd-process.ts";
 import type { Role, Seat } from "./plan-faults.ts";
 
 export interface Member {

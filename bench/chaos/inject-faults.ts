@@ -1,7 +1,7 @@
 /** Carries out the plan of a chaos run, step by step: a step waits for its victim, and what never found one is told. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { Database } from "../../packages/server/src/platform/database.ts";
-import type { TcpProxy } from "../../packages/server/test/tcp-proxy.ts";
+import type { Database } from "../../packages/server/src/platform/database/database.ts";
+import type { TcpProxy } from "../../packages/server/test/support/tcp-proxy.ts";
 import type { ChaosDatabase } from "./database-server.ts";
 import type { Fleet, Member } from "./fleet.ts";
 import { countKinds, describeStep, FAULT_KINDS, type FaultCounts, type Role, type Step } from "./plan-faults.ts";

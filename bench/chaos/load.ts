@@ -1,7 +1,10 @@
 /** Callers of many accounts that create runs through the real client and write down what they were told. */
 import { setTimeout as wait } from "node:timers/promises";
 import { PromptdError } from "@promptd/client";
-import type { InstallationCaller, InstallationFixture } from "../../packages/server/test/installation-fixture.ts";
+import type {
+  InstallationCaller,
+  InstallationFixture,
+} from "../../packages/server/test/support/installation-fixture.ts";
 import { createRandom, pickOne, type SeededRandom } from "./random.ts";
 import { viewOf, type RunView } from "./run-view.ts";
 

@@ -1,10 +1,13 @@
 /** What a chaos run plays on: a fleet of processes, their callers, the proxy to their database, and who watches. */
 import { join } from "node:path";
 import type { Closers } from "../../packages/server/src/closers.ts";
-import { openDatabase, type Database } from "../../packages/server/src/platform/database.ts";
+import { openDatabase, type Database } from "../../packages/server/src/platform/database/database.ts";
 import { createLog } from "../../packages/server/src/platform/log.ts";
-import { openInstallationFixture, type InstallationFixture } from "../../packages/server/test/installation-fixture.ts";
-import { startTcpProxy, type TcpProxy } from "../../packages/server/test/tcp-proxy.ts";
+import {
+  openInstallationFixture,
+  type InstallationFixture,
+} from "../../packages/server/test/support/installation-fixture.ts";
+import { startTcpProxy, type TcpProxy } from "../../packages/server/test/support/tcp-proxy.ts";
 import type { ChaosDatabase } from "./database-server.ts";
 import { createFleet, type Fleet } from "./fleet.ts";
 import { startLoad, type Load } from "./load.ts";

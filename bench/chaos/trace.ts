@@ -1,4 +1,4 @@
-import type { Database } from "../../packages/server/src/platform/database.ts";
+import type { Database } from "../../packages/server/src/platform/database/database.ts";
 
 /**
  * Lets the database note who had which run when, and which process was which worker: what re-claims are timed by. And

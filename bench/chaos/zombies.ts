@@ -3,8 +3,8 @@
  * run is claimed again, the worker that had it before reports an end as well. Nothing may come of any of them.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { openDatabase, type Database } from "../../packages/server/src/platform/database.ts";
-import { sqlState } from "../../packages/server/src/platform/database-errors.ts";
+import { openDatabase, type Database } from "../../packages/server/src/platform/database/database.ts";
+import { sqlState } from "../../packages/server/src/platform/database/errors.ts";
 import { createLog } from "../../packages/server/src/platform/log.ts";
 
 export interface Zombies {

@@ -1,14 +1,14 @@
 /** promptd's search as the service runs it, and its legs alone. */
 import { systemClock } from "../../packages/server/src/platform/clock.ts";
-import type { Database } from "../../packages/server/src/platform/database.ts";
+import type { Database } from "../../packages/server/src/platform/database/database.ts";
 import { createSearch, indexDocuments, vacuumIndex } from "../../packages/server/src/search/index.ts";
 import type { EmbeddingsModel, Search } from "../../packages/server/src/search/index.ts";
-import { findByBuiltIn } from "../../packages/server/src/search/meaning.ts";
-import { findByTerms } from "../../packages/server/src/search/mirror-store.ts";
-import { createMirror } from "../../packages/server/src/search/mirror.ts";
-import { planQuery } from "../../packages/server/src/search/query-plan.ts";
-import { loadBuiltInEmbedder, loadExpansions } from "../../packages/server/src/search/search-data.ts";
-import { createTurns } from "../../packages/server/src/search/turns.ts";
+import { findByBuiltIn } from "../../packages/server/src/search/meaning/meaning.ts";
+import { findByTerms } from "../../packages/server/src/search/index/mirror-store.ts";
+import { createMirror } from "../../packages/server/src/search/index/mirror.ts";
+import { planQuery } from "../../packages/server/src/search/query/query-plan.ts";
+import { loadBuiltInEmbedder, loadExpansions } from "../../packages/server/src/search/data/search-data.ts";
+import { createTurns } from "../../packages/server/src/search/yielding.ts";
 import { documentOf } from "./evaluation-data.ts";
 import type { CorpusPrompt } from "./evaluation-data.ts";
 import type { System } from "./peers.ts";

@@ -1,8 +1,13 @@
 /** What others search a catalogue with, on the same records, set up as their documentation recommends. */
 import Fuse from "fuse.js";
 import MiniSearch from "minisearch";
-import type { Database } from "../../packages/server/src/platform/database.ts";
-import { similarity, trigramsOf, wantedTrigrams, wordSimilarity } from "../../packages/server/src/search/trigram.ts";
+import type { Database } from "../../packages/server/src/platform/database/database.ts";
+import {
+  similarity,
+  trigramsOf,
+  wantedTrigrams,
+  wordSimilarity,
+} from "../../packages/server/src/search/text/trigram.ts";
 import type { CorpusPrompt } from "./evaluation-data.ts";
 
 export interface System {

@@ -3,11 +3,11 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openConnection, openDatabase } from "../../packages/server/src/platform/database.ts";
-import type { Database } from "../../packages/server/src/platform/database.ts";
+import { openConnection, openDatabase } from "../../packages/server/src/platform/database/database.ts";
+import type { Database } from "../../packages/server/src/platform/database/database.ts";
 import { startEmbeddedPostgres } from "../../packages/server/src/platform/embedded/supervise.ts";
 import { createLog } from "../../packages/server/src/platform/log.ts";
-import { migrate } from "../../packages/server/src/platform/migrate.ts";
+import { migrate } from "../../packages/server/src/platform/database/migrate.ts";
 
 export interface ScratchDatabase {
   readonly db: Database;

@@ -1,9 +1,9 @@
 /** One Vitest and one database server for all mutants: a run clones its databases from the template as it stands then. */
 import { join } from "node:path";
 import { createVitest, type Vitest } from "vitest/node";
-import { openConnection } from "../../packages/server/src/platform/database.ts";
-import { withDatabase } from "../../packages/server/test/database-url.ts";
-import type { TestServer } from "../../packages/server/test/database-server.ts";
+import { openConnection } from "../../packages/server/src/platform/database/database.ts";
+import { withDatabase } from "../../packages/server/test/support/database-url.ts";
+import type { TestServer } from "../../packages/server/test/support/database-server.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const TESTS = join(ROOT, "packages/server/test");

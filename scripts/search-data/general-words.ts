@@ -1,7 +1,7 @@
 /** The vectors of usual English words, as a file keeps them and as search wants them. */
-import { bytesOf, sectionOf } from "../../packages/server/src/search/data-file.ts";
-import type { Sections } from "../../packages/server/src/search/data-file.ts";
-import { stemEnglish } from "../../packages/server/src/search/stemmer.ts";
+import { bytesOf, sectionOf } from "../../packages/server/src/search/data/data-file.ts";
+import type { Sections } from "../../packages/server/src/search/data/data-file.ts";
+import { stemEnglish } from "../../packages/server/src/search/text/stemmer.ts";
 import { decompose } from "./svd.ts";
 
 export interface Word {

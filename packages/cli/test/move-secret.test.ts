@@ -2,7 +2,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
-import { openConnection } from "../../server/src/platform/database.ts";
+import { openConnection } from "../../server/src/platform/database/database.ts";
 import { createInstallation, killLeftovers, start, type Environment, type OwnDatabase } from "./operator-process.ts";
 
 const NEW = "a secret of the operator's own choice";

@@ -1,6 +1,6 @@
 /** promptd admin user, key, plan, credits and ledger in processes of their own: documents, exit codes, refusals. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openConnection } from "../../server/src/platform/database.ts";
+import { openConnection } from "../../server/src/platform/database/database.ts";
 import { createInstallation, killLeftovers, run, readDocument, runHere, type OwnDatabase } from "./operator-process.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -5,7 +5,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { createTestDatabase } from "../../server/test/test-database.ts";
+import { createTestDatabase } from "../../server/test/support/test-database.ts";
 import { OPERATOR_COMMANDS } from "../src/operator-commands.ts";
 import { runCli } from "../src/run-cli.ts";
 

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { openConnection } from "../../server/src/platform/database.ts";
+import { openConnection } from "../../server/src/platform/database/database.ts";
 import { readDocument, run, runHere } from "./operator-process.ts";
 import { useOperator } from "./use-operator.ts";
 
@@ -237,7 +237,7 @@ describe("promptd admin prompt publish", () => {
     const path = await file("local.prompt.md", promptText("Local", "About {{ topic }}.", "compatible/llama"));
     expect((await publishHere([path])).stderr).toContain('there is no model "compatible/llama"');
     const { startApp } = await import("../../server/src/app.ts");
-    const { readConfig } = await import("../../server/src/platform/config.ts");
+    const { readConfig } = await import("../../server/src/platform/config/config.ts");
     const { createLog } = await import("../../server/src/platform/log.ts");
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const config = readConfig({

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createClient } from "@promptd/client";
-import { openConnection } from "../../server/src/platform/database.ts";
-import { startTcpProxy } from "../../server/test/tcp-proxy.ts";
+import { openConnection } from "../../server/src/platform/database/database.ts";
+import { startTcpProxy } from "../../server/test/support/tcp-proxy.ts";
 import {
   createInstallation,
   killLeftovers,

@@ -12,7 +12,7 @@ import { openInstallation } from "./installation.ts";
 import type { Catalogue } from "./models/index.ts";
 import { openServer } from "./open-server.ts";
 import { openWorker } from "./open-worker.ts";
-import type { Database } from "./platform/database.ts";
+import type { Database } from "./platform/database/database.ts";
 import { enableFaults } from "./platform/fault.ts";
 import { startTicks, type Tick } from "./platform/ticks.ts";
 import { refreshEstimates } from "./prompts/index.ts";

@@ -1,10 +1,10 @@
 import { access, constants } from "node:fs/promises";
-import type { Config } from "./platform/config.ts";
-import { openDatabase, type Database } from "./platform/database.ts";
+import type { Config } from "./platform/config/config.ts";
+import { openDatabase, type Database } from "./platform/database/database.ts";
 import { startEmbeddedPostgres } from "./platform/embedded/supervise.ts";
 import { describeDataDirFailure } from "./platform/file-failure.ts";
 import type { Log } from "./platform/log.ts";
-import { migrate, type MigrationScope } from "./platform/migrate.ts";
+import { migrate, type MigrationScope } from "./platform/database/migrate.ts";
 import { orStartFailure, StartFailure } from "./start-failure.ts";
 import { makePrivateDirectory } from "./platform/make-directory.ts";
 

@@ -1,4 +1,4 @@
-import type { Queryable, Tx } from "./platform/database.ts";
+import type { Queryable, Tx } from "./platform/database/database.ts";
 
 const LOCK = 18_020; // migrations 18016, claim 18017, sweep 18018, index and publishing 18019
 

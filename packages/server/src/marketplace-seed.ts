@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createAccount, createApiKey, findAccountByName, isLiveKey, type CreateAccount } from "./accounts/index.ts";
 import { grantCredits } from "./credits/index.ts";
 import type { Catalogue } from "./models/index.ts";
-import type { Database } from "./platform/database.ts";
+import type { Database } from "./platform/database/database.ts";
 import type { Log } from "./platform/log.ts";
 import { parsePromptFile, publishPrompts, type PromptSource } from "./prompts/index.ts";
 import { vacuumIndex } from "./search/index.ts";

@@ -9,8 +9,8 @@ import {
   type ModelCaller,
 } from "./models/index.ts";
 import type { Clock } from "./platform/clock.ts";
-import { isLoopback, type Config } from "./platform/config.ts";
-import type { Database } from "./platform/database.ts";
+import { isLoopback, type Config } from "./platform/config/config.ts";
+import type { Database } from "./platform/database/database.ts";
 import type { Log } from "./platform/log.ts";
 import type { Tick } from "./platform/ticks.ts";
 import { loadCatalogueOf } from "./read-catalogue.ts";

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Parts } from "./app-parts.ts";
 import type { Closers } from "./closers.ts";
 import { settlePrice, uncappedPrice } from "./models/index.ts";
-import { openDatabase } from "./platform/database.ts";
+import { openDatabase } from "./platform/database/database.ts";
 import { findVersion, renderStep, stepOptions } from "./prompts/index.ts";
 import { createFinisher, readDelivered, saveDelivered, Worker } from "./runs/index.ts";
 import { throughOutage } from "./start-failure.ts";

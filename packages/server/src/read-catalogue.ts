@@ -1,6 +1,6 @@
 import { createEnabledModels, loadCatalogue, type Catalogue, type CatalogueOptions } from "./models/index.ts";
-import type { Config } from "./platform/config.ts";
-import type { Database } from "./platform/database.ts";
+import type { Config } from "./platform/config/config.ts";
+import type { Database } from "./platform/database/database.ts";
 import type { Log } from "./platform/log.ts";
 
 interface ReadCatalogueOptions {

@@ -1,6 +1,6 @@
 import { describeFileFailure } from "./platform/file-failure.ts";
-import { isOutage } from "./platform/database-errors.ts";
-import { outlast } from "./platform/outlast.ts";
+import { isOutage } from "./platform/database/errors.ts";
+import { outlast } from "./platform/database/outlast.ts";
 import { reasonOf } from "./platform/reason-of.ts";
 
 /** A process that cannot start for a reason outside the program: the message says what it is and what to do. */

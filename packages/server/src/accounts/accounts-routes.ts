@@ -1,6 +1,6 @@
 import { USER_FLAGS } from "@promptd/contract";
 import type { Endpoints } from "../http/endpoint.ts";
-import type { Database } from "../platform/database.ts";
+import type { Database } from "../platform/database/database.ts";
 import { findAccount } from "./accounts-store.ts";
 
 export function accountsRoutes(db: Database): Pick<Endpoints, "getMe"> {

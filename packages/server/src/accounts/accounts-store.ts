@@ -1,4 +1,4 @@
-import type { Database, Queryable } from "../platform/database.ts";
+import type { Database, Queryable } from "../platform/database/database.ts";
 
 export interface Account {
   readonly accountId: string;

@@ -1,6 +1,6 @@
 import { Problem } from "../platform/problem.ts";
 import { isoTime } from "../platform/clock.ts";
-import type { Database, Queryable } from "../platform/database.ts";
+import type { Database, Queryable } from "../platform/database/database.ts";
 import {
   findAccountByName,
   hasLiveKey,

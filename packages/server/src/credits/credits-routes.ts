@@ -1,5 +1,5 @@
 import type { Endpoints } from "../http/endpoint.ts";
-import type { Database } from "../platform/database.ts";
+import type { Database } from "../platform/database/database.ts";
 import { availableCredits } from "./ledger.ts";
 
 export function creditsRoutes(db: Database): Pick<Endpoints, "getCredits"> {

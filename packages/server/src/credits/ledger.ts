@@ -3,8 +3,8 @@
  * journal, written in the transaction that causes it. The rules are functions of the database (migration 0003), since
  * they must hold for every process under one lock; this file names them.
  */
-import { isConnectionLoss } from "../platform/database-errors.ts";
-import type { Database, Queryable } from "../platform/database.ts";
+import { isConnectionLoss } from "../platform/database/errors.ts";
+import type { Database, Queryable } from "../platform/database/database.ts";
 import { fault } from "../platform/fault.ts";
 
 export interface Grant {

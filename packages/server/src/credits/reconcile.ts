@@ -1,5 +1,5 @@
-import type { Database } from "../platform/database.ts";
-import { isStatementTimeout } from "../platform/database-errors.ts";
+import type { Database } from "../platform/database/database.ts";
+import { isStatementTimeout } from "../platform/database/errors.ts";
 import type { Log } from "../platform/log.ts";
 
 /** One disagreement between balances, journal, holds and runs. There is no harmless one. */

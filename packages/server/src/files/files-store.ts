@@ -1,5 +1,5 @@
-import type { Database, Tx } from "../platform/database.ts";
-import type { KeptFile, StoredImage } from "./stored-files.ts";
+import type { Database, Tx } from "../platform/database/database.ts";
+import type { KeptFile, StoredImage } from "./stored-file.ts";
 
 /** Bytes outlive their address by this much, so that a download that has begun can end, and a run's last reading. */
 const REMOVAL_DELAY = "1 hour";

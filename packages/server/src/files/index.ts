@@ -1,9 +1,9 @@
 export { createFiles, type FilesOptions } from "./create-files.ts";
-export { createGuardedFetch, type FetchOutcome, type GuardedFetch } from "./guarded-fetch.ts";
-export { checkImageInputs } from "./image-inputs.ts";
-export { readPreviousSecrets, readServerSecret } from "./read-secrets.ts";
-export { imageBytesAtMost } from "./load-images.ts";
-export { createSpool, type Spool, type SpooledFile } from "./spool.ts";
-export { isStorageFailure, StorageFailure } from "./storage-failure.ts";
-export { collectBytes, takeCounted, TakeFault, type TakeLimits } from "./take-bytes.ts";
-export type { Files, KeptFile, LoadedImage, StoredImage } from "./stored-files.ts";
+export { createGuardedFetch, type FetchOutcome, type GuardedFetch } from "./fetch/guarded-fetch.ts";
+export { checkImageInputs } from "./inputs/image-inputs.ts";
+export { readPreviousSecrets, readServerSecret } from "./outputs/read-secrets.ts";
+export { imageBytesAtMost } from "./inputs/load-images.ts";
+export { createSpool, type Spool, type SpooledFile } from "./blobs/spool.ts";
+export { isStorageFailure, StorageFailure } from "./blobs/storage-failure.ts";
+export { collectBytes, takeCounted, TakeFault, type TakeLimits } from "./fetch/take-bytes.ts";
+export type { Files, KeptFile, LoadedImage, StoredImage } from "./stored-file.ts";

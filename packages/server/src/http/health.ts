@@ -1,6 +1,6 @@
 import type { Readiness } from "./endpoint.ts";
-import { successText } from "./envelope.ts";
-import type { Exchange } from "./exchange.ts";
+import { successText } from "./answer/envelope.ts";
+import type { Exchange } from "./request/exchange.ts";
 
 export interface HealthSetup {
   readonly readiness: () => Promise<Readiness>;

@@ -1,7 +1,7 @@
 import { ENDPOINTS, ERRORS } from "@promptd/contract";
 import { describe, expect, test } from "vitest";
 import { openApiText } from "./openapi.ts";
-import { OPEN_PATHS, unrecognized } from "./unknown-route.ts";
+import { OPEN_PATHS, unrecognized } from "./request/unknown-route.ts";
 
 interface Operation {
   readonly operationId?: string;

@@ -1,8 +1,8 @@
 import { ENDPOINTS, ERRORS, type EndpointName, type ErrorCode } from "@promptd/contract";
 import { endpointSchemas, ERROR_SCHEMAS } from "@promptd/contract/schemas";
 import { z } from "zod";
-import { OPEN_PATHS } from "./unknown-route.ts";
-import { RESPONSE_HEADERS } from "./response-headers.ts";
+import { OPEN_PATHS } from "./request/unknown-route.ts";
+import { RESPONSE_HEADERS } from "./answer/response-headers.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

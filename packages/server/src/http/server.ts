@@ -13,21 +13,21 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Log } from "../platform/log.ts";
-import { admit } from "./admit.ts";
-import { createBodyBudget, serverBusy } from "./body-budget.ts";
-import { trackConnections, type Connections } from "./connections.ts";
-import { asksToUpgrade, guardEdge, headFault, HEADER_BYTES_MAX } from "./edge.ts";
+import { admit } from "./request/admit.ts";
+import { createBodyBudget, serverBusy } from "./body/body-budget.ts";
+import { trackConnections, type Connections } from "./sockets/connections.ts";
+import { asksToUpgrade, guardEdge, headFault, HEADER_BYTES_MAX } from "./sockets/edge.ts";
 import type { Endpoint, Endpoints, Enter, OpenFile, Readiness } from "./endpoint.ts";
-import { Exchange, type ExchangeSetup } from "./exchange.ts";
-import { createFailedEntries } from "./failed-entries.ts";
+import { Exchange, type ExchangeSetup } from "./request/exchange.ts";
+import { createFailedEntries } from "./request/failed-admissions.ts";
 import { joinLooks, sendHealth, sendReadiness, type HealthSetup } from "./health.ts";
 import { openApiText } from "./openapi.ts";
-import { rawQuery } from "./query.ts";
-import { preflightHeaders } from "./response-headers.ts";
-import { serveEndpoint, type EndpointSetup, type Match } from "./serve-endpoint.ts";
-import { createStopping, type StopOrder } from "./stopping.ts";
-import { badPath, isUnderV1, OPEN_PATHS, unrecognized } from "./unknown-route.ts";
-import type { CheckImages } from "./validate.ts";
+import { rawQuery } from "./request/query.ts";
+import { preflightHeaders } from "./answer/response-headers.ts";
+import { serveEndpoint, type EndpointSetup, type Match } from "./request/serve-endpoint.ts";
+import { createStopping, type StopOrder } from "./sockets/stopping.ts";
+import { badPath, isUnderV1, OPEN_PATHS, unrecognized } from "./request/unknown-route.ts";
+import type { CheckImages } from "./request/validate.ts";
 
 /** Milliseconds, bytes and counts. A 32 MiB body in 30 s needs 9 Mbit/s: raise `requestMs` for slow lines. */
 const HTTP_LIMITS = {

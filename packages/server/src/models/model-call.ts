@@ -1,9 +1,9 @@
 /** The boundary between policy (call-model.ts) and providers (ai-sdk/): values in, values out, no SDK type. */
 import type { SpooledFile } from "../files/index.ts";
-import type { Reservation } from "./byte-budget.ts";
-import type { CatalogueEntry } from "./catalogue.ts";
-import type { JsonValue, Mapping } from "./mapping.ts";
-import type { Usage } from "./price-plan.ts";
+import type { Reservation } from "./limits/byte-budget.ts";
+import type { CatalogueEntry } from "./catalogue/catalogue.ts";
+import type { JsonValue, Mapping } from "./catalogue/mapping.ts";
+import type { Usage } from "./pricing/price-plan.ts";
 
 export interface ModelImage {
   readonly bytes: Uint8Array;

@@ -1,9 +1,9 @@
 import type { Spool } from "../files/index.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Log } from "../platform/log.ts";
-import type { Catalogue } from "./catalogue.ts";
+import type { Catalogue } from "./catalogue/catalogue.ts";
 import type { ModelAdapter } from "./model-call.ts";
-import type { ReadSecret } from "./provider-place.ts";
+import type { ReadSecret } from "./providers/provider-endpoint.ts";
 
 export interface OpenAdapterOptions {
   readonly catalogue: Catalogue;

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../../test/test-database.ts";
-import { openDatabase, type Database } from "./database.ts";
+import { createTestDatabase, type TestDatabase } from "../../test/support/test-database.ts";
+import { openDatabase, type Database } from "./database/database.ts";
 import { createLog, type Log } from "./log.ts";
 import { runDueTicks, startTicks, type Tick } from "./ticks.ts";
 

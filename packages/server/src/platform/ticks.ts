@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Database } from "./database.ts";
+import type { Database } from "./database/database.ts";
 import type { Log } from "./log.ts";
 
 /** Work that is due every so often in the whole installation: one process wins each turn and does all that is overdue. */

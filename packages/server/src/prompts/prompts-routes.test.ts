@@ -1,12 +1,12 @@
 import { promptVersionSchema, searchResultSchema } from "@promptd/contract/schemas";
 import type { SearchRow } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { useTestDatabase } from "../../test/test-database.ts";
+import { useTestDatabase } from "../../test/support/test-database.ts";
 import { createAccount } from "../accounts/index.ts";
 import type { RequestContext } from "../http/endpoint.ts";
 import type { Catalogue } from "../models/index.ts";
 import { systemClock } from "../platform/clock.ts";
-import type { Database } from "../platform/database.ts";
+import type { Database } from "../platform/database/database.ts";
 import { createIdSource } from "../platform/ids.ts";
 import { createLog } from "../platform/log.ts";
 import { Problem } from "../platform/problem.ts";
@@ -14,7 +14,7 @@ import { createSearch, type Search } from "../search/index.ts";
 import type { PromptSource } from "./prompt-definition.ts";
 import { catalogue, parseOne, PENCIL_PORTRAIT, STORY_COVER, TEA_POEM, textPrompt } from "./prompt-fixtures.ts";
 import { promptsRoutes } from "./prompts-routes.ts";
-import { publishPrompts, unpublishPrompt } from "./publish.ts";
+import { publishPrompts, unpublishPrompt } from "./publishing/publish.ts";
 
 const log = createLog("error");
 const newId = createIdSource(systemClock);

@@ -2,7 +2,7 @@ import type { PromptConfig, PromptVersion, SearchRow } from "@promptd/contract";
 import type { Endpoints } from "../http/endpoint.ts";
 import type { Catalogue } from "../models/index.ts";
 import { isoTime } from "../platform/clock.ts";
-import type { Database } from "../platform/database.ts";
+import type { Database } from "../platform/database/database.ts";
 import { notFound } from "../platform/problem.ts";
 import {
   findPromptVersion,
@@ -12,7 +12,7 @@ import {
   type FoundPrompt,
   type PublicVersion,
 } from "./prompts-store.ts";
-import { findWithdrawnModel, publicRunOptions } from "./run-options.ts";
+import { findWithdrawnModel, publicRunOptions } from "./inputs/run-options.ts";
 
 const SEARCH_ROWS_MAX = 20;
 /** All that ranking gives: where a popular model was retired, most of the best may fall out after the search. */

@@ -1,8 +1,8 @@
 /** All SQL of prompts. Reads of one row run as prepared statements; publishing works in arrays, 500 rows at a time. */
 import type { Modality, PromptConfig, PromptSamples } from "@promptd/contract";
-import type { Database, Queryable, Tx } from "../platform/database.ts";
+import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import type { LiveVersion, PromptDefinition } from "./prompt-definition.ts";
-import type { StepModel } from "./run-options.ts";
+import type { StepModel } from "./inputs/run-options.ts";
 
 const MODALITY_NUMBERS: Readonly<Record<Modality, number>> = { text: 0, image: 1, video: 2 };
 const MODALITY_NAMES = ["text", "image", "video"] as const;

@@ -1,4 +1,4 @@
-import type { Database } from "../platform/database.ts";
+import type { Database } from "../platform/database/database.ts";
 import type { LiveVersion } from "./prompt-definition.ts";
 import { isVersionLive, loadVersion } from "./prompts-store.ts";
 

@@ -1,5 +1,5 @@
-import type { Database } from "../platform/database.ts";
-import { isStatementTimeout } from "../platform/database-errors.ts";
+import type { Database } from "../platform/database/database.ts";
+import { isStatementTimeout } from "../platform/database/errors.ts";
 import { addUses } from "../prompts/index.ts";
 import { takeUncountedUses } from "./runs-store.ts";
 

@@ -1,9 +1,9 @@
-export { AccountTurns } from "./account-turns.ts";
+export { AccountTurns } from "./create/account-lock-queue.ts";
 export { createUsesCount } from "./count-uses.ts";
-export { readDelivered, saveDelivered } from "./delivered-store.ts";
-export { createFinisher } from "./finish-runs.ts";
-export { pruneIdempotencyKeys } from "./idempotency.ts";
-export { writeModelLimits } from "./queue.ts";
+export { readDelivered, saveDelivered } from "./work/delivered-store.ts";
+export { createFinisher } from "./work/finish-runs.ts";
+export { pruneIdempotencyKeys } from "./create/idempotency.ts";
+export { writeModelLimits } from "./work/queue.ts";
 export { runsRoutes } from "./runs-routes.ts";
-export { WaitingHub } from "./wait-for-run.ts";
-export { Worker } from "./worker.ts";
+export { WaitingHub } from "./wait/wait-for-run.ts";
+export { Worker } from "./work/worker.ts";

@@ -3,18 +3,18 @@ import type { CreateRunBody, Run } from "@promptd/contract";
 import type { Files } from "../files/index.ts";
 import type { Answer, Endpoints, RequestContext } from "../http/endpoint.ts";
 import type { Catalogue } from "../models/index.ts";
-import type { Database } from "../platform/database.ts";
-import { isOutage } from "../platform/database-errors.ts";
+import type { Database } from "../platform/database/database.ts";
+import { isOutage } from "../platform/database/errors.ts";
 import { fault } from "../platform/fault.ts";
 import { notFound, Problem } from "../platform/problem.ts";
-import type { AccountTurns } from "./account-turns.ts";
-import { createRun, getRun } from "./create-run.ts";
-import { findRunOfKey, readIdempotency } from "./idempotency.ts";
-import { listRuns } from "./list-runs.ts";
-import { describeApplied, readPreferences } from "./preferences.ts";
+import type { AccountTurns } from "./create/account-lock-queue.ts";
+import { createRun, getRun } from "./create/create-run.ts";
+import { findRunOfKey, readIdempotency } from "./create/idempotency.ts";
+import { listRuns } from "./read/list-runs.ts";
+import { describeApplied, readPreferences } from "./create/preferences.ts";
 import { isFinal } from "./run-state.ts";
 import { cancelRunRow } from "./runs-store.ts";
-import type { Wait, WaitingHub } from "./wait-for-run.ts";
+import type { Wait, WaitingHub } from "./wait/wait-for-run.ts";
 
 export interface RunsRoutesOptions {
   readonly db: Database;

@@ -1,6 +1,6 @@
 import type { OutputItem, Run, RunList, RunListRow, RunStatus } from "@promptd/contract";
 import { isoTime } from "../platform/clock.ts";
-import type { Database, Queryable, Tx, TxOptions } from "../platform/database.ts";
+import type { Database, Queryable, Tx, TxOptions } from "../platform/database/database.ts";
 import { firstIdOfMs, idTimeMs } from "../platform/ids.ts";
 import { visibleOutputs } from "./run-state.ts";
 

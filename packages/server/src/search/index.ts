@@ -1,6 +1,6 @@
-export type { SearchDocument } from "./document-terms.ts";
-export { indexDocument, indexDocuments, removeDocument } from "./index-document.ts";
-export { vacuumIndex } from "./housekeeping.ts";
-export { createSearch } from "./search.ts";
-export type { EmbeddingsModel } from "./remote-embedder.ts";
-export type { Search, SearchOptions } from "./search.ts";
+export type { SearchDocument } from "./index/document-terms.ts";
+export { indexDocument, indexDocuments, removeDocument } from "./index/index-document.ts";
+export { vacuumIndex } from "./index/housekeeping.ts";
+export { createSearch } from "./query/search.ts";
+export type { EmbeddingsModel } from "./meaning/remote-embedder.ts";
+export type { Search, SearchOptions } from "./query/search.ts";

@@ -5,7 +5,12 @@ import { join } from "node:path";
 import { onTestFinished, vi } from "vitest";
 import { createSpool } from "../../src/files/index.ts";
 import { createAiSdkAdapter, type AdapterOptions } from "../../src/models/ai-sdk/index.ts";
-import { loadCatalogue, resolveMapping, type Catalogue, type CatalogueEntry } from "../../src/models/catalogue.ts";
+import {
+  loadCatalogue,
+  resolveMapping,
+  type Catalogue,
+  type CatalogueEntry,
+} from "../../src/models/catalogue/catalogue.ts";
 import type { ModelAdapter, ModelCall, ModelImage } from "../../src/models/model-call.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createLog } from "../../src/platform/log.ts";

@@ -4,7 +4,7 @@
  */
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createTransport } from "../../src/models/transport.ts";
+import { createTransport } from "../../src/models/providers/transport.ts";
 import type { ModelAdapter } from "../../src/models/model-call.ts";
 import { callOf, createRig, entryOf, IMAGE } from "./adapter-rig.ts";
 import { PNG } from "./provider-answers.ts";

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
-import type { CatalogueEntry } from "../../src/models/catalogue.ts";
+import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import type { ModelImage } from "../../src/models/model-call.ts";
-import { createTransport } from "../../src/models/transport.ts";
+import { createTransport } from "../../src/models/providers/transport.ts";
 import { callOf, createRig, entryOf } from "./adapter-rig.ts";
 import { startOwnServer, type Received } from "./own-server.ts";
 

@@ -5,8 +5,8 @@
 import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
-import type { JsonValue } from "../../src/models/mapping.ts";
-import type { CatalogueEntry } from "../../src/models/catalogue.ts";
+import type { JsonValue } from "../../src/models/catalogue/mapping.ts";
+import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import { callOf, entryOf, IMAGE } from "./adapter-rig.ts";
 import { openAllProviders } from "./all-providers.ts";
 import { json, type Received } from "./own-server.ts";

@@ -1,5 +1,5 @@
 /** Each interface of each provider, with its answers in the provider's own form; matrix.test.ts asks the same of every row. */
-import type { CatalogueEntry } from "../../src/models/catalogue.ts";
+import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import { entryOf } from "./adapter-rig.ts";
 import { ELSEWHERE, OPENROUTER, type Reply } from "./all-providers.ts";
 import { json } from "./own-server.ts";

@@ -3,9 +3,9 @@
  * catalogue or of an SDK package shows as a difference in JSON that a person can read.
  */
 import { expect, test } from "vitest";
-import type { CatalogueEntry } from "../../src/models/catalogue.ts";
+import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import type { ModelCall } from "../../src/models/model-call.ts";
-import type { Transport } from "../../src/models/transport.ts";
+import type { Transport } from "../../src/models/providers/transport.ts";
 import { callOf, catalogue, createRig, IMAGE } from "./adapter-rig.ts";
 import { ELSEWHERE, OPENROUTER } from "./all-providers.ts";
 import {

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";
 import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
-import { promptFile } from "../prompt-files.ts";
-import { until } from "../promptd-process.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { promptFile } from "../prompts/prompt-files.ts";
+import { until } from "../support/promptd-process.ts";
 import { bodyOf, errorOf, get } from "./requests.ts";
 
 const INVALID = "The API key is not valid. Check it, or create a new one on the API keys page.";

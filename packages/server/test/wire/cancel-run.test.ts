@@ -1,7 +1,7 @@
 /** POST /v1/runs/:runId/cancel: at once, for good, and free. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
-import { directedPrompt, imagePrompt } from "../prompt-files.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { directedPrompt, imagePrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, cancelRun, errorOf, get, issuesOf, postRun, RANDOM_ID, runOf, startRun } from "./requests.ts";
 
 let server: TestServer;

@@ -1,7 +1,7 @@
 /** A run that finishes inside the window: its payload, its price, its place in the list (specification, "POST /v1/runs"). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
-import { directedPrompt, imagePrompt, promptFile, textPrompt } from "../prompt-files.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { directedPrompt, imagePrompt, promptFile, textPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, dataOf, get, postRun, runOf } from "./requests.ts";
 
 let server: TestServer;

@@ -1,7 +1,7 @@
 /** Credits are held when a run is created, and a run that cannot be paid is never created (specification, "Errors", 402). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../harness.ts";
-import { directedPrompt, imagePrompt, promptFile } from "../prompt-files.ts";
+import { startTestServer, type TestServer } from "../support/harness.ts";
+import { directedPrompt, imagePrompt, promptFile } from "../prompts/prompt-files.ts";
 import { bodyOf, errorOf, get, issueLines, postRun, runOf, startRun } from "./requests.ts";
 
 let server: TestServer;

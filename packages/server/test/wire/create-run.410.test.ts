@@ -1,8 +1,8 @@
 /** A model that was withdrawn after the prompt was published, or is not enabled here (specification, "Errors", 410). */
 import type { Client } from "@promptd/client";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
-import { imagePrompt, promptFile } from "../prompt-files.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { imagePrompt, promptFile } from "../prompts/prompt-files.ts";
 import { overlayFiles } from "./overlay-file.ts";
 import { bodyOf, dataOf, errorOf, get, postRun, runOf } from "./requests.ts";
 

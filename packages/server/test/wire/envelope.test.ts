@@ -2,8 +2,8 @@
 import { ERRORS, type ErrorCode } from "@promptd/contract";
 import type { RawAnswer } from "@promptd/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
-import { directedPrompt, imagePrompt, promptFile } from "../prompt-files.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { directedPrompt, imagePrompt, promptFile } from "../prompts/prompt-files.ts";
 import { bodyOf, errorOf, get, postRun, RANDOM_ID, startRun } from "./requests.ts";
 
 let server: TestServer;

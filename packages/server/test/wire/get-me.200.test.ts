@@ -1,7 +1,7 @@
 /** GET /v1/me and GET /v1/me/credits (specification, "User", "Credits"). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../harness.ts";
-import { imagePrompt } from "../prompt-files.ts";
+import { startTestServer, type TestServer } from "../support/harness.ts";
+import { imagePrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, dataOf, get, startRun } from "./requests.ts";
 
 let server: TestServer;

@@ -1,7 +1,7 @@
 /** GET /v1/prompts/:promptId and GET /v1/prompt-versions/:promptVersionId (specification, "Retrieve a prompt"). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
-import { promptFile, textPrompt } from "../prompt-files.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { promptFile, textPrompt } from "../prompts/prompt-files.ts";
 import { dataOf, errorOf, get, issuesOf, RANDOM_ID } from "./requests.ts";
 
 let server: TestServer;

@@ -1,7 +1,7 @@
 /** GET /v1/runs: order, cursors, filters, hasMore (specification, "List runs"). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
-import { directedPrompt, promptFile } from "../prompt-files.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { directedPrompt, promptFile } from "../prompts/prompt-files.ts";
 import { bodyOf, cancelRun, errorOf, get, issuesOf, listOf, RANDOM_ID, startRun } from "./requests.ts";
 
 const RUNS = 60;

@@ -1,8 +1,8 @@
 /** Unknown paths, wrong methods, HEAD, OPTIONS, slashes, versions (specification, "Endpoints", "Versioning"). */
 import { ENDPOINTS, type EndpointName } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
-import { textPrompt } from "../prompt-files.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { textPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, errorOf, get, RANDOM_ID, runOf } from "./requests.ts";
 
 let server: TestServer;

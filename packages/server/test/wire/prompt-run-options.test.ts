@@ -2,8 +2,8 @@
 import type { Client } from "@promptd/client";
 import type { PromptConfig } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../harness.ts";
-import { imagePrompt, promptFile } from "../prompt-files.ts";
+import { startTestServer, type TestServer } from "../support/harness.ts";
+import { imagePrompt, promptFile } from "../prompts/prompt-files.ts";
 import { overlayFiles } from "./overlay-file.ts";
 import { bodyOf, issuesOf, postRun, runOf } from "./requests.ts";
 

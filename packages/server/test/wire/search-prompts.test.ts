@@ -1,9 +1,9 @@
 /** GET /v1/prompts/publish (specification, "Search published prompts"). How well it ranks is measured elsewhere. */
 import type { SearchRow } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { voteForPrompt } from "../../src/prompts/publish.ts";
-import { startTestServer, type TestCaller, type TestServer } from "../harness.ts";
-import { imagePrompt, promptFile, textPrompt } from "../prompt-files.ts";
+import { voteForPrompt } from "../../src/prompts/publishing/publish.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { imagePrompt, promptFile, textPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, dataOf, errorOf, get, issuesOf, postRun } from "./requests.ts";
 
 let server: TestServer;

@@ -2,10 +2,10 @@ import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { GuardedFetch, Spool } from "../../files/index.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
-import type { CatalogueEntry } from "../catalogue.ts";
-import type { ProviderPlace, ReadSecret } from "../provider-place.ts";
+import type { CatalogueEntry } from "../catalogue/catalogue.ts";
+import type { ProviderPlace, ReadSecret } from "../providers/provider-endpoint.ts";
 import type { SandboxTimer } from "../sandbox/sandbox-provider.ts";
-import type { createTransport, Transport } from "../transport.ts";
+import type { createTransport, Transport } from "../providers/transport.ts";
 
 export interface AdapterOptions {
   readonly secret: ReadSecret;

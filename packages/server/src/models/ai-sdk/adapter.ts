@@ -3,9 +3,9 @@
  * (retries, deadlines, limits) is in call-model.ts; the SDK retries nothing here.
  */
 import type { ModelAdapter } from "../model-call.ts";
-import { resolvePlace } from "../provider-place.ts";
+import { resolvePlace } from "../providers/provider-endpoint.ts";
 import { createSandboxTimer } from "../sandbox/sandbox-provider.ts";
-import { createTransport, type Transport } from "../transport.ts";
+import { createTransport, type Transport } from "../providers/transport.ts";
 import type { Adapter, AdapterOptions } from "./adapter-context.ts";
 import { embedTexts } from "./embed-texts.ts";
 import { callImage, callText } from "./make-text-or-image.ts";

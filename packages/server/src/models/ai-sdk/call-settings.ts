@@ -1,6 +1,6 @@
 /** What calls of all modalities have in common. */
 import type { generateText } from "ai";
-import type { CatalogueEntry } from "../catalogue.ts";
+import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { ModelCall } from "../model-call.ts";
 import type { Adapter } from "./adapter-context.ts";
 

@@ -1,7 +1,7 @@
 import { generateImage, generateText, type ModelMessage } from "ai";
 import type { ModelCall, ModelResult } from "../model-call.ts";
-import { failure } from "../provider-failure.ts";
-import { imageUsage, textUsage } from "../usage.ts";
+import { failure } from "../providers/provider-failure.ts";
+import { imageUsage, textUsage } from "../pricing/usage.ts";
 import type { Adapter } from "./adapter-context.ts";
 import { logWarnings, requestId, sharedSettings, wholePrompt } from "./call-settings.ts";
 import { imageModel, languageModel, TEXT_ANSWER_BYTES_MAX } from "./model-objects.ts";

@@ -1,12 +1,12 @@
 /** Videos: started, asked for, fetched by their own way since the SDK would hold them in memory, and stopped. */
 import { experimental_getVideoStatus as getVideoStatus, experimental_startVideo as startVideo } from "ai";
 import type { SpooledFile } from "../../files/index.ts";
-import { cancelRequestOf } from "../cancel-request.ts";
-import type { CatalogueEntry } from "../catalogue.ts";
-import type { JsonValue } from "../mapping.ts";
+import { cancelRequestOf } from "../providers/cancel-request.ts";
+import type { CatalogueEntry } from "../catalogue/catalogue.ts";
+import type { JsonValue } from "../catalogue/mapping.ts";
 import type { ModelAdapter, ModelCall, ModelResult, ReadyVideo, VideoCancel } from "../model-call.ts";
-import { classifyAnswer, classifyJobFailure, failure } from "../provider-failure.ts";
-import { videoUsage } from "../usage.ts";
+import { classifyAnswer, classifyJobFailure, failure } from "../providers/provider-failure.ts";
+import { videoUsage } from "../pricing/usage.ts";
 import type { Adapter } from "./adapter-context.ts";
 import { logWarnings, requestId, sharedSettings, wholePrompt } from "./call-settings.ts";
 import { videoModel } from "./model-objects.ts";

@@ -5,10 +5,10 @@ import type {
   ImageModelV4,
   LanguageModelV4,
 } from "@ai-sdk/provider";
-import type { CatalogueEntry } from "../catalogue.ts";
+import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { EmbeddingsModel, ModelCall } from "../model-call.ts";
 import type { SandboxRequest } from "../sandbox/sandbox-provider.ts";
-import type { FetchLimits } from "../transport.ts";
+import type { FetchLimits } from "../providers/transport.ts";
 import type { Adapter } from "./adapter-context.ts";
 import {
   createEmbeddingModel,

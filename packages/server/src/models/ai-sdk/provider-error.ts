@@ -2,10 +2,16 @@
  * Reads what a call threw. The SDK's errors are told by name and shape, not by class: its packages may each bring a
  * copy of the classes.
  */
-import type { CatalogueEntry } from "../catalogue.ts";
-import { classifyAnswer, classifyJobFailure, classifyTransport, failure, type Failure } from "../provider-failure.ts";
+import type { CatalogueEntry } from "../catalogue/catalogue.ts";
+import {
+  classifyAnswer,
+  classifyJobFailure,
+  classifyTransport,
+  failure,
+  type Failure,
+} from "../providers/provider-failure.ts";
 import { SandboxFailure } from "../sandbox/sandbox-provider.ts";
-import { PollAnswerFailure, TransportFailure } from "../transport.ts";
+import { PollAnswerFailure, TransportFailure } from "../providers/transport.ts";
 
 /** Null: not recognised. */
 export function readProviderError(

@@ -14,10 +14,10 @@ import type {
   LanguageModelV4,
 } from "@ai-sdk/provider";
 import { createReplicate } from "@ai-sdk/replicate";
-import type { CatalogueEntry } from "../catalogue.ts";
+import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import { withFalRefusals } from "./fal-refusals.ts";
 import { withGeminiRefusals } from "./gemini-refusals.ts";
-import type { ProviderPlace } from "../provider-place.ts";
+import type { ProviderPlace } from "../providers/provider-endpoint.ts";
 
 /** A model of a provider, and the way to it. */
 export interface ModelSource extends Pick<CatalogueEntry, "provider" | "providerModel" | "api"> {

@@ -1,7 +1,7 @@
 /** Turns what a call threw into a value; only cancellation, bugs and outages stay exceptions. */
-import type { CatalogueEntry } from "../catalogue.ts";
+import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { ModelResult } from "../model-call.ts";
-import { classifyTransport } from "../provider-failure.ts";
+import { classifyTransport } from "../providers/provider-failure.ts";
 import type { Adapter } from "./adapter-context.ts";
 import { readProviderError } from "./provider-error.ts";
 

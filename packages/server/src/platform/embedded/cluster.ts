@@ -8,7 +8,7 @@ import { fault } from "../fault.ts";
 import type { Log } from "../log.ts";
 import { DEFAULT_DB_UID, type ServerAccount } from "./account.ts";
 import type { Binaries } from "./binaries.ts";
-import type { Place } from "./place.ts";
+import type { Place } from "./files.ts";
 
 const DRAFT_PREFIX = "pg.init-";
 

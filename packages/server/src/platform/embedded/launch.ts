@@ -2,13 +2,13 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
-import { openConnection } from "../database.ts";
-import { isConnectionLoss, sqlState } from "../database-errors.ts";
+import { openConnection } from "../database/database.ts";
+import { isConnectionLoss, sqlState } from "../database/errors.ts";
 import { fault } from "../fault.ts";
 import type { Log } from "../log.ts";
 import { prepareBinaries } from "./binaries.ts";
 import { childOptions, dataPath, ensureCluster, explainChildFailure } from "./cluster.ts";
-import { databaseUrl, ensureSocketLink, type Place } from "./place.ts";
+import { databaseUrl, ensureSocketLink, type Place } from "./files.ts";
 import { findPostmaster, isReady, readPidFile, removeStalePidFile } from "./postmaster.ts";
 import { logSize, openServerLog, readLogTail, rotateServerLog } from "./server-log.ts";
 

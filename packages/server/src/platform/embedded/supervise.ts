@@ -3,10 +3,10 @@
  * processes of the data directory, started again when it dies, stopped by the last one that leaves.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { isConnectionLoss, isSilence } from "../database-errors.ts";
+import { isConnectionLoss, isSilence } from "../database/errors.ts";
 import type { Log } from "../log.ts";
 import { joinOrStart, type Found, type Launch, type Session } from "./launch.ts";
-import { databaseUrl, ensureSocketLink, preparePlace } from "./place.ts";
+import { databaseUrl, ensureSocketLink, preparePlace } from "./files.ts";
 import { rotateServerLog } from "./server-log.ts";
 import { withStartLock } from "./start-lock.ts";
 import { stopUnlessUsed } from "./users.ts";

@@ -5,7 +5,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Log } from "../log.ts";
 import { tryConnect, type Session } from "./launch.ts";
-import { removeSocketLink, type Place } from "./place.ts";
+import { removeSocketLink, type Place } from "./files.ts";
 import { findPostmaster, waitForEnd } from "./postmaster.ts";
 
 const OWN_MS_MAX = 5_000;

@@ -1,0 +1,165 @@
+import { mkdir, mkdtemp, readdir, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { Readable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createDiskBlobs } from "./disk-blobs.ts";
+import type { BlobStore, ByteRange } from "./blob-store.ts";
+
+const KEY = "01a1f874-6c4e-7f02-8a44-9e2d6c1b7f50";
+const OTHER = "01a1f874-6c4e-7f02-8a44-9e2d6c1bab51";
+const CONTENT = Buffer.from("0123456789");
+
+let directory: string;
+let root: string;
+let blobs: BlobStore;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "promptd-blobs-"));
+  root = join(directory, "files");
+  blobs = await createDiskBlobs(root);
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+async function read(key: string): Promise<string | null> {
+  const blob = await blobs.get(key, null);
+  return blob === null ? null : Buffer.concat((await blob.body.toArray()) as Buffer[]).toString();
+}
+
+async function listAll(prefix = ""): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const { key } of blobs.list(prefix, never)) keys.push(key);
+  return keys.sort();
+}
+
+const never = (cause: unknown): never => {
+  throw cause;
+};
+const pathOf = (key: string) => join(root, key.slice(-4, -2), key.slice(-2), key);
+const partials = () => readdir(join(root, "partial"));
+
+test("what was put is got, sized and listed, and gone after deletion", async () => {
+  await blobs.put(KEY, () => [CONTENT], 10);
+  expect(await read(KEY)).toBe("0123456789");
+  expect(await blobs.size(KEY)).toBe(10);
+  expect(await listAll()).toEqual([KEY]);
+  await blobs.delete(KEY);
+  await blobs.delete(KEY);
+  expect([await read(KEY), await blobs.size(KEY), await listAll()]).toEqual([null, null, []]);
+});
+
+test("a stream is put like bytes", async () => {
+  await blobs.put(KEY, () => Readable.from([CONTENT.subarray(0, 4), CONTENT.subarray(4)]), 10);
+  expect(await read(KEY)).toBe("0123456789");
+});
+
+test("nobody but the server's user can read a blob", async () => {
+  await blobs.put(KEY, () => [CONTENT], 10);
+  expect((await stat(pathOf(KEY))).mode & 0o777).toBe(0o600);
+  expect((await stat(root)).mode & 0o077).toBe(0);
+});
+
+describe("a put that goes wrong leaves nothing to be read and nothing behind", () => {
+  test.each([9, 11])("%i bytes announced, 10 arrived", async (announced) => {
+    await expect(blobs.put(KEY, () => [CONTENT], announced)).rejects.toThrow("10 arrived");
+    expect([await read(KEY), await partials()]).toEqual([null, []]);
+  });
+
+  test("a stream that breaks", async () => {
+    const broken = async function* () {
+      yield CONTENT;
+      throw new Error("the source broke");
+    };
+    await expect(blobs.put(KEY, broken, 10)).rejects.toThrow("the source broke");
+    expect([await read(KEY), await partials()]).toEqual([null, []]);
+  });
+
+  test("a place that cannot be written", async () => {
+    await writeFile(join(root, KEY.slice(-4, -2)), "a file where a directory belongs");
+    await expect(blobs.put(KEY, () => [CONTENT], 10)).rejects.toThrow(/EEXIST|ENOTDIR/);
+    expect(await partials()).toEqual([]);
+  });
+});
+
+describe("ranges", () => {
+  test.each<[ByteRange, string, { start: number; end: number } | null]>([
+    [{ kind: "from", start: 0, end: 0 }, "0", { start: 0, end: 0 }],
+    [{ kind: "from", start: 2, end: 5 }, "2345", { start: 2, end: 5 }],
+    [{ kind: "from", start: 7, end: null }, "789", { start: 7, end: 9 }],
+    [{ kind: "from", start: 7, end: 99 }, "789", { start: 7, end: 9 }],
+    [{ kind: "from", start: 0, end: null }, "0123456789", { start: 0, end: 9 }],
+    [{ kind: "last", count: 3 }, "789", { start: 7, end: 9 }],
+    [{ kind: "last", count: 99 }, "0123456789", { start: 0, end: 9 }],
+    [{ kind: "from", start: 10, end: null }, "0123456789", null],
+    [{ kind: "from", start: 5, end: 2 }, "0123456789", null],
+    [{ kind: "last", count: 0 }, "0123456789", null],
+  ])("%o gives %s", async (range, text, part) => {
+    await blobs.put(KEY, () => [CONTENT], 10);
+    const blob = await blobs.get(KEY, range);
+    expect({ size: blob?.size, part: blob?.part }).toEqual({ size: 10, part });
+    expect(Buffer.concat((await blob?.body.toArray()) as Buffer[]).toString()).toBe(text);
+  });
+});
+
+describe("nothing outside the store can be reached", () => {
+  test.each([
+    "../secret",
+    "../../etc/passwd",
+    "/etc/passwd",
+    "",
+    ".",
+    "..",
+    `${KEY}/..`,
+    `${KEY}\0`,
+    KEY.toUpperCase(),
+    `../${KEY.slice(3)}`,
+  ])("the key %o is refused by every operation", async (key) => {
+    await expect(blobs.get(key, null)).rejects.toThrow(TypeError);
+    await expect(blobs.size(key)).rejects.toThrow(TypeError);
+    await expect(blobs.delete(key)).rejects.toThrow(TypeError);
+    await expect(blobs.put(key, () => [CONTENT], 10)).rejects.toThrow(TypeError);
+  });
+
+  test("a link planted as a blob is absent, and is not listed", async () => {
+    const outside = join(directory, "outside");
+    await writeFile(outside, "private");
+    await mkdir(dirname(pathOf(KEY)), { recursive: true });
+    await symlink(outside, pathOf(KEY));
+    expect([await read(KEY), await blobs.size(KEY), await listAll()]).toEqual([null, null, []]);
+  });
+
+  test("a link planted as a directory is not followed", async () => {
+    const elsewhere = join(directory, "elsewhere");
+    await mkdir(elsewhere);
+    await writeFile(join(elsewhere, KEY), "private");
+    await mkdir(dirname(dirname(pathOf(KEY))), { recursive: true });
+    await symlink(elsewhere, dirname(pathOf(KEY)));
+    expect([await read(KEY), await listAll()]).toEqual([null, []]);
+  });
+
+  test("a directory in a blob's place is absent", async () => {
+    await mkdir(pathOf(KEY), { recursive: true });
+    expect([await read(KEY), await blobs.size(KEY), await listAll()]).toEqual([null, null, []]);
+  });
+});
+
+test("a listing keeps to its prefix and passes over what is no blob", async () => {
+  await blobs.put(KEY, () => [CONTENT], 10);
+  await blobs.put(OTHER, () => [CONTENT], 10);
+  await writeFile(join(dirname(pathOf(KEY)), "notes.txt"), "not ours");
+  expect(await listAll()).toEqual([KEY, OTHER].sort());
+  expect(await listAll(OTHER)).toEqual([OTHER]);
+  expect(await listAll("ffff")).toEqual([]);
+});
+
+test("leftovers of interrupted writes are discarded by age, blobs never", async () => {
+  await blobs.put(KEY, () => [CONTENT], 10);
+  const [old, young] = [join(root, "partial", `${OTHER}.old`), join(root, "partial", `${OTHER}.young`)];
+  await writeFile(old, "x");
+  await writeFile(young, "x");
+  await utimes(old, 1_000, 1_000);
+  await utimes(pathOf(KEY), 1_000, 1_000);
+  await blobs.discardPartial(2_000_000, never);
+  expect(await partials()).toEqual([`${OTHER}.young`]);
+  expect(await read(KEY)).toBe("0123456789");
+});

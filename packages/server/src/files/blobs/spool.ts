@@ -1,0 +1,75 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, open, readdir, stat, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { OnSkipped } from "./blob-store.ts";
+
+/** A file too large for memory, on this machine's disk until the store takes it or it is discarded. */
+export interface SpooledFile {
+  readonly path: string;
+  readonly bytes: number;
+  /** Of all bytes, lower-case hex. */
+  readonly sha256: string;
+  /** Removes it; nothing happens when it was taken or removed before. */
+  discard(): Promise<void>;
+}
+
+/** Where provider videos are written while they arrive: four of 200 MiB at once would otherwise fill a worker's memory. */
+export interface Spool {
+  /** Writes the pieces to a file of their own. Whatever `pieces` throws is thrown on, and nothing stays behind. */
+  write(pieces: AsyncIterable<Uint8Array>): Promise<SpooledFile>;
+  /** Removes what processes that died left behind before that time. */
+  discardBefore(beforeMs: number, onSkipped: OnSkipped): Promise<void>;
+}
+
+const PRIVATE_DIRECTORY = 0o700;
+const PRIVATE_FILE = 0o600;
+
+/** @param directory on the file system of the blobs, so that a file can become one without being copied. */
+export function createSpool(directory: string): Spool {
+  return {
+    write: async (pieces) => {
+      await mkdir(directory, { recursive: true, mode: PRIVATE_DIRECTORY });
+      const path = join(directory, randomBytes(16).toString("hex"));
+      const discard = () => unlink(path).catch(ignoreMissing);
+      try {
+        return { path, discard, ...(await writePieces(path, pieces)) };
+      } catch (error) {
+        await discard();
+        throw error;
+      }
+    },
+    discardBefore: async (beforeMs, onSkipped) => {
+      for (const name of await readdir(directory)
+        .catch(ignoreMissing)
+        .then((names) => names ?? [])) {
+        const path = join(directory, name);
+        const found = await stat(path).catch(ignoreMissing);
+        if (found === undefined || found.mtimeMs >= beforeMs) continue;
+        await unlink(path).catch(ignoreMissing).catch(onSkipped);
+      }
+    },
+  };
+}
+
+async function writePieces(
+  path: string,
+  pieces: AsyncIterable<Uint8Array>,
+): Promise<Pick<SpooledFile, "bytes" | "sha256">> {
+  const file = await open(path, "wx", PRIVATE_FILE);
+  const hash = createHash("sha256");
+  let bytes = 0;
+  try {
+    for await (const piece of pieces) {
+      await file.writeFile(piece);
+      hash.update(piece);
+      bytes += piece.byteLength;
+    }
+  } finally {
+    await file.close();
+  }
+  return { bytes, sha256: hash.digest("hex") };
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+}

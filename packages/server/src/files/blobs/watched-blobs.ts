@@ -1,0 +1,149 @@
+/**
+ * A blob store that is watched: its failures are told from faults of the work that meets them, and while it takes no
+ * writes this is known, so that no provider is paid for a file that could not be kept.
+ */
+import { randomFillSync } from "node:crypto";
+import { finished, Transform, type Readable } from "node:stream";
+import type { Log } from "../../platform/log.ts";
+import type { BlobStore, OpenBlob } from "./blob-store.ts";
+import type { Spool } from "./spool.ts";
+import { StorageFailure } from "./storage-failure.ts";
+
+export interface WatchedStorage {
+  readonly blobs: BlobStore;
+  readonly spool: Spool;
+  /** False while a write has failed and none has succeeded since; then a write is tried, at most every two seconds. */
+  isReady(): Promise<boolean>;
+}
+
+export interface WatchOptions {
+  readonly newId: () => string;
+  readonly log: Log;
+  readonly monotonicMs: () => number;
+}
+
+/** As large as a small picture: a disk that still takes a few bytes is full all the same. */
+const PROBE_BYTES = 262_144;
+const PROBE_EVERY_MS = 2_000;
+
+export function watchStorage(inner: BlobStore, innerSpool: Spool, options: WatchOptions): WatchedStorage {
+  const { newId, log, monotonicMs } = options;
+  let isBroken = false;
+  let probing: Promise<boolean> | null = null;
+  let probedAtMs = -Infinity;
+
+  const note = (broken: boolean, cause?: unknown): void => {
+    if (broken !== isBroken) {
+      if (broken) log.error({ err: cause }, "files cannot be stored: runs that make some wait until they can");
+      else log.info("files can be stored again");
+    }
+    isBroken = broken;
+  };
+  const write = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+      note(false);
+    } catch (cause) {
+      if (cause instanceof TypeError) throw cause; // a key that is none: a fault of ours
+      note(true, cause);
+      throw new StorageFailure("A file could not be stored.", { cause });
+    }
+  };
+  const probe = async (): Promise<boolean> => {
+    const key = newId();
+    const bytes = randomFillSync(Buffer.allocUnsafe(PROBE_BYTES)); // a disk that packs would take zeros for nothing
+    await write(() => inner.put(key, () => [bytes], PROBE_BYTES)).catch(() => {});
+    await inner.delete(key).catch(() => {}); // else the sweep of orphans removes it
+    return !isBroken;
+  };
+
+  return {
+    blobs: {
+      put: (key, open, bytes) => write(() => inner.put(key, open, bytes)),
+      putFile: (key, file) => write(() => inner.putFile(key, file)),
+      get: async (key, range) => {
+        const opened = await reading(() => inner.get(key, range));
+        return opened === null ? null : { ...opened, body: watchedBody(opened) };
+      },
+      size: (key) => reading(() => inner.size(key)),
+      delete: (key) => inner.delete(key),
+      list: (prefix, onSkipped) => inner.list(prefix, onSkipped),
+      readMark: () => inner.readMark(),
+      writeMark: (text) => inner.writeMark(text),
+      get markPlace() {
+        return inner.markPlace;
+      },
+      discardPartial: (beforeMs, onSkipped) => inner.discardPartial(beforeMs, onSkipped),
+    },
+    spool: { ...innerSpool, write: (pieces) => spoolPieces(innerSpool, pieces, write) },
+    isReady: () => {
+      if (!isBroken) return Promise.resolve(true);
+      if (probing !== null) return probing;
+      if (monotonicMs() - probedAtMs < PROBE_EVERY_MS) return Promise.resolve(false);
+      probedAtMs = monotonicMs();
+      probing = probe().finally(() => {
+        probing = null;
+      });
+      return probing;
+    },
+  };
+}
+
+async function reading<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (cause instanceof TypeError) throw cause;
+    throw new StorageFailure("A file could not be read.", { cause });
+  }
+}
+
+/**
+ * A body that breaks off, or ends before its announced length, is a failure and never a shorter file. Whoever goes away
+ * closes what stands behind it at once, also before the first byte was read and while the store is silent.
+ */
+function watchedBody({ body, size, part }: OpenBlob): Readable {
+  const expected = part === null ? size : part.end - part.start + 1;
+  let seen = 0;
+  const watched = new Transform({
+    transform: (piece: Uint8Array, _encoding, pass) => {
+      seen += piece.byteLength;
+      pass(null, piece);
+    },
+    flush: (end) =>
+      end(seen === expected ? null : new StorageFailure(`A file of ${expected} bytes ended after ${seen}.`)),
+  });
+  finished(body, (cause) => {
+    if (cause) watched.destroy(new StorageFailure("A file could not be read to its end.", { cause }));
+  });
+  watched.once("close", () => body.destroy());
+  watched.on("error", () => {}); // before it is read nobody hears it, and whoever reads it is told by the reading
+  return body.pipe(watched);
+}
+
+/** What the provider's side throws is passed on as it is: only the disk's own failures are the storage's. */
+async function spoolPieces(
+  spool: Spool,
+  pieces: AsyncIterable<Uint8Array>,
+  write: (work: () => Promise<void>) => Promise<void>,
+): ReturnType<Spool["write"]> {
+  let sourceFault: { readonly error: unknown } | null = null;
+  const source = async function* (): AsyncGenerator<Uint8Array> {
+    try {
+      yield* pieces;
+    } catch (error) {
+      sourceFault = { error };
+      throw error;
+    }
+  };
+  let written: Awaited<ReturnType<Spool["write"]>> | null = null;
+  await write(async () => {
+    written = await spool.write(source()).catch((error: unknown) => {
+      if (sourceFault === null) throw error;
+      return null;
+    });
+  });
+  if (sourceFault !== null) throw (sourceFault as { readonly error: unknown }).error;
+  if (written === null) throw new Error("The spool wrote nothing and gave no reason.");
+  return written;
+}

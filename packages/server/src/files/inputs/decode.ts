@@ -1,0 +1,112 @@
+/**
+ * The gate for image bytes: what cannot be decoded completely, inside the limits, is no image, whatever its name or
+ * media type says. What passes is encoded again, so nothing but pixels gets through.
+ */
+import sharp, { type Sharp } from "sharp";
+import { findImageFormat } from "./media-signature.ts";
+import type { ImageLimits, LoadedImage } from "../stored-file.ts";
+
+// Without this SVG, PDF and more are decoded too, and file names and addresses inside them are followed.
+sharp.block({ operation: ["VipsForeignLoad"] });
+sharp.unblock({
+  operation: [
+    "VipsForeignLoadJpegBuffer",
+    "VipsForeignLoadPngBuffer",
+    "VipsForeignLoadWebpBuffer",
+    "VipsForeignLoadNsgifBuffer",
+  ],
+});
+sharp.concurrency(1); // one thread per image: the gate decides how many images are decoded at once
+sharp.cache(false); // no image comes twice
+
+const PIXELS_MAX = 50_000_000;
+const SIDE_MAX = 8_192;
+const DECODE_SECONDS_MAX = 10;
+/** Longest side that goes to a model: more costs upload time and tokens and adds nothing the models tried made use of. */
+const MODEL_SIDE_MAX = 2_048;
+/** An image that would have to become smaller than this to fit is refused: a model could not read it. */
+const MODEL_SIDE_MIN = 64;
+const MODEL_JPEG_QUALITY = 90;
+const OUTPUT_JPEG_QUALITY = 95;
+
+export type DecodeFault = "not-an-image" | "too-many-pixels" | "too-slow" | "too-large";
+
+/** An image that cannot be taken. Thrown and caught inside this slice only. */
+export class DecodeRefusal extends Error {
+  override readonly name = "DecodeRefusal";
+  readonly fault: DecodeFault;
+  constructor(fault: DecodeFault, cause?: unknown) {
+    super(`refused: ${fault}`, { cause });
+    this.fault = fault;
+  }
+}
+
+/**
+ * Upright, sRGB, 8 bit, without metadata, at most 2,048 pixels and the model's own limits a side: PNG when there is
+ * transparency, else JPEG. Of an animation the first frame.
+ * @throws DecodeRefusal
+ */
+export async function prepareForModel(bytes: Uint8Array, limits: ImageLimits): Promise<LoadedImage> {
+  const { hasAlpha } = await inspect(bytes);
+  let side = Math.min(limits.sideMax, MODEL_SIDE_MAX);
+  // Each round aims below the limit by area, so the second nearly always fits; noise may take one or two more.
+  for (let rounds = 0; rounds < 5; rounds += 1) {
+    const image = open(bytes).resize({ width: side, height: side, fit: "inside", withoutEnlargement: true });
+    const { data, info } = await encode(hasAlpha ? image.png() : image.jpeg({ quality: MODEL_JPEG_QUALITY }));
+    if (data.byteLength <= limits.bytesMax) {
+      return { bytes: data, mediaType: hasAlpha ? "image/png" : "image/jpeg" };
+    }
+    const largest = Math.max(info.width, info.height);
+    side = Math.floor(largest * Math.sqrt(limits.bytesMax / data.byteLength) * 0.9);
+    if (side < MODEL_SIDE_MIN) break;
+  }
+  throw new DecodeRefusal("too-large");
+}
+
+/**
+ * A generated image decoded and encoded again in its own format (a GIF as PNG), without loss where the format can.
+ * @throws DecodeRefusal
+ */
+export async function encodeOutput(
+  bytes: Uint8Array,
+): Promise<{ readonly bytes: Buffer; readonly mediaType: "image/png" | "image/jpeg" | "image/webp" }> {
+  const { format } = await inspect(bytes);
+  const image = open(bytes);
+  if (format === "jpeg") {
+    const encoded = await encode(image.jpeg({ quality: OUTPUT_JPEG_QUALITY }));
+    return { bytes: encoded.data, mediaType: "image/jpeg" };
+  }
+  if (format === "webp") {
+    const encoded = await encode(image.webp({ lossless: true }));
+    return { bytes: encoded.data, mediaType: "image/webp" };
+  }
+  const encoded = await encode(image.png());
+  return { bytes: encoded.data, mediaType: "image/png" };
+}
+
+/** Reads the header only, so a picture of gigapixels in a small file is refused before anything is unpacked. */
+async function inspect(bytes: Uint8Array) {
+  const format = findImageFormat(bytes);
+  if (format === null) throw new DecodeRefusal("not-an-image");
+  const { width, height, hasAlpha } = await open(bytes).metadata().catch(refuse);
+  if (width > SIDE_MAX || height > SIDE_MAX) throw new DecodeRefusal("too-many-pixels");
+  return { format, hasAlpha };
+}
+
+/** Turns upright while decoding: after the metadata is gone nothing would know that a photo lies on its side. */
+function open(bytes: Uint8Array): Sharp {
+  return sharp(bytes, { limitInputPixels: PIXELS_MAX, failOn: "error", pages: 1, autoOrient: true })
+    .timeout({ seconds: DECODE_SECONDS_MAX })
+    .toColourspace("srgb");
+}
+
+async function encode(image: Sharp) {
+  return image.toBuffer({ resolveWithObject: true }).catch(refuse);
+}
+
+function refuse(error: unknown): never {
+  const message = error instanceof Error ? error.message : String(error);
+  if (message.includes("exceeds pixel limit")) throw new DecodeRefusal("too-many-pixels", error);
+  if (message.startsWith("timeout")) throw new DecodeRefusal("too-slow", error);
+  throw new DecodeRefusal("not-an-image", error);
+}

@@ -1,0 +1,123 @@
+import type { Gate } from "../../platform/resilience/semaphore.ts";
+import type { Log } from "../../platform/log.ts";
+import { fault } from "../../platform/fault.ts";
+import { DecodeRefusal, prepareForModel, type DecodeFault } from "./decode.ts";
+import type { BlobStore } from "../blobs/blob-store.ts";
+import type { GuardedFetch } from "../fetch/guarded-fetch.ts";
+import { IMAGE_BYTES_MAX, RUN_IMAGE_BYTES_MAX } from "./image-inputs.ts";
+import { orAborted } from "../blobs/or-aborted.ts";
+import type { ImageLimits, LoadedImage, LoadOutcome, StoredImage } from "../stored-file.ts";
+
+export interface LoadPorts {
+  readonly blobs: BlobStore;
+  readonly fetcher: GuardedFetch;
+  /** Bounds the images held in memory before they are decoded, over all runs of this process. */
+  readonly fetching: Gate;
+  readonly decoding: Gate;
+  readonly log: Log;
+}
+
+/** Ends the loading of one run's images with the sentence of its error item. */
+class ImageRefusal extends Error {
+  override readonly name = "ImageRefusal";
+}
+
+/**
+ * Fetches all images of a run at once, then decodes them. The first one that fails refuses the run and stops the
+ * others; when several fail, which one is named is a matter of time.
+ */
+export async function loadImages(
+  images: readonly StoredImage[],
+  limits: ImageLimits,
+  signal: AbortSignal,
+  ports: LoadPorts,
+): Promise<LoadOutcome> {
+  signal.throwIfAborted();
+  const stopper = new AbortController();
+  const either = AbortSignal.any([signal, stopper.signal]);
+  const budget = createBudget(RUN_IMAGE_BYTES_MAX);
+  const loading = images.map((image, index) =>
+    loadImage({ image, position: index + 1, limits }, budget, either, ports),
+  );
+  try {
+    return { kind: "loaded", images: await Promise.all(loading) };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof ImageRefusal) return { kind: "refused", message: error.message };
+    throw error;
+  } finally {
+    stopper.abort();
+    await Promise.allSettled(loading); // nothing of this run works on after the caller was told
+  }
+}
+
+/** The most that these images are before they are decoded: known sizes, and the limit where only an address is known. */
+export function imageBytesAtMost(images: readonly StoredImage[]): number {
+  const all = images.reduce((sum, image) => sum + (image.type === "file" ? image.bytes : IMAGE_BYTES_MAX), 0);
+  return Math.min(all, RUN_IMAGE_BYTES_MAX);
+}
+
+interface Task {
+  readonly image: StoredImage;
+  /** From 1, as callers count. */
+  readonly position: number;
+  readonly limits: ImageLimits;
+}
+
+function loadImage(task: Task, budget: Budget, signal: AbortSignal, ports: LoadPorts): Promise<LoadedImage> {
+  return ports.fetching.run(async () => {
+    const bytes = await readImage(task, signal, ports);
+    if (!budget.take(bytes.byteLength)) {
+      throw new ImageRefusal("The images of this run are larger than 20 MiB together.");
+    }
+    await fault("images.after_fetch");
+    return ports.decoding.run(() => decodeImage(task, bytes), signal);
+  }, signal);
+}
+
+async function readImage(task: Task, signal: AbortSignal, ports: LoadPorts): Promise<Buffer> {
+  if (task.image.type === "file") return orAborted(readBlob(task.image.fileId, ports.blobs), signal);
+  const outcome = await ports.fetcher.fetch(task.image.url, IMAGE_BYTES_MAX, signal);
+  if (outcome.kind === "fetched") return outcome.kept;
+  ports.log.info({ fault: outcome.fault }, "an image input was not fetched");
+  // One text for blocked, refused, timed out and not found: another would tell what our network can reach.
+  const what = outcome.fault === "too-large" ? "is larger than 10 MiB" : "could not be fetched";
+  throw new ImageRefusal(`The image at position ${task.position} ${what}.`);
+}
+
+/** A kept image that is not there is an outage, not the caller's fault: another worker may see the right disk. */
+async function readBlob(fileId: string, blobs: BlobStore): Promise<Buffer> {
+  const blob = await blobs.get(fileId, null);
+  if (blob === null) throw new Error(`The stored image ${fileId} is missing. Do all processes share the blob store?`);
+  return Buffer.concat((await blob.body.toArray()) as Buffer[]);
+}
+
+const DECODE_FAULTS: Readonly<Record<DecodeFault, string>> = {
+  "not-an-image": "is damaged or is not a PNG, JPEG, WebP or GIF image",
+  "too-many-pixels": "is larger than 50 megapixels or 8,192 pixels a side",
+  "too-slow": "took too long to decode",
+  "too-large": "could not be made small enough for the model",
+};
+
+async function decodeImage(task: Task, bytes: Buffer): Promise<LoadedImage> {
+  try {
+    return await prepareForModel(bytes, task.limits);
+  } catch (error) {
+    if (!(error instanceof DecodeRefusal)) throw error;
+    throw new ImageRefusal(`The image at position ${task.position} ${DECODE_FAULTS[error.fault]}.`);
+  }
+}
+
+interface Budget {
+  take(bytes: number): boolean;
+}
+
+function createBudget(bytesMax: number): Budget {
+  let left = bytesMax;
+  return {
+    take: (bytes) => {
+      left -= bytes;
+      return left >= 0;
+    },
+  };
+}

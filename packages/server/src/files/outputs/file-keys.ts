@@ -1,0 +1,55 @@
+import type { Database } from "../../platform/database/database.ts";
+import { insertFileKey, lockFileKeys, type FileKeyRow } from "../files-store.ts";
+import type { SecretReadings } from "./server-secret.ts";
+import { deriveFileKey, fingerprintOf, type KeyRing } from "./signed-urls.ts";
+
+export interface FileSecrets {
+  readonly current: SecretReadings;
+  /** What may be the secret before a rotation; the database knows which of them is. */
+  readonly previous: readonly Buffer[];
+}
+
+/**
+ * Gives each secret its number and says which may still open files. All processes on one database must agree on the
+ * secret; a new one is taken only together with the one it follows, so a mixed-up setting cannot spoil addresses.
+ * @throws Error when the secret is not the one this database knows and no rotation explains it.
+ */
+export async function registerFileKeys(db: Database, secrets: FileSecrets, ttlSeconds: number): Promise<KeyRing> {
+  const rows = await db.tx(async (tx) => {
+    const known = await lockFileKeys(tx);
+    const newest = known[0];
+    if (newest !== undefined && secretOf(newest, secrets.current) !== null) return known;
+    if (newest !== undefined && secretOf(newest, secrets.previous) === null) throw new Error(STRANGE_SECRET);
+    await insertFileKey(tx, (newest?.id ?? 0) + 1, fingerprintOf(secrets.current[0]));
+    return lockFileKeys(tx);
+  });
+  return ringOf(rows, secrets, ttlSeconds);
+}
+
+const STRANGE_SECRET =
+  "The server secret is not the one this database was set up with. It is PROMPTD_SECRET or, where that is not set, " +
+  "the file secret in the data directory, and every promptd process needs the same one: restore it. For a rotation give the " +
+  "old one as PROMPTD_SECRET_PREVIOUS or, where PROMPTD_SECRET is not set, as the file secret.previous. If the old one is lost, " +
+  "remove the rows of the table file_keys; addresses of files made so far then stop working.";
+
+function secretOf(row: FileKeyRow, secrets: readonly Buffer[]): Buffer | null {
+  return secrets.find((secret) => row.fingerprint.equals(fingerprintOf(secret))) ?? null;
+}
+
+function ringOf(rows: readonly FileKeyRow[], secrets: FileSecrets, ttlSeconds: number): KeyRing {
+  const [newest, before] = rows;
+  const secret = newest === undefined ? null : secretOf(newest, secrets.current);
+  if (newest === undefined || secret === null) throw new Error("No file key is registered.");
+  const current = { keyId: newest.id, key: deriveFileKey(secret) };
+  const previous = before === undefined ? null : secretOf(before, secrets.previous);
+  if (before === undefined || previous === null) return { current, previous: null };
+  return {
+    current,
+    previous: {
+      keyId: before.id,
+      key: deriveFileKey(previous),
+      // It was retired when the newest came.
+      acceptedUntilMs: newest.createdAt.getTime() + ttlSeconds * 1_000,
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import type { FileAnswer, FileRequest, OpenFile } from "../../http/endpoint.ts";
+import { namesEntityTag } from "../../http/answer/entity-tag.ts";
+import { isoTime, type Clock } from "../../platform/clock.ts";
+import { Problem } from "../../platform/problem.ts";
+import type { BlobStore, ByteRange } from "../blobs/blob-store.ts";
+import { verifyAddress, type KeyRing, type SignedFile } from "./signed-urls.ts";
+
+interface OpenFileOptions {
+  readonly blobs: BlobStore;
+  readonly keys: KeyRing;
+  readonly clock: Clock;
+  readonly ttlSeconds: number;
+}
+
+/**
+ * Answers `/files/<fileId>.<ending>?e=&k=&s=`. The database is not asked: a signature exists only for a file whose
+ * bytes are durable, and its owner learns the address only after the run's last transaction.
+ */
+export function createOpenFile(options: OpenFileOptions): OpenFile {
+  return async (request) => {
+    const nowMs = options.clock.nowMs();
+    const address = verifyAddress(request.name, request.query, options.keys, nowMs);
+    if (address === null) throw unknownFile();
+    if (address.kind === "expired") throw expiredFile(address.file.expiresAt, options.ttlSeconds);
+    const secondsLeft = Math.max(0, Math.floor(address.file.expiresAt - nowMs / 1_000));
+    return answer(request, address.file, secondsLeft, options.blobs);
+  };
+}
+
+async function answer(
+  request: FileRequest,
+  file: SignedFile,
+  secondsLeft: number,
+  blobs: BlobStore,
+): Promise<FileAnswer> {
+  const tag = `"${file.fileId}"`;
+  const headers = { ...fixedHeaders(request.name, file, secondsLeft), ETag: tag };
+  if (namesEntityTag(request.ifNoneMatch, tag)) return { status: 304, headers, body: null };
+  if (request.method === "HEAD") {
+    const size = await blobs.size(file.fileId);
+    if (size === null) throw unknownFile();
+    return { status: 200, headers: { ...headers, "Content-Length": String(size) }, body: null };
+  }
+  const wantsPart = request.ifRange === null || request.ifRange.trim() === tag;
+  const blob = await blobs.get(file.fileId, wantsPart ? parseRange(request.range) : null);
+  if (blob === null) throw unknownFile();
+  if (blob.part === null) {
+    return { status: 200, headers: { ...headers, "Content-Length": String(blob.size) }, body: blob.body };
+  }
+  const { start, end } = blob.part;
+  const partHeaders = {
+    "Content-Length": String(end - start + 1),
+    "Content-Range": `bytes ${start}-${end}/${blob.size}`,
+  };
+  return { status: 206, headers: { ...headers, ...partHeaders }, body: blob.body };
+}
+
+/** A file is generated content on our origin: it must not run as a page, be sniffed, or tell where it was linked from. */
+function fixedHeaders(name: string, file: SignedFile, secondsLeft: number): Record<string, string> {
+  return {
+    "Content-Type": file.mediaType,
+    "Content-Disposition": `inline; filename="${name}"`,
+    "Accept-Ranges": "bytes",
+    "Cache-Control": `public, max-age=${secondsLeft}, immutable`,
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "Access-Control-Allow-Origin": "*",
+    "Referrer-Policy": "no-referrer",
+  };
+}
+
+const RANGE = /^bytes=(?:([0-9]{1,15})-([0-9]{1,15})?|-([0-9]{1,15}))$/;
+
+/**
+ * One range of bytes. Anything else (several ranges, other units, nonsense) is null and gives the whole file:
+ * ignoring Range is always allowed (RFC 9110, section 14.2), and 416 is not in the closed set of answers.
+ */
+function parseRange(header: string | null): ByteRange | null {
+  const [whole, start, end, last] = RANGE.exec((header ?? "").trim()) ?? [];
+  if (whole === undefined) return null;
+  if (last !== undefined) return { kind: "last", count: Number(last) };
+  return { kind: "from", start: Number(start), end: end === undefined ? null : Number(end) };
+}
+
+/** One text for a wrong signature, a wrong ending and an unknown file: nobody learns which ids exist. */
+function unknownFile(): Problem {
+  return new Problem("NOT_FOUND_ERROR", "No file has this address. Use the address exactly as the run gave it.");
+}
+
+function expiredFile(expiresAt: number, ttlSeconds: number): Problem {
+  const [day, time] = isoTime(expiresAt * 1_000).split("T") as [string, string];
+  const message = `This file expired on ${day} at ${time.slice(0, 5)} UTC. Generated files are kept for ${inWords(ttlSeconds)}.`;
+  return new Problem("GONE_ERROR", message, { data: { reason: "FILE_EXPIRED" } });
+}
+
+function inWords(seconds: number): string {
+  const [count, unit] =
+    seconds % 3_600 === 0
+      ? [seconds / 3_600, "hour"]
+      : seconds % 60 === 0
+        ? [seconds / 60, "minute"]
+        : [seconds, "second"];
+  return `${count.toLocaleString("en-US")} ${unit}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,116 @@
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { link, open, rename, stat, unlink, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { makePrivateDirectory } from "../../platform/make-directory.ts";
+
+const SECRET_BYTES = 32;
+const NAME = "secret";
+const PREVIOUS_NAME = "secret.previous";
+const OTHERS = 0o077;
+const FILE_TEXT = /^[\w-]{43}$/;
+
+/**
+ * One secret, as each of its readings; the first is taken where none is known yet. The text of the file can stand in
+ * the setting and means the same secret, although a setting is any text: the database tells which reading it knows.
+ */
+export type SecretReadings = readonly [Buffer, ...Buffer[]];
+
+export function readingsOfSetting(text: string): SecretReadings {
+  return FILE_TEXT.test(text.trim()) ? [Buffer.from(text), Buffer.from(text.trim(), "base64url")] : [Buffer.from(text)];
+}
+
+/** @param secret as the file holds it. */
+export function readingsOfFile(secret: Buffer): SecretReadings {
+  return [secret, Buffer.from(secret.toString("base64url"))];
+}
+
+/**
+ * The server's secret from `<dataDir>/secret`, made at the first start: 32 random bytes as base64url, mode 0600.
+ * Processes that start together end up with the same one: the file appears whole, by a hard link, or not at all.
+ * @throws Error when the file can be read by others, or does not hold a secret.
+ */
+export async function loadOrCreateSecret(dataDir: string): Promise<Buffer> {
+  const path = join(dataDir, NAME);
+  const found = await readSecret(path);
+  if (found !== null) return found;
+  await makePrivateDirectory(dataDir);
+  const draft = await writeDraft(dataDir);
+  try {
+    await link(draft, path);
+    await syncDirectory(dataDir);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error; // another process was first, and its secret counts
+  } finally {
+    await unlink(draft);
+  }
+  const made = await readSecret(path);
+  if (made === null) throw new Error(`${path} disappeared while it was being created.`);
+  return made;
+}
+
+/** The secret before the last rotation; null when there was none. Its addresses stay valid until their files expire. */
+export async function loadPreviousSecret(dataDir: string): Promise<Buffer | null> {
+  return readSecret(join(dataDir, PREVIOUS_NAME));
+}
+
+/** Every secret that the data directory holds: any may be the one before that of the setting. */
+export async function loadKeptSecrets(dataDir: string): Promise<Buffer[]> {
+  const found = await Promise.all([NAME, PREVIOUS_NAME].map((name) => readSecret(join(dataDir, name))));
+  return found.filter((secret) => secret !== null);
+}
+
+/** Replaces the secret; the present one becomes the previous one. Takes effect when the processes start again. */
+export async function rotateSecret(dataDir: string): Promise<void> {
+  await loadOrCreateSecret(dataDir);
+  const draft = await writeDraft(dataDir);
+  const kept = `${draft}.previous`;
+  await link(join(dataDir, NAME), kept);
+  await rename(kept, join(dataDir, PREVIOUS_NAME));
+  await rename(draft, join(dataDir, NAME));
+  await syncDirectory(dataDir);
+}
+
+async function writeDraft(dataDir: string): Promise<string> {
+  const draft = join(dataDir, `${NAME}.${randomBytes(8).toString("hex")}`);
+  const file = await open(draft, "wx", 0o600);
+  try {
+    await file.writeFile(`${randomBytes(SECRET_BYTES).toString("base64url")}\n`);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return draft;
+}
+
+async function readSecret(path: string): Promise<Buffer | null> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return null;
+    throw error;
+  }
+  const { mode } = await stat(path);
+  if (process.platform !== "win32" && (mode & OTHERS) !== 0) {
+    throw new Error(`${path} can be read by other users of this machine. Run: chmod 600 ${path}`);
+  }
+  const secret = Buffer.from(text.trim(), "base64url");
+  if (secret.length !== SECRET_BYTES) {
+    throw new Error(`${path} does not hold a secret (32 bytes as base64url). Restore it from a backup.`);
+  }
+  return secret;
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, constants.O_RDONLY);
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : null;
+}

@@ -1,0 +1,102 @@
+import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+import { EXTENSIONS, type PublishedMediaType } from "../stored-file.ts";
+
+/** A key that signs file addresses. Its number travels in the address, the key itself never does. */
+export interface FileKey {
+  readonly keyId: number;
+  readonly key: Buffer;
+}
+
+/** Two keys are alive at most: the one that signs, and the one before it for as long as its files may live. */
+export interface KeyRing {
+  readonly current: FileKey;
+  readonly previous: (FileKey & { readonly acceptedUntilMs: number }) | null;
+}
+
+const KEY_BYTES = 32;
+const FINGERPRINT_BYTES = 8;
+const SIGNATURE_LENGTH = 22; // base64url characters: 132 bits
+
+export function deriveFileKey(secret: Buffer): Buffer {
+  return derive(secret, "promptd file addresses v1", KEY_BYTES);
+}
+
+/** Tells two secrets apart without saying anything about either. */
+export function fingerprintOf(secret: Buffer): Buffer {
+  return derive(secret, "promptd secret fingerprint v1", FINGERPRINT_BYTES);
+}
+
+function derive(secret: Buffer, purpose: string, bytes: number): Buffer {
+  return Buffer.from(hkdfSync("sha256", secret, Buffer.alloc(0), purpose, bytes));
+}
+
+export interface SignedFile {
+  readonly fileId: string;
+  readonly mediaType: PublishedMediaType;
+  /** Unix time in seconds. */
+  readonly expiresAt: number;
+}
+
+/** Path and query of a file's address, to be put after the public address of the service. */
+export function signedPath(file: SignedFile, key: FileKey): string {
+  const name = `${file.fileId}.${EXTENSIONS[file.mediaType]}`;
+  return `/files/${name}?e=${file.expiresAt}&k=${key.keyId}&s=${signatureOf(file, key.key)}`;
+}
+
+function signatureOf(file: SignedFile, key: Buffer): string {
+  const signed = `v1|${file.fileId}|${file.expiresAt}|${file.mediaType}`;
+  return createHmac("sha256", key).update(signed).digest("base64url").slice(0, SIGNATURE_LENGTH);
+}
+
+const NAME = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([a-z0-9]{3,4})$/;
+const NUMBERS = { e: /^[1-9][0-9]{0,11}$/, k: /^[1-9][0-9]{0,8}$/ };
+
+/**
+ * Decides an address from its signature and the clock alone, so a file that is gone still answers "expired".
+ * @param name last segment of the path, `<fileId>.<ending>`.
+ * @returns null when the signature does not fit, for whatever reason.
+ */
+export function verifyAddress(
+  name: string,
+  query: URLSearchParams,
+  ring: KeyRing,
+  nowMs: number,
+): { readonly kind: "valid" | "expired"; readonly file: SignedFile } | null {
+  const [, fileId, ending] = NAME.exec(name) ?? [];
+  const mediaType = mediaTypeOf(ending);
+  const [expires, keyId, signature] = [only(query, "e"), only(query, "k"), only(query, "s")];
+  if (fileId === undefined || mediaType === null) return null;
+  if (!NUMBERS.e.test(expires) || !NUMBERS.k.test(keyId)) return null;
+  const file = { fileId, mediaType, expiresAt: Number(expires) };
+  const isExpired = nowMs >= file.expiresAt * 1_000;
+  const key = findKey(ring, Number(keyId), isExpired ? null : nowMs);
+  if (key === null || !equals(signatureOf(file, key.key), signature)) return null;
+  return { kind: isExpired ? "expired" : "valid", file };
+}
+
+/**
+ * The key before the current one opens files only until the last file it signed has expired: after a leak nothing
+ * signed with it may open anything. It goes on telling that old files expired (`nowMs` null), which opens nothing.
+ */
+function findKey(ring: KeyRing, keyId: number, nowMs: number | null): FileKey | null {
+  if (keyId === ring.current.keyId) return ring.current;
+  const { previous } = ring;
+  if (previous === null || keyId !== previous.keyId) return null;
+  return nowMs === null || nowMs < previous.acceptedUntilMs ? previous : null;
+}
+
+function equals(expected: string, given: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function mediaTypeOf(ending: string | undefined): PublishedMediaType | null {
+  const types = Object.keys(EXTENSIONS) as PublishedMediaType[];
+  return types.find((type) => EXTENSIONS[type] === ending) ?? null;
+}
+
+/** Empty unless the parameter is there exactly once. */
+function only(query: URLSearchParams, name: string): string {
+  const [value = "", ...others] = query.getAll(name);
+  return others.length === 0 ? value : "";
+}

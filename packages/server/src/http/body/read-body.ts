@@ -1,0 +1,145 @@
+import type { IncomingMessage } from "node:http";
+import { Problem } from "../../platform/problem.ts";
+import { unreadable } from "./json-body.ts";
+
+/** Nobody is left to answer: the caller closed the connection while sending. Not an error of the server. */
+export class CallerGone extends Error {
+  override readonly name = "CallerGone";
+}
+
+export function hasBody(request: IncomingMessage): boolean {
+  const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+  return encoding !== undefined || (length !== undefined && length !== "0");
+}
+
+/** Makes sure of memory for so many bytes in all. @throws Problem when there is none. */
+export type Reserve = (bytes: number) => void;
+
+/**
+ * Reads the body whole, or to its end without keeping it (`reserve` null).
+ * @throws Problem BAD_REQUEST_ERROR as soon as more than `bytesMax` have arrived, or what `reserve` throws; the rest
+ * stays unread.
+ */
+export function readBody(request: IncomingMessage, bytesMax: number, reserve: Reserve | null): Promise<Buffer> {
+  // Gone before it was read: no event of it comes any more, and whoever waits for one keeps what it holds for good.
+  if (request.destroyed) return Promise.reject(callerGone());
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  let bytes = 0;
+  let kept = reserve === null ? null : new KeptBytes(declaredBytes(request), reserve);
+  // The listeners stay, since taking them off costs more, and live as long as the request, which may wait for two minutes:
+  // once settled they hold nothing and throw away what still comes.
+  let settle: Settle | null = { resolve, reject };
+  const end = () => {
+    const ended = settle;
+    settle = null;
+    kept = null;
+    return ended;
+  };
+  request.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (settle === null) return;
+    if (bytes > bytesMax) {
+      end()?.reject(tooLarge(bytesMax));
+      return;
+    }
+    try {
+      kept?.add(chunk);
+    } catch (noRoom) {
+      end()?.reject(noRoom);
+    }
+  });
+  request.on("end", () => {
+    const whole = kept?.whole() ?? NOTHING;
+    end()?.resolve(whole);
+  });
+  const onGone = () => end()?.reject(callerGone());
+  request.on("close", onGone).on("error", onGone);
+  return promise;
+}
+
+function callerGone(): CallerGone {
+  return new CallerGone("The caller closed the connection while sending the body.");
+}
+
+interface Settle {
+  readonly resolve: (body: Buffer) => void;
+  readonly reject: (problem: unknown) => void;
+}
+
+const NOTHING = Buffer.alloc(0);
+/** First size of what is kept of a body without a declared length; doubled as it grows. */
+const FIRST_BYTES = 16 * 1024;
+
+/**
+ * A body in one piece from the start: what is declared is allocated once, and the system gives memory only to what is
+ * written. A list of the chunks would cost many times their bytes when they come one by one, and twice at the end.
+ */
+class KeptBytes {
+  readonly #declared: number | null;
+  readonly #reserve: Reserve;
+  #room: Buffer = NOTHING;
+  #length = 0;
+
+  constructor(declared: number | null, reserve: Reserve) {
+    this.#declared = declared;
+    this.#reserve = reserve;
+  }
+
+  add(chunk: Buffer): void {
+    const length = this.#length + chunk.length;
+    if (this.#length === 0 && chunk.length === this.#declared) this.#room = chunk;
+    else {
+      if (length > this.#room.length) this.#grow(length);
+      chunk.copy(this.#room, this.#length);
+    }
+    this.#length = length;
+  }
+
+  whole(): Buffer {
+    return this.#room.subarray(0, this.#length);
+  }
+
+  #grow(needed: number): void {
+    const bytes = this.#declared ?? Math.max(needed, 2 * this.#room.length, FIRST_BYTES);
+    this.#reserve(bytes);
+    const larger = Buffer.allocUnsafeSlow(bytes);
+    this.#room.copy(larger, 0, 0, this.#length);
+    this.#room = larger;
+  }
+}
+
+/** Null: sent in chunks, so nobody knows yet. */
+export function declaredBytes({ headers }: IncomingMessage): number | null {
+  const length = headers["content-length"];
+  return length === undefined ? null : Number(length);
+}
+
+/** What the length alone says, before a caller that asks is told to go on sending. @throws Problem BAD_REQUEST_ERROR. */
+export function refuseTooLarge(request: IncomingMessage, bytesMax: number): void {
+  if ((declaredBytes(request) ?? 0) > bytesMax) throw tooLarge(bytesMax);
+}
+
+function tooLarge(bytesMax: number): Problem {
+  const isWholeMiB = bytesMax % (1024 * 1024) === 0;
+  const size = isWholeMiB ? `${bytesMax / 1024 / 1024} MiB` : `${Math.floor(bytesMax / 1024)} KiB`;
+  return new Problem(
+    "BAD_REQUEST_ERROR",
+    `The request body is larger than ${size} (${bytesMax.toLocaleString("en-US")} bytes).`,
+    { data: { reason: "BODY_TOO_LARGE", maxBytes: bytesMax } },
+  );
+}
+
+const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
+
+/** What the headers alone say against the body: a form upload, a compressed body, another character set. */
+export function refuseBodyForm(request: IncomingMessage): void {
+  const { "content-type": type = "", "content-encoding": encoding = "identity" } = request.headers;
+  if (/^\s*multipart\//i.test(type)) throw unreadable(type);
+  if (encoding.trim().toLowerCase() !== "identity") {
+    throw new Problem("BAD_REQUEST_ERROR", "The request body must not be compressed: leave out Content-Encoding.");
+  }
+  const charset = CHARSET.exec(type)?.[1]?.toLowerCase() ?? "utf-8";
+  if (charset !== "utf-8" && charset !== "utf8") {
+    throw new Problem("BAD_REQUEST_ERROR", "The request body must be UTF-8: change the charset in Content-Type.");
+  }
+}

@@ -1,0 +1,280 @@
+/**
+ * One request and its answer: what is known of it, the headers that gather on the way, and the only place that writes
+ * an answer. Slices see the part of it that is a RequestContext.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { pipeline } from "node:stream";
+import type { Log } from "../../platform/log.ts";
+import { Problem } from "../../platform/problem.ts";
+import type { BodyHold } from "../body/body-budget.ts";
+import type { Caller, FileAnswer, RequestContext } from "../endpoint.ts";
+import { checkErrorEnvelope, errorText, internalError, problemHeaders } from "../answer/envelope.ts";
+import { CallerGone, hasBody } from "../body/read-body.ts";
+import { corsHeaders, ignoredHeader, isOutdatedAgent, type Headers } from "../answer/response-headers.ts";
+
+/** What all exchanges of a server have in common. */
+export interface ExchangeSetup {
+  readonly log: Log;
+  readonly newId: () => string;
+  readonly resourcesHash: () => string;
+  readonly corsOrigins: readonly string[];
+  readonly rate: { readonly perSecond: number; readonly scope: "account" | "key" };
+  readonly checkResponses: boolean;
+  readonly slowReaderMs: number;
+  readonly lingerMs: number;
+  /** True once the server is stopping, for the last request of a connection: that is then closed with its answer. */
+  readonly isLastOfAll: (exchange: Exchange) => boolean;
+}
+
+const CLIENT_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
+const IGNORED_NAMES_MAX = 100;
+/** Statuses without a body, and so without a type and a length. */
+const BODILESS: ReadonlySet<number> = new Set([204, 304]);
+
+export class Exchange implements RequestContext {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId: string;
+  readonly arrivedAtMs: number;
+  /** Route pattern for the log; never the address itself, which may hold secrets. */
+  route = "-";
+  runId: string | null = null;
+  /** True when the body was read to its end, or there is none. */
+  bodyIsRead: boolean;
+  /** What the body takes of the memory for bodies; null when it takes nothing, or no more. */
+  bodyHold: BodyHold | null = null;
+  /** True: the caller waits for `100 Continue` before it sends the body. */
+  awaitsContinue = false;
+  /** Its answer ends the connection, so that nothing behind it gets one. Known at the latest when it is answered. */
+  closesConnection = false;
+  /** Requests left in this second; null until the request is counted. */
+  remaining: number | null = null;
+  readonly #setup: ExchangeSetup;
+  #caller: Caller | null = null;
+  #ignored: string[] | null = null;
+  #onGone: (() => void) | null = null;
+  #isDone = false;
+
+  constructor(setup: ExchangeSetup, request: IncomingMessage, response: ServerResponse) {
+    this.#setup = setup;
+    this.request = request;
+    this.response = response;
+    this.arrivedAtMs = performance.now();
+    this.requestId = setup.newId();
+    this.bodyIsRead = !hasBody(request);
+  }
+
+  get caller(): Caller {
+    if (this.#caller === null) throw new Error("The request has not been admitted yet.");
+    return this.#caller;
+  }
+
+  set caller(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  header(name: string): string | null {
+    const value = this.request.headers[name];
+    return (Array.isArray(value) ? value[0] : value) ?? null;
+  }
+
+  headerCount(name: string): number {
+    return this.headerValues(name).length;
+  }
+
+  /** Every value of a header in order; Node itself keeps the first of two Authorization headers silently. */
+  headerValues(name: string): string[] {
+    const { rawHeaders } = this.request;
+    const values: string[] = [];
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const given = rawHeaders[i] ?? "";
+      if (given.length === name.length && given.toLowerCase() === name) values.push(rawHeaders[i + 1] ?? "");
+    }
+    return values;
+  }
+
+  ignore(name: string): void {
+    this.#ignored ??= [];
+    if (this.#ignored.length < IGNORED_NAMES_MAX) this.#ignored.push(name);
+  }
+
+  /** Resolves when the answers before this one on its connection are sent, and never when the connection ends first. */
+  turn(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.response.socket !== null) resolve();
+      else this.response.once("socket", () => resolve());
+    });
+  }
+
+  releaseBody(): void {
+    this.bodyHold?.release();
+    this.bodyHold = null;
+  }
+
+  onGone(listener: () => void): void {
+    if (this.#isDone && !this.response.writableFinished) listener();
+    else this.#onGone = listener;
+  }
+
+  /** True when an answer has begun or the caller is gone: nothing more may be written. */
+  get isOver(): boolean {
+    return this.#isDone || this.response.headersSent || this.response.destroyed;
+  }
+
+  /** Answers with a JSON text; `headers` in any case win over the usual ones. Never throws: a bad header is a 500. */
+  sendJson(status: number, text: string, headers: Readonly<Headers> = {}): void {
+    if (this.isOver) return;
+    const all = this.#commonHeaders();
+    all["cache-control"] = "no-store";
+    const carriesText = !BODILESS.has(status);
+    if (carriesText) all["content-type"] = "application/json; charset=utf-8";
+    for (const name in headers) all[name.toLowerCase()] = headers[name] ?? "";
+    if (carriesText) all["content-length"] = String(Buffer.byteLength(text));
+    try {
+      this.response.writeHead(status, all);
+    } catch (error) {
+      this.#sendBrokenAnswer(error);
+      return;
+    }
+    this.#finish(carriesText ? text : "");
+  }
+
+  #sendBrokenAnswer(error: unknown): void {
+    const { log } = this.#setup;
+    log.error({ err: error, requestId: this.requestId, route: this.route }, "an answer could not be sent");
+    const problem = internalError(this.requestId);
+    const headers = { ...this.#commonHeaders(), "content-type": "application/json; charset=utf-8" };
+    this.response.writeHead(500, { ...headers, ...problemHeaders(problem) });
+    this.#finish(errorText(problem));
+  }
+
+  /** Answers with an error envelope; what is no Problem is logged in full and answered as a bare SERVER_ERROR. */
+  sendError(error: unknown): void {
+    if (error instanceof CallerGone) {
+      this.response.destroy();
+      return;
+    }
+    const { log, checkResponses } = this.#setup;
+    const problem = error instanceof Problem ? error : internalError(this.requestId);
+    if (problem !== error || problem.code === "SERVER_ERROR") {
+      log.error({ err: error, requestId: this.requestId, route: this.route }, "a request failed");
+    }
+    const text = errorText(problem);
+    try {
+      if (checkResponses) checkErrorEnvelope(text);
+    } catch (broken) {
+      this.sendError(broken);
+      return;
+    }
+    this.sendJson(problem.httpStatus, text, problemHeaders(problem));
+  }
+
+  sendFile(answer: FileAnswer): void {
+    if (this.isOver) {
+      answer.body?.destroy();
+      return;
+    }
+    const own = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+    this.response.writeHead(answer.status, { ...this.#commonHeaders(), ...Object.fromEntries(own) });
+    if (answer.body === null) {
+      this.response.end();
+      return;
+    }
+    this.#watchReader();
+    pipeline(answer.body, this.response, (error) => {
+      if (error) this.#setup.log.debug({ err: error, requestId: this.requestId }, "a file was not sent whole");
+    });
+  }
+
+  /** The connection or the answer has ended. Called once or more; returns false when it was over already. */
+  end(): boolean {
+    if (this.#isDone) return false;
+    this.#isDone = true;
+    if (!this.response.writableFinished) this.#onGone?.();
+    this.#onGone = null;
+    this.#writeLog();
+    return true;
+  }
+
+  #commonHeaders(): Headers {
+    const { corsOrigins, rate, resourcesHash, isLastOfAll } = this.#setup;
+    const { headers } = this.request;
+    const common = corsHeaders(corsOrigins, headers.origin);
+    common["x-content-type-options"] = "nosniff";
+    common["x-request-id"] = this.requestId;
+    if (this.remaining !== null) {
+      common["ratelimit-policy"] = `"${rate.scope}";q=${rate.perSecond};w=1`;
+      common["ratelimit"] = `"${rate.scope}";r=${this.remaining};t=1`;
+      const agent = headers["cli-agent"];
+      const isOutdated = isOutdatedAgent(Array.isArray(agent) ? agent[0] : agent, resourcesHash);
+      if (isOutdated) common["action-require"] = "update-resources";
+    }
+    const ignored = this.#ignored === null ? null : ignoredHeader(this.#ignored);
+    if (ignored !== null) common["x-ignored"] = ignored;
+    this.closesConnection ||= !this.bodyIsRead || isLastOfAll(this);
+    if (this.closesConnection) common["connection"] = "close";
+    return common;
+  }
+
+  #finish(text: string): void {
+    const { response } = this;
+    if (this.bodyIsRead || this.awaitsContinue) {
+      response.end(text);
+    } else {
+      this.#lingerAfter(text);
+    }
+    // Small answers are with the kernel by now; the rest is watched until it is.
+    if ((response.socket?.writableLength ?? 0) > 0) this.#watchReader();
+  }
+
+  /**
+   * Sends the answer while the caller still sends its body. Closing at once would reset the connection and many
+   * callers would lose the answer, so what arrives is thrown away for a short while first.
+   */
+  #lingerAfter(text: string): void {
+    const { request, response } = this;
+    if (this.request.method !== "HEAD") response.write(text);
+    const close = () => {
+      clearTimeout(timer);
+      if (!response.writableEnded) response.end();
+    };
+    const timer = setTimeout(close, this.#setup.lingerMs);
+    request.on("end", close).on("close", close).on("error", close);
+    request.resume();
+  }
+
+  /**
+   * Closes the connection when no byte of this answer gets through for `slowReaderMs`. Armed only while there are
+   * bytes to send: a plain idle limit would end the long waits. Node's own timer knows of progress inside one write.
+   */
+  #watchReader(): void {
+    const { response } = this;
+    const { slowReaderMs } = this.#setup;
+    const arm = () => response.socket?.setTimeout(slowReaderMs);
+    if (response.socket === null) response.once("socket", arm);
+    else arm();
+    response.once("finish", () => {
+      // Node has by now set its keep-alive limit, unless another answer waits on this connection.
+      const { socket } = this.request;
+      if (socket.timeout === slowReaderMs) socket.setTimeout(0);
+    });
+  }
+
+  #writeLog(): void {
+    const { headersSent, statusCode, writableFinished } = this.response;
+    const fields: Record<string, unknown> = {
+      requestId: this.requestId,
+      method: this.request.method,
+      route: this.route,
+    };
+    // Null: the caller hung up before there was an answer.
+    fields["status"] = headersSent ? statusCode : null;
+    if (!writableFinished) fields["cut"] = true;
+    fields["durationMs"] = Math.round(performance.now() - this.arrivedAtMs);
+    if (this.#caller !== null) fields["accountId"] = this.#caller.accountId;
+    if (this.runId !== null) fields["runId"] = this.runId;
+    const given = this.header("x-request-id");
+    if (given !== null && CLIENT_REQUEST_ID.test(given)) fields["clientRequestId"] = given;
+    this.#setup.log.info(fields, "request");
+  }
+}

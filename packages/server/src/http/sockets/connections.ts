@@ -1,0 +1,129 @@
+import type { Server } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Exchange } from "../request/exchange.ts";
+
+export interface Connections {
+  /** Requests without a complete answer. */
+  readonly openRequests: number;
+  /** Connections and requests that have come so far: while it stands still, nothing new comes. */
+  readonly arrivals: number;
+  /** False when nothing more is taken from this connection: as many requests wait on it as may, or it is ending. */
+  takesMore(socket: Duplex): boolean;
+  add(exchange: Exchange): void;
+  /** True when no other request waits behind this one on its connection. */
+  isLast(exchange: Exchange): boolean;
+  /** True when an answer on this connection has begun: another one would garble it. */
+  hasBegunAnswer(socket: Duplex): boolean;
+  /**
+   * Acts once the requests that came whole on this connection are answered, at once if there are none. Once for each
+   * connection, and not at all when it is ending already.
+   */
+  afterAnswers(socket: Duplex, act: () => void): void;
+  /** Closes at once the connections that are meant. */
+  closeWhere(isMeant: (socket: Socket, connection: Connection) => boolean): void;
+  /** From now on a connection is closed with its last answer. Resolves when no connection is left. */
+  closeWithAnswers(): Promise<void>;
+}
+
+/** What others may know of one connection. */
+interface Connection {
+  /** Requests without a complete answer, in the order in which they came. */
+  readonly open: readonly Exchange[];
+  /** When its last answer was sent, by the monotonic clock; null before the first. */
+  readonly answeredAtMs: number | null;
+}
+
+interface TrackedConnection extends Connection {
+  readonly open: Exchange[];
+  answeredAtMs: number | null;
+  /** An answer has said so. */
+  isClosing: boolean;
+  /** What ends it once the requests that came whole are answered. */
+  ending: { readonly act: () => void; hasActed: boolean } | null;
+}
+
+const cameWhole = ({ request }: Exchange): boolean => request.complete;
+
+function isEnding({ open, isClosing, ending }: TrackedConnection): boolean {
+  return isClosing || ending !== null || open.at(-1)?.closesConnection === true;
+}
+
+function endIfAnswered(socket: Duplex, { open, ending }: TrackedConnection): void {
+  if (ending === null || ending.hasActed || open.some(cameWhole)) return;
+  ending.hasActed = true;
+  if (socket.writable) ending.act();
+}
+
+/**
+ * Open connections and their requests. When a connection is lost, the answer of a pipelined request that had not got
+ * its turn emits no event on Node 20 (on 24 it does; both tried 2026-11), so the connection's own end counts as well.
+ */
+export function trackConnections(server: Server, openMaxEach: number): Connections {
+  const connections = new Map<Socket, TrackedConnection>();
+  const byStream: ReadonlyMap<Duplex, TrackedConnection> = connections;
+  let openRequests = 0;
+  let arrivals = 0;
+  let areClosing = false;
+  const ended = Promise.withResolvers<void>();
+
+  function end(socket: Socket, connection: TrackedConnection | undefined, exchange: Exchange): void {
+    if (!exchange.end()) return;
+    openRequests -= 1;
+    if (connection === undefined) return;
+    connection.open.splice(connection.open.indexOf(exchange), 1);
+    connection.answeredAtMs = performance.now();
+    connection.isClosing ||= exchange.closesConnection;
+    endIfAnswered(socket, connection);
+    if (areClosing && connection.open.length === 0) socket.destroySoon();
+  }
+  function resolveWhenEmpty(): void {
+    if (areClosing && connections.size === 0) ended.resolve();
+  }
+  server.on("connection", (socket: Socket) => {
+    arrivals += 1;
+    const connection: TrackedConnection = { open: [], answeredAtMs: null, isClosing: false, ending: null };
+    connections.set(socket, connection);
+    socket.on("close", () => {
+      for (const exchange of connection.open.slice()) end(socket, connection, exchange);
+      connections.delete(socket);
+      resolveWhenEmpty();
+    });
+  });
+  return {
+    get openRequests() {
+      return openRequests;
+    },
+    get arrivals() {
+      return arrivals;
+    },
+    takesMore(socket) {
+      const connection = byStream.get(socket);
+      return connection === undefined || (!isEnding(connection) && connection.open.length < openMaxEach);
+    },
+    isLast: (exchange) => byStream.get(exchange.request.socket)?.open.at(-1) === exchange,
+    add(exchange) {
+      const { socket } = exchange.request;
+      const connection = connections.get(socket);
+      arrivals += 1;
+      openRequests += 1;
+      connection?.open.push(exchange);
+      exchange.response.on("close", () => end(socket, connection, exchange));
+    },
+    afterAnswers(socket, act) {
+      const connection = byStream.get(socket);
+      if (connection === undefined || connection.ending !== null) return;
+      connection.ending = { act, hasActed: false };
+      endIfAnswered(socket, connection);
+    },
+    hasBegunAnswer: (socket) => byStream.get(socket)?.open.some(({ response }) => response.headersSent) ?? false,
+    closeWhere(isMeant) {
+      for (const [socket, connection] of connections) if (isMeant(socket, connection)) socket.destroy();
+    },
+    closeWithAnswers() {
+      areClosing = true;
+      resolveWhenEmpty();
+      return ended.promise;
+    },
+  };
+}

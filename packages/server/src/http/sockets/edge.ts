@@ -1,0 +1,179 @@
+/**
+ * The raw socket: what Node refuses before there is a request, and what it would let through. Every refusal is the
+ * envelope of a 400 with the connection closed after it, where Node's own answers are bare 400, 408, 417 and 431.
+ */
+import { STATUS_CODES, type IncomingMessage, type Server } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Log } from "../../platform/log.ts";
+import { Problem } from "../../platform/problem.ts";
+import type { Connections } from "./connections.ts";
+import { errorText, problemHeaders } from "../answer/envelope.ts";
+import { isAuthority, toOriginForm } from "../request/request-target.ts";
+
+/** Node's own bound for request line and headers together. */
+export const HEADER_BYTES_MAX = 16 * 1024;
+const HEADERS_MAX = 1_000;
+
+export interface EdgeSetup {
+  readonly log: Log;
+  readonly newId: () => string;
+  readonly lingerMs: number;
+  readonly halfClosedMs: number;
+  readonly connections: Pick<Connections, "hasBegunAnswer" | "afterAnswers">;
+}
+
+/** What is refused on the socket itself, after the answers that are due there. */
+export interface Edge {
+  /** Takes no more requests from a connection on which too many wait already. */
+  readonly refuseMore: (socket: Duplex) => void;
+}
+
+/** Installs the raw answers. */
+export function guardEdge(server: Server, setup: EdgeSetup): Edge {
+  const { connections } = setup;
+  const refuse = (socket: Duplex, problem: Problem) => {
+    connections.afterAnswers(socket, () => sendRaw(socket, problem, setup));
+  };
+  // A dead parser reports again with every packet.
+  server.on("clientError", (error: NodeJS.ErrnoException & { reason?: string }, socket) => {
+    if (error.code === "ECONNRESET" || error.code === "EPIPE") return socket.destroy();
+    return connections.afterAnswers(socket, () => {
+      if (connections.hasBegunAnswer(socket)) closeAfterAnswer(socket, setup.lingerMs);
+      else sendRaw(socket, rawProblem(error), setup);
+    });
+  });
+  // Before the router and the door, so that both see the same path.
+  server.prependListener("request", (request: IncomingMessage) => {
+    request.url = toOriginForm(request.url ?? "", request.method ?? "");
+  });
+  answerHalfClosed(server, setup.halfClosedMs);
+  server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
+    refuse(socket, new Problem("NOT_FOUND_ERROR", "Unrecognized request: CONNECT."));
+  });
+  return {
+    refuseMore(socket) {
+      stopParsing(socket);
+      refuse(socket, tooManyWaiting());
+    },
+  };
+}
+
+/**
+ * What still comes is thrown away unread. Node would parse it, and goes on reading however many requests wait, as long
+ * as no answers do (24.21): a packet of 64 KiB holds two thousand of them.
+ */
+function stopParsing(socket: Duplex): void {
+  socket.removeAllListeners("data").on("data", () => {});
+}
+
+function tooManyWaiting(): Problem {
+  return new Problem(
+    "TOO_MANY_REQUESTS_ERROR",
+    "Too many requests wait for their answers on this connection. Wait for answers, or use more connections.",
+  );
+}
+
+/**
+ * A caller may close its side once its request is out, and still read. Node would end the connection before an answer
+ * that takes a moment. It looks the same as a caller who has gone, so the answer has little time. Node tells the switch
+ * in its source only (24.21, lib/_http_server.js).
+ */
+function answerHalfClosed(server: Server, halfClosedMs: number): void {
+  Object.assign(server, { httpAllowHalfOpen: true });
+  server.on("connection", (socket) => {
+    socket.on("end", () => {
+      const timer = setTimeout(() => socket.destroy(), halfClosedMs);
+      socket.once("close", () => clearTimeout(timer));
+    });
+  });
+}
+
+function rawProblem(error: { readonly code?: string | undefined; readonly reason?: string }): Problem {
+  const { code = "" } = error;
+  if (code === "HPE_HEADER_OVERFLOW")
+    return badRequest("The request line and headers are larger than 16 KiB. Send shorter ones.");
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
+    return badRequest("The request did not arrive whole in time. Send it again.");
+  const reason = error.reason === undefined ? "" : `: ${error.reason}`;
+  return badRequest(`The request is not valid HTTP/1.1${reason}.`);
+}
+
+function badRequest(message: string): Problem {
+  return new Problem("BAD_REQUEST_ERROR", message);
+}
+
+function sendRaw(socket: Duplex, problem: Problem, setup: EdgeSetup): void {
+  const body = errorText(problem);
+  const requestId = setup.newId();
+  const status = problem.httpStatus;
+  const headers = {
+    "content-type": "application/json; charset=utf-8",
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "x-request-id": requestId,
+    ...problemHeaders(problem),
+    "content-length": String(Buffer.byteLength(body)),
+    connection: "close",
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`, ...lines];
+  socket.on("error", () => socket.destroy());
+  socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+  closeAfterAnswer(socket, setup.lingerMs);
+  setup.log.info({ requestId, route: "-", status, message: problem.message }, "request refused on the socket");
+}
+
+/** What still arrives is thrown away for a while: a reset at once would take the answer from the caller. */
+function closeAfterAnswer(socket: Duplex, lingerMs: number): void {
+  socket.end();
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once("close", () => clearTimeout(timer)).once("end", () => socket.destroy());
+  socket.resume();
+}
+
+/** What Node accepts and the interface does not. Null when the request may go on. */
+export function headFault(request: IncomingMessage): Problem | null {
+  const { httpVersion, headers, rawHeaders, url = "" } = request;
+  if (httpVersion !== "1.1" && httpVersion !== "1.0") return badRequest("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
+  if (rawHeaders.length / 2 > HEADERS_MAX) return badRequest("The request has more than 1,000 headers. Send fewer.");
+  const badHost = hostFault(request);
+  if (badHost !== null) return badHost;
+  if (!isExpectation(headers.expect)) return badRequest('The only Expect header accepted is "100-continue".');
+  const encoding = headers["transfer-encoding"];
+  if (encoding !== undefined && httpVersion === "1.0") {
+    return badRequest("A request of HTTP/1.0 has no Transfer-Encoding. Send a Content-Length, or HTTP/1.1.");
+  }
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== "chunked") {
+    return badRequest("The only Transfer-Encoding accepted is chunked.");
+  }
+  if (!url.startsWith("/") && !(url === "*" && request.method === "OPTIONS")) {
+    return badRequest(
+      "The request target must be a path such as /v1/me, or a whole address such as http://host/v1/me.",
+    );
+  }
+  return null;
+}
+
+/** A request leads to one host, and says so exactly once (RFC 9112, section 3.2); HTTP/1.0 had no Host yet. */
+function hostFault({ httpVersion, rawHeaders }: IncomingMessage): Problem | null {
+  let host: string | null = null;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? "";
+    if (name.length !== 4 || name.toLowerCase() !== "host") continue;
+    if (host !== null) return badRequest("The request has two Host headers. Send one.");
+    host = rawHeaders[i + 1] ?? "";
+  }
+  if (host === null) return httpVersion === "1.1" ? badRequest("The request has no Host header. Send one.") : null;
+  if (isAuthority(host)) return null;
+  return badRequest("The Host header must be a host and perhaps a port, such as api.example.org:8787.");
+}
+
+/** Node finds `100-continue` among other expectations, and answers 417 where it does not. */
+function isExpectation(expect: string | undefined): boolean {
+  return expect === undefined || expect.trim().toLowerCase() === "100-continue";
+}
+
+/** Whether the request asks for another protocol: it gets its answer, but Node reads nothing that came behind it. */
+export function asksToUpgrade({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined;
+}

@@ -1,0 +1,70 @@
+import { randomUUID } from "node:crypto";
+import { expect, test } from "vitest";
+import { useTestDatabase } from "../../../test/support/test-database.ts";
+import type { Database } from "../../platform/database/database.ts";
+import { createSendCounter } from "./attempt-counter.ts";
+
+let db: Database;
+useTestDatabase((opened) => (db = opened.db));
+
+const entry = { model: "sandbox/text", provider: "sandbox", providerModel: "text" };
+const wish = (runId: string, change: { step?: number; item?: number; attempt?: number } = {}) => ({
+  request: { accountId: runId, runId, attempt: 1, step: 0, item: 0, ...change },
+  entry,
+});
+
+test("of sends of one item that begin at once in two processes, three are counted and the others refused", async () => {
+  const runId = randomUUID();
+  const [one, other] = [createSendCounter(db), createSendCounter(db)];
+  const begin = (n: number) => (n % 2 === 0 ? one : other).begin(wish(runId, { attempt: n + 1 }));
+  const starts = await Promise.all(Array.from({ length: 10 }, (_, n) => begin(n)));
+  const sends = starts.flatMap((start) => (start.kind === "begun" ? [start.key.send] : []));
+  expect(sends.sort((a, b) => a - b)).toEqual([1, 2, 3]);
+  expect(starts.filter((start) => start.kind === "used-up")).toHaveLength(7);
+});
+
+test("a burst is counted item by item in few statements", async () => {
+  let statements = 0;
+  const counted: Database = {
+    ...db,
+    query: (statement, values) => {
+      statements += 1;
+      return db.query(statement, values);
+    },
+  };
+  const counter = createSendCounter(counted);
+  const runs = Array.from({ length: 1_200 }, () => randomUUID());
+  const starts = await Promise.all(runs.map((runId) => counter.begin(wish(runId))));
+  expect(starts.map((start) => start.kind === "begun" && start.key)).toEqual(
+    runs.map((runId) => ({ runId, step: 0, item: 0, send: 1 })),
+  );
+  expect(statements).toBeLessThanOrEqual(6);
+});
+
+test("a database that fails refuses the send, and the next one is counted again", async () => {
+  let isDown = true;
+  const flaky: Database = {
+    ...db,
+    query: (statement, values) => (isDown ? Promise.reject(new Error("down")) : db.query(statement, values)),
+  };
+  const counter = createSendCounter(flaky);
+  await expect(counter.begin(wish(randomUUID()))).rejects.toThrow("down");
+  isDown = false;
+  await expect(counter.begin(wish(randomUUID()))).resolves.toMatchObject({ kind: "begun" });
+});
+
+test("a send whose answer was lost is asked for again, and counted once", async () => {
+  const runId = randomUUID();
+  let lost = 0;
+  const losing: Database = {
+    ...db,
+    query: async (statement, values) => {
+      const rows = await db.query(statement, values);
+      if ((lost += 1) <= 4) throw new Error("Connection terminated unexpectedly");
+      return rows as never;
+    },
+  };
+  const start = await createSendCounter(losing).begin(wish(runId));
+  expect(start).toEqual({ kind: "begun", key: { runId, step: 0, item: 0, send: 1 } });
+  expect(await db.query("select send from provider_calls where run_id = $1", [runId])).toEqual([{ send: 1 }]);
+});

@@ -1,0 +1,96 @@
+/** Which model is called: the one asked for, none while it is left in peace, or the one declared to stand in for it. */
+import { describe, expect, test } from "vitest";
+import { SANDBOX_CATALOGUE } from "../../../test/support/caller-fixture.ts";
+import {
+  createSandboxAdapter,
+  createSandboxCaller,
+  failedWith,
+  type SandboxCaller,
+} from "../../../test/support/sandbox-caller.ts";
+import { useTestDatabase } from "../../../test/support/test-database.ts";
+import type { Database } from "../../platform/database/database.ts";
+import type { ModelCallerOptions } from "./call-model.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+
+let db: Database;
+useTestDatabase((opened) => (db = opened.db));
+const setup = (change: Partial<ModelCallerOptions> = {}) => createSandboxCaller(db, change);
+
+/** The sandbox under another provider's name: a caller may break the sandbox at will, so nothing guards it. */
+function asRealProvider(catalogue = SANDBOX_CATALOGUE): Pick<ModelCallerOptions, "catalogue" | "adapter"> {
+  const find = (model: string) => {
+    const entry = catalogue.find(model);
+    return entry === null ? null : { ...entry, provider: "double" };
+  };
+  const sandbox = createSandboxAdapter();
+  const callModel: typeof sandbox.callModel = (call, signal) =>
+    sandbox.callModel({ ...call, entry: { ...call.entry, provider: "sandbox" } }, signal);
+  return { catalogue: { ...catalogue, find }, adapter: { ...sandbox, callModel } };
+}
+
+describe("a model", () => {
+  test("that is not configured here fails without a send", async () => {
+    const { call, sends } = setup();
+    expect(await call("hi", { model: "openai/gpt-5.2" })).toEqual(
+      failedWith("Model openai/gpt-5.2 is not configured on this server."),
+    );
+    expect(await sends()).toEqual([]);
+  });
+
+  test("whose key is refused is left in peace, while other models go on", async () => {
+    const { call, sends } = setup(asRealProvider());
+    await call("sandbox: error=401");
+    expect(await call("hi", { step: 1 })).toMatchObject({ kind: "later" });
+    expect(await call("hi", { step: 2, model: "sandbox/text-free" })).toMatchObject({ kind: "text" });
+    expect(await sends()).toHaveLength(2);
+  });
+
+  test("that fails at half of ten calls is left in peace", async () => {
+    const { call } = setup({ ...asRealProvider(), random: () => 0 });
+    for (let step = 0; step < 5; step += 1) await call("hi", { step });
+    await call("sandbox: error=500", { step: 5 });
+    expect(await call("sandbox: error=500", { step: 6 })).toMatchObject({ kind: "later" });
+  });
+
+  test.each(["error=401", "error=500", "quota", "error=429"])(
+    "of the sandbox that a caller makes fail with %s stays open to everybody else",
+    async (directive) => {
+      const { call } = setup({ random: () => 0 });
+      for (let step = 0; step < 12; step += 1) await call(`sandbox: ${directive}`, { step });
+      expect(await call("hi", { step: 12 })).toMatchObject({ kind: "text" });
+    },
+  );
+});
+
+describe("a declared fallback", () => {
+  const withFallback = (): Catalogue => {
+    const entry = SANDBOX_CATALOGUE.find("sandbox/text");
+    if (entry === null) throw new Error("the sandbox is missing");
+    const find = (model: string) =>
+      model === entry.model ? { ...entry, fallback: "sandbox/text-free" } : SANDBOX_CATALOGUE.find(model);
+    return { ...SANDBOX_CATALOGUE, find };
+  };
+  const modelsOf = async (sends: SandboxCaller["sends"]) => (await sends()).map((row) => row.model);
+
+  test("gets the last of three sends when the model fails twice", async () => {
+    const { call, sends } = setup({ catalogue: withFallback() });
+    const outcome = await call("hi\nsandbox: flaky=2");
+    expect(outcome.kind === "text" && outcome.text).toContain("model: sandbox/text-free");
+    expect(await modelsOf(sends)).toEqual(["sandbox/text", "sandbox/text", "sandbox/text-free"]);
+  });
+
+  test("is called at once when the model's key is refused or its breaker is open", async () => {
+    const { call, sends } = setup(asRealProvider(withFallback()));
+    expect(await call("hi\nsandbox: flaky=1 error=401")).toMatchObject({ kind: "text" });
+    expect(await call("hi", { step: 1 })).toMatchObject({ kind: "text" });
+    const [first, second, third] = await modelsOf(sends);
+    expect([first, second, third].filter((model) => model === "sandbox/text-free")).toHaveLength(2);
+  });
+
+  test("is not asked what the first model declined or could not accept", async () => {
+    const { call, sends } = setup({ catalogue: withFallback() });
+    expect(await call("sandbox: refuse")).toMatchObject({ kind: "failed" });
+    expect(await call("sandbox: error=400", { step: 1 })).toMatchObject({ kind: "failed" });
+    expect(await modelsOf(sends)).toEqual(["sandbox/text", "sandbox/text"]);
+  });
+});

@@ -1,0 +1,22 @@
+import type { Random } from "../../platform/resilience/backoff.ts";
+import type { Database } from "../../platform/database/database.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { ModelAdapter } from "../model-call.ts";
+import type { ModelGate } from "../limits/model-gate.ts";
+import type { SendCounter } from "./attempt-counter.ts";
+import type { SendRecord } from "./attempt-record.ts";
+import type { Wait } from "./waiting.ts";
+
+/** What every part of a call needs. */
+export interface CallContext {
+  readonly db: Database;
+  readonly log: Log;
+  readonly adapter: ModelAdapter;
+  readonly wait: Wait;
+  readonly random: Random;
+  readonly catalogue: Catalogue;
+  readonly gate: ModelGate;
+  readonly counter: SendCounter;
+  readonly record: SendRecord;
+}

@@ -1,0 +1,142 @@
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { createCaller, SANDBOX_CATALOGUE } from "../../../test/support/caller-fixture.ts";
+import { openEngine, type Engine } from "../../../test/runs/engine-fixture.ts";
+import { createLog } from "../../platform/log.ts";
+import { cancelRunRow } from "../../runs/runs-store.ts";
+import { createCanceledVideosTick } from "./canceled-videos.ts";
+import type { VideoCancel } from "../model-call.ts";
+import { keepOperation } from "./provider-calls-store.ts";
+import { failure } from "../providers/provider-failure.ts";
+import { createSendCounter } from "./attempt-counter.ts";
+import { waitOrAbort } from "./waiting.ts";
+
+const MODEL = "sandbox/video";
+const OVERLOADED = failure("overloaded", { retry: "safe", breaker: "counted", httpStatus: 503 });
+
+let engine: Engine;
+beforeAll(async () => void (engine = await openEngine()));
+afterEach(async () => {
+  await engine.clear();
+  await engine.db.query("truncate provider_calls");
+});
+afterAll(() => engine.close());
+
+/** A run that a worker has, with a video under way. */
+async function startVideo() {
+  const accountId = await engine.createAccount();
+  const runId = await engine.createRun(accountId, { model: MODEL });
+  const worker = await engine.registerWorker();
+  const runs = await engine.claim(worker);
+  const request = { accountId, runId, attempt: 1, step: 0, item: 0 };
+  const entry = { model: MODEL, provider: "sandbox", providerModel: "video" };
+  const begun = await createSendCounter(engine.db).begin({ request, entry });
+  if (begun.kind !== "begun") throw new Error("the send was not begun");
+  await keepOperation(engine.db, begun.key, { attempt: 1, operation: "o" });
+  return {
+    cancel: () => cancelRunRow(engine.db, accountId, runId),
+    finish: (ok: boolean) => engine.finish(worker, runs, { ok }),
+  };
+}
+
+/** Looks once; the provider answers like that. @returns the videos it was asked to stop, and how the send ended. */
+async function look(answer: () => Promise<VideoCancel>) {
+  const asked: unknown[] = [];
+  const tick = createCanceledVideosTick({
+    db: engine.db,
+    log: createLog("silent"),
+    catalogue: SANDBOX_CATALOGUE,
+    adapter: {
+      cancelVideo: ({ operation }) => {
+        asked.push(operation);
+        return answer();
+      },
+    },
+  });
+  await tick.run();
+  const [row] = await engine.db.query<{ outcome: string | null; http_status: number | null }>(
+    "select outcome, http_status from provider_calls",
+  );
+  return { asked, outcome: row?.outcome, httpStatus: row?.http_status };
+}
+
+const canceled = async (): Promise<VideoCancel> => ({ kind: "canceled" });
+const overloaded = async (): Promise<VideoCancel> => OVERLOADED;
+
+test("the video of a canceled run is stopped once", async () => {
+  await (await startVideo()).cancel();
+  expect(await look(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
+  expect((await look(canceled)).asked).toEqual([]);
+});
+
+test("a video that a run waits for, or that came, is left alone", async () => {
+  const { finish } = await startVideo();
+  expect((await look(canceled)).asked).toEqual([]);
+  await finish(true);
+  await engine.shiftClock(300);
+  expect((await look(canceled)).asked).toEqual([]);
+});
+
+test("a video whose run failed without it is stopped a minute later", async () => {
+  await (await startVideo()).finish(false);
+  expect((await look(canceled)).asked).toEqual([]);
+  await engine.shiftClock(90);
+  expect(await look(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
+});
+
+test.each([true, false])(
+  "a video that takes longer than its run has time is stopped once that ended: %s",
+  async (ok) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const accountId = await engine.createAccount();
+    const runId = await engine.createRun(accountId, { model: MODEL });
+    const worker = await engine.registerWorker();
+    const runs = await engine.claim(worker);
+    const started = Promise.withResolvers<void>();
+    const never = () => Promise.reject(new Error("nothing but a video is expected"));
+    const { caller, call } = createCaller({
+      db: engine.db,
+      adapter: {
+        startVideo: async () => ({ kind: "started", operation: "o" }),
+        pollVideo: async () => ({ kind: "pending" }),
+        callModel: never,
+        embedTexts: never,
+        cancelVideo: never,
+        close: async () => {},
+      },
+      wait: (ms, signal) => {
+        started.resolve(); // between the start, whose name is kept, and the first question
+        return waitOrAbort(ms, signal);
+      },
+    });
+    const outcome = call({ accountId, runId, model: MODEL, deadlineMs: performance.now() + 60_000 });
+    await started.promise;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await outcome).toMatchObject({ kind: "failed" });
+    await caller.close();
+    expect(await look(canceled)).toMatchObject({ asked: [] }); // another worker may have the run and wait for the video
+    await engine.finish(worker, runs, { ok });
+    expect(await look(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
+    expect((await look(canceled)).asked).toEqual([]);
+  },
+);
+
+test.each([
+  ["is overloaded", overloaded],
+  ["breaks", () => Promise.reject(new Error("reset"))],
+])("a provider that %s is asked again for two minutes", async (_what, answer) => {
+  await (await startVideo()).cancel();
+  expect(await look(answer)).toMatchObject({ asked: ["o"], outcome: null });
+  expect(await look(answer)).toMatchObject({ asked: ["o"], outcome: null });
+  await engine.shiftClock(150);
+  expect(await look(answer)).toMatchObject({ asked: ["o"], outcome: "cancel_failed" });
+  expect((await look(answer)).asked).toEqual([]);
+});
+
+test("a provider that refuses is asked once", async () => {
+  await (await startVideo()).cancel();
+  const refused = failure("bad_request", { retry: "never", breaker: "ignored", httpStatus: 400 });
+  const seen = await look(async () => refused);
+  expect(seen).toEqual({ asked: ["o"], outcome: "cancel_failed", httpStatus: 400 });
+  expect((await look(canceled)).asked).toEqual([]);
+});

@@ -1,0 +1,80 @@
+/**
+ * Stops videos at their provider that nobody waits for any more: they took too long, or their run was canceled by its
+ * caller or failed without them. By the record of sends and not by the worker that started them: a canceled run may be
+ * waiting between two attempts, or its worker may be dead.
+ */
+import type { Database } from "../../platform/database/database.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Tick } from "../../platform/ticks.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
+import type { FailureCause, ModelAdapter } from "../model-call.ts";
+import { endSends, findAbandonedVideos, type AbandonedVideo, type SendEnd } from "./provider-calls-store.ts";
+import { startDeadline } from "./waiting.ts";
+
+/** Every second of a video that nobody waits for is paid by the operator. */
+const EVERY_SECONDS = 2;
+const CANCEL_MS = 10_000;
+const BATCH = 50;
+
+export interface CanceledVideosOptions {
+  readonly db: Database;
+  readonly log: Log;
+  readonly catalogue: Catalogue;
+  readonly adapter: Pick<ModelAdapter, "cancelVideo">;
+}
+
+/** For processes that have the providers' keys alone. */
+export function createCanceledVideosTick(options: CanceledVideosOptions): Tick {
+  return {
+    name: "canceled-videos",
+    everySeconds: EVERY_SECONDS,
+    run: async () => {
+      const videos = await findAbandonedVideos(options.db, BATCH);
+      const ends = await Promise.all(videos.map((video) => stop(options, video)));
+      await endSends(
+        options.db,
+        ends.filter((end) => end !== null),
+      );
+    },
+  };
+}
+
+/** Null: what failed may pass, and the next turn tries again. */
+async function stop(
+  { adapter, catalogue, log }: CanceledVideosOptions,
+  video: AbandonedVideo,
+): Promise<SendEnd | null> {
+  const { key, model, operation } = video;
+  const entry = catalogue.find(model);
+  const deadline = startDeadline(CANCEL_MS, new AbortController().signal);
+  const result = await (
+    entry === null
+      ? Promise.resolve({ kind: "impossible" as const })
+      : adapter.cancelVideo({ entry, operation }, deadline.signal)
+  )
+    .catch((error: unknown) => {
+      log.warn({ err: error, runId: key.runId, model }, "a request to cancel a video broke");
+      return { kind: "broken" as const };
+    })
+    .finally(() => deadline.stop());
+  const mayPass = result.kind === "broken" || (result.kind === "failed" && PASSING.has(result.cause));
+  if (mayPass && !video.isLastTry) return null;
+  const outcome = OUTCOMES[result.kind];
+  const httpStatus = result.kind === "failed" ? result.httpStatus : null;
+  const code = result.kind === "failed" ? result.code : null;
+  const facts = { runId: key.runId, step: key.step, model, outcome, httpStatus, code };
+  if (result.kind === "canceled") log.info(facts, "a video that nobody waits for was canceled at its provider");
+  else log.warn(facts, "a video that nobody waits for goes on at its provider, which may bill it");
+  return { key, outcome, httpStatus, code, requestId: null, usage: null, costMicro: null };
+}
+
+/** To cancel twice does no harm. */
+const PASSING: ReadonlySet<FailureCause> = new Set(["rate_limited", "overloaded", "network"]);
+
+const OUTCOMES = {
+  canceled: "canceled",
+  impossible: "cancel_impossible",
+  failed: "cancel_failed",
+  refused: "cancel_failed",
+  broken: "cancel_failed",
+} as const;

@@ -1,0 +1,247 @@
+/** SQL of the sends to providers (migration 0005). Every statement changes rows of one item of one run only. */
+import type { Database, Queryable } from "../../platform/database/database.ts";
+import type { CatalogueEntry } from "../catalogue/catalogue.ts";
+import type { JsonValue } from "../catalogue/mapping.ts";
+import type { ModelRequest } from "../model-call.ts";
+import type { Usage } from "../pricing/price-plan.ts";
+
+export interface SendKey {
+  readonly runId: string;
+  readonly step: number;
+  readonly item: number;
+  readonly send: number;
+}
+
+export type SendStart =
+  /** The row is written: send now. */
+  | { readonly kind: "begun"; readonly key: SendKey }
+  /** An earlier attempt started a video that has not failed: ask for it instead of paying again. */
+  | { readonly kind: "started"; readonly key: SendKey; readonly operation: JsonValue }
+  | { readonly kind: "used-up" };
+
+export const SENDS_MAX = 3;
+
+/** A send about to be made. */
+export interface SendWish {
+  /** Asked for again under the same id, after an answer was lost, it is counted once. */
+  readonly id: string;
+  readonly request: Pick<ModelRequest, "accountId" | "runId" | "attempt" | "step" | "item">;
+  readonly entry: Pick<CatalogueEntry, "model" | "provider" | "providerModel">;
+}
+
+interface BeginRow {
+  sends: number;
+  begun: number | null;
+  open: number | null;
+  operation: JsonValue;
+}
+
+/**
+ * Counts sends before they are made, many in one statement and one commit: the earlier sends of each item are read, and
+ * the next one is inserted unless three were made or a started video is open. No two wishes may be for one item.
+ * Rows are inserted in the order of their key, so that two processes cannot block each other.
+ * @returns in the order of the wishes; null where another attempt took the number in the same moment: ask again.
+ */
+export async function beginSends(db: Queryable, wishes: readonly SendWish[]): Promise<(SendStart | null)[]> {
+  const column = (read: (wish: SendWish) => unknown): unknown[] => wishes.map(read);
+  const rows = await db.query<BeginRow>(
+    {
+      name: "provider_calls_begin",
+      text: `with asked as (
+          select * from unnest($1::uuid[], $2::int[], $3::int[], $4::uuid[], $5::int[], $6::text[], $7::text[], $8::text[],
+              $9::uuid[])
+            with ordinality as a (run_id, step, item, account_id, attempt, model, provider, provider_model, wish, place)
+        ), state as materialized (
+          select a.*, counted.sends, counted.own, open.send as open, open.operation from asked a
+          cross join lateral (
+            select coalesce(max(c.send), 0) as sends, max(c.send) filter (where c.wish = a.wish) as own from provider_calls c
+            where c.run_id = a.run_id and c.step = a.step and c.item = a.item) counted
+          left join lateral (select c.send, c.operation from provider_calls c
+            where c.run_id = a.run_id and c.step = a.step and c.item = a.item
+              and c.operation is not null and (c.outcome is null or c.outcome = 'video')
+            order by c.send desc limit 1) open on true
+        ), begun as (
+          insert into provider_calls (run_id, step, item, send, account_id, attempt, model, provider, provider_model, wish)
+          select run_id, step, item, sends + 1, account_id, attempt, model, provider, provider_model, wish from state
+          where sends < ${SENDS_MAX} and own is null and open is null order by run_id, step, item
+          on conflict do nothing
+          returning run_id, step, item, send
+        )
+        select s.sends, coalesce(s.own, b.send) as begun, s.open, s.operation from state s
+        left join begun b on b.run_id = s.run_id and b.step = s.step and b.item = s.item
+        order by s.place`,
+    },
+    [
+      column(({ request }) => request.runId),
+      column(({ request }) => request.step),
+      column(({ request }) => request.item),
+      column(({ request }) => request.accountId),
+      column(({ request }) => request.attempt),
+      column(({ entry }) => entry.model),
+      column(({ entry }) => entry.provider),
+      column(({ entry }) => entry.providerModel),
+      column(({ id }) => id),
+    ],
+  );
+  return wishes.map(({ request }, place) => startOf(request, rows[place]));
+}
+
+function startOf(request: SendWish["request"], row: BeginRow | undefined): SendStart | null {
+  if (row === undefined) throw new Error("The database answered fewer sends than it was asked for.");
+  const key = (send: number): SendKey => ({ runId: request.runId, step: request.step, item: request.item, send });
+  if (row.begun !== null) return { kind: "begun", key: key(row.begun) };
+  if (row.open !== null) return { kind: "started", key: key(row.open), operation: row.operation };
+  return row.sends >= SENDS_MAX ? { kind: "used-up" } : null;
+}
+
+/** Uncounts a send that was begun and not made: nothing was asked of the provider, so nothing can be paid for. */
+export async function withdrawSend(db: Queryable, key: SendKey): Promise<void> {
+  await db.query(
+    "delete from provider_calls where run_id = $1 and step = $2 and item = $3 and send = $4 and ended_at is null",
+    [key.runId, key.step, key.item, key.send],
+  );
+}
+
+/**
+ * Keeps how the provider names a started video. Fenced by the attempt that sent it.
+ * @returns false when another attempt owns the row.
+ */
+export async function keepOperation(
+  db: Queryable,
+  key: SendKey,
+  { attempt, operation }: { attempt: number; operation: JsonValue },
+): Promise<boolean> {
+  const rows = await db.query<{ send: number }>(
+    {
+      name: "provider_call_operation",
+      text: `update provider_calls set operation = $6
+             where run_id = $1 and step = $2 and item = $3 and send = $4 and attempt = $5 and ended_at is null
+             returning send`,
+    },
+    [key.runId, key.step, key.item, key.send, attempt, JSON.stringify(operation)],
+  );
+  return rows.length > 0;
+}
+
+export interface SendEnd {
+  readonly key: SendKey;
+  readonly outcome: string;
+  readonly httpStatus: number | null;
+  readonly code: string | null;
+  readonly requestId: string | null;
+  readonly usage: Usage | null;
+  readonly costMicro: number | null;
+}
+
+/**
+ * Records how sends ended, many at once; a send that has ended already keeps its first end. A video that took too long
+ * goes on at its provider: its send ends when it has been stopped there (canceled-videos.ts).
+ */
+export async function endSends(db: Queryable, ends: readonly SendEnd[]): Promise<void> {
+  if (ends.length === 0) return;
+  const column = (read: (end: SendEnd) => unknown): unknown[] => ends.map(read);
+  await db.query(
+    {
+      name: "provider_call_end",
+      text: `with ends as (
+          select * from unnest($1::uuid[], $2::int[], $3::int[], $4::int[], $5::text[], $6::int[], $7::text[], $8::text[],
+            $9::text[], $10::boolean[], $11::bigint[])
+          as e (run_id, step, item, send, outcome, http_status, provider_code, request_id, usage, usage_estimated, cost_micro)
+        )
+        update provider_calls c
+        set ended_at = case when e.outcome = 'timeout' and c.operation is not null then null else promptd_now() end,
+          outcome = e.outcome, http_status = e.http_status, provider_code = e.provider_code, request_id = e.request_id,
+          usage = e.usage::json, usage_estimated = e.usage_estimated, cost_micro = e.cost_micro
+        from ends e
+        where c.run_id = e.run_id and c.step = e.step and c.item = e.item and c.send = e.send and c.ended_at is null`,
+    },
+    [
+      column((end) => end.key.runId),
+      column((end) => end.key.step),
+      column((end) => end.key.item),
+      column((end) => end.key.send),
+      column((end) => end.outcome),
+      column((end) => end.httpStatus),
+      column((end) => end.code),
+      column((end) => end.requestId),
+      column((end) => (end.usage === null ? null : JSON.stringify(end.usage))),
+      column((end) => end.usage?.isEstimated ?? null),
+      column((end) => end.costMicro),
+    ],
+  );
+}
+
+/** A started video that no run waits for any more. */
+export interface AbandonedVideo {
+  readonly key: SendKey;
+  readonly model: string;
+  readonly operation: JsonValue;
+  /** Its run ended long enough ago: whatever is wrong with its provider now, it is not tried again. */
+  readonly isLastTry: boolean;
+}
+
+interface AbandonedRow {
+  run_id: string;
+  step: number;
+  item: number;
+  send: number;
+  model: string;
+  operation: JsonValue;
+  is_last: boolean;
+}
+
+/**
+ * Videos of ended runs that took too long, and those whose run failed while they were under way. A canceled run's are
+ * told at once; of other runs the end of the send may not be written yet, so a minute passes first.
+ */
+export async function findAbandonedVideos(db: Queryable, batch: number): Promise<AbandonedVideo[]> {
+  const rows = await db.query<AbandonedRow>(
+    {
+      name: "provider_calls_abandoned",
+      text: `select c.run_id, c.step, c.item, c.send, c.model, c.operation,
+          r.finished_at < promptd_now() - interval '2 minutes' as is_last
+        from provider_calls c join runs r on r.account_id = c.account_id and r.id = c.run_id
+        where c.operation is not null and c.ended_at is null and c.sent_at > promptd_now() - interval '2 hours'
+          and (c.outcome = 'timeout' and r.finished_at is not null
+            or r.status = 'failed'
+              and (r.fail_reason = 'canceled' or r.finished_at < promptd_now() - interval '1 minute'))
+        order by c.sent_at limit $1`,
+    },
+    [batch],
+  );
+  return rows.map((row) => ({
+    key: { runId: row.run_id, step: row.step, item: row.item, send: row.send },
+    model: row.model,
+    operation: row.operation,
+    isLastTry: row.is_last,
+  }));
+}
+
+/**
+ * A provider's invoice for a month can be compared with what was sent; and no run lives for more than half an hour, so
+ * that no limit of sends needs an older row.
+ */
+const KEPT_DAYS = 35;
+
+/**
+ * Deletes a batch of old sends by the time inside their runs' ids, which is the order of the primary key: no scan of
+ * what stays. @returns how many there were.
+ */
+export async function deleteOldSends(db: Database, batch: number): Promise<number> {
+  const [row] = await db.query<{ deleted: number }>(
+    `with edge as materialized (
+        select promptd_now() - make_interval(days => ${KEPT_DAYS}) as at
+      ), old as (
+        select c.run_id, c.step, c.item, c.send from provider_calls c
+        where c.run_id < (select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid from edge)
+          and c.sent_at < (select at from edge) -- an id from a process whose clock was wrong
+        order by c.run_id, c.step, c.item, c.send limit $1
+      ), deleted as (
+        delete from provider_calls c using old
+        where c.run_id = old.run_id and c.step = old.step and c.item = old.item and c.send = old.send returning 1
+      )
+      select count(*)::int as deleted from deleted`,
+    [batch],
+  );
+  return row?.deleted ?? 0;
+}

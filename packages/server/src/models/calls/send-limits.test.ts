@@ -1,0 +1,123 @@
+/** Limits of one send, seen from the side of the provider: a double that does nothing but keep the signal it was given. */
+import { expect, test } from "vitest";
+import { createCaller, requestOf, SANDBOX_CATALOGUE } from "../../../test/support/caller-fixture.ts";
+import { useTestDatabase } from "../../../test/support/test-database.ts";
+import type { Database } from "../../platform/database/database.ts";
+import type { ModelAdapter, ModelCall, ModelResult } from "../model-call.ts";
+import { failure } from "../providers/provider-failure.ts";
+import { NO_USAGE } from "../pricing/usage.ts";
+
+let db: Database;
+useTestDatabase((opened) => (db = opened.db));
+
+const unused = () => Promise.reject(new Error("not part of these tests"));
+const TEXT: ModelResult = { kind: "text", text: "done", truncated: false, usage: NO_USAGE, requestId: null };
+
+interface Rig {
+  readonly answer: (call: ModelCall, signal: AbortSignal) => Promise<ModelResult>;
+  readonly timeoutMs?: number;
+  readonly inflightBytesMax?: number;
+  readonly random?: () => number;
+}
+
+/** A caller of one model, `double/text`, whose adapter answers as it is told. */
+function setup({ answer, timeoutMs = 600_000, ...change }: Rig) {
+  const adapter: ModelAdapter = {
+    callModel: answer,
+    startVideo: unused,
+    pollVideo: unused,
+    cancelVideo: unused,
+    embedTexts: unused,
+    close: async () => {},
+  };
+  const find: typeof SANDBOX_CATALOGUE.find = (model) => {
+    const entry = SANDBOX_CATALOGUE.find(model);
+    return entry === null
+      ? null
+      : { ...entry, provider: "double", priceFactor: "3", limits: { ...entry.limits, timeoutMs } };
+  };
+  return createCaller({ db, adapter, catalogue: { ...SANDBOX_CATALOGUE, find }, ...change });
+}
+
+/** Never answers; rejects as a fetch does when its signal aborts. */
+const hang = (_call: ModelCall, signal: AbortSignal): Promise<ModelResult> =>
+  new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
+
+test("a send ends at its model's own limit, long before the run's deadline", async () => {
+  const { call } = setup({ answer: hang, timeoutMs: 50 });
+  expect(await call()).toMatchObject({ kind: "failed", message: "The model did not answer in time." });
+});
+
+test("a canceled run's call is aborted at the provider, for the same reason", async () => {
+  const called = Promise.withResolvers<AbortSignal>();
+  const { call } = setup({
+    answer: (asked, signal) => {
+      called.resolve(signal);
+      return hang(asked, signal);
+    },
+  });
+  const cancel = new AbortController();
+  const outcome = call({}, cancel.signal);
+  const given = await called.promise;
+  expect(given.aborted).toBe(false);
+  const reason = new Error("canceled");
+  cancel.abort(reason);
+  await expect(outcome).rejects.toBe(reason);
+  expect(given.reason).toBe(reason);
+});
+
+test.each([
+  [0, [0, 0]],
+  [0.25, [250, 500]],
+  [0.9, [900, 1_800]],
+])("the pause before another send is anywhere below 1 s, then 2 s: with chance %f it is %j", async (chance, pauses) => {
+  let left = 2;
+  const { call, waits } = setup({
+    random: () => chance,
+    answer: async () => {
+      left -= 1;
+      return left < 0 ? TEXT : failure("overloaded", { retry: "safe", breaker: "ignored" });
+    },
+  });
+  expect(await call()).toMatchObject({ kind: "text" });
+  expect(waits).toEqual(pauses);
+});
+
+test("images in flight are bounded: a call that does not fit waits until one that does has ended", async () => {
+  const image = { bytes: new Uint8Array(1_000_000), mediaType: "image/png" as const };
+  const open: (() => void)[] = [];
+  let under = 0;
+  let most = 0;
+  const { call } = setup({
+    inflightBytesMax: 9_000_000, // two thirds for calls: room for one of 5 MB
+    answer: async () => {
+      under += 1;
+      most = Math.max(most, under);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      open.push(resolve);
+      await promise;
+      under -= 1;
+      return TEXT;
+    },
+  });
+  const calls = [1, 2].map(() => call({ images: [image] }));
+  await expect.poll(() => open.length).toBe(1);
+  open[0]?.();
+  await expect.poll(() => open.length).toBe(2);
+  open[1]?.();
+  expect((await Promise.all(calls)).map(({ kind }) => kind)).toEqual(["text", "text"]);
+  expect(most).toBe(1);
+});
+
+test("the cost of a send is recorded at the provider's price, without the operator's factor", async () => {
+  const usage = { ...NO_USAGE, inputTokens: 1_000, outputTokens: 2_000 };
+  const { caller, call } = setup({ answer: async () => ({ ...TEXT, usage }) });
+  const { runId } = requestOf();
+  await call({ runId });
+  await caller.close();
+  const rows = await db.query("select outcome, cost_micro, usage_estimated from provider_calls where run_id = $1", [
+    runId,
+  ]);
+  // 1,000 tokens at 0.1 and 2,000 at 0.5 credits per 1,000
+  expect(rows).toEqual([{ outcome: "text", cost_micro: 1_100_000, usage_estimated: false }]);
+});

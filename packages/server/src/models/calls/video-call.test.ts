@@ -1,0 +1,189 @@
+import { randomUUID } from "node:crypto";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { requestOf } from "../../../test/support/caller-fixture.ts";
+import { callOf, entryOf } from "../../../test/providers/adapter-rig.ts";
+import { useTestDatabase } from "../../../test/support/test-database.ts";
+import type { Database } from "../../platform/database/database.ts";
+import type { ModelAdapter, ModelResult, ReadyVideo } from "../model-call.ts";
+import { failure } from "../providers/provider-failure.ts";
+import { createSendCounter } from "./attempt-counter.ts";
+import { NO_USAGE } from "../pricing/usage.ts";
+import { RunGone, runVideo } from "./video-call.ts";
+import { waitOrAbort } from "./waiting.ts";
+
+let db: Database;
+useTestDatabase((opened) => (db = opened.db));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+const VIDEO: ModelResult = {
+  kind: "video",
+  content: Buffer.from("a film"),
+  mediaType: "video/mp4",
+  usage: NO_USAGE,
+  requestId: null,
+};
+
+/** Goes on with a video that was started before: each question is answered with the next load, the last one repeats. */
+function resume(loads: readonly ReadyVideo["load"][]) {
+  const waits: number[] = [];
+  let questions = 0;
+  const pollVideo: ModelAdapter["pollVideo"] = async () => {
+    const load = loads[Math.min(questions, loads.length - 1)];
+    questions += 1;
+    return load === undefined ? { kind: "pending" } : { kind: "ready", load };
+  };
+  const never = () => Promise.reject(new Error("nothing but questions is expected"));
+  const adapter = {
+    callModel: never,
+    startVideo: never,
+    embedTexts: never,
+    cancelVideo: never,
+    pollVideo,
+    close: async () => {},
+  };
+  const wait = async (ms: number): Promise<void> => void waits.push(ms);
+  const call = callOf(entryOf("fal/luma-ray-2"));
+  const key = { runId: randomUUID(), step: 0, item: 0, send: 1 };
+  const { runId, step, item } = key;
+  const job = {
+    request: requestOf({ runId, step, item, attempt: 2, model: call.entry.model, prompt: "", deadlineMs: 0 }),
+    call,
+    start: { kind: "started" as const, key, operation: "o" },
+  };
+  const result = runVideo({ adapter, db, wait }, job, new AbortController().signal);
+  return { result, waits, questions: () => questions };
+}
+
+/** Takes that long on the clock that the tests move, unless it is aborted. */
+const takes =
+  (ms: number): ReadyVideo["load"] =>
+  (signal) =>
+    new Promise((resolve, reject) => {
+      setTimeout(() => resolve(VIDEO), ms);
+      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+    });
+const unusable: ReadyVideo["load"] = async () => failure("image_unusable", { retry: "never", breaker: "ignored" });
+
+describe("a finished video", () => {
+  test("may take four minutes to arrive, eight times as long as a question", async () => {
+    const { result, questions } = resume([takes(240_000)]);
+    await vi.advanceTimersByTimeAsync(240_000);
+    expect(await result).toBe(VIDEO);
+    expect(questions()).toBe(1);
+  });
+
+  test("that does not arrive in five minutes is given up and asked for again, not started again", async () => {
+    const { result, questions } = resume([takes(3_600_000), takes(0)]);
+    await vi.advanceTimersByTimeAsync(299_000);
+    expect(questions()).toBe(1);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(await result).toBe(VIDEO);
+    expect(questions()).toBe(2);
+  });
+
+  test("whose address cannot be used is asked for three times", async () => {
+    const { result, questions } = resume([unusable]);
+    expect(await result).toMatchObject({ kind: "failed", cause: "image_unusable" });
+    expect(questions()).toBe(3);
+  });
+
+  test("of an earlier attempt is asked for at once, and then ever more patiently", async () => {
+    const { result, waits } = resume([unusable, unusable, takes(0)]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await result).toBe(VIDEO);
+    expect(waits).toEqual([3_000, 5_000]);
+  });
+});
+
+/** A start that ends with its signal, or when the test lets the provider answer. */
+function start() {
+  const answered = Promise.withResolvers<void>();
+  const asked = Promise.withResolvers<void>();
+  const never = () => Promise.reject(new Error("nothing but the start is expected"));
+  const startVideo: ModelAdapter["startVideo"] = async (_call, signal) => {
+    asked.resolve();
+    const aborted = new Promise<never>((_, reject) =>
+      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }),
+    );
+    await Promise.race([answered.promise, aborted]);
+    return { kind: "started", operation: "o" };
+  };
+  const adapter = {
+    callModel: never,
+    startVideo,
+    pollVideo: never,
+    cancelVideo: never,
+    embedTexts: never,
+    close: async () => {},
+  };
+  const call = callOf(entryOf("fal/luma-ray-2"));
+  const request = requestOf({ model: call.entry.model, deadlineMs: 0 });
+  const canceler = new AbortController();
+  const run = async (keeping: Database = db) => {
+    const begun = await createSendCounter(db).begin({ request, entry: call.entry });
+    if (begun.kind !== "begun") throw new Error("the send was not begun");
+    const job = { request, call, start: begun };
+    return runVideo({ adapter, db: keeping, wait: waitOrAbort }, job, canceler.signal);
+  };
+  const operations = () => db.query("select operation from provider_calls where run_id = $1", [request.runId]);
+  return {
+    run,
+    asked: asked.promise,
+    answer: answered.resolve,
+    abort: (why: Error) => canceler.abort(why),
+    operations,
+  };
+}
+
+describe("a start that is under way", () => {
+  test("is let finish when the run is canceled, so that the video's name is known to stop it by", async () => {
+    const { run, asked, answer, abort, operations } = start();
+    const result = run();
+    await asked;
+    const gone = new RunGone();
+    abort(gone);
+    answer();
+    await expect(result).rejects.toBe(gone);
+    expect(await operations()).toEqual([{ operation: "o" }]);
+  });
+
+  test("keeps the video's name through an outage of the database: nothing else could find or stop it", async () => {
+    const { run, answer, abort, operations } = start();
+    const kept = Promise.withResolvers<void>();
+    let tries = 0;
+    const away: Database = {
+      ...db,
+      query: async (statement, values) => {
+        if ((tries += 1) <= 3) throw Object.assign(new Error("shutting down"), { code: "57P01" });
+        const rows = await db.query(statement, values);
+        kept.resolve();
+        return rows as never;
+      },
+    };
+    const result = run(away);
+    answer();
+    await kept.promise;
+    abort(new Error("the test is over"));
+    await expect(result).rejects.toThrow("the test is over");
+    expect(await operations()).toEqual([{ operation: "o" }]);
+  });
+
+  test("is broken off when the worker stops", async () => {
+    const { run, asked, abort, operations } = start();
+    const result = run();
+    await asked;
+    const stop = new Error("draining");
+    abort(stop);
+    await expect(result).rejects.toBe(stop);
+    expect(await operations()).toEqual([{ operation: null }]);
+  });
+
+  test("does not begin for a run that is canceled already", async () => {
+    const { run, abort, operations } = start();
+    const gone = new RunGone();
+    abort(gone);
+    await expect(run()).rejects.toBe(gone);
+    expect(await operations()).toEqual([{ operation: null }]);
+  });
+});

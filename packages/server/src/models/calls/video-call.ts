@@ -1,0 +1,110 @@
+/**
+ * A video takes minutes: it is started, and then asked for until it is ready. How the provider names it is stored
+ * before the first question, so that another worker goes on with the same video after a crash.
+ */
+import { fault } from "../../platform/fault.ts";
+import { outlast } from "../../platform/database/outlast.ts";
+import type { CallContext } from "./call-context.ts";
+import type { JsonValue } from "../catalogue/mapping.ts";
+import type { CallFailure, FailureCause, ModelCall, ModelRequest, ModelResult } from "../model-call.ts";
+import { keepOperation, type SendStart } from "./provider-calls-store.ts";
+import { failure } from "../providers/provider-failure.ts";
+import { startDeadline } from "./waiting.ts";
+
+const START_MS = 60_000;
+const POLL_MS = 30_000;
+/** For 200 MiB at 6 Mbit/s. */
+const FETCH_MS = 300_000;
+/** Between questions; the last one repeats. */
+const POLL_WAITS_MS = [2_000, 3_000, 5_000, 8_000, 10_000] as const;
+/** A finished video whose file cannot be fetched is paid for: it is tried again, but not for half an hour. */
+const FETCHES_MAX = 3;
+
+interface VideoJob {
+  readonly request: ModelRequest;
+  readonly call: ModelCall;
+  readonly start: Exclude<SendStart, { kind: "used-up" }>;
+}
+
+type VideoContext = Pick<CallContext, "adapter" | "db" | "wait">;
+
+/** @param signal carries the deadline of the run. */
+export async function runVideo(context: VideoContext, job: VideoJob, signal: AbortSignal): Promise<ModelResult> {
+  if (job.start.kind === "started")
+    return poll(context, job, { operation: job.start.operation, isResumed: true, signal });
+  signal.throwIfAborted();
+  const patient = letFinish(signal);
+  const begun = await within(START_MS, patient.signal, (own) => context.adapter.startVideo(job.call, own)).finally(
+    patient.stop,
+  );
+  if (begun.kind !== "started") return begun;
+  await fault("call.after_send");
+  const { attempt } = job.request;
+  // Given up, the video would be paid for once more, and nobody could stop this one: its name is known here alone.
+  await outlast(() => keepOperation(context.db, job.start.key, { attempt, operation: begun.operation }));
+  await fault("op.persisted");
+  return poll(context, job, { operation: begun.operation, isResumed: false, signal });
+}
+
+/** Why a run's work ends: its caller canceled it, or another worker has it. */
+export class RunGone extends Error {
+  override readonly name = "RunGone";
+  constructor() {
+    super("the run was canceled, or is another worker's");
+  }
+}
+
+/**
+ * Follows a signal except to RunGone: a start that is broken off goes on at the provider, paid and under a name that
+ * nobody knows. It is let finish, so that the video can be stopped by its name (canceled-videos.ts).
+ */
+function letFinish(signal: AbortSignal): { readonly signal: AbortSignal; readonly stop: () => void } {
+  const own = new AbortController();
+  const follow = (): void => {
+    if (!(signal.reason instanceof RunGone)) own.abort(signal.reason);
+  };
+  signal.addEventListener("abort", follow, { once: true });
+  return { signal: own.signal, stop: () => signal.removeEventListener("abort", follow) };
+}
+
+async function poll(
+  context: VideoContext,
+  { call }: VideoJob,
+  { operation, isResumed, signal }: { operation: JsonValue; isResumed: boolean; signal: AbortSignal },
+): Promise<ModelResult> {
+  let failedFetches = 0;
+  for (let question = 0; ; question += 1) {
+    const waitMs = POLL_WAITS_MS[Math.min(question, POLL_WAITS_MS.length - 1)] ?? 0;
+    if (question > 0 || !isResumed) await context.wait(waitMs, signal);
+    const { entry, mapping } = call;
+    const answer = await within(POLL_MS, signal, (own) =>
+      context.adapter.pollVideo({ entry, mapping, operation }, own),
+    );
+    if (answer.kind === "pending") continue;
+    const result = answer.kind === "ready" ? await within(FETCH_MS, signal, (own) => answer.load(own)) : answer;
+    if (result.kind !== "failed") return result;
+    if (result.cause === "image_unusable" && (failedFetches += 1) < FETCHES_MAX) continue;
+    if (!PASSING.has(result.cause)) return result;
+  }
+}
+
+/** Asking costs nothing, so whatever may pass is waited out until the run's deadline. */
+const PASSING: ReadonlySet<FailureCause> = new Set(["rate_limited", "overloaded", "network", "timeout", "protocol"]);
+
+/** A limit of its own for one request; the run's deadline still ends it, as an exception. */
+async function within<Result>(
+  ms: number,
+  signal: AbortSignal,
+  work: (own: AbortSignal) => Promise<Result>,
+): Promise<Result | CallFailure> {
+  const deadline = startDeadline(ms, signal);
+  try {
+    return await work(deadline.signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (deadline.hasPassed()) return failure("timeout", { retry: "never", breaker: "counted" });
+    throw error;
+  } finally {
+    deadline.stop();
+  }
+}

@@ -1,0 +1,198 @@
+/** Rules that a schema cannot say: about one entry as a whole, and about entries among each other. */
+import type { Modality } from "@promptd/contract";
+import { parseCredits, scaleRate } from "../../credits/index.ts";
+import type { ModelRecord, OverlayRecord } from "./catalogue-file.ts";
+import { mappingMembers, RATE_NAMES, type Mapping } from "./mapping.ts";
+import type { MergedOverlay } from "./merge-overlay.ts";
+import type { ReadOverlay } from "./read-overlay.ts";
+
+/** What the call path implements. A video provider must have start and status: a crash must not pay twice. */
+const PROVIDER_MODALITIES: Readonly<Record<string, readonly Modality[]>> = {
+  sandbox: ["text", "image", "video"],
+  openai: ["text", "image"],
+  anthropic: ["text"],
+  google: ["text", "image", "video"],
+  fal: ["image", "video"],
+  replicate: ["image", "video"],
+};
+const CUSTOM_MODALITIES: readonly Modality[] = ["text", "image"];
+
+const BUILT_IN_PROVIDERS: ReadonlySet<string> = new Set([...Object.keys(PROVIDER_MODALITIES), "local", "compatible"]);
+
+interface Known {
+  /** Every name that the overlay has under `providers`. */
+  readonly providers: ReadonlySet<string>;
+  readonly byModel: ReadonlyMap<string, ModelRecord>;
+  /** Models with a fault of their own, of which nothing can be said here. */
+  readonly faulty: ReadonlySet<string>;
+}
+
+/** All faults of the merged catalogue, each naming its entry; of entries that are faulty in form, what they refer to. */
+export function checkRecords({ records, faulty }: MergedOverlay, read: ReadOverlay): string[] {
+  const known = {
+    providers: read.providers,
+    byModel: new Map(records.map((record) => [record.model, record])),
+    faulty,
+  };
+  const priceFactor = read.overlay.priceFactor ?? "1";
+  const checked = records.flatMap((record) =>
+    [
+      ...checkReferences(record, known),
+      ...checkProvider(record, known),
+      ...checkLimits(record),
+      ...checkOptions(record),
+      ...checkPrice(record, priceFactor),
+      ...checkLifeCycle(record),
+    ].map((fault) => `${record.model}: ${fault}`),
+  );
+  const unread = [...read.faulty, ...withoutRecord(read, known)].flatMap((entry) =>
+    checkReferences(entry, known).map((fault) => `${entry.model ?? "a model without a name"}: ${fault}`),
+  );
+  return [
+    ...[...read.providers]
+      .filter((name) => BUILT_IN_PROVIDERS.has(name))
+      .map((name) => `providers.${name}: the name belongs to a built-in provider.`),
+    ...checked,
+    ...unread,
+  ];
+}
+
+/** Entries of the operator's own that lack something. */
+function withoutRecord({ overlay }: ReadOverlay, { byModel }: Known): readonly OverlayRecord[] {
+  return (overlay.models ?? []).filter(({ model }) => !byModel.has(model));
+}
+
+type Referring = {
+  readonly [Name in "provider" | "successor" | "fallback"]?: string | undefined;
+} & { readonly modality?: Modality | undefined };
+
+function checkReferences({ provider, successor, fallback, modality }: Referring, known: Known): string[] {
+  const faults: string[] = [];
+  if (provider !== undefined && !Object.hasOwn(PROVIDER_MODALITIES, provider) && !known.providers.has(provider)) {
+    faults.push(`provider "${provider}" is not built in and not in "providers".`);
+  }
+  if (successor !== undefined && !known.faulty.has(successor)) {
+    const isActive = known.byModel.get(successor)?.status === "active";
+    if (!isActive) faults.push(`the successor "${successor}" is not an active model.`);
+  }
+  if (fallback !== undefined && !known.faulty.has(fallback)) {
+    const found = known.byModel.get(fallback);
+    const isFit = found !== undefined && (modality === undefined || found.modality === modality);
+    if (!isFit) faults.push(`the fallback "${fallback}" is not a model of the same modality.`);
+  }
+  return faults;
+}
+
+function checkProvider(record: ModelRecord, { providers }: Known): string[] {
+  const builtIn = PROVIDER_MODALITIES[record.provider];
+  const isCustom = builtIn === undefined;
+  if (isCustom && !providers.has(record.provider)) return [];
+  const modalities = builtIn ?? CUSTOM_MODALITIES;
+  const faults: string[] = [];
+  if (!modalities.includes(record.modality)) {
+    faults.push(`provider "${record.provider}" makes no ${record.modality}; it makes ${modalities.join(", ")}.`);
+  }
+  const apis = acceptedApis(record, isCustom);
+  if (!apis.includes(record.api ?? "absent")) faults.push(`"api" must be ${apis.join(" or ")}.`);
+  return faults;
+}
+
+function checkLimits({ modality, limits }: ModelRecord): string[] {
+  if (modality !== "text") return [];
+  return [
+    ...(limits.contextTokens === undefined ? ["limits.contextTokens is required for text."] : []),
+    ...(limits.maxOutputTokens < 1 ? ["limits.maxOutputTokens must be at least 1 for text."] : []),
+  ];
+}
+
+function acceptedApis(record: ModelRecord, isCustom: boolean): readonly string[] {
+  if (record.modality !== "text") return ["absent"];
+  if (isCustom) return ["chat"];
+  return record.provider === "openai" ? ["responses", "chat"] : ["absent"];
+}
+
+function checkOptions(record: ModelRecord): string[] {
+  const owners = new Map<string, string>();
+  const faults: string[] = [];
+  for (const [key, option] of Object.entries(record.runOptions)) {
+    const values = Object.keys(option.values);
+    if (values.length === 0) faults.push(`runOptions.${key} has no values.`);
+    if (option.default !== undefined && !values.includes(option.default)) {
+      faults.push(`runOptions.${key}: the default "${option.default}" is not one of its values.`);
+    }
+    for (const member of new Set(Object.values(option.values).flatMap(mappingMembers))) {
+      const owner = owners.get(member);
+      if (owner !== undefined) faults.push(`runOptions.${owner} and runOptions.${key} both set ${member}.`);
+      owners.set(member, key);
+    }
+  }
+  return faults;
+}
+
+/** A run keeps its rates as JSON numbers, which hold no larger integer exactly. */
+const RATE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+
+function checkPrice(record: ModelRecord, priceFactor: string): string[] {
+  const mappings = [
+    record.defaults ?? {},
+    ...Object.values(record.runOptions).flatMap((option) => Object.values(option.values)),
+  ];
+  const prices = [record.price, ...mappings.flatMap((mapping) => mapping.price ?? [])];
+  const faults: string[] = [];
+  const rates = prices.flatMap((price) => RATE_NAMES.flatMap((name) => price[name] ?? []));
+  if (rates.some((rate) => scaleRate(parseCredits(rate), priceFactor) > RATE_MAX)) {
+    faults.push(`a price times the priceFactor ${priceFactor} is above 9,007,199,254 credits.`);
+  }
+  if (
+    prices.some(
+      (price) => Number(price.cachedInputPer1k ?? 0) > Number(price.inputPer1k ?? record.price.inputPer1k ?? 0),
+    )
+  ) {
+    faults.push("cachedInputPer1k must not be above inputPer1k: the hold is computed from the latter.");
+  }
+  faults.push(...checkUnusedPrices(record));
+  const isPerSecond = prices.some((price) => Number(price.perSecond ?? 0) > 0);
+  if (isPerSecond && !hasDuration(record)) {
+    faults.push("a price per second needs a duration in the defaults, or in every value of one option with a default.");
+  }
+  return faults;
+}
+
+/** A price that options always replace would be ignored in silence. */
+function checkUnusedPrices(record: ModelRecord): string[] {
+  const given = RATE_NAMES.filter((name) => record.price[name] !== undefined);
+  return given.flatMap((name) => {
+    if (record.defaults?.price?.[name] !== undefined) {
+      return [`price.${name} has no effect: defaults.price.${name} replaces it. Put the price there.`];
+    }
+    return Object.entries(record.runOptions)
+      .filter(([, { default: usual, values }]) => {
+        const all = Object.values(values);
+        return usual !== undefined && all.length > 0 && all.every((mapping) => mapping.price?.[name] !== undefined);
+      })
+      .map(([key, { values }]) => {
+        const places = Object.keys(values).map((value) => `runOptions.${key}.values.${value}.price.${name}`);
+        return `price.${name} has no effect: every value of the option ${key} has its own. Put the prices into ${places.join(", ")}, or change all prices with priceFactor.`;
+      });
+  });
+}
+
+function hasDuration(record: ModelRecord): boolean {
+  const sets = (mapping: Mapping | undefined): boolean => mapping?.duration !== undefined;
+  if (sets(record.defaults)) return true;
+  return Object.values(record.runOptions).some(
+    (option) => option.default !== undefined && Object.values(option.values).every(sets),
+  );
+}
+
+function checkLifeCycle({ status, retiredAt, fallback, modality }: ModelRecord): string[] {
+  const faults: string[] = [];
+  if (status === "retired" && retiredAt === undefined) {
+    faults.push('retiredAt is required for status "retired": the day it was, such as "2026-11-01".');
+  }
+  if (status !== "retired" && retiredAt !== undefined) faults.push('retiredAt belongs to status "retired" only.');
+  if (fallback !== undefined && modality === "video") {
+    faults.push("a video model has no fallback: a started video belongs to one provider.");
+  }
+  return faults;
+}

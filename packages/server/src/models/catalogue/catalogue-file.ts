@@ -1,0 +1,157 @@
+/** The form of catalogue.json and of an operator's overlay file. Unknown members are faults: a slip must not pass. */
+import { MODALITIES, type Modality } from "@promptd/contract";
+import { z } from "zod";
+import { isDecimal } from "../../credits/index.ts";
+import { mappingSchema, priceTextsSchema, type Mapping, type PriceTexts } from "./mapping.ts";
+
+const MODEL_STATUSES = ["active", "deprecated", "retired"] as const;
+type ModelStatus = (typeof MODEL_STATUSES)[number];
+
+/** What a model takes as images; `as` says how a video model uses the first one. */
+interface ImageInputs {
+  readonly max: number;
+  readonly bytes: number;
+  readonly maxSide: number;
+  /** Ceiling of input tokens one image is billed as. */
+  readonly tokens: number;
+  readonly as?: "frame" | "reference" | undefined;
+}
+
+interface ModelLimits {
+  readonly maxOutputTokens: number;
+  readonly contextTokens?: number | undefined;
+  readonly timeoutMs: number;
+  /** Calls at once to this model, over all workers. */
+  readonly concurrency: number;
+}
+
+export interface ModelRecord {
+  readonly index: number;
+  readonly model: string;
+  readonly provider: string;
+  readonly providerModel: string;
+  readonly api?: "responses" | "chat" | undefined;
+  readonly modality: Modality;
+  readonly status: ModelStatus;
+  readonly retiredAt?: string | undefined;
+  readonly successor?: string | undefined;
+  readonly inputs?: { readonly images?: ImageInputs | undefined } | undefined;
+  readonly runOptions: {
+    readonly [key: string]: {
+      readonly default?: string | undefined;
+      readonly values: { readonly [value: string]: Mapping };
+    };
+  };
+  readonly defaults?: Mapping | undefined;
+  readonly price: PriceTexts & { readonly minimum?: number | undefined };
+  /** Where the price is from and when it was read; for people. */
+  readonly priceSource?: string | undefined;
+  readonly priceDate?: string | undefined;
+  /** No source was found, or sources differ: the operator must confirm the price, by giving it in the overlay. */
+  readonly priceToConfirm?: boolean | undefined;
+  readonly limits: ModelLimits;
+  readonly typical?: { readonly outputTokens?: number | undefined } | undefined;
+  readonly requires?: string | undefined;
+  readonly fallback?: string | undefined;
+}
+
+/** A server of the operator's own that speaks the OpenAI interface. */
+export interface CustomProvider {
+  readonly baseURL: string;
+  readonly apiKeyEnv?: string | undefined;
+}
+
+const count = z.int().min(0).max(10_000_000);
+const id = z.string().regex(/^[a-z0-9][a-z0-9._/:-]{0,99}$/, "must be lower case letters, digits and . _ / : -");
+const environmentName = z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "must be the name of an environment variable");
+const optionText = z.string().min(1).max(64);
+
+const recordShape = {
+  index: z.int().min(1).max(19_999),
+  model: id,
+  provider: z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "must be lower case letters, digits and -"),
+  providerModel: z.string().min(1).max(200),
+  api: z.enum(["responses", "chat"]).optional(),
+  modality: z.enum(MODALITIES),
+  status: z.enum(MODEL_STATUSES),
+  retiredAt: z.iso.date().optional(),
+  successor: id.optional(),
+  inputs: z
+    .strictObject({
+      images: z
+        .strictObject({
+          max: z.int().min(1).max(16),
+          bytes: z.int().min(10_000).max(20_971_520),
+          maxSide: z.int().min(64).max(8_192),
+          tokens: count,
+          as: z.enum(["frame", "reference"]).optional(),
+        })
+        .optional(),
+    })
+    .optional(),
+  runOptions: z.record(
+    optionText,
+    z.strictObject({ default: optionText.optional(), values: z.record(optionText, mappingSchema) }),
+  ),
+  defaults: mappingSchema.optional(),
+  price: priceTextsSchema.extend({ minimum: z.int().min(0).max(1_000_000).optional() }),
+  priceSource: z.string().max(500).optional(),
+  priceDate: z.iso.date().optional(),
+  priceToConfirm: z.boolean().optional(),
+  limits: z.strictObject({
+    maxOutputTokens: count,
+    contextTokens: count.optional(),
+    timeoutMs: z.int().min(1_000).max(3_600_000),
+    concurrency: z.int().min(1).max(100_000),
+  }),
+  typical: z.strictObject({ outputTokens: count.optional() }).optional(),
+  requires: environmentName.optional(),
+  fallback: id.optional(),
+};
+
+export const modelRecordSchema = z.strictObject(recordShape) satisfies z.ZodType<ModelRecord>;
+/** An overlay may name only the fields, and of the limits those, that it changes; the rest is the shipped entry's. */
+const overlayRecordSchema = z
+  .strictObject(recordShape)
+  .partial()
+  .extend({ model: id, limits: recordShape.limits.partial().optional() });
+export type OverlayRecord = z.output<typeof overlayRecordSchema>;
+
+const providers = z.record(
+  z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "must be lower case letters, digits and -"),
+  z.strictObject({
+    baseURL: z
+      .string()
+      .refine(
+        (url) => /^https?:$/.test(URL.parse(url)?.protocol ?? "") && !/[?#]/.test(url),
+        "must be an http(s) address without ? and #",
+      ),
+    apiKeyEnv: environmentName.optional(),
+  }),
+);
+
+const head = {
+  formatVersion: z.literal(1),
+  /** For people: what the shipped prices were converted with. */
+  creditUsd: z.string().refine(isDecimal).optional(),
+  priceDate: z.iso.date().optional(),
+  priceNote: z.string().optional(),
+  providers: providers.optional(),
+};
+
+export const catalogueFileSchema = z.strictObject({ ...head, models: z.array(modelRecordSchema) });
+export const overlayFileSchema = z.strictObject({
+  ...head,
+  /** Every price, shipped or own, times this; the operator's margin. */
+  priceFactor: z.string().refine(isDecimal, 'must be a decimal such as "1.25"').optional(),
+  models: z.array(overlayRecordSchema).optional(),
+});
+export type OverlayFile = z.output<typeof overlayFileSchema>;
+
+/** `models[3].limits.timeoutMs: …`, one line per fault, behind the file's name where one is given. */
+export function describeIssues(error: z.ZodError, file = ""): string[] {
+  return error.issues.map((issue) => {
+    const path = issue.path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
+    return `${file === "" ? "" : `${file}: `}${path.replace(/^\./, "") || "the file"}: ${issue.message}`;
+  });
+}

@@ -1,0 +1,319 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { CatalogueError, loadCatalogue, resolveMapping, type Catalogue } from "./catalogue.ts";
+import { priceCeiling } from "../pricing/price-plan.ts";
+
+function load(overlay: unknown = null, options: { secrets?: string[]; sandbox?: boolean } = {}): Catalogue {
+  const { secrets = [], sandbox = true } = options;
+  const hasSecret = (name: string): boolean => secrets.includes(name);
+  if (overlay === null) return loadCatalogue({ overlayFile: null, hasSecret, sandbox });
+  const directory = mkdtempSync(join(tmpdir(), "promptd-catalogue-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const overlayFile = join(directory, "models.json");
+  writeFileSync(overlayFile, typeof overlay === "string" ? overlay : JSON.stringify(overlay));
+  return loadCatalogue({ overlayFile, hasSecret, sandbox });
+}
+
+function faultsOf(overlay: unknown): string {
+  try {
+    load(overlay);
+  } catch (error) {
+    if (error instanceof CatalogueError) return error.faults.join("\n");
+    throw error;
+  }
+  return "no fault";
+}
+
+const own = {
+  index: 10_000,
+  model: "home/llama",
+  provider: "home",
+  providerModel: "llama-3.3",
+  api: "chat",
+  modality: "text",
+  price: {},
+  limits: { maxOutputTokens: 4_096, contextTokens: 32_768, timeoutMs: 600_000, concurrency: 4 },
+};
+const providers = { home: { baseURL: "http://127.0.0.1:11434/v1" } };
+const file = (...models: unknown[]) => ({ formatVersion: 1, providers, models });
+
+describe("the shipped catalogue", () => {
+  const shipped = JSON.parse(readFileSync(new URL("./catalogue.json", import.meta.url), "utf8")) as {
+    models: {
+      index: number;
+      model: string;
+      provider: string;
+      priceSource?: string;
+      priceDate?: string;
+      priceToConfirm?: boolean;
+    }[];
+  };
+
+  test("never reuses, changes or drops a public number", () => {
+    const kept = JSON.parse(readFileSync(new URL("./catalogue-indexes.json", import.meta.url), "utf8")) as [
+      number,
+      string,
+    ][];
+    const now = new Map(shipped.models.map(({ index, model }) => [index, model]));
+    // The list only grows: a new model is appended to it, and no pair of it may ever differ from the catalogue.
+    expect(kept.map(([index]) => [index, now.get(index)])).toEqual(kept);
+    expect(now.size).toBe(kept.length);
+    expect(new Set(kept.map(([, model]) => model)).size).toBe(kept.length);
+  });
+
+  test("names source and date of every price that is charged for a real model", () => {
+    const real = shipped.models.filter((entry) => entry.provider !== "sandbox");
+    const sourced = real.filter((entry) => entry.priceToConfirm !== true);
+    expect(sourced.length).toBeGreaterThanOrEqual(25);
+    expect(new Set(sourced.map((entry) => entry.provider))).toEqual(new Set(real.map((entry) => entry.provider)));
+    // A source that is memory, or none, is no source.
+    expect(sourced.filter((entry) => /remember|known to|not read|no source/i.test(entry.priceSource ?? ""))).toEqual(
+      [],
+    );
+    expect(real.filter((entry) => entry.priceSource === undefined || entry.priceDate === undefined)).toEqual([]);
+  });
+
+  test("asks the provider to keep nothing, on every text model of OpenAI", () => {
+    const texts = load().entries.filter((entry) => entry.provider === "openai" && entry.modality === "text");
+    expect(texts.length).toBeGreaterThan(5);
+    for (const entry of texts)
+      expect(resolveMapping(entry, {}).providerOptions?.["openai"]).toMatchObject({ store: false });
+  });
+
+  test("can be priced with every option of every model", () => {
+    const catalogue = load();
+    for (const entry of catalogue.entries) {
+      const plan = {
+        model: entry.model,
+        options: {},
+        maxOutputTokens: null,
+        count: 1,
+        images: 0,
+        textBytes: 1_000,
+        readsTokens: 0,
+      };
+      const isFree = entry.model === "sandbox/text-free";
+      for (const [key, option] of Object.entries(entry.runOptions)) {
+        for (const value of Object.keys(option.values)) {
+          const { credits } = priceCeiling(catalogue, [{ ...plan, options: { [key]: value } }], entry.model);
+          expect(credits > 0, `${entry.model} ${key}=${value}`).toBe(!isFree);
+        }
+      }
+      expect(priceCeiling(catalogue, [plan], entry.model).credits > 0, entry.model).toBe(!isFree);
+    }
+  });
+});
+
+describe("a model", () => {
+  test("is enabled when the variable it requires is set", () => {
+    expect(load().isEnabled("openai/gpt-5.2")).toBe(false);
+    expect(load(null, { secrets: ["OPENAI_API_KEY"] }).isEnabled("openai/gpt-5.2")).toBe(true);
+  });
+
+  test("of the sandbox is always enabled, and unknown when the sandbox is off", () => {
+    expect(load().isEnabled("sandbox/text")).toBe(true);
+    const off = load(null, { sandbox: false });
+    expect(off.isEnabled("sandbox/text")).toBe(false);
+    expect(off.find("sandbox/text")).toBeNull();
+    expect(off.resources().resources.models).toEqual([]);
+  });
+
+  test("that is retired is found but neither enabled nor listed, and names its successor", () => {
+    const catalogue = load({
+      formatVersion: 1,
+      models: [{ model: "sandbox/text", status: "retired", retiredAt: "2026-11-01", successor: "sandbox/text-free" }],
+    });
+    expect(catalogue.find("sandbox/text")).toMatchObject({ status: "retired", successor: "sandbox/text-free" });
+    expect(catalogue.isEnabled("sandbox/text")).toBe(false);
+    expect(catalogue.resources().resources.models.map(({ model }) => model)).not.toContain("sandbox/text");
+  });
+
+  test("that is deprecated is still listed", () => {
+    const catalogue = load({ formatVersion: 1, models: [{ model: "sandbox/text", status: "deprecated" }] });
+    expect(catalogue.isEnabled("sandbox/text")).toBe(true);
+  });
+
+  test("that another process enabled is listed, and the hash changes with the set", () => {
+    const catalogue = load();
+    const before = catalogue.resources();
+    expect(catalogue.resources()).toBe(before);
+    catalogue.useEnabled(["sandbox/text", "openai/gpt-5.2"], []);
+    expect(catalogue.isEnabled("openai/gpt-5.2")).toBe(true);
+    expect(catalogue.isEnabled("sandbox/image")).toBe(false);
+    expect(catalogue.resources().hash).not.toBe(before.hash);
+    expect(catalogue.resources().resources.models.map(({ model }) => model)).toEqual([
+      "openai/gpt-5.2",
+      "sandbox/text",
+    ]);
+  });
+});
+
+describe("an overlay", () => {
+  test("adds models of a provider of its own, enabled by that provider's key", () => {
+    const keyed = {
+      formatVersion: 1,
+      providers: { home: { ...providers.home, apiKeyEnv: "HOME_KEY" } },
+      models: [own],
+    };
+    expect(load(file(own)).isEnabled("home/llama")).toBe(true);
+    expect(load(keyed).isEnabled("home/llama")).toBe(false);
+    expect(load(keyed, { secrets: ["HOME_KEY"] }).isEnabled("home/llama")).toBe(true);
+    expect(load(file(own)).find("home/llama")?.server).toEqual(providers.home);
+  });
+
+  test("changes single fields of a shipped model and keeps the others", () => {
+    const price = { inputPer1k: "0.1", outputPer1k: "9" };
+    const catalogue = load({ formatVersion: 1, models: [{ model: "sandbox/text", price }] });
+    expect(catalogue.find("sandbox/text")).toMatchObject({ index: 1, price, modality: "text" });
+  });
+
+  test("multiplies every price by its factor", () => {
+    const plan = {
+      model: "sandbox/video",
+      options: {},
+      maxOutputTokens: null,
+      count: 1,
+      images: 0,
+      textBytes: 0,
+      readsTokens: 0,
+    };
+    expect(priceCeiling(load(), [plan], plan.model).credits).toBe(10);
+    const dearer = load({ formatVersion: 1, priceFactor: "1.25" });
+    expect(priceCeiling(dearer, [plan], plan.model).credits).toBe(13);
+  });
+
+  test("is reported with all its faults at once", () => {
+    const faults = faultsOf(
+      file(
+        { ...own, index: 10_001, model: "home/a", provider: "nobody" },
+        { ...own, index: 10_001, model: "home/b", api: "responses" },
+        { ...own, index: 500, model: "home/c" },
+        { model: "sandbox/text", index: 77 },
+        { ...own, index: 10_004, model: "home/d", limits: { ...own.limits, contextTokens: undefined } },
+        { ...own, index: 10_005, model: "home/e", successor: "home/nowhere", fallback: "home/nothing" },
+        { ...own, index: 10_006, model: "home/f", status: "retired" },
+        { ...own, index: 10_007, model: "home/g", price: { inputPer1k: "1", cachedInputPer1k: "2" } },
+        { ...own, index: 10_008, model: "home/h", modality: "video", api: undefined },
+        { model: "sandbox/video", fallback: "sandbox/video" },
+      ),
+    );
+    for (const expected of [
+      `home/a: provider "nobody" is not built in`,
+      "index 10001 is used twice: by home/a and home/b.",
+      `home/b: "api" must be chat`,
+      "home/c: the index of your own model must be from 10000 to 19999",
+      "sandbox/text: the index 1 of a shipped model cannot change",
+      "home/d: limits.contextTokens is required",
+      `home/e: the successor "home/nowhere" is not an active model`,
+      `home/e: the fallback "home/nothing"`,
+      `home/f: retiredAt is required for status "retired"`,
+      "home/g: cachedInputPer1k must not be above inputPer1k",
+      `home/h: provider "home" makes no video`,
+      "sandbox/video: a video model has no fallback",
+    ]) {
+      expect(faults).toContain(expected);
+    }
+  });
+
+  test.each([
+    ["a slip in a field's name", { ...own, limts: {} }, "limts"],
+    ["a price that is no decimal", { ...own, price: { perImage: "1e3" } }, "must be a price"],
+    ["a model id in capitals", { ...own, model: "Home/Llama" }, "must be lower case"],
+    ["a missing field", { ...own, limits: undefined }, "limits"],
+  ])("is refused for %s", (_name, model, words) => {
+    expect(faultsOf(file(model))).toContain(words);
+  });
+
+  test("whose options set the same member, or default to no value, is refused", () => {
+    const quality = { default: "best", values: { low: { price: { perImage: "1" } } } };
+    const size = { values: { small: { size: "256x256", price: { perImage: "2" } } } };
+    const image = { ...own, modality: "image", api: undefined, runOptions: { quality, size } };
+    const faults = faultsOf(file(image));
+    expect(faults).toContain("runOptions.quality and runOptions.size both set price.perImage");
+    expect(faults).toContain(`runOptions.quality: the default "best" is not one of its values`);
+  });
+
+  test.each([
+    ["an option", { model: "openai/gpt-image-1", price: { inputPer1k: "1", perImage: "9" } }],
+    ["the defaults", { model: "fal/hunyuan-video", price: { perImage: "9" }, defaults: { price: { perImage: "8" } } }],
+  ])("whose price would be ignored, since there is one in %s, is refused", (_name, model) => {
+    expect(faultsOf({ formatVersion: 1, models: [model] })).toMatch(/price\.\w+ has no effect: .*Put the price/);
+  });
+
+  test("says into which options a price belongs, and takes it there", () => {
+    const image = { model: "openai/gpt-image-1", price: { inputPer1k: "1", perImage: "9" } };
+    expect(faultsOf({ formatVersion: 1, models: [image] })).toContain(
+      "openai/gpt-image-1: price.perImage has no effect: every value of the option quality has its own. Put the prices into runOptions.quality.values.low.price.perImage, runOptions.quality.values.medium.price.perImage,",
+    );
+    const quality = { default: "medium", values: { medium: { price: { perImage: "9" } } } };
+    const priced = load({ formatVersion: 1, models: [{ model: "openai/gpt-image-1", runOptions: { quality } }] });
+    const plan = { options: {}, maxOutputTokens: null, count: 1, images: 0, textBytes: 0, readsTokens: 0 };
+    expect(priceCeiling(priced, [{ ...plan, model: image.model }], image.model).credits).toBe(10);
+  });
+
+  test("whose price leaves out a shipped rate is refused: it would have cost nothing from then on", () => {
+    const change = (price: object) => faultsOf({ formatVersion: 1, models: [{ model: "openai/gpt-5.2", price }] });
+    expect(change({ inputPer1k: "0.2" })).toContain(
+      'openai/gpt-5.2: price replaces the shipped one as a whole, and leaves out outputPer1k (1.4): give it too, "0" if',
+    );
+    const free = { model: "openai/gpt-5.2", price: { inputPer1k: "0", outputPer1k: "0" } };
+    expect(load({ formatVersion: 1, models: [free] }).find(free.model)?.price).toEqual(free.price);
+  });
+
+  test("whose price per second meets no duration is refused", () => {
+    const video = { model: "sandbox/video", runOptions: {}, price: { perSecond: "5" } };
+    expect(faultsOf({ formatVersion: 1, models: [video] })).toContain("a price per second needs a duration");
+  });
+
+  test("may begin with the mark that some editors put before UTF-8", () => {
+    expect(load(`\uFEFF${JSON.stringify(file(own))}`).isEnabled("home/llama")).toBe(true);
+  });
+
+  test("that is no JSON is refused with its name", () => {
+    expect(faultsOf("{")).toMatch(/models\.json: it is not valid JSON: /);
+  });
+
+  test("that cannot be read is refused with its name, its setting and what to do", () => {
+    const read = (overlayFile: string) => () => loadCatalogue({ overlayFile, hasSecret: () => false, sandbox: true });
+    const missing = join(tmpdir(), "promptd-no-such-file.json");
+    expect(read(missing)).toThrow(
+      new CatalogueError([`${missing} (PROMPTD_MODELS_FILE) is not usable: it is not there. Check its path.`]),
+    );
+    expect(read(tmpdir())).toThrow("is not usable: it is a folder, not a file. Check its path.");
+  });
+});
+
+test("option mappings are merged from left to right, provider options by key at every depth", () => {
+  const catalogue = load(
+    file({
+      ...own,
+      modality: "image",
+      api: undefined,
+      defaults: { size: "512x512", providerOptions: { home: { steps: 4, look: { warm: true } } } },
+      runOptions: {
+        look: { default: "cold", values: { cold: { providerOptions: { home: { look: { cold: true } } } } } },
+        size: { values: { large: { size: "1024x1024" } } },
+      },
+    }),
+  );
+  const entry = catalogue.find("home/llama");
+  if (entry === null) throw new Error("the overlay's model is missing");
+  expect(resolveMapping(entry, { size: "large" })).toEqual({
+    size: "1024x1024",
+    providerOptions: { home: { steps: 4, look: { warm: true, cold: true } } },
+  });
+  expect(resolveMapping(entry, { size: "no such value" }).size).toBe("512x512");
+});
+
+test("models and options of the list are sorted by UTF-16 code units, values keep the catalogue's order", () => {
+  const { models } = load(null, { secrets: ["OPENAI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"] }).resources().resources;
+  const ids = models.map(({ model }) => model);
+  expect(ids).toEqual([...ids].sort((a, b) => (a < b ? -1 : 1)));
+  expect(models.find(({ model }) => model === "openai/gpt-image-1")?.availableRunOptions).toEqual([
+    { key: "quality", options: ["low", "medium", "high"] },
+    { key: "size", options: ["1024x1024", "1024x1536", "1536x1024"] },
+  ]);
+});

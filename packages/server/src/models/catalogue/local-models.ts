@@ -1,0 +1,134 @@
+/**
+ * Finds model servers: on this machine (Ollama, llama.cpp, vLLM), and at an OPENAI_BASE_URL that is not OpenAI's own,
+ * with or without a key. They are asked for their list; what does not answer as the OpenAI interface does is not one.
+ */
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { isLoopback } from "../../platform/config/config.ts";
+import type { CatalogueEntry } from "./catalogue.ts";
+import type { FoundModel, FoundServer } from "./enabled-models-store.ts";
+import { compatiblePlace, type ReadSecret } from "../providers/provider-endpoint.ts";
+
+export interface ProbeOptions {
+  readonly secret: ReadSecret;
+  /** False: only OPENAI_BASE_URL is asked. On by default only where the API listens on loopback. */
+  readonly localModels: boolean;
+  /** The API's own port: asking ourselves would find nothing and could loop. */
+  readonly ownPort: number;
+  /** In tests: other places than the usual ones. */
+  readonly localHosts?: readonly string[];
+}
+
+/** Ollama, llama.cpp, vLLM. */
+const LOCAL_HOSTS = ["127.0.0.1:11434", "127.0.0.1:8080", "127.0.0.1:8000"];
+/** What a list may take. OpenRouter's has about 400 models with a description each, most of a megabyte. */
+const LOCAL_BOUNDS = { timeoutMs: 300, bytesMax: 65_536, modelsMax: 50 };
+const REMOTE_BOUNDS = { timeoutMs: 5_000, bytesMax: 4_194_304, modelsMax: 1_000 };
+
+interface Place {
+  readonly provider: FoundServer["provider"];
+  readonly baseUrl: string;
+  readonly apiKey: string | null;
+  readonly bounds: typeof LOCAL_BOUNDS;
+}
+
+/** Every model of every server that answers now; the first server that offers an id keeps it. */
+export async function findModels(options: ProbeOptions, entries: readonly CatalogueEntry[]): Promise<FoundModel[]> {
+  const places = listPlaces(options);
+  const lists = await Promise.all(places.map(async (place) => ({ place, ids: await listModels(place) })));
+  const found = new Map<string, FoundModel>();
+  for (const { place, ids } of lists) {
+    for (const id of ids) {
+      const model = describe(place, id, entries);
+      if (model !== null && !found.has(model.model)) found.set(model.model, model);
+    }
+  }
+  return [...found.values()];
+}
+
+function listPlaces({ secret, localModels, ownPort, localHosts = LOCAL_HOSTS }: ProbeOptions): Place[] {
+  const named = compatiblePlace(secret);
+  const remote: Place[] = named === null ? [] : [{ provider: "compatible", ...named, bounds: REMOTE_BOUNDS }];
+  const taken = named === null ? null : new URL(named.baseUrl).host;
+  const ollama = loopbackHost(secret("OLLAMA_HOST"));
+  const hosts = localModels ? new Set([...(ollama === null ? [] : [ollama]), ...localHosts]) : new Set<string>();
+  const local = [...hosts]
+    .filter((host) => host !== taken && Number(new URL(`http://${host}`).port || 80) !== ownPort)
+    .map((host): Place => ({ provider: "local", baseUrl: `http://${host}/v1`, apiKey: null, bounds: LOCAL_BOUNDS }));
+  return [...remote, ...local];
+}
+
+/** OLLAMA_HOST is written as `host`, `host:port` or an address; anything that is not this machine is left alone. */
+function loopbackHost(text: string | null): string | null {
+  if (text === null) return null;
+  const url = URL.parse(/^https?:\/\//.test(text) ? text : `http://${text}`);
+  if (url === null || !isLoopback(url.hostname.replaceAll(/[[\]]/g, ""))) return null;
+  return url.port === "" ? `${url.hostname}:11434` : url.host;
+}
+
+/** Segments that begin with a letter or digit: `../` must not lead anywhere, and nothing unseen stands in a list. */
+const PROVIDER_MODEL = /^[A-Za-z0-9][\w.:-]*(\/[A-Za-z0-9][\w.:-]*)*$/;
+
+function describe(place: Place, id: string, entries: readonly CatalogueEntry[]): FoundModel | null {
+  if (place.provider === "compatible") {
+    const known = entries.find(
+      (entry) => entry.provider === "openai" && entry.modality === "text" && entry.providerModel === id,
+    );
+    if (known !== undefined) return known.status === "retired" ? null : { model: known.model, server: null };
+  }
+  const model = `${place.provider}/${id.toLowerCase()}`;
+  if (!PROVIDER_MODEL.test(id) || model.length > 100) return null;
+  const { provider, baseUrl, apiKey } = place;
+  return { model, server: { provider, baseUrl, providerModel: id, isKeyed: apiKey !== null } };
+}
+
+/** Ids a server offers; none when it does not answer in time, or answers anything but a list. */
+async function listModels(place: Place): Promise<string[]> {
+  const body = await get(place);
+  const ids = body === null ? null : readIds(body, place);
+  return (ids ?? []).filter((id) => !id.toLowerCase().includes("embed")).slice(0, place.bounds.modelsMax);
+}
+
+function readIds(body: string, { provider }: Place): string[] | null {
+  let list: unknown;
+  try {
+    list = JSON.parse(body);
+  } catch {
+    return null; // some other server lives at this port
+  }
+  if (typeof list !== "object" || list === null) return null;
+  const { object, data } = list as Record<string, unknown>;
+  // OpenRouter does not call its list one; of a server that nobody named, the word is asked for.
+  const isList = object === "list" || (object === undefined && provider === "compatible");
+  if (!isList || !Array.isArray(data)) return null;
+  return data.flatMap((item: unknown) => {
+    const id = typeof item === "object" && item !== null ? (item as Record<string, unknown>)["id"] : null;
+    return typeof id === "string" && id.length <= 200 ? [id] : [];
+  });
+}
+
+/**
+ * Null: no usable answer. A foreign server may trickle or flood, so time and size are bounded as a whole. A redirect is
+ * no usable answer either: it would take the key elsewhere.
+ */
+function get({ baseUrl, apiKey, bounds }: Place): Promise<string | null> {
+  return new Promise((resolve) => {
+    const signal = AbortSignal.timeout(bounds.timeoutMs);
+    const request = baseUrl.startsWith("https:") ? requestHttps : requestHttp;
+    const headers = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
+    const sent = request(`${baseUrl}/models`, { signal, headers, agent: false }, (answer) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      answer.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > bounds.bytesMax) sent.destroy();
+        else chunks.push(chunk);
+      });
+      answer.on("end", () => resolve(answer.statusCode === 200 ? Buffer.concat(chunks).toString("utf8") : null));
+      answer.on("error", () => resolve(null));
+      answer.on("close", () => resolve(null));
+    });
+    sent.on("error", () => resolve(null));
+    sent.end();
+  });
+}

@@ -1,0 +1,16 @@
+import type { Endpoints } from "../../http/endpoint.ts";
+import { namesEntityTag } from "../../http/answer/entity-tag.ts";
+import type { Catalogue } from "./catalogue.ts";
+
+/** GET /v1/resources. A client that names the current hash in If-None-Match gets 304 without a body. */
+export function modelsRoutes(catalogue: Catalogue): Pick<Endpoints, "getResources"> {
+  return {
+    getResources: async (_input, context) => {
+      const data = catalogue.resources();
+      const etag = `"${data.hash}"`;
+      const headers = { etag, "cache-control": "private, no-cache" };
+      const isKnown = namesEntityTag(context.header("if-none-match"), etag);
+      return { status: isKnown ? 304 : 200, data, headers };
+    },
+  };
+}

@@ -1,0 +1,200 @@
+/** What a run can cost at most, what it is expected to cost, and what it did cost. */
+import { Buffer } from "node:buffer";
+import {
+  nanoCredits,
+  parseCredits,
+  scaleRate,
+  wholeCredits,
+  type PricedUse,
+  type PriceRates,
+} from "../../credits/index.ts";
+import { resolveMapping, type Catalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
+import type { Mapping, PriceTexts, RateName } from "../catalogue/mapping.ts";
+
+/** One step of a prompt, as far as its price depends on it. */
+export interface StepPlan {
+  readonly model: string;
+  /** Of this step; an option that is absent counts with its default. */
+  readonly options: Readonly<Record<string, string>>;
+  /** Null: the model's limit. */
+  readonly maxOutputTokens: number | null;
+  /** Outputs, of an image step. */
+  readonly count: number;
+  /** Input images. */
+  readonly images: number;
+  /** UTF-8 bytes of instructions and prompt, earlier outputs left out. */
+  readonly textBytes: number;
+  /** Sum of maxOutputTokens of the earlier steps it reads. */
+  readonly readsTokens: number;
+}
+
+/** What a provider says an item took; `isEstimated` when it said nothing. */
+export interface Usage extends PricedUse {
+  readonly isEstimated: boolean;
+}
+
+export interface StepUsage {
+  /** 0-based. */
+  readonly step: number;
+  readonly usage: Usage;
+}
+
+/** The rates of a run as JSON, kept on its row: a later change of the catalogue does not touch it. Micro-credits. */
+export interface PriceSnapshot {
+  readonly v: 1;
+  /** The hold; nothing more is ever captured. 0: the run is free. */
+  readonly ceiling: number;
+  readonly minimum: number;
+  readonly steps: readonly { readonly [Name in RateName]: number }[];
+}
+
+/**
+ * The most a run of these steps can cost: every token of input and output, every image, no cache.
+ * Half of the bytes is an upper bound of the tokens of ordinary text, in any script.
+ * @returns credits 0 when every price is zero: the run is free and nothing is held.
+ */
+export function priceCeiling(
+  catalogue: Catalogue,
+  steps: readonly StepPlan[],
+  mainModel: string,
+): { readonly credits: number; readonly prices: PriceSnapshot } {
+  const priced = steps.map((step) => priceStep(catalogue, step));
+  const nano = priced.reduce(
+    (sum, { rates, step, entry, mapping }) => sum + nanoCredits(rates, ceilingUse(step, entry, mapping)),
+    0n,
+  );
+  const { minimum } = entryFor(catalogue, mainModel);
+  const ceiling = wholeCredits(nano, minimum);
+  return { credits: ceiling, prices: { v: 1, ceiling, minimum, steps: priced.map(({ rates }) => storedRates(rates)) } };
+}
+
+/** What a run of these steps usually costs; 0 when free. `textBytes` then holds typical inputs. */
+export function priceEstimate(catalogue: Catalogue, steps: readonly StepPlan[], mainModel: string): number {
+  const nano = steps
+    .map((step) => priceStep(catalogue, step))
+    .reduce((sum, { rates, step, entry, mapping }) => sum + nanoCredits(rates, typicalUse(step, entry, mapping)), 0n);
+  return wholeCredits(nano, entryFor(catalogue, mainModel).minimum);
+}
+
+/** Credits to capture for what was delivered: never more than was held. */
+export function settlePrice(prices: PriceSnapshot, delivered: readonly StepUsage[]): number {
+  return Math.min(prices.ceiling, uncappedPrice(prices, delivered));
+}
+
+/** What the usage would cost without the hold's bound; the difference is the operator's loss and worth an alert. */
+export function uncappedPrice(prices: PriceSnapshot, delivered: readonly StepUsage[]): number {
+  const nano = delivered.reduce((sum, { step, usage }) => {
+    const rates = prices.steps[step];
+    if (rates === undefined) throw new RangeError(`Step ${step} has no price on this run.`);
+    return sum + nanoCredits(loadedRates(rates), usage);
+  }, 0n);
+  return wholeCredits(nano, prices.minimum);
+}
+
+interface PricedStep {
+  readonly step: StepPlan;
+  readonly entry: CatalogueEntry;
+  readonly mapping: Mapping;
+  readonly rates: PriceRates;
+}
+
+function priceStep(catalogue: Catalogue, step: StepPlan): PricedStep {
+  const entry = entryFor(catalogue, step.model);
+  const mapping = resolveMapping(entry, step.options);
+  return { step, entry, mapping, rates: ratesOf(entry, mapping) };
+}
+
+function entryFor(catalogue: Catalogue, model: string): CatalogueEntry {
+  const entry = catalogue.find(model);
+  if (entry === null) throw new Error(`No model ${model} is in the catalogue.`);
+  return entry;
+}
+
+/** The entry's prices, overlaid by those of the chosen options, times the operator's factor. */
+export function ratesOf(entry: CatalogueEntry, mapping: Mapping): PriceRates {
+  const { minimum: _minimum, ...base } = entry.price;
+  const texts: PriceTexts = { ...base, ...mapping.price };
+  const rate = (text: string | undefined): bigint => scaleRate(parseCredits(text ?? "0"), entry.priceFactor);
+  return {
+    inputPer1k: rate(texts.inputPer1k),
+    cachedInputPer1k: rate(texts.cachedInputPer1k ?? texts.inputPer1k),
+    outputPer1k: rate(texts.outputPer1k),
+    perImage: rate(texts.perImage),
+    perSecond: rate(texts.perSecond),
+  };
+}
+
+const TOKENS_BESIDE_THE_TEXT = 64; // roles, separators and what a provider adds around a prompt
+const BYTES_PER_TOKEN_LEAST = 2;
+const BYTES_PER_TOKEN_USUAL = 4;
+const TOKENS_PER_STEP_USUAL = 16;
+
+function ceilingUse(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): PricedUse {
+  const text = Math.ceil(step.textBytes / BYTES_PER_TOKEN_LEAST) + TOKENS_BESIDE_THE_TEXT;
+  const input = text + imageTokens(step, entry) + step.readsTokens;
+  return {
+    inputTokens: Math.min(entry.limits.contextTokens ?? input, input) * callsOf(step, entry),
+    cachedInputTokens: 0,
+    outputTokens: (outputLimit(step, entry) + (mapping.extraOutputTokens ?? 0)) * callsOf(step, entry),
+    ...itemsOf(step, entry, mapping),
+  };
+}
+
+function typicalUse(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): PricedUse {
+  const text = Math.ceil(step.textBytes / BYTES_PER_TOKEN_USUAL) + TOKENS_PER_STEP_USUAL;
+  const input = text + imageTokens(step, entry) + Math.min(step.readsTokens, entry.typicalOutputTokens);
+  return {
+    inputTokens: Math.min(entry.limits.contextTokens ?? input, input) * callsOf(step, entry),
+    cachedInputTokens: 0,
+    outputTokens: Math.min(outputLimit(step, entry), entry.typicalOutputTokens) * callsOf(step, entry),
+    ...itemsOf(step, entry, mapping),
+  };
+}
+
+function imageTokens(step: StepPlan, entry: CatalogueEntry): number {
+  return step.images * (entry.inputs?.images?.tokens ?? 0);
+}
+
+/** Each image of a step is a call of its own and sends the whole prompt again. */
+function callsOf(step: StepPlan, entry: CatalogueEntry): number {
+  return entry.modality === "image" ? step.count : 1;
+}
+
+function outputLimit(step: StepPlan, entry: CatalogueEntry): number {
+  return entry.modality === "text" && step.maxOutputTokens !== null
+    ? step.maxOutputTokens
+    : entry.limits.maxOutputTokens;
+}
+
+function itemsOf(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): { images: number; seconds: number } {
+  return {
+    images: entry.modality === "text" ? 0 : step.count,
+    seconds: entry.modality === "video" ? (mapping.duration ?? 0) * step.count : 0,
+  };
+}
+
+/** The catalogue refuses rates that a JSON number does not hold exactly. */
+function storedRates(rates: PriceRates): PriceSnapshot["steps"][number] {
+  return {
+    inputPer1k: Number(rates.inputPer1k),
+    cachedInputPer1k: Number(rates.cachedInputPer1k),
+    outputPer1k: Number(rates.outputPer1k),
+    perImage: Number(rates.perImage),
+    perSecond: Number(rates.perSecond),
+  };
+}
+
+function loadedRates(stored: PriceSnapshot["steps"][number]): PriceRates {
+  return {
+    inputPer1k: BigInt(stored.inputPer1k),
+    cachedInputPer1k: BigInt(stored.cachedInputPer1k),
+    outputPer1k: BigInt(stored.outputPer1k),
+    perImage: BigInt(stored.perImage),
+    perSecond: BigInt(stored.perSecond),
+  };
+}
+
+/** Tokens of a text when the provider did not count them. */
+export function estimateTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN_USUAL);
+}

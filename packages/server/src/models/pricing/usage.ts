@@ -1,0 +1,73 @@
+/** Usage as providers report it, made safe: a hostile or broken server may report negative, huge or no numbers. */
+import { Buffer } from "node:buffer";
+import type { Mapping } from "../catalogue/mapping.ts";
+import type { ModelCall } from "../model-call.ts";
+import { estimateTokens, type Usage } from "./price-plan.ts";
+
+/** Above any real model's context; what lies above is a broken count, and would only overflow sums. */
+const TOKENS_MAX = 1_000_000_000;
+
+export const NO_USAGE: Usage = {
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  outputTokens: 0,
+  images: 0,
+  seconds: 0,
+  isEstimated: false,
+};
+
+interface ReportedText {
+  readonly inputTokens: number | undefined;
+  readonly inputTokenDetails?: { readonly cacheReadTokens?: number | undefined } | undefined;
+  readonly outputTokens: number | undefined;
+}
+
+/** Tokens the provider counted; bytes / 4 for each side it did not count. A count of 0 for a text that exists is none. */
+export function textUsage(reported: ReportedText, call: ModelCall, text: string): Usage {
+  const input = tokens(reported.inputTokens) || null;
+  const output = text === "" ? tokens(reported.outputTokens) : tokens(reported.outputTokens) || null;
+  const images = call.images.length * (call.entry.inputs?.images?.tokens ?? 0);
+  const inputTokens = input ?? estimateTokens(call.instructions + call.prompt) + images;
+  return {
+    ...NO_USAGE,
+    inputTokens,
+    cachedInputTokens: Math.min(inputTokens, tokens(reported.inputTokenDetails?.cacheReadTokens) ?? 0),
+    outputTokens: output ?? estimateTokens(text),
+    isEstimated: input === null || output === null,
+  };
+}
+
+/** Many image providers report nothing: then the image itself is what is counted, and its input images by the catalogue. */
+export function imageUsage(
+  reported: { readonly inputTokens?: number | undefined; readonly outputTokens?: number | undefined } | undefined,
+  call: Pick<ModelCall, "images" | "entry">,
+): Usage {
+  const input = tokens(reported?.inputTokens);
+  const perImage = call.entry.inputs?.images?.tokens ?? 0;
+  return {
+    ...NO_USAGE,
+    inputTokens: input ?? call.images.length * perImage,
+    outputTokens: tokens(reported?.outputTokens) ?? 0,
+    images: 1,
+    isEstimated: input === null && call.images.length * perImage > 0,
+  };
+}
+
+/** No provider reports seconds; the chosen duration is what was ordered. A clip counts once as well, for a fixed price. */
+export function videoUsage(mapping: Mapping): Usage {
+  return { ...NO_USAGE, images: 1, seconds: mapping.duration ?? 0 };
+}
+
+function tokens(count: number | undefined): number | null {
+  if (count === undefined || !Number.isFinite(count) || count < 0) return null;
+  return Math.min(Math.ceil(count), TOKENS_MAX);
+}
+
+/**
+ * What a call adds to memory: what a connection costs, and each image as Base64 and as parts of a request that a
+ * package writes out twice (5.4 MB per image of 1 MB, of which 1 MB is the run's own; measured 2026-11).
+ */
+export function callBytes(call: Pick<ModelCall, "images" | "prompt" | "instructions">): number {
+  const images = call.images.reduce((sum, image) => sum + image.bytes.byteLength, 0);
+  return 65_536 + 5 * images + 2 * Buffer.byteLength(call.prompt + call.instructions);
+}

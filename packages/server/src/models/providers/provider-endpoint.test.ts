@@ -1,0 +1,34 @@
+import { describe, expect, test } from "vitest";
+import { compatiblePlace, resolvePlace } from "./provider-endpoint.ts";
+
+const secretOf =
+  (environment: Record<string, string>) =>
+  (name: string): string | null =>
+    environment[name] ?? null;
+
+describe("a model that was found at OPENAI_BASE_URL", () => {
+  const entry = { provider: "compatible", server: { baseURL: "https://openrouter.ai/api/v1" } };
+
+  test("gets the key of OPENAI_API_KEY, at that address alone", () => {
+    const place = resolvePlace(
+      entry,
+      secretOf({ OPENAI_BASE_URL: "https://openrouter.ai/api/v1/", OPENAI_API_KEY: "sk-or" }),
+    );
+    expect(place).toMatchObject({ apiKey: "sk-or", origins: ["https://openrouter.ai/api/v1"] });
+  });
+
+  test.each([
+    ["has no OPENAI_BASE_URL", {}],
+    ["has another one", { OPENAI_BASE_URL: "http://127.0.0.1:11434" }],
+    ["has OpenAI's own", { OPENAI_BASE_URL: "https://api.openai.com/v1" }],
+  ])("draws no key from a process that %s: another process found it", (_name, environment) => {
+    expect(resolvePlace(entry, secretOf({ ...environment, OPENAI_API_KEY: "sk-real" })).apiKey).toBeNull();
+  });
+});
+
+test("OpenAI's own address is no compatible server, however it is written", () => {
+  for (const address of ["https://api.openai.com", "https://API.openai.com/v1/", "http://api.openai.com:80/v2"]) {
+    expect(compatiblePlace(secretOf({ OPENAI_BASE_URL: address }))).toBeNull();
+  }
+  expect(compatiblePlace(secretOf({}))).toBeNull();
+});

@@ -1,0 +1,287 @@
+/**
+ * How bytes travel to and from a provider: one undici Agent per provider, HTTP/2 where offered, no redirects, no
+ * inflation, every answer counted against a limit. `request` and not `fetch`: it costs a quarter to half of the CPU
+ * per call (measured 2026-11) and never follows, decodes or retries anything by itself.
+ */
+import { Agent, type Dispatcher } from "undici";
+import { collectBytes, takeCounted, TakeFault } from "../../files/index.ts";
+import type { FetchOutcome, GuardedFetch, TakeLimits } from "../../files/index.ts";
+
+/** Something below the provider's own answer went wrong. `stage` decides whether the call may be sent again. */
+export type TransportStage =
+  /** No byte of the request left: the name, the connection or TLS failed. */
+  | "connect"
+  /** The connection broke after the request, or part of it, was sent: it may have been executed and billed. */
+  | "sent"
+  /** The answer is larger than the limit. */
+  | "too-large"
+  /** A redirect, a compressed answer, or bytes that are no HTTP. */
+  | "protocol"
+  /** A file the provider points to could not be fetched. */
+  | "result";
+
+export class TransportFailure extends Error {
+  override readonly name = "TransportFailure";
+  readonly stage: TransportStage;
+  constructor(stage: TransportStage, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.stage = stage;
+  }
+}
+
+/** A transient answer while a started job is asked for: the SDK would take some of them for the job's own failure. */
+export class PollAnswerFailure extends Error {
+  override readonly name = "PollAnswerFailure";
+  readonly httpStatus: number;
+  readonly headers: Readonly<Record<string, string>>;
+  constructor(httpStatus: number, headers: Readonly<Record<string, string>>) {
+    super(`the provider answered ${httpStatus} to a status request`);
+    this.httpStatus = httpStatus;
+    this.headers = headers;
+  }
+}
+
+export interface TransportOptions {
+  /** Addresses that are the provider itself; everything else is a result address and is fetched without credentials. */
+  readonly origins: readonly string[];
+  /** Answers of these origins are asked of another address: an overridden base of a package that fixes its hosts. */
+  readonly aliases?: ReadonlyMap<string, string>;
+  /** Longer than any deadline of a call, so that the deadline speaks first. */
+  readonly idleMs: number;
+  readonly download: GuardedFetch;
+}
+
+export interface FetchLimits {
+  readonly answerBytesMax: number;
+  /** A request about a started job: transient answers become PollAnswerFailure. */
+  readonly isPoll?: boolean;
+}
+
+type Fetch = typeof globalThis.fetch;
+
+export interface Transport {
+  /** A fetch function for one call. */
+  fetchWithin(limits: FetchLimits): Fetch;
+  /**
+   * Hands a file that the provider names to `take`, wherever it lies. The provider's own address may point on, once;
+   * there, and at every other address, the provider's credentials are not sent.
+   */
+  fetchFile<Kept>(url: URL, limits: TakeLimits<Kept>, signal: AbortSignal): Promise<Kept>;
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+export function createTransport(options: TransportOptions): Transport {
+  // No limit on connections: undici would queue beyond it without a word, and calls are limited elsewhere.
+  const agent = new Agent({
+    allowH2: true,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    headersTimeout: options.idleMs,
+    bodyTimeout: options.idleMs,
+    maxRequestsPerClient: 0,
+  });
+  const own = new Set([...options.origins, ...(options.aliases?.keys() ?? [])].map((url) => new URL(url).origin));
+  return {
+    fetchWithin: (limits) => async (input, init) => {
+      const url = new URL(input instanceof Request ? input.url : input);
+      const signal = init?.signal ?? new AbortController().signal;
+      signal.throwIfAborted();
+      if (!own.has(url.origin)) return download(url, { limits, signal }, options.download);
+      return send(agent, aliased(url, options.aliases), { init: init ?? {}, limits, signal });
+    },
+    fetchFile: async (url, limits, signal) => {
+      signal.throwIfAborted();
+      const taken = own.has(url.origin) ? await takeOwn(agent, aliased(url, options.aliases), { limits, signal }) : url;
+      if (!(taken instanceof URL)) return taken.kept;
+      return keptOf(await options.download.fetchInto(taken.href, limits, signal));
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+interface Target {
+  readonly url: URL;
+  /** What the answer may name and the caller must see by its usual address; null: nothing. */
+  readonly alias: { readonly shown: string; readonly real: string } | null;
+}
+
+function aliased(url: URL, aliases: ReadonlyMap<string, string> | undefined): Target {
+  const real = aliases?.get(url.origin);
+  if (real === undefined) return { url, alias: null };
+  return { url: new URL(real + url.pathname + url.search), alias: { shown: url.origin, real } };
+}
+
+interface Send {
+  readonly init: RequestInit;
+  readonly limits: FetchLimits;
+  readonly signal: AbortSignal;
+}
+
+async function send(agent: Agent, target: Target, { init, limits, signal }: Send): Promise<Response> {
+  return request(agent, target, { init, signal }, async ({ status, headers, body }) => {
+    if (isRedirect(status)) {
+      abandon(body);
+      throw new TransportFailure("protocol", "the provider answered with a redirect");
+    }
+    const bytes = await takeBody(body, headers, { bytesMax: limits.answerBytesMax, take: collectBytes });
+    if (limits.isPoll === true && isTransient(status)) throw new PollAnswerFailure(status, headers);
+    return new Response(hasNoBody(status) ? null : shownBytes(bytes, target.alias), { status, headers });
+  });
+}
+
+/** An URL: where the answer points on. */
+async function takeOwn<Kept>(
+  agent: Agent,
+  target: Target,
+  { limits, signal }: { limits: TakeLimits<Kept>; signal: AbortSignal },
+): Promise<{ readonly kept: Kept } | URL> {
+  return request(agent, target, { init: {}, signal }, async ({ status, headers, body }) => {
+    if (status === 200) return { kept: await takeBody(body, headers, limits) };
+    abandon(body);
+    const next = isRedirect(status) ? URL.parse(headers["location"] ?? "", target.url.href) : null;
+    if (next !== null) return next;
+    if (isTransient(status)) throw new PollAnswerFailure(status, headers);
+    throw new TransportFailure("result", `the file's address answered ${status}`);
+  });
+}
+
+interface Received {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Dispatcher.ResponseData["body"];
+}
+
+/** One request, whose answer `read` turns into a result. Everything that goes wrong below HTTP is a TransportFailure. */
+async function request<Result>(
+  agent: Agent,
+  target: Target,
+  { init, signal }: Pick<Send, "init" | "signal">,
+  read: (received: Received) => Promise<Result>,
+): Promise<Result> {
+  const body = await encodeBody(init);
+  const headers: Record<string, string> = {
+    ...Object.fromEntries(new Headers(init.headers)),
+    ...body.headers,
+    ...(target.alias === null ? {} : { "x-fal-target-host": new URL(target.alias.shown).host }),
+  };
+  try {
+    const answer = await agent.request({
+      origin: target.url.origin,
+      path: target.url.pathname + target.url.search,
+      method: init.method ?? "GET",
+      headers,
+      body: body.bytes,
+      signal,
+    });
+    return await read({ status: answer.statusCode, headers: flatten(answer.headers), body: answer.body });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof TakeFault) throw error.cause;
+    if (error instanceof TransportFailure || error instanceof PollAnswerFailure) throw error;
+    throw new TransportFailure(stageOf(error), "the connection to the provider failed", error);
+  }
+}
+
+interface EncodedBody {
+  readonly bytes: string | Uint8Array | null;
+  readonly headers: Record<string, string>;
+}
+
+/** Forms (image edits) are encoded here, since the packages build them with Node's own FormData. */
+async function encodeBody(init: RequestInit): Promise<EncodedBody> {
+  const body = init.body ?? null;
+  if (body === null || typeof body === "string" || body instanceof Uint8Array) return { bytes: body, headers: {} };
+  const encoded = new Response(body);
+  const type = encoded.headers.get("content-type");
+  const bytes = new Uint8Array(await encoded.arrayBuffer());
+  return { bytes, headers: type === null ? {} : { "content-type": type } };
+}
+
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400 && status !== 304;
+}
+
+async function takeBody<Kept>(
+  body: Received["body"],
+  headers: Received["headers"],
+  limits: TakeLimits<Kept>,
+): Promise<Kept> {
+  const tooLarge = () => new TransportFailure("too-large", `the answer is larger than ${limits.bytesMax} bytes`);
+  const encoding = headers["content-encoding"] ?? "identity";
+  const isTooLarge = Number(headers["content-length"] ?? 0) > limits.bytesMax;
+  if (encoding === "identity" && !isTooLarge) return takeCounted(body, limits, tooLarge);
+  abandon(body);
+  if (isTooLarge) throw tooLarge();
+  throw new TransportFailure("protocol", "the provider compressed an answer that was not asked for compressed");
+}
+
+/** Ends an answer nobody wants. It then fails, which must not end the process. */
+function abandon(body: Received["body"]): void {
+  body.on("error", () => {}).destroy();
+}
+
+/** Repeated headers are joined as HTTP allows; hop-by-hop ones mean nothing for bytes already read. */
+function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const pairs = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+    value === undefined || name === "transfer-encoding"
+      ? []
+      : [[name, Array.isArray(value) ? value.join(", ") : value]],
+  );
+  return Object.fromEntries(pairs);
+}
+
+/** An aliased provider names its own address in its answers; the package only trusts the usual one. */
+function shownBytes(bytes: Uint8Array, alias: Target["alias"]): Uint8Array<ArrayBuffer> {
+  if (alias === null) return new Uint8Array(bytes);
+  const text = Buffer.from(bytes).toString("utf8");
+  return text.includes(alias.real) ? Buffer.from(text.replaceAll(alias.real, alias.shown)) : new Uint8Array(bytes);
+}
+
+async function download(
+  url: URL,
+  { limits, signal }: { limits: FetchLimits; signal: AbortSignal },
+  guarded: GuardedFetch,
+): Promise<Response> {
+  return new Response(new Uint8Array(keptOf(await guarded.fetch(url.href, limits.answerBytesMax, signal))));
+}
+
+function keptOf<Kept>(outcome: FetchOutcome<Kept>): Kept {
+  if (outcome.kind === "fetched") return outcome.kept;
+  const stage = outcome.fault === "too-large" ? "too-large" : "result";
+  throw new TransportFailure(stage, `a file the provider names could not be fetched: ${outcome.fault}`);
+}
+
+const BEFORE_SENDING = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EADDRNOTAVAIL",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+function stageOf(error: unknown): TransportStage {
+  const code = codeOf(error);
+  if (BEFORE_SENDING.has(code) || /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code))
+    return "connect";
+  if (error instanceof Error && error.name === "HTTPParserError") return "protocol"; // some of them have no code
+  return /^(HPE_|UND_ERR_(INFO|INVALID|RESPONSE|HEADERS_OVERFLOW))/.test(code) ? "protocol" : "sent";
+}
+
+/** Several addresses of one name fail together as an AggregateError; then its first error speaks. */
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
+  const own = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
+  if (own !== null) return own;
+  return error instanceof Error && error.cause !== undefined ? codeOf(error.cause) : "";
+}
+
+function isTransient(status: number): boolean {
+  return status === 408 || status === 409 || status === 425 || status === 429 || status >= 500;
+}
+
+function hasNoBody(status: number): boolean {
+  return status === 204 || status === 304;
+}

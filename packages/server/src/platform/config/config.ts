@@ -1,0 +1,172 @@
+import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+import type { z } from "zod";
+import { findUnreadableFaults } from "../fault.ts";
+import { PROVIDER_KEYS, SETTINGS } from "./settings.ts";
+
+type Settings = typeof SETTINGS;
+type Values = {
+  readonly [Name in keyof Settings]: Settings[Name]["default"] extends string
+    ? z.output<Settings[Name]["form"]>
+    : z.output<Settings[Name]["form"]> | null;
+};
+
+/** The whole configuration of a process: read once, frozen, and passed in. Nothing else reads the environment. */
+export interface Config extends Values {
+  readonly dataDir: string;
+  readonly isProduction: boolean;
+  /** Value of a provider key by its name, from the environment or from the file that NAME_FILE names. */
+  readonly secret: (name: string) => string | null;
+  /** What keeps the key of a name from being sent, in sentences; none when the name is not set. */
+  readonly keyFaults: (name: string) => readonly string[];
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** All faults of the environment at once, each with what was expected. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(
+      `The configuration has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`,
+    );
+    this.faults = faults;
+  }
+}
+
+/**
+ * Reads the environment by the table in settings.ts.
+ * @throws ConfigError with every fault: bad values, unknown PROMPTD_ names, combinations that cannot work.
+ */
+export function readConfig(environment: Environment = process.env): Config {
+  const faults = unknownNames(environment);
+  const values: Record<string, unknown> = {};
+  for (const [name, entry] of Object.entries(SETTINGS)) {
+    const given = environment[name] || entry.default;
+    const form: z.ZodType = entry.form;
+    const parsed = given === null ? null : form.safeParse(given);
+    if (parsed === null || parsed.success) values[name] = parsed?.data ?? null;
+    else faults.push(`${name} must be ${entry.expected}${HIDDEN.has(name) ? "" : `, got "${given}"`}.`);
+  }
+  const unreadable = findUnreadableFaults(environment["PROMPTD_FAULT"] ?? "");
+  faults.push(...unreadable.map((fault) => `PROMPTD_FAULT: ${fault}`));
+  const isProduction = environment["NODE_ENV"] === "production";
+  if (isProduction && environment["PROMPTD_FAULT"])
+    faults.push("PROMPTD_FAULT is refused when NODE_ENV is production.");
+  if (environment["DATABASE_DIRECT_URL"] && !environment["DATABASE_URL"]) {
+    faults.push("DATABASE_DIRECT_URL needs DATABASE_URL, which is not set.");
+  }
+  const secret = secretReader(environment, faults);
+  if (environment["PROMPTD_S3_BUCKET"]) {
+    const missing = ["PROMPTD_S3_ENDPOINT"].filter((name) => !environment[name]);
+    missing.push(...["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].filter((name) => secret(name) === null));
+    if (missing.length > 0) faults.push(`PROMPTD_S3_BUCKET needs ${missing.join(", ")} as well.`);
+  }
+  if (environment["PROMPTD_SECRET_PREVIOUS"] && !environment["PROMPTD_SECRET"]) {
+    faults.push("PROMPTD_SECRET_PREVIOUS needs PROMPTD_SECRET, which is not set.");
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+  const known = values as unknown as Values;
+  const keyFaults = (name: string) => faultsOfKey(name, environment, readKeyFile(environment, name));
+  return Object.freeze({ ...known, dataDir: resolve(known.PROMPTD_DATA_DIR), isProduction, secret, keyFaults });
+}
+
+/** What stands in these is not repeated: faults end up in logs and tickets. */
+const HIDDEN: ReadonlySet<string> = new Set([
+  "DATABASE_URL",
+  "DATABASE_DIRECT_URL",
+  "PROMPTD_SECRET",
+  "PROMPTD_SECRET_PREVIOUS",
+]);
+
+/** Names that begin with PROMPTD_ and belong to the command line, not to the server. */
+const CLIENT_NAMES = new Set(["PROMPTD_URL", "PROMPTD_API_KEY"]);
+
+function unknownNames(environment: Environment): string[] {
+  return Object.keys(environment)
+    .filter((name) => name.startsWith("PROMPTD_") && !(name in SETTINGS) && !CLIENT_NAMES.has(name))
+    .filter((name) => !name.startsWith("PROMPTD_TEST_"))
+    .map((name) => `${name} is no setting${suggestionFor(name)}`);
+}
+
+/** A slip in every third letter of the part that tells settings apart, and four at most. */
+function suggestionFor(name: string): string {
+  const near = Object.keys(SETTINGS)
+    .map((known) => ({ known, distance: editDistance(withoutPrefix(name), withoutPrefix(known)) }))
+    .sort((a, b) => a.distance - b.distance)[0];
+  return near !== undefined && near.distance <= Math.min(4, Math.ceil(withoutPrefix(name).length / 3))
+    ? `; did you mean ${near.known}?`
+    : "; docs/settings.md lists all of them.";
+}
+
+function withoutPrefix(name: string): string {
+  return name.replace(/^PROMPTD_/, "");
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const change = a[i - 1] === b[j - 1] ? 0 : 1;
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + change));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
+
+/**
+ * A key stands in the environment or in a file that NAME_FILE names. Our own names are read at once, so that a wrong path
+ * is a fault of the start; any other name (an overlay of the catalogue has its own) when it is first asked for.
+ */
+function secretReader(environment: Environment, faults: string[]): (name: string) => string | null {
+  const read = new Map<string, string | null>();
+  for (const name of Object.keys(PROVIDER_KEYS)) {
+    const text = readKeyFile(environment, name);
+    if (!(text instanceof ConfigError)) read.set(name, text);
+    faults.push(...faultsOfKey(name, environment, text));
+  }
+  return (name) => {
+    const known = read.get(name);
+    if (known !== undefined) return environment[name] || known;
+    const text = readKeyFile(environment, name);
+    if (text instanceof ConfigError) throw text;
+    read.set(name, text);
+    return environment[name] || text;
+  };
+}
+
+/** What may stand in an HTTP header: no control characters, nothing above U+00FF. */
+const SENDABLE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** @param text what readKeyFile found. */
+function faultsOfKey(name: string, environment: Environment, text: string | null | ConfigError): string[] {
+  const [inFile, faults] = text instanceof ConfigError ? [null, text.faults] : [text, []];
+  const isSendable = SENDABLE.test(environment[name] || inFile || "");
+  return [
+    ...faults,
+    ...(isSendable ? [] : [`${name} holds a character that no header can carry. Copy the key again.`]),
+  ];
+}
+
+function readKeyFile(environment: Environment, name: string): string | null | ConfigError {
+  const path = environment[`${name}_FILE`];
+  if (path === undefined || path === "") return null;
+  try {
+    const text = readFileSync(path, "utf8").trim();
+    return text === "" ? new ConfigError([`${name}_FILE: the file ${path} is empty. Put the key in it.`]) : text;
+  } catch (error) {
+    const why = error instanceof Error && "code" in error ? ` (${String(error.code)})` : "";
+    const next = "Check that it is there, and that this user may read it.";
+    return new ConfigError([`${name}_FILE: the file ${path} cannot be read${why}. ${next}`]);
+  }
+}
+
+/** True when only this machine can reach the address. */
+export function isLoopback(host: string): boolean {
+  if (host === "localhost") return true;
+  return isIP(host) === 6 ? host === "::1" : isIP(host) === 4 && host.startsWith("127.");
+}

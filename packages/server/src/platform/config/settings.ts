@@ -1,0 +1,285 @@
+/**
+ * Every setting of promptd: its name in the environment, its form, default and meaning. config.ts reads the
+ * environment by this table, and the settings page of the documentation is compared with it by a test.
+ */
+import { z } from "zod";
+import { LOG_LEVELS } from "../log.ts";
+
+interface Setting<Value, Default extends string | null> {
+  readonly form: z.ZodType<Value, string>;
+  /** As it would be written in the environment; null: unset. */
+  readonly default: Default;
+  /** What a valid value is, for the message of a fault. */
+  readonly expected: string;
+  readonly meaning: string;
+}
+
+function setting<Value, const Default extends string | null>(
+  form: z.ZodType<Value, string>,
+  rest: Omit<Setting<Value, Default>, "form">,
+): Setting<Value, Default> {
+  return { form, ...rest };
+}
+
+function integer(min: number, max: number) {
+  return z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max);
+}
+
+/** A whole number of something; its bounds stand once, for the check and for the message. */
+function range<const Default extends string | null>(
+  what: string,
+  [min, max]: readonly [min: number, max: number],
+  rest: Omit<Setting<number, Default>, "form" | "expected">,
+): Setting<number, Default> {
+  return { form: integer(min, max), expected: `${what} from ${min} to ${max}`, ...rest };
+}
+
+const text = z.string().min(1);
+const onOff = z.enum(["on", "off"]).transform((value) => value === "on");
+const httpUrl = z
+  .string()
+  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ""))
+  .transform((value) => value.replace(/\/+$/, ""));
+/** Paths are put behind it, which a query or a fragment would swallow. */
+const baseUrl = httpUrl.refine((value) => !/[?#]/.test(value));
+/** The form with a socket directory (`postgresql://user@/db?host=/run`) has no host, which the URL class refuses. */
+const postgresUrl = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//)
+  .refine((value) => URL.canParse(value) || URL.canParse(value.replace("@/", "@localhost/")));
+const origins = z
+  .string()
+  .transform((value) =>
+    value
+      .split(",")
+      .map((part) => part.trim())
+      .filter((part) => part !== ""),
+  )
+  .refine((list) => list.every((part) => part === "*" || URL.parse(part)?.origin === part));
+
+const ON_OFF = "on or off";
+
+export const SETTINGS = {
+  PORT: setting(integer(0, 65_535), {
+    default: "8787",
+    expected: "a port from 0 to 65535 (0: any free one)",
+    meaning: "Port of the API.",
+  }),
+  HOST: setting(text, {
+    default: "127.0.0.1",
+    expected: "an address",
+    meaning: "Address the API listens on; 0.0.0.0 or :: for all.",
+  }),
+  DATABASE_URL: setting(postgresUrl, {
+    default: null,
+    expected: "postgresql://user:password@host:5432/database",
+    meaning: "Your own PostgreSQL, 15 or newer. Unset: an embedded PostgreSQL 18 in the data directory.",
+  }),
+  DATABASE_DIRECT_URL: setting(postgresUrl, {
+    default: null,
+    expected: "postgresql://user:password@host:5432/database",
+    meaning: "The same database past a transaction pooler, for LISTEN. Unset: DATABASE_URL.",
+  }),
+  PROMPTD_DATA_DIR: setting(text, {
+    default: "./.promptd",
+    expected: "a directory",
+    meaning: "Embedded database, generated files and secrets.",
+  }),
+  PROMPTD_PUBLIC_URL: setting(httpUrl, {
+    default: null,
+    expected: "an http:// or https:// address",
+    meaning:
+      "Address callers reach the API under; it begins every file address and Location. Unset: http://HOST:PORT. A start prints it beside the address it listens on.",
+  }),
+  PROMPTD_SYNC_WAIT_MS: range("milliseconds", [0, 600_000], {
+    default: "120000",
+    meaning: "How long POST /v1/runs waits before it answers 504 with the runId.",
+  }),
+  PROMPTD_RATE_LIMIT_PER_SECOND: range("a number", [1, 10_000], {
+    default: "5",
+    meaning: "Requests admitted in any one second.",
+  }),
+  PROMPTD_RATE_LIMIT_SCOPE: setting(z.enum(["account", "key"]), {
+    default: "account",
+    expected: "account or key",
+    meaning: "Whether the limit counts all keys of an account together or each key alone.",
+  }),
+  PROMPTD_PLANS: setting(onOff, {
+    default: "on",
+    expected: ON_OFF,
+    meaning: "off: every account may use the API, whatever its plan. For private installations.",
+  }),
+  PROMPTD_ACTIVE_RUNS_MAX: range("a number", [1, 1_000_000], {
+    default: "1000",
+    meaning: "Queued and running runs one account may have.",
+  }),
+  PROMPTD_OPEN_REQUESTS_MAX: range("a number", [10, 1_000_000], {
+    default: "20000",
+    meaning: "Requests one process keeps open before it answers 429.",
+  }),
+  PROMPTD_REQUEST_SECONDS: range("seconds", [1, 3_600], {
+    default: "30",
+    meaning: "Time for a request to arrive whole; longer where callers upload images over slow lines.",
+  }),
+  PROMPTD_CORS_ORIGINS: setting(origins, {
+    default: "*",
+    expected: "* or a comma list of origins such as https://example.org",
+    meaning: "Origins whose pages may call /v1.",
+  }),
+  PROMPTD_WORKER_CONCURRENCY: range("a number", [1, 10_000], {
+    default: "200",
+    meaning: "Runs one worker process executes at once.",
+  }),
+  PROMPTD_LEASE_MS: range("milliseconds", [300, 60_000], {
+    default: "6000",
+    meaning:
+      "After this long without a beat a worker is lost and its runs are claimed again. The same for all processes.",
+  }),
+  PROMPTD_STOP_NOTICE_SECONDS: range("seconds", [0, 300], {
+    default: "1",
+    meaning:
+      "After SIGTERM an API process serves on for this long while /readyz fails, so that a load balancer turns away from it first. Set it above the balancer's checking interval. Ctrl-C does not wait.",
+  }),
+  PROMPTD_DRAIN_SECONDS: range("seconds", [0, 3_600], {
+    default: "30",
+    meaning:
+      "How long a stopping worker lets its runs finish before it gives them back, and a stopping API process its downloads before it closes them (15 seconds at least).",
+  }),
+  PROMPTD_FILE_TTL_SECONDS: range("seconds", [1, 31_536_000], {
+    default: "86400",
+    meaning: "Life of a generated file; then its address answers 410.",
+  }),
+  PROMPTD_HOLD_MAX_CREDITS: range("credits", [1, 1_000_000_000], {
+    default: "10000",
+    meaning: "The most one run may hold; a prompt that could cost more is refused when it is published.",
+  }),
+  PROMPTD_SECRET: setting(z.string().min(32), {
+    default: null,
+    expected: "at least 32 characters",
+    meaning: "Signs file addresses; the same for all processes. Unset: a random one is kept in the data directory.",
+  }),
+  PROMPTD_SECRET_PREVIOUS: setting(z.string().min(32), {
+    default: null,
+    expected: "at least 32 characters",
+    meaning:
+      "PROMPTD_SECRET before a rotation: addresses signed with it stay valid until they expire. Unset: what the data directory holds.",
+  }),
+  PROMPTD_S3_BUCKET: setting(text, {
+    default: null,
+    expected: "a bucket name",
+    meaning:
+      "Keeps files in this S3-compatible bucket instead of the data directory. Needs PROMPTD_S3_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+  }),
+  PROMPTD_S3_ENDPOINT: setting(httpUrl, {
+    default: null,
+    expected: "an http:// or https:// address",
+    meaning: "Address of the service the bucket is at, such as https://s3.eu-central-1.amazonaws.com.",
+  }),
+  PROMPTD_S3_REGION: setting(text, {
+    default: "us-east-1",
+    expected: "a region",
+    meaning: "Region that requests to the bucket are signed for.",
+  }),
+  PROMPTD_S3_PREFIX: setting(text, {
+    default: "promptd/",
+    expected: "letters, digits and / _ . -",
+    meaning: "Begins the name of every object in the bucket.",
+  }),
+  PROMPTD_DATABASE_POOL: range("a number", [2, 200], {
+    default: "8",
+    meaning: "Database connections for transactions; five more serve reads, beats, sweeps and hints.",
+  }),
+  PROMPTD_DB_UID: setting(integer(1, 4_294_967_294), {
+    default: "65534",
+    expected: "a user id",
+    meaning: "User the embedded database runs as when promptd runs as root.",
+  }),
+  PROMPTD_SEED: setting(onOff, {
+    default: "on",
+    expected: ON_OFF,
+    meaning: "off: an empty database stays empty instead of getting the seed marketplace and a demo account.",
+  }),
+  PROMPTD_SANDBOX: setting(onOff, {
+    default: "on",
+    expected: ON_OFF,
+    meaning: "off: the sandbox models are not offered.",
+  }),
+  PROMPTD_MODELS_FILE: setting(text, {
+    default: null,
+    expected: "a file",
+    meaning: "Your additions and changes to the model catalogue, as JSON.",
+  }),
+  PROMPTD_LOCAL_MODELS: setting(onOff, {
+    default: "on",
+    expected: ON_OFF,
+    meaning:
+      "off: model servers on this machine are not looked for. They are only looked for when HOST is a loopback address.",
+  }),
+  PROMPTD_INFLIGHT_BYTES: setting(integer(1_048_576, 1_099_511_627_776), {
+    default: "536870912",
+    expected: "bytes from 1048576",
+    meaning: "Memory one worker may hold in model calls in flight: a third for input images, the rest for the calls.",
+  }),
+  PROMPTD_EMBEDDING_MODEL: setting(text, {
+    default: null,
+    expected:
+      "openai/…, google/…, compatible/… (a model of the server at OPENAI_BASE_URL) or …/… of a provider of the models file",
+    meaning:
+      "Model that embeds prompts and search queries. Set, titles, descriptions, tags, names of inputs and queries leave this machine. The same in every process.",
+  }),
+  PROMPTD_LOG_LEVEL: setting(z.enum(LOG_LEVELS), {
+    default: "info",
+    expected: LOG_LEVELS.join(", "),
+    meaning: "How much is logged.",
+  }),
+  PROMPTD_FAULT: setting(text, {
+    default: null,
+    expected: "name:action[@n], comma-separated",
+    meaning: "Breaks named points on purpose, for tests. Refused when NODE_ENV is production.",
+  }),
+  OPENAI_BASE_URL: setting(baseUrl, {
+    default: null,
+    expected: "an http:// or https:// address without ? and #",
+    meaning: "Any server that speaks the OpenAI interface.",
+  }),
+  ANTHROPIC_BASE_URL: setting(baseUrl, {
+    default: null,
+    expected: "an http:// or https:// address without ? and #",
+    meaning: "Another address of the Anthropic interface.",
+  }),
+  GOOGLE_GENERATIVE_AI_BASE_URL: setting(baseUrl, {
+    default: null,
+    expected: "an http:// or https:// address without ? and #",
+    meaning: "Another address of the Gemini interface.",
+  }),
+  FAL_BASE_URL: setting(baseUrl, {
+    default: null,
+    expected: "an http:// or https:// address without ? and #",
+    meaning: "Another address of the fal interface.",
+  }),
+  REPLICATE_BASE_URL: setting(baseUrl, {
+    default: null,
+    expected: "an http:// or https:// address without ? and #",
+    meaning: "Another address of the Replicate interface.",
+  }),
+  OLLAMA_HOST: setting(text, {
+    default: null,
+    expected: "host:port",
+    meaning: "Where Ollama listens; used when it is a loopback address.",
+  }),
+} as const;
+
+/** Keys of other services, under their own usual names. Each may be given as NAME_FILE, the path of a file that holds it. */
+export const PROVIDER_KEYS = {
+  OPENAI_API_KEY: "Enables the OpenAI models, and is sent to OPENAI_BASE_URL where that is set.",
+  ANTHROPIC_API_KEY: "Enables the Anthropic models.",
+  GOOGLE_GENERATIVE_AI_API_KEY: "Enables the Gemini models.",
+  FAL_API_KEY: "Enables the fal models.",
+  REPLICATE_API_TOKEN: "Enables the Replicate models.",
+  AWS_ACCESS_KEY_ID: "Signs requests to the bucket of PROMPTD_S3_BUCKET.",
+  AWS_SECRET_ACCESS_KEY: "Signs requests to the bucket of PROMPTD_S3_BUCKET; belongs to AWS_ACCESS_KEY_ID.",
+} as const;

@@ -1,0 +1,157 @@
+import { expect, onTestFinished, test } from "vitest";
+import { startTcpProxy } from "../../../test/support/tcp-proxy.ts";
+import { createTestDatabase, IN_THIS_DATABASE } from "../../../test/support/test-database.ts";
+import { openDatabase, type Database, type Tx } from "./database.ts";
+import { isConnectionLoss, sqlState } from "./errors.ts";
+import { createLog } from "../log.ts";
+
+const TIMES = { connectTimeoutMs: 1_000, busyMsMax: 30_000 };
+
+/** A database with one connection, taken by a transaction until `end` is called. */
+async function openBusy(times: typeof TIMES): Promise<{ db: Database; end: () => Promise<void> }> {
+  const database = await createTestDatabase();
+  const db = await openDatabase({ url: database.url, role: "busy", log: createLog("silent"), poolMax: 1, times });
+  const [started, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holder = db.tx(async (tx) => {
+    await tx.query("select 1");
+    started.resolve();
+    await ended.promise;
+    await tx.query("select pg_sleep(1.2)"); // longer than the opening of a connection may take
+  });
+  await started.promise;
+  onTestFinished(async () => {
+    ended.resolve();
+    await holder;
+    await db.close();
+    await database.drop();
+  });
+  return {
+    db,
+    end: async () => {
+      ended.resolve();
+      await holder;
+    },
+  };
+}
+
+test("work that waits for a connection longer than one takes to open is done when one is free", async () => {
+  const { db, end } = await openBusy(TIMES);
+  const waiting = [db.query("select 1 as n"), db.tx((tx) => tx.query("select 2 as n"))];
+  await end();
+  expect(await Promise.all(waiting)).toEqual([[{ n: 1 }], [{ n: 2 }]]);
+});
+
+test("work that finds no connection free for too long is told so, as what was never sent", async () => {
+  const { db } = await openBusy({ ...TIMES, busyMsMax: 10 });
+  await expect(db.query("select 1")).rejects.toThrow("No database connection was free within 0.01 s.");
+});
+
+test("statements on pipelined connections that are terminated are answered by new ones, and none is left behind", async () => {
+  const database = await createTestDatabase();
+  const db = await openDatabase({ url: database.url, role: "lanes", log: createLog("silent") });
+  onTestFinished(async () => {
+    await db.close();
+    await database.drop();
+  });
+  for (let loss = 0; loss < 5; loss += 1) {
+    const waiting = await db.tx(async (tx) => {
+      await tx.query("select pg_advisory_xact_lock(1)"); // the statements wait for it while their connections end
+      const asked = Array.from({ length: 6 }, () => db.named("wait", "select pg_advisory_xact_lock_shared(1)", []));
+      const settled = Promise.allSettled(asked);
+      await untilWaiting(tx, 2);
+      await tx.query(`select pg_terminate_backend(pid) from ${WAITS_FOR_ADVISORY_LOCK}`);
+      return { settled };
+    });
+    for (const outcome of await waiting.settled) expect(outcome).toMatchObject({ status: "fulfilled" });
+  }
+  expect(await db.query(OPEN_CONNECTIONS)).toEqual([{ open: 3 }]);
+});
+
+test("a connection that cannot be opened in time counts as lost", async () => {
+  const database = await createTestDatabase();
+  const proxy = await startTcpProxy(database.url);
+  const db = await openDatabase({ url: proxy.url, role: "late", log: createLog("silent") });
+  onTestFinished(async () => {
+    await db.close();
+    await proxy.close();
+    await database.drop();
+  });
+  proxy.blackhole(true);
+  const error: unknown = await db.named("one", "select 1", []).catch((cause: unknown) => cause);
+  expect(isConnectionLoss(error), String(error)).toBe(true);
+});
+
+test("who waits for a connection is told with the one before that the server is silent, not each by a silence of its own", async () => {
+  const database = await createTestDatabase();
+  const proxy = await startTcpProxy(database.url);
+  const db = await openDatabase({ url: proxy.url, role: "silent", log: createLog("silent"), poolMax: 1, times: TIMES });
+  onTestFinished(async () => {
+    await db.close();
+    await proxy.close();
+    await database.drop();
+  });
+  proxy.blackhole(true);
+  const [first, ...behind] = await Promise.allSettled(Array.from({ length: 5 }, () => db.query("select 1")));
+  expect(first).toMatchObject({ reason: { message: "Query read timeout" } });
+  for (const one of behind) expect(one).toMatchObject({ reason: { name: "TurnedAway" } });
+});
+
+test("a server that has become a standby keeps no connection: the next statement finds its successor", async () => {
+  const database = await createTestDatabase();
+  const db = await openDatabase({ url: database.url, role: "standby", log: createLog("silent"), poolMax: 1 });
+  onTestFinished(async () => {
+    await db.close();
+    await database.drop();
+  });
+  const demote = "set default_transaction_read_only = on"; // of this connection, as on a server that was demoted
+  const write = "create table if not exists written (n int)";
+  await Promise.all([db.query(demote), db.named("demote", demote, []), db.named("demote", demote, [])]);
+  await expect(db.tx((tx) => tx.query(write))).rejects.toMatchObject({ code: "25006" });
+  await db.tx((tx) => tx.query(write));
+  for (let lane = 0; lane < 4; lane += 1) await db.named("write", write, []);
+  expect(await db.query(OPEN_CONNECTIONS)).toEqual([{ open: 3 }]);
+});
+
+const OPEN_CONNECTIONS = "select count(*)::int as open from pg_stat_activity where datname = current_database()";
+
+const WAITS_FOR_ADVISORY_LOCK = `pg_locks where locktype = 'advisory' and not granted and ${IN_THIS_DATABASE}`;
+
+/** Resolves when so many connections wait for the lock. */
+async function untilWaiting(tx: Tx, count: number): Promise<void> {
+  for (;;) {
+    const rows = await tx.query(`select 1 from ${WAITS_FOR_ADVISORY_LOCK}`);
+    if (rows.length === count) return;
+  }
+}
+
+test("a statement with a time of its own is given up by the server then, and leaves its connection as it was", async () => {
+  const database = await createTestDatabase();
+  const db = await openDatabase({ url: database.url, role: "within", log: createLog("silent"), poolMax: 1 });
+  onTestFinished(async () => {
+    await db.close();
+    await database.drop();
+  });
+  const limits = () => db.query("select current_setting('statement_timeout') as limit, pg_backend_pid() as pid");
+  const before = await limits();
+  expect(await db.queryWithin(1_000, "select $1::int as n", [1])).toEqual([{ n: 1 }]);
+  const error = await db.queryWithin(20, "select pg_sleep(4)", []).catch((cause: unknown) => cause);
+  expect(sqlState(error)).toBe("57014");
+  expect(await limits()).toEqual(before);
+});
+
+test("a statement that runs alone is in no transaction and has no time limit, and closing gives it up", async () => {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const db = await openDatabase({ url: database.url, role: "alone", log: createLog("silent") });
+  await db.query("create table alone (n int, limits text)");
+  await db.runAlone("create index concurrently on alone (n)");
+  await db.runAlone(
+    "insert into alone (limits) values (current_setting('statement_timeout') || current_setting('lock_timeout'))",
+  );
+  expect(await db.query("select limits from alone")).toEqual([{ limits: "00" }]);
+  const outcome = db.runAlone("select pg_sleep(60)").catch((error: unknown) => String(error));
+  const sleeping = "select from pg_stat_activity where query = 'select pg_sleep(60)' and datname = current_database()";
+  while ((await db.query(sleeping)).length === 0);
+  await db.close();
+  expect(await outcome).toContain("Connection terminated");
+});

@@ -1,0 +1,265 @@
+/**
+ * The one driver. Two kinds of connection (measured 2026-11: a pipelined connection answers point reads 1.8 times
+ * as fast as a pool of eight): `named` sends prepared single statements down two pipelined connections, which must
+ * never wait for a hot row lock, since everything behind them would wait too; `query` and `tx` own a pool connection.
+ */
+import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type QueryConfig, type QueryResult } from "pg";
+import { Socket } from "node:net";
+import {
+  DatabaseUnusable,
+  isSerializationFailure,
+  isSilence,
+  isStandby,
+  NoConnectionFree,
+  TurnedAway,
+} from "./errors.ts";
+import { onCut } from "../fault.ts";
+import { createGate, type Gate } from "../resilience/semaphore.ts";
+import type { Log } from "../log.ts";
+import { PipelinedConnection } from "./pipelined-connection.ts";
+import { reasonOf } from "../reason-of.ts";
+import { retryOnce } from "../resilience/retry-once.ts";
+
+/** A text that runs often is prepared under a name: the server then parses it once per connection. */
+type Statement = string | { readonly name: string; readonly text: string };
+
+export interface Queryable {
+  query<Row extends object>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+/** An open transaction, passed as first argument where several slices must commit together. */
+export interface Tx extends Queryable {
+  readonly kind: "tx";
+}
+
+export interface TxOptions {
+  /** Overrides the 5 s limit of one statement; 0 switches it off. For migrations and bulk work only. */
+  readonly statementTimeoutMs?: number;
+  /** Overrides the 3 s for which a statement waits for a lock, with a connection that others wait for. */
+  readonly lockTimeoutMs?: number;
+  /** Gives up the wait for a connection. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Database extends Queryable {
+  /** One prepared statement on the pipelined connections; sent again once if the connection was lost. */
+  named<Row extends object>(name: string, text: string, values: readonly unknown[]): Promise<Row[]>;
+  /** One statement that the server gives up after `timeoutMs`, for what can be answered without it. */
+  queryWithin<Row extends object>(timeoutMs: number, statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+  /** Runs `work` in one read committed transaction; a serialization failure or deadlock is tried once more. */
+  tx<Result>(work: (tx: Tx) => Promise<Result>, options?: TxOptions): Promise<Result>;
+  /**
+   * One statement that may take minutes and that no transaction allows, on a connection of its own and without a time
+   * limit. `close` gives it up; the server may go on with it.
+   */
+  runAlone(statement: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  readonly url: string;
+  /** Shown in pg_stat_activity as `promptd:<role>:<pid>`; the embedded launcher counts its users by it. */
+  readonly role: string;
+  readonly log: Log;
+  readonly poolMax?: number;
+  /** Connections of the pool are kept, however long nobody uses them; else they are closed after ten seconds. */
+  readonly staysOpen?: boolean;
+  /** In tests: how long a connection may take to open, and work may wait until one is free. */
+  readonly times?: { readonly connectTimeoutMs: number; readonly busyMsMax: number };
+}
+
+const PIPELINED_CONNECTIONS = 2;
+const POOL_MAX_DEFAULT = 8;
+const IDLE_MS = 10_000;
+/** A burst of a thousand creates waits some seconds for the pool's few connections; who waits longer is told so. */
+const TIMES = { connectTimeoutMs: 5_000, busyMsMax: 30_000 };
+
+/**
+ * A statement that takes longer is a fault, and a transaction left open stops the cleaning of indexes. `query_timeout` is
+ * our own, for a server or a network that says nothing at all: without it a request, or a heartbeat, waits for hours.
+ */
+const TIMEOUTS = {
+  statement_timeout: 5_000,
+  lock_timeout: 3_000,
+  idle_in_transaction_session_timeout: 10_000,
+  query_timeout: 6_000,
+};
+/** The longest that a timer can be set to: 24 days. */
+const NO_QUERY_TIMEOUT_MS = 2_147_483_647;
+
+const CHECK_DATABASE = "Check that it is running, and the address, database, user and password that promptd uses.";
+
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const { connectTimeoutMs, busyMsMax } = options.times ?? TIMES;
+  const settings = { ...connectionSettings(options.url, options.role), connectionTimeoutMillis: connectTimeoutMs };
+  const poolMax = options.poolMax ?? POOL_MAX_DEFAULT;
+  const idleTimeoutMillis = options.staysOpen === true ? 0 : IDLE_MS;
+  const pool = new Pool({ ...settings, max: poolMax, idleTimeoutMillis });
+  const places = createPlaces(poolMax, busyMsMax);
+  // Without a listener a server restart (57P01) ends the process.
+  pool.on("error", (error) => options.log.warn({ err: error }, "an idle database connection was lost"));
+  pool.on("connect", (client) => client.on("error", () => {}));
+  const lanes = Array.from({ length: PIPELINED_CONNECTIONS }, () => new PipelinedConnection(settings, options.log));
+  const alone = new Set<Client>();
+  let next = 0;
+  const query: Queryable["query"] = async (statement, values) =>
+    rowsOf(await places.run(() => pool.query(queryOf(statement, values))));
+  try {
+    await query("select 1");
+  } catch (cause) {
+    await pool.end();
+    throw new DatabaseUnusable(`The database cannot be used: ${reasonOf(cause)}.\n${CHECK_DATABASE}`, { cause });
+  }
+  return {
+    query,
+    named: async (name, text, values) => {
+      next = (next + 1) % PIPELINED_CONNECTIONS;
+      return rowsOf(await (lanes[next] as PipelinedConnection).run({ name, text, values: [...values] }));
+    },
+    queryWithin: async (timeoutMs, statement, values) =>
+      rowsOf(await places.run(() => runWithin(pool, timeoutMs, queryOf(statement, values)))),
+    tx: (work, txOptions) =>
+      retryOnce(
+        () => places.run(() => runTransaction(pool, work, txOptions ?? {}), txOptions?.signal),
+        isSerializationFailure,
+      ),
+    runAlone: (statement) => runAlone(settings, alone, statement),
+    close: async () => {
+      const clients = [...alone].map((client) => client.end());
+      await Promise.all([...clients, ...lanes.map((lane) => lane.close()), pool.end()]);
+    },
+  };
+}
+
+/**
+ * One for each connection of the pool, whose own queue would give up after the time that opening a connection may take, as
+ * if the server were gone. When it is silent those who wait are told so, and do not find out one after the other.
+ */
+function createPlaces(poolMax: number, busyMsMax: number): Pick<Gate, "run"> {
+  const places = createGate(poolMax, { ms: busyMsMax, late: () => new NoConnectionFree(busyMsMax) });
+  const orTurnAway = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (isSilence(error)) places.turnAway(new TurnedAway(error)); // before the place passes on to the first of them
+      throw error;
+    }
+  };
+  return { run: (work, signal) => places.run(() => orTurnAway(work), signal) };
+}
+
+/** A connection of its own, for the listener and for the heartbeat: neither may wait behind other work. */
+export function openConnection(url: string, role: string): Client {
+  const client = new Client(connectionSettings(url, role));
+  client.on("error", () => {}); // the caller sees `end`; an unheard error would end the process
+  return client;
+}
+
+function connectionSettings(url: string, role: string): ClientConfig {
+  return {
+    connectionString: url,
+    application_name: `promptd:${role}:${process.pid}`,
+    connectionTimeoutMillis: TIMES.connectTimeoutMs,
+    keepAlive: true,
+    types: customTypes,
+    stream: openSocket,
+    ...TIMEOUTS,
+  };
+}
+
+const sockets = new Set<Socket>();
+onCut(() => {
+  for (const socket of sockets) socket.destroy();
+});
+
+function openSocket(): Socket {
+  const socket = new Socket();
+  sockets.add(socket);
+  return socket.once("close", () => sockets.delete(socket));
+}
+
+/** bigint columns become numbers, and an exception where a number would lose digits. */
+const customTypes: CustomTypesConfig = {
+  getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? parseInt8 : types.getTypeParser(oid, format)),
+};
+
+function parseInt8(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`The database returned ${text}, which is no safe integer.`);
+  return value;
+}
+
+function queryOf(statement: Statement, values: readonly unknown[] = []): QueryConfig {
+  return typeof statement === "string"
+    ? { text: statement, values: [...values] }
+    : { ...statement, values: [...values] };
+}
+
+/** A text of several statements (a migration) answers an array of results; the rows of the last one count. */
+function rowsOf<Row>(result: QueryResult | QueryResult[]): Row[] {
+  const last = Array.isArray(result) ? result.at(-1) : result;
+  return (last?.rows ?? []) as Row[];
+}
+
+async function runWithin(pool: Pool, timeoutMs: number, query: QueryConfig): Promise<QueryResult> {
+  const client = await pool.connect();
+  try {
+    // Of a transaction, since a pooler in front of the server may give the next statement another connection.
+    await client.query(`begin; set local statement_timeout = ${Math.trunc(timeoutMs)}`);
+    return await client.query(query);
+  } finally {
+    // The rows are not kept waiting; a connection that does not answer is thrown away.
+    const release = (broken?: Error) => client.release(broken);
+    void client.query("commit").then(() => release(), release);
+  }
+}
+
+async function runAlone(settings: ClientConfig, open: Set<Client>, statement: string): Promise<void> {
+  const { statement_timeout: _limit, lock_timeout: _lock, query_timeout: _patience, ...unlimited } = settings;
+  const client = new Client(unlimited);
+  client.on("error", () => {}); // the statement fails with it
+  open.add(client);
+  try {
+    await client.connect();
+    await client.query(statement);
+  } finally {
+    open.delete(client);
+    await client.end();
+  }
+}
+
+async function runTransaction<Result>(
+  pool: Pool,
+  work: (tx: Tx) => Promise<Result>,
+  options: TxOptions,
+): Promise<Result> {
+  const client = await pool.connect();
+  const patience = options.statementTimeoutMs === undefined ? {} : { query_timeout: NO_QUERY_TIMEOUT_MS };
+  const tx: Tx = {
+    kind: "tx",
+    query: async (statement, values) => rowsOf(await client.query({ ...queryOf(statement, values), ...patience })),
+  };
+  let broken: Error | undefined;
+  try {
+    const { lockTimeoutMs } = options;
+    const limit = lockTimeoutMs === undefined ? "" : `; set local lock_timeout = ${Math.trunc(lockTimeoutMs)}`;
+    await client.query(`begin${limit}`);
+    if (options.statementTimeoutMs !== undefined) {
+      await client.query(`set local statement_timeout = ${Math.trunc(options.statementTimeoutMs)}`);
+      await client.query("set local idle_in_transaction_session_timeout = 0");
+    }
+    const result = await work(tx);
+    await client.query({ text: "commit", ...patience });
+    return result;
+  } catch (error) {
+    // Of a silent server the rollback would wait behind what was never answered.
+    if (error instanceof Error && (isSilence(error) || isStandby(error))) broken = error;
+    else
+      await client.query("rollback").catch((cause: unknown) => {
+        broken = cause instanceof Error ? cause : new Error(String(cause));
+      });
+    throw error;
+  } finally {
+    client.release(broken); // a connection that cannot roll back is thrown away, not handed to the next caller
+  }
+}

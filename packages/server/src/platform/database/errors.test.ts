@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { AccountLocked, isConnectionLoss, isOutage, isRolledBack, NoConnectionFree, TurnedAway } from "./errors.ts";
+import { openConnection } from "./database.ts";
+
+test.each([
+  ["whose name nobody knows", "postgres://promptd@no-such-host.invalid/promptd"],
+  ["where nobody listens", "postgres://promptd@127.0.0.1:1/promptd"],
+  ["whose socket does not exist", "postgres://promptd@/promptd?host=%2Fno%2Fsuch%2Fdirectory"],
+])("a server %s is a lost connection, so what was asked is asked again", async (_, url) => {
+  const connection = openConnection(url, "errors-test");
+  const error: unknown = await connection.connect().catch((cause: unknown) => cause);
+  expect(isConnectionLoss(error), String(error)).toBe(true);
+});
+
+test.each([
+  ["disk_full", "53100", true],
+  ["too_many_connections", "53300", true],
+  ["query_canceled", "57014", true],
+  ["lock_not_available", "55P03", true],
+  ["read_only_sql_transaction", "25006", true],
+  ["io_error", "58030", true],
+  ["unique_violation", "23505", false],
+  ["program_limit_exceeded", "54000", false],
+  ["syntax_error", "42601", false],
+])("%s is told apart: the database's own trouble (%s) is %s", (_, code, expected) => {
+  expect(isOutage(Object.assign(new Error("x"), { code }))).toBe(expected);
+});
+
+test.each([
+  ["53100", true],
+  ["40001", true],
+  ["PD429", true],
+  ["57P01", false],
+  ["08006", false],
+  ["EPIPE", false],
+  ["EPERM", false],
+  ["ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC", false],
+])("after %s it is certain that nothing was committed: %s", (code, expected) => {
+  expect(isRolledBack(Object.assign(new Error("x"), { code }))).toBe(expected);
+});
+
+test("who waited in vain for a connection met the database's own trouble", () => {
+  expect(isOutage(new NoConnectionFree(1))).toBe(true);
+  expect(isOutage(new TurnedAway(new Error("Query read timeout")))).toBe(true);
+});
+
+test("without a free connection, or a turn to lock an account, nothing was sent; of a fault without a code nothing is known", () => {
+  expect(isRolledBack(new NoConnectionFree(1))).toBe(true);
+  expect(isRolledBack(new AccountLocked(1))).toBe(true);
+  expect(isRolledBack(new TurnedAway(new Error("Query read timeout")))).toBe(true);
+  expect(isRolledBack(new Error("Connection terminated unexpectedly"))).toBe(false);
+});

@@ -1,0 +1,70 @@
+import { Client, type ClientConfig, type QueryConfig, type QueryResult } from "pg";
+import { isConnectionLoss, isSilence, isStandby } from "./errors.ts";
+import type { Log } from "../log.ts";
+import { retryOnce } from "../resilience/retry-once.ts";
+
+/** Everything behind it waits as well, so a pipelined connection gives up opening sooner than others. */
+const CONNECT_TIMEOUT_MS = 2_500;
+
+/** One pipelined connection that is opened when first needed and again after it was lost. */
+export class PipelinedConnection {
+  readonly #settings: ClientConfig;
+  readonly #log: Log;
+  #client: Promise<Client> | null = null;
+
+  constructor(settings: ClientConfig, log: Log) {
+    this.#settings = settings;
+    this.#log = log;
+  }
+
+  run(query: QueryConfig): Promise<QueryResult> {
+    return retryOnce(
+      () => this.#send(query),
+      // Who has waited as long as for silence does not wait twice.
+      (error) => (isConnectionLoss(error) && !isSilence(error)) || isStandby(error),
+    );
+  }
+
+  async close(): Promise<void> {
+    const client = this.#client;
+    this.#client = null;
+    await (await client?.catch(() => null))?.end();
+  }
+
+  async #send(query: QueryConfig): Promise<QueryResult> {
+    const client = (this.#client ??= this.#open());
+    try {
+      return await (await client).query(query);
+    } catch (error) {
+      // A backend that is terminated says so in its answer, before its connection ends.
+      if (isConnectionLoss(error)) this.#forget(client);
+      if (isStandby(error)) await this.#leave(client);
+      throw error;
+    }
+  }
+
+  /** What was sent on it before is still answered. */
+  async #leave(client: Promise<Client>): Promise<void> {
+    this.#forget(client);
+    await (await client).end();
+  }
+
+  #open(): Promise<Client> {
+    const client = new Client({
+      ...this.#settings,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      pipeline: true,
+    });
+    const opening = client.connect().then(() => client);
+    client.once("error", (error) => this.#log.warn({ err: error }, "a pipelined database connection was lost"));
+    client.on("error", () => this.#forget(opening));
+    client.once("end", () => this.#forget(opening));
+    opening.catch(() => this.#forget(opening));
+    return opening;
+  }
+
+  /** The next statement opens another one; a connection that ends late must not make it forget its successor. */
+  #forget(client: Promise<Client>): void {
+    if (this.#client === client) this.#client = null;
+  }
+}

@@ -1,0 +1,289 @@
+import { isUuid } from "../../platform/ids.ts";
+import { FieldReader, type TextRule } from "./field-reader.ts";
+import { readInputFields } from "./input-fields.ts";
+import type { InputField } from "../prompt-definition.ts";
+import { kindName, lineFinder, type FaultList, type LineOf, type SourceMap, type SourceNode } from "./source-tree.ts";
+import { TEMPLATE_LENGTH_MAX } from "../template/template-language.ts";
+
+const STEPS_MAX = 10;
+const IMAGE_SLOTS_MAX = 16;
+const COUNT_MAX = 4;
+const TAGS_MAX = 10;
+const SAMPLES_MAX = 10;
+
+export const STEP_ID = /^[a-z][a-z0-9_]{0,31}$/;
+/** Id of the only step of a file without steps. */
+export const ONLY_STEP = "main";
+
+/** Liquid text and where it stands. */
+export interface TemplateText {
+  readonly text: string;
+  readonly line: number;
+  /** True where lines of the text are lines of the file: a body, and a block (`|`) of the front matter. */
+  readonly hasLines: boolean;
+}
+
+/** A step as the file writes it; null = not written. */
+export interface RawStep {
+  readonly id: string;
+  readonly line: number;
+  /** Lines of the step's own members. */
+  readonly lineOf: LineOf;
+  readonly model: string | null;
+  readonly instructions: TemplateText | null;
+  readonly options: Readonly<Record<string, string>>;
+  /** Slot numbers from 1. */
+  readonly images: readonly number[] | null;
+  readonly maxOutputTokens: number | null;
+  readonly count: number | null;
+  readonly template: TemplateText | null;
+}
+
+export interface RawSample {
+  readonly line: number;
+  readonly lineOf: LineOf;
+  readonly textInputs: Readonly<Record<string, string>>;
+  readonly images: readonly string[];
+  readonly outputs: readonly { readonly type: "text" | "image" | "video" | null; readonly data: string }[];
+}
+
+/** One prompt as the file writes it: every field has its right form, nothing is compared with anything yet. */
+export interface RawPrompt {
+  readonly line: number;
+  readonly lineOf: LineOf;
+  readonly id: string | null;
+  readonly title: string;
+  readonly slug: string | null;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly model: string;
+  readonly inputs: readonly InputField[] | null;
+  readonly images: readonly { readonly label: string; readonly description: string }[];
+  readonly instructions: TemplateText | null;
+  readonly options: Readonly<Record<string, string>>;
+  readonly maxOutputTokens: number | null;
+  readonly count: number | null;
+  readonly steps: readonly RawStep[] | null;
+  readonly samples: readonly RawSample[];
+  readonly template: TemplateText | null;
+}
+
+const FIELDS =
+  "id title slug description tags model inputs images instructions options maxOutputTokens count steps samples".split(
+    " ",
+  );
+const STEP_FIELDS = ["model", "instructions", "options", "images", "maxOutputTokens", "count"];
+const TEMPLATE_RULE: TextRule = { max: TEMPLATE_LENGTH_MAX, mayHaveLines: true };
+
+/** `file`: a front matter, whose templates stand in the body; `json`: templates are members. */
+export function readPromptFields(map: SourceMap, form: "file" | "json", faults: FaultList): RawPrompt {
+  const reader = new FieldReader(map, "", faults);
+  if (form === "file") checkFormat(reader);
+  const id = reader.text("id", { max: 36 });
+  if (id !== null && !isUuid(id)) reader.fault("id", `must be a UUID, got "${id}"`);
+  const slug = reader.text("slug", { max: 80 });
+  if (slug !== null && !/^[a-z0-9-]{1,80}$/.test(slug))
+    reader.fault("slug", `must be 1 to 80 of the characters a-z, 0-9 and "-", got "${slug}"`);
+  const inputs = reader.map("inputs");
+  const prompt: RawPrompt = {
+    line: map.line,
+    lineOf: lineFinder(map),
+    id: id?.toLowerCase() ?? null,
+    title: reader.requiredText("title", { max: 120 })?.trim() ?? "",
+    slug,
+    description: reader.text("description", { max: 500, mayBeEmpty: true, mayHaveLines: true })?.trim() ?? "",
+    tags: readTags(reader),
+    model: reader.requiredText("model", { max: 100 }) ?? "",
+    inputs: inputs === null ? null : readInputFields(inputs, faults),
+    images: readImageSlots(reader),
+    ...readCallFields(reader),
+    steps: readSteps(reader, form),
+    samples: readSamples(reader),
+    template: form === "json" ? readTemplate(reader, "template") : null,
+  };
+  const own = form === "file" ? ["promptd"] : ["template"];
+  reader.finish([...own, ...FIELDS]);
+  return prompt;
+}
+
+export function checkFormat(reader: FieldReader): void {
+  const node = reader.node("promptd");
+  if (node?.kind === "number" && node.value === 1) return;
+  reader.fault("promptd", "is required and must be 1: it names the version of the file format");
+}
+
+function readTags(reader: FieldReader): string[] {
+  const items = reader.list("tags") ?? [];
+  if (items.length > TAGS_MAX) reader.fault("tags", `has ${items.length} tags; the limit is ${TAGS_MAX}`);
+  const tags = items.map((item) => reader.asText(item, "tags", { max: 50 })?.trim() ?? "");
+  return [...new Set(tags)].filter((tag) => tag !== "");
+}
+
+function readImageSlots(reader: FieldReader): { label: string; description: string }[] {
+  const items = reader.list("images") ?? [];
+  if (items.length > IMAGE_SLOTS_MAX) {
+    const message = `has ${items.length} image slots; the limit is ${IMAGE_SLOTS_MAX}`;
+    reader.faults.add({ line: reader.lineOf("images"), field: "images", code: "LIMITS", message });
+  }
+  return items.map((item, index) => {
+    const path = `images[${index + 1}]`;
+    const fallback = { label: `Image ${index + 1}`, description: "" };
+    if (item.kind !== "map") {
+      reader.faults.addField(item.line, path, `must be a map such as { label: Photo }, got ${kindName(item)}`);
+      return fallback;
+    }
+    const slot = new FieldReader(item, path, reader.faults);
+    const label = slot.text("label", { max: 200 }) ?? fallback.label;
+    const description = slot.text("description", { max: 1_000, mayBeEmpty: true, mayHaveLines: true }) ?? "";
+    slot.finish(["label", "description"]);
+    return { label, description };
+  });
+}
+
+/** What the top level and a step both say about the call of a model. */
+function readCallFields(reader: FieldReader) {
+  return {
+    instructions: readTemplate(reader, "instructions"),
+    options: readOptions(reader),
+    maxOutputTokens: reader.integer("maxOutputTokens", 1, 10_000_000),
+    count: reader.integer("count", 1, COUNT_MAX),
+  };
+}
+
+function readOptions(reader: FieldReader): Record<string, string> {
+  const entries = reader.map("options")?.entries ?? [];
+  const options = entries.map(({ key, value }) => [key, reader.asText(value, `options.${key}`, { max: 100 }) ?? ""]);
+  return Object.fromEntries(options) as Record<string, string>;
+}
+
+function readTemplate(reader: FieldReader, name: string): TemplateText | null {
+  const text = reader.text(name, TEMPLATE_RULE);
+  if (text === null) return null;
+  const node = reader.node(name);
+  const textLine = node?.kind === "text" ? node.textLine : undefined;
+  if (textLine === undefined) return { text: cleanTemplate(text), line: reader.lineOf(name), hasLines: false };
+  return { text: cleanTemplate(text), line: textLine + blankLinesBefore(text), hasLines: true };
+}
+
+/** Line ends become LF, and the blanks around the text, which the file format makes, go. */
+export function cleanTemplate(text: string): string {
+  return text
+    .replaceAll(/\r\n?/g, "\n")
+    .replace(/^(?:[ \t]*\n)+/, "")
+    .trimEnd();
+}
+
+/** Lines that `cleanTemplate` takes away before the text. */
+export function blankLinesBefore(text: string): number {
+  const blank = text.trim() === "" ? "" : (/^(?:[ \t]*\r?\n)+/.exec(text)?.[0] ?? "");
+  return blank.split("\n").length - 1;
+}
+
+/** `id -> step`; a JSON file may also give a list of steps that name their ids. */
+function readSteps(reader: FieldReader, form: "file" | "json"): RawStep[] | null {
+  const node = reader.node("steps");
+  if (node === null) return null;
+  const pairs = stepNodes(node, reader);
+  if (pairs.length < 1 || pairs.length > STEPS_MAX) {
+    const message = `must be 1 to ${STEPS_MAX} steps, got ${pairs.length}`;
+    reader.faults.add({ line: node.line, field: "steps", code: "LIMITS", message });
+  }
+  const steps: RawStep[] = [];
+  for (const [id, value] of pairs) {
+    const fault = (message: string) => reader.faults.addField(value.line, `steps.${id}`, message);
+    if (!STEP_ID.test(id)) fault(`"${id}" is no step id: use a letter, then letters, digits and "_" (a-z, 32 at most)`);
+    if (steps.some((step) => step.id === id)) fault(`the step "${id}" stands here twice`);
+    steps.push(readStep(id, value, { reader, form }));
+  }
+  return steps;
+}
+
+function stepNodes(node: SourceNode, reader: FieldReader): [id: string, value: SourceNode][] {
+  if (node.kind === "map") return node.entries.map((entry) => [entry.key, entry.value]);
+  if (node.kind !== "list") {
+    reader.fault("steps", `must be a map of step ids, got ${kindName(node)}`);
+    return [];
+  }
+  return node.items.map((item) => {
+    const id = item.kind === "map" ? item.entries.find((entry) => entry.key === "id")?.value : undefined;
+    if (id?.kind !== "text") reader.faults.addField(item.line, "steps", "every step of a list needs an id");
+    return [id?.kind === "text" ? id.value : "", item];
+  });
+}
+
+function readStep(id: string, node: SourceNode, from: { reader: FieldReader; form: "file" | "json" }): RawStep {
+  const path = `steps.${id}`;
+  if (node.kind !== "map" && node.kind !== "nothing")
+    from.reader.faults.addField(node.line, path, `must be a map, got ${kindName(node)}`);
+  const map: SourceMap = node.kind === "map" ? node : { kind: "map", line: node.line, entries: [] };
+  const reader = new FieldReader(map, path, from.reader.faults);
+  if (from.form === "json") reader.node("id");
+  const step: RawStep = {
+    id,
+    line: node.line,
+    lineOf: lineFinder(map),
+    model: reader.text("model", { max: 100 }),
+    ...readCallFields(reader),
+    images: readSlotNumbers(reader),
+    template: from.form === "json" ? readTemplate(reader, "template") : null,
+  };
+  reader.finish(from.form === "json" ? ["id", "template", ...STEP_FIELDS] : STEP_FIELDS);
+  return step;
+}
+
+function readSlotNumbers(reader: FieldReader): number[] | null {
+  const items = reader.list("images");
+  if (items === null) return null;
+  const numbers: number[] = [];
+  for (const item of items) {
+    const number = item.kind === "number" ? item.value : Number.NaN;
+    if (!Number.isInteger(number) || number < 1 || number > IMAGE_SLOTS_MAX || numbers.includes(number))
+      reader.faults.addField(
+        item.line,
+        reader.fieldPath("images"),
+        "must be numbers of image slots, counted from 1, each once",
+      );
+    else numbers.push(number);
+  }
+  return numbers;
+}
+
+/** Sample values: `inputs` maps text keys to texts, `images` are addresses. */
+function readSamples(reader: FieldReader): RawSample[] {
+  const items = reader.list("samples") ?? [];
+  if (items.length > SAMPLES_MAX) reader.fault("samples", `has ${items.length} samples; the limit is ${SAMPLES_MAX}`);
+  return items.flatMap((item, index) => {
+    const path = `samples[${index + 1}]`;
+    if (item.kind === "map") return [readSample(item, new FieldReader(item, path, reader.faults))];
+    reader.faults.addField(item.line, path, `must be a map of inputs and outputs, got ${kindName(item)}`);
+    return [];
+  });
+}
+
+const SAMPLE_RULE: TextRule = { max: 100_000, mayBeEmpty: true, mayHaveLines: true };
+
+function readSample(map: SourceMap, reader: FieldReader): RawSample {
+  const entries = reader.map("inputs")?.entries ?? [];
+  const textInputs: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const { key, value } of entries) textInputs[key] = reader.asText(value, `inputs.${key}`, SAMPLE_RULE) ?? "";
+  const images = (reader.list("images") ?? []).map((item) => {
+    const url = reader.asText(item, "images", { max: 2_048 }) ?? "";
+    if (!url.startsWith("https://"))
+      reader.faults.addField(item.line, reader.fieldPath("images"), "must be https:// addresses");
+    return url;
+  });
+  const outputs = (reader.list("outputs") ?? []).map((item) => readSampleOutput(item, reader));
+  reader.finish(["inputs", "images", "outputs"]);
+  return { line: map.line, lineOf: lineFinder(map), textInputs, images, outputs };
+}
+
+function readSampleOutput(node: SourceNode, reader: FieldReader): RawSample["outputs"][number] {
+  if (node.kind !== "map") return { type: null, data: reader.asText(node, "outputs", SAMPLE_RULE) ?? "" };
+  const output = new FieldReader(node, reader.fieldPath("outputs"), reader.faults);
+  const type = output.requiredText("type", { max: 10 });
+  const data = output.requiredText("data", SAMPLE_RULE) ?? "";
+  output.finish(["type", "data"]);
+  if (type === "text" || type === "image" || type === "video") return { type, data };
+  if (type !== null) output.fault("type", `must be text, image or video, got "${type}"`);
+  return { type: null, data };
+}

@@ -1,0 +1,388 @@
+import { describe, expect, test } from "vitest";
+import { buildConfig } from "../prompt-config.ts";
+import {
+  catalogue,
+  codesOf,
+  faultsOf,
+  parseOne,
+  PENCIL_PORTRAIT,
+  STORY_COVER,
+  TEA_POEM,
+  textPrompt,
+} from "../prompt-fixtures.ts";
+import { parsePromptFile } from "./prompt-file.ts";
+import { PromptFileError } from "./prompt-fault.ts";
+
+const messagesOf = (file: string) => faultsOf(file).map((fault) => `${fault.field}: ${fault.message}`);
+
+function errorOf(file: string): PromptFileError | null {
+  try {
+    parsePromptFile(file, catalogue);
+    return null;
+  } catch (error) {
+    if (error instanceof PromptFileError) return error;
+    throw error;
+  }
+}
+
+describe("the documentation's examples", () => {
+  test("a text prompt with a select", () => {
+    const { definition, ...prompt } = parseOne(TEA_POEM);
+    expect(prompt).toMatchObject({
+      promptId: null,
+      title: "Tea poem",
+      slug: "tea-poem",
+      slugGiven: false,
+      modality: "text",
+    });
+    expect(definition.inputs.map((input) => input.key)).toEqual(["topic", "Child's Age", "tone"]);
+    expect(definition.inputs[2]).toMatchObject({
+      choices: [
+        { name: "calm", text: "slow and quiet" },
+        { name: "bright", text: "quick and merry" },
+      ],
+      default: "calm",
+    });
+  });
+
+  test("an image prompt with a photo", () => {
+    expect(parseOne(PENCIL_PORTRAIT).definition).toMatchObject({
+      images: [{ label: "Photo", description: "One well-lit face" }],
+      steps: [{ id: "main", images: [0], options: { quality: "high" }, count: 1, maxOutputTokens: null }],
+    });
+  });
+
+  test("a prompt in steps", () => {
+    const { steps } = parseOne(STORY_COVER).definition;
+    expect(steps.map(({ id, model, reads }) => [id, model, reads])).toEqual([
+      ["draft", "sandbox/text", []],
+      ["cover", "sandbox/image", ["draft"]],
+    ]);
+  });
+});
+
+describe("the form of a file", () => {
+  test("CRLF, a byte order mark and blank lines around the body make no difference", () => {
+    const { line: _, ...plain } = parseOne(TEA_POEM);
+    const { line: __, ...windows } = parseOne(`\uFEFF${TEA_POEM.replaceAll("\n", "\r\n")}\r\n\r\n`);
+    expect(windows).toEqual(plain);
+  });
+
+  test("keys that look like numbers keep their place", () => {
+    const { definition } = parseOne(
+      textPrompt("{{ b }}{{ input['10'] }}{{ input['2'] }}", "inputs: { b: {}, '10': {}, '2': {} }"),
+    );
+    expect(definition.inputs.map((input) => input.key)).toEqual(["b", "10", "2"]);
+  });
+
+  test("fields that begin with x- are the author's own", () => {
+    expect(parseOne(textPrompt("Hello", "x-note: { anything: [1, 2] }")).title).toBe("A test");
+  });
+
+  test.each([
+    ["no front matter", "Hello", "FILE_SYNTAX"],
+    ["front matter that does not end", "---\npromptd: 1\n", "FILE_SYNTAX"],
+    ["a key twice", textPrompt("x", "model: sandbox/text"), "FILE_SYNTAX"],
+    ["an alias", textPrompt("{{ a }}{{ b }}", "inputs: { a: &x {}, b: *x }"), "FILE_SYNTAX"],
+    ["a tag", textPrompt("x", "description: !!binary aGk="), "FILE_SYNTAX"],
+    ["broken YAML", textPrompt("x", "inputs: { a: "), "FILE_SYNTAX"],
+    ["a bomb of brackets", textPrompt("x", `x-a: ${"[".repeat(30_000)}`), "FILE_SYNTAX"],
+    ["front matter over 64 KiB", textPrompt("x", `x-a: ${"y".repeat(65_536)}`), "LIMITS"],
+    ["a body over 100,000 characters", textPrompt("x".repeat(100_001)), "LIMITS"],
+    ["an empty body", textPrompt("  "), "TEMPLATE_SYNTAX"],
+    ["NUL in the body", textPrompt("a\0b"), "FILE_SYNTAX"],
+  ])("%s is refused", (_name, file, code) => {
+    expect(codesOf(file)).toContain(code);
+  });
+
+  test("merge keys are ordinary keys, and so unknown ones", () => {
+    expect(messagesOf(textPrompt("x", "<<: { description: y }")).join()).toContain("<<: is not a field here");
+  });
+});
+
+describe("fields", () => {
+  test.each([
+    [
+      "a number where text belongs",
+      "inputs: { a: { default: 7 } }",
+      /inputs\.a\.default: must be text, got the number 7: put it in quotes/,
+    ],
+    ["an unknown field", "discription: x", /discription: is not a field here; fields: promptd, id, title/],
+    ["an unknown member of an input", "inputs: { a: { requird: true } }", /inputs\.a\.requird: is not a field here/],
+    ["an id that is no UUID", "id: cat", /id: must be a UUID, got "cat"/],
+    ["a slug with capitals", "slug: Cat", /slug: must be 1 to 80/],
+    ["a long description", `description: ${"x".repeat(501)}`, /description: is 501 characters long; the limit is 500/],
+    ["eleven tags", `tags: [${"abcdefghijk".split("").join(", ")}]`, /tags: has 11 tags; the limit is 10/],
+    ["a default that is no option", "inputs: { a: { options: [x], default: y } }", /must be one of: x/],
+    ["an empty default of a select", "inputs: { a: { options: [x], default: '' } }", /no empty choice/],
+    ["multiple without options", "inputs: { a: { multiple: {} } }", /goes with options only/],
+    [
+      "a comma in a name of a multiple select",
+      "inputs: { a: { options: ['x,y'], multiple: {} } }",
+      /no name may hold one/,
+    ],
+    [
+      "more choices than there are",
+      "inputs: { a: { options: [x], multiple: { max: 2 } } }",
+      /from 1 to 1, got the number 2/,
+    ],
+    ["maxLength of 0", "inputs: { a: { maxLength: 0 } }", /from 1 to 100,000, got the number 0/],
+    [
+      "a default over maxLength",
+      "inputs: { a: { maxLength: 2, default: abc } }",
+      /is 3 characters long; the limit is 2/,
+    ],
+    ["a key with a line break", 'inputs: { "a\\nb": {} }', /control characters/],
+    ["the key __proto__", "inputs: { __proto__: {} }", /this key is not allowed/],
+    ["a key of 101 characters", `inputs: { ${"k".repeat(101)}: {} }`, /1 to 100 characters/],
+    [
+      "65 keys",
+      `inputs: { ${Array.from({ length: 65 }, (_, n) => `k${n}: {}`).join(", ")} }`,
+      /has 65 keys; the limit is 64/,
+    ],
+    ["17 image slots", `images: [${"{}, ".repeat(17)}]`, /has 17 image slots; the limit is 16/],
+    ["a count of 5", "count: 5", /count: must be a whole number from 1 to 4/],
+    ["a sample of an unknown input", "samples: [{ inputs: { b: x } }]", /samples\[1\]\.inputs\.b: is no input/],
+    ["a sample image that is not https", "samples: [{ images: ['http://x'] }]", /must be https/],
+  ])("%s is refused and explained", (_name, fields, message) => {
+    expect(messagesOf(textPrompt("{{ a }}", fields)).join("\n")).toMatch(message);
+  });
+
+  test("promptd, title and model are required", () => {
+    expect(messagesOf("---\nslug: x\n---\nHello")).toEqual([
+      "promptd: is required and must be 1: it names the version of the file format",
+      "title: is required",
+      "model: is required",
+    ]);
+  });
+
+  test("every fault of a file comes at once, in the order of its lines", () => {
+    const file = `---\npromptd: 1\ntitle: X\nmodel: acme/none\ntags: x\ninputs:\n  a: { default: 7 }\n---\n{{ a b }}\n{{ c }}\n`;
+    expect(faultsOf(file).map(({ line, code }) => [line, code])).toEqual([
+      [4, "MODEL"],
+      [5, "FIELD"],
+      [7, "FIELD"],
+      [9, "TEMPLATE_SYNTAX"],
+      [10, "INPUT_UNDECLARED"],
+    ]);
+  });
+});
+
+describe("models and steps", () => {
+  const steps = (fields: string, body: string) =>
+    `---\npromptd: 1\ntitle: S\nmodel: sandbox/image\n${fields}\n---\n${body}\n`;
+  test.each([
+    ["a model that does not exist", textPrompt("x").replace("sandbox/text", "acme/x"), "MODEL"],
+    ["an option the model does not have", textPrompt("x", "options: { quality: high }"), "MODEL"],
+    ["a value the option does not have", textPrompt("x", "options: { reasoningEffort: ultra }"), "MODEL"],
+    ["images for a model that takes none", textPrompt("x", "images: [{}]").replace("/text", "/text-free"), "MODEL"],
+    ["more images than the model takes", textPrompt("x", `images: [${"{}, ".repeat(9)}]`), "MODEL"],
+    ["count with a text model", textPrompt("x", "count: 2"), "LIMITS"],
+    ["maxOutputTokens over the model's", textPrompt("x", "maxOutputTokens: 5000000"), "LIMITS"],
+    [
+      "maxOutputTokens of an image model",
+      PENCIL_PORTRAIT.replace("options:", "maxOutputTokens: 10\noptions:"),
+      "LIMITS",
+    ],
+    ["a last step of another model", steps("steps: { a: { model: sandbox/text } }", "<!-- step: a -->\nx"), "MODEL"],
+    [
+      "a slot that does not exist",
+      steps("images: [{}]\nsteps: { a: { images: [2] } }", "<!-- step: a -->\nx"),
+      "MODEL",
+    ],
+    ["an image that no step uses", steps("images: [{}]\nsteps: { a: { images: [] } }", "<!-- step: a -->\nx"), "MODEL"],
+    ["a step that reads itself", steps("", "<!-- step: a -->\n{{ steps.a }}"), "STEP_ORDER"],
+    [
+      "a step that reads a later one",
+      steps("steps: { a: { model: sandbox/text }, b: {} }", "<!-- step: a -->\n{{ steps.b }}\n<!-- step: b -->\nx"),
+      "STEP_ORDER",
+    ],
+    ["a step that reads an image", steps("", "<!-- step: a -->\nx\n<!-- step: b -->\n{{ steps.a }}"), "STEP_ORDER"],
+    ["a step that reads what does not exist", steps("", "<!-- step: a -->\n{{ steps.nope }}"), "STEP_ORDER"],
+    ["text before the first step", steps("", "Hello\n<!-- step: a -->\nx"), "FILE_SYNTAX"],
+    ["a step twice", steps("", "<!-- step: a -->\nx\n<!-- step: a -->\ny"), "FILE_SYNTAX"],
+    ["a step id with capitals", steps("", "<!-- step: A -->\nx"), "FILE_SYNTAX"],
+    ["a step without a part", steps("steps: { a: {}, b: {} }", "<!-- step: b -->\nx"), "FIELD"],
+    ["a part without a step", steps("steps: { b: {} }", "<!-- step: a -->\ny\n<!-- step: b -->\nx"), "FIELD"],
+    [
+      "eleven steps",
+      steps(
+        `steps: { ${"abcdefghijk"
+          .split("")
+          .map((id) => `${id}: {}`)
+          .join(", ")} }`,
+        "abcdefghijk"
+          .split("")
+          .map((id) => `<!-- step: ${id} -->\nx`)
+          .join("\n"),
+      ),
+      "LIMITS",
+    ],
+  ])("%s is refused", (_name, file, code) => {
+    expect(codesOf(file)).toContain(code);
+  });
+
+  test("steps run in the order of the body, and need no word in the front matter", () => {
+    const file = steps(
+      "steps: { b: {}, a: { model: sandbox/text } }",
+      "<!-- step: a -->\nx\n<!-- step: b -->\n{{ steps.a }}",
+    );
+    expect(parseOne(file).definition.steps.map((step) => step.id)).toEqual(["a", "b"]);
+    expect(
+      parseOne(steps("", "<!-- step: one -->\nx\n\n<!-- step: two -->\ny")).definition.steps.map(({ id, template }) => [
+        id,
+        template,
+      ]),
+    ).toEqual([
+      ["one", "x"],
+      ["two", "y"],
+    ]);
+  });
+
+  test("a run that could cost more than the limit is refused with its price", () => {
+    const file = PENCIL_PORTRAIT.replace("options:", "count: 4\noptions:");
+    const parse = () => parsePromptFile(file, catalogue, { creditsMax: 31 });
+    expect(parse).toThrow(/^line 5, model: .*could cost 32 credits; the limit is 31/);
+  });
+});
+
+describe("foreign placeholders", () => {
+  test("what Liquid cannot read becomes an input, and the change is shown", () => {
+    const { definition, conversions } = parseOne(
+      textPrompt("For {{Child's Age}}\nin {{ accessories/styling }}, {{ topic }}."),
+    );
+    expect(definition.steps[0]?.template).toBe(
+      'For {{ input["Child\'s Age"] }}\nin {{ input["accessories/styling"] }}, {{ topic }}.',
+    );
+    expect(definition.inputs.map((input) => input.key)).toEqual(["Child's Age", "accessories/styling", "topic"]);
+    expect(conversions).toEqual([
+      { line: 6, from: "{{Child's Age}}", to: '{{ input["Child\'s Age"] }}' },
+      { line: 7, from: "{{ accessories/styling }}", to: '{{ input["accessories/styling"] }}' },
+    ]);
+  });
+
+  test("what Liquid reads wrongly is converted only if exactly that key is declared", () => {
+    expect(parseOne(textPrompt("{{ the topic }}", "inputs: { the topic: {} }")).conversions).toHaveLength(1);
+    expect(codesOf(textPrompt("{{ the topic }}"))).toEqual(["TEMPLATE_SYNTAX"]);
+  });
+
+  test("raw blocks, comments and expressions are left alone", () => {
+    const body = "{% raw %}{{Child's Age}}{% endraw %}{% comment %}{{a/b}}{% endcomment %}{{ a | append: ' x' }}";
+    const { conversions, definition } = parseOne(textPrompt(body));
+    expect([conversions, definition.steps[0]?.template]).toEqual([[], body]);
+  });
+});
+
+describe("the JSON import form", () => {
+  const json = (prompts: unknown[]) => JSON.stringify({ promptd: 1, prompts }, null, 1);
+  const one = { title: "One", model: "sandbox/text", template: "Say {{ a }}." };
+
+  test("prompts are read in order, with the fields of a prompt file", () => {
+    const sources = parsePromptFile(
+      json([
+        { ...one, id: "1FDA4CAA-0ede-5aa4-b0ad-a38961c84766", inputs: { a: { default: "x" } }, "x-source": 1 },
+        {
+          title: "Two",
+          model: "sandbox/image",
+          steps: [
+            { id: "a", model: "sandbox/text", template: "t" },
+            { id: "b", template: "{{ steps.a }}" },
+          ],
+        },
+      ]),
+      catalogue,
+    );
+    expect(sources.map(({ promptId, slug, line }) => [promptId, slug, line])).toEqual([
+      ["1fda4caa-0ede-5aa4-b0ad-a38961c84766", "one", 4],
+      [null, "two", 16],
+    ]);
+    expect(sources[1]?.definition.steps.map((step) => step.reads)).toEqual([[], ["a"]]);
+  });
+
+  test("inputs keep the order of the text, integer-like keys too", () => {
+    const text = `{"promptd":1,"prompts":[{"title":"T","model":"sandbox/text","template":"{{b}}{{input['2']}}","inputs":{"b":{},"2":{}}}]}`;
+    expect(parsePromptFile(text, catalogue)[0]?.definition.inputs.map((input) => input.key)).toEqual(["b", "2"]);
+  });
+
+  test("two prompts of one title stay two prompts", () => {
+    expect(
+      parsePromptFile(json([one, one, { ...one, slug: "one-2" }]), catalogue).map((source) => source.slug),
+    ).toEqual(["one", "one-3", "one-2"]);
+  });
+
+  test.each([
+    ["text that is not JSON", '{"promptd": 1,\n "prompts": [}', "file", 2],
+    ["a key twice", '{"promptd":1,"promptd":1,"prompts":[]}', "promptd", 1],
+    ["no list", '{"promptd":1}', "prompts", 1],
+    ["another version", '{"promptd":2,"prompts":[]}', "promptd", 1],
+    ["a prompt that is no object", '{"promptd":1,"prompts":[7]}', "prompts[1]", 1],
+    [
+      "one id twice",
+      json([
+        { ...one, id: "1fda4caa-0ede-5aa4-b0ad-a38961c84766" },
+        { ...one, id: "1fda4caa-0ede-5aa4-b0ad-a38961c84766" },
+      ]),
+      "prompts[2].id",
+      14,
+    ],
+    [
+      "one slug twice",
+      json([
+        { ...one, slug: "a" },
+        { ...one, slug: "a" },
+      ]),
+      "prompts[2].slug",
+      14,
+    ],
+    ["a front matter field of files", json([{ ...one, promptd: 1 }]), "prompts[1].promptd", 8],
+  ])("%s is refused with its place", (_name, text, field, line) => {
+    expect(faultsOf(text).map((fault) => [fault.field, fault.line])).toContainEqual([field, line]);
+  });
+
+  test("deep nesting is refused, not followed", () => {
+    const text = `{"promptd":1,"prompts":${"[".repeat(3_000)}${"]".repeat(3_000)}}`;
+    expect(codesOf(text)).toContain("LIMITS");
+  });
+
+  test("the faults of every prompt come at once, and a flood of them is cut in the message only", () => {
+    const bad = Array.from({ length: 300 }, () => ({ ...one, template: "{{ a b }}" }));
+    const error = errorOf(json(bad));
+    expect(error?.faults).toHaveLength(300);
+    expect(error?.message.split("\n")).toHaveLength(101);
+    expect(error?.message).toMatch(/and 200 more$/);
+  });
+});
+
+describe("samples and warnings", () => {
+  test("the first sample is kept in the form of a run", () => {
+    const fields = "samples: [{ inputs: { a: tea }, outputs: [A poem, { type: image, data: 'https://x.org/1.png' }] }]";
+    expect(parseOne(textPrompt("{{ a }}", fields)).samples).toEqual({
+      inputs: { textInputs: { a: "tea" }, imageInputs: [] },
+      outputs: [
+        { type: "text", data: "A poem" },
+        { type: "image", data: "https://x.org/1.png" },
+      ],
+    });
+  });
+
+  test("publishing with the sandbox's text model or a model without a key warns", () => {
+    expect(parseOne(TEA_POEM).warnings.join()).toContain("becomes visible in outputs");
+    const other = catalogue.entries.find((entry) => !catalogue.isEnabled(entry.model) && entry.status === "active");
+    const file = textPrompt("x").replace("sandbox/text", other?.model ?? "");
+    expect(parseOne(file).warnings.join()).toContain("is not configured on this server");
+  });
+});
+
+describe("what callers see", () => {
+  test("the config has no trace of template, instructions, option texts or steps", () => {
+    for (const [file, secrets] of [
+      [TEA_POEM, ["Write", "advice", "slow and quiet", "quick and merry", "main"]],
+      [STORY_COVER, ["five sentences", "book cover", '"draft"', "sandbox/text", "300"]],
+    ] as const) {
+      const { definition, model } = parseOne(file);
+      const entry = catalogue.find(model);
+      const config = JSON.stringify(entry === null ? null : buildConfig(definition, entry));
+      for (const secret of secrets) expect(config).not.toContain(secret);
+    }
+  });
+});

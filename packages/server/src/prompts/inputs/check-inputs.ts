@@ -1,0 +1,117 @@
+import { quote, type CreateRunBody, type Issue } from "@promptd/contract";
+import type { Catalogue } from "../../models/index.ts";
+import { valueProblem } from "../format/input-fields.ts";
+import type { InputField, LiveVersion } from "../prompt-definition.ts";
+import { defaultsOf, publicRunOptions } from "./run-options.ts";
+
+export interface CheckedInputs {
+  /** Everything that does not fit, in the order of the form; empty = the run can be made. */
+  readonly issues: Issue[];
+  /** Every declared key with its final value; choices by name. Null prototype. */
+  readonly textInputs: Record<string, string>;
+  /** What the caller chose over the defaults of author and catalogue. */
+  readonly options: Record<string, string>;
+  /** Keys without effect, as they are named in X-Ignored. */
+  readonly ignored: string[];
+}
+
+/** Compares a run's inputs with what its prompt version expects, and fills in what is optional. */
+export function checkInputs(version: LiveVersion, body: CreateRunBody, catalogue: Catalogue): CheckedInputs {
+  const issues: Issue[] = [];
+  const given = normalizeKeys(body.inputs.textInputs ?? {}, issues);
+  const textInputs = fillInputs(version.definition.inputs, given, issues);
+  checkImageCount(version.config.imageCount, body.inputs.imageInputs?.length ?? 0, issues);
+  const options = fillOptions(version, body.runOptions ?? {}, { catalogue, issues });
+  const declared = new Set(version.definition.inputs.map((input) => input.key));
+  const ignored = [...given.keys()].filter((key) => !declared.has(key)).map((key) => `textInputs.${key}`);
+  return { issues, textInputs, options, ignored };
+}
+
+/** Own members only, under their composed form: keyboards and file systems write "é" in two ways. */
+function normalizeKeys(textInputs: Readonly<Record<string, string>>, issues: Issue[]): Map<string, string> {
+  const given = new Map<string, string>();
+  for (const [key, value] of Object.entries(textInputs)) {
+    const name = key.normalize("NFC");
+    if (given.has(name)) {
+      const message = `Text input ${quote(name)} is given twice: two keys are equal after Unicode normalisation.`;
+      issues.push({ path: textPath(key), code: "conflict", message });
+    }
+    given.set(name, value);
+  }
+  return given;
+}
+
+function fillInputs(
+  fields: readonly InputField[],
+  given: ReadonlyMap<string, string>,
+  issues: Issue[],
+): Record<string, string> {
+  const filled = Object.create(null) as Record<string, string>;
+  const missing: string[] = [];
+  const wrong: Issue[] = [];
+  for (const field of fields) {
+    const value = given.get(field.key);
+    const final = value === undefined || (value.trim() === "" && !field.allowEmpty) ? field.default : value;
+    if (final === null) missing.push(field.key);
+    else filled[field.key] = final;
+    if (final === null || final === field.default) continue;
+    // A blank that counts as a value is no choice, but has a length.
+    const issue = valueIssue(final.trim() === "" ? { ...field, choices: null } : field, final);
+    if (issue !== null) wrong.push(issue);
+  }
+  // One sentence names them all, and the envelope's message says it once.
+  const message = missingMessage(missing);
+  for (const key of missing) issues.push({ path: textPath(key), code: "required", message });
+  issues.push(...wrong);
+  return filled;
+}
+
+function missingMessage(keys: readonly string[]): string {
+  const names = keys.map((key) => `"${key}"`);
+  if (names.length < 2) return `Text input ${names.join("")} is required.`;
+  return `Text inputs ${names.slice(0, -1).join(", ")} and ${names.at(-1)} are required.`;
+}
+
+function valueIssue(field: InputField, value: string): Issue | null {
+  const problem = valueProblem(field, value);
+  if (problem === null) return null;
+  const got = problem.code === "invalid_value" ? ` Got ${quote(value)}.` : "";
+  const message = `Text input "${field.key}" ${problem.text}${got}`;
+  return { path: textPath(field.key), code: problem.code, message };
+}
+
+function checkImageCount(expected: number, given: number, issues: Issue[]): void {
+  if (given === expected) return;
+  const images = `${expected} ${expected === 1 ? "image" : "images"}`;
+  const message = `This prompt expects ${images}, ${given} ${given === 1 ? "was" : "were"} given.`;
+  issues.push({ path: ["body", "inputs", "imageInputs"], code: "image_count", message });
+}
+
+/** Keys and values are those that the version's config shows now. */
+function fillOptions(
+  version: LiveVersion,
+  given: Readonly<Record<string, string>>,
+  { catalogue, issues }: { catalogue: Catalogue; issues: Issue[] },
+): Record<string, string> {
+  const runOptions = publicRunOptions(version.config, version.definition.steps, catalogue);
+  const accepted = new Map(Object.entries(runOptions).map(([key, option]) => [key, option.options]));
+  const chosen: Record<string, string> = {};
+  for (const [key, value] of Object.entries(given)) {
+    const values = accepted.get(key);
+    const path = ["body", "runOptions", key];
+    if (values === undefined) {
+      const keys = [...accepted.keys()];
+      const hint = keys.length === 0 ? "This model has no run options." : `Accepted: ${keys.join(", ")}.`;
+      const message = `${quote(key)} is not a run option of the model ${version.model}. ${hint}`;
+      issues.push({ path, code: "unsupported_option", message });
+    } else if (!values.includes(value)) {
+      const message = `${quote(value)} is not a value of ${key}. Accepted: ${values.join(", ")}.`;
+      issues.push({ path, code: "unsupported_option_value", message });
+    } else chosen[key] = value;
+  }
+  return { ...defaultsOf(runOptions), ...chosen };
+}
+
+function textPath(key: string): Issue["path"] {
+  return ["body", "inputs", "textInputs", key];
+}

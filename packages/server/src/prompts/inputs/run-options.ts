@@ -1,0 +1,54 @@
+import type { PromptConfig } from "@promptd/contract";
+import type { Catalogue, CatalogueEntry } from "../../models/index.ts";
+import type { StepDefinition } from "../prompt-definition.ts";
+
+type RunOptions = PromptConfig["runOptions"];
+/** What is needed of a step beside its texts. */
+export type StepModel = Pick<StepDefinition, "model" | "options">;
+
+/**
+ * The options a model has now, each with the value that is used where the caller says nothing: the author's, if the
+ * model still has it, else the catalogue's. Models change after a prompt was published; the same rule decides what
+ * callers are shown, what their runs are checked against and what is charged.
+ */
+export function currentRunOptions(
+  entry: Pick<CatalogueEntry, "runOptions">,
+  chosen: Readonly<Record<string, string>>,
+): RunOptions {
+  return Object.fromEntries(
+    Object.entries(entry.runOptions).map(([key, option]) => {
+      const options = Object.keys(option.values);
+      const authors = Object.hasOwn(chosen, key) ? chosen[key] : undefined;
+      const isKept = authors !== undefined && options.includes(authors);
+      return [key, { default: isKept ? authors : (option.default ?? null), options }];
+    }),
+  );
+}
+
+/** The run options of a published version: those of its model, with the author's choice for the last step. */
+export function publicRunOptions(config: PromptConfig, steps: readonly StepModel[], catalogue: Catalogue): RunOptions {
+  const entry = catalogue.find(config.model);
+  // A model that left the catalogue cannot be run; the prompt stays readable as it was published.
+  return entry === null ? config.runOptions : currentRunOptions(entry, steps.at(-1)?.options ?? {});
+}
+
+/** What is used where the caller says nothing; an option without a default is left to the provider. */
+export function defaultsOf(runOptions: RunOptions): Record<string, string> {
+  const pairs = Object.entries(runOptions).map(([key, option]) => [key, option.default] as const);
+  return Object.fromEntries(pairs.filter((pair): pair is readonly [string, string] => pair[1] !== null));
+}
+
+/**
+ * The first model of the steps that no new run may use; null: there is none. A model that left the catalogue is as gone
+ * as a retired one: nobody knows what it costs.
+ */
+export function findWithdrawnModel(
+  steps: readonly StepModel[],
+  catalogue: Catalogue,
+): { readonly model: string; readonly successor: string | null } | null {
+  for (const { model } of steps) {
+    const entry = catalogue.find(model);
+    if (entry === null || entry.status === "retired") return { model, successor: entry?.successor ?? null };
+  }
+  return null;
+}

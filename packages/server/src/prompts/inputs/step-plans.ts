@@ -1,0 +1,90 @@
+import type { Catalogue, StepPlan } from "../../models/index.ts";
+import type { InputField, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
+import { renderStep } from "../template/render-step.ts";
+import { currentRunOptions, defaultsOf, type StepModel } from "./run-options.ts";
+
+/** What planning needs of a version. */
+export interface PlannedVersion {
+  readonly model: string;
+  readonly definition: PromptDefinition;
+}
+
+/** Stands for a text nobody has given yet, in estimates. */
+const ESTIMATED_INPUT_BYTES = 200;
+
+/**
+ * The run options one step is called with, defaults filled in. Steps of the prompt's own model follow the caller; a
+ * step of another model has the author's choice. An option the caller leaves at the prompt's default, said or unsaid,
+ * does not override what the author chose for this very step.
+ * @param runOptions as checkInputs filled them.
+ */
+export function stepOptions(
+  version: PlannedVersion,
+  stepIndex: number,
+  runOptions: Readonly<Record<string, string>>,
+  catalogue: Catalogue,
+): Record<string, string> {
+  const step = version.definition.steps[stepIndex];
+  if (step === undefined) throw new RangeError(`There is no step ${stepIndex}.`);
+  const chosen = authorsOptions(step, catalogue);
+  if (step.model !== version.model) return chosen;
+  const defaults = authorsOptions(version.definition.steps.at(-1) ?? step, catalogue);
+  for (const [key, value] of Object.entries(runOptions)) if (value !== defaults[key]) chosen[key] = value;
+  return chosen;
+}
+
+/** What a step is called with when the caller says nothing. */
+function authorsOptions({ model, options }: StepModel, catalogue: Catalogue): Record<string, string> {
+  const entry = catalogue.find(model);
+  return entry === null ? { ...options } : defaultsOf(currentRunOptions(entry, options));
+}
+
+/**
+ * What every step may cost at most, for the hold: all steps rendered, empty texts standing for earlier outputs.
+ * @throws Problem VALIDATION_ERROR when a rendered text is too long.
+ */
+export function planSteps(
+  version: PlannedVersion,
+  textInputs: Readonly<Record<string, string>>,
+  runOptions: Readonly<Record<string, string>>,
+  catalogue: Catalogue,
+): StepPlan[] {
+  return version.definition.steps.map((step, index) => {
+    const { prompt, instructions } = renderStep(version, index, textInputs, {});
+    const textBytes = Buffer.byteLength(prompt) + Buffer.byteLength(instructions);
+    const options = stepOptions(version, index, runOptions, catalogue);
+    return planStep(step, { version, catalogue, options, textBytes });
+  });
+}
+
+/** What every step usually costs: the templates as they stand, defaults or 200 characters for what callers will give. */
+export function planTypicalSteps(version: PlannedVersion, catalogue: Catalogue): StepPlan[] {
+  const inputBytes = version.definition.inputs.reduce((sum, input) => sum + typicalBytes(input), 0);
+  return version.definition.steps.map((step, index) => {
+    const textBytes = Buffer.byteLength(step.template) + Buffer.byteLength(step.instructions) + inputBytes;
+    const options = stepOptions(version, index, {}, catalogue);
+    return planStep(step, { version, catalogue, options, textBytes });
+  });
+}
+
+function typicalBytes(input: InputField): number {
+  return input.default === null ? ESTIMATED_INPUT_BYTES : Buffer.byteLength(input.default);
+}
+
+interface PlanContext {
+  readonly version: PlannedVersion;
+  readonly catalogue: Catalogue;
+  readonly options: Record<string, string>;
+  readonly textBytes: number;
+}
+
+function planStep(step: StepDefinition, { version, catalogue, options, textBytes }: PlanContext): StepPlan {
+  const earlier = version.definition.steps.filter((other) => step.reads.includes(other.id));
+  const readsTokens = earlier.reduce((sum, other) => sum + tokensOf(other, catalogue), 0);
+  const { model, maxOutputTokens, count } = step;
+  return { model, options, maxOutputTokens, count, images: step.images.length, textBytes, readsTokens };
+}
+
+function tokensOf(step: StepDefinition, catalogue: Catalogue): number {
+  return step.maxOutputTokens ?? catalogue.find(step.model)?.limits.maxOutputTokens ?? 0;
+}

@@ -1,0 +1,185 @@
+import type { Catalogue, CatalogueEntry } from "../../models/index.ts";
+import type { StepDefinition } from "../prompt-definition.ts";
+import type { CheckedStep } from "./check-templates.ts";
+import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
+import type { FaultList } from "../format/source-tree.ts";
+
+interface StepContext {
+  readonly prompt: RawPrompt;
+  readonly catalogue: Catalogue;
+  readonly faults: FaultList;
+  readonly warnings: string[];
+}
+
+/** Turns checked steps into definitions: models exist, images and options fit them, steps read earlier texts. */
+export function resolveSteps(steps: readonly CheckedStep[], context: StepContext): StepDefinition[] {
+  const { prompt, catalogue } = context;
+  checkModel(prompt.model, { line: prompt.lineOf("model"), field: "model" }, context);
+  for (const { raw } of steps) if (raw.model !== null) checkModel(raw.model, placeOf("model", raw, context), context);
+  const last = steps.at(-1)?.raw;
+  if (last !== undefined && (last.model ?? prompt.model) !== prompt.model) {
+    const message = `the last step must use the prompt's model ${prompt.model}, not ${last.model}`;
+    context.faults.add({ ...placeOf("model", last, context), code: "MODEL", message });
+  }
+  const entry = catalogue.find(prompt.model);
+  if (entry !== null) checkOptions(prompt.options, entry, { context, step: null });
+  const definitions = steps.map((step) => resolveStep(step, context));
+  checkOrder(steps, definitions, context);
+  checkSlotsUsed(definitions, context);
+  return definitions;
+}
+
+interface FaultPlace {
+  readonly line: number | null;
+  readonly field: string;
+}
+
+/** Where a step's setting stands: in the step, or at the top level, which gives it to the steps. */
+function placeOf(name: string, step: RawStep, { prompt }: StepContext): FaultPlace {
+  const own = step.lineOf(name);
+  if (own !== null) return { line: own, field: `steps.${step.id}.${name}` };
+  return { line: prompt.lineOf(name) ?? step.line, field: name };
+}
+
+function checkModel(model: string, place: FaultPlace, context: StepContext): void {
+  if (model === "") return; // its absence is reported already
+  const entry = context.catalogue.find(model);
+  const at = { ...place, code: "MODEL" as const };
+  const warn = (warning: string) => {
+    if (!context.warnings.includes(warning)) context.warnings.push(warning);
+  };
+  if (entry === null) {
+    const enabled = context.catalogue.entries
+      .map((each) => each.model)
+      .filter((each) => context.catalogue.isEnabled(each));
+    const message = `there is no model "${model}". Enabled here: ${enabled.join(", ")}; "promptd admin models list" shows all.`;
+    context.faults.add({ ...at, message });
+  } else if (entry.status === "retired") {
+    context.faults.add({ ...at, message: `the model ${model} is retired.${successorOf(entry)}` });
+  } else {
+    if (entry.status === "deprecated") warn(`The model ${model} is deprecated.${successorOf(entry)}`);
+    if (!context.catalogue.isEnabled(model))
+      warn(`The model ${model} is not configured on this server: runs fail until it is.`);
+    if (entry.provider === "sandbox" && entry.modality === "text")
+      warn(`${model} is a sandbox model: the prompt text becomes visible in outputs.`);
+  }
+}
+
+function successorOf(entry: CatalogueEntry): string {
+  return entry.successor === undefined || entry.successor === null ? "" : ` Use ${entry.successor}.`;
+}
+
+function resolveStep(step: CheckedStep, context: StepContext): StepDefinition {
+  const { prompt, catalogue } = context;
+  const { raw } = step;
+  const model = raw.model ?? prompt.model;
+  const entry = catalogue.find(model);
+  const slots = raw.images ?? (entry?.inputs?.images === undefined ? [] : prompt.images.map((_, index) => index + 1));
+  const definition: StepDefinition = {
+    id: raw.id,
+    model,
+    template: step.template.text,
+    instructions: step.instructions.text,
+    options: model === prompt.model ? { ...prompt.options, ...raw.options } : raw.options,
+    images: slots.map((slot) => slot - 1),
+    maxOutputTokens: raw.maxOutputTokens,
+    count: raw.count ?? 1,
+    reads: step.reads,
+  };
+  if (step.template.text.trim() === "" && step.template.facts.faults.length === 0) {
+    const message = "the template is empty: the text after the front matter is the prompt";
+    const line = raw.template?.line ?? raw.line;
+    context.faults.add({ line, field: step.template.field, code: "TEMPLATE_SYNTAX", message });
+  }
+  if (entry !== null) checkStep(raw, definition, { entry, context });
+  return definition;
+}
+
+function checkStep(
+  raw: RawStep,
+  step: StepDefinition,
+  { entry, context }: { entry: CatalogueEntry; context: StepContext },
+): void {
+  checkOptions(raw.options, entry, { context, step: raw });
+  checkStepImages(raw, step, { entry, context });
+  const fault = (name: string, message: string) =>
+    context.faults.add({ ...placeOf(name, raw, context), code: "LIMITS", message });
+  if (entry.modality !== "image" && step.count > 1)
+    fault("count", `count goes with image models; ${entry.model} makes ${entry.modality}`);
+  const tokens = step.maxOutputTokens;
+  if (tokens === null) return;
+  const tokensMax = entry.limits.maxOutputTokens;
+  if (entry.modality !== "text")
+    fault("maxOutputTokens", `maxOutputTokens goes with text models; ${entry.model} makes ${entry.modality}`);
+  else if (tokens > tokensMax)
+    fault("maxOutputTokens", `maxOutputTokens is ${tokens}; ${entry.model} gives at most ${tokensMax}`);
+}
+
+function checkStepImages(
+  raw: RawStep,
+  step: StepDefinition,
+  { entry, context }: { entry: CatalogueEntry; context: StepContext },
+): void {
+  const slotsMax = context.prompt.images.length;
+  const imagesMax = entry.inputs?.images?.max ?? 0;
+  const place = placeOf("images", raw, context);
+  const lineOf = raw.images === null ? context.prompt.lineOf : raw.lineOf;
+  const unknown = step.images.findIndex((slot) => slot >= slotsMax);
+  if (unknown !== -1) {
+    const message = `names an image slot that does not exist; the prompt has ${slotsMax}`;
+    context.faults.add({ ...place, line: lineOf("images", unknown), code: "MODEL", message });
+  }
+  if (step.images.length > imagesMax) {
+    const takes = imagesMax === 0 ? "takes no images" : `takes at most ${imagesMax} images`;
+    const message = `${entry.model} ${takes}, this step sends ${step.images.length}`;
+    context.faults.add({ ...place, line: lineOf("images", imagesMax), code: "MODEL", message });
+  }
+}
+
+function checkOptions(
+  options: Readonly<Record<string, string>>,
+  entry: CatalogueEntry,
+  { context, step }: { context: StepContext; step: RawStep | null },
+): void {
+  const keys = Object.keys(entry.runOptions);
+  for (const [key, value] of Object.entries(options)) {
+    const option = Object.hasOwn(entry.runOptions, key) ? entry.runOptions[key] : undefined;
+    const place = {
+      line: (step ?? context.prompt).lineOf("options", key),
+      field: `${step === null ? "" : `steps.${step.id}.`}options.${key}`,
+    };
+    if (option === undefined) {
+      const accepted = keys.length === 0 ? "it has none" : `accepted: ${keys.join(", ")}`;
+      context.faults.add({ ...place, code: "MODEL", message: `is no option of ${entry.model}; ${accepted}` });
+    } else if (!Object.hasOwn(option.values, value)) {
+      const accepted = Object.keys(option.values).join(", ");
+      context.faults.add({ ...place, code: "MODEL", message: `"${value}" is not accepted; accepted: ${accepted}` });
+    }
+  }
+}
+
+function checkOrder(steps: readonly CheckedStep[], definitions: readonly StepDefinition[], context: StepContext): void {
+  for (const [index, step] of steps.entries()) {
+    for (const id of step.reads) {
+      const earlier = definitions.slice(0, index).find((each) => each.id === id);
+      if (earlier !== undefined && context.catalogue.find(earlier.model)?.modality === "text") continue;
+      const exists = definitions.some((each) => each.id === id);
+      const why = earlier !== undefined ? "makes no text" : exists ? "does not run before this step" : "does not exist";
+      const template = step.template.facts.steps.has(id) ? step.template : step.instructions;
+      const line = template.lineAt(template.facts.steps.get(id)?.offset ?? 0);
+      const message = `steps.${id} cannot be read: the step "${id}" ${why}`;
+      context.faults.add({ line, field: template.field, code: "STEP_ORDER", message });
+    }
+  }
+}
+
+/** A caller must give every image, so each must go somewhere. */
+function checkSlotsUsed(steps: readonly StepDefinition[], context: StepContext): void {
+  const used = new Set(steps.flatMap((step) => step.images));
+  for (const index of context.prompt.images.keys()) {
+    if (used.has(index)) continue;
+    const message = `image ${index + 1} is sent with no step: the models of this prompt take none, or steps.<id>.images leaves it out`;
+    const line = context.prompt.lineOf("images", index);
+    context.faults.add({ line, field: `images[${index + 1}]`, code: "MODEL", message });
+  }
+}

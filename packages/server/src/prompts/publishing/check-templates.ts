@@ -1,0 +1,135 @@
+import { rewriteForeignPlaceholders } from "../template/foreign-placeholders.ts";
+import { INPUT_KEYS_MAX, keyProblem, requiredField } from "../format/input-fields.ts";
+import type { Conversion, InputField } from "../prompt-definition.ts";
+import type { RawPrompt, RawStep, TemplateText } from "../format/prompt-fields.ts";
+import type { FaultCode } from "../format/prompt-fault.ts";
+import type { FaultList } from "../format/source-tree.ts";
+import type { Read, ScanFault } from "../template/expression-scan.ts";
+import { lineOf, scanTemplate, type TemplateFacts } from "../template/template-scan.ts";
+
+/** One Liquid text of a prompt with what it reads. */
+interface CheckedTemplate {
+  readonly text: string;
+  readonly facts: TemplateFacts;
+  readonly field: string;
+  /** Line of the file at an offset. */
+  readonly lineAt: (offset: number) => number;
+}
+
+export interface CheckedStep {
+  readonly raw: RawStep;
+  readonly template: CheckedTemplate;
+  readonly instructions: CheckedTemplate;
+  /** Ids of the steps it reads, each once. */
+  readonly reads: readonly string[];
+}
+
+export interface CheckedTemplates {
+  readonly steps: readonly CheckedStep[];
+  /** Declared fields, or one required field for every key found. */
+  readonly inputs: readonly InputField[];
+  readonly conversions: readonly Conversion[];
+  readonly warnings: readonly string[];
+}
+
+/** Checks all templates of a prompt together: syntax, what they read, and that inputs and declarations agree. */
+export function checkTemplates(prompt: RawPrompt, steps: readonly RawStep[], faults: FaultList): CheckedTemplates {
+  const declared = prompt.inputs === null ? null : new Set(prompt.inputs.map((input) => input.key));
+  const conversions: Conversion[] = [];
+  const check = (source: TemplateText | null, field: string): CheckedTemplate => {
+    const checked = checkTemplate(source ?? { text: "", line: prompt.line, hasLines: false }, field, declared);
+    conversions.push(...checked.conversions);
+    for (const fault of checked.facts.faults) addScanFault(fault, checked, faults);
+    return checked;
+  };
+  const checkedSteps = steps.map((raw): CheckedStep => {
+    const isOnly = prompt.steps === null;
+    const template = check(raw.template, isOnly ? "template" : `steps.${raw.id}.template`);
+    const instructions = check(raw.instructions, isOnly ? "instructions" : `steps.${raw.id}.instructions`);
+    const reads = new Set([...instructions.facts.steps.keys(), ...template.facts.steps.keys()]);
+    return { raw, template, instructions, reads: [...reads] };
+  });
+  const templates = checkedSteps.flatMap((step) => [step.template, step.instructions]);
+  const inputs = prompt.inputs ?? inputsOf(templates, faults);
+  if (prompt.inputs !== null) checkDeclarations(prompt, templates, faults);
+  checkLocals(templates, new Set(inputs.map((input) => input.key)), faults);
+  return { steps: checkedSteps, inputs, conversions, warnings: truthWarnings(templates) };
+}
+
+function checkTemplate(source: TemplateText, field: string, declared: ReadonlySet<string> | null) {
+  const { text, changes } = rewriteForeignPlaceholders(source.text, declared);
+  const lineIn = (whole: string) => (offset: number) =>
+    source.hasLines ? source.line + lineOf(whole, offset) - 1 : source.line;
+  const conversions = changes.map(({ offset, from, to }) => ({ line: lineIn(source.text)(offset), from, to }));
+  return { text, facts: scanTemplate(text), field, lineAt: lineIn(text), conversions };
+}
+
+function addScanFault(fault: ScanFault, template: CheckedTemplate, faults: FaultList): void {
+  faults.add({ line: template.lineAt(fault.offset), field: template.field, code: fault.code, message: fault.message });
+}
+
+function addReadFault(found: [CheckedTemplate, Read], code: FaultCode, message: string, faults: FaultList): void {
+  const [template, read] = found;
+  addScanFault({ offset: read.offset, code, message }, template, faults);
+}
+
+/** Key -> where it is read first; bodies before instructions, since that is the order of a form. */
+function readKeys(templates: readonly CheckedTemplate[]): Map<string, [CheckedTemplate, Read]> {
+  const found = new Map<string, [CheckedTemplate, Read]>();
+  for (const template of templates)
+    for (const [key, read] of template.facts.inputs) if (!found.has(key)) found.set(key, [template, read]);
+  return found;
+}
+
+function inputsOf(templates: readonly CheckedTemplate[], faults: FaultList): InputField[] {
+  const found = readKeys(templates);
+  for (const [key, place] of found) {
+    const problem = keyProblem(key);
+    if (problem !== null) addReadFault(place, "FIELD", `the key "${key}" cannot be an input: ${problem}`, faults);
+  }
+  const beyond = [...found.values()][INPUT_KEYS_MAX];
+  if (beyond !== undefined) {
+    const line = beyond[0].lineAt(beyond[1].offset);
+    const message = `${found.size} keys are read; the limit is ${INPUT_KEYS_MAX}`;
+    faults.add({ line, field: "inputs", code: "LIMITS", message });
+  }
+  return [...found.keys()].map(requiredField);
+}
+
+function checkDeclarations(prompt: RawPrompt, templates: readonly CheckedTemplate[], faults: FaultList): void {
+  const declared = new Set((prompt.inputs ?? []).map((input) => input.key));
+  const found = readKeys(templates);
+  for (const [key, place] of found) {
+    if (declared.has(key)) continue;
+    const names = [...declared].map((name) => `"${name}"`).join(", ");
+    const message = `"${key}" is read here but not declared under inputs. Declared: ${names === "" ? "none" : names}.`;
+    addReadFault(place, "INPUT_UNDECLARED", message, faults);
+  }
+  // A template that cannot be read may well use them.
+  if (templates.some((template) => template.facts.faults.length > 0)) return;
+  for (const key of declared) {
+    if (found.has(key)) continue;
+    const message = "is declared, but no template reads it";
+    faults.add({ line: prompt.lineOf("inputs", key), field: `inputs.${key}`, code: "INPUT_UNUSED", message });
+  }
+}
+
+/** An assignment to an input's name would hide what the caller gave from everything after it. */
+function checkLocals(templates: readonly CheckedTemplate[], keys: ReadonlySet<string>, faults: FaultList): void {
+  for (const template of templates) {
+    for (const [name, offset] of template.facts.locals) {
+      if (!keys.has(name)) continue;
+      const message = `"${name}" is an input and cannot be assigned. Use another name.`;
+      addScanFault({ offset, code: "SHADOWED", message }, template, faults);
+    }
+  }
+}
+
+function truthWarnings(templates: readonly CheckedTemplate[]): string[] {
+  return templates.flatMap((template) =>
+    template.facts.truthTests.map((read) => {
+      const line = template.lineAt(read.offset);
+      return `line ${line}: an empty text counts as true in Liquid. To test whether "${read.key}" was given, write "!= blank".`;
+    }),
+  );
+}

@@ -1,0 +1,347 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { useTestDatabase } from "../../../test/support/test-database.ts";
+import { createAccount } from "../../accounts/index.ts";
+import { systemClock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/database/database.ts";
+import { createIdSource } from "../../platform/ids.ts";
+import { createLog } from "../../platform/log.ts";
+import { Problem } from "../../platform/problem.ts";
+import { estimateBasis, refreshEstimates } from "./estimates.ts";
+import type { PromptSource } from "../prompt-definition.ts";
+import { parsePromptFile } from "../format/prompt-file.ts";
+import { catalogue, parseOne, PENCIL_PORTRAIT, STORY_COVER, TEA_POEM, textPrompt } from "../prompt-fixtures.ts";
+import { addUses } from "../prompts-store.ts";
+import { publishDraft, publishPrompts, republishPrompt, unpublishPrompt, voteForPrompt } from "./publish.ts";
+import { renderStep } from "../template/render-step.ts";
+import { findLiveVersion, findVersion } from "../version-cache.ts";
+
+const log = createLog("error");
+const newId = createIdSource(systemClock);
+let db: Database;
+let authorId = "";
+let otherId = "";
+
+useTestDatabase((opened) => (db = opened.db), { log });
+beforeEach(async () => {
+  authorId = await newAccount();
+  otherId = await newAccount();
+});
+
+function newAccount(): Promise<string> {
+  const name = newId();
+  return createAccount(db, newId, { email: `${name}@example.org`, plan: "none" });
+}
+
+/** A source with a title of its own, so that tests of one file do not meet. */
+function fresh(file: string): PromptSource {
+  const source = parseOne(file);
+  return { ...source, title: `${source.title} ${newId()}`, slug: `${source.slug}-${newId().slice(-12)}` };
+}
+
+async function publish(source: PromptSource, options: { author?: string; isDraft?: boolean } = {}) {
+  const { author = authorId, isDraft = false } = options;
+  const [published] = await publishPrompts(db, [source], { authorId: author, catalogue, newId, isDraft });
+  if (published === undefined) throw new Error("Nothing was published.");
+  return published;
+}
+
+async function indexed(promptId: string): Promise<string[]> {
+  const rows = await db.query<{ prompt_version_id: string }>(
+    "select prompt_version_id from search_docs where prompt_id = $1",
+    [promptId],
+  );
+  return rows.map((row) => row.prompt_version_id);
+}
+
+const codeOf = (error: unknown) => (error instanceof Problem ? error.code : String(error));
+
+describe("publishing", () => {
+  test("the documentation's examples publish, load and render", async () => {
+    for (const file of [TEA_POEM, PENCIL_PORTRAIT, STORY_COVER]) {
+      const source = fresh(file);
+      const published = await publish(source);
+      const version = await findLiveVersion(db, published.promptVersionId);
+      expect(version).toMatchObject({
+        promptId: published.promptId,
+        authorId,
+        title: source.title,
+        model: source.model,
+      });
+      expect(version?.definition).toEqual(source.definition);
+      const values = {
+        topic: "x",
+        "Child's Age": "7",
+        tone: "calm",
+        hero: "x",
+        "accessories/styling": "y",
+        background: "",
+      };
+      if (version === null) throw new Error("The version is not live.");
+      expect(renderStep(version, 0, values, {}).prompt).not.toContain("{{");
+    }
+  });
+
+  test("the author's order of inputs survives the database", async () => {
+    const file = textPrompt("{{ z }}{{ input['10'] }}{{ a }}", "inputs: { z: {}, '10': {}, a: {} }");
+    const { promptVersionId } = await publish(fresh(file));
+    const version = await findLiveVersion(db, promptVersionId);
+    expect(version?.definition.inputs.map((input) => input.key)).toEqual(["z", "10", "a"]);
+    expect(version?.config.textInputs["10"]?.position).toBe(1);
+  });
+
+  test("the same slug of the same author becomes a new version, and the old one stays runnable", async () => {
+    const source = fresh(TEA_POEM);
+    const first = await publish(source);
+    const second = await publish({ ...source, description: "Changed." });
+    expect(second).toMatchObject({ promptId: first.promptId, slug: first.slug });
+    expect(second.promptVersionId).not.toBe(first.promptVersionId);
+    expect(await findLiveVersion(db, first.promptVersionId)).not.toBeNull();
+    expect(await indexed(first.promptId)).toEqual([second.promptVersionId]);
+  });
+
+  test("another author's equal slug gets a number, and keeps it for the next version", async () => {
+    const source = fresh(TEA_POEM);
+    const mine = await publish(source);
+    const theirs = await publish(source, { author: otherId });
+    expect([mine.slug, theirs.slug]).toEqual([source.slug, `${source.slug}-2`]);
+    expect(await publish(source, { author: otherId })).toMatchObject({ promptId: theirs.promptId, slug: theirs.slug });
+  });
+
+  test("an id names the prompt, whatever the title has become", async () => {
+    const promptId = newId();
+    const first = await publish({ ...fresh(TEA_POEM), promptId });
+    const second = await publish({ ...fresh(PENCIL_PORTRAIT), promptId });
+    expect([first.promptId, second.promptId, second.slug]).toEqual([promptId, promptId, first.slug]);
+  });
+
+  test("two titles with ids of their own stay two prompts", async () => {
+    const source = fresh(TEA_POEM);
+    const first = await publish({ ...source, promptId: newId() });
+    const second = await publish({ ...source, promptId: newId() });
+    expect([second.promptId === first.promptId, second.slug]).toEqual([false, `${source.slug}-2`]);
+  });
+
+  test("the other title of the prompt is told where only the slug made from this title led to it", async () => {
+    const source = fresh(TEA_POEM);
+    const first = await publish(source);
+    expect(first.replacedTitle).toBeNull();
+    expect((await publish(source)).replacedTitle).toBeNull();
+    const draft = await publish({ ...source, title: "Draft" }, { isDraft: true });
+    const renamed = await publish({ ...source, title: "Renamed" });
+    expect([draft.replacedTitle, renamed.replacedTitle]).toEqual([source.title, source.title]); // no draft's title
+    expect((await publish({ ...source, title: "Meant", slugGiven: true })).replacedTitle).toBeNull();
+    expect((await publish({ ...source, title: "Meant too", promptId: first.promptId })).replacedTitle).toBeNull();
+  });
+
+  test("a slug the file insists on finds its prompt, though the id is of another installation", async () => {
+    const source = { ...fresh(TEA_POEM), slugGiven: true };
+    const first = await publish(source);
+    expect((await publish({ ...source, promptId: newId() })).promptId).toBe(first.promptId);
+  });
+
+  test("an id of another author is refused", async () => {
+    const { promptId } = await publish(fresh(TEA_POEM));
+    const error = await publish({ ...fresh(TEA_POEM), promptId }, { author: otherId }).catch((cause: unknown) => cause);
+    expect(codeOf(error)).toBe("VALIDATION_ERROR");
+    expect(String(error)).toContain(promptId);
+  });
+
+  test("a file is published whole or not at all", async () => {
+    const { promptId: foreign } = await publish(fresh(TEA_POEM), { author: otherId });
+    const source = fresh(TEA_POEM);
+    const all = [source, { ...fresh(TEA_POEM), promptId: foreign }];
+    await expect(publishPrompts(db, all, { authorId, catalogue, newId })).rejects.toThrow("another author");
+    expect(await db.query("select 1 from prompts where own_slug = $1", [source.slug])).toEqual([]);
+  });
+
+  test("two publishers of one slug at a time make two versions of one prompt", async () => {
+    const source = fresh(TEA_POEM);
+    const published = await Promise.all([publish(source), publish(source), publish(source)]);
+    expect(new Set(published.map((each) => each.promptId)).size).toBe(1);
+    const rows = await db.query<{ number: number }>(
+      "select number from prompt_versions where prompt_id = $1 order by number",
+      [published[0]?.promptId],
+    );
+    expect(rows.map((row) => row.number)).toEqual([1, 2, 3]);
+  });
+
+  test("more prompts than one batch holds are published in one go, in order", async () => {
+    const prompts = Array.from({ length: 1_101 }, (_, number) => ({
+      title: `Bulk ${authorId} ${number}`,
+      model: "sandbox/text",
+      template: `Number ${number} of {{ thing }}.`,
+    }));
+    const sources = parsePromptFile(JSON.stringify({ promptd: 1, prompts }), catalogue);
+    const published = await publishPrompts(db, sources, { authorId, catalogue, newId });
+    expect(published.map((each) => each.title)).toEqual(prompts.map((prompt) => prompt.title));
+    expect(new Set(published.map((each) => each.slug)).size).toBe(1_101);
+    expect(await indexed(published.at(-1)?.promptId ?? "")).toEqual([published.at(-1)?.promptVersionId]);
+  });
+
+  test("what was published does not change", async () => {
+    const { promptVersionId } = await publish(fresh(TEA_POEM));
+    for (const change of [
+      "title = 'x'",
+      "config = '{}'",
+      "definition = '{}'",
+      "published_at = null",
+      "samples = '{}'",
+    ]) {
+      const update = db.query(`update prompt_versions set ${change} where id = $1`, [promptVersionId]);
+      await expect(update).rejects.toThrow("does not change");
+    }
+  });
+
+  test("videos are published but not indexed, and a prompt that turns to video leaves the index", async () => {
+    const video = textPrompt("A wave").replace("sandbox/text", "sandbox/video");
+    const source = fresh(textPrompt("A wave"));
+    const first = await publish(source);
+    expect(await indexed(first.promptId)).toHaveLength(1);
+    const second = await publish({ ...parseOne(video), title: source.title, slug: source.slug });
+    expect(second.promptId).toBe(first.promptId);
+    expect(await indexed(first.promptId)).toEqual([]);
+    expect((await findLiveVersion(db, second.promptVersionId))?.modality).toBe("video");
+  });
+});
+
+describe("drafts", () => {
+  test("a draft can be neither run nor found until it is published", async () => {
+    const draft = await publish(fresh(TEA_POEM), { isDraft: true });
+    expect(await findLiveVersion(db, draft.promptVersionId)).toBeNull();
+    expect(await findVersion(db, draft.promptVersionId)).toBeNull();
+    expect(await indexed(draft.promptId)).toEqual([]);
+    await publishDraft(db, authorId, draft.promptVersionId);
+    expect(await findLiveVersion(db, draft.promptVersionId)).not.toBeNull();
+    expect(await indexed(draft.promptId)).toEqual([draft.promptVersionId]);
+  });
+
+  test("a draft leaves the published version in place", async () => {
+    const source = fresh(TEA_POEM);
+    const first = await publish(source);
+    await publish({ ...source, title: "A draft nobody may see" }, { isDraft: true });
+    expect(await indexed(first.promptId)).toEqual([first.promptVersionId]);
+    const rows = await db.query("select latest_version_id as id from prompts where id = $1", [first.promptId]);
+    expect(rows).toEqual([{ id: first.promptVersionId }]);
+  });
+
+  test("only the author publishes a draft, and only once", async () => {
+    const draft = await publish(fresh(TEA_POEM), { isDraft: true });
+    const byOther = await publishDraft(db, otherId, draft.promptVersionId).catch(codeOf);
+    await publishDraft(db, authorId, draft.promptVersionId);
+    const again = await publishDraft(db, authorId, draft.promptVersionId).catch(codeOf);
+    expect([byOther, again]).toEqual(["NOT_FOUND_ERROR", "NOT_FOUND_ERROR"]);
+  });
+
+  test("a prompt of drafts only cannot be unpublished or republished", async () => {
+    const draft = await publish(fresh(TEA_POEM), { isDraft: true });
+    expect(await unpublishPrompt(db, draft.promptId).catch(codeOf)).toBe("NOT_FOUND_ERROR");
+    expect(await republishPrompt(db, draft.promptId).catch(codeOf)).toBe("NOT_FOUND_ERROR");
+  });
+});
+
+describe("taking back", () => {
+  test("unpublishing takes every version and the index entry away at once, republishing brings them back", async () => {
+    const source = fresh(TEA_POEM);
+    const first = await publish(source);
+    const second = await publish(source);
+    expect(await findLiveVersion(db, first.promptVersionId)).not.toBeNull(); // now it is in the cache
+
+    expect(await unpublishPrompt(db, first.promptId)).toEqual({ promptId: first.promptId, published: false });
+    expect(await findLiveVersion(db, first.promptVersionId)).toBeNull();
+    expect(await findLiveVersion(db, second.promptVersionId)).toBeNull();
+    expect(await indexed(first.promptId)).toEqual([]);
+
+    expect(await republishPrompt(db, first.promptId)).toEqual({ promptId: first.promptId, published: true });
+    expect(await findLiveVersion(db, first.promptVersionId)).not.toBeNull();
+    expect(await indexed(first.promptId)).toEqual([second.promptVersionId]);
+  });
+
+  test("runs that exist still find the version of an unpublished prompt", async () => {
+    const { promptId, promptVersionId } = await publish(fresh(TEA_POEM));
+    await unpublishPrompt(db, promptId);
+    expect(await findVersion(db, promptVersionId)).toMatchObject({ promptVersionId });
+  });
+
+  test("both are idempotent, and unknown prompts are not found", async () => {
+    const { promptId } = await publish(fresh(TEA_POEM));
+    for (const change of [unpublishPrompt, unpublishPrompt, republishPrompt, republishPrompt])
+      expect((await change(db, promptId)).promptId).toBe(promptId);
+    expect(await unpublishPrompt(db, newId()).catch(codeOf)).toBe("NOT_FOUND_ERROR");
+  });
+
+  test("a new version publishes an unpublished prompt again", async () => {
+    const source = fresh(TEA_POEM);
+    const first = await publish(source);
+    await unpublishPrompt(db, first.promptId);
+    expect((await publish(source, { isDraft: true })).isPublishedAgain).toBe(false);
+    const second = await publish(source);
+    expect(await findLiveVersion(db, second.promptVersionId)).not.toBeNull();
+    expect(await indexed(first.promptId)).toEqual([second.promptVersionId]);
+    const third = await publish(source);
+    expect([first, second, third].map((one) => one.isPublishedAgain)).toEqual([false, true, false]);
+  });
+
+  test("ids are found in any case", async () => {
+    const { promptVersionId } = await publish(fresh(TEA_POEM));
+    expect(await findLiveVersion(db, promptVersionId.toUpperCase())).toMatchObject({ promptVersionId });
+  });
+
+  test("one object stands for one version, so its templates are parsed once", async () => {
+    const { promptVersionId } = await publish(fresh(TEA_POEM));
+    const found = await Promise.all([1, 2, 3].map(() => findLiveVersion(db, promptVersionId)));
+    expect(new Set(found).size).toBe(1);
+  });
+});
+
+describe("votes and uses", () => {
+  const votesOf = async (promptId: string) =>
+    (await db.query<{ n: number }>("select up_votes as n from prompts where id = $1", [promptId]))[0]?.n;
+
+  test("an account votes once, however often it asks, and can take it back", async () => {
+    const { promptId } = await publish(fresh(TEA_POEM));
+    const voters = await Promise.all(Array.from({ length: 8 }, newAccount));
+    await Promise.all([...voters, ...voters].map((voter) => voteForPrompt(db, voter, promptId, true)));
+    expect(await votesOf(promptId)).toBe(8);
+    expect(await voteForPrompt(db, voters[0] ?? "", promptId, false)).toBe(7);
+    expect(await voteForPrompt(db, voters[0] ?? "", promptId, false)).toBe(7);
+    const rows = await db.query("select 1 from prompt_votes where prompt_id = $1", [promptId]);
+    expect(rows).toHaveLength(7);
+  });
+
+  test("an unpublished prompt takes no votes", async () => {
+    const { promptId } = await publish(fresh(TEA_POEM));
+    await unpublishPrompt(db, promptId);
+    expect(await voteForPrompt(db, authorId, promptId, true).catch(codeOf)).toBe("NOT_FOUND_ERROR");
+  });
+
+  test("uses of all versions add up in their prompt, and unknown versions count nowhere", async () => {
+    const source = fresh(TEA_POEM);
+    const first = await publish(source);
+    const second = await publish(source);
+    const counts = new Map([
+      [first.promptVersionId, 3],
+      [second.promptVersionId, 4],
+      [newId(), 9],
+    ]);
+    await db.tx((tx) => addUses(tx, counts));
+    await db.tx((tx) => addUses(tx, new Map([[first.promptVersionId, 1]])));
+    await db.tx((tx) => addUses(tx, new Map()));
+    expect(await db.query("select uses from prompts where id = $1", [first.promptId])).toEqual([{ uses: 8 }]);
+  });
+});
+
+test("estimates made with other prices are made anew, once", async () => {
+  const { promptVersionId } = await publish(fresh(TEA_POEM));
+  const read = () =>
+    db.query("select estimated_credits as n, estimate_basis as basis from prompt_versions where id = $1", [
+      promptVersionId,
+    ]);
+  const before = await read();
+  await db.query("update prompt_versions set estimated_credits = 999, estimate_basis = 'old' where id = $1", [
+    promptVersionId,
+  ]);
+  expect(await refreshEstimates(db, catalogue)).toBe(1);
+  expect(await read()).toEqual(before);
+  expect(before).toMatchObject([{ basis: estimateBasis(catalogue) }]);
+  expect(await refreshEstimates(db, catalogue)).toBe(0);
+});

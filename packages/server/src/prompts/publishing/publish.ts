@@ -1,0 +1,303 @@
+/**
+ * Publishing, taking back, and publishing again. A prompt and its place in the search index change in one transaction:
+ * what can be found can be run, at every moment.
+ */
+import { USER_FLAGS } from "@promptd/contract";
+import { addUserFlags } from "../../accounts/index.ts";
+import type { Catalogue, CatalogueEntry } from "../../models/index.ts";
+import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
+import { notFound, Problem } from "../../platform/problem.ts";
+import { indexDocument, indexDocuments, removeDocument, type SearchDocument } from "../../search/index.ts";
+import { estimateBasis, estimateCredits } from "./estimates.ts";
+import { buildConfig } from "../prompt-config.ts";
+import type { PromptSource } from "../prompt-definition.ts";
+import { joinSlug } from "../format/prompt-slug.ts";
+import {
+  changeVote,
+  insertPrompts,
+  insertVersions,
+  listAuthors,
+  listOwnSlugs,
+  listSearchedTexts,
+  listSlugs,
+  listTakenSlugs,
+  listTitles,
+  listUnpublished,
+  lockPublishing,
+  publishDraftRow,
+  setLatestVersions,
+  setUnpublished,
+  type NewPrompt,
+  type NewVersion,
+  type SearchedText,
+} from "../prompts-store.ts";
+
+export interface PublishOptions {
+  readonly authorId: string;
+  readonly catalogue: Catalogue;
+  readonly newId: () => string;
+  /** True: versions are stored but nobody can find, read or run them until publishDraft. */
+  readonly isDraft?: boolean;
+}
+
+export interface PublishedPrompt {
+  readonly promptId: string;
+  readonly promptVersionId: string;
+  readonly slug: string;
+  readonly title: string;
+}
+
+/** What became of one source. */
+export interface Publication extends PublishedPrompt {
+  /**
+   * The title that the prompt had before, where only the slug made from this title led to it, and the two differ: the
+   * author may have meant two prompts. Else null.
+   */
+  readonly replacedTitle: string | null;
+  /** True: the prompt had been unpublished, and this put it, with its older versions, back before everybody. */
+  readonly isPublishedAgain: boolean;
+}
+
+const BATCH_MAX = 500;
+const BULK = { statementTimeoutMs: 0 };
+
+/**
+ * Publishes all prompts of a file or none. A prompt whose id is known, or whose slug this author used before, gets a
+ * new version; else it is a new prompt. Slugs are unique over all authors: the second author of one gets `slug-2`.
+ * @throws Problem VALIDATION_ERROR when an id belongs to another author.
+ */
+export function publishPrompts(
+  db: Database,
+  sources: readonly PromptSource[],
+  options: PublishOptions,
+): Promise<Publication[]> {
+  return db.tx(async (tx) => {
+    await lockPublishing(tx);
+    await addUserFlags(tx, options.authorId, USER_FLAGS.author);
+    const targets = await findTargets(tx, sources, options);
+    const targetIds = targets.map((target) => target.promptId);
+    const unpublished = options.isDraft === true ? new Set<string>() : await listUnpublished(tx, targetIds);
+    const published: PublishedPrompt[] = [];
+    for (let at = 0; at < targets.length; at += BATCH_MAX)
+      published.push(...(await publishBatch(tx, targets.slice(at, at + BATCH_MAX), options)));
+    return published.map((prompt, at) => ({
+      ...prompt,
+      replacedTitle: targets[at]?.replacedTitle ?? null,
+      isPublishedAgain: unpublished.has(prompt.promptId),
+    }));
+  }, BULK);
+}
+
+interface Target {
+  readonly source: PromptSource;
+  readonly promptId: string;
+  readonly ownSlug: string;
+  readonly isNew: boolean;
+  readonly replacedTitle: string | null;
+}
+
+/** Decides for every source whether it is a new prompt or a version of one. */
+async function findTargets(tx: Tx, sources: readonly PromptSource[], options: PublishOptions): Promise<Target[]> {
+  const ownSlugs = await listOwnSlugs(tx, options.authorId);
+  const authors = await listAuthors(
+    tx,
+    sources.flatMap((source) => source.promptId ?? []),
+  );
+  checkAuthors(sources, authors, options.authorId);
+  const replacedTitle = await findReplacedTitles(tx, sources, ownSlugs);
+  return sources.map((source) => {
+    if (source.promptId !== null && authors.has(source.promptId))
+      return { source, promptId: source.promptId, ownSlug: source.slug, isNew: false, replacedTitle: null };
+    const holder = ownSlugs.get(source.slug);
+    // An id says which prompt is meant, unless the file insists on the slug: then it came from another installation.
+    if (holder !== undefined && (source.promptId === null || source.slugGiven))
+      return { source, promptId: holder, ownSlug: source.slug, isNew: false, replacedTitle: replacedTitle(source) };
+    const promptId = source.promptId ?? options.newId();
+    const ownSlug = freeSlug(source.slug, ownSlugs);
+    ownSlugs.set(ownSlug, promptId);
+    return { source, promptId, ownSlug, isNew: true, replacedTitle: null };
+  });
+}
+
+/** @returns what gives the other title of the prompt that a source meets only by the slug of its own title; else null. */
+async function findReplacedTitles(
+  tx: Tx,
+  sources: readonly PromptSource[],
+  ownSlugs: ReadonlyMap<string, string>,
+): Promise<(source: PromptSource) => string | null> {
+  const met = new Map(
+    sources.flatMap((source) => {
+      const holder = source.slugGiven ? undefined : ownSlugs.get(source.slug);
+      return holder === undefined ? [] : [[source, holder] as const];
+    }),
+  );
+  const titles = met.size === 0 ? new Map<string, string>() : await listTitles(tx, [...met.values()]);
+  return (source) => {
+    const title = titles.get(met.get(source) ?? "") ?? source.title;
+    return title === source.title ? null : title;
+  };
+}
+
+function checkAuthors(sources: readonly PromptSource[], authors: ReadonlyMap<string, string>, authorId: string): void {
+  const foreign = sources.filter(
+    ({ promptId }) => promptId !== null && (authors.get(promptId) ?? authorId) !== authorId,
+  );
+  if (foreign.length === 0) return;
+  const names = foreign.map(({ promptId, title }) => `${promptId} ("${title}")`).join(", ");
+  throw new Problem(
+    "VALIDATION_ERROR",
+    `These prompts belong to another author: ${names}. Leave their id out to publish copies.`,
+  );
+}
+
+function freeSlug(slug: string, taken: { has(slug: string): boolean }): string {
+  let free = slug;
+  for (let number = 2; taken.has(free); number += 1) free = joinSlug(slug, number);
+  return free;
+}
+
+async function publishBatch(tx: Tx, targets: readonly Target[], options: PublishOptions): Promise<PublishedPrompt[]> {
+  await insertPrompts(tx, options.authorId, await namePrompts(tx, targets));
+  const versions = targets.map((target) => newVersion(target, options));
+  const isDraft = options.isDraft ?? false;
+  await insertVersions(tx, versions, { estimateBasis: estimateBasis(options.catalogue), isDraft });
+  if (!isDraft) {
+    await setLatestVersions(tx, versions);
+    await indexVersions(tx, targets, versions);
+  }
+  const slugs = await listSlugs(
+    tx,
+    versions.map((version) => version.promptId),
+  );
+  return versions.map(({ id, promptId, title }) => ({
+    promptId,
+    promptVersionId: id,
+    slug: slugs.get(promptId) ?? "",
+    title,
+  }));
+}
+
+/** Gives new prompts a slug that no author has yet. */
+async function namePrompts(tx: Tx, targets: readonly Target[]): Promise<NewPrompt[]> {
+  const created = targets.filter((target) => target.isNew);
+  const taken = await listTakenSlugs(
+    tx,
+    created.map((target) => target.ownSlug),
+  );
+  const prompts: NewPrompt[] = [];
+  for (const { promptId, ownSlug } of created) {
+    let slug = ownSlug;
+    for (let number = 2; taken.has(slug); number += 1) {
+      slug = joinSlug(ownSlug, number);
+      if ((await listTakenSlugs(tx, [slug])).size > 0) taken.add(slug);
+    }
+    taken.add(slug);
+    prompts.push({ id: promptId, ownSlug, slug });
+  }
+  return prompts;
+}
+
+function newVersion({ source, promptId }: Target, { catalogue, newId }: PublishOptions): NewVersion {
+  const { title, description, tags, model, modality, definition, samples } = source;
+  return {
+    id: newId(),
+    promptId,
+    title,
+    description,
+    tags,
+    model,
+    modality,
+    definition,
+    config: buildConfig(definition, entryOf(catalogue, model)),
+    samples,
+    estimatedCredits: estimateCredits(source, catalogue),
+  };
+}
+
+function entryOf(catalogue: Catalogue, model: string): CatalogueEntry {
+  const entry = catalogue.find(model);
+  if (entry === null) throw new Error(`The model ${model} left the catalogue while its prompt was being published.`);
+  return entry;
+}
+
+/** Videos are not searched; a prompt that made something else before leaves the index. */
+async function indexVersions(tx: Tx, targets: readonly Target[], versions: readonly NewVersion[]): Promise<void> {
+  const searched = versions.filter((version) => version.modality !== "video");
+  const documents = searched.map((version) => toDocument({ ...version, promptVersionId: version.id }));
+  if (documents.length > 0) await indexDocuments(tx, documents);
+  for (const [index, version] of versions.entries())
+    if (version.modality === "video" && targets[index]?.isNew === false) await removeDocument(tx, version.promptId);
+}
+
+function toDocument(version: SearchedText): SearchDocument {
+  const { promptId, promptVersionId, title, description, tags, definition } = version;
+  return {
+    promptId,
+    promptVersionId,
+    title,
+    description,
+    tags,
+    inputNames: definition.inputs.map((input) => input.key),
+  };
+}
+
+/**
+ * Publishes a draft of this author as the latest version of its prompt.
+ * @throws Problem NOT_FOUND_ERROR when the author has no draft of this id.
+ */
+export function publishDraft(db: Database, authorId: string, promptVersionId: string): Promise<void> {
+  return db.tx(async (tx) => {
+    await lockPublishing(tx);
+    const promptId = await publishDraftRow(tx, authorId, promptVersionId);
+    if (promptId === null) throw notFound("draft", promptVersionId);
+    await indexLatest(tx, promptId);
+  });
+}
+
+/**
+ * Takes a prompt back: at commit nobody finds, reads or runs any of its versions. Runs that exist go on.
+ * @throws Problem NOT_FOUND_ERROR when no prompt of this id was ever published.
+ */
+export function unpublishPrompt(db: Database, promptId: string): Promise<{ promptId: string; published: false }> {
+  return db.tx(async (tx) => {
+    await lockPublishing(tx);
+    if (!(await setUnpublished(tx, promptId, true))) throw notFound("prompt", promptId);
+    await removeDocument(tx, promptId);
+    return { promptId: promptId.toLowerCase(), published: false as const };
+  });
+}
+
+/**
+ * Publishes a prompt again as it was, all its published versions with it.
+ * @throws Problem NOT_FOUND_ERROR when no prompt of this id was ever published.
+ */
+export function republishPrompt(db: Database, promptId: string): Promise<{ promptId: string; published: true }> {
+  return db.tx(async (tx) => {
+    await lockPublishing(tx);
+    if (!(await setUnpublished(tx, promptId, false))) throw notFound("prompt", promptId);
+    await indexLatest(tx, promptId);
+    return { promptId: promptId.toLowerCase(), published: true as const };
+  });
+}
+
+async function indexLatest(tx: Tx, promptId: string): Promise<void> {
+  const [document] = await listSearchDocuments(tx, [promptId]);
+  if (document === undefined) await removeDocument(tx, promptId);
+  else await indexDocument(tx, document);
+}
+
+/** What search is to find of these prompts. */
+export async function listSearchDocuments(db: Queryable, promptIds: readonly string[]): Promise<SearchDocument[]> {
+  return (await listSearchedTexts(db, promptIds)).map(toDocument);
+}
+
+/**
+ * Adds (`up`) or takes back an account's vote; voting twice changes nothing.
+ * @returns the prompt's votes.
+ * @throws Problem NOT_FOUND_ERROR when no published prompt has this id.
+ */
+export async function voteForPrompt(db: Database, accountId: string, promptId: string, up: boolean): Promise<number> {
+  const upVotes = await db.tx((tx) => changeVote(tx, accountId, promptId, up));
+  if (upVotes === null) throw notFound("published prompt", promptId);
+  return upVotes;
+}

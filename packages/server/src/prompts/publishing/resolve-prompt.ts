@@ -1,0 +1,154 @@
+import type { OutputItem, PromptSamples } from "@promptd/contract";
+import { Problem } from "../../platform/problem.ts";
+import { priceCeiling, type Catalogue } from "../../models/index.ts";
+import { resolveSteps } from "./check-models.ts";
+import { checkTemplates } from "./check-templates.ts";
+import { valueProblem } from "../format/input-fields.ts";
+import type { InputField, PromptSource, StepDefinition } from "../prompt-definition.ts";
+import { ONLY_STEP, type RawPrompt, type RawSample, type RawStep } from "../format/prompt-fields.ts";
+import { slugOfTitle } from "../format/prompt-slug.ts";
+import { renderStep } from "../template/render-step.ts";
+import type { FaultList } from "../format/source-tree.ts";
+import { planSteps, type PlannedVersion } from "../inputs/step-plans.ts";
+
+export interface ResolveOptions {
+  readonly catalogue: Catalogue;
+  /** A run that could cost more than this is a slip of the author, not a price. */
+  readonly creditsMax: number;
+}
+
+/**
+ * Checks one prompt completely.
+ * @returns the prompt, or null when `faults` got at least one more.
+ */
+export function resolvePrompt(raw: RawPrompt, faults: FaultList, options: ResolveOptions): PromptSource | null {
+  const before = faults.faults.length;
+  const warnings: string[] = [];
+  const checked = checkTemplates(raw, stepsOf(raw), faults);
+  const steps = resolveSteps(checked.steps, { prompt: raw, catalogue: options.catalogue, faults, warnings });
+  const version: PlannedVersion = {
+    model: raw.model,
+    definition: { inputs: checked.inputs, images: raw.images, steps },
+  };
+  checkSamples(raw, checked.inputs, faults);
+  const entry = options.catalogue.find(raw.model);
+  if (faults.faults.length > before || entry === null) return null;
+  tryRendering(version, { raw, faults, options });
+  if (faults.faults.length > before) return null;
+  return {
+    promptId: raw.id,
+    title: raw.title,
+    slug: raw.slug ?? slugOfTitle(raw.title),
+    slugGiven: raw.slug !== null,
+    description: raw.description,
+    tags: raw.tags,
+    model: raw.model,
+    modality: entry.modality,
+    definition: version.definition,
+    samples: publicSamples(raw.samples[0], entry.modality),
+    line: raw.line,
+    conversions: checked.conversions,
+    warnings: [...warnings, ...checked.warnings],
+  };
+}
+
+/** A prompt without steps is one step; in one with steps the top level gives instructions and limits to all. */
+function stepsOf(raw: RawPrompt): RawStep[] {
+  const { instructions, maxOutputTokens, count } = raw;
+  if (raw.steps === null) {
+    const only = { id: ONLY_STEP, line: raw.line, lineOf: () => null, model: null, options: {}, images: null };
+    return [{ ...only, instructions, maxOutputTokens, count, template: raw.template }];
+  }
+  const last = raw.steps.length - 1;
+  return raw.steps.map((step, index) => ({
+    ...step,
+    instructions: step.instructions ?? instructions,
+    maxOutputTokens: step.maxOutputTokens ?? (index === last ? maxOutputTokens : null),
+    count: step.count ?? (index === last ? count : null),
+  }));
+}
+
+function checkSamples(raw: RawPrompt, inputs: readonly InputField[], faults: FaultList): void {
+  for (const [index, sample] of raw.samples.entries()) {
+    const field = `samples[${index + 1}]`;
+    for (const [key, value] of Object.entries(sample.textInputs)) {
+      const input = inputs.find((each) => each.key === key);
+      const problem = input === undefined || value.trim() === "" ? null : valueProblem(input, value);
+      const message = input === undefined ? "is no input of this prompt" : problem?.text;
+      if (message !== undefined) faults.addField(sample.lineOf("inputs", key), `${field}.inputs.${key}`, message);
+    }
+    if (sample.images.length > 0 && sample.images.length !== raw.images.length)
+      faults.addField(
+        sample.lineOf("images"),
+        `${field}.images`,
+        `has ${sample.images.length} images, the prompt takes ${raw.images.length}`,
+      );
+  }
+}
+
+interface Trial {
+  readonly raw: RawPrompt;
+  readonly faults: FaultList;
+  readonly options: ResolveOptions;
+}
+
+/** Renders with all defaults and with every sample: what fails here would fail in a run. */
+function tryRendering(version: PlannedVersion, { raw, faults, options }: Trial): void {
+  const { catalogue, creditsMax } = options;
+  for (const [index, sample] of [null, ...raw.samples].entries()) {
+    const values = trialValues(version.definition.inputs, sample);
+    const name = sample === null ? "default values" : `sample ${index}`;
+    const place = (step: StepDefinition | null) =>
+      sample === null ? placeOfStep(raw, step) : { line: sample.line, field: `samples[${index}]` };
+    let rendering: StepDefinition | null = null;
+    try {
+      for (const [position, step] of version.definition.steps.entries()) {
+        rendering = step;
+        renderStep(version, position, values, {});
+      }
+      const plans = planSteps(version, values, {}, catalogue);
+      const { credits } = priceCeiling(catalogue, plans, version.model);
+      if (credits <= creditsMax) continue;
+      const message = `a run with ${name} could cost ${credits} credits; the limit is ${creditsMax}. Lower maxOutputTokens or count.`;
+      faults.add({ ...place(null), code: "RENDER", message });
+    } catch (error) {
+      const message = `cannot be rendered with ${name}: ${error instanceof Error ? error.message : String(error)}`;
+      faults.add({ ...place(rendering), code: "RENDER", message });
+      if (!(error instanceof Problem) && !isLiquidError(error)) throw error;
+    }
+  }
+}
+
+/** The text of a step; for the whole prompt (null) what its price comes from, the model. */
+function placeOfStep(raw: RawPrompt, step: StepDefinition | null): { line: number | null; field: string } {
+  if (step === null) return { line: raw.lineOf("model"), field: "model" };
+  const written = raw.steps?.find((each) => each.id === step.id);
+  const field = written === undefined ? "template" : `steps.${step.id}.template`;
+  return { line: (written ?? raw).template?.line ?? raw.line, field };
+}
+
+function isLiquidError(error: unknown): boolean {
+  return error instanceof Error && "token" in error;
+}
+
+function trialValues(inputs: readonly InputField[], sample: RawSample | null): Record<string, string> {
+  const values = Object.create(null) as Record<string, string>;
+  for (const input of inputs) {
+    const given =
+      sample !== null && Object.hasOwn(sample.textInputs, input.key) ? sample.textInputs[input.key] : undefined;
+    const first = (input.choices ?? []).slice(0, input.multiple?.min ?? 1);
+    const choice = input.choices === null ? `(${input.label})` : first.map(({ name }) => name).join(", ");
+    values[input.key] = given ?? input.default ?? choice;
+  }
+  return values;
+}
+
+function publicSamples(sample: RawSample | undefined, modality: OutputItem["type"]): PromptSamples {
+  return {
+    inputs: {
+      textInputs: Object.fromEntries(Object.entries(sample?.textInputs ?? {})),
+      imageInputs: (sample?.images ?? []).map((url) => ({ type: "url", url })),
+    },
+    outputs: (sample?.outputs ?? []).map(({ type, data }) => ({ type: type ?? modality, data })),
+  };
+}

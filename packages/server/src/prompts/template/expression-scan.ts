@@ -1,0 +1,194 @@
+import { TypeGuards, type PropertyAccessToken, type Token, type Tokenizer, type ValueToken } from "liquidjs";
+import type { FaultCode } from "../format/prompt-fault.ts";
+import { ALLOWED_FILTERS } from "./template-language.ts";
+
+export interface ScanFault {
+  /** Offset in the template, UTF-16 units. */
+  readonly offset: number;
+  readonly code: FaultCode;
+  readonly message: string;
+}
+
+/** `name`: written directly, so an input or a local; `input` and `step`: by `input["…"]` and `steps.…`. */
+export interface Read {
+  readonly kind: "name" | "input" | "step";
+  readonly key: string;
+  readonly offset: number;
+}
+
+export interface ExpressionFacts {
+  readonly reads: Read[];
+  readonly faults: ScanFault[];
+  /** Reads that stand alone as a condition; an empty text is true in Liquid. */
+  readonly truthTests: Read[];
+  /** Operators, or values of a `when`. */
+  comparisons: number;
+}
+
+/**
+ * Reads one expression to the end of `reader`. `value`: one value and filters; `condition`: values joined by operators
+ * and filters. What is left over is a fault: Liquid would drop it without a word.
+ */
+export function scanExpression(reader: Tokenizer, form: "value" | "condition"): ExpressionFacts {
+  const facts: ExpressionFacts = { reads: [], faults: [], truthTests: [], comparisons: 0 };
+  const begin = reader.p;
+  try {
+    const tokens = [...reader.readExpressionTokens()];
+    checkGrammar(tokens, form, { facts, begin });
+    facts.comparisons = tokens.filter((token) => TypeGuards.isOperatorToken(token)).length;
+    // What a mistaken expression names says nothing about inputs.
+    const isSound = facts.faults.length === 0;
+    for (const token of isSound ? tokens : []) if (TypeGuards.isValueToken(token)) scanValue(token, facts);
+    const filters = reader.readFilters();
+    for (const filter of filters) scanFilter(filter, facts);
+    if (form === "condition" && filters.length === 0) collectTruthTests(tokens, facts);
+    reader.skipBlank();
+    if (!reader.end()) addSyntax(facts, reader.p, `Unexpected ${reader.snapshot()} after the expression.`);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    addSyntax(facts, begin, `Not a Liquid expression: ${firstLine(error.message)}.`);
+  }
+  return facts;
+}
+
+/** Reads the values of `{% when a, b or c %}`. */
+export function scanWhen(reader: Tokenizer): ExpressionFacts {
+  const facts: ExpressionFacts = { reads: [], faults: [], truthTests: [], comparisons: 0 };
+  const begin = reader.p;
+  try {
+    for (;;) {
+      scanValue(reader.readValueOrThrow(), facts);
+      facts.comparisons += 1;
+      reader.skipBlank();
+      if (reader.end()) return facts;
+      if (reader.peek() === ",") reader.advance();
+      else if (reader.readIdentifier().getText() !== "or") {
+        addSyntax(facts, begin, 'Separate the values of "when" by "," or "or".');
+        return facts;
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    addSyntax(facts, begin, `Not a list of values: ${firstLine(error.message)}.`);
+    return facts;
+  }
+}
+
+interface Place {
+  readonly facts: ExpressionFacts;
+  readonly begin: number;
+}
+
+function checkGrammar(tokens: readonly Token[], form: "value" | "condition", place: Place): void {
+  if (tokens.length === 0) return addSyntax(place.facts, place.begin, "An expression is missing here.");
+  if (form === "value" && tokens.length > 1) {
+    const words = tokens.map((token) => token.getText()).join(" ");
+    const message = `One value is expected before the first "|", got "${words}". A key with blanks is read by {{ input["${words}"] }}.`;
+    return addSyntax(place.facts, place.begin, message);
+  }
+  let wantsValue = true;
+  for (const token of tokens) {
+    const isNot = TypeGuards.isOperatorToken(token) && token.operator === "not";
+    const fits = TypeGuards.isOperatorToken(token) ? (isNot ? wantsValue : !wantsValue) : wantsValue;
+    if (!fits) return addSyntax(place.facts, token.begin, `Unexpected "${token.getText()}" in the expression.`);
+    wantsValue = TypeGuards.isOperatorToken(token);
+  }
+  if (wantsValue) addSyntax(place.facts, place.begin, "A value is missing after the last operator.");
+}
+
+function collectTruthTests(tokens: readonly Token[], facts: ExpressionFacts): void {
+  const groups: Token[][] = [[]];
+  for (const token of tokens) {
+    const operator = TypeGuards.isOperatorToken(token) ? token.operator : null;
+    if (operator === "and" || operator === "or") groups.push([]);
+    else if (operator !== "not") groups.at(-1)?.push(token);
+  }
+  for (const group of groups) {
+    const read = group.length === 1 ? facts.reads.find((each) => each.offset === group[0]?.begin) : undefined;
+    if (read !== undefined) facts.truthTests.push(read);
+  }
+}
+
+type FilterToken = ReturnType<Tokenizer["readFilters"]>[number];
+
+function scanFilter(filter: FilterToken, facts: ExpressionFacts): void {
+  const arity = ALLOWED_FILTERS.get(filter.name);
+  if (arity === undefined) {
+    const allowed = [...ALLOWED_FILTERS.keys()].join(", ");
+    addSyntax(facts, filter.begin, `There is no filter "${filter.name}". Filters: ${allowed}.`);
+  } else {
+    const given = filter.args.filter((arg) => !Array.isArray(arg)).length;
+    const [min, max] = arity;
+    const expected = min === max ? String(min) : `${min} to ${max}`;
+    if (given < min || given > max)
+      addSyntax(facts, filter.begin, `The filter "${filter.name}" takes ${expected} arguments, got ${given}.`);
+  }
+  for (const arg of filter.args) {
+    if (!Array.isArray(arg)) scanValue(arg, facts);
+    else if (filter.name === "default" && arg[0] === "allow_false" && arg[1] !== undefined) scanValue(arg[1], facts);
+    else addSyntax(facts, filter.begin, `The filter "${filter.name}" has no argument named "${arg[0] ?? ""}".`);
+  }
+}
+
+function scanValue(token: ValueToken, facts: ExpressionFacts): void {
+  if (TypeGuards.isPropertyAccessToken(token)) scanPath(token, facts);
+  else if (TypeGuards.isRangeToken(token) || TypeGuards.isFilteredValueToken(token))
+    addSyntax(facts, token.begin, "Ranges and groups in parentheses are not part of this language.");
+  else if (TypeGuards.isQuotedToken(token)) checkQuote(token, facts);
+}
+
+function checkQuote(token: Token, facts: ExpressionFacts): void {
+  const text = token.getText();
+  if (text.length < 2 || text.at(-1) !== text[0]) addSyntax(facts, token.begin, `The text ${text} is not closed.`);
+}
+
+/** Only `key`, `input["key"]` and `steps.id` may be read: any other path could reach what the author did not mean. */
+function scanPath(token: PropertyAccessToken, facts: ExpressionFacts): void {
+  const segments: string[] = [];
+  for (const prop of token.props) {
+    if (TypeGuards.isQuotedToken(prop) || TypeGuards.isWordToken(prop)) segments.push(prop.content);
+  }
+  const text = token.getText();
+  if (token.variable !== undefined || segments.length !== token.props.length || hasJunkInBrackets(token)) {
+    const message = `"${text}": in brackets stands one quoted text, such as input["Child's Age"].`;
+    return addFault(facts, { offset: token.begin, code: "PATH_ACCESS", message });
+  }
+  const [root, key, ...rest] = segments as [string, ...string[]];
+  if (root === "input" || root === "steps") {
+    if (key !== undefined && rest.length === 0) {
+      facts.reads.push({ kind: root === "input" ? "input" : "step", key, offset: token.begin });
+      return;
+    }
+    const form = root === "input" ? 'input["key"]' : "steps.id";
+    const message = `"${text}": one name belongs after "${root}": ${form}.`;
+    return addFault(facts, { offset: token.begin, code: "PATH_ACCESS", message });
+  }
+  if (key === undefined) {
+    facts.reads.push({ kind: "name", key: root, offset: token.begin });
+    return;
+  }
+  const message = `"${text}": inputs are texts and have no members. Use a filter (size, first, last), or input["…"].`;
+  addFault(facts, { offset: token.begin, code: "PATH_ACCESS", message });
+}
+
+/** `input["a" b]` reads "a" and drops b. */
+function hasJunkInBrackets(token: PropertyAccessToken): boolean {
+  return token.props.some((prop) => {
+    if (!TypeGuards.isQuotedToken(prop)) return false;
+    const close = token.input.indexOf("]", prop.end);
+    return close === -1 || token.input.slice(prop.end, close).trim() !== "";
+  });
+}
+
+function addSyntax(facts: ExpressionFacts, offset: number, message: string): void {
+  addFault(facts, { offset, code: "TEMPLATE_SYNTAX", message });
+}
+
+function addFault(facts: ExpressionFacts, fault: ScanFault): void {
+  facts.faults.push(fault);
+}
+
+/** Liquid's messages go on with the source around the place; the first line says what is wrong. */
+export function firstLine(message: string): string {
+  return (message.split("\n")[0] ?? "").replace(/, line:\d+, col:\d+$/, "");
+}

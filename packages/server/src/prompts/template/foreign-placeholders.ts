@@ -1,0 +1,47 @@
+import { keyProblem } from "../format/input-fields.ts";
+import { scanExpression } from "./expression-scan.ts";
+import { engine, expressionOf, readerOf } from "./template-language.ts";
+
+export interface Rewritten {
+  readonly text: string;
+  readonly changes: readonly { readonly offset: number; readonly from: string; readonly to: string }[];
+}
+
+/**
+ * Raw and comment blocks are matched first, so that nothing inside them is touched; one that is not closed takes the
+ * rest of the text with it, or every such tag would look through all of it again.
+ */
+const PLACEHOLDER =
+  /\{%-?\s*(raw|comment)\s*-?%\}(?:[\s\S]*?\{%-?\s*end\1\s*-?%\}|[\s\S]*)|(\{\{-?)([^{}|"\n]{1,200}?)(-?\}\})/g;
+
+/**
+ * Turns placeholders of other template languages into Liquid: `{{Child's Age}}` -> `{{ input["Child's Age"] }}`. Only
+ * what Liquid cannot read is touched, and what is read wrongly (`{{ the topic }}`) if exactly that key is declared.
+ * @param declared the keys of the file, or null when it declares none.
+ */
+export function rewriteForeignPlaceholders(text: string, declared: ReadonlySet<string> | null): Rewritten {
+  const changes: { offset: number; from: string; to: string }[] = [];
+  const rewritten = text.replaceAll(PLACEHOLDER, (whole: string, ...groups: unknown[]) => {
+    const [, open, inner, close, offset] = groups as [unknown, string?, string?, string?, number?];
+    if (inner === undefined || !isForeign(inner, declared)) return whole;
+    const to = `${open} ${expressionOf(inner.trim().normalize("NFC"))} ${close}`;
+    changes.push({ offset: offset ?? 0, from: whole, to });
+    return to;
+  });
+  return { text: rewritten, changes };
+}
+
+function isForeign(inner: string, declared: ReadonlySet<string> | null): boolean {
+  const key = inner.trim().normalize("NFC");
+  if (keyProblem(key) !== null || scanExpression(readerOf(inner), "value").faults.length === 0) return false;
+  return declared?.has(key) === true || !isLiquid(inner);
+}
+
+function isLiquid(inner: string): boolean {
+  try {
+    engine.parse(`{{${inner}}}`);
+    return true;
+  } catch {
+    return false; // whatever Liquid says about it, it is not its own
+  }
+}

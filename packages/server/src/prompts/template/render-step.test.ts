@@ -1,0 +1,262 @@
+import * as fc from "fast-check";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { Problem } from "../../platform/problem.ts";
+import { checkInputs } from "../inputs/check-inputs.ts";
+import { catalogue, liveVersion, PENCIL_PORTRAIT, STORY_COVER, TEA_POEM, textPrompt } from "../prompt-fixtures.ts";
+import { renderStep } from "./render-step.ts";
+import { ALLOWED_FILTERS, engine, isDirectName, RESERVED_NAMES } from "./template-language.ts";
+import { keyProblem } from "../format/input-fields.ts";
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** Renders a one-step prompt as a run would: inputs checked and filled first. */
+function run(file: string, textInputs: Record<string, string> = {}): string {
+  const version = liveVersion(file);
+  const { textInputs: filled } = checkInputs(version, { promptVersionId: "", inputs: { textInputs } }, catalogue);
+  return renderStep(version, 0, filled, {}).prompt;
+}
+
+describe("rendering", () => {
+  test("the documentation's examples render with their defaults, choices by their texts", () => {
+    const tea = liveVersion(TEA_POEM);
+    const filled = { topic: "rain", "Child's Age": "7", tone: "bright" };
+    expect(renderStep(tea, 0, filled, {})).toEqual({
+      prompt: "Write a two-line poem about rain, quick and merry.",
+      instructions: "Write for a child of 7. Never give advice.",
+    });
+    expect(run(PENCIL_PORTRAIT)).toBe("Redraw the photo as a pencil portrait. Background: white.");
+    expect(run(PENCIL_PORTRAIT, { background: "" })).toBe("Redraw the photo as a pencil portrait.");
+  });
+
+  test("a step inserts the text of an earlier step, and nothing where there is none yet", () => {
+    const version = liveVersion(STORY_COVER);
+    const inputs = { hero: "Bo", "accessories/styling": "none" };
+    const cover = "A book cover, no lettering, for this story: ";
+    expect(renderStep(version, 1, inputs, { draft: "Once {{ hero }}." }).prompt).toBe(`${cover}Once {{ hero }}.`);
+    expect(renderStep(version, 1, inputs, {}).prompt).toBe(cover);
+  });
+
+  test("a multiple select inserts the texts of its choices, joined", () => {
+    const file = textPrompt(
+      "With {{ extras }}.",
+      "inputs: { extras: { options: { a: apples, b: pears }, multiple: {} } }",
+    );
+    expect(run(file, { extras: "b, a" })).toBe("With pears, apples.");
+  });
+
+  test("a choice may have a comma in its name where only one is taken, and an unknown one inserts nothing", () => {
+    const version = liveVersion(textPrompt("[{{ tone }}]", "inputs: { tone: { options: { 'calm, slow': lento } } }"));
+    expect(renderStep(version, 0, { tone: "calm, slow" }, {}).prompt).toBe("[lento]");
+    expect(renderStep(version, 0, { tone: "calm" }, {}).prompt).toBe("[]");
+  });
+
+  test("a template is parsed at its first use and not again", () => {
+    const version = liveVersion(textPrompt("{{ a }}", "instructions: For {{ a }}."));
+    expect(renderStep(version, 0, { a: "x" }, {})).toEqual({ prompt: "x", instructions: "For x." });
+    const parse = vi.spyOn(engine, "parse");
+    expect(renderStep(version, 0, { a: "y" }, {})).toEqual({ prompt: "y", instructions: "For y." });
+    expect(parse).not.toHaveBeenCalled();
+  });
+
+  test("a step that the prompt does not have is a mistake of the caller's code", () => {
+    expect(() => renderStep(liveVersion(TEA_POEM), 1, {}, {})).toThrow(new RangeError("There is no step 1."));
+  });
+
+  test("a name assigned in an untaken branch is empty text, not an error", () => {
+    const file = textPrompt("{% if a == 'x' %}{% assign t = 'taken' %}{% endif %}[{{ t }}]");
+    expect(run(file, { a: "y" })).toBe("[]");
+    expect(run(file, { a: "x" })).toBe("[taken]");
+  });
+
+  test("the empty text is true in Liquid and equal to blank", () => {
+    const fields = "inputs: { a: { default: '', allowEmpty: true } }";
+    expect(run(textPrompt("{% if a %}yes{% endif %}{% if a != blank %}given{% endif %}", fields))).toBe("yes");
+  });
+
+  test.each(["first", "last"])("the %s part of nothing is no text, also under a name of its own", (filter) => {
+    const fields = "inputs: { a: { default: 'x, y', allowEmpty: true } }";
+    const file = textPrompt(`{% assign part = a | split: ', ' | ${filter} %}[{{ part }}]`, fields);
+    expect(run(file)).toBe(filter === "first" ? "[x]" : "[y]");
+    expect(run(file, { a: "" })).toBe("[]");
+    expect(run(file, { a: ", " })).toBe("[]");
+    expect(run(textPrompt(`[{{ a | ${filter} }}]`, fields), { a: "" })).toBe("[]");
+    expect(run(textPrompt(`[{{ a | ${filter} }}]`, fields), { a: "zz" })).toBe("[z]");
+  });
+
+  test("half a character made by a filter does not reach the model", () => {
+    expect(run(textPrompt("{{ a | split: '' | first }}"), { a: "😀" })).toBe("\uFFFD");
+  });
+});
+
+describe("the time that a rendering may take", () => {
+  const late = () => {
+    throw new Error("template render limit exceeded");
+  };
+
+  test("is measured twice, since a machine may pause for a second", () => {
+    vi.spyOn(engine, "renderSync").mockImplementationOnce(late);
+    expect(run(textPrompt("{{ a }}"), { a: "x" })).toBe("x");
+  });
+
+  test("ends in a 422 when it is over both times", () => {
+    const render = vi.spyOn(engine, "renderSync").mockImplementation(late);
+    expect(() => run(textPrompt("{{ a }}"), { a: "x" })).toThrow(
+      "The prompt made from these inputs is too long; the limit is 1,000,000 characters.",
+    );
+    expect(render).toHaveBeenCalledTimes(2);
+  });
+
+  test("is not what other errors are taken for: they are faults of the server, and not tried again", () => {
+    const render = vi.spyOn(engine, "renderSync").mockImplementation(() => {
+      throw new Error("a fault");
+    });
+    expect(() => run(textPrompt("{{ a }}"), { a: "x" })).toThrow(new Error("a fault"));
+    expect(render).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("hostile values", () => {
+  test.each([
+    "{{ evil }}",
+    "{% include 'x' %}",
+    "{{ input | json }}",
+    "$& $1 $` $'",
+    "__proto__",
+    "\\",
+    '"]}',
+    "<!-- step: x -->",
+  ])("%s stays the text it is", (value) => {
+    expect(run(textPrompt("[{{ a }}|{{ input['b c'] }}]"), { a: value, "b c": value })).toBe(`[${value}|${value}]`);
+  });
+
+  test("constructor, toString and hasOwnProperty are ordinary keys, and nothing when another key is meant", () => {
+    const file = textPrompt("{{ constructor }}{{ toString }}{{ input['hasOwnProperty'] }}");
+    expect(run(file, { constructor: "a", toString: "b", hasOwnProperty: "c" })).toBe("abc");
+    const { issues } = checkInputs(liveVersion(file), { promptVersionId: "", inputs: {} }, catalogue);
+    expect(issues.map((issue) => issue.path.at(-1))).toEqual(["constructor", "toString", "hasOwnProperty"]);
+  });
+});
+
+describe("size", () => {
+  const tooLong = (file: string, value: string) => {
+    try {
+      run(file, { a: value });
+      return null;
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      return error;
+    }
+  };
+
+  test("a text of exactly 1,000,000 units is rendered, one more is a 422 that names size and limit", () => {
+    const file = textPrompt("{{ a }}".repeat(10));
+    expect(run(file, { a: "x".repeat(100_000) })).toHaveLength(1_000_000);
+    const problem = tooLong(textPrompt(`${"{{ a }}".repeat(10)}!`), "x".repeat(100_000));
+    expect(problem?.code).toBe("VALIDATION_ERROR");
+    const message =
+      "The prompt made from these inputs is 1,000,001 characters long; the limit is 1,000,000 characters.";
+    expect(problem?.message).toBe(message);
+    expect(problem?.data).toEqual({
+      issues: [{ path: ["body", "inputs", "textInputs"], code: "too_long", message }],
+    });
+  });
+
+  test.each([
+    ["{{ a }} printed 14,000 times", "{{ a }}".repeat(14_000)],
+    ["a text doubled 12 times", `{% assign t = a %}${"{% assign t = t | append: t %}".repeat(12)}{{ t }}`],
+    ["every letter replaced by the text", "{{ a | replace: 'x', a }}"],
+    ["letters joined by the text", "{{ a | split: '' | join: a }}"],
+    ["a text split into more than 1,000 parts", "{{ a | split: '' | size }}"],
+    ["a text quoted again and again", `{{ a ${"| json ".repeat(12)}}}`],
+  ])("%s is refused before it is built", (_name, body) => {
+    const before = process.memoryUsage().rss;
+    expect(tooLong(textPrompt(body, "inputs: { a: { default: b } }"), "x".repeat(100_000))?.code).toBe(
+      "VALIDATION_ERROR",
+    );
+    expect(process.memoryUsage().rss - before).toBeLessThan(200_000_000);
+  });
+});
+
+const key = fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 }).filter((text) => keyProblem(text) === null);
+const value = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 200 }),
+  fc.constantFrom("{{ x }}", "{% raw %}", "", " ", "}}", "%}", "\\", "9".repeat(400), "-0", "1e400", "NaN"),
+);
+
+/** Length of the rendered text; 0 for one that was refused as too long, the only failure there may be. */
+function outcome(file: string, textInputs: Record<string, string>): number {
+  try {
+    return run(file, textInputs).length;
+  } catch (error) {
+    if (error instanceof Problem && error.code === "VALIDATION_ERROR") return 0;
+    throw error;
+  }
+}
+
+describe("properties", () => {
+  test("any legal key can be read, and its value appears verbatim, once", () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(key, { minLength: 1, maxLength: 5 }),
+        fc.array(value, { minLength: 5, maxLength: 5 }),
+        (keys, values) => {
+          const body = keys.map((name) => `<{{ input[${JSON.stringify(name)}] }}>`).join("");
+          const fields = `inputs: {${keys.map((name) => `${JSON.stringify(name)}: {allowEmpty: true}`).join(", ")}}`;
+          const inputs = Object.fromEntries(keys.map((name, index) => [name, values[index] ?? ""]));
+          const expected = keys.map((_, index) => `<${(values[index] ?? "").toWellFormed()}>`).join("");
+          expect(run(textPrompt(body, fields), inputs)).toBe(expected);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test("a key that counts as a direct name is read by that name", () => {
+    const word = fc.oneof(key, fc.stringMatching(/^[a-zà-ỹ0-9_-]{1,12}$/), fc.constantFrom(...RESERVED_NAMES));
+    fc.assert(
+      fc.property(word, (name) => {
+        fc.pre(keyProblem(name) === null && isDirectName(name));
+        const fields = `inputs: { ${JSON.stringify(name)}: {} }`;
+        expect(run(textPrompt(`<{{ ${name} }}>`, fields), { [name]: "v" })).toBe("<v>");
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("a template that was accepted never throws anything but the size limit, whatever the values are", () => {
+    const filter = fc.constantFrom(...ALLOWED_FILTERS.keys()).chain((name) => {
+      const [min, max] = ALLOWED_FILTERS.get(name) ?? [0, 0];
+      const arg = fc.constantFrom("a", "b", "input['c d']", "t", "'x'", "''", "3", "-1", "0.5", "nil", "blank", "true");
+      return fc
+        .array(arg, { minLength: min, maxLength: max })
+        .map((args) => `| ${name}${args.length > 0 ? ": " : ""}${args.join(", ")}`);
+    });
+    const expression = fc
+      .tuple(
+        fc.constantFrom("a", "b", "input['c d']", "t", "'y'", "7", "nil", "empty"),
+        fc.array(filter, { maxLength: 4 }),
+      )
+      .map(([head, filters]) => [head, ...filters].join(" "));
+    const operator = fc.constantFrom("==", "!=", "<", ">=", "contains", "and", "or");
+    const piece = fc.oneof(
+      expression.map((text) => `{{ ${text} }}`),
+      expression.map((text) => `{% assign t = ${text} %}`),
+      fc
+        .tuple(fc.constantFrom("a", "t", "nil"), operator, fc.constantFrom("b", "blank", "3"), expression)
+        .map(
+          ([left, op, right, text]) =>
+            `{% if ${left} ${op} ${right} %}{{ ${text} }}{% else %}{% assign t = ${text} %}{% endif %}`,
+        ),
+      expression.map((text) => `{% case ${text} %}{% when a, b %}x{% else %}{{ ${text} }}{% endcase %}`),
+    );
+    const fields = "inputs: { a: {allowEmpty: true}, b: {allowEmpty: true}, c d: {allowEmpty: true} }";
+    const tail = "{% assign t = '' %}{{ a }}{{ b }}{{ input['c d'] }}";
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 6 }), fc.tuple(value, value, value), (pieces, [a, b, c]) => {
+        const file = textPrompt(`{% assign t = '' %}${pieces.join("")}${tail}`, fields);
+        expect(outcome(file, { a, b, "c d": c })).toBeLessThanOrEqual(1_000_000);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

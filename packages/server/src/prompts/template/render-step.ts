@@ -1,0 +1,77 @@
+import { invalid } from "../../platform/problem.ts";
+import { splitChoices } from "../format/input-fields.ts";
+import type { InputField, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
+import {
+  parseTemplate,
+  RENDERED_LENGTH_MAX,
+  renderTemplate,
+  type ParsedTemplate,
+  type RenderScope,
+} from "./template.ts";
+import { scanTemplate } from "./template-scan.ts";
+
+interface ParsedStep {
+  readonly template: ParsedTemplate;
+  readonly instructions: ParsedTemplate;
+}
+
+/** Parsed once per loaded version: the entry lives as long as the version's cache keeps the step. */
+const parsedSteps = new WeakMap<StepDefinition, ParsedStep>();
+
+/**
+ * The text a model gets: inputs inserted, choice names replaced by the texts behind them.
+ * @param textInputs as checkInputs filled them: every declared key is there.
+ * @param stepOutputs texts of the earlier steps by id; a missing one counts as empty.
+ * @throws Problem VALIDATION_ERROR when a text is over 1,000,000 UTF-16 units.
+ */
+export function renderStep(
+  version: { readonly definition: PromptDefinition },
+  stepIndex: number,
+  textInputs: Readonly<Record<string, string>>,
+  stepOutputs: Readonly<Record<string, string>>,
+): { prompt: string; instructions: string } {
+  const step = version.definition.steps[stepIndex];
+  if (step === undefined) throw new RangeError(`There is no step ${stepIndex}.`);
+  const scope: RenderScope = {
+    inputs: new Map(
+      version.definition.inputs.map((input) => [input.key, insertedText(input, own(textInputs, input.key))]),
+    ),
+    steps: new Map(step.reads.map((id) => [id, own(stepOutputs, id)])),
+  };
+  const parsed = parseStep(step);
+  return { prompt: renderOne(parsed.template, scope), instructions: renderOne(parsed.instructions, scope) };
+}
+
+function parseStep(step: StepDefinition): ParsedStep {
+  let parsed = parsedSteps.get(step);
+  if (parsed === undefined) {
+    parsed = { template: parseOne(step.template), instructions: parseOne(step.instructions) };
+    parsedSteps.set(step, parsed);
+  }
+  return parsed;
+}
+
+function parseOne(text: string): ParsedTemplate {
+  return parseTemplate(text, [...scanTemplate(text).locals.keys()]);
+}
+
+function renderOne(template: ParsedTemplate, scope: RenderScope): string {
+  const rendered = renderTemplate(template, scope);
+  if (rendered.kind === "text") return rendered.text;
+  const size = rendered.length === null ? "too long" : `${rendered.length.toLocaleString("en")} characters long`;
+  const limit = RENDERED_LENGTH_MAX.toLocaleString("en");
+  const message = `The prompt made from these inputs is ${size}; the limit is ${limit} characters.`;
+  throw invalid([{ path: ["body", "inputs", "textInputs"], code: "too_long", message }]);
+}
+
+/** For a select the text behind each chosen name; an unknown name cannot come this far and inserts nothing. */
+function insertedText(input: InputField, value: string): string {
+  const { choices } = input;
+  if (choices === null) return value;
+  const textOf = (name: string) => choices.find((choice) => choice.name === name)?.text ?? "";
+  return input.multiple === null ? textOf(value) : splitChoices(value).map(textOf).join(", ");
+}
+
+function own(values: Readonly<Record<string, string>>, key: string): string {
+  return (Object.hasOwn(values, key) ? values[key] : undefined) ?? "";
+}

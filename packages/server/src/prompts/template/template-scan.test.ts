@@ -1,0 +1,284 @@
+import { describe, expect, test } from "vitest";
+import type { FaultCode } from "../format/prompt-fault.ts";
+import { codesOf, faultsOf, parseOne, textPrompt } from "../prompt-fixtures.ts";
+import { lineOf, scanTemplate } from "./template-scan.ts";
+
+describe("what a template may read", () => {
+  test.each([
+    ["{{ topic }}", ["topic"]],
+    ["{{topic}}", ["topic"]],
+    ["{{- topic -}}", ["topic"]],
+    ["{{ chữ }}", ["chữ"]],
+    ["{{ a-b }}", ["a-b"]],
+    ["{{ 7up }}", ["7up"]],
+    ['{{ input["Child\'s Age"] }}', ["Child's Age"]],
+    ["{{ input['a \"b\"'] }}", ['a "b"']],
+    ['{{ input["letter [A-Z]"] }}', ["letter [A-Z]"]],
+    ['{{ input["say \\"hi\\""] }}', ['say "hi"']],
+    ['{{ input["forloop"] }}', ["forloop"]],
+    ['{{ input["input"] }}', ["input"]],
+    ['{{ input["constructor"] }}', ["constructor"]],
+    ["{{ input[ 'a' ] }}", ["a"]],
+    ["{{ constructor }}", ["constructor"]],
+    ["{{ topic | append: other | upcase }}", ["topic", "other"]],
+    [
+      "{% if a == b and c contains d %}{{ e }}{% elsif f %}{{ g }}{% else %}{{ h }}{% endif %}",
+      ["a", "b", "c", "d", "e", "f", "g", "h"],
+    ],
+    ["{% unless a %}{{ b }}{% else %}{{ c }}{% endunless %}", ["a", "b", "c"]],
+    ["{% unless a %}{{ b }}{% elsif c %}{{ d }}{% endunless %}", ["a", "b", "c", "d"]],
+    ["{% case a %}{% when b , 'x' or  c %}{{ d }}{% else %}{{ e }}{% endcase %}", ["a", "b", "c", "d", "e"]],
+    ["{% assign x = a | split: b %}{{ x | join: c }}", ["a", "b", "c"]],
+    ["{% raw %}{{ a }}{% endraw %}{% comment %}{{ b }} {% unknown %}{% endcomment %}{% # c %}{{ d }}", ["d"]],
+    ["{{ a }}{% assign a = 'x' %}{{ a }}", ["a"]],
+    ["{% assign x = 'a' %}{{ x }}{{ input['x'] }}", ["x"]],
+    ["{% assign  x=a %}{% assign x = b %}{{ x }}", ["a", "b"]],
+    ["{{ a }}{{ b }}{{ input['a'] }}{{ a }}", ["a", "b"]],
+    ["{{ a | default: b, allow_false: c }}", ["a", "b", "c"]],
+    ["{{ a | truncate }}{{ b | truncate: c }}{{ d | truncate: e, f }}", ["a", "b", "c", "d", "e", "f"]],
+    ["{% if not a %}{% endif %}{% if not a or not b == c %}{% endif %}", ["a", "b", "c"]],
+    ["{% if a | upcase %}{% endif %}", ["a"]],
+    ["{% comment %}{% if %}{{ a b }}{% endif %}{% endcomment %}{{ c }}", ["c"]],
+    ["{% raw %}{{ a b }}{% endraw %}{{ c }}", ["c"]],
+    ["no variable at all", []],
+  ])("%s reads %j and has no fault", (template, keys) => {
+    const facts = scanTemplate(template);
+    expect(facts.faults).toEqual([]);
+    expect([...facts.inputs.keys()]).toEqual(keys);
+  });
+});
+
+test("a template of the longest kind is read: 100,000 characters, 32 blocks deep, 500 comparisons", () => {
+  const deep = "{% if a %}".repeat(31);
+  const compared = `{% if ${"a == b or ".repeat(250)}a %}{% endif %}`; // 250 of each operator
+  const template = `${deep}${compared}${"{% endif %}".repeat(31)}`;
+  expect(scanTemplate(template.padEnd(100_000)).faults).toEqual([]);
+  expect(scanTemplate(template.padEnd(100_001)).faults.map((fault) => fault.code)).toEqual(["LIMITS"]);
+  expect(scanTemplate(`{% if a %}${template}{% endif %}`).faults.map((fault) => fault.message)).toEqual([
+    "Tags are nested more than 32 deep.",
+  ]);
+  expect(scanTemplate(`${template}{% if a == b %}{% endif %}`).faults.map((fault) => fault.message)).toEqual([
+    "The template compares 501 times; the limit is 500.",
+  ]);
+});
+
+test("what a mistaken expression names is no input, and needs no declaration", () => {
+  expect([...scanTemplate("{{ the topic }}{% if a b %}{% endif %}").inputs.keys()]).toEqual([]);
+});
+
+test("steps are read by their names, beside inputs of the same name", () => {
+  const facts = scanTemplate("{{ steps.draft }}{{ draft }}{{ steps['second one'] | upcase }}{{ steps.draft }}");
+  expect(facts.faults).toEqual([]);
+  expect([...facts.steps.keys()]).toEqual(["draft", "second one"]);
+  expect([...facts.inputs.keys()]).toEqual(["draft"]);
+});
+
+test("a condition on a bare text is noticed, wherever it stands alone, and nothing else is", () => {
+  const truthTests = (condition: string) =>
+    scanTemplate(`{% if ${condition} %}{% endif %}`).truthTests.map((read) => read.key);
+  expect(truthTests("a")).toEqual(["a"]);
+  expect(truthTests("not a")).toEqual(["a"]);
+  expect(truthTests("a and b == c or input['d'] or 'x'")).toEqual(["a", "d"]);
+  expect(truthTests("a == b and c contains d")).toEqual([]);
+  expect(truthTests("a | size")).toEqual([]);
+  expect(scanTemplate("{% if x %}{% elsif a %}{% endif %}{% unless b %}{% endunless %}").truthTests).toHaveLength(3);
+  expect(scanTemplate("{{ a }}{% assign t = a %}{% case a %}{% when b %}{% endcase %}").truthTests).toEqual([]);
+});
+
+describe("what no template may hold", () => {
+  const refusals: [template: string, code: FaultCode, message: RegExp][] = [
+    [
+      "{{ the  topic }}",
+      "TEMPLATE_SYNTAX",
+      /One value is expected .* got "the topic"\. .* by {{ input\["the topic"\] }}\.$/,
+    ],
+    ["{{ topic other | upcase }}", "TEMPLATE_SYNTAX", /One value is expected/],
+    ["{{ a and b }}", "TEMPLATE_SYNTAX", /One value is expected/],
+    ["{{ topic , x }}", "TEMPLATE_SYNTAX", /after the expression/],
+    ["{{ topic ) x }}", "TEMPLATE_SYNTAX", /after the expression/],
+    ["{{ }}", "TEMPLATE_SYNTAX", /An expression is missing here/],
+    ["{{ topic", "TEMPLATE_SYNTAX", /not closed/],
+    ["{% if topic %}", "TEMPLATE_SYNTAX", /not closed/],
+    ["{% endif %}", "TEMPLATE_SYNTAX", /no tag "endif"/],
+    ["{% if a %}{% else %}x{% elsif b %}y{% endif %}", "TEMPLATE_SYNTAX", /never be used/],
+    ["{% unless a %}{% else x %}{% endunless %}", "TEMPLATE_SYNTAX", /takes nothing/],
+    ["{% if a b %}{% endif %}", "TEMPLATE_SYNTAX", /Unexpected "b"/],
+    ["{% if a == %}{% endif %}", "TEMPLATE_SYNTAX", /missing/],
+    ['{% if a == "b %}{% endif %}', "TEMPLATE_SYNTAX", /The text "b is not closed/],
+    ["{% if a == ' %}{% endif %}", "TEMPLATE_SYNTAX", /The text ' is not closed/],
+    ["{% case a %}{% when 'x' 'y' %}{% endcase %}", "TEMPLATE_SYNTAX", /"," or "or"/],
+    ["{% case a b %}{% endcase %}", "TEMPLATE_SYNTAX", /One value is expected/],
+    ["{% case a %}{% when %}{% endcase %}", "TEMPLATE_SYNTAX", /Not a list of values/],
+    ["{% if a %}{% when b %}{% endif %}", "TEMPLATE_SYNTAX", /no tag "when" here/],
+    ["{% case a %}{% elsif b %}{% endcase %}", "TEMPLATE_SYNTAX", /no tag "elsif" here/],
+    ["{% if a %}{% endunless %}{% endif %}", "TEMPLATE_SYNTAX", /no tag "endunless" here/],
+    ["{% if a %}{% endif b %}", "TEMPLATE_SYNTAX", /"endif" takes nothing after it, got "b"/],
+    ["{% if a %}{% else %}{% else %}{% endif %}", "TEMPLATE_SYNTAX", /"else" stands after "else"/],
+    ["{% if a %}{% elsif %}{% endif %}", "TEMPLATE_SYNTAX", /missing/],
+    ["{% if a == b == %}{% endif %}", "TEMPLATE_SYNTAX", /missing after the last operator/],
+    ["{% if == a %}{% endif %}", "TEMPLATE_SYNTAX", /Unexpected "=="/],
+    ["{% if a not b %}{% endif %}", "TEMPLATE_SYNTAX", /Unexpected "not"/],
+    ["{% assign x 'y' %}", "TEMPLATE_SYNTAX", /has the form/],
+    ["{% assign = 'y' %}", "TEMPLATE_SYNTAX", /has the form/],
+    ["{% assign x = %}", "TEMPLATE_SYNTAX", /missing/],
+    ["{% assign x = a b %}", "TEMPLATE_SYNTAX", /One value is expected/],
+    ["{% comment %}never closed", "TEMPLATE_SYNTAX", /not closed/],
+    ["{{ topic | truncate: 1, 'x', 'y' }}", "TEMPLATE_SYNTAX", /takes 0 to 2 arguments, got 3/],
+    ["{{ topic | upcase: 'x' }}", "TEMPLATE_SYNTAX", /takes 0 arguments, got 1/],
+    ["{{ topic | join: allow_false: true }}", "TEMPLATE_SYNTAX", /"join" has no argument named "allow_false"/],
+    ["{{ topic | default: a, other: b }}", "TEMPLATE_SYNTAX", /"default" has no argument named "other"/],
+    ["{{ 'topic }}", "TEMPLATE_SYNTAX", /not closed/],
+    ["{{ input['topic] }}", "TEMPLATE_SYNTAX", /not closed/],
+    ["{{ topic | date: '%Y' }}", "TEMPLATE_SYNTAX", /no filter "date"/],
+    ["{{ topic | where_exp: 'a', 'b' }}", "TEMPLATE_SYNTAX", /no filter/],
+    ["{{ topic | constructor }}", "TEMPLATE_SYNTAX", /no filter "constructor"/],
+    ["{{ topic | append }}", "TEMPLATE_SYNTAX", /takes 1 arguments, got 0/],
+    ["{% if a %}{{ topic | replace: 'x' }}{% endif %}", "TEMPLATE_SYNTAX", /takes 2 arguments, got 1/],
+    ["{{ topic | append: x: 'y' }}", "TEMPLATE_SYNTAX", /no argument named "x"|takes 1/],
+    ["{{ (1..100000000) }}", "TEMPLATE_SYNTAX", /Ranges/],
+    ["{% include 'secret' %}", "TEMPLATE_SYNTAX", /no tag "include"/],
+    ["{% render 'secret' %}", "TEMPLATE_SYNTAX", /no tag "render"/],
+    ["{% layout 'x' %}", "TEMPLATE_SYNTAX", /no tag "layout"/],
+    ["{% for i in (1..9) %}{{ i }}{% endfor %}", "TEMPLATE_SYNTAX", /no tag "for"/],
+    ["{% capture x %}a{% endcapture %}", "TEMPLATE_SYNTAX", /no tag "capture"/],
+    ["{% increment x %}", "TEMPLATE_SYNTAX", /no tag "increment"/],
+    ["{% liquid echo topic %}", "TEMPLATE_SYNTAX", /no tag "liquid"/],
+    ["{% echo topic %}", "TEMPLATE_SYNTAX", /no tag "echo"/],
+    ["{% constructor %}", "TEMPLATE_SYNTAX", /no tag "constructor"/],
+    ["{% __proto__ %}", "TEMPLATE_SYNTAX", /no tag "__proto__"/],
+    ["{{ topic.length }}", "PATH_ACCESS", /no members/],
+    ["{{ topic.constructor.constructor }}", "PATH_ACCESS", /no members/],
+    ["{{ topic['__proto__'] }}", "PATH_ACCESS", /no members/],
+    ["{{ input }}", "PATH_ACCESS", /one name belongs after "input": input\["key"\]\.$/],
+    ["{{ input | json }}", "PATH_ACCESS", /one name belongs/],
+    ["{{ steps }}", "PATH_ACCESS", /one name belongs after "steps": steps\.id\.$/],
+    ["{{ input.a.b }}", "PATH_ACCESS", /one name belongs/],
+    ["{{ input[topic] }}", "PATH_ACCESS", /one quoted text/],
+    ["{{ input[0] }}", "PATH_ACCESS", /one quoted text/],
+    ["{{ [topic] }}", "PATH_ACCESS", /one quoted text/],
+    ["{{ input['a' b] }}", "PATH_ACCESS", /one quoted text/],
+    ["{{ 'text'.size }}", "PATH_ACCESS", /one quoted text/],
+    ["{{ 'text'[topic] }}", "PATH_ACCESS", /one quoted text/],
+    ["{{ a | append: input[b] }}", "PATH_ACCESS", /one quoted text/],
+    ["{% assign x = a | split: ',' %}{{ x[0] }}", "PATH_ACCESS", /one quoted text|no members/],
+    ["{% assign x = input %}{{ x }}", "PATH_ACCESS", /one name belongs/],
+    ["{{ forloop }}", "PATH_ACCESS", /reserved name/],
+    ["{% assign input = 'x' %}", "SHADOWED", /reserved/],
+    ["{% assign __proto__ = 'x' %}", "SHADOWED", /reserved/],
+    ["{% if true %}".repeat(40) + "{% endif %}".repeat(40), "TEMPLATE_SYNTAX", /nested more than 32/],
+    ["[".repeat(50_000).replace(/^/, "{{ input") + " }}", "TEMPLATE_SYNTAX", /Not a Liquid expression|closed/],
+    ["x".repeat(100_001), "LIMITS", /limit is 100000/],
+    [`{% if ${"a contains b or ".repeat(600)} a %}{% endif %}`, "LIMITS", /compares 1200 times; the limit is 500/],
+    [`{% case a %}{% when ${"b or ".repeat(600)} b %}{% endcase %}`, "LIMITS", /compares 601 times/],
+  ];
+  const named = refusals.map(([template, code, message]) => [template.slice(0, 60), code, template, message] as const);
+  test.each(named)("%s is refused as %s", (_, code, template, message) => {
+    const { faults } = scanTemplate(template);
+    expect(faults.map((fault) => fault.code)).toContain(code);
+    expect(faults.map((fault) => fault.message).join("\n")).toMatch(message);
+  });
+
+  test("all faults of a template come at once, each with its line", () => {
+    const faults = faultsOf(textPrompt("one {{ a b }}\ntwo {{ c.d }}\nthree {% include 'x' %}"));
+    expect(faults.map(({ line, code, field }) => [line, code, field])).toEqual([
+      [6, "TEMPLATE_SYNTAX", "template"],
+      [7, "PATH_ACCESS", "template"],
+      [8, "TEMPLATE_SYNTAX", "template"],
+    ]);
+  });
+});
+
+describe("a fault stands at the line of its cause", () => {
+  test.each([
+    ["an expression", "one\ntwo\nthree {{ a\nb }}", 3],
+    ["a block that is never closed", "one\n{% if a %}\nthree", 2],
+    ["an output that is never closed", "one\n{{ a", 2],
+    ["a tag that nobody knows", "one\n\n{% for %}", 3],
+    ["a tag at the wrong place", "one\n{% if a %}\n{% when b %}\n{% endif %}", 3],
+    ["a tag after else", "{% if a %}{% else %}\n{% elsif b %}{% endif %}", 2],
+    ["words after else", "{% if a %}\n{% else b %}{% endif %}", 2],
+    ["values of when", "{% case a %}\n{% when 'x' 'y' %}{% endcase %}", 2],
+    ["an assignment", "one\n{% assign a %}", 2],
+    ["an operator at the wrong place", "{% if a\n== == b %}{% endif %}", 2],
+    ["a filter", "{{ a\n| upcase\n| date }}", 3],
+    ["a path", "{{ a }}\n{{ a.b }}", 2],
+  ])("%s", (_, template, line) => {
+    const [fault, ...others] = scanTemplate(template).faults;
+    expect(others).toEqual([]);
+    expect(lineOf(template, fault?.offset ?? -1)).toBe(line);
+  });
+
+  test("and a line break belongs to the line it ends", () => {
+    expect([0, 1, 2, 3, 4].map((offset) => lineOf("a\nb\n", offset))).toEqual([1, 1, 2, 2, 3]);
+  });
+
+  test("and a tag that nobody knows is told what there is", () => {
+    expect(scanTemplate("{% for %}").faults.map((fault) => fault.message)).toEqual([
+      'There is no tag "for" here. Tags: if, unless, case, assign, comment, raw, #, and their parts.',
+    ]);
+  });
+
+  test("and a filter that nobody knows is told what there is", () => {
+    expect(scanTemplate("{{ a | date: '%Y' }}").faults.map((fault) => fault.message)).toEqual([
+      'There is no filter "date". Filters: default, upcase, downcase, capitalize, strip, lstrip, rstrip, strip_newlines, append, prepend, replace, remove, truncate, truncatewords, split, join, first, last, size, json, plus, minus, times, divided_by, modulo, round, number_of_words.',
+    ]);
+  });
+
+  test("and what the parser says comes without the line and the column that it counts itself", () => {
+    const template = `${"\n".repeat(11)}${" ".repeat(33)}{{ a, line:1, col:1 b`;
+    expect(scanTemplate(template).faults.map((fault) => fault.message)).toEqual([
+      'output "{{ a, line:1, col:1 b" not closed.',
+    ]);
+  });
+
+  test("and names an assignment over an input where it comes first", () => {
+    const body = "{{ a }}\n{% assign a = 'x' %}\n{% assign a = 'y' %}";
+    const faults = faultsOf(textPrompt(body, "inputs: { a: {} }"));
+    expect(faults.map(({ code, line }) => [code, line])).toEqual([["SHADOWED", 8]]);
+  });
+
+  test("and names what is read where it is read first", () => {
+    const faults = faultsOf(textPrompt("{{ a }}\n{{ b }}\n{{ b }}\n{{ a }}", "inputs: { a: {} }"));
+    expect(faults.map(({ code, line }) => [code, line])).toEqual([["INPUT_UNDECLARED", 8]]);
+  });
+
+  test("of a template with more faults than anyone reads, the first fifty", () => {
+    const { faults } = scanTemplate("{{ a b }}\n".repeat(60));
+    expect(faults).toHaveLength(50);
+    expect(faults.at(-1)?.offset).toBe("{{ a b }}\n".length * 49 + 3);
+  });
+});
+
+describe("declarations", () => {
+  test("a key that is read but not declared is a fault, also in a branch and in instructions", () => {
+    const fields = "inputs: { a: {} }\ninstructions: For {{ hidden }}.";
+    expect(codesOf(textPrompt("{{ a }}{% if a == 'x' %}{{ rare }}{% endif %}", fields))).toEqual([
+      "INPUT_UNDECLARED",
+      "INPUT_UNDECLARED",
+    ]);
+  });
+
+  test("a declared key that nothing reads is a fault", () => {
+    expect(faultsOf(textPrompt("{{ a }}", "inputs: { a: {}, b: {} }"))).toEqual([
+      { line: 5, field: "inputs.b", code: "INPUT_UNUSED", message: "is declared, but no template reads it" },
+    ]);
+  });
+
+  test("assigning a declared key is a fault, since it would hide what the caller gave", () => {
+    expect(codesOf(textPrompt("{% assign topic = 'x' %}{{ topic }}", "inputs: { topic: {} }"))).toContain("SHADOWED");
+  });
+
+  test("without inputs every key found is a required text, in the order of the body", () => {
+    const { definition } = parseOne(textPrompt("{{ b }}{{ input['a c'] }}", "instructions: To {{ z }}."));
+    expect(definition.inputs.map(({ key, default: value }) => [key, value])).toEqual([
+      ["b", null],
+      ["a c", null],
+      ["z", null],
+    ]);
+  });
+
+  test("a condition on a bare text warns, since an empty text is true in Liquid", () => {
+    expect(parseOne(textPrompt("{% if tone %}{{ tone }}{% endif %}")).warnings.join()).toContain('"tone"');
+    expect(parseOne(textPrompt("{% if tone != blank %}{{ tone }}{% endif %}")).warnings.join()).not.toContain('"tone"');
+  });
+});

@@ -1,0 +1,79 @@
+import type { CreateRunBody } from "@promptd/contract";
+import { createHash } from "node:crypto";
+import type { RequestContext } from "../../http/endpoint.ts";
+import type { Database, Queryable } from "../../platform/database/database.ts";
+import { invalid, type Problem } from "../../platform/problem.ts";
+
+export interface Idempotency {
+  readonly key: string;
+  /** SHA-256 of the canonical body, 32 bytes. */
+  readonly fingerprint: Buffer;
+}
+
+/** The edge has refused two headers and keys of another form. */
+export function readIdempotency(context: RequestContext, body: CreateRunBody): Idempotency | null {
+  const key = context.header("idempotency-key");
+  return key === null ? null : { key, fingerprint: fingerprintOf(body) };
+}
+
+/**
+ * Two bodies are the same request when their prompt version, inputs and options are: absent, null and empty members
+ * count as equal, the order of members and ignored fields do not count. A text key that the prompt ignores does: a
+ * repeat is told before its version is looked at, which may be unpublished by then.
+ */
+function fingerprintOf(body: CreateRunBody): Buffer {
+  const same = {
+    promptVersionId: body.promptVersionId.toLowerCase(),
+    textInputs: body.inputs.textInputs ?? {},
+    imageInputs: (body.inputs.imageInputs ?? []).map((image) =>
+      image.type === "url" ? { type: image.type, url: image.url } : { type: image.type, base64: image.base64 },
+    ),
+    runOptions: body.runOptions ?? {},
+  };
+  return createHash("sha256").update(canonicalJson(same)).digest();
+}
+
+/** RFC 8785 for the values JSON.parse can give: members sorted by UTF-16 code units, no white space. */
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`).join(",")}}`;
+}
+
+/** The run this key created before, or null. @throws Problem VALIDATION_ERROR when the body was another one. */
+export async function findRunOfKey(db: Database, accountId: string, idempotency: Idempotency): Promise<string | null> {
+  const [row] = await db.named<{ fingerprint: Buffer; run_id: string }>(
+    "idempotency_get",
+    "select fingerprint, run_id from idempotency_keys where account_id = $1 and key = $2 and expires_at > promptd_now()",
+    [accountId, idempotency.key],
+  );
+  if (row === undefined) return null;
+  if (!row.fingerprint.equals(idempotency.fingerprint)) throw keyConflict();
+  return row.run_id;
+}
+
+export function keyConflict(): Problem {
+  return invalid([
+    {
+      path: ["header", "Idempotency-Key"],
+      code: "conflict",
+      message: "This Idempotency-Key was already used with a different request.",
+    },
+  ]);
+}
+
+const PRUNE_BATCH = 1_000;
+
+/** Removes keys after their 24 hours. */
+export async function pruneIdempotencyKeys(db: Queryable): Promise<void> {
+  let pruned: object[];
+  do {
+    pruned = await db.query(
+      `delete from idempotency_keys where (account_id, key) in (
+         select account_id, key from idempotency_keys where expires_at < now() - interval '1 minute'
+         order by expires_at limit ${PRUNE_BATCH} for update skip locked)
+       returning 1`,
+    );
+  } while (pruned.length === PRUNE_BATCH);
+}

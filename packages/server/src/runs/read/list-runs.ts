@@ -1,0 +1,54 @@
+import type { ListRunsQuery, RunList } from "@promptd/contract";
+import { unixTimeMs } from "@promptd/contract/schemas";
+import type { Database } from "../../platform/database/database.ts";
+import { firstIdOfMs } from "../../platform/ids.ts";
+import { invalid } from "../../platform/problem.ts";
+import { hasRun, listRunRows } from "../runs-store.ts";
+
+const LIMIT_DEFAULT = 10;
+/** Of outputs on one page: fifty runs may have a gigabyte of them. */
+const PAGE_BYTES_MAX = 16 * 2 ** 20;
+const ID_MAX = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+const ID_MIN = "00000000-0000-0000-0000-000000000000";
+/**
+ * Runs of the caller, newest first; fewer than `limit` where their outputs are large. `hasMore`: more rows lie beyond the
+ * page in the direction of travel.
+ * @throws Problem VALIDATION_ERROR for a cursor that is not one of the caller's runs.
+ */
+export async function listRuns(db: Database, accountId: string, query: ListRunsQuery): Promise<RunList> {
+  const range = readRange(query);
+  await checkCursors(db, accountId, query);
+  const cursor = query.startingAfter?.toLowerCase() ?? ID_MAX;
+  const { rows, hasMore } = await listRunRows(db, accountId, {
+    before: smaller(cursor, range.before),
+    from: range.from,
+    after: query.endingBefore?.toLowerCase() ?? null,
+    status: query.status ?? null,
+    rowsMax: query.limit ?? LIMIT_DEFAULT,
+    bytesMax: PAGE_BYTES_MAX,
+  });
+  // Backwards the rows nearest to the cursor were read, oldest first; the page itself is newest first all the same.
+  return { rows: query.endingBefore === undefined ? rows : rows.toReversed(), hasMore };
+}
+
+/** The schema has refused since not before until, so the range is never upside down. */
+function readRange({ since, until }: ListRunsQuery): { from: string; before: string } {
+  return {
+    from: since === undefined ? ID_MIN : firstIdOfMs(unixTimeMs(since)),
+    before: until === undefined ? ID_MAX : firstIdOfMs(unixTimeMs(until)),
+  };
+}
+
+/** Another account's cursor answers like one that does not exist. */
+async function checkCursors(db: Database, accountId: string, query: ListRunsQuery): Promise<void> {
+  for (const name of ["startingAfter", "endingBefore"] as const) {
+    const cursor = query[name];
+    if (cursor === undefined || (await hasRun(db, accountId, cursor.toLowerCase()))) continue;
+    const message = `${name} is not the id of one of your runs.`;
+    throw invalid([{ path: ["query", name], code: "unknown_cursor", message }]);
+  }
+}
+
+function smaller(a: string, b: string): string {
+  return a < b ? a : b;
+}

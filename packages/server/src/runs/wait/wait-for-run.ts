@@ -1,0 +1,191 @@
+/**
+ * The hub of waiting requests. A request registers before its run is inserted, so no end of a run can be missed. Ends
+ * arrive as hints (from this process or another) and are gathered for one turn of the event loop, then one query
+ * answers them all; once a second the hub looks by itself, since hints may be lost. What is too large for that query is
+ * read afterwards, in parts. One timer ends all waits that reached their time, after a last look: ten thousand timers
+ * would cost more than the waits.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Run } from "@promptd/contract";
+import type { Database } from "../../platform/database/database.ts";
+import type { Log } from "../../platform/log.ts";
+import { LargeRuns } from "./large-runs.ts";
+import { findFinishedRuns, type RunOfAccount } from "../runs-store.ts";
+
+export interface Wait {
+  /** The final run, or null when the time was over, the place was given up or the process stops. */
+  readonly finished: Promise<Run | null>;
+  /** Gives the place up; `finished` resolves with null. */
+  leave(): void;
+}
+
+export interface WaitRequest extends RunOfAccount {
+  /** On the monotonic clock (`performance.now()`). */
+  readonly untilMs: number;
+}
+
+const FLOOR_MS = 1_000;
+const TIMEOUT_LOOK_MS = 50;
+/** A caller is answered within a second of its window's end, also when the database is silent. */
+const LAST_LOOK_MS_MAX = 300;
+const QUERY_RUNS_MAX = 1_000;
+/** Of outputs, in one statement: few milliseconds for those behind it, and for the event loop. */
+const QUERY_BYTES_MAX = 4 * 2 ** 20;
+
+interface Waiter {
+  readonly accountId: string;
+  readonly untilMs: number;
+  readonly resolve: (run: Run | null) => void;
+}
+
+export class WaitingHub {
+  readonly #db: Database;
+  readonly #log: Log;
+  /** By run. Nearly always one of each, so an array and not a set, which is four times as large. */
+  readonly #waiters = new Map<string, readonly Waiter[]>();
+  readonly #woken = new Set<string>();
+  #waiting = 0;
+  #isDraining = false;
+  readonly #large: LargeRuns;
+  #isGathering = false;
+  #isLookingAtAll = false;
+  #isLookingLast = false;
+  #timer: NodeJS.Timeout | null = null;
+  #lastFloorMs = 0;
+  readonly #floorMs: number;
+
+  /** @param floorMs in tests: how often the hub looks by itself. */
+  constructor(db: Database, log: Log, floorMs = FLOOR_MS) {
+    this.#db = db;
+    this.#log = log;
+    this.#floorMs = floorMs;
+    this.#large = new LargeRuns({
+      db,
+      log,
+      bytesMax: QUERY_BYTES_MAX,
+      isAwaited: (runId) => this.#waiters.has(runId),
+      onRead: (run) => this.#end(run.runId, run, () => true),
+    });
+  }
+
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** True: the process stops, and nobody waits here any more. */
+  get isDraining(): boolean {
+    return this.#isDraining;
+  }
+
+  wait({ accountId, runId, untilMs }: WaitRequest): Wait {
+    if (this.#isDraining) return { finished: Promise.resolve(null), leave: () => {} };
+    const { promise, resolve } = Promise.withResolvers<Run | null>();
+    const waiter: Waiter = { accountId, untilMs, resolve };
+    this.#waiters.set(runId, this.#waitersOf(runId).concat(waiter)); // as long as it must be, where push keeps 17 places
+    this.#waiting += 1;
+    this.#timer ??= setInterval(() => this.#onTimer(), TIMEOUT_LOOK_MS);
+    return { finished: promise, leave: () => this.#end(runId, null, (other) => other === waiter) };
+  }
+
+  /** These runs may be final now; ids that nobody waits for cost nothing. */
+  wake(runIds: readonly string[]): void {
+    for (const runId of runIds) if (this.#waiters.has(runId)) this.#woken.add(runId);
+    if (this.#woken.size === 0 || this.#isGathering) return;
+    this.#isGathering = true;
+    setImmediate(() => {
+      this.#isGathering = false;
+      const runs = [...this.#woken];
+      this.#woken.clear();
+      void this.#look(runs);
+    });
+  }
+
+  /** Looks at every waiting run at the timer's next turn, or after the look under way: hints may have been lost. */
+  lookAtAll(): void {
+    this.#lastFloorMs = -Infinity;
+  }
+
+  /** Ends all waits at once and begins no new ones: the process stops. */
+  drain(): void {
+    this.#isDraining = true;
+    this.#endAll(() => true);
+  }
+
+  #waitersOf(runId: string): readonly Waiter[] {
+    return this.#waiters.get(runId) ?? [];
+  }
+
+  /** Ends the waits for a run that are meant. */
+  #end(runId: string, run: Run | null, isMeant: (waiter: Waiter) => boolean): void {
+    const waiters = this.#waitersOf(runId);
+    const ended = waiters.filter(isMeant);
+    if (ended.length === waiters.length) this.#waiters.delete(runId);
+    else if (ended.length > 0)
+      this.#waiters.set(
+        runId,
+        waiters.filter((waiter) => !ended.includes(waiter)),
+      );
+    this.#waiting -= ended.length;
+    for (const waiter of ended) waiter.resolve(run);
+  }
+
+  #endAll(isMeant: (waiter: Waiter) => boolean): void {
+    for (const [runId, waiters] of this.#waiters) if (waiters.some(isMeant)) this.#end(runId, null, isMeant);
+  }
+
+  async #look(runIds: readonly string[]): Promise<void> {
+    for (let i = 0; i < runIds.length; i += QUERY_RUNS_MAX) {
+      const runs = runIds.slice(i, i + QUERY_RUNS_MAX).flatMap((runId) => {
+        const [first] = this.#waitersOf(runId);
+        return first === undefined || this.#large.has(runId) ? [] : [{ accountId: first.accountId, runId }];
+      });
+      if (runs.length > 0) await this.#answerFinished(runs);
+    }
+  }
+
+  async #answerFinished(runs: readonly RunOfAccount[]): Promise<void> {
+    try {
+      const { read, unread } = await findFinishedRuns(this.#db, runs, QUERY_BYTES_MAX);
+      for (const run of read) this.#end(run.runId, run, () => true);
+      if (unread.length > 0) this.#large.add(unread);
+    } catch (error) {
+      this.#log.warn({ err: error }, "waiting runs could not be looked up; the next look is in a second");
+    }
+  }
+
+  /** Ends the waits that have reached their time, each with its run when a last look finds it final. */
+  async #endDue(nowMs: number): Promise<void> {
+    if (this.#isLookingLast) return;
+    const isDue = (waiter: Waiter) => waiter.untilMs <= nowMs;
+    const due: string[] = [];
+    for (const [runId, waiters] of this.#waiters) if (waiters.some(isDue)) due.push(runId);
+    if (due.length === 0) return;
+    this.#isLookingLast = true;
+    await Promise.race([this.#lookLast(due), pause(LAST_LOOK_MS_MAX)]);
+    this.#isLookingLast = false;
+    this.#endAll(isDue);
+  }
+
+  async #lookLast(runIds: readonly string[]): Promise<void> {
+    await this.#look(runIds);
+    if (runIds.some((runId) => this.#large.has(runId))) await this.#large.allRead;
+  }
+
+  /** One at a time: a database that is slow is not asked the same again before it has answered. */
+  async #lookAtFloor(nowMs: number): Promise<void> {
+    if (this.#isLookingAtAll || nowMs - this.#lastFloorMs < this.#floorMs) return;
+    this.#lastFloorMs = nowMs;
+    this.#isLookingAtAll = true;
+    await this.#look([...this.#waiters.keys()]);
+    this.#isLookingAtAll = false;
+  }
+
+  #onTimer(): void {
+    const nowMs = performance.now();
+    void this.#endDue(nowMs);
+    void this.#lookAtFloor(nowMs);
+    if (this.#waiters.size > 0 || this.#timer === null) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+}

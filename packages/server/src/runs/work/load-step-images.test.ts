@@ -1,0 +1,106 @@
+import { expect, test } from "vitest";
+import type { LoadedImage, StoredImage } from "../../files/index.ts";
+import { createByteBudget } from "../../models/limits/byte-budget.ts";
+import { loadCatalogue } from "../../models/index.ts";
+import type { LiveVersion } from "../../prompts/index.ts";
+import { loadStepImages } from "./load-step-images.ts";
+
+const MiB = 1_048_576;
+const never = new AbortController().signal;
+const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => true, sandbox: true });
+const step = (model: string) => ({ model, images: [0] });
+const versionOf = (...models: string[]) => ({ definition: { steps: models.map(step) } }) as unknown as LiveVersion;
+const stored = (bytes: number): StoredImage => ({
+  type: "file",
+  fileId: "01a1f874-6c4e-7f02-8a44-9e2d6c1b7f50",
+  bytes,
+  mediaType: "image/png",
+  sha256: "",
+});
+const ADDRESS: StoredImage = { type: "url", url: "https://images.example.org/cat.png" };
+
+/** A worker's memory for images, and what is read when. */
+function worker(budgetBytes: number, waitMs: number, loadedBytes = 1_000) {
+  const budget = createByteBudget(budgetBytes);
+  const reads: (readonly StoredImage[])[] = [];
+  const ports = {
+    findModel: (model: string) => {
+      const entry = catalogue.find(model);
+      return entry === null ? null : { entry, isEnabled: true };
+    },
+    holdImages: (bytes: number, signal: AbortSignal) => budget.reserve(bytes, waitMs, signal),
+    loadImages: async (images: readonly StoredImage[]) => {
+      reads.push(images);
+      const one: LoadedImage = { bytes: new Uint8Array(loadedBytes), mediaType: "image/jpeg" };
+      return { kind: "loaded" as const, images: images.map(() => one) };
+    },
+  };
+  const load = (images: readonly StoredImage[], ...models: string[]) =>
+    loadStepImages({ version: versionOf(...(models.length === 0 ? ["sandbox/image"] : models)), images }, ports, never);
+  return { budget, reads, load };
+}
+
+test("while one run's images fill the memory, the next run has not read a byte of its own", async () => {
+  const { budget, reads, load } = worker(6 * MiB, 60_000, 4 * MiB);
+  const first = await load([stored(5 * MiB)]);
+  const second = load([stored(4 * MiB)]);
+  expect(reads).toHaveLength(1);
+  expect(budget.usedBytes).toBe(4 * MiB); // what is really held now
+  if (first.kind !== "loaded") throw new Error(first.kind);
+  first.release();
+  expect((await second).kind).toBe("loaded");
+  expect(reads).toHaveLength(2);
+});
+
+test("a run for which no memory becomes free is given back without having read anything", async () => {
+  const { reads, load } = worker(6 * MiB, 1, 6 * MiB);
+  await load([stored(5 * MiB)]);
+  expect(await load([stored(5 * MiB)])).toEqual({ kind: "later", delayMs: 2_000 });
+  expect(reads).toHaveLength(1);
+});
+
+test("an image of unknown size is expected to be as large as one may be, and a run as one may be", async () => {
+  const { budget, load } = worker(100 * MiB, 60_000);
+  const expected: number[] = [];
+  const spy = worker(100 * MiB, 60_000);
+  const holding = (images: readonly StoredImage[], model: string) =>
+    loadStepImages(
+      { version: versionOf(model), images },
+      {
+        findModel: (name) => ({ entry: catalogue.find(name) ?? fail(), isEnabled: true }),
+        holdImages: (bytes, signal) => {
+          expected.push(bytes);
+          return spy.budget.reserve(bytes, 1, signal);
+        },
+        loadImages: async () => ({ kind: "loaded", images: [] }),
+      },
+      never,
+    );
+  await holding([ADDRESS], "sandbox/image");
+  await holding([ADDRESS, ADDRESS, ADDRESS], "sandbox/image");
+  await holding([ADDRESS, stored(MiB)], "sandbox/image");
+  expect(expected).toEqual([10 * MiB, 20 * MiB, 11 * MiB]);
+  const loaded = await load([ADDRESS], "sandbox/image", "sandbox/text");
+  if (loaded.kind !== "loaded") throw new Error(loaded.kind);
+  expect(budget.usedBytes).toBe(2_000); // fitted once for each of two models
+  loaded.release();
+  expect(budget.usedBytes).toBe(0);
+});
+
+test("images that are refused or cannot be read give their memory back", async () => {
+  const { budget } = worker(6 * MiB, 1);
+  const ports = {
+    findModel: (name: string) => ({ entry: catalogue.find(name) ?? fail(), isEnabled: true }),
+    holdImages: (bytes: number, signal: AbortSignal) => budget.reserve(bytes, 1, signal),
+  };
+  const run = { version: versionOf("sandbox/image"), images: [stored(MiB)] };
+  const refusing = { ...ports, loadImages: async () => ({ kind: "refused" as const, message: "damaged" }) };
+  expect(await loadStepImages(run, refusing, never)).toEqual({ kind: "refused", message: "damaged" });
+  const failing = { ...ports, loadImages: () => Promise.reject(new Error("gone")) };
+  await expect(loadStepImages(run, failing, never)).rejects.toThrow("gone");
+  expect(budget.usedBytes).toBe(0);
+});
+
+function fail(): never {
+  throw new Error("no such model");
+}

@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { StorageFailure } from "../../files/index.ts";
+import { keepPatiently } from "./store-output.ts";
+
+const IMAGE = { modality: "image", bytes: new Uint8Array(1), mediaType: "image/png" } as const;
+const VIDEO = { modality: "video", content: new Uint8Array(1), mediaType: "video/mp4" } as const;
+const never = new AbortController().signal;
+const DEADLINE_MS = 300_000;
+
+/** A storage that refuses for a while; time passes only by waiting. */
+function brokenUntil(backAtMs: number) {
+  let nowMs = 0;
+  let tries = 0;
+  const ports = {
+    keepOutput: async () => {
+      tries += 1;
+      if (nowMs < backAtMs) throw new StorageFailure("full");
+      return { kind: "refused", message: "kept, as far as this test goes" } as const;
+    },
+    nowMs: () => nowMs,
+    wait: async (ms: number, signal: AbortSignal) => {
+      signal.throwIfAborted();
+      nowMs += ms + 1;
+    },
+  };
+  return { ports, state: () => ({ nowMs, tries }) };
+}
+
+test("an image is held until the storage takes it", async () => {
+  const storage = brokenUntil(120_000);
+  const kept = await keepPatiently(IMAGE, { deadlineMs: DEADLINE_MS, ports: storage.ports }, never);
+  expect(kept).toEqual({ kind: "refused", message: "kept, as far as this test goes" });
+  expect(storage.state().nowMs).toBeGreaterThanOrEqual(120_000);
+  expect(storage.state().tries).toBeLessThan(200); // it does not hammer a storage that is down
+});
+
+test("at the deadline an image is given up with a clear sentence, before the run is ended from outside", async () => {
+  const storage = brokenUntil(Infinity);
+  const kept = await keepPatiently(IMAGE, { deadlineMs: DEADLINE_MS, ports: storage.ports }, never);
+  expect(kept).toEqual({
+    kind: "refused",
+    message: "The result could not be stored. You were not charged for it.",
+  });
+  expect(storage.state().nowMs).toBeLessThan(DEADLINE_MS);
+});
+
+test("a video is not held: its provider has it, and the run is given back", async () => {
+  const { ports } = brokenUntil(Infinity);
+  await expect(keepPatiently(VIDEO, { deadlineMs: DEADLINE_MS, ports }, never)).rejects.toThrow(StorageFailure);
+});
+
+test("another error is nobody's patience", async () => {
+  const { ports } = brokenUntil(Infinity);
+  const broken = { ...ports, keepOutput: () => Promise.reject(new Error("a bug")) };
+  await expect(keepPatiently(IMAGE, { deadlineMs: DEADLINE_MS, ports: broken }, never)).rejects.toThrow("a bug");
+});
+
+test("a canceled run stops waiting", async () => {
+  const cancel = new AbortController();
+  const { ports } = brokenUntil(Infinity);
+  const canceling = {
+    ...ports,
+    keepOutput: () => {
+      cancel.abort(new Error("canceled"));
+      return Promise.reject(new StorageFailure("full"));
+    },
+  };
+  await expect(keepPatiently(IMAGE, { deadlineMs: DEADLINE_MS, ports: canceling }, cancel.signal)).rejects.toThrow(
+    "canceled",
+  );
+});

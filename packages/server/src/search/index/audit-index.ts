@@ -1,0 +1,99 @@
+/**
+ * Once a week the index is held against what it was made from: against the published prompts, and its counts against
+ * its own postings and words. Whatever is found is mended and logged; there should never be anything.
+ */
+import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
+import type { Log } from "../../platform/log.ts";
+import { listVersionsBetween, noteCounts, recountTerms, recountWords } from "./audit-store.ts";
+import type { IndexedVersion } from "./audit-store.ts";
+import type { SearchDocument } from "./document-terms.ts";
+import { indexDocuments, removeDocuments } from "./index-document.ts";
+import { listIndexed, lockIndex } from "./index-store.ts";
+
+/** The truth about what may be found, which the slice of prompts keeps. */
+export interface PublishedPrompts {
+  /** The version to be found of each prompt that may be, in order of the prompts' ids. */
+  readonly listVersions: (db: Queryable, afterPromptId: string, limit: number) => Promise<IndexedVersion[]>;
+  /** What is to be found of these prompts; those that may not be found are left out. */
+  readonly listDocuments: (db: Queryable, promptIds: readonly string[]) => Promise<SearchDocument[]>;
+}
+
+const PAGE = 500;
+const LEAST_ID = "00000000-0000-0000-0000-000000000000";
+const GREATEST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+const RECOUNT_MS_MAX = 60_000;
+
+/** Pages are compared without the index's lock; what looks wrong is looked at again under it, and mended. */
+export async function auditDocuments(db: Database, published: PublishedPrompts, log: Log): Promise<void> {
+  let removed = 0;
+  let written = 0;
+  for (let after = LEAST_ID; after < GREATEST_ID;) {
+    const wanted = await published.listVersions(db, after, PAGE);
+    const last = wanted.length < PAGE ? GREATEST_ID : (wanted.at(-1)?.promptId ?? GREATEST_ID);
+    const indexed = await listVersionsBetween(db, after, last);
+    const suspects = differingPrompts(wanted, indexed);
+    for (let i = 0; i < suspects.length; i += PAGE) {
+      const mended = await mendPrompts(db, published, suspects.slice(i, i + PAGE));
+      removed += mended.removed;
+      written += mended.written;
+    }
+    after = last;
+  }
+  if (removed + written > 0)
+    log.error({ removed, written }, "the search index differed from what is published; mended");
+}
+
+function differingPrompts(some: readonly IndexedVersion[], others: readonly IndexedVersion[]): string[] {
+  const keysOf = (versions: readonly IndexedVersion[]) => new Set(versions.map(keyOf));
+  const [someKeys, otherKeys] = [keysOf(some), keysOf(others)];
+  const differing = [
+    ...some.filter((version) => !otherKeys.has(keyOf(version))),
+    ...others.filter((version) => !someKeys.has(keyOf(version))),
+  ];
+  return [...new Set(differing.map(({ promptId }) => promptId))];
+}
+
+const keyOf = ({ promptId, promptVersionId }: IndexedVersion) => `${promptId} ${promptVersionId}`;
+
+/** Under the lock nobody who publishes can commit, so what is read here of prompts and index belongs together. */
+function mendPrompts(db: Database, published: PublishedPrompts, promptIds: readonly string[]) {
+  return db.tx(async (tx) => {
+    await lockIndex(tx);
+    const wanted = await published.listDocuments(tx, promptIds);
+    const indexed = await listIndexed(tx, promptIds);
+    const suspects = new Set(differingPrompts(wanted, indexed));
+    const kept = new Set(wanted.map(({ promptId }) => promptId));
+    const outdated = wanted.filter(({ promptId }) => suspects.has(promptId));
+    const gone = indexed.filter(({ promptId }) => !kept.has(promptId));
+    await removeDocuments(
+      tx,
+      gone.map(({ promptId }) => promptId),
+    );
+    await indexDocuments(tx, outdated);
+    return { removed: gone.length, written: outdated.length };
+  });
+}
+
+/** Counts are kept by adding and taking away. Every process hears of those that were wrong. */
+export async function auditCounts(db: Database, log: Log): Promise<void> {
+  const terms = await recount(db, async (tx) => {
+    const wrong = await recountTerms(tx);
+    await noteCounts(tx, { terms: wrong, words: [] });
+    return wrong.length;
+  });
+  const words = await recount(db, async (tx) => {
+    const wrong = await recountWords(tx);
+    await noteCounts(tx, { terms: [], words: wrong });
+    return wrong.length;
+  });
+  if (terms + words === 0) return;
+  log.error({ terms, words }, "counts of the search index had drifted from its documents; corrected");
+}
+
+function recount(db: Database, work: (tx: Tx) => Promise<number>): Promise<number> {
+  const underLock = async (tx: Tx) => {
+    await lockIndex(tx);
+    return work(tx);
+  };
+  return db.tx(underLock, { statementTimeoutMs: RECOUNT_MS_MAX });
+}

@@ -1,0 +1,185 @@
+/** SQL of the embedders and their vectors. `bytea` is the truth: float32, little endian, unit length. */
+import type { Queryable, Tx } from "../../platform/database/database.ts";
+
+/** Any fixed number: the first half of the advisory locks' names, the embedder is the second. */
+const EMBEDDING_LOCK = 7_306_012;
+
+export interface Embedder {
+  readonly embedder: string;
+  readonly dims: number;
+}
+
+export async function findActive(db: Queryable): Promise<Embedder | null> {
+  const [row] = await db.query<Embedder>("select embedder, dims from search_embedders where state = 'active'");
+  return row ?? null;
+}
+
+/**
+ * Makes the built-in embedder's row, which its vectors refer to. The first embedder of an installation is active at
+ * once: nothing is indexed yet, so nothing can be missing. Under the index lock.
+ */
+export async function ensureEmbedder(tx: Tx, embedder: string, dims: number): Promise<void> {
+  await tx.query(
+    `insert into search_embedders (embedder, dims, state, retired_at)
+     select $1, $2, case when busy then 'retired' else 'active' end, case when busy then promptd_now() end
+     from (select exists (select from search_embedders where state = 'active') as busy) as now
+     on conflict (embedder) do nothing`,
+    [embedder, dims],
+  );
+}
+
+/** So often a process says again which embedder it is set to; seldom, for each time writes a row. */
+const WISH_RENEWED = "1 minute";
+/** So long after the last wish an embedder may be replaced: a process whose database is away for a while is not gone. */
+const WISH_LASTS = "10 minutes";
+const UNWANTED_KEPT = "24 hours";
+
+/** Says that a process is set to this model's embedder. A retired one is taken up again, and keeps what it has. */
+export async function wantEmbedder(db: Queryable, { embedder, dims }: Embedder, model: string): Promise<void> {
+  await db.query(
+    `insert into search_embedders as e (embedder, dims, model, state) values ($1, $2, $3, 'building')
+     on conflict (embedder) do update set wanted_at = promptd_now(), retired_at = null,
+       state = case e.state when 'active' then 'active' else 'building' end
+     where e.state = 'retired' or e.wanted_at < promptd_now() - $4::interval`,
+    [embedder, dims, model, WISH_RENEWED],
+  );
+}
+
+/** The same by a process that cannot say which embedder its model is, because the model does not answer. */
+export async function wantEmbeddersOf(db: Queryable, model: string): Promise<void> {
+  await db.query(
+    "update search_embedders set wanted_at = promptd_now() where model = $1 and wanted_at < promptd_now() - $2::interval",
+    [model, WISH_RENEWED],
+  );
+}
+
+/** The same for the built-in embedder, which every process uses. */
+export async function wantBuiltIn(db: Queryable, embedder: string): Promise<void> {
+  await db.query(
+    "update search_embedders set wanted_at = promptd_now() where embedder = $1 and wanted_at < promptd_now() - $2::interval",
+    [embedder, WISH_RENEWED],
+  );
+}
+
+/** Another one is active, which is no model's or that of a model nobody is set to, and no document lacks its vector. */
+export async function canActivate(db: Queryable, embedder: string, mayReplaceModel: boolean): Promise<boolean> {
+  const [row] = await db.query<{ replaceable: boolean }>(
+    `select exists (select from search_embedders where embedder = $1 and state <> 'active') and not exists (
+       select from search_embedders where state = 'active' and model is not null
+         and not ($3 and wanted_at < promptd_now() - $2::interval)) as replaceable`,
+    [embedder, WISH_LASTS, mayReplaceModel],
+  );
+  return row?.replaceable === true && (await listUnembedded(db, embedder, { limit: 1 })).length === 0;
+}
+
+/** Under the index lock. Two statements: in one, the unique index on the active state would see both rows active. */
+export async function setActive(tx: Tx, embedder: string): Promise<void> {
+  await tx.query("update search_embedders set state = 'retired', retired_at = promptd_now() where state = 'active'");
+  await tx.query("update search_embedders set state = 'active', retired_at = null where embedder = $1", [embedder]);
+}
+
+/**
+ * Takes some vectors from an embedder that no process has wanted for a day, and at last its row. In pieces, for the
+ * vectors of a large catalogue take longer than a statement may. Under the index lock, so that none is deleted of an
+ * embedder that just becomes the active one. @returns whether there may be more.
+ */
+export async function deleteUnwanted(tx: Tx, limit: number): Promise<boolean> {
+  const isUnwanted = `state <> 'active' and wanted_at < promptd_now() - interval '${UNWANTED_KEPT}'
+    and coalesce(retired_at < promptd_now() - interval '${UNWANTED_KEPT}', true)`;
+  const [unwanted] = await tx.query<{ embedder: string }>(`select embedder from search_embedders where ${isUnwanted}`);
+  if (unwanted === undefined) return false;
+  const deleted = await tx.query(
+    `delete from search_embeddings where embedder = $1
+       and doc in (select doc from search_embeddings where embedder = $1 limit $2) returning doc`,
+    [unwanted.embedder, limit],
+  );
+  if (deleted.length < limit)
+    await tx.query(`delete from search_embedders where embedder = $1 and ${isUnwanted}`, [unwanted.embedder]);
+  return true;
+}
+
+/** True in one transaction at a time: a slow model is not asked for the same texts by several processes. */
+export async function tryLockEmbedding(tx: Tx, embedder: string): Promise<boolean> {
+  const [row] = await tx.query<{ locked: boolean }>("select pg_try_advisory_xact_lock($1, hashtext($2)) as locked", [
+    EMBEDDING_LOCK,
+    embedder,
+  ]);
+  return row?.locked === true;
+}
+
+export async function insertVectors(
+  tx: Queryable,
+  embedder: string,
+  vectors: readonly { readonly doc: number; readonly vector: Float32Array }[],
+): Promise<void> {
+  // A document that was removed meanwhile has no row any more; its vector is dropped.
+  await tx.query(
+    `insert into search_embeddings (embedder, doc, vec)
+     select $1, v.doc, v.vec from unnest($2::int[], $3::bytea[]) as v (doc, vec) join search_docs d on d.doc = v.doc
+     on conflict (embedder, doc) do nothing`,
+    [embedder, vectors.map(({ doc }) => doc), vectors.map(({ vector }) => vectorBytes(vector))],
+  );
+}
+
+/** Tells every process that these documents have a vector now; nobody holds those of a model that is not active yet. */
+export async function noteVectors(tx: Queryable, embedder: string, docs: readonly number[]): Promise<void> {
+  await tx.query(
+    `insert into search_changes (doc, terms, words) select doc, '{}', '{}' from unnest($2::int[]) as v (doc)
+     where exists (select from search_embedders where embedder = $1 and (state = 'active' or model is null))`,
+    [embedder, docs],
+  );
+}
+
+export interface UnembeddedDocument {
+  readonly doc: number;
+  readonly promptId: string;
+  readonly title: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly inputNames: readonly string[];
+}
+
+export interface UnembeddedRange {
+  readonly limit: number;
+  /** Documents to leave out. */
+  readonly except?: readonly number[];
+  /** The only documents that count. */
+  readonly only?: readonly number[];
+}
+
+export async function listUnembedded(
+  db: Queryable,
+  embedder: string,
+  { limit, except = [], only }: UnembeddedRange,
+): Promise<UnembeddedDocument[]> {
+  return db.query<UnembeddedDocument>(
+    `select doc, prompt_id as "promptId", title, description, tags, input_names as "inputNames" from search_docs d
+     where not exists (select from search_embeddings e where e.embedder = $1 and e.doc = d.doc)
+       and doc <> all ($3::int[]) and ($4::int[] is null or doc = any ($4::int[]))
+     order by doc limit $2`,
+    [embedder, limit, except, only ?? null],
+  );
+}
+
+export interface StoredVector {
+  readonly doc: number;
+  readonly vec: Buffer;
+}
+
+export async function listVectorsOf(db: Queryable, embedder: string, docs: readonly number[]): Promise<StoredVector[]> {
+  return db.query<StoredVector>("select doc, vec from search_embeddings where embedder = $1 and doc = any($2::int[])", [
+    embedder,
+    docs,
+  ]);
+}
+
+function vectorBytes(vector: Float32Array): Buffer {
+  return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
+}
+
+/** A copy: the driver's buffer is neither aligned nor ours. */
+export function vectorFromBytes(bytes: Buffer): Float32Array {
+  const copy = new Uint8Array(bytes.byteLength);
+  copy.set(bytes);
+  return new Float32Array(copy.buffer);
+}

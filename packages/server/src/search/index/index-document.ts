@@ -1,0 +1,88 @@
+/** Puts documents into the index and takes them out, inside the transaction that publishes or unpublishes them. */
+import type { Tx } from "../../platform/database/database.ts";
+import { foldDocument } from "../meaning/built-in-embedder.ts";
+import { analyseDocument, storableText } from "./document-terms.ts";
+import type { SearchDocument } from "./document-terms.ts";
+import { ensureEmbedder, insertVectors } from "./embeddings-store.ts";
+import { deleteDocuments, insertDocuments, listIndexed, lockIndex, renameVersions } from "./index-store.ts";
+import type { NewDocument } from "./index-store.ts";
+import { loadBuiltInEmbedder } from "../data/search-data.ts";
+import { eachInTurns } from "../yielding.ts";
+
+const BATCH_MAX = 500;
+
+/** Makes the prompt findable by this version when the transaction commits; an older version's text is forgotten. */
+export function indexDocument(tx: Tx, document: SearchDocument): Promise<void> {
+  return indexDocuments(tx, [document]);
+}
+
+/**
+ * The same for many, in batches of 500. Of several documents of one prompt the last counts. Text that did not change
+ * keeps its postings and vectors.
+ */
+export async function indexDocuments(tx: Tx, documents: readonly SearchDocument[]): Promise<void> {
+  await lockIndex(tx);
+  const latest = [...new Map(documents.map((document) => [document.promptId.toLowerCase(), document])).values()];
+  for (let i = 0; i < latest.length; i += BATCH_MAX) {
+    await indexBatch(tx, await eachInTurns(latest.slice(i, i + BATCH_MAX), prepareDocument));
+  }
+}
+
+/** Makes the prompt unfindable when the transaction commits; a prompt that is not indexed stays so. */
+export function removeDocument(tx: Tx, promptId: string): Promise<void> {
+  return removeDocuments(tx, [promptId]);
+}
+
+export async function removeDocuments(tx: Tx, promptIds: readonly string[]): Promise<void> {
+  await lockIndex(tx);
+  const indexed = await listIndexed(tx, promptIds);
+  await deleteDocuments(
+    tx,
+    indexed.map(({ doc }) => doc),
+  );
+}
+
+async function indexBatch(tx: Tx, documents: readonly NewDocument[]): Promise<void> {
+  const indexed = await listIndexed(
+    tx,
+    documents.map(({ promptId }) => promptId),
+  );
+  const before = new Map(indexed.map((row) => [row.promptId, row]));
+  const isSame = (document: NewDocument) =>
+    before.get(document.promptId)?.contentHash.equals(document.contentHash) === true;
+  await renameVersions(
+    tx,
+    documents.filter(isSame).map((document) => [before.get(document.promptId)?.doc ?? 0, document.promptVersionId]),
+  );
+  const changed = documents.filter((document) => !isSame(document));
+  await deleteDocuments(
+    tx,
+    changed.flatMap(({ promptId }) => before.get(promptId)?.doc ?? []),
+  );
+  if (changed.length === 0) return;
+  const docOf = await insertDocuments(tx, changed);
+  await embedBuiltIn(tx, changed, docOf);
+}
+
+/** The vectors of the built-in embedder cost microseconds, so they are there from the first moment. */
+async function embedBuiltIn(tx: Tx, documents: readonly NewDocument[], docOf: ReadonlyMap<string, number>) {
+  const base = await loadBuiltInEmbedder();
+  await ensureEmbedder(tx, base.embedder, base.dims);
+  const vectors = await eachInTurns(documents, ({ promptId, weights }) => ({
+    doc: docOf.get(promptId) ?? 0,
+    vector: foldDocument(base, weights) ?? new Float32Array(base.dims),
+  }));
+  await insertVectors(tx, base.embedder, vectors);
+}
+
+function prepareDocument(document: SearchDocument): NewDocument {
+  const clean = {
+    promptId: document.promptId.toLowerCase(), // as the database writes it back
+    promptVersionId: document.promptVersionId,
+    title: storableText(document.title),
+    description: storableText(document.description),
+    tags: document.tags.map(storableText),
+    inputNames: document.inputNames.map(storableText),
+  };
+  return { ...clean, ...analyseDocument(clean) };
+}

@@ -1,0 +1,270 @@
+/**
+ * What this process keeps of the index: titles, counts of terms and words, vectors. PostgreSQL is the truth; the copy
+ * is brought up to date before every query and once a second, and may at worst be late by what commits meanwhile.
+ *
+ *   load      everything, in pages, so that no page blocks the process for long
+ *   refresh   what search_changes names since the last look; several callers share one look
+ *
+ * A look is small: what takes long, an embedder's vectors or their mean, is read beside the queries (held-matrices.ts).
+ */
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/database/database.ts";
+import { titleKey, titleLetters, unspacedCharacters } from "../text/analyser.ts";
+import { HeldMatrices } from "../meaning/vector-matrices.ts";
+import type { MirroredEmbedder } from "../meaning/vector-matrices.ts";
+import * as store from "./mirror-store.ts";
+import type { ActiveEmbedder, Change, MirroredDocument } from "./mirror-store.ts";
+import { createTurns } from "../yielding.ts";
+import type { VectorMatrix } from "../meaning/vector-matrix.ts";
+import { Vocabulary } from "../text/vocabulary.ts";
+
+export interface MirrorOptions {
+  readonly db: Database;
+  readonly clock: Clock;
+  /** Which vectors to hold, given the active embedder of the installation and the number of documents. */
+  readonly chooseEmbedders: (active: ActiveEmbedder | null, documents: number) => readonly MirroredEmbedder[];
+}
+
+const PAGE = 1_000;
+/** search_changes keeps an hour; who slept nearly as long starts over. */
+const RELOAD_AFTER_MS = 50 * 60 * 1_000;
+
+export interface Mirror {
+  readonly documents: ReadonlyMap<number, MirroredDocument>;
+  readonly vocabulary: Vocabulary;
+  readonly averageLength: number;
+  /** Documents that have the term; 0 for one that no document has. */
+  countOf(term: string): number;
+  /** Terms of two characters of a script without spaces that have the character, with no order. */
+  pairsWith(character: string): Iterable<string>;
+  docsTitled(title: string): ReadonlySet<number>;
+  /** Documents whose titles differ in case, spaces, signs and accents at most. */
+  docsSpelled(title: string): ReadonlySet<number>;
+  /** Every title, as titleKey writes it, with the documents that have it. */
+  titles(): Iterable<readonly [title: string, docs: ReadonlySet<number>]>;
+  /** The one whose vectors are held: after a flip the one before, until those of the new one are read. */
+  activeEmbedder(): ActiveEmbedder | null;
+  matrixOf(embedder: string): VectorMatrix | null;
+  /** Resolves when everything committed before the call is in the copy. */
+  refresh(): Promise<void>;
+}
+
+export function createMirror(options: MirrorOptions): Mirror {
+  let state: State | null = null;
+  let running: Promise<void> | null = null;
+  let waiting: Promise<void> | null = null;
+
+  async function look(): Promise<void> {
+    const isStale = state === null || options.clock.nowMs() - state.readAtMs > RELOAD_AFTER_MS;
+    const next = isStale || state === null ? await loadState(options, state) : state;
+    await next.catchUp();
+    state = next;
+  }
+  /** One look at a time. Whoever comes during a look waits for the next one, which begins after they came. */
+  function refresh(): Promise<void> {
+    if (running === null) {
+      running = look().finally(() => {
+        running = null;
+      });
+      return running;
+    }
+    waiting ??= running
+      .catch(() => {})
+      .then(() => {
+        waiting = null;
+        return refresh();
+      });
+    return waiting;
+  }
+  const current = (): State => {
+    if (state === null) throw new Error("The search index was not read yet.");
+    return state;
+  };
+  return {
+    get documents() {
+      return current().documents;
+    },
+    get vocabulary() {
+      return current().vocabulary;
+    },
+    get averageLength() {
+      return current().averageLength;
+    },
+    countOf: (term) => current().terms.get(term) ?? 0,
+    pairsWith: (character) => current().pairs.get(character) ?? [],
+    docsSpelled: (title) => current().spelled.get(titleLetters(title)) ?? new Set(),
+    docsTitled: (title) => current().titles.get(titleKey(title)) ?? new Set(),
+    titles: () => current().titles,
+    activeEmbedder: () => current().activeEmbedder,
+    matrixOf: (embedder) => current().matrices.of(embedder),
+    refresh,
+  };
+}
+
+async function loadState(options: MirrorOptions, before: State | null): Promise<State> {
+  // The cursor first: what commits while the pages are read is read again by the first look.
+  const state = new State(options, await store.readCursor(options.db), before);
+  await state.loadAll();
+  return state;
+}
+
+class State {
+  readonly documents = new Map<number, MirroredDocument>();
+  readonly terms = new Map<string, number>();
+  /** Character -> terms of two characters that have it, for scripts without spaces. */
+  readonly pairs = new Map<string, Set<string>>();
+  readonly titles = new Map<string, Set<number>>();
+  /** By titleLetters. */
+  readonly spelled = new Map<string, Set<number>>();
+  readonly vocabulary = new Vocabulary();
+  readonly matrices: HeldMatrices;
+  activeEmbedder: ActiveEmbedder | null;
+  readAtMs = 0;
+  #totalLength = 0;
+  #cursor: string;
+  /** Nobody was answered from these vectors yet. */
+  #isFirst: boolean;
+  readonly #options: MirrorOptions;
+
+  /** `before`: what this one replaces, and takes the vectors from. */
+  constructor(options: MirrorOptions, cursor: string, before: State | null) {
+    this.#options = options;
+    this.#cursor = cursor;
+    this.#isFirst = before === null;
+    this.activeEmbedder = before?.activeEmbedder ?? null;
+    this.matrices = new HeldMatrices(options.db, this.documents, before?.matrices ?? null);
+  }
+
+  get averageLength(): number {
+    return this.documents.size === 0 ? 1 : Math.max(1, this.#totalLength / this.documents.size);
+  }
+
+  async loadAll(): Promise<void> {
+    const { db } = this.#options;
+    await eachPage(
+      0,
+      (after) => store.listDocuments(db, after, PAGE),
+      (row) => {
+        this.#setDocument(row);
+        return row.doc;
+      },
+    );
+    await eachPage(
+      "",
+      (after) => store.listTerms(db, after, PAGE),
+      ({ term, df }) => {
+        this.#setTerm(term, df);
+        return term;
+      },
+    );
+    await eachPage(
+      "",
+      (after) => store.listWords(db, after, PAGE),
+      ({ word, n, nTitle }) => {
+        this.vocabulary.set(word, n, nTitle);
+        return word;
+      },
+    );
+    await this.matrices.follow();
+  }
+
+  async catchUp(): Promise<void> {
+    const startedAtMs = this.#options.clock.nowMs();
+    const read = await store.readChanges(this.#options.db, this.#cursor);
+    for (let i = 0; i < read.changes.length; i += PAGE) await this.#apply(read.changes.slice(i, i + PAGE));
+    this.#cursor = read.cursor;
+    this.readAtMs = startedAtMs;
+    const wanted = this.#options.chooseEmbedders(read.active, this.documents.size);
+    if (await this.matrices.hold(wanted, this.#isFirst)) this.activeEmbedder = read.active;
+    this.#isFirst = false;
+    await this.matrices.settle();
+  }
+
+  /** Reads the present values, never differences: applying a change twice does no harm. */
+  async #apply(changes: readonly Change[]): Promise<void> {
+    const { db } = this.#options;
+    const docs = [...new Set(changes.map(({ doc }) => doc))];
+    const terms = [...new Set(changes.flatMap((change) => change.terms))];
+    const words = [...new Set(changes.flatMap((change) => change.words))];
+    const [documents, termCounts, wordCounts] = await Promise.all([
+      store.listDocumentsOf(db, docs),
+      store.listTermsOf(db, terms),
+      store.listWordsOf(db, words),
+    ]);
+    const present = new Map(documents.map((row) => [row.doc, row]));
+    for (const { term, df } of termCounts) this.#setTerm(term, df);
+    for (const { word, n, nTitle } of wordCounts) this.vocabulary.set(word, n, nTitle);
+    // What is gone goes first: the text before and the text after have different numbers.
+    for (const doc of docs) if (!present.has(doc)) this.#deleteDocument(doc);
+    const turns = createTurns(); // each title is normalised
+    for (const row of documents) {
+      if (turns.isOver()) await turns.next();
+      this.#setDocument(row);
+    }
+    await this.matrices.read([...present.keys()]);
+  }
+
+  #setDocument(row: MirroredDocument): void {
+    this.#forget(row.doc);
+    this.documents.set(row.doc, row);
+    this.#totalLength += row.len;
+    addTo(this.titles, titleKey(row.title), row.doc);
+    const letters = titleLetters(row.title);
+    if (letters !== "") addTo(this.spelled, letters, row.doc);
+  }
+
+  #deleteDocument(doc: number): void {
+    this.#forget(doc);
+    this.matrices.delete(doc);
+  }
+
+  #forget(doc: number): void {
+    const row = this.documents.get(doc);
+    if (row === undefined) return;
+    this.documents.delete(doc);
+    this.#totalLength -= row.len;
+    deleteFrom(this.titles, titleKey(row.title), doc);
+    deleteFrom(this.spelled, titleLetters(row.title), doc);
+  }
+
+  #setTerm(term: string, df: number): void {
+    if (df > 0) this.terms.set(term, df);
+    else this.terms.delete(term);
+    const characters = unspacedCharacters(term);
+    if (characters.length < 2) return;
+    for (const character of characters) {
+      const pairs = this.pairs.get(character) ?? new Set();
+      if (df > 0) this.pairs.set(character, pairs.add(term));
+      else if (pairs.delete(term) && pairs.size === 0) this.pairs.delete(character);
+    }
+  }
+}
+
+function addTo(docsOf: Map<string, Set<number>>, key: string, doc: number): void {
+  const docs = docsOf.get(key) ?? new Set();
+  docsOf.set(key, docs.add(doc));
+}
+
+function deleteFrom(docsOf: Map<string, Set<number>>, key: string, doc: number): void {
+  const docs = docsOf.get(key);
+  docs?.delete(doc);
+  if (docs?.size === 0) docsOf.delete(key);
+}
+
+/** Reads a table in key order, a page at a time. `take` returns the key of the row. */
+async function eachPage<Row, Key>(
+  first: Key,
+  read: (after: Key) => Promise<Row[]>,
+  take: (row: Row) => Key,
+): Promise<void> {
+  let after = first;
+  for (;;) {
+    const rows = await read(after);
+    const turns = createTurns();
+    for (const row of rows) {
+      if (turns.isOver()) await turns.next();
+      after = take(row);
+    }
+    if (rows.length < PAGE) return;
+  }
+}

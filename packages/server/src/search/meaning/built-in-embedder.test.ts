@@ -1,0 +1,86 @@
+import { beforeAll, expect, test } from "vitest";
+import { coverageOf, foldDocument, foldQuery } from "./built-in-embedder.ts";
+import type { BuiltInEmbedder, QueryTerm } from "./built-in-embedder.ts";
+import { loadBuiltInEmbedder } from "../data/search-data.ts";
+
+let base: BuiltInEmbedder;
+beforeAll(async () => {
+  base = await loadBuiltInEmbedder();
+});
+
+const termOf = (term: string, more: Partial<QueryTerm> = {}): QueryTerm => ({
+  term,
+  isInCatalogue: true,
+  certainty: 1,
+  expansions: [],
+  ...more,
+});
+const weigh = (...terms: string[]) => new Map(terms.map((term) => [term, 3]));
+function cosine(a: Float32Array | null, b: Float32Array | null): number {
+  if (a === null || b === null) throw new Error("no vector");
+  return a.reduce((sum, value, k) => sum + (value - (base.mean[k] ?? 0)) * ((b[k] ?? 0) - (base.mean[k] ?? 0)), 0);
+}
+
+test("texts of one subject are nearer than texts of two, without a common word", () => {
+  const cooking = foldDocument(base, weigh("recip", "kitchen"));
+  const query = foldQuery(base, [termOf("cook"), termOf("chef")]);
+  const other = foldDocument(base, weigh("sql", "databas"));
+  expect(cosine(query, cooking)).toBeGreaterThan(cosine(query, other) + 0.1);
+});
+
+test("a word that no training prompt has means what it means elsewhere", () => {
+  const [learnt] = base.tables;
+  for (const term of ["trombon", "saxophon"]) expect(learnt?.knows(term)).toBe(false);
+  const query = foldQuery(base, [termOf("trombon", { isInCatalogue: false })]);
+  const brass = cosine(query, foldDocument(base, weigh("saxophon", "music")));
+  expect(brass).toBeGreaterThan(cosine(query, foldDocument(base, weigh("sql", "databas"))) + 0.1);
+});
+
+test("a document without any known term has no meaning, one with some has", () => {
+  expect(foldDocument(base, weigh("日本", "本語", "俳句"))).toBeNull();
+  expect(foldDocument(base, weigh("日本", "recip"))).not.toBeNull();
+});
+
+test("a guess that was never trained takes nothing from the coverage of the query", () => {
+  const extra = termOf("zorbicate", { isExtra: true });
+  expect(coverageOf(base, [termOf("recip"), extra])).toBe(1);
+  expect(coverageOf(base, [extra])).toBe(0);
+});
+
+test("every vector has unit length", () => {
+  for (const vector of [foldDocument(base, weigh("recip")), foldQuery(base, [termOf("zzqqx")])]) {
+    expect(Math.hypot(...(vector ?? []))).toBeCloseTo(1, 4);
+  }
+});
+
+test("a word nobody trained still finds the documents that have it", () => {
+  const query = foldQuery(base, [termOf("zorbicate")]);
+  expect(cosine(query, foldDocument(base, weigh("zorbicate", "recip")))).toBeGreaterThan(
+    cosine(query, foldDocument(base, weigh("glimfrob", "recip"))) + 0.2,
+  );
+});
+
+test("a word that neither the training nor the catalogue has means nothing", () => {
+  expect(foldQuery(base, [termOf("asdfqwer", { isInCatalogue: false })])).toBeNull();
+});
+
+test("expansions carry the meaning of a word the embedder does not know", () => {
+  const query = foldQuery(base, [
+    termOf("zorbicate", { isInCatalogue: false, expansions: [{ term: "recip", weight: 0.8 }] }),
+  ]);
+  expect(cosine(query, foldDocument(base, weigh("recip")))).toBeGreaterThan(0.5);
+});
+
+test("coverage is the share of the query that was trained, by weight", () => {
+  expect(coverageOf(base, [termOf("recip"), termOf("cook")])).toBe(1);
+  expect(coverageOf(base, [termOf("zorbicate")])).toBe(0);
+  const half = coverageOf(base, [termOf("recip"), termOf("zorbicate")]);
+  expect(half).toBeGreaterThan(0);
+  expect(half).toBeLessThan(0.5); // an unknown word is rarer, so it weighs more
+  expect(coverageOf(base, [])).toBe(0);
+});
+
+test("the embedder is named by its data", () => {
+  expect(base.embedder).toMatch(/^builtin-[0-9a-f]{16}$/);
+  expect(base.dims).toBe(400);
+});

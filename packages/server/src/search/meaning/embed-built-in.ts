@@ -1,0 +1,55 @@
+/** Periodic work of every process: the built-in embedder's vectors, and search back to them when no model is wanted. */
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/database/database.ts";
+import type { Log } from "../../platform/log.ts";
+import { foldDocument } from "./built-in-embedder.ts";
+import type { BuiltInEmbedder } from "./built-in-embedder.ts";
+import { weighFields } from "../index/document-terms.ts";
+import * as store from "../index/embeddings-store.ts";
+import type { UnembeddedDocument } from "../index/embeddings-store.ts";
+import { lockIndex } from "../index/index-store.ts";
+import { activate, keepVectors } from "../index/embedders.ts";
+import type { MadeVector } from "../index/embedders.ts";
+import { loadBuiltInEmbedder } from "../data/search-data.ts";
+import { eachInTurns } from "../yielding.ts";
+
+export interface EmbedBuiltInOptions {
+  readonly db: Database;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** False in a process that is set to a model: it does not take search from that model. */
+  readonly mayReplaceModel: boolean;
+  /** Fires when the process closes; what was stored by then stays. */
+  readonly closing: AbortSignal;
+}
+
+const BATCH = 500;
+/** Nearly until the next turn: after an upgrade with other tables prompts are found by words alone until this is done. */
+const TURN_MS_MAX = 50_000;
+
+/** Publishing has written the vectors already; only after an upgrade with other tables all are made anew. */
+export async function embedByBuiltIn(options: EmbedBuiltInOptions): Promise<void> {
+  const { db, log, clock, closing, mayReplaceModel } = options;
+  const base = await loadBuiltInEmbedder();
+  await db.tx(async (tx) => {
+    await lockIndex(tx);
+    await store.ensureEmbedder(tx, base.embedder, base.dims);
+  });
+  await store.wantBuiltIn(db, base.embedder);
+  const endMs = clock.nowMs() + TURN_MS_MAX;
+  while (!closing.aborted && clock.nowMs() < endMs) {
+    const documents = await store.listUnembedded(db, base.embedder, { limit: BATCH });
+    if (documents.length === 0) break;
+    await keepVectors(db, base.embedder, await foldAll(base, documents));
+  }
+  if (await activate(db, base.embedder, { mayReplaceModel })) {
+    log.info({ embedder: base.embedder }, "search answers with the built-in vectors now");
+  }
+}
+
+function foldAll(base: BuiltInEmbedder, documents: readonly UnembeddedDocument[]): Promise<MadeVector[]> {
+  return eachInTurns(documents, (document) => ({
+    doc: document.doc,
+    vector: foldDocument(base, weighFields(document)) ?? new Float32Array(base.dims),
+  }));
+}

@@ -1,0 +1,151 @@
+/**
+ * Periodic work of a process that is set to an embeddings model: says that the model is wanted, gives documents the
+ * vectors they lack, and moves search to the model once none is missing. Each turn stores one batch at most and leaves
+ * the rest to the next, so a killed process loses one batch.
+ *
+ * A batch that fails is halved while the model answers anything at all, so one text that it refuses, or a model that
+ * needs its time, holds up nothing else. A text that is refused alone, again and again, is set aside.
+ */
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/database/database.ts";
+import type { Log } from "../../platform/log.ts";
+import { embeddingInput } from "../index/document-terms.ts";
+import * as store from "../index/embeddings-store.ts";
+import type { Embedder, UnembeddedDocument } from "../index/embeddings-store.ts";
+import { activate, keepVectors } from "../index/embedders.ts";
+import { Refusals } from "./refusals.ts";
+import { acceptVectors, remoteEmbedderId } from "./remote-embedder.ts";
+import type { EmbeddingsModel } from "./remote-embedder.ts";
+
+export interface EmbedByModelOptions {
+  readonly db: Database;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly model: EmbeddingsModel;
+  /** Fires when the process closes, and gives up what is being asked. */
+  readonly closing: AbortSignal;
+}
+
+/** One call; the SDK splits it by the model's own limit. */
+const BATCH_MAX = 128;
+/** Nobody waits for it: a model on this machine's processor may need half a second for a text. */
+const CALL_MS_MAX = 60_000;
+const PAUSE_AFTER_FAILURE_MS = 30_000;
+/** Any short text: only whether the model answers, and the length of its vector, are looked at. */
+const PROBE_TEXT = "Title: prompt";
+
+/** @returns the work of one turn. */
+export function createEmbeddingByModel(options: EmbedByModelOptions): () => Promise<void> {
+  const { db, log, clock, model, closing } = options;
+  const asker = createAsker(options);
+  const embedSome = createBatches(options, asker);
+  let embedder: Embedder | null = null;
+  let isSure = false;
+  let pausedUntilMs = 0;
+
+  return async () => {
+    if (embedder === null) await store.wantEmbeddersOf(db, model.model);
+    else await store.wantEmbedder(db, embedder, model.model);
+    if (clock.nowMs() < pausedUntilMs) return;
+    try {
+      if (embedder === null || !isSure) {
+        embedder = await asker.identify();
+        isSure = true;
+        await store.wantEmbedder(db, embedder, model.model);
+      }
+      await embedSome(embedder);
+      const isFlipped = await activate(db, embedder.embedder, { mayReplaceModel: true });
+      if (isFlipped) log.info(embedder, "search answers with an embeddings model now");
+    } catch (error) {
+      pausedUntilMs = clock.nowMs() + PAUSE_AFTER_FAILURE_MS;
+      isSure = false; // the model may answer another length from now on
+      if (!closing.aborted) throw error; // the tick is logged as failed and comes again
+    }
+  };
+}
+
+interface Asker {
+  /** Which embedder the model is: it has no length of its own to look up. */
+  readonly identify: () => Promise<Embedder>;
+  /** Null: these texts failed while the model answered another. @throws the failure when it answers nothing. */
+  readonly askFor: (documents: readonly UnembeddedDocument[], dims: number) => Promise<Float32Array[] | null>;
+}
+
+function createAsker({ model, closing }: EmbedByModelOptions): Asker {
+  async function ask(texts: readonly string[], dims: number | null): Promise<Float32Array[]> {
+    const signal = AbortSignal.any([closing, AbortSignal.timeout(CALL_MS_MAX)]);
+    return acceptVectors(await model.embedTexts(texts, signal), { count: texts.length, dims });
+  }
+  return {
+    identify: async () => {
+      const [probe] = await ask([PROBE_TEXT], null);
+      const dims = probe?.length ?? 0;
+      return { embedder: remoteEmbedderId(model.model, dims), dims };
+    },
+    askFor: async (documents, dims) => {
+      try {
+        return await ask(documents.map(embeddingInput), dims);
+      } catch (error) {
+        if (closing.aborted) throw error;
+        await ask([PROBE_TEXT], dims).catch(() => {
+          throw error;
+        });
+        return null;
+      }
+    },
+  };
+}
+
+/** @returns what gives some documents their vectors, if no other process is at it. */
+function createBatches({ db, log, clock }: EmbedByModelOptions, { askFor }: Asker) {
+  const refusals = new Refusals();
+  let batchSize = BATCH_MAX;
+
+  async function embedNext({ embedder, dims }: Embedder): Promise<void> {
+    for (;;) {
+      const documents = await store.listUnembedded(db, embedder, { limit: batchSize, except: refusals.docs() });
+      if (documents.length === 0) return;
+      const vectors = await askFor(documents, dims);
+      if (vectors !== null) {
+        await keepVectors(db, embedder, pairUp(documents, vectors));
+        batchSize = Math.min(BATCH_MAX, batchSize * 2);
+        return;
+      }
+      if (documents.length === 1) return refusals.add(documents[0]?.doc ?? 0, clock.nowMs());
+      batchSize = Math.ceil(documents.length / 2);
+    }
+  }
+  async function askRefusedAgain({ embedder, dims }: Embedder): Promise<void> {
+    const doc = refusals.nextDue(clock.nowMs());
+    if (doc === null) return;
+    const [document] = await store.listUnembedded(db, embedder, { limit: 1, only: [doc] });
+    if (document === undefined) return refusals.forget(doc); // unpublished meanwhile, or embedded by another process
+    const vectors = await askFor([document], dims);
+    if (vectors === null) {
+      refusals.add(doc, clock.nowMs());
+      if (!refusals.isFinal(doc)) return;
+      log.warn({ promptId: document.promptId }, SET_ASIDE);
+    }
+    const noMeaning = new Float32Array(dims);
+    await keepVectors(db, embedder, pairUp([document], vectors ?? [noMeaning]));
+    refusals.forget(doc);
+  }
+  return async (embedder: Embedder): Promise<void> => {
+    if ((await store.listUnembedded(db, embedder.embedder, { limit: 1 })).length === 0) return;
+    await db.tx(
+      async (tx) => {
+        if (!(await store.tryLockEmbedding(tx, embedder.embedder))) return;
+        await askRefusedAgain(embedder);
+        await embedNext(embedder);
+      },
+      { statementTimeoutMs: CALL_MS_MAX },
+    );
+  };
+}
+
+const SET_ASIDE =
+  "the embeddings model refuses the text of this prompt; it is found by its words alone until its text or the model changes";
+
+function pairUp(documents: readonly UnembeddedDocument[], vectors: readonly Float32Array[]) {
+  return documents.map(({ doc }, i) => ({ doc, vector: vectors[i] as Float32Array }));
+}

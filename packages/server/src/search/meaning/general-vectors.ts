@@ -1,0 +1,61 @@
+/**
+ * Word vectors of general English, derived from GloVe: what words mean outside of prompts, brands, films and products
+ * among them. Four bits a number, read in place.
+ */
+import { bytesOf, sectionOf } from "../data/data-file.ts";
+import type { Sections } from "../data/data-file.ts";
+import { decodeWordList, encodeWordList } from "../text/word-list.ts";
+import { hashSections, withHashedVectors } from "./word-vectors.ts";
+import type { WordVectors } from "./word-vectors.ts";
+
+export interface GeneralVectors {
+  /** In code-unit order. */
+  readonly terms: readonly string[];
+  /** Any length above 0, an even count of numbers, in the order of `terms`. */
+  readonly vectors: readonly ArrayLike<number>[];
+  readonly mean: ArrayLike<number>;
+}
+
+/** A number is kept as -7 to 7 of its vector's greatest, plus 8, in half a byte; the first in the lower half. */
+const LEVELS = 7;
+const ZERO = 8;
+const HALF_BYTE = 4;
+const LOWER_HALF = 0xf;
+
+export function encodeGeneralVectors({ terms, vectors, mean }: GeneralVectors): Sections {
+  const rowBytes = mean.length / 2;
+  const rows = new Uint8Array(terms.length * rowBytes);
+  for (const [i, vector] of vectors.entries()) {
+    const largest = Array.from(vector).reduce((max, value) => Math.max(max, Math.abs(value)), 0);
+    const level = (k: number) => Math.round(((vector[k] as number) / largest) * LEVELS) + ZERO;
+    for (let k = 0; k < rowBytes; k += 1) rows[i * rowBytes + k] = level(2 * k) | (level(2 * k + 1) << HALF_BYTE);
+  }
+  return { ...encodeWordList("terms", terms), rows, mean: bytesOf(Float32Array.from(mean)) };
+}
+
+export function decodeGeneralVectors(sections: Sections): WordVectors {
+  const terms = decodeWordList("terms", sections);
+  const rows = sectionOf(sections, "rows");
+  const mean = new Float32Array(sectionOf(sections, "mean").buffer);
+  const dims = mean.length;
+  const level = (row: number, k: number) => {
+    const pair = rows[(row * dims + k) >>> 1] as number;
+    return (k % 2 === 0 ? pair & LOWER_HALF : pair >>> HALF_BYTE) - ZERO;
+  };
+  function addKnown(sum: Float32Array, term: string, weight: number): boolean {
+    const row = terms.find(term);
+    if (row < 0) return false;
+    let squares = 0;
+    for (let k = 0; k < dims; k += 1) squares += level(row, k) ** 2;
+    const factor = weight / Math.sqrt(squares);
+    for (let k = 0; k < dims; k += 1) sum[k] = (sum[k] as number) + factor * level(row, k);
+    return true;
+  }
+  return {
+    generation: hashSections(sections),
+    dims,
+    mean,
+    knows: (term) => terms.find(term) >= 0,
+    addTerm: withHashedVectors(addKnown),
+  };
+}

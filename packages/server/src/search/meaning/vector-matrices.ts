@@ -1,0 +1,126 @@
+/**
+ * The vectors that this process holds. What changed is taken over at once; a whole embedder is read, and its mean
+ * renewed, beside the queries, which go on with what was held before. Only a catalogue of one page is not worth that.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Queryable } from "../../platform/database/database.ts";
+import { listVectorsOf, vectorFromBytes } from "../index/embeddings-store.ts";
+import { createTurns } from "../yielding.ts";
+import { VectorMatrix } from "./vector-matrix.ts";
+import type { MatrixOptions } from "./vector-matrix.ts";
+
+/** An embedder whose vectors this process wants at hand. */
+export interface MirroredEmbedder extends MatrixOptions {
+  readonly embedder: string;
+}
+
+interface Coming {
+  readonly matrix: VectorMatrix;
+  readonly read: Promise<void>;
+  state: "reading" | "whole" | "failed";
+}
+
+type Documents = Pick<ReadonlyMap<number, unknown>, "has" | "keys" | "size">;
+
+const PAGE = 1_000;
+
+export class HeldMatrices {
+  readonly #db: Queryable;
+  readonly #documents: Documents;
+  readonly #held: Map<string, VectorMatrix>;
+  readonly #coming = new Map<string, Coming>();
+
+  /** `before`: of the copy that this one replaces. A document's vector never changes, so those are not read again. */
+  constructor(db: Queryable, documents: Documents, before: HeldMatrices | null) {
+    this.#db = db;
+    this.#documents = documents;
+    this.#held = new Map(before === null ? [] : before.#held);
+  }
+
+  of(embedder: string): VectorMatrix | null {
+    return this.#held.get(embedder) ?? null;
+  }
+
+  delete(doc: number): void {
+    for (const [, matrix] of this.#all()) matrix.delete(doc);
+  }
+
+  /** Reads the vectors of documents that came or changed. */
+  async read(docs: readonly number[]): Promise<void> {
+    for (const [embedder, matrix] of this.#all()) await this.#readInto(matrix, embedder, docs);
+  }
+
+  /** After the documents were read anew: forgets those that are gone, and reads what is missing. */
+  async follow(): Promise<void> {
+    for (const [embedder, matrix] of this.#held) {
+      for (const doc of matrix.docs()) if (!this.#documents.has(doc)) matrix.delete(doc);
+      await this.#fill(matrix, embedder, () => true);
+    }
+  }
+
+  /**
+   * Sees to it that these are held, and no others. False while one of them is still being read; until then those that
+   * were held before stay. `isFirst`: nobody can be answered before they are there.
+   */
+  async hold(choices: readonly MirroredEmbedder[], isFirst: boolean): Promise<boolean> {
+    for (const choice of choices) if (!this.#held.has(choice.embedder)) this.#begin(choice);
+    for (const { read } of this.#coming.values()) if (isFirst || this.#isSmall()) await read;
+    for (const [embedder, { matrix, state }] of this.#coming) {
+      if (state === "whole") this.#held.set(embedder, matrix);
+      if (state !== "reading") this.#coming.delete(embedder);
+    }
+    const wanted = new Set(choices.map(({ embedder }) => embedder));
+    for (const embedder of this.#coming.keys()) if (!wanted.has(embedder)) this.#coming.delete(embedder);
+    if (![...wanted].every((embedder) => this.#held.has(embedder))) return false;
+    for (const embedder of this.#held.keys()) if (!wanted.has(embedder)) this.#held.delete(embedder);
+    return true;
+  }
+
+  /** Renews means; only that of a small matrix is waited for. */
+  async settle(): Promise<void> {
+    const settling = [...this.#held.values()].map((matrix) => matrix.settle());
+    if (this.#isSmall()) await Promise.all(settling);
+  }
+
+  #isSmall(): boolean {
+    return this.#documents.size <= PAGE;
+  }
+
+  *#all(): Iterable<readonly [embedder: string, matrix: VectorMatrix]> {
+    yield* this.#held;
+    for (const [embedder, { matrix }] of this.#coming) yield [embedder, matrix];
+  }
+
+  #begin(choice: MirroredEmbedder): void {
+    if (this.#coming.has(choice.embedder)) return;
+    const matrix = new VectorMatrix({ ...choice, capacity: this.#documents.size });
+    const isWanted = () => this.#coming.get(choice.embedder)?.matrix === matrix;
+    const read = async () => {
+      try {
+        await this.#fill(matrix, choice.embedder, isWanted);
+        await matrix.settle();
+        coming.state = "whole";
+      } catch {
+        coming.state = "failed"; // the next look begins again, and fails itself while the database is away
+      }
+    };
+    const coming: Coming = { matrix, state: "reading", read: nextTurn().then(read) };
+    this.#coming.set(choice.embedder, coming);
+  }
+
+  async #fill(matrix: VectorMatrix, embedder: string, isWanted: () => boolean): Promise<void> {
+    const missing = [...this.#documents.keys()].filter((doc) => !matrix.has(doc));
+    for (let i = 0; i < missing.length && isWanted(); i += PAGE) {
+      await this.#readInto(matrix, embedder, missing.slice(i, i + PAGE));
+    }
+  }
+
+  async #readInto(matrix: VectorMatrix, embedder: string, docs: readonly number[]): Promise<void> {
+    const rows = await listVectorsOf(this.#db, embedder, docs);
+    const turns = createTurns();
+    for (const { doc, vec } of rows) {
+      if (turns.isOver()) await turns.next();
+      if (this.#documents.has(doc)) matrix.set(doc, vectorFromBytes(vec)); // else taken out since it was read
+    }
+  }
+}

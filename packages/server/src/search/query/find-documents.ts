@@ -1,0 +1,138 @@
+/** The query, in steps: plan it, ask the legs at the same time, weigh their evidence, put an exact title first. */
+import type { Database } from "../../platform/database/database.ts";
+import { isOutage } from "../../platform/database/errors.ts";
+import type { Gate } from "../../platform/resilience/semaphore.ts";
+import type { Log } from "../../platform/log.ts";
+import { cutQuery } from "../text/analyser.ts";
+import type { ExpansionTable } from "./expansion.ts";
+import { fuse } from "./fusion.ts";
+import type { DenseEvidence, Ranked } from "./fusion.ts";
+import { findByTerms } from "../index/mirror-store.ts";
+import type { LexicalHit } from "../index/mirror-store.ts";
+import type { Mirror } from "../index/mirror.ts";
+import { planQuery } from "./query-plan.ts";
+import type { QueryPlan } from "./query-plan.ts";
+import { findLiterally, likenTitles } from "../text/title-likeness.ts";
+import { createTurns } from "../yielding.ts";
+import type { Turns } from "../yielding.ts";
+
+export interface FindPorts {
+  readonly db: Database;
+  readonly mirror: Mirror;
+  readonly table: ExpansionTable;
+  readonly log: Log;
+  /** Keeps search from taking every connection. */
+  readonly gate: Gate;
+  /** How long the database may look for words. */
+  readonly wordsTimeoutMs: number;
+  /** Null when no embedder can answer. Never rejects. */
+  readonly findByMeaning: (query: string, plan: QueryPlan, limit: number) => Promise<DenseEvidence | null>;
+}
+
+const CANDIDATES_PER_LEG = 100;
+/** Of prompts that share a title more are not compared by how popular they are. */
+const EXACT_MAX = 500;
+
+/** Best first; at most the candidates of all legs together. */
+export async function findDocuments(query: string, ports: FindPorts): Promise<Ranked[]> {
+  const { mirror } = ports;
+  const turns = createTurns();
+  const text = cutQuery(query);
+  const plan = await planQuery(text, { counts: countsOf(mirror), table: ports.table, turns });
+  const ranked = await (plan.tokens.length === 0
+    ? rankLiterally(text, mirror, turns)
+    : rankByEvidence(text, plan, { ...ports, turns }));
+  const exact = mirror.docsTitled(query);
+  return putFirst(exact.size > 0 ? exact : mirror.docsSpelled(query), ranked);
+}
+
+interface RankPorts extends FindPorts {
+  readonly turns: Turns;
+}
+
+async function rankByEvidence(query: string, plan: QueryPlan, ports: RankPorts): Promise<Ranked[]> {
+  if (ports.turns.isOver()) await ports.turns.next();
+  const [words, dense] = await Promise.all([
+    findByWords(plan, ports),
+    ports.findByMeaning(query, plan, CANDIDATES_PER_LEG),
+  ]);
+  const lexical = words.hits;
+  const candidates = new Set([...lexical, ...(dense?.neighbours ?? [])].map(({ doc }) => doc));
+  const documents = [...candidates].flatMap((doc) => ports.mirror.documents.get(doc) ?? []);
+  await ports.turns.next(); // the scan of the vectors has just ended
+  const { titles, isTelling } = await likenTitles([query, plan.readAs], documents, ports.turns);
+  const ranked = fuse({
+    lexical,
+    idealLexical: plan.idealScore,
+    certainty: plan.certainty,
+    dense,
+    titles,
+    areTitlesTelling: isTelling,
+  });
+  // An empty answer would say that there is no such prompt, when nobody could look.
+  if (ranked.length === 0 && words.failure !== null) throw words.failure;
+  return ranked;
+}
+
+interface WordsFound {
+  readonly hits: readonly LexicalHit[];
+  /** Why nobody could look. */
+  readonly failure: Error | null;
+}
+
+/** Words that most prompts have take the database long; the answer then comes from meaning and titles. */
+async function findByWords(plan: QueryPlan, { db, mirror, gate, log, wordsTimeoutMs }: FindPorts): Promise<WordsFound> {
+  if (plan.lexical.length === 0) return { hits: [], failure: null };
+  const wanted = { terms: plan.lexical, averageLength: mirror.averageLength, limit: CANDIDATES_PER_LEG };
+  try {
+    return { hits: await gate.run(() => findByTerms(db, wanted, wordsTimeoutMs)), failure: null };
+  } catch (error) {
+    if (!(error instanceof TooManySearches) && !isOutage(error)) throw error;
+    const failure = error as Error;
+    log.warn(
+      { err: failure, words: plan.tokens.length, terms: plan.lexical.length },
+      "a query was not answered by its words",
+    );
+    return { hits: [], failure };
+  }
+}
+
+/** Other searches kept the connections of all searches for as long as one may wait. */
+export class TooManySearches extends Error {
+  override readonly name = "TooManySearches";
+
+  constructor() {
+    super("Other searches kept the connections of all searches.");
+  }
+}
+
+/** By likeness; where letters say nothing (emoji, signs), the shorter title says more of the query. */
+async function rankLiterally(query: string, mirror: Mirror, turns: Turns): Promise<Ranked[]> {
+  const found = await findLiterally(query, mirror.titles(), turns);
+  const documents = found.flatMap((doc) => mirror.documents.get(doc) ?? []);
+  const { titles } = await likenTitles([query], documents, turns);
+  return documents
+    .map(({ doc, title }) => ({ doc, score: titles.get(doc) ?? 1 / (1 + title.length) }))
+    .sort((a, b) => b.score - a.score || a.doc - b.doc);
+}
+
+/** Whoever types a title wants that prompt, whatever the scores say. */
+function putFirst(exact: ReadonlySet<number>, ranked: readonly Ranked[]): Ranked[] {
+  const above = (ranked[0]?.score ?? 0) + 1;
+  const [first, rest] = [ranked.filter(({ doc }) => exact.has(doc)), ranked.filter(({ doc }) => !exact.has(doc))];
+  const lifted = new Map(first.map(({ doc, score }) => [doc, { doc, score: above + score }]));
+  for (const doc of exact) {
+    if (lifted.size >= EXACT_MAX) break;
+    if (!lifted.has(doc)) lifted.set(doc, { doc, score: above });
+  }
+  return [...[...lifted.values()].sort((a, b) => b.score - a.score || a.doc - b.doc), ...rest];
+}
+
+function countsOf(mirror: Mirror) {
+  return {
+    documentCount: mirror.documents.size,
+    vocabulary: mirror.vocabulary,
+    countOf: (term: string) => mirror.countOf(term),
+    pairsWith: (character: string) => mirror.pairsWith(character),
+  };
+}

@@ -1,0 +1,99 @@
+/**
+ * One ranking out of three kinds of evidence: words, meaning, likeness of the title. Weighted scores, not ranks: a
+ * noisy list gets the same vote as a perfect one by reciprocal ranks (typing errors .848 -> .714, measured 2026-11).
+ */
+import type { LexicalHit } from "../index/mirror-store.ts";
+
+export interface Evidence {
+  readonly lexical: readonly LexicalHit[];
+  /** What a document that has all of the query's words in its title would score. */
+  readonly idealLexical: number;
+  /** Share of the query's words that are surely meant as they are written, 0 to 1. */
+  readonly certainty: number;
+  /** Null when no embedder could answer. */
+  readonly dense: DenseEvidence | null;
+  /** Document -> likeness of its title, only values above 0. */
+  readonly titles: ReadonlyMap<number, number>;
+  /** Whether an alike title is a reason to show a document that nothing else speaks for. */
+  readonly areTitlesTelling: boolean;
+}
+
+export interface NearDocument {
+  readonly doc: number;
+  /** Nearness that ranks; may have learnt from the nearest documents. */
+  readonly cosine: number;
+  /** Nearness to the query itself. */
+  readonly ownCosine: number;
+}
+
+export interface DenseEvidence {
+  readonly neighbours: readonly NearDocument[];
+  /** How much of the query the embedder knows, 0 to 1. */
+  readonly coverage: number;
+  /** A document that nothing else speaks for needs at least this cosine to the query itself. */
+  readonly cosineMin: number;
+  readonly weights: FusionWeights;
+}
+
+export interface FusionWeights {
+  readonly lexical: number;
+  readonly dense: number;
+  readonly title: number;
+}
+
+export interface Ranked {
+  readonly doc: number;
+  /** Rounded to six decimals, so that equal evidence is equal. */
+  readonly score: number;
+}
+
+const DOUBT_WEIGHT = 0.75;
+const WORDS_ONLY: FusionWeights = { lexical: 1, dense: 0, title: 0.3 };
+
+/**
+ * Best first; equal scores by document number. Documents below the floor are not in it.
+ *
+ * Words count in proportion to the ideal, not only to the best found: when the best document has one word of four,
+ * meaning should decide (paraphrases .249 -> .287, the other classes unchanged, measured 2026-11).
+ */
+export function fuse(evidence: Evidence): Ranked[] {
+  const { lexical, idealLexical, certainty, dense, titles } = evidence;
+  const isDense = dense !== null && dense.coverage > 0;
+  const weights = isDense ? trustLetters(dense.weights, 1 - certainty) : WORDS_ONLY;
+  const denseWeight = isDense ? weights.dense * dense.coverage : 0;
+  const neighbours = isDense ? dense.neighbours : [];
+  const lexicalMax = lexical.reduce((max, { score }) => Math.max(max, score), isDense ? idealLexical : 0);
+  const cosineMax = neighbours.reduce((max, { cosine }) => Math.max(max, cosine), 0);
+  const scores = new Map<number, number>();
+  const add = (doc: number, score: number) => scores.set(doc, (scores.get(doc) ?? 0) + score);
+  for (const { doc, score } of lexical) add(doc, (weights.lexical * score) / lexicalMax);
+  for (const { doc, cosine } of neighbours) if (cosine > 0) add(doc, (denseWeight * cosine) / cosineMax);
+  for (const [doc, likeness] of titles) add(doc, weights.title * likeness);
+  const supported = supportedDocs(evidence);
+  return [...scores]
+    .filter(([doc]) => supported.has(doc))
+    .map(([doc, score]) => ({ doc, score: Math.round(score * 1e6) / 1e6 }))
+    .sort((a, b) => b.score - a.score || a.doc - b.doc);
+}
+
+/**
+ * Where words had to be guessed, their letters say more than what the guess means (misspelt and unfinished words .844
+ * -> .902 on one half of the own queries, nothing lost elsewhere, measured 2026-11).
+ */
+function trustLetters(weights: FusionWeights, doubt: number): FusionWeights {
+  const more = DOUBT_WEIGHT * doubt;
+  return { ...weights, lexical: weights.lexical + more, title: weights.title + more };
+}
+
+/**
+ * Dividing by the greatest score hides how good it was, so a document also needs an absolute reason: a word of the
+ * query or its correction, a title that is alike, or a meaning that is near.
+ */
+function supportedDocs({ lexical, dense, titles, areTitlesTelling }: Evidence): Set<number> {
+  const near = dense === null ? [] : dense.neighbours.filter(({ ownCosine }) => ownCosine >= dense.cosineMin);
+  return new Set([
+    ...lexical.filter(({ isDirect }) => isDirect).map(({ doc }) => doc),
+    ...(areTitlesTelling ? titles.keys() : []),
+    ...near.map(({ doc }) => doc),
+  ]);
+}

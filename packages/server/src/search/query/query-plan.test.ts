@@ -1,0 +1,47 @@
+import { beforeAll, expect, test } from "vitest";
+import type { ExpansionTable } from "./expansion.ts";
+import { planQuery } from "./query-plan.ts";
+import { loadExpansions } from "../data/search-data.ts";
+import { stemEnglish } from "../text/stemmer.ts";
+import { createTurns } from "../yielding.ts";
+import { Vocabulary } from "../text/vocabulary.ts";
+
+let table: ExpansionTable;
+beforeAll(async () => {
+  table = await loadExpansions();
+});
+
+/** The plan of a query in a catalogue of a thousand prompts, ten of which have each of these words. */
+function plan(query: string, words: readonly string[], pairs: readonly string[] = []) {
+  const vocabulary = new Vocabulary();
+  for (const word of words) vocabulary.set(word, 10, 10);
+  const terms = new Set([...words.map(stemEnglish), ...pairs]);
+  const countOf = (term: string) => (terms.has(term) ? 10 : 0);
+  const pairsWith = (character: string) => pairs.filter((pair) => pair.includes(character));
+  const counts = { documentCount: 1_000, vocabulary, countOf, pairsWith };
+  return planQuery(query, { counts, table, turns: createTurns() });
+}
+
+test("a word said again and again is looked for once, and may still be unfinished", async () => {
+  const once = await plan("design image", ["design", "image"]);
+  expect(await plan("design image ".repeat(15).trim(), ["design", "image"])).toEqual(once);
+  const again = await plan("dash board dash", ["dash", "board", "dashboard"]);
+  expect(again.tokens.map(({ word, isLast }) => [word, isLast])).toEqual([
+    ["dash", true],
+    ["board", false],
+  ]);
+});
+
+test("a word is taken as written only if it is quoted wherever it stands", async () => {
+  const quotedOf = async (query: string) => (await plan(query, ["recipe"])).tokens.map(({ isQuoted }) => isQuoted);
+  expect(await quotedOf('"recipe" "recipe"')).toEqual([true]);
+  expect(await quotedOf('"recipe" recipe')).toEqual([false]);
+});
+
+test("forty characters of thousands of pairs, and forty words of many relations, stay one small statement", async () => {
+  const characters = Array.from({ length: 40 }, (_, i) => String.fromCodePoint(0x4e00 + i));
+  const pairs = characters.flatMap((a) => characters.map((b) => `${a}${b}`));
+  expect((await plan(characters.join(" "), [], pairs)).lexical.length).toBeLessThanOrEqual(400);
+  const words = "run set make take play turn light line point head hand face round break cut fall hold pass".split(" ");
+  expect((await plan(words.join(" "), words)).lexical.length).toBeLessThanOrEqual(400);
+});

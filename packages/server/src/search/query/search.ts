@@ -1,0 +1,233 @@
+/** Search as the service uses it: one object per process that keeps a copy of the index and answers queries. */
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/database/database.ts";
+import { createGate } from "../../platform/resilience/semaphore.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Tick } from "../../platform/ticks.ts";
+import type { BuiltInEmbedder } from "../meaning/built-in-embedder.ts";
+import { auditCounts, auditDocuments } from "../index/audit-index.ts";
+import type { PublishedPrompts } from "../index/audit-index.ts";
+import { embedByBuiltIn } from "../meaning/embed-built-in.ts";
+import { createEmbeddingByModel } from "../meaning/embed-by-model.ts";
+import type { ExpansionTable } from "./expansion.ts";
+import { findDocuments, TooManySearches } from "./find-documents.ts";
+import type { DenseEvidence } from "./fusion.ts";
+import { renewOutdated, tidyIndex } from "../index/housekeeping.ts";
+import { findByBuiltIn, findByVector } from "../meaning/meaning.ts";
+import type { VectorsAround } from "../meaning/meaning.ts";
+import { createMirror } from "../index/mirror.ts";
+import type { MirroredEmbedder } from "../meaning/vector-matrices.ts";
+import type { Mirror } from "../index/mirror.ts";
+import type { ActiveEmbedder } from "../index/mirror-store.ts";
+import type { QueryPlan } from "./query-plan.ts";
+import { orderPrompts } from "./order-prompts.ts";
+import type { PopularityOf } from "./order-prompts.ts";
+import { createQueryVectors } from "../meaning/query-vectors.ts";
+import type { QueryVectors } from "../meaning/query-vectors.ts";
+import { isRemote, remoteEmbedderId } from "../meaning/remote-embedder.ts";
+import type { EmbeddingsModel } from "../meaning/remote-embedder.ts";
+import { loadBuiltInEmbedder, loadExpansions } from "../data/search-data.ts";
+import { createVectorIndex } from "../index/vector-index.ts";
+import type { VectorIndex } from "../index/vector-index.ts";
+
+export interface SearchOptions {
+  readonly db: Database;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Null: meaning comes from the built-in vectors, and nothing leaves the machine. */
+  readonly embeddings?: EmbeddingsModel | null | undefined;
+  /** What the weekly audit holds the index against. */
+  readonly published?: PublishedPrompts | undefined;
+  /** Decides between prompts of equal score: more uses, then more votes, then the id. */
+  readonly popularityOf?: PopularityOf | undefined;
+  /** Test only: from how many documents on pgvector is used where the server has it. */
+  readonly indexFromDocuments?: number;
+  /** Test only: how long a query waits for the embeddings model. */
+  readonly embeddingDeadlineMs?: number;
+  /** Test only: how long a query waits for the database to look for its words. */
+  readonly wordsTimeoutMs?: number;
+}
+
+export interface Search {
+  /**
+   * Prompts for a query of 1 to 200 characters, best first, at most `limit`. What committed before the call is found;
+   * the caller still checks each row, for a prompt may be unpublished a moment later.
+   */
+  find(query: string, limit: number): Promise<string[]>;
+  /** Loads the data ahead of the first query; call it once the server listens. Failures are logged, not thrown. */
+  warm(): Promise<void>;
+  readonly ticks: readonly Tick[];
+  close(): Promise<void>;
+}
+
+const CONNECTIONS_MAX = 3;
+/** For the statement, and before it for one of the connections: past it meaning and titles answer alone. */
+const WORDS_TIMEOUT_MS = 1_000;
+const REFRESH_EVERY_MS = 1_000;
+const LOOK_FOR_INDEX_EVERY_MS = 5_000;
+/** Up to here the built-in vectors stay loaded beside a model's, to answer when the model does not. */
+const FALLBACK_DOCUMENTS_MAX = 50_000;
+const HOUR_SECONDS = 3_600;
+
+export function createSearch(options: SearchOptions): Search {
+  const model = options.embeddings ?? null;
+  const queryVectors = model === null ? null : createQueryVectors({ ...options, model, ...deadlineOf(options) });
+  const wordsTimeoutMs = options.wordsTimeoutMs ?? WORDS_TIMEOUT_MS;
+  const gate = createGate(CONNECTIONS_MAX, { ms: wordsTimeoutMs, late: () => new TooManySearches() });
+  const index = createVectorIndex(options);
+  let opened: Promise<Opened> | null = null;
+  const timers: NodeJS.Timeout[] = [];
+  const closing = new AbortController();
+
+  async function openAll(): Promise<Opened> {
+    const [base, table] = await Promise.all([loadBuiltInEmbedder(), loadExpansions(), index.look()]);
+    const warnOfOther = createWarning(options.log);
+    const chooseEmbedders = (active: ActiveEmbedder | null, documents: number) => {
+      if (isOfOtherModel(active, model)) warnOfOther();
+      return chooseMirrored({ base, model, active, documents }).filter(
+        ({ embedder }) => index.around(embedder) === null,
+      );
+    };
+    const mirror = createMirror({ db: options.db, clock: options.clock, chooseEmbedders });
+    timers.push(setInterval(() => void mirror.refresh().catch(() => {}), REFRESH_EVERY_MS).unref());
+    timers.push(setInterval(() => void index.look(), LOOK_FOR_INDEX_EVERY_MS).unref());
+    return { base, table, mirror };
+  }
+  function open(): Promise<Opened> {
+    opened ??= openAll().catch((error: unknown) => {
+      opened = null;
+      throw error;
+    });
+    return opened;
+  }
+  return {
+    find: async (query, limit) => {
+      const { base, table, mirror } = await open();
+      await mirror.refresh();
+      const findByMeaning = meaningFinder({ base, mirror, index, queryVectors });
+      const { db, log } = options;
+      const ranked = await findDocuments(query, { db, log, mirror, table, gate, wordsTimeoutMs, findByMeaning });
+      const prompts = ranked.flatMap(({ doc, score }) => {
+        const promptId = mirror.documents.get(doc)?.promptId;
+        return promptId === undefined ? [] : { promptId, score };
+      });
+      return orderPrompts(prompts, limit, options.popularityOf);
+    },
+    warm: async () => {
+      try {
+        await (await open()).mirror.refresh();
+      } catch (error) {
+        options.log.warn({ err: error }, "search could not be prepared; the first query tries again");
+      }
+    },
+    ticks: createTicks(options, index, closing.signal),
+    close: async () => {
+      closing.abort();
+      for (const timer of timers) clearInterval(timer);
+      queryVectors?.close();
+      await opened?.catch(() => null);
+    },
+  };
+}
+
+interface Opened {
+  readonly base: BuiltInEmbedder;
+  readonly table: ExpansionTable;
+  readonly mirror: Mirror;
+}
+
+function deadlineOf({ embeddingDeadlineMs }: SearchOptions): { deadlineMs?: number } {
+  return embeddingDeadlineMs === undefined ? {} : { deadlineMs: embeddingDeadlineMs };
+}
+
+function createTicks(options: SearchOptions, index: VectorIndex, closing: AbortSignal): Tick[] {
+  const { db, embeddings: model } = options;
+  // Turns are won by one process of the installation: those of one model's processes must not go to others.
+  const modelTicks = model
+    ? [
+        {
+          name: `search-embed ${model.model}`,
+          everySeconds: 1,
+          run: createEmbeddingByModel({ ...options, model, closing }),
+        },
+      ]
+    : [];
+  return [
+    {
+      name: "search-embed",
+      everySeconds: 60,
+      run: () => embedByBuiltIn({ ...options, closing, mayReplaceModel: !model }),
+    },
+    ...modelTicks,
+    { name: "search-vector-index", everySeconds: 5, run: () => index.maintain() },
+    { name: "search-renew", everySeconds: 30, run: () => renewOutdated(db) },
+    { name: "search-tidy", everySeconds: HOUR_SECONDS, run: () => tidyIndex(db) },
+    { name: "search-audit", everySeconds: 7 * 24 * HOUR_SECONDS, run: () => auditIndex(options) },
+  ];
+}
+
+async function auditIndex({ db, log, published }: SearchOptions): Promise<void> {
+  if (published !== undefined) await auditDocuments(db, published, log);
+  await auditCounts(db, log);
+}
+
+interface MirroredChoice {
+  readonly base: BuiltInEmbedder;
+  readonly model: EmbeddingsModel | null;
+  readonly active: ActiveEmbedder | null;
+  readonly documents: number;
+}
+
+/** The active model's vectors if this process can ask that model, and the built-in ones unless that is too much. */
+function chooseMirrored({ base, model, active, documents }: MirroredChoice): MirroredEmbedder[] {
+  const own = { embedder: base.embedder, dims: base.dims, shippedMean: base.mean };
+  if (active === null || !isOf(model, active)) return [own];
+  const remote = { ...active, shippedMean: null };
+  return documents <= FALLBACK_DOCUMENTS_MAX ? [remote, own] : [remote];
+}
+
+function isOf(model: EmbeddingsModel | null, active: ActiveEmbedder): boolean {
+  return model !== null && remoteEmbedderId(model.model, active.dims) === active.embedder;
+}
+
+function isOfOtherModel(active: ActiveEmbedder | null, model: EmbeddingsModel | null): boolean {
+  return active !== null && isRemote(active.embedder) && !isOf(model, active);
+}
+
+/** Once in the life of a process: it would come with every query. */
+function createWarning(log: Log): () => void {
+  let isSaid = false;
+  return () => {
+    if (isSaid) return;
+    isSaid = true;
+    log.warn(
+      {},
+      "another process has search on an embeddings model that this one is not set to; this one answers with the built-in vectors (PROMPTD_EMBEDDING_MODEL should be the same everywhere)",
+    );
+  };
+}
+
+interface MeaningPorts {
+  readonly base: BuiltInEmbedder;
+  readonly mirror: Mirror;
+  readonly index: VectorIndex;
+  readonly queryVectors: QueryVectors | null;
+}
+
+/** One embedder answers a query from start to end: its id is looked up once, with the matrix that belongs to it. */
+function meaningFinder({ base, mirror, index, queryVectors }: MeaningPorts) {
+  const vectorsOf = (embedder: string): VectorsAround | null => {
+    const matrix = mirror.matrixOf(embedder);
+    return index.around(embedder) ?? (matrix === null ? null : async () => matrix);
+  };
+  return async (query: string, plan: QueryPlan, limit: number): Promise<DenseEvidence | null> => {
+    const active = mirror.activeEmbedder();
+    const remote = active === null || active.embedder === base.embedder ? null : vectorsOf(active.embedder);
+    const builtIn = vectorsOf(base.embedder);
+    if (active !== null && remote !== null && queryVectors !== null) {
+      const vector = await queryVectors.find(query, active);
+      if (vector !== null) return findByVector(remote, vector, limit);
+    }
+    return builtIn === null ? null : findByBuiltIn(base, builtIn, plan, limit);
+  };
+}

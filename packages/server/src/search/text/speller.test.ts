@@ -1,0 +1,139 @@
+import * as fc from "fast-check";
+import { expect, test, vi } from "vitest";
+import { tokenize } from "./analyser.ts";
+import { completeWord, correctWord, editDistance } from "./speller.ts";
+import { createTurns } from "../yielding.ts";
+import { Vocabulary } from "./vocabulary.ts";
+
+function setup(words: Readonly<Record<string, readonly [count: number, titleCount: number]>>): Vocabulary {
+  const vocabulary = new Vocabulary();
+  for (const [word, [count, titleCount]] of Object.entries(words)) vocabulary.set(word, count, titleCount);
+  return vocabulary;
+}
+const effort = (left = 1_000_000) => ({ turns: createTurns(), left });
+const corrected = async (word: string, vocabulary: Vocabulary, within = effort()) =>
+  (await correctWord(word, vocabulary, within)).map((found) => found.word);
+
+test("a misspelt word becomes what is spelt alike: a letter more, less, other or exchanged", async () => {
+  const vocabulary = setup({ recipe: [40, 20], resume: [30, 10], poetry: [9, 3] });
+  for (const typo of ["recipee", "recpe", "rezipe", "reicpe"])
+    expect((await corrected(typo, vocabulary))[0]).toBe("recipe");
+});
+
+test("two edits are allowed from seven letters on, one below", async () => {
+  const vocabulary = setup({ generator: [9, 9], poem: [9, 9] });
+  expect(await corrected("ganarator", vocabulary)).toEqual(["generator"]);
+  expect(await corrected("paim", vocabulary)).toEqual([]);
+});
+
+test("an unfinished word becomes what it begins", async () => {
+  expect(await corrected("nutri", setup({ nutrition: [5, 2], nurse: [90, 9] }))).toEqual(["nutrition"]);
+});
+
+test("the more frequent of two equal corrections is the better one, and the other keeps a part of its weight", async () => {
+  const found = await correctWord("storz", setup({ story: [20, 5], store: [3, 1] }), effort());
+  expect(found.map(({ word }) => word)).toEqual(["story", "store"]);
+  expect(found[0]?.weight).toBe(1);
+  expect(found[1]?.weight).toBeLessThan(1);
+});
+
+test("numbers, one or two letters and very long words are left alone", async () => {
+  const vocabulary = setup({ "20245": [9, 9], abc: [9, 9], ["x".repeat(40)]: [9, 9] });
+  for (const word of ["2024", "ab", "x".repeat(41)]) expect(await corrected(word, vocabulary)).toEqual([]);
+});
+
+test("a word that was taken out is never offered again", async () => {
+  const vocabulary = setup({ secretword: [1, 1] });
+  vocabulary.set("secretword", 0, 0);
+  expect(await corrected("secretwrd", vocabulary)).toEqual([]);
+  expect(vocabulary.has("secretword")).toBe(false);
+  expect(vocabulary.size).toBe(0);
+});
+
+test("what was found is found again without comparing, and not after a publication", async () => {
+  const vocabulary = setup({ recipe: [40, 20] });
+  const similarTo = vi.spyOn(vocabulary, "similarTo");
+  for (let i = 0; i < 3; i += 1) expect(await corrected("recpe", vocabulary)).toEqual(["recipe"]);
+  expect(similarTo).toHaveBeenCalledTimes(1);
+  vocabulary.set("recap", 900, 90);
+  vocabulary.set("recipe", 0, 0);
+  expect(await corrected("recpe", vocabulary)).toEqual(["recap"]);
+});
+
+test("a query is corrected until its effort is spent, which the size of the vocabulary decides, the same each time", async () => {
+  const few = setup({ recipe: [40, 20], poetry: [9, 3] });
+  const many = setup({
+    ...Object.fromEntries(Array.from({ length: 900 }, (_, i) => [`poe${String(i).padStart(3, "0")}`, [1, 0] as const])),
+    recipe: [40, 20],
+    poetry: [9, 3],
+  });
+  const both = async (vocabulary: Vocabulary) => {
+    const within = effort(500);
+    return [...(await corrected("recpe", vocabulary, within)), ...(await corrected("poetri", vocabulary, within))];
+  };
+  for (let i = 0; i < 2; i += 1) {
+    expect(await both(few)).toEqual(["recipe", "poetry"]);
+    expect(await both(many)).toEqual(["recipe"]);
+  }
+});
+
+test("other work of the process has its turns while one word is compared with many", async () => {
+  const words = Array.from({ length: 200 }, (_, i) => `train${String.fromCodePoint(97 + (i % 26))}${i}`);
+  const vocabulary = setup(Object.fromEntries(words.map((word) => [word, [1, 1] as const])));
+  let turns = 0;
+  const counted = { isOver: () => true, next: async () => void (turns += 1) };
+  await correctWord("traina77", vocabulary, { turns: counted, left: 1_000_000 });
+  expect(turns).toBeGreaterThan(2);
+});
+
+test("the last word is completed from titles only, most frequent first, eight at most", () => {
+  const many = Object.fromEntries(
+    Array.from({ length: 12 }, (_, i) => [`train${"abcdefghijkl"[i]}`, [20, i + 1] as const]),
+  );
+  const [token] = tokenize("train");
+  if (token === undefined) throw new Error("no token");
+  const completions = completeWord(token, setup({ ...many, trainee: [500, 0] })).map(({ word }) => word);
+  expect(completions).toHaveLength(8);
+  expect(completions[0]).toBe("trainl");
+  expect(completions).not.toContain("trainee");
+});
+
+/** The textbook form, without limits. */
+function distanceByDefinition(a: string, b: string): number {
+  const d = Array.from({ length: a.length + 1 }, (_, i) =>
+    Array.from({ length: b.length + 1 }, (_c, j) => (i === 0 ? j : j === 0 ? i : 0)),
+  );
+  const at = (i: number, j: number) => d[i]?.[j] ?? Number.POSITIVE_INFINITY;
+  for (let i = 1; i <= a.length; i += 1) {
+    for (let j = 1; j <= b.length; j += 1) {
+      const cost = a[i - 1] === b[j - 1] ? 0 : 1;
+      let cell = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + cost);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cell = Math.min(cell, at(i - 2, j - 2) + 1);
+      (d[i] as number[])[j] = cell;
+    }
+  }
+  return at(a.length, b.length);
+}
+
+test("the distance that gives up early agrees with the definition up to its limit", () => {
+  const word = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 9 });
+  fc.assert(
+    fc.property(word, word, (a, b) => {
+      const exact = distanceByDefinition(a, b);
+      const found = editDistance(a, b, 2);
+      expect(exact <= 2 ? found === exact : found > 2).toBe(true);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("the letter filter never hides a word within the edits asked for", () => {
+  const word = fc.string({ unit: fc.constantFrom("a", "b", "c", "é", "ж"), minLength: 3, maxLength: 9 });
+  fc.assert(
+    fc.property(word, word, (a, b) => {
+      const found = [...setup({ [b]: [1, 1] }).similarTo(a, 2)].map((entry) => entry.word);
+      expect(found.includes(b) || distanceByDefinition(a, b) > 2).toBe(true);
+    }),
+    { numRuns: 2_000 },
+  );
+});

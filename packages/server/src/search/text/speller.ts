@@ -1,0 +1,207 @@
+/**
+ * Corrects words of the query that nobody published: a misspelt word to what is spelt alike, an unfinished one to what
+ * it may become. It knows only words of public fields. Weights: measured 2026-11 on the development queries.
+ */
+import type { Token } from "./analyser.ts";
+import { Remembered } from "../remembered.ts";
+import type { Turns } from "../yielding.ts";
+import type { VocabularyWord, Vocabulary } from "./vocabulary.ts";
+
+export interface Correction {
+  readonly word: string;
+  /** 0 to 1, relative to a word that was written right. */
+  readonly weight: number;
+}
+
+/** Two edits from this length on, one below. */
+const TWO_EDITS_FROM = 7;
+/** Shorter words must agree in their first letter. */
+const FREE_START_FROM = 6;
+/** Shorter words are never corrected by two edits. */
+const LAST_RESORT_FROM = 5;
+const LETTERS = { min: 3, max: 40 };
+const SAME_START = 0.04;
+const SAME_START_MAX = 3;
+const SIMILAR_MAX = 3;
+const SIMILAR_GAP = 0.35;
+const COMPLETIONS_MAX = 8;
+const COMPLETION_WEIGHT = 0.6;
+
+/** What correcting the words of one query may take. */
+export interface Effort {
+  readonly turns: Turns;
+  /** Comparisons of letters that are left; the word for which they run out is still finished. */
+  left: number;
+}
+
+/** A word of the vocabulary whose length alone fits costs a tenth of one that is compared letter by letter. */
+const COMPARED_COST = 10;
+const COMPARED_PER_LOOK = 20;
+
+/** What the word may have been meant to be, best first; empty when nothing is spelt alike. */
+export async function correctWord(word: string, vocabulary: Vocabulary, effort: Effort): Promise<Correction[]> {
+  if (word.length < LETTERS.min || word.length > LETTERS.max || /^\p{Nd}+$/u.test(word)) return [];
+  return recall(`any ${word}`, vocabulary, effort, async () => {
+    const edits = word.length < TWO_EDITS_FROM ? 1 : 2;
+    const freeStart = word.length >= FREE_START_FROM;
+    const scores = await findMisspellings(word, vocabulary, { edits, freeStart, effort });
+    for (const entry of vocabulary.completionsOf(word)) keepBest(scores, entry.word, scoreCompletion(word, entry));
+    // Two edits leave little of a short word: only where nothing nearer is found, and from the same first letter.
+    const isLost = scores.size === 0 && edits === 1 && word.length >= LAST_RESORT_FROM;
+    const last = isLost ? await findMisspellings(word, vocabulary, { edits: 2, freeStart: false, effort }) : scores;
+    return rankCorrections(last);
+  });
+}
+
+/** Words one edit away from a real word, which is probably what was meant: these are only a second reading of it. */
+export async function findNearlySame(word: string, vocabulary: Vocabulary, effort: Effort): Promise<Correction[]> {
+  if (word.length < TWO_EDITS_FROM || word.length > LETTERS.max) return [];
+  return recall(`one edit ${word}`, vocabulary, effort, async () =>
+    rankCorrections(await findMisspellings(word, vocabulary, { edits: 1, freeStart: false, effort })),
+  );
+}
+
+const REMEMBERED_MAX = 1_000;
+
+/** What was found in this state of the vocabulary, and what it cost. */
+interface Found {
+  readonly corrections: Correction[];
+  readonly cost: number;
+}
+
+const memories = new WeakMap<Vocabulary, { readonly version: number; readonly found: Remembered<Found> }>();
+
+function memoryOf(vocabulary: Vocabulary): Remembered<Found> {
+  const known = memories.get(vocabulary);
+  if (known?.version === vocabulary.version) return known.found;
+  const found = new Remembered<Found>(REMEMBERED_MAX);
+  memories.set(vocabulary, { version: vocabulary.version, found });
+  return found;
+}
+
+/** What is remembered costs what it cost, so that the same query is read in the same way each time. */
+async function recall(
+  key: string,
+  vocabulary: Vocabulary,
+  effort: Effort,
+  find: () => Promise<Correction[]>,
+): Promise<Correction[]> {
+  if (effort.left <= 0) return [];
+  const memory = memoryOf(vocabulary);
+  const known = memory.find(key);
+  if (known !== null) {
+    effort.left -= known.cost;
+    return known.corrections;
+  }
+  const before = effort.left;
+  const corrections = await find();
+  // While others had their turn words may have been published.
+  if (memoryOf(vocabulary) === memory) memory.set(key, { corrections, cost: before - effort.left });
+  return corrections;
+}
+
+type Scores = Map<string, number>;
+
+interface MisspellingRules {
+  readonly edits: number;
+  readonly freeStart: boolean;
+  readonly effort: Effort;
+}
+
+async function findMisspellings(
+  word: string,
+  vocabulary: Vocabulary,
+  { edits, freeStart, effort }: MisspellingRules,
+): Promise<Scores> {
+  const scores: Scores = new Map();
+  let compared = 0;
+  for (const entry of vocabulary.similarTo(word, edits)) {
+    if (!freeStart && entry.word[0] !== word[0]) continue;
+    const distance = editDistance(word, entry.word, edits);
+    if (distance <= edits) keepBest(scores, entry.word, scoreMisspelling(word, entry, distance));
+    compared += 1;
+    if (compared % COMPARED_PER_LOOK === 0 && effort.turns.isOver()) await effort.turns.next();
+  }
+  effort.left -= vocabulary.countSimilarLengths(word, edits) + COMPARED_COST * compared;
+  return scores;
+}
+
+function keepBest(scores: Scores, candidate: string, score: number): void {
+  if (score > (scores.get(candidate) ?? Number.NEGATIVE_INFINITY)) scores.set(candidate, score);
+}
+
+function rankCorrections(scores: Scores): Correction[] {
+  const ranked = [...scores].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).slice(0, SIMILAR_MAX);
+  const best = ranked[0]?.[1] ?? 0;
+  return ranked
+    .filter(([, score]) => best - score <= SIMILAR_GAP)
+    .map(([candidate, score]) => ({ word: candidate, weight: Math.max(0.4, 1 - 1.5 * (best - score)) }));
+}
+
+function scoreCompletion(word: string, entry: VocabularyWord): number {
+  const longer = entry.word.length - word.length;
+  return 1 + 0.15 * Math.log(1 + entry.count) - 0.02 * longer + (entry.titleCount > 0 ? 0.2 : 0);
+}
+
+function scoreMisspelling(word: string, entry: VocabularyWord, distance: number): number {
+  const sameStart = SAME_START * countSameStart(word, entry.word);
+  const inTitle = entry.titleCount > 0 ? 0.2 : 0;
+  return 1.25 - 0.45 * distance * Math.sqrt(6 / word.length) + 0.1 * Math.log(1 + entry.count) + sameStart + inTitle;
+}
+
+/** Letters that both begin with, at most three: the beginning of a word is seldom where it is misspelt. */
+function countSameStart(a: string, b: string): number {
+  let count = 0;
+  while (count < SAME_START_MAX && a[count] !== undefined && a[count] === b[count]) count += 1;
+  return count;
+}
+
+/** The title words that the last, perhaps unfinished word of a query begins, most frequent first. */
+export function completeWord(token: Token, vocabulary: Vocabulary): Correction[] {
+  if (token.word.length > LETTERS.max) return [];
+  return [...vocabulary.completionsOf(token.word)]
+    .filter((entry) => entry.titleCount > 0)
+    .sort((a, b) => b.titleCount - a.titleCount || (a.word < b.word ? -1 : 1))
+    .slice(0, COMPLETIONS_MAX)
+    .map(({ word }) => ({ word, weight: COMPLETION_WEIGHT }));
+}
+
+/** Three rows of the table, used by turns: a query compares thousands of words. */
+const ROWS = [0, 1, 2].map(() => new Uint8Array(LETTERS.max + 4));
+
+/**
+ * Edits between two words of at most 40 and 42 letters: insert, delete, replace, exchange two neighbours, no place
+ * edited twice. Only cells within `max` of the diagonal can count.
+ * @returns a number above `max` as soon as it is sure that the distance is.
+ */
+export function editDistance(a: string, b: string, max: number): number {
+  if (Math.abs(a.length - b.length) > max) return max + 1;
+  const beyond = max + 1;
+  let [beforeLast, last, row] = ROWS as [Uint8Array, Uint8Array, Uint8Array];
+  let leastBefore = 0;
+  for (let j = 0; j <= Math.min(b.length, beyond); j += 1) last[j] = j;
+  for (let i = 1; i <= a.length; i += 1) {
+    const [from, to] = [Math.max(1, i - max), Math.min(b.length, i + max)];
+    row[from - 1] = from === 1 ? Math.min(i, beyond) : beyond;
+    let least = row[from - 1] as number;
+    for (let j = from; j <= to; j += 1) {
+      const isSame = a.charCodeAt(i - 1) === b.charCodeAt(j - 1);
+      let cell = Math.min(
+        (last[j] as number) + 1,
+        (row[j - 1] as number) + 1,
+        (last[j - 1] as number) + (isSame ? 0 : 1),
+      );
+      const isExchange =
+        i > 1 && j > 1 && a.charCodeAt(i - 1) === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === b.charCodeAt(j - 1);
+      if (isExchange) cell = Math.min(cell, (beforeLast[j - 2] as number) + 1);
+      cell = Math.min(cell, beyond);
+      row[j] = cell;
+      least = Math.min(least, cell);
+    }
+    if (to < b.length) row[to + 1] = beyond;
+    if (least > max && leastBefore >= max) return beyond; // an exchange may still come back to the row before
+    leastBefore = least;
+    [beforeLast, last, row] = [last, row, beforeLast];
+  }
+  return last[b.length] as number;
+}

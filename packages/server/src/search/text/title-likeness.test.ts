@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { findLiterally, likenTitles } from "./title-likeness.ts";
+import { createTurns } from "../yielding.ts";
+
+const documents = (...titles: string[]) => titles.map((title, doc) => ({ doc, promptId: "", title, len: 1 }));
+/** Other work's turn comes after each look. */
+const impatient = { ...createTurns(), isOver: () => true };
+
+test("the titles of c++ and c# are not alike", async () => {
+  const { titles } = await likenTitles(["c++"], documents("C# tutor", "C++ tutor", "Choir leader"), createTurns());
+  expect([...titles.keys()]).toEqual([1]);
+});
+
+test("a query of few letters is no reason to show a title that is alike", async () => {
+  for (const [query, isTelling] of [
+    ["c++", false],
+    ["gpt", false],
+    ["ai art", false],
+    ["query", true],
+    ["art ideas", true],
+  ] as const) {
+    expect((await likenTitles([query], documents("Quest"), createTurns())).isTelling, query).toBe(isTelling);
+  }
+});
+
+test("other work of the process has its turn between two titles", async () => {
+  let turns = 0;
+  const counted = { isOver: () => true, next: async () => void (turns += 1) };
+  await likenTitles(["river"], documents("River", "Cruise", "Slow river"), counted);
+  expect(turns).toBe(3);
+});
+
+test("a title that is set again while they are read is found once", async () => {
+  const titles = new Map(Array.from({ length: 100 }, (_, i) => [`what if ${i}`, new Set([i])]));
+  const found = findLiterally("what", titles, impatient);
+  const again = titles.get("what if 3") ?? new Set();
+  titles.delete("what if 3");
+  titles.set("what if 3", again);
+  expect((await found).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, i) => i));
+});
+
+test("of more titles than are ranked the shortest are taken, wherever they stand", async () => {
+  const titles = new Map(Array.from({ length: 900 }, (_, i) => [`what ${"x".repeat(900 - i)}`, new Set([i])]));
+  titles.set("what all of them have", new Set(Array.from({ length: 300_000 }, (_, i) => 1_000 + i)));
+  const found = await findLiterally("what", titles, createTurns());
+  expect(found).toHaveLength(200);
+  for (const doc of [899, 890, 884]) expect(found).toContain(doc);
+  expect(found).not.toContain(600);
+});

@@ -1,0 +1,127 @@
+/** How alike a query and titles are by their letters: finds what is misspelt in ways no word list knows. */
+import { foldText, titleKey, tokenize } from "./analyser.ts";
+import type { MirroredDocument } from "../index/mirror-store.ts";
+import { Remembered } from "../remembered.ts";
+import {
+  countCommon,
+  countInner,
+  SIGNED_WORD,
+  similarity,
+  trigramsOf,
+  wantedTrigrams,
+  wordSimilarity,
+} from "./trigram.ts";
+import type { Trigrams, WantedTrigrams } from "./trigram.ts";
+import type { Turns } from "../yielding.ts";
+
+const WORD_SIMILARITY_MIN = 0.35;
+/** So that of titles that hold the query the shorter one comes first. */
+const SIMILARITY_SHARE = 0.8;
+
+/** Titles cut before: the same prompts are candidates again and again. About half a kilobyte each. */
+const REMEMBERED_MAX = 8_000;
+const remembered = new Remembered<Trigrams>(REMEMBERED_MAX);
+
+export interface TitleLikeness {
+  /** Document -> likeness above 0, the greatest over all forms of the query. */
+  readonly titles: ReadonlyMap<number, number>;
+  /**
+   * False when the letters of the query are too few to tell words apart: half of `gpt` is in `GPU`. Likeness then still
+   * ranks what something else speaks for.
+   */
+  readonly isTelling: boolean;
+}
+
+/** Five letters of one word have so many trigrams without its beginning and end. */
+const INNER_TRIGRAMS_MIN = 3;
+
+export async function likenTitles(
+  forms: readonly string[],
+  documents: Iterable<MirroredDocument>,
+  turns: Turns,
+): Promise<TitleLikeness> {
+  const wanted = [...new Set(forms.map(foldText))].map((form) => wantedTrigrams(form, SIGNED_WORD));
+  const titles = new Map<number, number>();
+  for (const { doc, title } of documents) {
+    const trigrams = cutTitle(title);
+    const greatest = Math.max(...wanted.map((form) => likenessOf(form, trigrams)));
+    if (greatest > 0) titles.set(doc, greatest);
+    if (turns.isOver()) await turns.next();
+  }
+  return { titles, isTelling: wanted.some((form) => countInner(form) >= INNER_TRIGRAMS_MIN) };
+}
+
+function likenessOf(wanted: WantedTrigrams, title: Trigrams): number {
+  // No stretch can be more alike than the share of the query's trigrams that the whole title has.
+  if (countCommon(wanted, title) <= WORD_SIMILARITY_MIN * wanted.distinct.length) return 0;
+  const inTitle = wordSimilarity(wanted, title);
+  return inTitle > WORD_SIMILARITY_MIN ? inTitle + SIMILARITY_SHARE * similarity(wanted, title) : 0;
+}
+
+function cutTitle(title: string): Trigrams {
+  const known = remembered.find(title);
+  if (known !== null) return known;
+  const trigrams = trigramsOf(foldText(title), SIGNED_WORD);
+  remembered.set(title, trigrams);
+  return trigrams;
+}
+
+const LITERAL_MAX = 200;
+/** Reading a title takes less time than the clock. */
+const TITLES_PER_LOOK = 50;
+/** A character is one or two of the units that a text is counted in. */
+const CHARACTER_UNITS = 2;
+
+/**
+ * For queries without a word that means something (stop words, one letter, signs): documents whose titles hold the query
+ * as it is written, from the beginning of a word on; of very many those of the shortest titles, of which the query is
+ * the greatest part. `titles` are in the form of titleKey, and may change while they are read.
+ */
+export async function findLiterally(
+  query: string,
+  titles: Iterable<readonly [title: string, docs: ReadonlySet<number>]>,
+  turns: Turns,
+): Promise<number[]> {
+  const wanted = titleKey(query);
+  if (wanted === "") return [];
+  const startsWithWord = /^[\p{L}\p{N}]/u.test(wanted);
+  const isOneWord = startsWithWord && tokenize(query).length === 0;
+  const lengths: TitleLengths = new Map();
+  let read = 0;
+  for (const [title, docs] of titles) {
+    if (holds(title, wanted, { startsWithWord, isOneWord })) addShortest(lengths, docs, title.length);
+    read += 1;
+    if (read % TITLES_PER_LOOK === 0 && turns.isOver()) await turns.next();
+  }
+  keepShortest(lengths);
+  return [...lengths.keys()];
+}
+
+/** Document -> length of its title. A title that is set again while they are read comes twice. */
+type TitleLengths = Map<number, number>;
+
+function addShortest(lengths: TitleLengths, docs: ReadonlySet<number>, length: number): void {
+  let added = 0;
+  for (const doc of docs) {
+    if (added >= LITERAL_MAX) break;
+    lengths.set(doc, length);
+    added += 1;
+  }
+  if (lengths.size > 2 * LITERAL_MAX) keepShortest(lengths);
+}
+
+function keepShortest(lengths: TitleLengths): void {
+  const byLength = [...lengths].sort(([docA, a], [docB, b]) => a - b || docA - docB);
+  for (const [doc] of byLength.slice(LITERAL_MAX)) lengths.delete(doc);
+}
+
+function holds(title: string, wanted: string, rule: { startsWithWord: boolean; isOneWord: boolean }): boolean {
+  for (let at = title.indexOf(wanted); at >= 0; at = title.indexOf(wanted, at + 1)) {
+    const before = title.slice(Math.max(0, at - CHARACTER_UNITS), at);
+    const after = title.slice(at + wanted.length, at + wanted.length + CHARACTER_UNITS);
+    const beginsWord = !rule.startsWithWord || !/[\p{L}\p{N}]$/u.test(before);
+    const endsWord = !rule.isOneWord || !/^[\p{L}\p{N}]/u.test(after);
+    if (beginsWord && endsWord) return true;
+  }
+  return false;
+}

@@ -1,0 +1,345 @@
+/** What the door of /v1 says to each key: form, revocation, rate and plan, on a stopped database clock. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { createApiKey, createDoor, revokeApiKey, setPlan, type Door } from "../../src/accounts/index.ts";
+import { mintApiKey } from "../../src/accounts/api-keys.ts";
+import { openDatabase, type Database } from "../../src/platform/database/database.ts";
+import { createLog, type Log } from "../../src/platform/log.ts";
+import { openEngine, stopClock, type Engine } from "../runs/engine-fixture.ts";
+import { createKeys } from "./limiter-fixture.ts";
+import { until } from "../support/promptd-process.ts";
+
+const NOW_US = 1_000_000_000_000_000;
+const USED_MS = Date.UTC(2026, 10, 20, 10, 15, 30, 123);
+const log = createLog("silent", "stderr");
+let engine: Engine;
+const doors: Door[] = [];
+
+beforeAll(async () => {
+  engine = await openEngine();
+});
+beforeEach(() => stopClock(engine.db, NOW_US));
+afterEach(async () => {
+  await Promise.all(doors.splice(0).map((door) => door.close()));
+});
+afterAll(() => engine.close());
+
+type DoorChange = Partial<Parameters<typeof createDoor>[0]>;
+
+function openDoor(change: DoorChange = {}): Door {
+  const clock = { nowMs: () => USED_MS };
+  const usual = { db: engine.db, clock, log, limitPerSecond: 5, scope: "account", plans: true } as const;
+  const door = createDoor({ pause: () => Promise.reject(new Error("nobody waits here")), ...usual, ...change });
+  doors.push(door);
+  return door;
+}
+
+async function knock(door: Door, ...authorization: string[]) {
+  const admission = await door.enter({ authorization, address: "192.0.2.1" });
+  if (admission.kind === "admitted") return { ...admission.caller, remaining: admission.remaining };
+  const { code, message, headers, data } = admission.problem;
+  return { code, message, headers, data, remaining: admission.remaining };
+}
+
+/** As many knocks as the limit allows, one after the other. */
+async function fill(door: Door, apiKey: string, times = 5): Promise<void> {
+  for (let i = 0; i < times; i += 1) await door.enter({ authorization: [`Bearer ${apiKey}`], address: "" });
+}
+
+const refused = (message: string) => ({
+  code: "UNAUTHORIZED_ERROR",
+  message,
+  headers: { "www-authenticate": "Bearer" },
+  data: null,
+  remaining: null,
+});
+const MISSING = 'No API key was sent. Send the header "Authorization: Bearer <API_KEY>".';
+const FORM = 'The Authorization header must have the form "Bearer <API_KEY>".';
+const INVALID = "The API key is not valid. Check it, or create a new one on the API keys page.";
+const LONG = 'The Authorization header is longer than 256 characters. Send only "Bearer <API_KEY>".';
+
+describe("without a key that could be one, a caller is told what is wrong and counted nowhere", () => {
+  const key = mintApiKey();
+  test.each([
+    ["no header", [], MISSING],
+    ["an empty one", [""], MISSING],
+    ["one of blanks", ["  "], MISSING],
+    ["another scheme", [`Basic ${key}`], FORM],
+    ["a word before the scheme", [`x Bearer ${key}`], FORM],
+    ["a scheme that only ends so", [`xBearer ${key}`], FORM],
+    ["no blank after the scheme", [`Bearer${key}`], FORM],
+    ["two words after it", [`Bearer ${key} ${key}`], FORM],
+    ["nothing after it", ["Bearer "], FORM],
+    ["256 characters", [`Bearer ${"a".repeat(249)}`], INVALID],
+    ["257 characters", [`Bearer ${"a".repeat(250)}`], LONG],
+    ["a slip in the key", [`Bearer ${key.slice(0, -1)}`], INVALID],
+    ["a key that nobody was given", [`Bearer ${key}`], INVALID],
+    [
+      "three headers",
+      [`Bearer ${key}`, "", `Bearer ${key}`],
+      'The request has 3 Authorization headers. Send one: "Authorization: Bearer <API_KEY>".',
+    ],
+  ])("%s", async (_, headers, message) => {
+    expect(await knock(openDoor(), ...headers)).toEqual(refused(message));
+  });
+
+  test("a text that cannot be a key costs the database nothing", async () => {
+    const { db, statements } = watched();
+    expect(await knock(openDoor({ db }), `Bearer ${"a".repeat(39)}`)).toEqual(refused(INVALID));
+    expect(statements).toEqual([]);
+  });
+});
+
+describe("a good key", () => {
+  test.each(["Bearer KEY", "bearer KEY", "BEARER   KEY", "Bearer KEY  "])(
+    "is let in as %j, and says whose it is and how many requests are left",
+    async (form) => {
+      const { accountId, apiKeys, keyIds } = await createKeys(engine, 1);
+      const door = openDoor();
+      const header = form.replace("KEY", apiKeys[0] ?? "");
+      expect(await knock(door, header)).toEqual({ accountId, keyId: keyIds[0], remaining: 4 });
+      expect(await knock(door, header)).toMatchObject({ remaining: 3 });
+    },
+  );
+
+  test("that was revoked is told the day, however many requests it sends", async () => {
+    const { apiKeys, keyIds } = await createKeys(engine, 1);
+    await revokeApiKey(engine.db, keyIds[0] ?? "");
+    const door = openDoor();
+    for (let i = 0; i < 7; i += 1) {
+      expect(await knock(door, `Bearer ${apiKeys[0]}`)).toEqual(refused("This API key was revoked on 2001-09-09."));
+    }
+  });
+
+  test("has its own rate where the operator chose so", async () => {
+    const { apiKeys } = await createKeys(engine, 2);
+    const [perKey, perAccount] = [openDoor({ scope: "key" }), openDoor()];
+    await fill(perKey, apiKeys[0] ?? "");
+    expect(await knock(perKey, `Bearer ${apiKeys[1]}`)).toMatchObject({ remaining: 4 });
+    await fill(perAccount, apiKeys[0] ?? "");
+    expect(await knock(perAccount, `Bearer ${apiKeys[1]}`)).toMatchObject({ code: "TOO_MANY_REQUESTS_ERROR" });
+  });
+});
+
+describe("over the limit", () => {
+  const tooMany = (waitMs: string, requests = "5 requests") => ({
+    code: "TOO_MANY_REQUESTS_ERROR",
+    message: `More than ${requests} in one second. Wait 1 second, then retry.`,
+    headers: { "retry-after": "1", "retry-after-ms": waitMs },
+    data: null,
+    remaining: 0,
+  });
+  let header = "";
+  let apiKey = "";
+  beforeEach(async () => {
+    apiKey = (await createKeys(engine, 1)).apiKeys[0] ?? "";
+    header = `Bearer ${apiKey}`;
+  });
+
+  test("a caller is told the wait to the next millisecond, and one second at most", async () => {
+    const door = openDoor();
+    await fill(door, apiKey);
+    await stopClock(engine.db, NOW_US + 749_999);
+    expect(await knock(door, header)).toEqual(tooMany("251"));
+    await stopClock(engine.db, NOW_US + 500_000);
+    expect(await knock(door, header)).toEqual(tooMany("500"));
+    await stopClock(engine.db, NOW_US - 900_000); // the clock stepped back
+    expect(await knock(door, header)).toEqual(tooMany("1000"));
+  });
+
+  test("the limit is named in good English, and a lower one leaves nothing rather than less", async () => {
+    await fill(openDoor(), apiKey);
+    expect(await knock(openDoor({ limitPerSecond: 1 }), header)).toEqual(tooMany("1000", "1 request"));
+  });
+
+  test("by a quarter of a second, a request waits for its place and a millisecond more, and is let in", async () => {
+    const pauses: number[] = [];
+    let nowUs = NOW_US + 750_000;
+    const pause = async (ms: number) => {
+      pauses.push(ms);
+      await stopClock(engine.db, (nowUs += ms * 1_000));
+    };
+    const door = openDoor({ pause });
+    await fill(door, apiKey, 5);
+    await stopClock(engine.db, nowUs);
+    expect(await knock(door, header)).toMatchObject({ remaining: 4 });
+    expect(pauses).toEqual([251]);
+  });
+
+  test.each(["account", "key"] as const)(
+    "no more requests of one %s wait at once than a second admits; a flood is refused at once, another's request waits",
+    async (scope) => {
+      const gate = Promise.withResolvers<void>();
+      let waiting = 0;
+      const pause = () => {
+        waiting += 1;
+        return gate.promise;
+      };
+      const door = openDoor({ pause, scope });
+      const other = (await createKeys(engine, 1)).apiKeys[0] ?? "";
+      await fill(door, apiKey);
+      await fill(door, other);
+      await stopClock(engine.db, NOW_US + 950_000);
+      let told = 0;
+      const flood = Array.from({ length: 20 }, () => knock(door, header).finally(() => (told += 1)));
+      await until(() => told === 15);
+      expect(waiting).toBe(5);
+      const late = knock(door, `Bearer ${other}`);
+      await until(() => waiting === 6);
+      await stopClock(engine.db, NOW_US + 1_000_000);
+      gate.resolve();
+      expect((await Promise.all(flood)).filter((answer) => "accountId" in answer)).toHaveLength(5);
+      expect(await late).toMatchObject({ remaining: 4 });
+      await fill(door, apiKey); // whoever waited gave its place back: the next ones wait again
+      await stopClock(engine.db, NOW_US + 1_900_000);
+      await knock(door, header);
+      expect(waiting).toBe(8);
+    },
+  );
+
+  test("a request that found its place does not wait, however soon another one is free", async () => {
+    const door = openDoor();
+    await fill(door, apiKey, 4);
+    await stopClock(engine.db, NOW_US + 950_000);
+    expect(await knock(door, header)).toMatchObject({ remaining: 0 });
+  });
+
+  test("a request that waited in vain waits once more, and no third time", async () => {
+    let pauses = 0;
+    const door = openDoor({ pause: async () => (pauses += 1) });
+    await fill(door, apiKey);
+    await stopClock(engine.db, NOW_US + 950_000);
+    expect(await knock(door, header)).toEqual(tooMany("50"));
+    expect(pauses).toBe(2);
+  });
+});
+
+describe("a plan", () => {
+  const planProblem = (reason: string, message: string, remaining: number) => {
+    return { code: "PAYMENT_REQUIRED_ERROR", message, headers: {}, data: { reason }, remaining };
+  };
+  let account: Awaited<ReturnType<typeof createKeys>>;
+  let header = "";
+  beforeEach(async () => {
+    account = await createKeys(engine, 1);
+    header = `Bearer ${account.apiKeys[0]}`;
+  });
+
+  test("that never was is asked for, one that ended is to be renewed; both after the rate", async () => {
+    const door = openDoor();
+    await setPlan(engine.db, account.accountId, { plan: "none", untilMs: null });
+    expect(await knock(door, header)).toEqual(planProblem("PLAN_REQUIRED", "The API needs a Pro plan.", 4));
+    await setPlan(engine.db, account.accountId, { plan: "pro", untilMs: NOW_US / 1_000 });
+    const lapsed = planProblem("PLAN_LAPSED", "Your Pro plan has ended. Renew it to use the API.", 3);
+    expect(await knock(door, header)).toEqual(lapsed);
+    await fill(door, account.apiKeys[0] ?? "", 3);
+    expect(await knock(door, header)).toMatchObject({ code: "TOO_MANY_REQUESTS_ERROR" });
+  });
+
+  test("is not asked for where the operator sells none", async () => {
+    await setPlan(engine.db, account.accountId, { plan: "none", untilMs: null });
+    expect(await knock(openDoor({ plans: false }), header)).toMatchObject({ accountId: account.accountId });
+  });
+});
+
+/** The database, and how many keys each statement of the door asked for; all wait for `gate`, and fail when `broken`. */
+function watched(gate: Promise<void> = Promise.resolve()) {
+  const seen = { statements: [] as number[], broken: false };
+  const named: Database["named"] = async (name, text, values) => {
+    seen.statements.push((values[0] as Buffer[]).length);
+    await gate;
+    if (seen.broken) throw new Error("the database is away");
+    return engine.db.named(name, text, values);
+  };
+  return Object.assign(seen, { db: { ...engine.db, named } });
+}
+
+describe("many requests at once", () => {
+  test("share a statement where they arrive together", async () => {
+    const watch = watched();
+    const door = openDoor({ db: watch.db });
+    await Promise.all(Array.from({ length: 20 }, () => knock(door, `Bearer ${mintApiKey()}`)));
+    expect(watch.statements).toEqual([20]);
+  });
+
+  test("go in statements of 500 keys, three at a time, and each gets its own answer", async () => {
+    const { apiKeys, keyIds } = await createKeys(engine, 2);
+    const [first, second] = apiKeys;
+    const keys = Array.from({ length: 2_100 }, (_, i) => (i === 0 ? first : i === 1_777 ? second : mintApiKey()));
+    const gate = Promise.withResolvers<void>();
+    const watch = watched(gate.promise);
+    const door = openDoor({ db: watch.db });
+    const knocks = keys.map((key) => knock(door, `Bearer ${key}`));
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    expect(watch.statements).toEqual([500, 500, 500]);
+    gate.resolve();
+    const answers = await Promise.all(knocks);
+    const admitted = answers.flatMap((answer, i) => ("keyId" in answer ? [[i, answer.keyId]] : []));
+    expect(admitted).toEqual([
+      [0, keyIds[0]],
+      [1_777, keyIds[1]],
+    ]);
+    expect(watch.statements).toEqual([500, 500, 500, 500, 100]);
+  });
+
+  test("are all refused when the database is away, and served when it is back", async () => {
+    const { apiKeys } = await createKeys(engine, 1);
+    const watch = watched();
+    const door = openDoor({ db: watch.db });
+    watch.broken = true;
+    const keys = Array.from({ length: 2_100 }, mintApiKey);
+    const outcomes = await Promise.allSettled(keys.map((key) => knock(door, `Bearer ${key}`)));
+    expect(outcomes.filter(({ status }) => status === "fulfilled")).toEqual([]);
+    watch.broken = false;
+    expect(await knock(door, `Bearer ${apiKeys[0]}`)).toMatchObject({ remaining: 4 });
+  });
+});
+
+describe("when a key was last used", () => {
+  async function lastUse(keyId: string | undefined): Promise<number | null> {
+    const rows = await engine.db.query<{ at: Date | null }>("select last_used_at as at from api_keys where id = $1", [
+      keyId,
+    ]);
+    return rows[0]?.at?.getTime() ?? null;
+  }
+  afterEach(() => void vi.useRealTimers());
+
+  test("is written when the door closes, once, for keys that were let in", async () => {
+    const { accountId, apiKeys, keyIds } = await createKeys(engine, 2);
+    const door = openDoor();
+    await knock(door, `Bearer ${apiKeys[0]}`);
+    await fill(door, apiKeys[0] ?? "", 4);
+    await knock(door, `Bearer ${apiKeys[1]}`);
+    await door.close();
+    expect([await lastUse(keyIds[0]), await lastUse(keyIds[1])]).toEqual([USED_MS, null]);
+    await engine.db.query("update api_keys set last_used_at = null where account_id = $1", [accountId]);
+    await door.close();
+    expect(await lastUse(keyIds[0])).toBeNull();
+  });
+
+  test("is written once a minute, until the door closes", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    const key = await createApiKey(engine.db, engine.newId, { accountId: await engine.createAccount(), name: "test" });
+    const door = openDoor();
+    await knock(door, `Bearer ${key.apiKey}`);
+    vi.advanceTimersByTime(59_999);
+    expect(await lastUse(key.keyId)).toBeNull();
+    vi.advanceTimersByTime(1);
+    await until(async () => (await lastUse(key.keyId)) === USED_MS);
+    await door.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("is lost with a warning while the database is away, and nobody waits for it", async () => {
+    const warnings: string[] = [];
+    const noting = { ...log, warn: (_: object, text: string) => void warnings.push(text) } as unknown as Log;
+    const there = await openDatabase({ url: engine.url, role: "other", log, poolMax: 2 });
+    const door = openDoor({ db: there, log: noting });
+    const { apiKeys } = await createKeys(engine, 1);
+    await knock(door, `Bearer ${apiKeys[0]}`);
+    await there.close();
+    await door.close();
+    await door.close(); // nothing is left to write
+    expect(warnings).toEqual(["the times of key use were not written"]);
+  });
+});

@@ -1,0 +1,375 @@
+import * as fc from "fast-check";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { availableCredits, checkLedger, createAudit, expireCredits, grantCredits } from "../../src/credits/index.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { grant, openEngine, type Engine } from "../runs/engine-fixture.ts";
+import { LedgerModel, ledgerActs, type Act, type Hour } from "./ledger-model.ts";
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await openEngine();
+});
+afterEach(() => engine.clear()); // a claim must not find what the test before it left waiting
+afterAll(() => engine.close());
+
+/** Sequences too rare to be left to chance. */
+const place = { account: 0, run: 0 };
+const heldPastItsExpiry: Act[] = [
+  { ...place, kind: "grant", amount: 10, key: 0, hour: 1 },
+  { ...place, kind: "hold", amount: 6 },
+  { ...place, kind: "expire", hour: 1, isSwept: true },
+  { ...place, kind: "finish", credits: 1 },
+  { ...place, kind: "hold", run: 1, amount: 1 },
+];
+const heldAfterTheExpiry: Act[] = [
+  { ...place, kind: "grant", amount: 25, key: 0, hour: null },
+  { ...place, kind: "grant", amount: 15, key: 1, hour: 1 },
+  { ...place, kind: "hold", amount: 15 },
+  { ...place, kind: "expire", hour: 1, isSwept: false },
+  { ...place, kind: "hold", run: 1, amount: 25 },
+  { ...place, kind: "finish", credits: 0 },
+  { ...place, kind: "hold", run: 2, amount: 15 },
+];
+
+/** A mutation run only asks whether a sequence fails, not for the shortest that does. */
+const IS_BRIEF = process.env["PROMPTD_TEST_BRIEF"] !== undefined;
+const SEQUENCES = Number(process.env["PROMPTD_TEST_LEDGER_SEQUENCES"] ?? 150);
+
+describe("the ledger", () => {
+  test("agrees with a small model after every act of random sequences over three accounts", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(ledgerActs, { minLength: 1, maxLength: 30 }), async (acts) => {
+        const accounts = await Promise.all([0, 1, 2].map(() => engine.createAccount()));
+        const model = new LedgerModel();
+        for (const act of acts) await actBoth(model, act, accounts);
+        expect(await engine.audit()).toEqual([]);
+      }),
+      { numRuns: SEQUENCES, endOnFailure: IS_BRIEF, examples: [[heldPastItsExpiry], [heldAfterTheExpiry]] },
+    );
+  }, 600_000);
+
+  async function actBoth(model: LedgerModel, act: Act, accounts: readonly string[]): Promise<void> {
+    const accountId = accounts[act.account] ?? "";
+    const expected = model.act(act);
+    const runId = `00000000-0000-7000-8000-${(act.run + 1).toString(16).padStart(12, "0")}`;
+    const outcome = await actOnDatabase(act, accountId, runId);
+    expect({ act, outcome }).toEqual({ act, outcome: expected });
+    const available = await availableCredits(engine.db, accountId);
+    expect({ act, available }).toEqual({ act, available: model.available(act.account) });
+  }
+
+  /** False for a key that was used before, whatever it was used for. */
+  async function grantOnce(wish: Parameters<typeof grantCredits>[1]): Promise<boolean> {
+    return (await grantCredits(engine.db, wish)).kind === "granted";
+  }
+
+  async function actOnDatabase(act: Act, accountId: string, runId: string): Promise<boolean> {
+    switch (act.kind) {
+      case "grant":
+        return grantOnce({
+          accountId,
+          amount: act.amount,
+          reason: null,
+          idempotencyKey: `key-${act.key}`,
+          expiresAt: act.hour === null ? null : endOf(act.hour).toISOString(),
+        });
+      case "hold":
+        return (await engine.create(accountId, { runId, hold: act.amount })).kind === "created";
+      case "finish":
+        return settle(accountId, runId, act.credits);
+      case "expire":
+        return expire(accountId, act);
+      default:
+        return act satisfies never;
+    }
+  }
+
+  /** Late enough that no grant of a test expires by itself. */
+  function endOf(hour: Hour): Date {
+    return new Date(Date.now() + hour * 3_600_000);
+  }
+
+  async function expire(accountId: string, { hour, isSwept }: Extract<Act, { kind: "expire" }>): Promise<boolean> {
+    await engine.db.query(
+      "update credit_grants set expires_at = promptd_now() where account_id = $1 and expires_at <= $2",
+      [accountId, endOf(hour)],
+    );
+    if (isSwept) await expireCredits(engine.db);
+    return true;
+  }
+
+  /** Through the functions that every finish goes through; true: this call made it final. */
+  async function settle(accountId: string, runId: string, credits: number): Promise<boolean> {
+    const rows = await engine.db.query(
+      `select run_settle(array[$1::uuid], array[$2::uuid], array[$3::boolean], array[$4::bigint], array['[]'::json],
+         array[null::text])`,
+      [accountId, runId, credits > 0, credits],
+    );
+    return rows.length > 0;
+  }
+
+  test("is append-only: update, delete and truncate of the journal are refused", async () => {
+    await engine.createAccount(5);
+    for (const statement of [
+      "update credit_transfers set amount = amount + 1",
+      "delete from credit_transfers",
+      "truncate credit_transfers",
+    ]) {
+      await expect(engine.db.query(statement)).rejects.toMatchObject({ code: "PD900" });
+    }
+  });
+
+  test("holds exactly three of thirty concurrent runs when there is credit for three", async () => {
+    const account = await engine.createAccount(30);
+    const outcomes = await Promise.all(Array.from({ length: 30 }, () => engine.create(account, { hold: 10 })));
+    const kinds = outcomes.map((outcome) => outcome.kind).sort();
+    expect(kinds).toEqual([...Array<string>(3).fill("created"), ...Array<string>(27).fill("no_credits")]);
+    expect(await availableCredits(engine.db, account)).toBe(0);
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("one idempotency key grants once, however many grants arrive together", async () => {
+    const account = await engine.createAccount();
+    const wish = { accountId: account, amount: 7, reason: null, idempotencyKey: "once", expiresAt: null };
+    const granted = await Promise.all(Array.from({ length: 12 }, () => grantCredits(engine.db, wish)));
+    expect(granted.map(({ kind }) => kind).sort()).toEqual(["granted", ...Array<string>(11).fill("repeated")]);
+    expect(await availableCredits(engine.db, account)).toBe(7);
+  });
+
+  test("one idempotency key with two amounts at once grants one of them, and tells the other what was granted", async () => {
+    const account = await engine.createAccount();
+    const wish = { accountId: account, reason: null, idempotencyKey: "once", expiresAt: null };
+    const outcomes = await Promise.all([7, 8].map((amount) => grantCredits(engine.db, { ...wish, amount })));
+    const granted = await availableCredits(engine.db, account);
+    expect([7, 8]).toContain(granted);
+    const used = { amount: granted, expiresAt: null, at: expect.any(Date) };
+    const told = [7, 8].map((amount) => (amount === granted ? { kind: "granted" } : { kind: "conflict", used }));
+    expect(outcomes).toEqual(told);
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("a finish sent twice at once captures once", async () => {
+    const account = await engine.createAccount(100);
+    await engine.createRun(account, { hold: 40 });
+    const worker = await engine.registerWorker();
+    const runs = await engine.claim(worker);
+    const finished = await Promise.all([1, 2, 3].map(() => engine.finish(worker, runs, { credits: 12 })));
+    expect(finished.flat().sort()).toEqual(runs.map((run) => run.runId).sort());
+    expect(await availableCredits(engine.db, account)).toBe(88);
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("a run is never charged more than its hold, and a failed run nothing", async () => {
+    const account = await engine.createAccount(100);
+    const worker = await engine.registerWorker();
+    const dear = await engine.createRun(account, { hold: 10 });
+    await engine.finish(worker, await engine.claim(worker), { credits: 50 });
+    const failed = await engine.createRun(account, { hold: 10 });
+    await engine.finish(worker, await engine.claim(worker), { ok: false, credits: 9 });
+    expect((await engine.stateOf(dear)).credits).toBe(10);
+    expect((await engine.stateOf(failed)).credits).toBe(0);
+    expect(await availableCredits(engine.db, account)).toBe(90);
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("a free run leaves no trace in the ledger and its credits stay null", async () => {
+    const account = await engine.createAccount(3);
+    const worker = await engine.registerWorker();
+    const runId = await engine.createRun(account, { hold: null });
+    await engine.finish(worker, await engine.claim(worker), { credits: 5 });
+    expect((await engine.stateOf(runId)).credits).toBeNull();
+    const rows = await engine.db.query("select 1 from credit_transfers where run_id = $1", [runId]);
+    const holds = await engine.db.query("select 1 from credit_holds where run_id = $1", [runId]);
+    expect([rows, holds]).toEqual([[], []]);
+  });
+});
+
+describe("credits that expire", () => {
+  const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString();
+
+  test("are spent earliest expiry first", async () => {
+    const account = await engine.createAccount();
+    await grant(engine.db, account, 10, inSeconds(7_200));
+    await grant(engine.db, account, 10, inSeconds(3_600));
+    await grant(engine.db, account, 10);
+    await engine.createRun(account, { hold: 15 });
+    const worker = await engine.registerWorker();
+    await engine.finish(worker, await engine.claim(worker), { credits: 12 });
+    const left = await engine.db.query<{ remaining: number }>(
+      "select remaining from credit_grants where account_id = $1 order by expires_at",
+      [account],
+    );
+    expect(left.map((row) => row.remaining)).toEqual([0, 8]);
+    expect(await availableCredits(engine.db, account)).toBe(18);
+  });
+
+  test("that a run holds survive their expiry and can be captured", async () => {
+    const account = await engine.createAccount();
+    await grant(engine.db, account, 10, inSeconds(3_600));
+    await engine.createRun(account, { hold: 6, deadlineSeconds: 36_000 });
+    const worker = await engine.registerWorker();
+    const runs = await engine.claim(worker);
+    await engine.db.query("update credit_grants set expires_at = promptd_now() where account_id = $1", [account]);
+    expect(await availableCredits(engine.db, account)).toBe(0); // 4 have expired, 6 are held
+    await expireCredits(engine.db);
+    await engine.finish(worker, runs, { credits: 6 });
+    const [row] = await engine.db.query("select posted, held from credit_accounts where account_id = $1", [account]);
+    expect(row).toEqual({ posted: 0, held: 0 });
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("that come back from a hold after their expiry are gone", async () => {
+    const account = await engine.createAccount();
+    await grant(engine.db, account, 10, inSeconds(3_600));
+    await engine.createRun(account, { hold: 6 });
+    const worker = await engine.registerWorker();
+    const runs = await engine.claim(worker);
+    await engine.db.query("update credit_grants set expires_at = promptd_now() where account_id = $1", [account]);
+    await engine.finish(worker, runs, { ok: false });
+    expect(await availableCredits(engine.db, account)).toBe(0);
+    await expireCredits(engine.db);
+    const [row] = await engine.db.query("select posted, held from credit_accounts where account_id = $1", [account]);
+    expect(row).toEqual({ posted: 0, held: 0 });
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("never back a run that is created after the expiry, however long others hold them", async () => {
+    const account = await engine.createAccount(50);
+    await grant(engine.db, account, 30, inSeconds(3_600));
+    await engine.createRun(account, { hold: 30, deadlineSeconds: 36_000 });
+    const worker = await engine.registerWorker();
+    const before = await engine.claim(worker);
+    await engine.db.query("update credit_grants set expires_at = promptd_now() where account_id = $1", [account]);
+    expect(await availableCredits(engine.db, account)).toBe(50);
+    await engine.createRun(account, { hold: 50 });
+    await engine.finish(worker, before, { ok: false });
+    expect(await availableCredits(engine.db, account)).toBe(0);
+    expect((await engine.create(account, { hold: 1 })).kind).toBe("no_credits");
+    await engine.finish(worker, await engine.claim(worker), { credits: 50 });
+    const [row] = await engine.db.query("select posted, held from credit_accounts where account_id = $1", [account]);
+    expect(row).toEqual({ posted: 0, held: 0 });
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("add up to the credit when runs end, runs begin and sweeps come all at once", async () => {
+    const account = await engine.createAccount(40);
+    await grant(engine.db, account, 30, inSeconds(3_600));
+    for (let run = 0; run < 3; run += 1) await engine.createRun(account, { hold: 10, deadlineSeconds: 36_000 });
+    const worker = await engine.registerWorker();
+    const before = await engine.claim(worker);
+    await engine.db.query("update credit_grants set expires_at = promptd_now() where account_id = $1", [account]);
+    const created = Array.from({ length: 8 }, () => engine.create(account, { hold: 10 }));
+    const finished = before.map((run) => engine.finish(worker, [run], { credits: 4 }));
+    await Promise.all([...finished, ...Array.from({ length: 4 }, () => expireCredits(engine.db))]);
+    const kinds = (await Promise.all(created)).map((outcome) => outcome.kind).sort();
+    expect(kinds).toEqual([...Array<string>(4).fill("created"), ...Array<string>(4).fill("no_credits")]);
+    const totals = await engine.db.query(
+      `select sum(amount) filter (where kind = 'capture')::int as captured,
+         sum(amount) filter (where kind = 'expire')::int as expired from credit_transfers where account_id = $1`,
+      [account],
+    );
+    expect(totals).toEqual([{ captured: 12, expired: 18 }]);
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("expire once, however many sweeps meet", async () => {
+    const account = await engine.createAccount();
+    await grant(engine.db, account, 10, inSeconds(3_600));
+    await engine.db.query("update credit_grants set expires_at = promptd_now() where account_id = $1", [account]);
+    await Promise.all([1, 2, 3, 4].map(() => expireCredits(engine.db)));
+    const rows = await engine.db.query(
+      "select amount from credit_transfers where account_id = $1 and kind = 'expire'",
+      [account],
+    );
+    expect(rows).toEqual([{ amount: 10 }]);
+    expect(await engine.audit()).toEqual([]);
+  });
+});
+
+describe("the audit", () => {
+  /** Each damage is made in a transaction that is rolled back, so that the database stays sound for the other tests. */
+  async function auditAfter(damage: (accountId: string) => readonly string[]): Promise<string[]> {
+    const account = await engine.createAccount(100);
+    await engine.createRun(account, { hold: 10 });
+    const worker = await engine.registerWorker();
+    await engine.finish(worker, await engine.claim(worker), { credits: 4 });
+    await engine.createRun(account, { hold: 20 });
+    const undo = new Error("undo");
+    let faults: string[] = [];
+    const done = engine.db.tx(async (tx) => {
+      for (const statement of damage(account)) await tx.query(statement);
+      const rows = await tx.query<{ fault: string }>("select fault from credit_audit where account_id = $1", [account]);
+      faults = rows.map((row) => row.fault);
+      throw undo;
+    });
+    await expect(done).rejects.toBe(undo);
+    return faults;
+  }
+  const holdOf = (id: string, state: string) => `from credit_holds where account_id = '${id}' and state = '${state}'`;
+  const withoutTrigger = (statement: string) => ["alter table credit_transfers disable trigger append_only", statement];
+
+  test("sees a balance that its journal does not explain", async () => {
+    const faults = await auditAfter((id) => [
+      `update credit_accounts set posted = posted + 1 where account_id = '${id}'`,
+    ]);
+    expect(faults).toContain("balance");
+  });
+  test("sees a missing journal row", async () => {
+    const faults = await auditAfter((id) =>
+      withoutTrigger(`delete from credit_transfers where account_id = '${id}' and kind = 'capture'`),
+    );
+    expect(faults).toEqual(expect.arrayContaining(["balance", "journal chain"]));
+  });
+  test("sees a hold that its finished run left open", async () => {
+    const faults = await auditAfter((id) => [
+      `update credit_holds set state = 'held', captured = null where account_id = '${id}' and state = 'captured'`,
+    ]);
+    expect(faults).toEqual(expect.arrayContaining(["hold of a finished run", "balance"]));
+  });
+  test("sees a charge that is not what the run says", async () => {
+    const faults = await auditAfter((id) => [
+      `update runs set credits = credits + 1 where account_id = '${id}' and finished_at is not null`,
+    ]);
+    expect(faults).toEqual(["credits differ from the capture"]);
+  });
+  test("sees a hold without a run", async () => {
+    const faults = await auditAfter((id) => [`delete from runs where account_id = '${id}' and finished_at is null`]);
+    expect(faults).toEqual(["hold without a run"]);
+  });
+  test("sees grants above the balance", async () => {
+    const faults = await auditAfter((id) => [
+      `insert into credit_grants (account_id, remaining, expires_at) values ('${id}', 1000, 'infinity')`,
+    ]);
+    expect(faults).toEqual(["grants above the balance"]);
+  });
+  const keep = (id: string, run: string, amount: number) =>
+    `insert into credit_kept (account_id, run_id, amount) select '${id}', ${run}, ${amount}`;
+  test.each([
+    ["that no hold keeps", (id: string) => keep(id, "gen_random_uuid()", 7)],
+    ["of a hold that is settled", (id: string) => `${keep(id, "run_id", 4)} ${holdOf(id, "captured")}`],
+    ["above their hold", (id: string) => `${keep(id, "run_id", 21)} ${holdOf(id, "held")}`],
+  ])("sees kept credits %s", async (_, damage) => {
+    expect(await auditAfter((id) => [damage(id)])).toEqual(["kept above the hold"]);
+  });
+  test("sees grants above the balance that holds keep no part of", async () => {
+    const grants = (id: string, amount: number) =>
+      `insert into credit_grants (account_id, remaining, expires_at) values ('${id}', ${amount}, 'infinity')`;
+    const kept = (id: string) => `${keep(id, "run_id", 20)} ${holdOf(id, "held")}`; // of a balance of 96
+    expect(await auditAfter((id) => [kept(id), grants(id, 76)])).toEqual([]);
+    expect(await auditAfter((id) => [kept(id), grants(id, 77)])).toEqual(["grants above the balance"]);
+  });
+
+  test("freezes the account of a mismatch and no other: it takes no new holds", async () => {
+    const fixture = await openEngine();
+    try {
+      const [sound, broken] = [await fixture.createAccount(50), await fixture.createAccount(50)];
+      await fixture.db.query("update credit_accounts set posted = posted + 1 where account_id = $1", [broken]);
+      await createAudit(fixture.db, createLog("silent", "stderr"))();
+      expect((await fixture.create(broken, { hold: 1 })).kind).toBe("no_credits");
+      expect((await fixture.create(sound, { hold: 1 })).kind).toBe("created");
+      expect((await checkLedger(fixture.db)).mismatches).toHaveLength(1); // told, and not mended
+    } finally {
+      await fixture.close();
+    }
+  });
+});

@@ -1,0 +1,157 @@
+/**
+ * The named points of a run's way, runs that pass them, and the acts that the tests of faults-points-*.test.ts share.
+ * Whatever happens at a point, the same Idempotency-Key leads to one run that ends, is charged once and leaves no hold.
+ * PROMPTD_TEST_FAULTS=all lets every point meet every action; without it each meets `kill`, and one each the others.
+ */
+import { readFile } from "node:fs/promises";
+import { expect } from "vitest";
+import type { CreateRunBody, Run } from "@promptd/contract";
+import { PromptdConnectionError, PromptdError } from "@promptd/client";
+import type { FaultPoint } from "../../src/platform/fault.ts";
+import type { InstallationCaller, InstallationFixture } from "../support/installation-fixture.ts";
+import { until, type PromptdProcess } from "../support/promptd-process.ts";
+
+export interface Way {
+  readonly prompt: keyof InstallationFixture["prompts"];
+  readonly ask: string;
+}
+const QUICK: Way = { prompt: "paid", ask: "hello" };
+const SLOW: Way = { prompt: "paid", ask: "sandbox: delay=4000\nslow" };
+
+/** The points that a run or its caller passes, and a run that passes them. */
+export const ON_THE_WAY: Partial<Record<FaultPoint, Way>> = {
+  "create.blob_stored": { prompt: "photo", ask: "a photo" },
+  "create.before_commit": QUICK,
+  "create.after_commit": QUICK,
+  "create.before_reply": QUICK,
+  "wait.registered": QUICK,
+  "wait.before_reply": QUICK,
+  "drain.started": SLOW,
+  "claim.before_commit": QUICK,
+  "claim.after_commit": QUICK,
+  "images.after_fetch": { prompt: "photo", ask: "a photo" },
+  "call.before_send": QUICK,
+  "call.after_send": { prompt: "clip", ask: "a clip" },
+  "op.persisted": { prompt: "clip", ask: "a clip" },
+  "call.after_answer": QUICK,
+  "blob.after_rename": { prompt: "picture", ask: "a picture" },
+  "finish.before_commit": QUICK,
+  "finish.after_commit": QUICK,
+  "notify.send": QUICK,
+  "beat.before": SLOW,
+  "sweep.before_commit": SLOW,
+};
+
+/** A worker passes these before it is ready, or may, so they meet a worker that starts when the run is there. */
+const AT_START: readonly FaultPoint[] = [
+  "claim.before_commit",
+  "claim.after_commit",
+  "beat.before",
+  "sweep.before_commit",
+];
+
+const isFull = process.env["PROMPTD_TEST_FAULTS"] === "all";
+
+/** The named points with their runs, or all of them in the full form or without names. */
+export function pointsInService(names?: readonly FaultPoint[]): [FaultPoint, Way][] {
+  return pointsOnTheWay(names).filter(([point]) => !AT_START.includes(point));
+}
+
+/** Those that a worker may meet while it starts. */
+export function pointsAtStart(names?: readonly FaultPoint[]): [FaultPoint, Way][] {
+  return pointsOnTheWay(names).filter(([point]) => AT_START.includes(point));
+}
+
+function pointsOnTheWay(names?: readonly FaultPoint[]): [FaultPoint, Way][] {
+  const points = Object.entries(ON_THE_WAY) as [FaultPoint, Way][];
+  return points.filter(([point]) => isFull || (names?.includes(point) ?? true));
+}
+
+/** All of them in the full form, otherwise the named ones. */
+export function chosen<Point extends string>(all: readonly Point[], names: readonly Point[]): readonly Point[] {
+  return isFull ? all : names;
+}
+
+const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+export function bodyOf(fixture: InstallationFixture, way: Way): CreateRunBody {
+  const imageInputs = way.prompt === "photo" ? [{ type: "base64" as const, base64: PIXEL }] : [];
+  return { promptVersionId: fixture.prompts[way.prompt], inputs: { textInputs: { ask: way.ask }, imageInputs } };
+}
+
+/** As a caller that does not give up: the same key until there is an answer about the run. */
+export async function createUntilTold(caller: InstallationCaller, url: string, body: CreateRunBody): Promise<Run> {
+  for (;;) {
+    try {
+      return await caller.clientAt(url).runs.createAndWait(body, { idempotencyKey: "the-key" });
+    } catch (error) {
+      if (!(error instanceof PromptdError) || error.httpStatus !== 500) throw error;
+    }
+  }
+}
+
+/** A caller who waits for the run at an API process, with nobody to run it yet. */
+export async function createWithoutWorker(fixture: InstallationFixture, way: Way) {
+  const caller = await fixture.createCaller();
+  const api = await fixture.start("api");
+  const told = caller.clientAt(api.url).runs.createAndWait(bodyOf(fixture, way), { idempotencyKey: "the-key" });
+  told.catch(() => {}); // heard where it is awaited
+  await until(async () => (await fixture.db.query("select 1 from runs")).length === 1);
+  return { api, told };
+}
+
+/** A process that something happens to at a point, and the first try of a caller who leads a run there. */
+export interface Encounter {
+  readonly doomed: PromptdProcess;
+  /** Ends as it ends: with an answer, an error or no connection. */
+  readonly first: Promise<unknown>;
+  /** The same caller does not give up: the same key until there is an answer about the run. */
+  readonly createUntilTold: (url: string) => Promise<Run>;
+}
+
+export async function meetPoint(
+  fixture: InstallationFixture,
+  action: string,
+  [point, way]: readonly [FaultPoint, Way],
+): Promise<Encounter> {
+  const caller = await fixture.createCaller();
+  const body = bodyOf(fixture, way);
+  const doomed = await fixture.start("all", { PROMPTD_FAULT: `${point}:${action}@1`, PROMPTD_DRAIN_SECONDS: "30" });
+  const first = caller
+    .clientAt(doomed.url)
+    .runs.create(body, { idempotencyKey: "the-key" })
+    .catch((error: unknown) => error);
+  if (point === "drain.started") {
+    await until(async () => (await fixture.db.query("select 1 from runs where worker is not null")).length === 1);
+    doomed.signal("SIGTERM");
+  }
+  return { doomed, first, createUntilTold: (url) => createUntilTold(caller, url, body) };
+}
+
+/** Null: the connection was lost. */
+export function statusOf(told: unknown): number | null | undefined {
+  if (told instanceof PromptdConnectionError) return null;
+  return told instanceof PromptdError ? told.httpStatus : undefined;
+}
+
+export async function expectOneSoundRun(fixture: InstallationFixture): Promise<void> {
+  expect(await fixture.db.query("select status, attempt <= 3 as few from runs")).toEqual([
+    { status: "succeeded", few: true },
+  ]);
+  expect(await fixture.findFaults()).toEqual([]);
+}
+
+/** The driver's own warning: a process that ends its connections itself does not write it, so a cut that missed is seen. */
+const LOST = /database connection was lost|Connection terminated/;
+
+export function expectConnectionsLost(log: readonly string[]): void {
+  expect(log.filter((line) => LOST.test(line))).not.toEqual([]);
+}
+
+export function untilConnectionsLost({ log }: PromptdProcess): Promise<void> {
+  return until(() => log.some((line) => LOST.test(line)));
+}
+
+export async function isFrozen(pid: number): Promise<boolean> {
+  return /\) T /.test(await readFile(`/proc/${pid}/stat`, "utf8"));
+}

@@ -1,0 +1,77 @@
+/** Real workers with a small heap, and a run whose outputs are legal but larger than that heap. */
+import { expect, test } from "vitest";
+import type { Run } from "@promptd/contract";
+import { bodyOf, type Way } from "./fault-points.ts";
+import type { InstallationCaller } from "../support/installation-fixture.ts";
+import { until, type PromptdProcess } from "../support/promptd-process.ts";
+import { useInstallation } from "../support/use-installation.ts";
+
+const installation = useInstallation();
+
+/** Ordinary runs fit, HUGE not even into 96 MB. The lease is longer than any pause of a collector that finds nothing. */
+const SMALL = { NODE_OPTIONS: "--max-old-space-size=64", PROMPTD_LEASE_MS: "3000" };
+const ONE_RUN_EACH = { ...SMALL, PROMPTD_WORKER_CONCURRENCY: "1" };
+/** Ten texts of 2 MiB, the most that is kept of one: 40 MB, since the ellipsis makes each character take two bytes. */
+const HUGE: Way = { prompt: "long", ask: "sandbox: size=2048\nmore than the heap holds…" };
+
+/** How a worker ended, which may have been before it was ready: the first claim comes earlier. */
+async function endOf(starting: Promise<PromptdProcess>): Promise<string> {
+  const started = await starting.catch((error: unknown) => String(error));
+  return typeof started === "string" ? started : String((await started.exit).signal);
+}
+
+test("a run that no worker has the memory for takes three of them with it and fails, free, while others' runs go on", async () => {
+  const fixture = installation();
+  const [greedy, neighbour] = await Promise.all([fixture.createCaller(), fixture.createCaller()]);
+  const api = await fixture.start("api", SMALL);
+  const create = (caller: InstallationCaller, way: Way) =>
+    caller.clientAt(api.url).runs.create(bodyOf(fixture, way), { respondAsync: true, idempotencyKey: null });
+  const countRuns = async (where: string) => (await fixture.db.query(`select 1 from runs where ${where}`)).length;
+  const credits = () => greedy.clientAt(api.url).me.credits();
+  const before = await credits();
+
+  // Its other runs stay where their images are loaded, so that all of them are in its hands when it dies.
+  const first = await fixture.start("worker", { ...SMALL, PROMPTD_FAULT: "images.after_fetch:hang" });
+  const lost = await Promise.all(
+    Array.from({ length: 5 }, () => create(neighbour, { prompt: "photo", ask: "a photo" })),
+  );
+  await until(async () => (await countRuns("attempt = 1")) === 5);
+  const { runId } = await create(greedy, HUGE);
+  expect(await credits()).not.toEqual(before);
+  expect(await first.exit).toEqual({ code: null, signal: "SIGABRT" });
+  await until(() => first.log.some((line) => line.includes("JavaScript heap out of memory")));
+  expect(await countRuns("attempt = 1 and finished_at is null")).toBe(6);
+
+  // From here on a worker that dies has nothing else in hand.
+  const starts = Array.from({ length: 3 }, () => fixture.start("worker", ONE_RUN_EACH));
+  const ends = starts.map(endOf);
+  const meanwhile = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      neighbour.clientAt(api.url).runs.createAndWait(bodyOf(fixture, { prompt: "paid", ask: "hello" })),
+    ),
+  );
+  expect(meanwhile.map((run) => run.runStatus)).toEqual(Array(20).fill("succeeded"));
+  await until(async () => (await fixture.openRuns()) === 0);
+
+  const told: Run = await greedy.clientAt(api.url).runs.get(runId);
+  expect(told).toMatchObject({ runStatus: "failed", tokens: 0, outputs: [{ type: "error" }] });
+  expect(await credits()).toEqual(before);
+  expect(await countRuns(`id = '${runId}' and attempt = 3`)).toBe(1);
+  for (const run of lost) expect((await neighbour.clientAt(api.url).runs.get(run.runId)).runStatus).toBe("succeeded");
+  expect(await countRuns("attempt = 2 and status = 'succeeded'")).toBe(5);
+  expect(await countRuns("attempt = 1 and status = 'succeeded'")).toBe(20);
+  const survivors = (await Promise.allSettled(starts)).flatMap((one) =>
+    one.status === "fulfilled" ? [one.value] : [],
+  );
+  await Promise.all(survivors.map((worker) => worker.stop()));
+  expect((await Promise.all(ends)).filter((end) => end.includes("SIGABRT"))).toHaveLength(2);
+  expect(await fixture.findFaults()).toEqual([]);
+
+  // Memory was all that it lacked.
+  const roomy = await fixture.start("worker", { PROMPTD_LEASE_MS: SMALL.PROMPTD_LEASE_MS });
+  const again = await create(greedy, HUGE);
+  await until(async () => (await fixture.openRuns()) === 0);
+  expect(await countRuns(`id = '${again.runId}' and attempt = 1 and status = 'succeeded' and credits > 0`)).toBe(1);
+  expect(await fixture.findFaults()).toEqual([]);
+  expect((await roomy.stop()).code).toBe(0);
+}, 180_000);

@@ -1,0 +1,49 @@
+/** Every named point of a run's way, with a process that dies exactly there. */
+import { describe, expect, test } from "vitest";
+import type { FaultPoint } from "../../src/platform/fault.ts";
+import {
+  createWithoutWorker,
+  expectOneSoundRun,
+  meetPoint,
+  pointsAtStart,
+  pointsInService,
+  statusOf,
+} from "./fault-points.ts";
+import type { PromptdProcess } from "../support/promptd-process.ts";
+import { useInstallation } from "../support/use-installation.ts";
+
+const installation = useInstallation();
+
+/** What the dead worker leaves: a claim that was committed counts, and no other. */
+const ATTEMPTS: Partial<Record<FaultPoint, readonly number[]>> = {
+  "claim.before_commit": [0],
+  "claim.after_commit": [1],
+};
+
+describe("a process that is killed", () => {
+  test.each(pointsAtStart())("at %s", { timeout: 90_000 }, async (point, way) => {
+    const fixture = installation();
+    const { api, told } = await createWithoutWorker(fixture, way);
+    const doomed = await fixture.start("worker", { PROMPTD_FAULT: `${point}:kill@1` }).catch((error: unknown) => error);
+    const end = doomed instanceof Error ? doomed.message : (await (doomed as PromptdProcess).exit).signal;
+    expect(end).toContain("SIGKILL");
+    const [row] = await fixture.db.query<{ attempt: number }>("select attempt from runs");
+    expect(ATTEMPTS[point] ?? [0, 1]).toContain(row?.attempt);
+    const next = await fixture.start("worker");
+    expect((await told).runStatus).toBe("succeeded");
+    await expectOneSoundRun(fixture);
+    await Promise.all([api.stop(), next.stop()]);
+  });
+
+  test.each(pointsInService())("at %s", { timeout: 90_000 }, async (point, way) => {
+    const fixture = installation();
+    const { doomed, first, createUntilTold } = await meetPoint(fixture, "kill", [point, way]);
+    expect(await doomed.exit).toEqual({ code: null, signal: "SIGKILL" });
+    // Told nothing at all, or, where draining had begun, that the run goes on.
+    expect([null, 504]).toContain(statusOf(await first));
+    const second = await fixture.start();
+    expect((await createUntilTold(second.url)).runStatus).toBe("succeeded");
+    await expectOneSoundRun(fixture);
+    await second.stop();
+  });
+});

@@ -1,0 +1,102 @@
+/** Which secrets may sign and open file addresses, and for how long (docs/operations.md, "To rotate it"). */
+import { beforeEach, describe, expect, test } from "vitest";
+import { registerFileKeys } from "../../src/files/outputs/file-keys.ts";
+import { readingsOfFile, readingsOfSetting, type SecretReadings } from "../../src/files/outputs/server-secret.ts";
+import { deriveFileKey } from "../../src/files/outputs/signed-urls.ts";
+import type { Database } from "../../src/platform/database/database.ts";
+import { stopClock } from "../runs/engine-fixture.ts";
+import { useTestDatabase } from "../support/test-database.ts";
+
+const [FIRST, SECOND, THIRD] = [1, 2, 3].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer, Buffer];
+const START_MS = Date.UTC(2026, 10, 20, 10, 15, 30, 123);
+const DAY_SECONDS = 86_400;
+const DAY_MS = DAY_SECONDS * 1_000;
+
+let db: Database;
+useTestDatabase((opened) => (db = opened.db));
+beforeEach(async () => {
+  await db.query("truncate file_keys");
+  await clockAt(START_MS);
+});
+
+function clockAt(ms: number): Promise<void> {
+  return stopClock(db, ms * 1_000);
+}
+
+/** A process starts with these secrets. */
+function start(current: Buffer, previous: Buffer | null = null) {
+  const secrets = { current: [current] as const, previous: previous === null ? [] : [previous] };
+  return registerFileKeys(db, secrets, DAY_SECONDS);
+}
+
+describe("a process that starts", () => {
+  test("with the first secret signs with key 1, and so does every later one", async () => {
+    const ring = { current: { keyId: 1, key: deriveFileKey(FIRST) }, previous: null };
+    expect(await start(FIRST)).toEqual(ring);
+    expect(await start(FIRST)).toEqual(ring);
+  });
+
+  test("for the first time with a secret from elsewhere beside its own opens nothing with that", async () => {
+    expect(await start(FIRST, SECOND)).toEqual({ current: { keyId: 1, key: deriveFileKey(FIRST) }, previous: null });
+  });
+
+  test("with a strange secret is told what to do, and changes nothing", async () => {
+    await start(FIRST);
+    const told = new Error(
+      "The server secret is not the one this database was set up with. It is PROMPTD_SECRET or, where that is not set, " +
+        "the file secret in the data directory, and every promptd process needs the same one: restore it. For a " +
+        "rotation give the old one as PROMPTD_SECRET_PREVIOUS or, where PROMPTD_SECRET is not set, as the file " +
+        "secret.previous. If the old one is lost, remove the rows of the table file_keys; addresses of files made " +
+        "so far then stop working.",
+    );
+    await expect(start(SECOND)).rejects.toEqual(told);
+    await expect(start(SECOND, THIRD)).rejects.toEqual(told);
+    expect(await start(FIRST)).toMatchObject({ current: { keyId: 1 } });
+  });
+});
+
+describe("after a rotation", () => {
+  const rotated = {
+    current: { keyId: 2, key: deriveFileKey(SECOND) },
+    previous: { keyId: 1, key: deriveFileKey(FIRST), acceptedUntilMs: START_MS + DAY_MS },
+  };
+  beforeEach(async () => {
+    await clockAt(START_MS - 7 * DAY_MS);
+    await start(FIRST);
+    await clockAt(START_MS);
+  });
+
+  test("the secret before opens files for as long as one may live, counted from the rotation, not from a later start", async () => {
+    expect(await start(SECOND, FIRST)).toEqual(rotated);
+    await clockAt(START_MS + 5 * DAY_MS);
+    expect(await start(SECOND, FIRST)).toEqual(rotated);
+  });
+
+  test("the secret before opens nothing in a process that was not given it", async () => {
+    await start(SECOND, FIRST);
+    expect(await start(SECOND)).toEqual({ ...rotated, previous: null });
+  });
+
+  test("a setting left over from the rotation before last opens nothing", async () => {
+    await start(SECOND, FIRST);
+    await start(THIRD, SECOND);
+    expect(await start(THIRD, FIRST)).toEqual({ current: { keyId: 3, key: deriveFileKey(THIRD) }, previous: null });
+    expect(await start(THIRD, SECOND)).toMatchObject({ previous: { keyId: 2, key: deriveFileKey(SECOND) } });
+  });
+});
+
+test("a secret is known in either of its readings, and signs with the one the database knows", async () => {
+  const text = FIRST.toString("base64url");
+  const open = (current: SecretReadings, previous: readonly Buffer[] = []) =>
+    registerFileKeys(db, { current, previous }, DAY_SECONDS);
+  await open(readingsOfFile(FIRST));
+  expect(await open(readingsOfSetting(text))).toMatchObject({ current: { keyId: 1, key: deriveFileKey(FIRST) } });
+  expect(await open([SECOND], readingsOfSetting(`${text}\n`))).toMatchObject({
+    previous: { keyId: 1, key: deriveFileKey(FIRST) },
+  });
+  await db.query("truncate file_keys");
+  await open(readingsOfSetting(text));
+  expect(await open(readingsOfFile(FIRST))).toMatchObject({
+    current: { keyId: 1, key: deriveFileKey(Buffer.from(text)) },
+  });
+});

@@ -1,0 +1,152 @@
+/** Videos that were written to disk while they arrived: checked there, moved into the store, never left behind. */
+import { mkdtemp, readdir, rm, utimes } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { FilesOptions } from "../../src/files/create-files.ts";
+import { createFiles, createGuardedFetch, type Files, type SpooledFile } from "../../src/files/index.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import type { Database } from "../../src/platform/database/database.ts";
+import { createIdSource } from "../../src/platform/ids.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { startBucketServer } from "./bucket-server.ts";
+import { getFile } from "./files-fixture.ts";
+import { startImageHost } from "./image-host.ts";
+import { useTestDatabase } from "../support/test-database.ts";
+
+const log = createLog("silent");
+const never = new AbortController().signal;
+const MP4 = Buffer.concat([Buffer.from("\0\0\0\x18ftypmp42\0\0\0\0mp42isom", "latin1"), Buffer.alloc(3_000_000, 7)]);
+
+let db: Database;
+let dataDir: string;
+useTestDatabase((opened) => (db = opened.db));
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "promptd-spooled-"));
+});
+afterEach(() => rm(dataDir, { recursive: true }));
+
+function open(options: Partial<FilesOptions> = {}): Promise<Files> {
+  return createFiles({
+    db,
+    dataDir,
+    publicUrl: () => "https://promptd.example.org",
+    ttlSeconds: 86_400,
+    secret: [Buffer.alloc(32, 1)],
+    clock: systemClock,
+    newId: createIdSource(systemClock),
+    log,
+    ...options,
+  });
+}
+
+async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < bytes.byteLength; start += 65_536) yield bytes.subarray(start, start + 65_536);
+}
+
+const incoming = () => readdir(join(dataDir, "files", "incoming"));
+const keep = (files: Files, content: SpooledFile) =>
+  files.keepOutput({ modality: "video", mediaType: "video/anything", content }, never);
+
+async function read(files: Files, address: string): Promise<Buffer> {
+  const answer = await getFile(files, address);
+  return "body" in answer && answer.body !== null ? answer.body : Buffer.alloc(0);
+}
+
+describe("a spooled video", () => {
+  test("becomes a file of the store with the size and the hash of its bytes", async () => {
+    const files = await open();
+    const kept = await keep(files, await files.spool.write(inPieces(MP4)));
+    if (kept.kind !== "kept") throw new Error(kept.message);
+    const inMemory = await files.keepOutput({ modality: "video", mediaType: "video/mp4", content: MP4 }, never);
+    if (inMemory.kind !== "kept") throw new Error(inMemory.message);
+    const { bytes, sha256, mediaType } = inMemory;
+    expect(kept).toMatchObject({ bytes, sha256, mediaType });
+    expect((await read(files, kept.url)).equals(MP4)).toBe(true);
+    expect(await incoming()).toEqual([]);
+  });
+
+  test("is uploaded to a bucket, again when the bucket fails once, and then gone from this machine", async () => {
+    const bucket = await startBucketServer();
+    try {
+      let failures = 1;
+      bucket.disturb = (request, response) => {
+        if (request.method !== "PUT" || failures === 0) return false;
+        failures -= 1;
+        request.resume().on("end", () => response.writeHead(503).end());
+        return true;
+      };
+      const files = await open({ bucket: bucket.options });
+      const kept = await keep(files, await files.spool.write(inPieces(MP4)));
+      if (kept.kind !== "kept") throw new Error(kept.message);
+      expect((await read(files, kept.url)).equals(MP4)).toBe(true);
+      expect(bucket.requests.filter((request) => request.startsWith("PUT"))).toHaveLength(2);
+      expect(await incoming()).toEqual([]);
+    } finally {
+      await bucket.close();
+    }
+  });
+
+  test.each([
+    ["no video", Buffer.from("<html>not a video</html>"), "cannot be read."],
+    ["empty", Buffer.alloc(0), "cannot be read."],
+  ])("that is %s is refused and gone", async (_name, bytes, words) => {
+    const files = await open();
+    const spooled = await files.spool.write(inPieces(bytes));
+    expect(await keep(files, spooled)).toMatchObject({ kind: "refused", message: expect.stringContaining(words) });
+    expect(await incoming()).toEqual([]);
+  });
+
+  test("of a cancelled run is not stored, and gone", async () => {
+    const files = await open();
+    const content = await files.spool.write(inPieces(MP4));
+    const reason = new Error("cancelled");
+    const output = { modality: "video" as const, mediaType: "video/mp4", content };
+    await expect(files.keepOutput(output, AbortSignal.abort(reason))).rejects.toBe(reason);
+    expect(await readdir(join(dataDir, "files"))).toEqual(["incoming", "partial"]);
+    expect(await incoming()).toEqual([]);
+  });
+
+  test("that breaks off on its way in leaves nothing", async () => {
+    const files = await open();
+    const reason = new Error("the connection broke");
+    async function* broken(): AsyncGenerator<Uint8Array> {
+      yield MP4;
+      throw reason;
+    }
+    await expect(files.spool.write(broken())).rejects.toBe(reason);
+    expect(await incoming()).toEqual([]);
+  });
+
+  test("whose process died is swept when it is old, and stays when it is not", async () => {
+    const files = await open();
+    const [old, fresh] = [await files.spool.write(inPieces(MP4)), await files.spool.write(inPieces(MP4))];
+    const threeHoursAgo = systemClock.nowMs() / 1_000 - 3 * 3_600;
+    await utimes(old.path, threeHoursAgo, threeHoursAgo);
+    await files.ticks.find((tick) => tick.name === "files-orphans")?.run();
+    expect(await incoming()).toEqual([fresh.path.split("/").at(-1)]);
+  });
+});
+
+describe("a guarded fetch into a file", () => {
+  test("takes what arrives, ends at its limit, and passes a full disk on as what it is", async () => {
+    const host = await startImageHost();
+    try {
+      host.routes.set("/v.mp4", (_request, response) => response.end(MP4));
+      const { spool } = await open();
+      const guarded = createGuardedFetch({ network: host.network, trusted: host.cert });
+      const fetchInto = (bytesMax: number, take: (pieces: AsyncIterable<Uint8Array>) => Promise<SpooledFile>) =>
+        guarded.fetchInto("https://images.example.org/v.mp4", { bytesMax, take }, never);
+      const fetched = await fetchInto(MP4.length, (pieces) => spool.write(pieces));
+      expect(fetched).toMatchObject({ kind: "fetched", kept: { bytes: MP4.length } });
+      const chunked = await fetchInto(MP4.length - 1, (pieces) => spool.write(pieces));
+      expect(chunked).toEqual({ kind: "refused", fault: "too-large" });
+      const full = Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
+      await expect(fetchInto(MP4.length, () => Promise.reject(full))).rejects.toBe(full);
+      expect(host.requests).toHaveLength(3); // none of them was asked for again
+      expect(await incoming()).toHaveLength(1);
+    } finally {
+      await host.close();
+    }
+  });
+});

@@ -1,0 +1,199 @@
+/** Blobs that more than one database may take for its own: the sweep of orphans removes none that it is not sure of. */
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Files } from "../../src/files/index.ts";
+import type { Log } from "../../src/platform/log.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { startBucketServer, type BucketServer } from "./bucket-server.ts";
+import {
+  blobPath,
+  HOUR_MS,
+  keepImage,
+  listBlobs,
+  openFiles,
+  recordOutputs,
+  setDatabaseTime,
+  sweepFiles,
+  useFiles,
+  type FilesRig,
+} from "./files-fixture.ts";
+import { openTestDatabase, type OpenTestDatabase } from "../support/test-database.ts";
+
+const rig = useFiles();
+let other: FilesRig;
+let opened: OpenTestDatabase;
+beforeAll(async () => {
+  opened = await openTestDatabase();
+});
+afterAll(() => opened.close());
+
+const told: { message: string; installationId: string }[] = [];
+const log = {
+  ...createLog("silent"),
+  error: (fields: { installationId: string }, message: string) => void told.push({ ...fields, message }),
+} as unknown as Log;
+
+/** Both databases at a time at which the blobs made so far are old enough. */
+async function makeOld(): Promise<void> {
+  for (const name of await listBlobs(rig)) await utimes(blobPath(rig, name), rig.nowMs / 1_000, rig.nowMs / 1_000);
+  rig.nowMs += 3 * HOUR_MS;
+  other.nowMs = rig.nowMs;
+  await Promise.all([rig, other].map((each) => setDatabaseTime(each, each.nowMs)));
+}
+
+/** What one installation made, with rows for all of it but one. */
+async function fill(files: Files): Promise<string[]> {
+  const kept = [];
+  for (let i = 0; i < 11; i += 1) kept.push(await keepImage(files, rig.png));
+  await recordOutputs(rig, files, kept.slice(1));
+  await makeOld();
+  return kept.map(({ fileId }) => fileId).sort();
+}
+
+const sweep = (files: Files) => sweepFiles(files, "files-orphans");
+const blobs = async () => (await listBlobs(rig)).sort();
+const markPath = () => join(rig.dataDir, "files", "installation");
+/** What a backup of the database holds of the mark. */
+const readRow = ({ db }: FilesRig) =>
+  db.query<{ installation_id: string; seen: string; written: string }>("select * from blob_store_mark");
+const writeRow = async ({ db }: FilesRig, [row]: Awaited<ReturnType<typeof readRow>>) => {
+  await db.query("truncate blob_store_mark");
+  if (row === undefined) return;
+  const { installation_id, seen, written } = row;
+  await db.query("insert into blob_store_mark (installation_id, seen, written) values ($1, $2, $3)", [
+    installation_id,
+    seen,
+    written,
+  ]);
+};
+
+beforeEach(async () => {
+  other = { ...rig, db: opened.db };
+  await other.db.query("truncate files, file_keys, blob_store_mark");
+  await setDatabaseTime(other, other.nowMs);
+  told.length = 0;
+});
+
+describe("the sweep of orphans", () => {
+  test("removes nothing for an empty database that is started on the files of another", async () => {
+    const files = await openFiles(rig, { log });
+    const made = await fill(files);
+    const astray = await openFiles(other, { log });
+    await sweep(astray); // before the owner ever swept: there is no mark yet
+    expect([await blobs(), told.length]).toEqual([made, 1]);
+    await sweep(files);
+    expect([await blobs(), told.length]).toEqual([made.slice(1), 1]);
+    await keepImage(files, rig.png);
+    await makeOld();
+    await sweep(astray);
+    expect((await blobs()).length).toBe(11);
+    expect(told[1]?.message).toContain("belong to another installation");
+    await sweep(files);
+    expect([await blobs(), told.length]).toEqual([made.slice(1), 2]);
+  });
+
+  test("goes on after it died between its two notes of a turn, twice in a row", async () => {
+    const files = await openFiles(rig, { log });
+    await sweep(files);
+    const before = await readFile(markPath());
+    for (let death = 0; death < 2; death += 1) {
+      await sweep(files);
+      await writeFile(markPath(), before);
+    }
+    const made = await fill(files);
+    await sweep(files);
+    expect([await blobs(), told]).toEqual([made.slice(1), []]);
+  });
+
+  test("stops in the original and in a copy that share the files, before it has removed what only one of them knows", async () => {
+    const files = await openFiles(rig, { log });
+    await sweep(files);
+    await writeRow(other, await readRow(rig));
+    const copy = await openFiles(other, { log });
+    await sweep(copy); // the first turn of the copy looks like one of the original
+    const made = await fill(files);
+    await sweep(files);
+    await sweep(copy);
+    await sweep(files);
+    expect([await blobs(), told.length]).toEqual([made, 3]);
+    expect(told[0]?.message).toContain("a copy of it");
+    const installationId = told[0]?.installationId ?? "";
+    await writeFile(markPath(), `${installationId}\n`); // the operator has found the copy a place of its own
+    await sweep(files);
+    expect([await blobs(), told.length]).toEqual([made.slice(1), 3]);
+  });
+
+  test("waits for the operator's word in a database that was restored from an older backup", async () => {
+    const files = await openFiles(rig, { log });
+    await sweep(files);
+    const backup = await readRow(rig);
+    await sweep(files);
+    await sweep(files);
+    const made = await fill(files);
+    await writeRow(rig, backup);
+    const restored = await openFiles(rig, { log });
+    await sweep(restored);
+    expect([await blobs(), told.length]).toEqual([made, 1]);
+    await writeFile(markPath(), told[0]?.installationId ?? "");
+    await sweep(restored);
+    expect([await blobs(), told.length]).toEqual([made.slice(1), 1]);
+  });
+
+  test("takes files that have lost their mark, where the database has rows for them", async () => {
+    const files = await openFiles(rig, { log });
+    await sweep(files);
+    const made = await fill(files);
+    await rm(markPath());
+    await sweep(files);
+    expect([await blobs(), told]).toEqual([made.slice(1), []]);
+    expect(await readFile(markPath(), "utf8")).toContain((await readRow(rig))[0]?.installation_id);
+  });
+
+  test("goes on in a copy of an installation that has the files copied too", async () => {
+    const files = await openFiles(rig, { log });
+    await sweep(files);
+    await writeRow(other, await readRow(rig));
+    const dataDir = await mkdtemp(join(tmpdir(), "promptd-copy-"));
+    const copied = await openFiles({ ...other, dataDir }, { log });
+    await writeFile(join(dataDir, "files", "installation"), await readFile(markPath()));
+    for (const each of [files, copied, files, copied]) await sweep(each);
+    expect(told).toEqual([]);
+    await rm(dataDir, { recursive: true });
+  });
+
+  test("trusts the earlier of the database's clock and its own", async () => {
+    const files = await openFiles(rig, { log });
+    await sweep(files);
+    const made = await fill(files);
+    rig.nowMs -= 3 * HOUR_MS;
+    await sweep(files);
+    expect(await blobs()).toEqual(made);
+  });
+});
+
+describe("in a bucket", () => {
+  let bucket: BucketServer;
+  beforeAll(async () => {
+    bucket = await startBucketServer();
+  });
+  afterAll(() => bucket.close());
+
+  test("two installations keep their files under one prefix: only the first sweeps", async () => {
+    const [files, astray] = await Promise.all(
+      [rig, other].map((each) => openFiles(each, { bucket: bucket.options, log })),
+    );
+    if (files === undefined || astray === undefined) throw new Error("Nothing was opened.");
+    await sweep(files);
+    await keepImage(files, rig.png);
+    const removed = () => bucket.requests.filter((request) => request.startsWith("DELETE")).length;
+    rig.nowMs = other.nowMs = Date.now() + 3 * HOUR_MS; // the bucket dates what it takes by the machine's clock
+    await Promise.all([rig, other].map((each) => setDatabaseTime(each, each.nowMs)));
+    await sweep(astray);
+    expect([removed(), told.length]).toEqual([0, 1]);
+    await sweep(files);
+    expect([removed(), told.length]).toEqual([1, 1]);
+    expect(await readdir(rig.dataDir)).toEqual([]);
+  });
+});

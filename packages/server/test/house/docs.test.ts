@@ -1,0 +1,59 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { describe, expect, test } from "vitest";
+import { ENDPOINTS, ERRORS } from "@promptd/contract";
+import { END_USER_COMMANDS } from "../../../cli/src/end-user-commands.ts";
+import { OPERATOR_COMMANDS } from "../../../cli/src/operator-commands.ts";
+import { GENERATED_PARTS, placePart } from "../../../../scripts/generated-docs.ts";
+import { PROVIDER_KEYS, SETTINGS } from "../../src/platform/config/settings.ts";
+
+const ROOT = join(import.meta.dirname, "../../../..");
+const read = (page: string) => readFileSync(join(ROOT, page), "utf8");
+
+describe("the documentation names", () => {
+  test.each([...Object.keys(SETTINGS), ...Object.keys(PROVIDER_KEYS)])(
+    "the setting %s under a heading of its own",
+    (name) => {
+      expect(read("docs/settings.md")).toContain(`### ${name}\n`);
+    },
+  );
+  test.each(Object.keys(ERRORS))("the error code %s", (code) => {
+    expect(read("docs/api.md")).toContain(`\`${code}\``);
+  });
+  test.each(Object.values(ENDPOINTS))("the endpoint $method $path", ({ method, path }) => {
+    expect(read("docs/api.md")).toContain(`\`${method} ${path}\``);
+  });
+  test.each(Object.keys({ ...END_USER_COMMANDS, ...OPERATOR_COMMANDS }))("the command promptd %s", (name) => {
+    expect(read("docs/cli.md")).toContain(`### promptd ${name}\n`);
+  });
+});
+
+test.each(GENERATED_PARTS)(
+  "the part $name of $page is what the code says; run npm run docs to write it anew",
+  async (part) => {
+    const page = read(part.page);
+    expect(placePart(page, part.name, await part.text())).toBe(page);
+  },
+);
+
+test("every link between pages leads somewhere", () => {
+  const pages = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    ...globSync("docs/**/*.md", { cwd: ROOT }),
+  ];
+  const broken = pages.flatMap((page) =>
+    [...read(page).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
+      .map((match) => normalize(join(dirname(page), match[1] ?? "")))
+      .filter((target) => !existsSync(join(ROOT, target)))
+      .map((target) => `${page} -> ${target}`),
+  );
+  expect(broken).toEqual([]);
+});
+
+test("no published text speaks of a machine's own paths", () => {
+  const pages = ["README.md", ...globSync("docs/**/*.md", { cwd: ROOT })];
+  expect(pages.filter((page) => /\/(home|root|Users)\/[a-z]/.test(read(page)))).toEqual([]);
+});

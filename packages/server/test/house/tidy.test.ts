@@ -1,0 +1,140 @@
+import { createHash } from "node:crypto";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import * as rules from "./tidy-rules.ts";
+import type { Rule, Source } from "./tidy-rules.ts";
+
+const ROOT = join(import.meta.dirname, "../../../..");
+const PATTERNS = [
+  "packages/*/src/**/*.{ts,tsx}",
+  "packages/*/test/**/*.ts",
+  "packages/*/package.json",
+  "packages/server/migrations/*.sql",
+  "scripts/*.ts",
+  "package.json",
+  ".oxlintrc.json",
+];
+const sources: Source[] = globSync(PATTERNS, { cwd: ROOT }).map((path) => ({
+  path,
+  text: readFileSync(join(ROOT, path), "utf8"),
+}));
+
+/** Rule, what it promises, and a source that breaks it. */
+const RULES: readonly { rule: Rule; promise: string; seeded: Source }[] = [
+  {
+    rule: rules.packageDirection,
+    promise: "packages import only what they may",
+    seeded: { path: "packages/client/src/x.ts", text: 'import { x } from "@promptd/server/operator";\n' },
+  },
+  {
+    rule: rules.folderOrder,
+    promise: "server folders import only to the left",
+    seeded: { path: "packages/server/src/credits/x.ts", text: 'import { x } from "../runs/index.ts";\n' },
+  },
+  {
+    rule: rules.folderOrder,
+    promise: "a slice is entered only through its index.ts",
+    seeded: { path: "packages/server/src/runs/x.ts", text: 'import { x } from "../prompts/publish.ts";\n' },
+  },
+  {
+    rule: rules.oneImporter,
+    promise: "the driver, the SDK and their like have one importer each",
+    seeded: { path: "packages/server/src/runs/x.ts", text: 'import { Pool } from "pg";\n' },
+  },
+  {
+    rule: rules.oneImporter,
+    promise: "the AI SDK and its providers are imported in one folder",
+    seeded: { path: "packages/server/src/models/sandbox/x.ts", text: 'import type { X } from "@ai-sdk/provider";\n' },
+  },
+  {
+    rule: rules.oneImporter,
+    promise: "and not elsewhere at run time either",
+    seeded: { path: "packages/server/src/models/x.ts", text: 'const { embed } = await import("ai");\n' },
+  },
+  {
+    rule: rules.innerFaces,
+    promise: "the folder of the AI SDK is entered only through its index.ts",
+    seeded: { path: "packages/server/src/models/x.ts", text: 'import { x } from "./ai-sdk/providers.ts";\n' },
+  },
+  {
+    rule: rules.oneSpeaker,
+    promise: "environment, clock and chance are passed in",
+    seeded: { path: "packages/server/src/runs/x.ts", text: "const x = Date.now();\n" },
+  },
+  {
+    rule: rules.fileSize,
+    promise: "no file is longer than a reader can hold",
+    seeded: { path: "packages/server/src/runs/x.ts", text: "\n".repeat(401) },
+  },
+  {
+    rule: rules.plainFaces,
+    promise: "what a file gives is named",
+    seeded: { path: "packages/server/src/runs/index.ts", text: 'export * from "./x.ts";\n' },
+  },
+  {
+    rule: rules.goodNames,
+    promise: "every file name says what it holds",
+    seeded: { path: "packages/server/src/runs/utils.ts", text: "" },
+  },
+  {
+    rule: rules.oneWriter,
+    promise: "each table has one writer",
+    seeded: { path: "packages/server/src/runs/x-store.ts", text: '"update credit_accounts set held = 0"' },
+  },
+  {
+    rule: rules.ownedTables,
+    promise: "each table has an owner",
+    seeded: { path: "packages/server/migrations/9999-x.sql", text: "create table strays (id int);" },
+  },
+  {
+    rule: rules.sqlPlaces,
+    promise: "SQL stands in stores",
+    seeded: { path: "packages/server/src/runs/x.ts", text: 'db.query("select 1 from runs")' },
+  },
+  {
+    rule: rules.exactPins,
+    promise: "dependencies are pinned exactly",
+    seeded: { path: "packages/client/package.json", text: '{"dependencies":{"x":"^1.0.0"}}' },
+  },
+  {
+    rule: rules.lintHolds,
+    promise: "the linter still checks the syntax limits",
+    seeded: { path: ".oxlintrc.json", text: '{"rules":{"max-params":"off"}}' },
+  },
+  {
+    rule: rules.reasonedExceptions,
+    promise: "an exception to a rule gives its reason",
+    seeded: { path: "packages/server/src/runs/x.ts", text: "// oxlint-disable-next-line no-console\n" },
+  },
+  {
+    rule: rules.nothingLeftOpen,
+    promise: "nothing is left open in the code",
+    seeded: { path: "packages/server/src/runs/x.ts", text: ["// TO", "DO later\n"].join("") },
+  },
+];
+
+describe.each(RULES)("$promise", ({ rule, seeded }) => {
+  test("in the tree", () => {
+    expect(rule(sources)).toEqual([]);
+  });
+  test("and a seeded violation is caught", () => {
+    expect(rule([seeded]).length).toBeGreaterThan(0);
+  });
+});
+
+test("a released migration never changes", () => {
+  const released = JSON.parse(readFileSync(join(ROOT, "packages/server/migrations/released.json"), "utf8")) as Record<
+    string,
+    string
+  >;
+  const found = Object.fromEntries(
+    sources
+      .filter(({ path }) => path.endsWith(".sql"))
+      .map(({ path, text }) => [
+        path.slice("packages/server/migrations/".length, -".sql".length),
+        createHash("sha256").update(text).digest("hex"),
+      ]),
+  );
+  expect(Object.fromEntries(Object.keys(released).map((name) => [name, found[name]]))).toEqual(released);
+});

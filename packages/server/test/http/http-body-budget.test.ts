@@ -1,0 +1,213 @@
+/** The memory for bodies: what callers who send slowly, or much at once, may take of it, and when it is given back. */
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { errorEnvelopeSchema } from "@promptd/contract/schemas";
+import { afterEach, describe, expect, test } from "vitest";
+import type { Admission, EntryRequest, RequestContext } from "../../src/http/endpoint.ts";
+import { ID, openSocket, readAnswers, startEdge, type EdgeServer, type RawAnswer } from "./http-edge-server.ts";
+import { until } from "../support/promptd-process.ts";
+
+const KIB = 1_024;
+/** Two bodies of 150 KiB fit into an account's share, three into the whole. */
+const LIMITS = {
+  accountBodyBytesMax: 320 * KIB,
+  heldBodyBytesMax: 480 * KIB,
+  bodyWaitMs: 1,
+  lingerMs: 50,
+  halfClosedMs: 50,
+};
+const RUN = { runId: ID, outputs: [], runStatus: "queued", tokens: 0 } as const;
+
+/** A body of the create whose length is exactly this many bytes. */
+function bodyOf(bytes: number): string {
+  const empty = JSON.stringify({ promptVersionId: ID, inputs: {}, unlisted: "" });
+  return empty.replace('"unlisted":""', `"unlisted":"${"z".repeat(bytes - empty.length)}"`);
+}
+const LARGE = bodyOf(150 * KIB);
+
+/** Every key is the account of its name. */
+async function enterAnyone({ authorization }: EntryRequest): Promise<Admission> {
+  const name = authorization[0]?.replace("Bearer ", "") ?? "";
+  return { kind: "admitted", caller: { accountId: name, keyId: name }, remaining: 4 };
+}
+
+let own: EdgeServer;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await own.http.close();
+});
+const start = async (overrides: Parameters<typeof startEdge>[0] = {}) => {
+  own = await startEdge({ enter: enterAnyone, limits: LIMITS, ...overrides });
+};
+
+function head(account: string, headers: string): string {
+  return `POST /v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account}\r\n${headers}\r\n\r\n`;
+}
+
+/** A caller who asks before it sends, so that its answer tells whether the server made room for the body. */
+async function ask(account: string, bytes = LARGE.length) {
+  const socket = await openSocket(own.port);
+  sockets.push(socket);
+  socket.write(head(account, `Expect: 100-continue\r\nContent-Length: ${bytes}`));
+  const [chunk] = (await once(socket, "data")) as [Buffer];
+  const [answer] = readAnswers(chunk.toString("latin1"));
+  return { socket, answer: answer?.status === 100 ? null : (answer ?? null) };
+}
+
+/** Begins to send, and stalls. */
+async function stall(account: string, bytes = LARGE.length): Promise<Socket> {
+  const { socket, answer } = await ask(account, bytes);
+  expect(answer).toBeNull();
+  socket.write(LARGE.slice(0, 100 * KIB));
+  return socket;
+}
+
+const send = (account: string, body: string) => own.post("/v1/runs", body, { authorization: `Bearer ${account}` });
+
+function expectBusy(answer: RawAnswer | null, message: string): void {
+  expect(answer?.status).toBe(429);
+  const error = errorEnvelopeSchema.parse(answer?.body);
+  expect([error.status, error.data]).toEqual(["TOO_MANY_REQUESTS_ERROR", { reason: "SERVER_BUSY" }]);
+  expect(error.message).toContain(message);
+  expect(answer?.headers.get("retry-after")).toBe("1");
+  expect(answer?.headers.get("x-should-retry")).toBe("true");
+  expect(answer?.headers.get("connection")).toBe("close");
+}
+
+describe("the memory for bodies", () => {
+  test("has a share for each account: one that stalls is refused the next, others are served", async () => {
+    await start();
+    await stall("slow");
+    await stall("slow");
+    expectBusy((await ask("slow")).answer, "The account is sending more than");
+    expect((await send("quick", LARGE)).status).toBe(200);
+  });
+
+  test("never runs out for small bodies", async () => {
+    await start();
+    await stall("slow");
+    await stall("slow");
+    await stall("other");
+    expect((await send("slow", bodyOf(64 * KIB))).status).toBe(200);
+    expect((await send("third", bodyOf(64 * KIB))).status).toBe(200);
+  });
+
+  test("is waited for: what comes at once and is more than the share is received one after the other", async () => {
+    await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
+    const answers = await Promise.all(Array.from({ length: 8 }, () => send("a", bodyOf(300 * KIB))));
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+  });
+
+  test("is waited for past an account that has no room itself", async () => {
+    await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
+    await stall("slow");
+    const stalled = await stall("slow");
+    const next = send("slow", LARGE);
+    expect((await send("quick", LARGE)).status).toBe(200);
+    stalled.destroy();
+    expect((await next).status).toBe(200);
+  });
+
+  test("is not kept by a caller who hangs up while waiting for it", async () => {
+    await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
+    const stalled = [await stall("a"), await stall("a")];
+    const gone = await openSocket(own.port);
+    gone.write(head("a", `Expect: 100-continue\r\nContent-Length: ${LARGE.length}`));
+    await until(() => own.http.openRequests === 3);
+    gone.destroy();
+    await until(() => own.http.openRequests === 2);
+    for (const socket of stalled) socket.destroy();
+    expect((await send("a", bodyOf(300 * KIB))).status).toBe(200);
+  });
+
+  test("is bounded over all accounts", async () => {
+    await start();
+    for (const account of ["a", "b", "c"]) await stall(account);
+    expectBusy((await ask("d")).answer, "The server is busy.");
+    const refused = await send("d", LARGE);
+    expect(refused.status).toBe(429);
+  });
+
+  test("is given back by a caller who hangs up, and by one whose time is over", async () => {
+    await start({ limits: { ...LIMITS, requestMs: 300, headersMs: 300, checkEveryMs: 20 } });
+    const sendMost = async () => (await send("a", bodyOf(300 * KIB))).status;
+    for (const socket of [await stall("a"), await stall("a")]) socket.destroy();
+    await until(async () => (await sendMost()) === 200);
+    await stall("a");
+    const slow = await stall("a");
+    await once(slow, "close"); // it never sent the rest
+    await until(async () => (await sendMost()) === 200);
+    expect(own.http.openRequests).toBe(0);
+  });
+
+  test("is given back with the answer, whatever the answer is", async () => {
+    await start();
+    for (let round = 0; round < 5; round += 1) {
+      expect((await send("a", bodyOf(300 * KIB))).status).toBe(200);
+      expect((await send("a", "x".repeat(300 * KIB))).status).toBe(400);
+      expect((await send("a", `[${" ".repeat(300 * KIB)}]`)).status).toBe(422);
+    }
+  });
+
+  test("is given back as soon as the body is worked up, while the request waits", async () => {
+    const arrived = [Promise.withResolvers<RequestContext>(), Promise.withResolvers<RequestContext>()];
+    const end = Promise.withResolvers<void>();
+    let calls = 0;
+    const createRun = async (_input: unknown, context: RequestContext) => {
+      arrived[calls]?.resolve(context);
+      calls += 1;
+      await end.promise;
+      return { data: RUN };
+    };
+    await start({ endpoints: { createRun } });
+    const first = send("a", bodyOf(300 * KIB));
+    const context = await arrived[0]?.promise;
+    expect((await send("a", LARGE)).status).toBe(429); // the handler still has the first body
+    context?.releaseBody();
+    const second = send("a", LARGE);
+    await arrived[1]?.promise;
+    end.resolve();
+    expect([(await first).status, (await second).status]).toEqual([200, 200]);
+  });
+
+  test("is taken step by step by a body in chunks, which is refused where its share ends", async () => {
+    await start();
+    await stall("a");
+    const socket = await openSocket(own.port);
+    sockets.push(socket);
+    const answered = once(socket, "data");
+    socket.write(head("a", "Transfer-Encoding: chunked"));
+    for (let i = 0; i < 5; i += 1) socket.write(`10000\r\n${"z".repeat(65_536)}\r\n`);
+    const [chunk] = (await answered) as [Buffer];
+    expectBusy(readAnswers(chunk.toString("latin1"))[0] ?? null, "The account is sending more than");
+    expect((await send("a", LARGE)).status).toBe(200); // what the refused one had taken is free again
+  });
+});
+
+describe("a body that comes in pieces", () => {
+  test.each([
+    ["with its length", `Content-Length: ${LARGE.length}`, (piece: string) => piece, ""],
+    [
+      "in chunks",
+      "Transfer-Encoding: chunked",
+      (piece: string) => `${piece.length.toString(16)}\r\n${piece}\r\n`,
+      "0\r\n\r\n",
+    ],
+  ])("%s is put together as it was sent", async (_name, header, wrap, last) => {
+    await start();
+    const text = bodyOf(150 * KIB).replace("{}", JSON.stringify({ textInputs: { order: "abc".repeat(30_000) } }));
+    const sized = header.replace(String(LARGE.length), String(text.length));
+    const socket = await openSocket(own.port);
+    sockets.push(socket);
+    const answered = once(socket, "data");
+    socket.setNoDelay(true).write(head("a", sized));
+    for (let at = 0; at < text.length; at += 7_919) {
+      await new Promise((resolve) => socket.write(wrap(text.slice(at, at + 7_919)), resolve));
+    }
+    socket.write(last);
+    const [chunk] = (await answered) as [Buffer];
+    expect(readAnswers(chunk.toString("latin1"))[0]?.status).toBe(200);
+    expect(own.calls.at(-1)?.input.body).toMatchObject({ inputs: { textInputs: { order: "abc".repeat(30_000) } } });
+  });
+});

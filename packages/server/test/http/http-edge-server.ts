@@ -1,0 +1,224 @@
+/** A server of the http slice alone, with endpoints that answer fixed data, and clients that speak to its socket. */
+import { connect, type Socket } from "node:net";
+import { Readable } from "node:stream";
+import type { EndpointName, Issue } from "@promptd/contract";
+import { errorEnvelopeSchema } from "@promptd/contract/schemas";
+import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../src/http/server.ts";
+import type { Admission, Endpoints, EntryRequest, RequestContext } from "../../src/http/endpoint.ts";
+import { createIdSource } from "../../src/platform/ids.ts";
+import type { Log } from "../../src/platform/log.ts";
+import { Problem } from "../../src/platform/problem.ts";
+
+export const ID = "01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a";
+export const HASH = "ebGYfUmEjkaiIcy0CxaEBTf6VAvJlGo8bZH4qZVvR-U";
+export const KEY = { authorization: "Bearer good" };
+export const CREATE = JSON.stringify({ promptVersionId: ID, inputs: {} });
+
+export interface Call {
+  readonly name: EndpointName;
+  readonly input: { readonly params: unknown; readonly query: unknown; readonly body: unknown };
+  readonly context: RequestContext;
+}
+
+export interface LogLine {
+  readonly level: string;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+export interface EdgeServer {
+  readonly http: HttpServer;
+  readonly url: string;
+  readonly port: number;
+  readonly calls: Call[];
+  readonly entries: EntryRequest[];
+  readonly log: LogLine[];
+  get(path: string, headers?: Record<string, string>): Promise<Response>;
+  post(path: string, body: string | Uint8Array<ArrayBuffer>, headers?: Record<string, string>): Promise<Response>;
+}
+
+/** An endpoint that answers when it is told to, and tells when it was asked. */
+export function createHeldGetMe() {
+  const release = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  const getMe = async () => {
+    arrived.resolve();
+    await release.promise;
+    return { data: { username: null, displayName: null, userFlags: 0 } };
+  };
+  return { getMe, arrived: arrived.promise, release: release.resolve };
+}
+
+const RUN = { runId: ID, outputs: [], runStatus: "queued", tokens: 0 } as const;
+const CONFIG = {
+  textInputs: {},
+  imageInputs: [],
+  imageCount: 0,
+  model: "sandbox/text",
+  modality: "text",
+  runOptions: {},
+  output: { type: "text" },
+  inputSchema: {},
+} as const;
+const VERSION = {
+  promptVersionId: ID,
+  promptId: ID,
+  title: "Cat",
+  publishedAt: "2026-11-02T08:00:00.000Z",
+  config: CONFIG,
+} as const;
+
+function fixedEndpoints(calls: Call[]): Endpoints {
+  const answering =
+    <Data>(name: EndpointName, data: Data) =>
+    async (input: Call["input"], context: RequestContext) => {
+      calls.push({ name, input, context });
+      return { data };
+    };
+  return {
+    createRun: answering("createRun", RUN),
+    getRun: answering("getRun", RUN),
+    cancelRun: answering("cancelRun", RUN),
+    listRuns: answering("listRuns", { rows: [], hasMore: false }),
+    searchPrompts: answering("searchPrompts", { rows: [] }),
+    getPrompt: answering("getPrompt", VERSION),
+    getPromptVersion: answering("getPromptVersion", VERSION),
+    getResources: answering("getResources", { hash: HASH, resources: { models: [] } }),
+    getMe: answering("getMe", { username: null, displayName: null, userFlags: 0 }),
+    getCredits: answering("getCredits", { credits: 7 }),
+  };
+}
+
+async function enterByName({ authorization }: EntryRequest): Promise<Admission> {
+  const refused = (problem: Problem, remaining: number | null): Admission => ({ kind: "refused", problem, remaining });
+  if (authorization.length !== 1) return refused(new Problem("UNAUTHORIZED_ERROR", "One key, please."), null);
+  if (authorization[0] === "Bearer fast") return refused(new Problem("TOO_MANY_REQUESTS_ERROR", "Slow down."), 0);
+  if (authorization[0] === "Bearer lapsed") {
+    const problem = new Problem("PAYMENT_REQUIRED_ERROR", "Renew.", { data: { reason: "PLAN_LAPSED" } });
+    return refused(problem, 3);
+  }
+  if (authorization[0] !== "Bearer good") return refused(new Problem("UNAUTHORIZED_ERROR", "Unknown key."), null);
+  return { kind: "admitted", caller: { accountId: "account-1", keyId: "key-1" }, remaining: 4 };
+}
+
+function memoryLog(lines: LogLine[]): Log {
+  const at = (level: string) => (fields: Readonly<Record<string, unknown>>, message: string) => {
+    lines.push({ level, fields, message });
+  };
+  return { info: at("info"), warn: at("warn"), error: at("error"), debug: at("debug") } as unknown as Log;
+}
+
+type Overrides = Partial<Omit<HttpServerOptions, "endpoints">> & { readonly endpoints?: Partial<Endpoints> };
+
+export async function startEdge(overrides: Overrides = {}, onPort = 0): Promise<EdgeServer> {
+  const calls: Call[] = [];
+  const entries: EntryRequest[] = [];
+  const log: LogLine[] = [];
+  const enter = overrides.enter ?? enterByName;
+  const http = createHttpServer({
+    log: memoryLog(log),
+    newId: createIdSource({ nowMs: () => 1_795_169_730_000 }),
+    resourcesHash: () => HASH,
+    openFile: async ({ method }) => ({
+      status: 200,
+      headers: { "Content-Type": "image/png", "Content-Length": "5", "Cache-Control": "public" },
+      body: method === "HEAD" ? null : Readable.from([Buffer.from("bytes")]),
+    }),
+    readiness: async () => ({ ready: true, details: {} }),
+    checkResponses: true,
+    ...overrides,
+    enter: async (request) => {
+      entries.push(request);
+      return enter(request);
+    },
+    endpoints: { ...fixedEndpoints(calls), ...overrides.endpoints },
+  });
+  const { url, port } = await http.listen({ host: "127.0.0.1", port: onPort });
+  return {
+    http,
+    url,
+    port,
+    calls,
+    entries,
+    log,
+    get: (path, headers = KEY) => fetch(url + path, { headers, redirect: "error" }),
+    post: (path, body, headers = KEY) => fetch(url + path, { method: "POST", body, headers, redirect: "error" }),
+  };
+}
+
+/** The envelope of an answer that is an error, sound by the contract. */
+export async function errorOf(response: Response) {
+  return errorEnvelopeSchema.parse(await response.json());
+}
+
+/** What a 422 objects to. */
+export async function issuesOf(response: Response): Promise<readonly Issue[]> {
+  const error = await errorOf(response);
+  if (response.status !== 422 || error.status !== "VALIDATION_ERROR") {
+    throw new Error(`expected a 422, got ${response.status} ${error.status}`);
+  }
+  return error.data.issues;
+}
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: { readonly status: string; readonly message: string; readonly data: unknown };
+}
+
+/** Where to send, and perhaps what to tell when all is with the kernel, whoever reads it there. */
+export type Target = number | { readonly port: number; readonly onWritten: () => void };
+
+/** Everything the server sends until it closes the connection; the client never closes. Bytes are Latin-1. */
+export function exchangeRaw(target: Target, ...parts: readonly (string | Buffer)[]): Promise<string> {
+  const { port, onWritten } = typeof target === "number" ? { port: target, onWritten: () => {} } : target;
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1");
+    let text = "";
+    socket.setEncoding("latin1");
+    socket.on("data", (chunk: string) => (text += chunk));
+    socket.on("close", () => resolve(text));
+    // The server may close while we still send; what it said before is what counts.
+    socket.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "ECONNRESET" && error.code !== "EPIPE") reject(error);
+    });
+    for (const part of parts) socket.write(typeof part === "string" ? Buffer.from(part, "latin1") : part);
+    socket.write("", () => onWritten());
+  });
+}
+
+/** The answers in what a connection received, each with a Content-Length or without a body. */
+export function readAnswers(text: string): RawAnswer[] {
+  const answers: RawAnswer[] = [];
+  let rest = text;
+  while (rest !== "") {
+    const end = rest.indexOf("\r\n\r\n");
+    const [line = "", ...lines] = rest.slice(0, end).split("\r\n");
+    const headers = new Headers(lines.map((header) => header.split(": ", 2) as [string, string]));
+    const length = Number(headers.get("content-length") ?? 0);
+    const body = rest.slice(end + 4, end + 4 + length);
+    answers.push({
+      status: Number(line.split(" ")[1]),
+      headers,
+      text: body,
+      body: body === "" ? null : JSON.parse(body),
+    });
+    rest = rest.slice(end + 4 + length);
+  }
+  return answers;
+}
+
+export async function sendRaw(port: number, ...parts: readonly (string | Buffer)[]): Promise<RawAnswer> {
+  const [answer, ...more] = readAnswers(await exchangeRaw(port, ...parts));
+  if (answer === undefined || more.length > 0) throw new Error(`expected one answer, got ${more.length + 1}`);
+  return answer;
+}
+
+/** A connection the test steers itself. */
+export function openSocket(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => resolve(socket));
+    socket.once("error", reject);
+  });
+}

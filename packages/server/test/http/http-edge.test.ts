@@ -1,0 +1,317 @@
+/** What every answer of the edge has, who is let in, what an endpoint sees, and what becomes of a failure. */
+import { once } from "node:events";
+import { request, type IncomingMessage } from "node:http";
+import { ENDPOINTS, ERRORS } from "@promptd/contract";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { Readiness } from "../../src/http/endpoint.ts";
+import { Problem } from "../../src/platform/problem.ts";
+import { CREATE, errorOf, HASH, ID, KEY, startEdge, type EdgeServer } from "./http-edge-server.ts";
+
+let edge: EdgeServer;
+beforeAll(async () => {
+  edge = await startEdge();
+});
+afterAll(() => edge.http.close());
+
+describe("every answer", () => {
+  test("carries request id, nosniff, no-store and JSON in UTF-8, errors too", async () => {
+    for (const response of [await edge.get("/v1/me"), await edge.get("/v1/me", {}), await edge.get("/nowhere")]) {
+      expect(response.headers.get("x-request-id")).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+      expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+      await response.arrayBuffer();
+    }
+  });
+
+  test("of a counted request carries the rate limit, an uncounted one does not", async () => {
+    const counted = await edge.get("/v1/me");
+    expect(counted.headers.get("ratelimit-policy")).toBe('"account";q=5;w=1');
+    expect(counted.headers.get("ratelimit")).toBe('"account";r=4;t=1');
+    const anonymous = await edge.get("/v1/me", {});
+    expect(anonymous.headers.get("ratelimit")).toBeNull();
+  });
+
+  test("has the members status and data on success, in this order and no others", async () => {
+    const response = await edge.get("/v1/me/credits");
+    expect(await response.text()).toBe('{"status":"SUCCESS","data":{"credits":7}}');
+  });
+
+  test("of an error says whether to try again", async () => {
+    expect((await edge.get("/v1/me", { authorization: "Bearer fast" })).headers.get("x-should-retry")).toBe("true");
+    expect((await edge.get("/v1/me", {})).headers.get("x-should-retry")).toBe("false");
+  });
+});
+
+describe("admission", () => {
+  test("answers 401 with WWW-Authenticate before 404, so that a reachability test of /v1/ gets JSON", async () => {
+    const response = await edge.get("/v1/", {});
+    expect(response.status).toBe(401);
+    expect(response.headers.get("www-authenticate")).toBe("Bearer");
+    expect((await errorOf(response)).status).toBe("UNAUTHORIZED_ERROR");
+    expect((await edge.get("/v1/nowhere")).status).toBe(404);
+  });
+
+  test("answers 429 with both forms of the delay", async () => {
+    const response = await edge.get("/v1/me", { authorization: "Bearer fast" });
+    expect(response.status).toBe(429);
+    expect(response.headers.get("retry-after")).toBe("1");
+    expect(response.headers.get("retry-after-ms")).toBe("1000");
+    expect(response.headers.get("ratelimit")).toBe('"account";r=0;t=1');
+  });
+
+  test("answers 402 of the plan before 422 of the shape, on every endpoint", async () => {
+    for (const { path, method } of Object.values(ENDPOINTS)) {
+      const headers = { authorization: "Bearer lapsed" };
+      const response = await fetch(edge.url + path.replace(/:\w+/, "no-uuid"), { method, headers });
+      expect(response.status).toBe(402);
+      await response.arrayBuffer();
+    }
+  });
+
+  test("refuses the 21st failure of an address within a second with 429, and still admits a good key", async () => {
+    const own = await startEdge();
+    const statuses = [];
+    for (let i = 0; i < 21; i += 1) statuses.push((await own.get("/v1/me", {})).status);
+    expect(statuses).toEqual([...Array.from({ length: 20 }, () => 401), 429]);
+    expect((await own.get("/v1/me")).status).toBe(200);
+    await own.http.close();
+  });
+
+  test("counts the failures of each address by itself, and only failures to say who one is", async () => {
+    const own = await startEdge({ limits: { failedEntriesPerSecond: 1 } });
+    const statusOf = async (from: string, authorization: string) => {
+      const sent = request(`${own.url}/v1/me`, { localAddress: from, headers: { authorization } }).end();
+      const [response] = (await once(sent, "response")) as [IncomingMessage];
+      response.resume();
+      return response.statusCode;
+    };
+    const many = <Result>(send: () => Promise<Result>) => Promise.all(Array.from({ length: 20 }, send));
+    try {
+      expect(new Set(await many(() => statusOf("127.0.0.1", "Bearer lapsed")))).toEqual(new Set([402]));
+      expect(await many(() => statusOf("127.0.0.1", "Bearer bad"))).toContain(429);
+      expect(await statusOf("127.0.0.2", "Bearer bad")).toBe(401);
+      expect(new Set(own.entries.map(({ address }) => address))).toEqual(new Set(["127.0.0.1", "127.0.0.2"]));
+    } finally {
+      await own.http.close();
+    }
+  });
+
+  test("answers 429 SERVER_BUSY beyond the cap on open requests, after 401", async () => {
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => (release = resolve));
+    const me = { username: null, displayName: null, userFlags: 0 };
+    const entered = Promise.withResolvers<void>();
+    const getMe = async () => {
+      entered.resolve();
+      await gate;
+      return { data: me };
+    };
+    const own = await startEdge({ limits: { openRequestsMax: 1 }, endpoints: { getMe } });
+    const first = own.get("/v1/me");
+    await entered.promise;
+    const second = await own.get("/v1/me/credits");
+    expect(await errorOf(second)).toMatchObject({ status: "TOO_MANY_REQUESTS_ERROR", data: { reason: "SERVER_BUSY" } });
+    expect((await own.get("/v1/me/credits", {})).status).toBe(401);
+    release();
+    expect((await first).status).toBe(200);
+    expect((await own.get("/v1/me/credits")).status).toBe(200);
+    await own.http.close();
+  });
+});
+
+describe("the handler's view", () => {
+  test("sees one header, how often it was sent, and names what it ignores", async () => {
+    const own = await startEdge({
+      endpoints: {
+        getMe: async (_input, context) => {
+          context.ignore("textInputs.Ünï 'x'");
+          expect(context.header("prefer")).toBe("wait=3");
+          expect(context.headerCount("prefer")).toBe(1);
+          expect(context.headerCount("accept-encoding-x")).toBe(0);
+          expect(context.caller).toEqual({ accountId: "account-1", keyId: "key-1" });
+          return { data: { username: null, displayName: null, userFlags: 0 } };
+        },
+      },
+    });
+    const response = await own.get("/v1/me", { ...KEY, prefer: "wait=3" });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("x-ignored")).toBe("textInputs.%C3%9Cn%C3%AF%20%27x%27");
+    await own.http.close();
+  });
+
+  test("X-Ignored ends at 1,024 bytes with a whole name", async () => {
+    const many = Array.from({ length: 300 }, (_, i) => `parameter${i}=1`).join("&");
+    const value = (await edge.get(`/v1/me?${many}`)).headers.get("x-ignored") ?? "";
+    expect(value.length).toBeGreaterThan(900);
+    expect(value.length).toBeLessThanOrEqual(1_024);
+    expect(value.split(", ").every((name) => /^parameter\d+$/.test(name))).toBe(true);
+  });
+
+  test("may answer 202 and 304 with its own headers", async () => {
+    const own = await startEdge({
+      endpoints: {
+        createRun: async () => ({
+          status: 202,
+          data: { runId: ID, outputs: [], runStatus: "queued", tokens: 0 },
+          headers: { Location: "/v1/runs/x", "Retry-After": "2" },
+        }),
+        getResources: async () => ({
+          status: 304,
+          data: { hash: HASH, resources: { models: [] } },
+          headers: { ETag: `"${HASH}"`, "Cache-Control": "private, no-cache" },
+        }),
+      },
+    });
+    const accepted = await own.post("/v1/runs", CREATE);
+    expect([accepted.status, accepted.headers.get("retry-after")]).toEqual([202, "2"]);
+    const unchanged = await own.get("/v1/resources");
+    expect([unchanged.status, await unchanged.text()]).toEqual([304, ""]);
+    expect(unchanged.headers.get("cache-control")).toBe("private, no-cache");
+    await own.http.close();
+  });
+
+  test("of the catalogue: action-require is set exactly when cli-agent names another hash", async () => {
+    const required = async (agent: string, headers: Record<string, string> = KEY) =>
+      (await edge.get("/v1/me", { ...headers, "cli-agent": agent })).headers.get("action-require");
+    expect(await required(`resources_hash=${HASH}`)).toBeNull();
+    expect(await required(`cli/1.0 resources_hash=${HASH}; os=linux`)).toBeNull();
+    expect(await required(HASH)).toBeNull();
+    expect(await required("  ")).toBeNull();
+    expect(await required("resources_hash=old")).toBe("update-resources");
+    expect(await required("cli/1.0")).toBe("update-resources");
+    expect(await required("cli/1.0", { authorization: "Bearer fast" })).toBe("update-resources");
+    expect(await required("cli/1.0", {})).toBeNull();
+  });
+});
+
+describe("failures", () => {
+  test("nobody foresaw are 500 with the request id, and are logged with their cause", async () => {
+    const getMe = async () => {
+      throw new Error("select * from secret_table");
+    };
+    const own = await startEdge({ endpoints: { getMe } });
+    const response = await own.get("/v1/me");
+    const error = await errorOf(response);
+    const id = response.headers.get("x-request-id");
+    expect(response.status).toBe(500);
+    expect(error.message).toBe(`Internal error. If it persists, report request id ${id}.`);
+    expect(JSON.stringify(error)).not.toContain("secret_table");
+    const logged = own.log.find(({ level }) => level === "error");
+    expect(logged?.fields).toMatchObject({ requestId: id, err: { message: "select * from secret_table" } });
+    await own.http.close();
+  });
+
+  test("that are Problems go out as they are, with their headers", async () => {
+    const getMe = async () => {
+      throw new Problem("GATEWAY_TIMEOUT_ERROR", "Still running.", {
+        data: { runId: ID },
+        headers: { "Retry-After": "5", Location: "/v1/runs/x" },
+      });
+    };
+    const own = await startEdge({ endpoints: { getMe } });
+    const response = await own.get("/v1/me");
+    expect(response.status).toBe(ERRORS.GATEWAY_TIMEOUT_ERROR.httpStatus);
+    expect(await errorOf(response)).toMatchObject({ message: "Still running.", data: { runId: ID } });
+    expect(response.headers.get("x-should-retry")).toBe("false");
+    expect(response.headers.get("retry-after")).toBe("5");
+    await own.http.close();
+  });
+
+  test("of enter are 500, never an open door", async () => {
+    const own = await startEdge({ enter: async () => Promise.reject(new Error("database is down")) });
+    expect((await own.get("/v1/me")).status).toBe(500);
+    expect(own.calls).toEqual([]);
+    await own.http.close();
+  });
+
+  test("in a header's value are 500, not a hanging caller", async () => {
+    const data = { username: null, displayName: null, userFlags: 0 };
+    const own = await startEdge({ endpoints: { getMe: async () => ({ data, headers: { "X-Bad": "a\nb" } }) } });
+    expect((await own.get("/v1/me")).status).toBe(500);
+    await own.http.close();
+  });
+
+  test("to keep the contract are caught by checkResponses", async () => {
+    const data = { username: null, displayName: null, userFlags: 0, extra: 1 };
+    const own = await startEdge({ endpoints: { getMe: async () => ({ data }) } });
+    expect((await own.get("/v1/me")).status).toBe(500);
+    await own.http.close();
+  });
+});
+
+describe("paths outside /v1", () => {
+  test("/healthz, /readyz and /openapi.json need no key", async () => {
+    const before = edge.entries.length;
+    for (const path of ["/healthz", "/readyz", "/openapi.json"]) expect((await edge.get(path, {})).status).toBe(200);
+    expect(edge.entries.length).toBe(before);
+  });
+
+  test("/readyz asks once for all who come while it asks, and anew for who comes after", async () => {
+    const looks: PromiseWithResolvers<Readiness>[] = [];
+    const readiness = () => {
+      const look = Promise.withResolvers<Readiness>();
+      looks.push(look);
+      return look.promise;
+    };
+    const own = await startEdge({ readiness });
+    const answers = [1, 2, 3].map(() => own.get("/readyz", {}));
+    await vi.waitUntil(() => own.http.openRequests === 3, { interval: 5 });
+    expect(looks).toHaveLength(1);
+    looks[0]?.reject(new Error("away"));
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([500, 500, 500]);
+    const next = own.get("/readyz", {});
+    await vi.waitUntil(() => looks.length === 2, { interval: 5 });
+    looks[1]?.resolve({ ready: true, details: {} });
+    expect((await next).status).toBe(200);
+    await own.http.close();
+  });
+
+  test("/readyz is a 500 with details when the server is not ready or stopping", async () => {
+    const own = await startEdge({ readiness: async () => ({ ready: false, details: { database: "down" } }) });
+    const response = await own.get("/readyz", {});
+    expect(response.status).toBe(500);
+    expect(await response.json()).toMatchObject({ status: "SERVER_ERROR", data: { ready: false, database: "down" } });
+    await own.http.close();
+    const stopping = await startEdge();
+    const notice = Promise.withResolvers<void>();
+    const stopped = stopping.http.close({ notice: notice.promise });
+    expect((await stopping.get("/readyz", {})).status).toBe(500);
+    const served = await stopping.get("/v1/me");
+    expect([served.status, served.headers.get("connection")]).toEqual([200, "close"]);
+    notice.resolve();
+    await stopped;
+  });
+
+  test("/files/:name streams a file without a key, and keeps its own headers", async () => {
+    const response = await edge.get("/files/a.png?e=1&k=1&s=x", {});
+    expect(await response.text()).toBe("bytes");
+    expect(response.headers.get("content-type")).toBe("image/png");
+    expect(response.headers.get("cache-control")).toBe("public");
+    const head = await fetch(`${edge.url}/files/a.png`, { method: "HEAD" });
+    expect(head.headers.get("content-length")).toBe("5");
+  });
+});
+
+test("each request is one log line with the route's pattern, without query and headers", async () => {
+  const own = await startEdge();
+  const secret = "s3cret";
+  const response = await own.get(`/v1/runs/${ID}?token=${secret}`, { ...KEY, "x-request-id": "client-1" });
+  await response.arrayBuffer();
+  await own.http.close();
+  expect(own.log).toHaveLength(1);
+  expect(own.log[0]).toMatchObject({
+    level: "info",
+    message: "request",
+    fields: {
+      accountId: "account-1",
+      runId: ID,
+      method: "GET",
+      route: "/v1/runs/:runId",
+      status: 200,
+      clientRequestId: "client-1",
+    },
+  });
+  expect(JSON.stringify(own.log)).not.toContain(secret);
+  expect(JSON.stringify(own.log)).not.toContain("Bearer");
+});

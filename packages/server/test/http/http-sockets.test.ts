@@ -1,0 +1,590 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { Readable } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { errorEnvelopeSchema } from "@promptd/contract/schemas";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { RequestContext } from "../../src/http/endpoint.ts";
+import { until } from "../support/promptd-process.ts";
+import {
+  CREATE,
+  ID,
+  createHeldGetMe,
+  exchangeRaw,
+  openSocket,
+  readAnswers,
+  sendRaw,
+  startEdge,
+  type EdgeServer,
+} from "./http-edge-server.ts";
+
+let edge: EdgeServer;
+beforeAll(async () => {
+  edge = await startEdge();
+});
+afterAll(() => edge.http.close());
+
+const AUTH = "Authorization: Bearer good\r\n";
+const GET_ME = `GET /v1/me HTTP/1.1\r\nHost: x\r\n${AUTH}`;
+const POST_RUN = `POST /v1/runs HTTP/1.1\r\nHost: x\r\n${AUTH}`;
+const SECOND = `POST /v1/runs HTTP/1.1\r\nHost: x\r\n${AUTH}Content-Length: ${CREATE.length}\r\n\r\n${CREATE}`;
+
+describe("a request that is not sound HTTP/1.1 is answered by one 400 envelope and closed", () => {
+  test.each([
+    ["headers of 20 KB", `${GET_ME}X-Long: ${"a".repeat(20_000)}\r\n\r\n`],
+    ["3,000 headers", `${GET_ME}${"A:b\r\n".repeat(3_000)}\r\n`],
+    ["1,200 short headers, which Node would take", `${GET_ME}${"A:b\r\n".repeat(1_200)}\r\n`],
+    ["an address of 1 MB", `GET /v1/runs?${"a".repeat(1_000_000)} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ["no Host", `GET /v1/me HTTP/1.1\r\n${AUTH}\r\n`],
+    ["two Hosts", `${GET_ME}Host: y\r\n\r\n`],
+    ["Expect: x", `${POST_RUN}Expect: x\r\nContent-Length: 2\r\n\r\n{}`],
+    ["Expect: 100-continue, x", `${POST_RUN}Expect: 100-continue, x\r\nContent-Length: 2\r\n\r\n{}`],
+    ["two Expects", `${POST_RUN}Expect: 100-continue\r\nExpect: x\r\nContent-Length: 2\r\n\r\n{}`],
+    ["chunks in HTTP/1.0", `${POST_RUN.replace("1.1", "1.0")}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`],
+    ["obsolete folding", `${GET_ME}X-A: b\r\n  c\r\n\r\n`],
+    ["bare LF", `GET /v1/me HTTP/1.1\nHost: x\n\n`],
+    [
+      "Content-Length and Transfer-Encoding",
+      `${POST_RUN}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${SECOND}`,
+    ],
+    ["two Content-Lengths", `${POST_RUN}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd${SECOND}`],
+    ["Transfer-Encoding: gzip", `${POST_RUN}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+    ["Transfer-Encoding: gzip alone", `${POST_RUN}Transfer-Encoding: gzip\r\n\r\n`],
+    ["Transfer-Encoding: identity", `${POST_RUN}Transfer-Encoding: identity\r\n\r\n`],
+    ["an unknown Transfer-Encoding", `${POST_RUN}Transfer-Encoding: xchunked\r\n\r\nabc`],
+    ["an absolute address with a user name", `GET http://a@other/v1/me HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n`],
+    ["the method BREW", `BREW /v1/me HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+    ["HTTP/0.9", "GET /v1/me\r\n\r\n"],
+    ["TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"],
+    ["a NUL in a header", `GET /v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: a\0b\r\n\r\n`],
+    ["bytes above 127 in the address", `GET /v1/\xff HTTP/1.1\r\nHost: x\r\n${AUTH}\r\n`],
+  ])("%s", async (_name, request) => {
+    const before = edge.calls.length;
+    const answer = await sendRaw(edge.port, request);
+    expect(answer.status).toBe(400);
+    expect(errorEnvelopeSchema.parse(answer.body).status).toBe("BAD_REQUEST_ERROR");
+    expect(answer.headers.get("connection")).toBe("close");
+    expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+    expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    expect(edge.calls.length).toBe(before);
+  });
+
+  test("CONNECT is a 404 envelope", async () => {
+    const answer = await sendRaw(edge.port, "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n");
+    expect([answer.status, answer.body.status]).toEqual([404, "NOT_FOUND_ERROR"]);
+  });
+
+  test("HTTP/1.0 without Host and OPTIONS * are sound", async () => {
+    expect((await sendRaw(edge.port, `GET /v1/me HTTP/1.0\r\n${AUTH}\r\n`)).status).toBe(200);
+    const options = await sendRaw(edge.port, "OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    expect(options.status).toBe(204);
+  });
+
+  test("a broken chunk in the body of an admitted request", async () => {
+    const answer = await sendRaw(edge.port, `${POST_RUN}Transfer-Encoding: chunked\r\n\r\nZZ\r\n`);
+    expect(answer.status).toBe(400);
+  });
+});
+
+describe("two Authorization headers", () => {
+  test("reach enter as two values, though Node keeps the first silently", async () => {
+    const request = `${GET_ME}authorization: Bearer other\r\nConnection: close\r\n\r\n`;
+    expect((await sendRaw(edge.port, request)).status).toBe(401);
+    expect(edge.entries.at(-1)?.authorization).toEqual(["Bearer good", "Bearer other"]);
+  });
+});
+
+describe("a body that is not read", () => {
+  const anonymous = "POST /v1/runs HTTP/1.1\r\nHost: x\r\n";
+
+  test("does not delay 401: the answer comes before the body, and closes", async () => {
+    const socket = await openSocket(edge.port);
+    socket.write(`${anonymous}Content-Length: 30000000\r\n\r\n{`);
+    const [chunk] = (await once(socket, "data")) as [Buffer];
+    const [answer] = readAnswers(chunk.toString("latin1"));
+    expect([answer?.status, answer?.headers.get("connection")]).toEqual([401, "close"]);
+    socket.destroy();
+  });
+
+  test("is thrown away for a moment, so that a caller still sending gets its 401", async () => {
+    const own = await startEdge({ limits: { lingerMs: 5_000 } });
+    const size = 8 * 1024 * 1024;
+    const answer = await sendRaw(own.port, `${anonymous}Content-Length: ${size}\r\n\r\n`, Buffer.alloc(size, 0x20));
+    expect(answer.status).toBe(401);
+    await own.http.close();
+  });
+
+  test("is not waited for longer than the linger time", async () => {
+    const own = await startEdge({ limits: { lingerMs: 50 } });
+    const answer = await sendRaw(own.port, `${anonymous}Content-Length: 100\r\n\r\n`);
+    expect(answer.status).toBe(401);
+    await own.http.close();
+  });
+
+  test("too large by its length is refused before a byte of it", async () => {
+    const own = await startEdge({ limits: { lingerMs: 50 } });
+    const answer = await sendRaw(own.port, `${POST_RUN}Content-Length: 33554433\r\n\r\n`);
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toBe("The request body is larger than 32 MiB (33,554,432 bytes).");
+    expect(answer.body.data).toEqual({ reason: "BODY_TOO_LARGE", maxBytes: 33_554_432 });
+    await own.http.close();
+  });
+
+  test("too large without a length, or in endless chunks, is refused at the cap", async () => {
+    const own = await startEdge({ limits: { lingerMs: 50, runBodyBytesMax: 100_000 } });
+    const chunk = `10000\r\n${"a".repeat(65_536)}\r\n`;
+    const answer = await sendRaw(own.port, `${POST_RUN}Transfer-Encoding: chunked\r\n\r\n`, chunk, chunk);
+    expect([answer.status, answer.body.data]).toEqual([400, { reason: "BODY_TOO_LARGE", maxBytes: 100_000 }]);
+    expect(answer.headers.get("connection")).toBe("close");
+    await own.http.close();
+  });
+});
+
+describe("Expect: 100-continue", () => {
+  const head = `Expect: 100-continue\r\nContent-Length: ${CREATE.length}\r\nConnection: close\r\n\r\n`;
+
+  test("gets 100 only after admission", async () => {
+    const socket = await openSocket(edge.port);
+    socket.write(`${POST_RUN}${head}`);
+    const [chunk] = (await once(socket, "data")) as [Buffer];
+    expect(chunk.toString()).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+    socket.write(CREATE);
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 200 /);
+    socket.destroy();
+  });
+
+  test("gets the refusal at once instead of 100 with a Content-Length above the limit", async () => {
+    const own = await startEdge({ limits: { runBodyBytesMax: 100_000, bodyBytesMax: 1_000 } });
+    const waiting = (length: number) => `Expect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
+    for (const [request, maxBytes] of [
+      [`${POST_RUN}${waiting(100_001)}`, 100_000],
+      [`POST /v1/runs/${ID}/cancel HTTP/1.1\r\nHost: x\r\n${AUTH}${waiting(1_001)}`, 1_000],
+    ] as const) {
+      const answer = await sendRaw(own.port, request);
+      expect([answer.status, answer.body.data]).toEqual([400, { reason: "BODY_TOO_LARGE", maxBytes }]);
+      expect(answer.headers.get("connection")).toBe("close");
+    }
+    await own.http.close();
+  });
+
+  test("gets 401 at once instead of 100 without a key", async () => {
+    const answer = await sendRaw(edge.port, `POST /v1/runs HTTP/1.1\r\nHost: x\r\n${head}`);
+    expect(answer.status).toBe(401);
+  });
+});
+
+describe("slow senders", () => {
+  const limits = { headersMs: 100, requestMs: 200, checkEveryMs: 20, lingerMs: 50 };
+
+  test.each([
+    ["of headers", "GET /v1/me HTTP/1.1\r\nHost: x\r\nX-A"],
+    ["of a body", `${POST_RUN}Content-Length: 10\r\n\r\n{`],
+    ["of an ignored body", `${GET_ME}Content-Length: 10\r\n\r\n{`],
+  ])("%s get a 400 envelope and are closed", async (_name, request) => {
+    const own = await startEdge({ limits });
+    const answer = await sendRaw(own.port, request);
+    expect(answer.status).toBe(400);
+    expect(answer.body.message).toBe("The request did not arrive whole in time. Send it again.");
+    await own.http.close();
+    expect(own.http.openRequests).toBe(0);
+  });
+
+  test("do not include a caller who waits for an answer longer than the limits", async () => {
+    const release = Promise.withResolvers<void>();
+    const arrived = Promise.withResolvers<void>();
+    const data = { username: null, displayName: null, userFlags: 0 };
+    const getMe = async () => {
+      arrived.resolve();
+      await release.promise;
+      return { data };
+    };
+    const own = await startEdge({ limits: { ...limits, slowReaderMs: 100 }, endpoints: { getMe } });
+    const answer = sendRaw(own.port, `${GET_ME}Connection: close\r\n\r\n`);
+    await arrived.promise;
+    // A slow sender that arrives later has been closed when this one is still open.
+    await sendRaw(own.port, "GET /v1/me HTTP/1.1\r\nHost: x\r\nX-A");
+    await sendRaw(own.port, `${POST_RUN}Content-Length: 10\r\n\r\n{`);
+    release.resolve();
+    expect((await answer).status).toBe(200);
+    await own.http.close();
+  });
+});
+
+test("a connection that was answered and then sends empty lines alone is closed after the time of keep-alive and headers", async () => {
+  const own = await startEdge({ limits: { keepAliveMs: 100, headersMs: 100, checkEveryMs: 20 } });
+  const socket = await openSocket(own.port);
+  // A line that meets the end of the connection is answered by a reset, which ends it as well.
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.on("error", () => {}).resume();
+  socket.write(`${GET_ME}\r\n`);
+  const alive = setInterval(() => socket.write("\r\n"), 10);
+  await closed;
+  clearInterval(alive);
+  expect(own.log.map(({ fields }) => fields["status"])).toEqual([200]);
+  await own.http.close();
+});
+
+describe("slow readers", () => {
+  const endless = () =>
+    Readable.from(
+      (function* () {
+        for (;;) yield Buffer.alloc(65_536);
+      })(),
+    );
+
+  test("are closed when no byte of the answer gets through for the limit", async () => {
+    const source = endless();
+    const own = await startEdge({
+      limits: { slowReaderMs: 100 },
+      openFile: async () => ({ status: 200, headers: { "content-type": "image/png" }, body: source }),
+    });
+    const socket = await openSocket(own.port);
+    socket.pause();
+    socket.write("GET /files/a.png HTTP/1.1\r\nHost: x\r\n\r\n");
+    await new Promise((resolve) => source.once("close", resolve));
+    expect(source.destroyed).toBe(true);
+    socket.destroy();
+    await own.http.close();
+  });
+
+  test("of a large JSON answer are closed as well", async () => {
+    const rows = Array.from({ length: 20 }, () => "x".repeat(1_000_000));
+    const ended = Promise.withResolvers<void>();
+    const own = await startEdge({
+      limits: { slowReaderMs: 100 },
+      checkResponses: false,
+      endpoints: {
+        getMe: async (_input, context) => {
+          context.onGone(() => ended.resolve());
+          return { data: { username: rows.join(""), displayName: null, userFlags: 0 } };
+        },
+      },
+    });
+    const socket = await openSocket(own.port);
+    socket.pause();
+    socket.write(`${GET_ME}\r\n`);
+    await ended.promise;
+    socket.destroy();
+    await own.http.close();
+    expect(own.log.at(-1)?.fields).toMatchObject({ cut: true });
+  });
+});
+
+describe("a slow reader's limit", () => {
+  test("ends with the answer: a request behind it on the same connection may wait longer", async () => {
+    const release = Promise.withResolvers<void>();
+    const data = { username: null, displayName: null, userFlags: 0 };
+    const getMe = async () => {
+      await release.promise;
+      return { data };
+    };
+    const limits = { slowReaderMs: 60, headersMs: 200, requestMs: 200, checkEveryMs: 20, lingerMs: 20 };
+    const own = await startEdge({ limits, endpoints: { getMe } });
+    const file = "GET /files/a.png HTTP/1.1\r\nHost: x\r\n\r\n";
+    const both = exchangeRaw(own.port, `${file}${GET_ME}Connection: close\r\n\r\n`);
+    // Takes the 200 ms until slow headers are refused: more than three times the reader's limit.
+    await sendRaw(own.port, "GET /v1/me HTTP/1.1\r\nHost: x\r\nX-A");
+    release.resolve();
+    const text = await both;
+    expect(text).toContain("bytes");
+    expect(text).toContain('"userFlags":0');
+    await own.http.close();
+  });
+});
+
+describe("callers who close their side when their request is out", () => {
+  const halfClosed = async (port: number, request: string) => {
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    let text = "";
+    socket.setEncoding("latin1").on("data", (chunk: string) => (text += chunk));
+    socket.end(request);
+    await once(socket, "end"); // the server has closed its side as well
+    socket.destroy();
+    return readAnswers(text);
+  };
+
+  test("get their answers, also those that take some turns of the event loop", async () => {
+    const getMe = async () => {
+      for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+      return { data: { username: null, displayName: null, userFlags: 0 } };
+    };
+    const own = await startEdge({ endpoints: { getMe } });
+    const [first, second] = await halfClosed(
+      own.port,
+      `${GET_ME}\r\n${GET_ME.replace("/v1/me", "/v1/me/credits")}\r\n`,
+    );
+    expect([first?.status, second?.status]).toEqual([200, 200]);
+    const [created] = await halfClosed(own.port, SECOND);
+    expect(created?.status).toBe(200);
+    await own.http.close();
+  });
+
+  test("get a 400 when it was not whole", async () => {
+    const [answer] = await halfClosed(edge.port, `${POST_RUN}Content-Length: 10\r\n\r\n{`);
+    expect([answer?.status, answer?.body.status]).toEqual([400, "BAD_REQUEST_ERROR"]);
+  });
+
+  test("are taken for gone when the answer is long in coming", async () => {
+    const gone = Promise.withResolvers<void>();
+    const getMe = async (_input: unknown, context: RequestContext) => {
+      context.onGone(gone.resolve);
+      await gone.promise;
+      return { data: { username: null, displayName: null, userFlags: 0 } };
+    };
+    const own = await startEdge({ limits: { halfClosedMs: 50 }, endpoints: { getMe } });
+    expect(await halfClosed(own.port, `${GET_ME}\r\n`)).toEqual([]);
+    await gone.promise;
+    expect(own.http.openRequests).toBe(0);
+    await own.http.close();
+  });
+});
+
+describe("callers who hang up", () => {
+  const waiting = () => {
+    const gone: Promise<void>[] = [];
+    let arrivals = 0;
+    const all = Promise.withResolvers<void>();
+    const getMe = (count: number) => async (_input: unknown, context: RequestContext) => {
+      gone.push(new Promise((resolve) => context.onGone(resolve)));
+      arrivals += 1;
+      if (arrivals === count) all.resolve();
+      await gone.at(-1);
+      return { data: { username: null, displayName: null, userFlags: 0 } };
+    };
+    return { getMe, arrived: all.promise, gone };
+  };
+
+  test("are told of to the handler, and free the request", async () => {
+    const { getMe, arrived, gone } = waiting();
+    const own = await startEdge({ limits: { halfClosedMs: 20 }, endpoints: { getMe: getMe(20) } });
+    const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(own.port)));
+    for (const socket of sockets) socket.write(`${GET_ME}\r\n`);
+    await arrived;
+    expect(own.http.openRequests).toBe(20);
+    for (const socket of sockets) socket.destroy();
+    await Promise.all(gone);
+    expect(own.http.openRequests).toBe(0);
+    expect(own.log.filter(({ level }) => level === "error")).toEqual([]);
+    await own.http.close();
+  });
+
+  test("with a second request behind a waiting one free both", async () => {
+    const { getMe, arrived, gone } = waiting();
+    const own = await startEdge({ limits: { halfClosedMs: 20 }, endpoints: { getMe: getMe(2) } });
+    const socket = await openSocket(own.port);
+    socket.write(`${GET_ME}\r\n${GET_ME}\r\n`);
+    await arrived;
+    socket.destroy();
+    await Promise.all(gone);
+    expect(own.http.openRequests).toBe(0);
+    await own.http.close();
+  });
+
+  test("are not told of to the handler of a request that was answered", async () => {
+    let isGone = false;
+    const getMe = async (_input: unknown, context: RequestContext) => {
+      context.onGone(() => (isGone = true));
+      return { data: { username: null, displayName: null, userFlags: 0 } };
+    };
+    const own = await startEdge({ endpoints: { getMe } });
+    await sendRaw(own.port, `${GET_ME}Connection: close\r\n\r\n`);
+    await own.http.close();
+    expect(isGone).toBe(false);
+  });
+});
+
+/** A connection to write on piece by piece. @returns it with the answers that it brings until it ends. */
+async function openHeard(port: number) {
+  const socket = await openSocket(port);
+  const pieces: Buffer[] = [];
+  socket.on("data", (piece) => pieces.push(piece));
+  const answers = once(socket, "close").then(() => readAnswers(Buffer.concat(pieces).toString("latin1")));
+  return { socket, answers };
+}
+
+describe("keep-alive and stopping", () => {
+  test("a connection serves several requests, pipelined ones in order", async () => {
+    const text = await exchangeRaw(
+      edge.port,
+      `${GET_ME}\r\n${GET_ME.replace("/v1/me", "/v1/me/credits")}Connection: close\r\n\r\n`,
+    );
+    const answers = readAnswers(text);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(answers[1]?.body.data).toEqual({ credits: 7 });
+  });
+
+  test("requests that wait on one connection have a bound: those within it are answered, then comes one 429, then the end", async () => {
+    const { getMe, arrived, release } = createHeldGetMe();
+    const asked: string[] = [];
+    const counted = async () => {
+      asked.push("me");
+      return getMe();
+    };
+    const own = await startEdge({ limits: { connectionRequestsMax: 3 }, endpoints: { getMe: counted } });
+    const received = exchangeRaw(own.port, `${GET_ME}\r\n`.repeat(2_000), `${GET_ME}\r\n`.repeat(2_000));
+    await arrived;
+    expect(own.http.openRequests).toBe(3);
+    // Another connection is served meanwhile.
+    await sendRaw(own.port, `${GET_ME.replace("/v1/me", "/v1/me/credits")}Connection: close\r\n\r\n`);
+    release();
+    const answers = readAnswers(await received);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+    expect(answers[3]?.body.message).toContain("on this connection");
+    expect(asked).toHaveLength(3);
+    expect(own.log.filter(({ message }) => message.startsWith("request"))).toHaveLength(5);
+    await own.http.close();
+  });
+
+  test("who hangs up with more than the bound is told nothing any more", async () => {
+    const { getMe, arrived, release } = createHeldGetMe();
+    const own = await startEdge({ limits: { connectionRequestsMax: 3 }, endpoints: { getMe } });
+    const socket = await openSocket(own.port);
+    socket.write(`${GET_ME}\r\n`.repeat(10));
+    await arrived;
+    socket.destroy();
+    await until(() => Promise.resolve(own.http.openRequests === 0));
+    expect(own.log.filter(({ message }) => message === "request refused on the socket")).toEqual([]);
+    release();
+    await own.http.close();
+  });
+
+  test("a request that comes when those before it are answered counts alone", async () => {
+    const own = await startEdge({ limits: { connectionRequestsMax: 1 } });
+    const socket = await openSocket(own.port);
+    for (let nth = 1; nth <= 3; nth += 1) {
+      socket.write(`${GET_ME}\r\n`);
+      const [piece] = (await once(socket, "data")) as [Buffer];
+      expect(readAnswers(piece.toString("latin1"))[0]?.status).toBe(200);
+    }
+    socket.destroy();
+    await own.http.close();
+  });
+
+  test("a file is opened when its answer has its turn on the connection, not before", async () => {
+    const { getMe, arrived, release } = createHeldGetMe();
+    let opened = 0;
+    const openFile = async () => {
+      opened += 1;
+      return { status: 200, headers: { "Content-Length": "0" }, body: null } as const;
+    };
+    const own = await startEdge({ endpoints: { getMe }, openFile });
+    const file = "GET /files/a?b HTTP/1.1\r\nHost: x\r\n";
+    const received = exchangeRaw(own.port, `${GET_ME}\r\n${file}\r\n${file}Connection: close\r\n\r\n`);
+    await arrived;
+    await sendRaw(own.port, `${GET_ME.replace("/v1/me", "/v1/me/credits")}Connection: close\r\n\r\n`); // they were read
+    expect(opened).toBe(0);
+    release();
+    expect(readAnswers(await received).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(opened).toBe(2);
+    await own.http.close();
+  });
+
+  test("a request for another protocol is answered in this one and ends the connection: what came behind it is not read", async () => {
+    const request = `${GET_ME}Connection: Upgrade\r\nUpgrade: h2c\r\n\r\n${GET_ME}\r\n`;
+    const answer = await sendRaw(edge.port, request);
+    expect([answer.status, answer.headers.get("connection")]).toEqual([200, "close"]);
+  });
+
+  test("nothing is begun behind a request whose answer ends the connection", async () => {
+    const { getMe, arrived, release } = createHeldGetMe();
+    const own = await startEdge({ endpoints: { getMe } });
+    const received = exchangeRaw(own.port, `${GET_ME}\r\n${GET_ME}Host: y\r\n\r\n${SECOND}`);
+    await arrived;
+    release();
+    expect(readAnswers(await received).map(({ status }) => status)).toEqual([200, 400]);
+    expect(own.calls).toEqual([]);
+    await own.http.close();
+  });
+
+  test("CONNECT behind a request takes no answer away: that one is answered, then CONNECT is refused", async () => {
+    const { getMe, arrived, release } = createHeldGetMe();
+    const own = await startEdge({ endpoints: { getMe } });
+    const received = exchangeRaw(own.port, `${GET_ME}\r\nCONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await arrived;
+    release();
+    expect(readAnswers(await received).map(({ status }) => status)).toEqual([200, 404]);
+    await own.http.close();
+  });
+
+  test("what is no request after a request takes no answer away: those before are answered, then the other is refused", async () => {
+    const { getMe, arrived, release } = createHeldGetMe();
+    const own = await startEdge({ endpoints: { getMe } });
+    const { socket, answers } = await openHeard(own.port);
+    socket.write(`${GET_ME}\r\n${GET_ME}\r\n`);
+    await arrived;
+    socket.write("GARBAGE\r\n\r\nand more of it");
+    await sendRaw(own.port, `${GET_ME.replace("/v1/me", "/v1/me/credits")}Connection: close\r\n\r\n`); // it was read
+    release();
+    expect((await answers).map(({ status }) => status)).toEqual([200, 200, 400]);
+    await own.http.close();
+  });
+
+  test("close ends idle connections and waits for open requests, which are answered", async () => {
+    const { getMe, arrived, release } = createHeldGetMe();
+    const own = await startEdge({ limits: { silentMs: 20 }, endpoints: { getMe } });
+    const idle = await openSocket(own.port);
+    const idleEnded = once(idle, "close");
+    idle.resume();
+    const open = exchangeRaw(own.port, `${GET_ME}\r\n`);
+    await arrived;
+    const closed = own.http.close();
+    await idleEnded;
+    release();
+    const [answer] = readAnswers(await open);
+    expect([answer?.status, answer?.headers.get("connection")]).toEqual([200, "close"]);
+    await closed;
+  });
+
+  test("close answers every request of a connection on which several wait, and begins no more behind the last answer", async () => {
+    const { getMe, arrived, release } = createHeldGetMe();
+    const own = await startEdge({ endpoints: { getMe } });
+    const { socket, answers } = await openHeard(own.port);
+    const notice = Promise.withResolvers<void>();
+    const getCredits = `${GET_ME.replace("/v1/me", "/v1/me/credits")}\r\n`;
+    socket.write(`${GET_ME}\r\n${GET_ME}\r\n`);
+    await arrived;
+    const closed = own.http.close({ notice: notice.promise });
+    socket.write(getCredits); // is answered at once, and closes: nothing stands behind it
+    await until(() => Promise.resolve(own.calls.length === 1));
+    socket.write(getCredits);
+    await sendRaw(own.port, `${GET_ME.replace("/v1/me", "/v1/resources")}Connection: close\r\n\r\n`); // it was read
+    notice.resolve();
+    release();
+    const read = await answers;
+    expect(read.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(read.map(({ headers }) => headers.get("connection"))).toEqual(["keep-alive", "keep-alive", "close"]);
+    expect(own.calls.map(({ name }) => name)).toEqual(["getCredits", "getResources"]);
+    await closed;
+  });
+
+  test("a request that was on its way when the server began to close is served, never a 503", async () => {
+    const own = await startEdge();
+    const socket = await openSocket(own.port);
+    socket.write(`${GET_ME}X-Part: `);
+    // A second connection's answer proves that the server has read the first part as well.
+    await sendRaw(own.port, `${GET_ME}Connection: close\r\n\r\n`);
+    const closed = own.http.close();
+    socket.write("two\r\n\r\n");
+    const [chunk] = (await once(socket, "data")) as [Buffer];
+    expect(readAnswers(chunk.toString("latin1"))[0]?.status).toBe(200);
+    await closed;
+  });
+
+  test("a caller that never sends the rest of its request does not hold up the end", async () => {
+    const own = await startEdge({ limits: { requestMs: 100, headersMs: 100, checkEveryMs: 10_000 } });
+    const socket = await openSocket(own.port);
+    socket.resume();
+    socket.write(`${POST_RUN}Content-Length: 10\r\n\r\n{`);
+    await sendRaw(own.port, `${GET_ME}Connection: close\r\n\r\n`);
+    const ended = once(socket, "close");
+    await own.http.close();
+    await ended;
+    expect(own.http.openRequests).toBe(0);
+  });
+
+  test("listening on a taken port fails with its code", async () => {
+    await expect(startEdge({}, edge.port)).rejects.toMatchObject({ code: "EADDRINUSE" });
+  });
+});

@@ -1,0 +1,199 @@
+/**
+ * The README's way to a run on each provider, walked as it is written: the table and the commands are read from it.
+ * Each provider is replaced by its base-URL setting, as an operator would do it: text, OpenAI's and fal's images come
+ * from @copilotkit/aimock; Gemini images, Replicate and all videos from a server of ours, which passes the rest on.
+ */
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { LLMock } from "@copilotkit/aimock";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { killLeftovers, startPromptd, type PromptdProcess } from "../support/promptd-process.ts";
+import { PNG } from "../providers/provider-answers.ts";
+import { startProviderDouble, type ProviderDouble } from "../providers/provider-double.ts";
+
+const execute = promisify(execFile);
+const ROOT = join(import.meta.dirname, "../../../..");
+const README = await readFile(join(ROOT, "README.md"), "utf8");
+const KEY = "sk-the-key-of-this-test-0123456789";
+const TEXT = "Frost writes on glass, the kettle answers.";
+
+/** One line of the README's table. */
+interface Line {
+  readonly variable: string;
+  readonly files: readonly string[];
+}
+
+const section = sectionOf("Real models");
+const LINES: Line[] = Array.from(section.matchAll(/^\| `([A-Z_]+)` \|[^|]*\|([^|]*)\|$/gm), ([, variable, files]) => ({
+  variable: variable ?? "",
+  files: Array.from((files ?? "").matchAll(/examples\/[\w.-]+/g), ([name]) => name),
+}));
+const commands = Array.from(section.matchAll(/^(?:export|npx promptd) .*$/gm), ([line]) => line);
+const [curl] = /^curl [^`]*/m.exec(sectionOf("The first request")) ?? [];
+
+function sectionOf(title: string): string {
+  return README.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? "";
+}
+
+/** What replaces each provider: the setting, and the path at which the double speaks it. */
+const PLACES: Readonly<Record<string, readonly [setting: string, path: string]>> = {
+  OPENAI_API_KEY: ["OPENAI_BASE_URL", "/v1"],
+  ANTHROPIC_API_KEY: ["ANTHROPIC_BASE_URL", "/v1"],
+  GOOGLE_GENERATIVE_AI_API_KEY: ["GOOGLE_GENERATIVE_AI_BASE_URL", "/v1beta"],
+  FAL_API_KEY: ["FAL_BASE_URL", "/fal"],
+  REPLICATE_API_TOKEN: ["REPLICATE_BASE_URL", "/v1"],
+  OPENAI_BASE_URL: ["OPENAI_BASE_URL", ""],
+};
+
+let directory: string;
+let apiKey: string;
+/** The README's first section, once: a start without a provider makes the marketplace and the demo key. */
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "promptd-readme-"));
+  const dataDir = join(directory, "first/data");
+  const serving = await startPromptd({ environment: { PROMPTD_DATA_DIR: dataDir, PROMPTD_SEED: "on" } });
+  apiKey = (await readFile(join(dataDir, "demo-key"), "utf8")).trim();
+  await serving.stop();
+});
+afterAll(async () => {
+  await killLeftovers();
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** A user who has come as far as that, and stands at the table of providers: several walk on side by side. */
+async function createUser(variable: string): Promise<{ home: string; dataDir: string }> {
+  const home = join(directory, variable);
+  await mkdir(home);
+  const dataDir = join(home, "data");
+  await execute("cp", ["-a", join(directory, "first/data"), dataDir]); // thousands of small files
+  return { home, dataDir };
+}
+
+interface StandIns {
+  readonly double: ProviderDouble;
+  stop(): Promise<void>;
+}
+
+async function startStandIns(): Promise<StandIns> {
+  const mock = new LLMock({ port: 0 });
+  await mock.start();
+  const double = await startProviderDouble({ mockUrl: mock.url });
+  double.finishVideos();
+  mock.onMessage(/tea/, { content: TEXT });
+  mock.onImage(/tea/, { image: { b64Json: PNG.toString("base64") } });
+  const file = { url: `${double.url}/fal/files/1.png`, width: 1, height: 1, content_type: "image/png" };
+  mock.onFalRun(/./, { images: [file] });
+  return {
+    double,
+    stop: async () => {
+      await double.close();
+      await mock.stop();
+    },
+  };
+}
+
+/** Runs a command of the README in a shell, in the checkout, as somebody who pasted it. */
+async function paste(command: string, environment: Readonly<Record<string, string>>): Promise<string> {
+  const env = { PATH: `${join(ROOT, "node_modules/.bin")}:${process.env["PATH"]}`, ...environment };
+  const { stdout, stderr } = await execute("bash", ["-ec", command], { cwd: ROOT, env });
+  return stdout + stderr.replaceAll(/^npm warn .*\n/gm, "");
+}
+
+interface Walk {
+  readonly serving: PromptdProcess;
+  /** Of the second terminal. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+const [exportKey = "", list = "", publish = "", run = ""] = commands;
+
+/** A command of the second terminal, in a shell that knows the key. */
+function pasteWithKey(command: string, { environment }: Walk): Promise<string> {
+  return paste(`${exportKey.replace("<the demo key>", apiKey)}\n${command}`, environment);
+}
+
+/** @returns what the commands printed, and the id of the published version. */
+async function publishAndRun(file: string, steps: Walk, out: string): Promise<{ printed: string; id: string }> {
+  const published = await pasteWithKey(publish.replace(/examples\/[\w.-]+/, file), steps);
+  const id = /^[0-9a-f-]{36}/m.exec(published)?.[0] ?? "";
+  const written = run.replace("<the id it printed>", id).replace("--out .", `--out ${out}`);
+  return { printed: published + (await pasteWithKey(written, steps)), id };
+}
+
+async function requestOverHttp(id: string, { serving, environment }: Walk): Promise<string> {
+  const request = (curl ?? "")
+    .replace("http://127.0.0.1:8787", serving.url)
+    .replace("<the demo key>", apiKey)
+    .replace("<from the printed request>", id);
+  return paste(request, environment);
+}
+
+/** How each modality's output begins. */
+const OUTPUTS: Readonly<Record<string, RegExp>> = {
+  text: new RegExp(TEXT),
+  image: /^\x89PNG/,
+  video: /^....ftyp/s,
+};
+
+/** What was printed, or the first bytes of the file that was saved. */
+async function readOutput(printed: string, out: string): Promise<string> {
+  const [saved] = await readdir(out);
+  return saved === undefined ? printed : (await readFile(join(out, saved))).toString("latin1", 0, 8);
+}
+
+test("the README names all six variables, every example, and the commands this test knows how to walk", async () => {
+  expect(LINES.map((line) => line.variable).sort()).toEqual(Object.keys(PLACES).sort());
+  const examples = await readdir(join(ROOT, "examples"));
+  expect(LINES.flatMap((line) => line.files).sort()).toEqual(examples.map((name) => `examples/${name}`).sort());
+  expect(commands.map((line) => line.split(" ").slice(0, 4).join(" "))).toEqual([
+    "export PROMPTD_API_KEY=<the demo key>",
+    "npx promptd models",
+    "npx promptd admin prompt",
+    "npx promptd run <the",
+  ]);
+  expect(section).toContain("OPENAI_API_KEY=sk-... npm start");
+  expect(curl).toContain("/v1/runs");
+});
+
+describe.concurrent("the README's steps", () => {
+  test.each(LINES)(
+    "with $variable alone give runs, and the key stays here",
+    { timeout: 240_000 },
+    async ({ variable, files }) => {
+      const { home, dataDir } = await createUser(variable);
+      const standIns = await startStandIns();
+      const { double } = standIns;
+      const [setting = "", path = ""] = PLACES[variable] ?? [];
+      const provider = { [variable]: KEY, [setting]: double.url + path };
+      const serving = await startPromptd({
+        environment: { PROMPTD_DATA_DIR: dataDir, PROMPTD_SEED: "on", PROMPTD_LOG_LEVEL: "debug", ...provider },
+      });
+      const environment = { HOME: home, PROMPTD_DATA_DIR: dataDir, PROMPTD_URL: serving.url };
+      const steps = { serving, environment };
+      const told = [await pasteWithKey(list, steps)];
+      for (const file of files) {
+        const out = await mkdtemp(join(home, "out-"));
+        const { printed, id } = await publishAndRun(file, steps, out);
+        expect(await readOutput(printed, out)).toMatch(OUTPUTS[/-(\w+)\.prompt/.exec(file)?.[1] ?? ""] ?? /^$/);
+        const answered = await requestOverHttp(id, steps);
+        expect(JSON.parse(answered)).toMatchObject({ status: "SUCCESS", data: { runStatus: "succeeded" } });
+        double.refuseAll(`Incorrect API key provided: ${KEY}`);
+        const refused = await requestOverHttp(id, steps);
+        double.refuseAll(null);
+        expect(JSON.parse(refused)).toMatchObject({ data: { runStatus: "failed", outputs: [{ type: "error" }] } });
+        told.push(printed, answered, refused);
+      }
+      const ended = await serving.stop();
+      expect(ended.code).toBe(0);
+      const asked = double.received.filter((request) => !request.path.endsWith("/models"));
+      expect(asked.length).toBeGreaterThanOrEqual(2 * files.length);
+      const isKeyless = variable === "OPENAI_BASE_URL";
+      expect(asked.some((request) => JSON.stringify(request).includes(KEY))).toBe(!isKeyless);
+      expect([...told, ...serving.log].filter((text) => text.includes(KEY))).toEqual([]);
+      await standIns.stop();
+    },
+  );
+});

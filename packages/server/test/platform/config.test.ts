@@ -1,0 +1,309 @@
+/** Settings: what each one is when nothing is set, what it takes, and that all faults are told at once. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { ConfigError, isLoopback, readConfig } from "../../src/platform/config/config.ts";
+import { PROVIDER_KEYS, SETTINGS } from "../../src/platform/config/settings.ts";
+
+function faultsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfig(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+}
+
+const DEFAULTS = {
+  PORT: 8_787,
+  HOST: "127.0.0.1",
+  DATABASE_URL: null,
+  DATABASE_DIRECT_URL: null,
+  PROMPTD_DATA_DIR: "./.promptd",
+  PROMPTD_PUBLIC_URL: null,
+  PROMPTD_SYNC_WAIT_MS: 120_000,
+  PROMPTD_RATE_LIMIT_PER_SECOND: 5,
+  PROMPTD_RATE_LIMIT_SCOPE: "account",
+  PROMPTD_PLANS: true,
+  PROMPTD_ACTIVE_RUNS_MAX: 1_000,
+  PROMPTD_OPEN_REQUESTS_MAX: 20_000,
+  PROMPTD_REQUEST_SECONDS: 30,
+  PROMPTD_CORS_ORIGINS: ["*"],
+  PROMPTD_WORKER_CONCURRENCY: 200,
+  PROMPTD_LEASE_MS: 6_000,
+  PROMPTD_STOP_NOTICE_SECONDS: 1,
+  PROMPTD_DRAIN_SECONDS: 30,
+  PROMPTD_FILE_TTL_SECONDS: 86_400,
+  PROMPTD_HOLD_MAX_CREDITS: 10_000,
+  PROMPTD_SECRET: null,
+  PROMPTD_SECRET_PREVIOUS: null,
+  PROMPTD_S3_BUCKET: null,
+  PROMPTD_S3_ENDPOINT: null,
+  PROMPTD_S3_REGION: "us-east-1",
+  PROMPTD_S3_PREFIX: "promptd/",
+  PROMPTD_DATABASE_POOL: 8,
+  PROMPTD_DB_UID: 65_534,
+  PROMPTD_SEED: true,
+  PROMPTD_SANDBOX: true,
+  PROMPTD_MODELS_FILE: null,
+  PROMPTD_LOCAL_MODELS: true,
+  PROMPTD_INFLIGHT_BYTES: 536_870_912,
+  PROMPTD_EMBEDDING_MODEL: null,
+  PROMPTD_LOG_LEVEL: "info",
+  PROMPTD_FAULT: null,
+  OPENAI_BASE_URL: null,
+  ANTHROPIC_BASE_URL: null,
+  GOOGLE_GENERATIVE_AI_BASE_URL: null,
+  FAL_BASE_URL: null,
+  REPLICATE_BASE_URL: null,
+  OLLAMA_HOST: null,
+};
+
+describe("without any environment", () => {
+  test("every setting has its documented default", () => {
+    const { secret, keyFaults: _, dataDir, isProduction, ...values } = readConfig({});
+    expect(values).toEqual(DEFAULTS);
+    expect(dataDir).toBe(resolve(".promptd"));
+    expect(isProduction).toBe(false);
+    for (const name of Object.keys(PROVIDER_KEYS)) expect(secret(name)).toBeNull();
+  });
+
+  test("an empty value counts as unset, and the configuration cannot be changed afterwards", () => {
+    const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, ""]));
+    const { secret: _one, keyFaults: _three, ...values } = readConfig(empty);
+    const { secret: _two, keyFaults: _four, ...defaults } = readConfig({});
+    expect(values).toEqual(defaults);
+    expect(Object.isFrozen(readConfig({}))).toBe(true);
+  });
+});
+
+describe("a provider key", () => {
+  test.each(["sk-a\nb", "sk-a\u0000", "sk-\u2026", "sk-\u007f", "sk-\ud83d\ude00"])(
+    "that no header can carry (%j) is a fault beside the others, and is not repeated",
+    (key) => {
+      const faults = faultsOf({ PORT: "x", ANTHROPIC_API_KEY: key });
+      expect(faults).toHaveLength(2);
+      expect(faults[1]).toBe("ANTHROPIC_API_KEY holds a character that no header can carry. Copy the key again.");
+    },
+  );
+
+  test("in a file is held to the same, and one of Latin-1 is taken", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "promptd-keys-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    await writeFile(join(directory, "key"), "sk-\u2026\n");
+    expect(faultsOf({ FAL_API_KEY_FILE: join(directory, "key") })).toEqual([
+      "FAL_API_KEY holds a character that no header can carry. Copy the key again.",
+    ]);
+    expect(readConfig({ HOME_KEY_FILE: join(directory, "key") }).keyFaults("HOME_KEY")).toEqual([
+      "HOME_KEY holds a character that no header can carry. Copy the key again.",
+    ]);
+    expect(readConfig({ HOME_KEY_FILE: join(directory, "none") }).keyFaults("HOME_KEY")).toEqual([
+      expect.stringContaining("cannot be read"),
+    ]);
+    expect(readConfig({ HOME_KEY: "sk-\u00fc" }).keyFaults("HOME_KEY")).toEqual([]);
+    expect(readConfig({ FAL_API_KEY: "sk-\u00fc" }).secret("FAL_API_KEY")).toBe("sk-\u00fc");
+  });
+});
+
+const SECRET = "0123456789abcdef0123456789abcdef";
+
+describe("a value", () => {
+  test.each([
+    ["PORT", "0", 0],
+    ["PORT", "65535", 65_535],
+    ["HOST", "::", "::"],
+    ["DATABASE_URL", "postgres://u:p@db.example.org:5432/x", "postgres://u:p@db.example.org:5432/x"],
+    ["DATABASE_URL", "postgresql://promptd@/promptd?host=%2Frun", "postgresql://promptd@/promptd?host=%2Frun"],
+    ["DATABASE_URL", "postgresql:///promptd?host=/run", "postgresql:///promptd?host=/run"],
+    ["PROMPTD_PUBLIC_URL", "https://prompts.example.org/base//", "https://prompts.example.org/base"],
+    ["PROMPTD_SYNC_WAIT_MS", "0", 0],
+    ["PROMPTD_RATE_LIMIT_SCOPE", "key", "key"],
+    ["PROMPTD_PLANS", "off", false],
+    [
+      "PROMPTD_CORS_ORIGINS",
+      " https://a.example.org , http://localhost:3000,",
+      ["https://a.example.org", "http://localhost:3000"],
+    ],
+    ["PROMPTD_LEASE_MS", "300", 300],
+    ["PROMPTD_SECRET", SECRET, SECRET],
+    ["PROMPTD_SEED", "off", false],
+    ["PROMPTD_LOG_LEVEL", "silent", "silent"],
+    ["OPENAI_BASE_URL", "http://127.0.0.1:11434/v1/", "http://127.0.0.1:11434/v1"],
+  ] as const)("of %s=%s is %j", (name, text, value) => {
+    expect(readConfig({ [name]: text })[name]).toEqual(value);
+  });
+
+  test("of the data directory may be relative to the working directory", () => {
+    expect(readConfig({ PROMPTD_DATA_DIR: "data/here" }).dataDir).toBe(resolve("data/here"));
+  });
+
+  test.each([
+    ["PORT", "65536"],
+    ["PORT", "-1"],
+    ["PORT", "80.5"],
+    ["PORT", "http"],
+    ["PORT", " 80"],
+    ["PROMPTD_PUBLIC_URL", "prompts.example.org"],
+    ["OPENAI_BASE_URL", "https://example.org/v1?key=1"],
+    ["FAL_BASE_URL", "https://example.org/#x"],
+    ["REPLICATE_BASE_URL", "https://example.org/?"],
+    ["PROMPTD_PUBLIC_URL", "ftp://prompts.example.org"],
+    ["PROMPTD_SYNC_WAIT_MS", "600001"],
+    ["PROMPTD_SYNC_WAIT_MS", "2m"],
+    ["PROMPTD_RATE_LIMIT_PER_SECOND", "0"],
+    ["PROMPTD_RATE_LIMIT_PER_SECOND", "1e3"],
+    ["PROMPTD_RATE_LIMIT_SCOPE", "user"],
+    ["PROMPTD_PLANS", "true"],
+    ["PROMPTD_ACTIVE_RUNS_MAX", "0"],
+    ["PROMPTD_OPEN_REQUESTS_MAX", "9"],
+    ["PROMPTD_REQUEST_SECONDS", "0"],
+    ["PROMPTD_CORS_ORIGINS", "example.org"],
+    ["PROMPTD_CORS_ORIGINS", "https://example.org/app"],
+    ["PROMPTD_WORKER_CONCURRENCY", "0"],
+    ["PROMPTD_LEASE_MS", "299"],
+    ["PROMPTD_DRAIN_SECONDS", "3601"],
+    ["PROMPTD_FILE_TTL_SECONDS", "0"],
+    ["PROMPTD_HOLD_MAX_CREDITS", "0"],
+    ["PROMPTD_DATABASE_POOL", "1"],
+    ["PROMPTD_DB_UID", "0"],
+    ["PROMPTD_SEED", "no"],
+    ["PROMPTD_SANDBOX", "1"],
+    ["PROMPTD_LOCAL_MODELS", "OFF"],
+    ["PROMPTD_INFLIGHT_BYTES", "1024"],
+    ["PROMPTD_LOG_LEVEL", "trace"],
+    ["PROMPTD_S3_ENDPOINT", "s3.example.org"],
+    ["OPENAI_BASE_URL", "localhost:11434"],
+    ["ANTHROPIC_BASE_URL", "x"],
+    ["GOOGLE_GENERATIVE_AI_BASE_URL", "x"],
+    ["FAL_BASE_URL", "x"],
+    ["REPLICATE_BASE_URL", "x"],
+  ] as const)("of %s=%s is a fault that says what was expected and what was given", (name, text) => {
+    expect(faultsOf({ [name]: text })).toEqual([`${name} must be ${SETTINGS[name].expected}, got "${text}".`]);
+  });
+
+  test.each([
+    ["DATABASE_URL", "mysql://root:hunter2@db/x"],
+    ["DATABASE_URL", "postgresql://root:hunter2@[/x"],
+    ["PROMPTD_SECRET", "hunter2"],
+  ] as const)("of %s is never repeated, since it holds a secret", (name, text) => {
+    expect(faultsOf({ [name]: text })).toEqual([`${name} must be ${SETTINGS[name].expected}.`]);
+  });
+});
+
+describe("a name", () => {
+  test.each([
+    ["PROMPTD_SEDE", "PROMPTD_SEDE is no setting; did you mean PROMPTD_SEED?"],
+    ["PROMPTD_LOG_LEVL", "PROMPTD_LOG_LEVL is no setting; did you mean PROMPTD_LOG_LEVEL?"],
+    ["PROMPTD_FOO", "PROMPTD_FOO is no setting; docs/settings.md lists all of them."],
+    ["PROMPTD_PORT_OF_THE_API", "PROMPTD_PORT_OF_THE_API is no setting; docs/settings.md lists all of them."],
+  ])("%s that begins with PROMPTD_ and is none of ours is a fault", (name, fault) => {
+    expect(faultsOf({ [name]: "x" })).toEqual([fault]);
+  });
+
+  test("of the command line, of tests and of other programs is left alone", () => {
+    const others = { PROMPTD_URL: "x", PROMPTD_API_KEY: "x", PROMPTD_TEST_DATABASE_URL: "x", PATH: "x", POORT: "1" };
+    expect(faultsOf(others)).toEqual([]);
+  });
+});
+
+describe("a combination", () => {
+  test("is a fault when a part of it is missing", () => {
+    expect(faultsOf({ DATABASE_DIRECT_URL: "postgres://db/x" })).toEqual([
+      "DATABASE_DIRECT_URL needs DATABASE_URL, which is not set.",
+    ]);
+    expect(faultsOf({ PROMPTD_SECRET_PREVIOUS: SECRET })).toEqual([
+      "PROMPTD_SECRET_PREVIOUS needs PROMPTD_SECRET, which is not set.",
+    ]);
+    expect(faultsOf({ PROMPTD_S3_BUCKET: "b", AWS_ACCESS_KEY_ID: "k" })).toEqual([
+      "PROMPTD_S3_BUCKET needs PROMPTD_S3_ENDPOINT, AWS_SECRET_ACCESS_KEY as well.",
+    ]);
+  });
+
+  test("of fault points and production is refused; production alone is noted", () => {
+    expect(faultsOf({ PROMPTD_FAULT: "notify.send:skip", NODE_ENV: "production" })).toEqual([
+      "PROMPTD_FAULT is refused when NODE_ENV is production.",
+    ]);
+    expect(readConfig({ NODE_ENV: "production" }).isProduction).toBe(true);
+    expect(readConfig({ PROMPTD_FAULT: "notify.send:skip" }).PROMPTD_FAULT).toBe("notify.send:skip");
+  });
+});
+
+test("a fault point that does not exist is a fault of the configuration, as is each part that cannot be read", () => {
+  expect(faultsOf({ PORT: "x", PROMPTD_FAULT: "foo:kill, beat.before:skip,x" })).toEqual([
+    'PORT must be a port from 0 to 65535 (0: any free one), got "x".',
+    'PROMPTD_FAULT: "foo" is no fault point.',
+    'PROMPTD_FAULT: "beat.before" is no hint and cannot be skipped.',
+    'PROMPTD_FAULT: "x" is not of the form name:action[@n].',
+  ]);
+});
+
+test("all faults are told at once, each on a line of its own", () => {
+  const environment = { PORT: "x", PROMPTD_SEDE: "off", PROMPTD_SEED: "no", OPENAI_API_KEY_FILE: "/nonexistent/key" };
+  expect(() => readConfig(environment)).toThrow(
+    new ConfigError([
+      "PROMPTD_SEDE is no setting; did you mean PROMPTD_SEED?",
+      'PORT must be a port from 0 to 65535 (0: any free one), got "x".',
+      'PROMPTD_SEED must be on or off, got "no".',
+      "OPENAI_API_KEY_FILE: the file /nonexistent/key cannot be read (ENOENT). Check that it is there, and that this user may read it.",
+    ]),
+  );
+  expect(new ConfigError(["one.", "two."]).message).toBe("The configuration has 2 faults:\n  - one.\n  - two.");
+  expect(new ConfigError(["one."]).message).toBe("The configuration has a fault:\n  - one.");
+});
+
+describe("a provider key", () => {
+  let directory: string;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "promptd-config-"));
+  });
+  afterAll(() => rm(directory, { recursive: true }));
+
+  async function keyFile(text: string): Promise<string> {
+    const path = join(directory, "key");
+    await writeFile(path, text);
+    return path;
+  }
+
+  test.each(Object.keys(PROVIDER_KEYS))(
+    "%s is read from the environment, or from the file that %s_FILE names",
+    async (name) => {
+      expect(readConfig({ [name]: "sk-1" }).secret(name)).toBe("sk-1");
+      expect(readConfig({ [`${name}_FILE`]: await keyFile("sk-2\n") }).secret(name)).toBe("sk-2");
+      expect(readConfig({ [name]: "sk-1", [`${name}_FILE`]: await keyFile("sk-2") }).secret(name)).toBe("sk-1");
+      expect(readConfig({ [name]: "" }).secret(name)).toBeNull();
+    },
+  );
+
+  test("in an empty file is a fault", async () => {
+    const path = await keyFile("\n");
+    expect(faultsOf({ FAL_API_KEY_FILE: path })).toEqual([
+      `FAL_API_KEY_FILE: the file ${path} is empty. Put the key in it.`,
+    ]);
+  });
+
+  test("under a name of the operator's own is read when it is asked for, so that other programs' files are no fault", async () => {
+    const environment = {
+      MY_MODELS_KEY_FILE: await keyFile("sk-3"),
+      AWS_WEB_IDENTITY_TOKEN_FILE: "/nonexistent/token",
+    };
+    const { secret } = readConfig(environment);
+    expect(secret("MY_MODELS_KEY")).toBe("sk-3");
+    expect(secret("OTHER_KEY")).toBeNull();
+    expect(() => secret("AWS_WEB_IDENTITY_TOKEN")).toThrow(ConfigError);
+  });
+});
+
+test.each([
+  ["127.0.0.1", true],
+  ["127.8.0.1", true],
+  ["localhost", true],
+  ["::1", true],
+  ["0.0.0.0", false],
+  ["::", false],
+  ["192.168.1.5", false],
+  ["127.0.0.1.example.org", false],
+])("%s is reachable from this machine alone: %j", (host, isAlone) => {
+  expect(isLoopback(host)).toBe(isAlone);
+});

@@ -1,0 +1,15 @@
+/** A machine for which there is no embedded PostgreSQL is told what to do instead. */
+import { afterEach, expect, test } from "vitest";
+import { prepareBinaries } from "../../src/platform/embedded/binaries.ts";
+
+const { arch } = process;
+afterEach(() => {
+  Object.defineProperty(process, "arch", { value: arch });
+});
+
+test("a platform without PostgreSQL programs is named, with the setting that helps", async () => {
+  Object.defineProperty(process, "arch", { value: "riscv64" });
+  await expect(prepareBinaries()).rejects.toThrow(
+    /There is no embedded PostgreSQL for \w+-riscv64(-musl)?: set DATABASE_URL to a PostgreSQL 15 or newer\./,
+  );
+});

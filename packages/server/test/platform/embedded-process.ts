@@ -1,0 +1,143 @@
+/** Real processes around one data directory, for embedded.test.ts: start, kill, look, clean up. */
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { chown, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { openConnection } from "../../src/platform/database/database.ts";
+
+export const NOBODY = 65_534;
+export const isRoot = process.geteuid?.() === 0;
+
+export interface UserOptions {
+  readonly faults?: string;
+  readonly dbUid?: number;
+  /** Runs the promptd process itself under this account; needs root. */
+  readonly uid?: number;
+}
+
+export interface User {
+  readonly pid: number;
+  readonly url: string;
+  /** A clean end: resolves when the process has left. */
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+type Message = { kind: "ready"; url: string } | { kind: "failed"; message: string };
+
+const children = new Set<ChildProcess>();
+const directories = new Set<string>();
+
+export async function createDataDir(owner?: number): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "promptd-embedded-"));
+  directories.add(directory);
+  if (owner !== undefined) await chown(directory, owner, owner);
+  return join(directory, "data");
+}
+
+/** @throws Error with the message of the refusal, or one that names the signal that ended the process. */
+export async function startUser(dataDir: string, options: UserOptions = {}): Promise<User> {
+  const child = forkUser(dataDir, options);
+  const message = await nextMessage(child);
+  if (message.kind === "failed") throw new Error(message.message);
+  return {
+    pid: child.pid ?? 0,
+    url: message.url,
+    stop: async () => {
+      const ended = once(child, "exit");
+      child.send("stop");
+      await ended;
+    },
+    kill: () => end(child, "SIGKILL"),
+  };
+}
+
+function forkUser(dataDir: string, { faults = "", dbUid, uid }: UserOptions): ChildProcess {
+  const child = fork(join(import.meta.dirname, "embedded-user.ts"), {
+    execArgv: ["--conditions=promptd-source"],
+    env: { PATH: "/usr/bin:/bin", HOME: "/nonexistent", PROVIDER_KEY: "must not reach the server" },
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+    ...(uid === undefined ? {} : { uid, gid: uid }),
+  });
+  children.add(child);
+  child.once("exit", () => children.delete(child));
+  child.send({ dataDir, faults, dbUid });
+  return child;
+}
+
+async function nextMessage(child: ChildProcess): Promise<Message> {
+  const message = once(child, "message").then(([value]) => value as Message);
+  const exit = once(child, "exit").then(([code, signal]) => {
+    throw new Error(`ended by ${signal ?? code}`);
+  });
+  return Promise.race([message, exit]);
+}
+
+async function end(child: ChildProcess, signal: "SIGKILL"): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill(signal);
+  await ended;
+}
+
+/** Ends what a failed test left behind, too. */
+export async function cleanUp(): Promise<void> {
+  await Promise.all([...children].map((child) => end(child, "SIGKILL")));
+  for (const directory of directories) {
+    const pid = await readServerPid(join(directory, "data"));
+    if (pid !== null && (await isServerAlive(pid))) {
+      process.kill(pid, "SIGQUIT");
+      await until(async () => !(await isServerAlive(pid)));
+    }
+    await rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  }
+  directories.clear();
+}
+
+export async function readServerPid(dataDir: string): Promise<number | null> {
+  const text = await readFile(join(dataDir, "pg/postmaster.pid"), "utf8").catch(() => null);
+  return text === null ? null : Number(text.split("\n")[0]);
+}
+
+/** A zombie is dead: its process entry has no working directory any more. */
+export async function isServerAlive(pid: number): Promise<boolean> {
+  return (await stat(`/proc/${pid}/cwd`).catch(() => null)) !== null;
+}
+
+/** Polls a condition; the deadline only bounds a failing test. */
+export async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 25_000;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error("the awaited condition never came true");
+    await wait(20);
+  }
+}
+
+/** One value of one statement on a connection of its own. */
+export async function ask(url: string, statement: string): Promise<unknown> {
+  const connection = openConnection(url, "asking-test");
+  try {
+    await connection.connect();
+    const { rows } = await connection.query<Record<string, unknown>>(statement);
+    return Object.values(rows[0] ?? {})[0];
+  } finally {
+    await connection.end().catch(() => {});
+  }
+}
+
+export async function isAnswering(url: string): Promise<boolean> {
+  return ask(url, "select true").then(
+    () => true,
+    () => false,
+  );
+}
+
+/** An ordinary user can only run promptd where the checkout is readable for it. */
+export async function isReadableForAll(path: string): Promise<boolean> {
+  for (let directory = path; ; directory = dirname(directory)) {
+    if (((await stat(directory)).mode & 0o005) !== 0o005) return false;
+    if (dirname(directory) === directory) return true;
+  }
+}

@@ -1,0 +1,166 @@
+import { readdir, readFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+import { buildCatalogue, readRecords, readSelection } from "../../../../scripts/build-seed.ts";
+import { convertRecord, escapeLiquid, type SourceRecord } from "../../../../scripts/seed-conversion.ts";
+import { loadCatalogue } from "../../src/models/index.ts";
+import { parsePromptFile, renderStep, type PromptSource } from "../../src/prompts/index.ts";
+
+const SEED = new URL("../../seed/", import.meta.url);
+const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
+
+async function readSeed(name: string): Promise<string> {
+  return readFile(new URL(name, SEED), "utf8");
+}
+
+async function parseChosen(): Promise<PromptSource[]> {
+  return parsePromptFile(await readSeed("catalogue.json"), catalogue);
+}
+
+async function parseOwn(): Promise<{ name: string; source: PromptSource }[]> {
+  const names = (await readdir(new URL("prompts/", SEED))).sort();
+  const parsed = names.map(async (name) => ({
+    name,
+    sources: parsePromptFile(await readSeed(`prompts/${name}`), catalogue),
+  }));
+  return (await Promise.all(parsed)).flatMap(({ name, sources }) => sources.map((source) => ({ name, source })));
+}
+
+describe("the seed", () => {
+  test("has at least 300 chosen prompts that publish without a fault", async () => {
+    const sources = await parseChosen();
+    expect(sources.length).toBeGreaterThanOrEqual(300);
+    expect(sources.filter((source) => source.conversions.length > 0)).toEqual([]);
+  });
+
+  test("has at least 60 prompts of its own that publish without a fault, in files named by their slugs", async () => {
+    const own = await parseOwn();
+    expect(own.length).toBeGreaterThanOrEqual(60);
+    for (const { name, source } of own) expect(name).toBe(`${source.slug}.prompt.md`);
+  });
+
+  test("gives every slug once", async () => {
+    const own = (await parseOwn()).map(({ source }) => source);
+    const slugs = [...(await parseChosen()), ...own].map((source) => source.slug);
+    expect(slugs.filter((slug, index) => slugs.indexOf(slug) !== index)).toEqual([]);
+  });
+
+  test("describes every prompt in a sentence and runs without any key", async () => {
+    const own = (await parseOwn()).map(({ source }) => source);
+    for (const source of [...(await parseChosen()), ...own]) {
+      expect(source.description, source.slug).toMatch(/^\p{Lu}.{20,}[.!?]$/su);
+      expect(source.model, source.slug).toMatch(/^sandbox\//);
+      expect(source.tags.length, source.slug).toBeGreaterThan(0);
+    }
+  });
+
+  test("shows what prompts can do: one photo, several images, steps, video, choices, variants", async () => {
+    const own = (await parseOwn()).map(({ source }) => source);
+    const count = (fits: (source: PromptSource) => boolean): number => own.filter(fits).length;
+    expect(count((source) => source.modality === "image" && source.definition.images.length === 1)).toBeGreaterThan(40);
+    expect(count((source) => source.definition.images.length > 1)).toBeGreaterThan(5);
+    expect(count((source) => source.definition.steps.length > 1)).toBeGreaterThan(5);
+    expect(count((source) => source.modality === "video")).toBeGreaterThanOrEqual(4);
+    expect(count((source) => source.definition.inputs.some((input) => input.multiple !== null))).toBeGreaterThan(5);
+    expect(count((source) => source.definition.steps.some((step) => step.count > 1))).toBeGreaterThan(5);
+  });
+
+  test("holds no line that steers the sandbox", async () => {
+    const own = (await parseOwn()).map(({ source }) => source);
+    for (const source of [...(await parseChosen()), ...own])
+      for (const step of source.definition.steps)
+        expect(`${step.instructions}\n${step.template}`, source.slug).not.toMatch(/^\s*sandbox:/mu);
+  });
+});
+
+describe("the chosen prompts", () => {
+  test("are what the selection and the source records build, byte for byte", async () => {
+    expect(buildCatalogue(await readSelection(), await readRecords())).toBe(await readSeed("catalogue.json"));
+  });
+
+  test("come from collections whose licence stands in LICENSES.md, with the MIT text", async () => {
+    const licences = await readSeed("LICENSES.md");
+    for (const source of new Set((await readRecords()).map((record) => record.source)))
+      expect(licences).toMatch(
+        new RegExp(`^\\| ${source.replaceAll(".", "\\.")} \\|.*\\| (?:CC0 1\\.0|MIT, Copyright) `, "mu"),
+      );
+    expect(licences).toContain("Permission is hereby granted, free of charge");
+    expect(licences).toContain('THE SOFTWARE IS PROVIDED "AS IS"');
+  });
+
+  test("are no longer than 12,000 characters each in their source", async () => {
+    const tooLong = (await readRecords()).filter((record) => record.text.length > 12_000);
+    expect(tooLong.map((record) => record.title)).toEqual([]);
+  });
+});
+
+describe("the conversion", () => {
+  const record: SourceRecord = {
+    id: "7f1b2b1e-6a5c-5b8e-9c1d-2f3a4b5c6d7e",
+    source: "prompts.chat",
+    title: "Any title",
+    description: "Says what it is good for.",
+    tags: ["one", "the"],
+    modality: "text",
+    variables: [{ name: "topic" }, { name: "Mother Language", default: "Turkish" }],
+    text: "",
+  };
+
+  test("a listed variable becomes an input, plain code of the same look stays text", () => {
+    const text = "About ${topic} in ${Mother Language:Turkish}: `${response.status}` and {{ left }}.";
+    const prompt = convertRecord({ ...record, text }, { id: record.id });
+    expect(prompt.template).toBe(
+      'About {{ topic }} in {{ input["Mother Language"] }}: `${response.status}` and {% raw %}{{{% endraw %} left }}.',
+    );
+    expect(prompt.inputs).toEqual({
+      topic: { label: "Topic" },
+      "Mother Language": { label: "Mother Language", default: "Turkish" },
+    });
+    expect(prompt.tags).toEqual(["one"]);
+  });
+
+  test("the example request of a chat prompt becomes the hint of the caller's input", () => {
+    const text = 'I want you to act as a poet. My first request is "a poem about love".';
+    const ask = { key: "theme", label: "Theme" };
+    const prompt = convertRecord({ ...record, text }, { id: record.id, ask });
+    expect(prompt.instructions).toBe("I want you to act as a poet.");
+    expect(prompt.template).toBe("{{ theme }}");
+    expect(prompt.inputs).toEqual({ theme: { label: "Theme", description: "For example: a poem about love" } });
+  });
+
+  test("a required line of a useful-ai-prompts record becomes a named input with its remark", () => {
+    const text =
+      "<input_handling>\nRequired:\n- Copy needed (ad, page): determines length\n</input_handling>\n```\n\n---";
+    const variables = [{ name: "Copy needed" }];
+    const prompt = convertRecord({ ...record, source: "useful-ai-prompts", variables, text }, { id: record.id });
+    expect(prompt.template).toBe('Copy needed: {{ input["Copy needed"] }}');
+    expect(prompt.inputs).toEqual({ "Copy needed": { label: "Copy needed", description: "Ad, page" } });
+    expect(prompt.instructions).toMatch(/<\/input_handling>$/u);
+  });
+
+  test("an edit that no longer fits the source stops the build", () => {
+    const edits = [["absent", "present"]] as const;
+    expect(() => convertRecord({ ...record, text: "text" }, { id: record.id, edits })).toThrow("was not found");
+  });
+
+  test("escaped text prints itself, whatever braces it holds", () => {
+    const texts = [
+      "{{ a }}",
+      "{% if %}",
+      "{{{x}}}",
+      "{",
+      "a { b",
+      "{%- raw -%}",
+      "{{%",
+      "{% raw %}{% endraw %}",
+      "}}{{",
+    ];
+    for (const text of texts) {
+      const file = JSON.stringify({
+        promptd: 1,
+        prompts: [{ title: "T", model: "sandbox/text", template: `${escapeLiquid(text)}{{ x }}` }],
+      });
+      const [source] = parsePromptFile(file, catalogue);
+      expect(source === undefined ? null : renderStep(source, 0, { x: "!" }, {}).prompt, text).toBe(`${text}!`);
+    }
+  });
+});

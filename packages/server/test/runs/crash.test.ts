@@ -1,0 +1,176 @@
+/** Real processes, killed and stopped while runs are under way. */
+import { rm } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createClient, type Client } from "@promptd/client";
+import { createDataDir, readServerPid, isServerAlive, cleanUp } from "../platform/embedded-process.ts";
+import { killLeftovers, runCommand, startPromptd, until } from "../support/promptd-process.ts";
+import { useInstallation } from "../support/use-installation.ts";
+
+const installation = useInstallation();
+
+const ask = (text: string) => ({ inputs: { textInputs: { ask: text } } });
+
+/** What a caller knows of a request that got no answer is nothing. */
+function create(client: Client, promptVersionId: string, text: string, idempotencyKey: string) {
+  return client.runs.create({ promptVersionId, ...ask(text) }, { idempotencyKey });
+}
+
+async function countRuns(where: string): Promise<number> {
+  const [row] = await installation().db.query<{ n: number }>(`select count(*)::int as n from runs where ${where}`);
+  return row?.n ?? 0;
+}
+
+describe("kill -9 of a server with a hundred waiting runs, then a restart", () => {
+  test("ends every run, makes none twice, charges none twice and leaves no hold", async () => {
+    const fixture = installation();
+    const caller = await fixture.createCaller();
+    const first = await fixture.start();
+    const keys = Array.from({ length: 100 }, (_, i) => `run-${i}`);
+    const textOf = (i: number) => `sandbox: delay=${300 + 25 * i} tokens=900\nWrite something.`;
+    const calls = keys.map((key, i) => create(caller.clientAt(first.url), fixture.prompts.paid, textOf(i), key));
+    const settled = Promise.allSettled(calls);
+    await until(async () => (await countRuns("true")) === 100 && (await countRuns("finished_at is not null")) >= 20);
+    await first.kill();
+    const answered = (await settled).filter((call) => call.status === "fulfilled").map((call) => call.value.runId);
+    expect(answered.length).toBeLessThan(100);
+
+    const second = await fixture.start();
+    const repeated = await Promise.all(
+      keys.map((key, i) => create(caller.clientAt(second.url), fixture.prompts.paid, textOf(i), key)),
+    );
+    expect(repeated.map((run) => run.runStatus)).toEqual(keys.map(() => "succeeded"));
+    expect(new Set(repeated.map((run) => run.runId)).size).toBe(100);
+    expect(repeated.map((run) => run.runId)).toEqual(expect.arrayContaining(answered));
+    expect(await countRuns("true")).toBe(100);
+    expect(await countRuns("attempt = 2")).toBeGreaterThan(0);
+    expect(await fixture.findFaults()).toEqual([]);
+    expect((await second.stop()).code).toBe(0);
+  }, 120_000);
+
+  test("claims the runs of a dead worker again within ten seconds of its death, at the default lease", async () => {
+    const fixture = installation();
+    const changes = { PROMPTD_LEASE_MS: "6000" };
+    const caller = await fixture.createCaller();
+    const api = await fixture.start("api", changes);
+    const [doomed, survivor] = [await fixture.start("worker", changes), await fixture.start("worker", changes)];
+    // The survivor judges others only after a lease of good beats of its own; the installation has been up that long.
+    await until(
+      async () =>
+        (await fixture.db.query("select 1 from workers where beat_at > started_at + interval '6.1 s'")).length === 2,
+    );
+    const runs = Array.from({ length: 20 }, (_, i) =>
+      create(caller.clientAt(api.url), fixture.prompts.paid, "sandbox: delay=15000\nslow", `run-${i}`),
+    );
+    await until(async () => (await countRuns("attempt = 1")) === 20);
+    const [{ id: dead }] = (await fixture.db.query<{ id: string }>("select id from workers where os_pid = $1", [
+      doomed.pid,
+    ])) as [{ id: string }];
+    const taken = await countRuns(`worker = '${dead}'`);
+    expect(taken).toBeGreaterThan(0);
+    const killedMs = performance.now();
+    await doomed.kill();
+    await until(async () => (await countRuns("attempt = 2")) === taken);
+    expect(performance.now() - killedMs).toBeLessThan(10_000);
+    await Promise.all(runs);
+    expect(await fixture.findFaults()).toEqual([]);
+    await Promise.all([api.stop(), survivor.stop()]);
+  }, 120_000);
+});
+
+describe("a worker that is stopped and wakes later", () => {
+  test("changes nothing: its runs have gone to another one and are charged once", async () => {
+    const fixture = installation();
+    const caller = await fixture.createCaller();
+    const api = await fixture.start("api");
+    const zombie = await fixture.start("worker");
+    const runs = Array.from({ length: 10 }, (_, i) =>
+      create(caller.clientAt(api.url), fixture.prompts.paid, "sandbox: delay=2500\nslow", `run-${i}`),
+    );
+    await until(async () => (await countRuns("attempt = 1")) === 10);
+    zombie.signal("SIGSTOP");
+    const other = await fixture.start("worker");
+    await until(async () => (await countRuns("attempt = 2")) === 10);
+    zombie.signal("SIGCONT");
+    const ended = await Promise.all(runs);
+    expect(ended.map((run) => run.runStatus)).toEqual(Array(10).fill("succeeded"));
+    expect(await countRuns("attempt = 2 and credits = 1")).toBe(10);
+    expect(await fixture.findFaults()).toEqual([]);
+    // The zombie has noticed, and works on under a new name.
+    await until(
+      async () => (await fixture.db.query("select 1 from workers where os_pid = $1", [zombie.pid])).length === 1,
+    );
+    await Promise.all([api.stop(), zombie.stop(), other.stop()]);
+    expect(await fixture.db.query("select id from workers")).toEqual([]);
+  }, 120_000);
+});
+
+describe("several processes on one database", () => {
+  test("end a thousand runs created at once by fifty accounts, with the ledger exact", async () => {
+    const fixture = installation();
+    const callers = await Promise.all(Array.from({ length: 50 }, () => fixture.createCaller(10_000)));
+    const [api, another] = await Promise.all([fixture.start("api"), fixture.start("api")]);
+    const workers = await Promise.all([fixture.start("worker"), fixture.start("worker")]);
+    const words = ["tokens=900", "tokens=10", "error=400", "refuse", "tokens=200", "delay=300 tokens=500"];
+    const created = callers.flatMap((caller, c) =>
+      Array.from({ length: 20 }, (_, i) =>
+        caller.clientAt(i % 2 === 0 ? api.url : another.url).runs.create(
+          {
+            promptVersionId: i % 5 === 4 ? fixture.prompts.free : fixture.prompts.paid,
+            ...ask(`sandbox: ${words[(c + i) % words.length]}\nrun ${c}.${i}`),
+          },
+          { respondAsync: true, idempotencyKey: null },
+        ),
+      ),
+    );
+    const runs = await Promise.all(created);
+    expect(new Set(runs.map((run) => run.runId)).size).toBe(1_000);
+    await until(async () => (await fixture.openRuns()) === 0, 90_000);
+    expect(await countRuns("status = 'succeeded'")).toBeGreaterThan(500);
+    expect(await countRuns("status = 'failed'")).toBeGreaterThan(100);
+    expect(await fixture.findFaults()).toEqual([]);
+    const check = await runCommand(["admin", "ledger", "check"], fixture.environment);
+    expect(check).toMatchObject({ code: 0, result: { accounts: 50, mismatches: [] } });
+    const exits = await Promise.all([api, another, ...workers].map((one) => one.stop()));
+    expect(exits.map((exit) => exit.code)).toEqual([0, 0, 0, 0]);
+  }, 180_000);
+});
+
+describe("the embedded installation", () => {
+  let dataDir: string;
+  beforeAll(async () => {
+    dataDir = await createDataDir();
+  });
+  afterAll(async () => {
+    await killLeftovers();
+    await cleanUp();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  test("keeps the data of the first start for the second, ends what a kill -9 cut off, and leaves no server behind", async () => {
+    const environment = {
+      PROMPTD_DATA_DIR: dataDir,
+      PROMPTD_SEED: "on",
+      PROMPTD_LOG_LEVEL: "warn",
+      PROMPTD_RATE_LIMIT_PER_SECOND: "1000",
+    };
+    const first = await startPromptd({ environment });
+    const user = await runCommand(
+      ["admin", "user", "create", "--email", "ada@example.org", "--credits", "500"],
+      environment,
+    );
+    expect(user).toMatchObject({ code: 0, result: { credits: 500 } });
+    const key = await runCommand(["admin", "key", "create", "--user", "ada@example.org"], environment);
+    const { apiKey } = key.result as { apiKey: string };
+    const clientAt = (baseUrl: string) => createClient({ baseUrl, apiKey, maxRetries: 0 });
+    const found = await clientAt(first.url).prompts.search("email");
+    expect(found.rows.length).toBeGreaterThan(0);
+    expect(await clientAt(first.url).me.credits()).toEqual({ credits: 500 });
+    await first.kill();
+    const second = await startPromptd({ environment });
+    expect(await clientAt(second.url).me.credits()).toEqual({ credits: 500 });
+    expect((await clientAt(second.url).prompts.search("email")).rows).toHaveLength(found.rows.length);
+    const server = await readServerPid(dataDir);
+    expect((await second.stop()).code).toBe(0);
+    expect(server === null ? false : await isServerAlive(server)).toBe(false);
+  }, 180_000);
+});

@@ -1,0 +1,222 @@
+/** The queue and the ledger on a database of their own, driven through the statements that workers use, without HTTP. */
+import { createAccount } from "../../src/accounts/index.ts";
+import { checkLedger, grantCredits } from "../../src/credits/index.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import type { Database, Queryable } from "../../src/platform/database/database.ts";
+import { createIdSource } from "../../src/platform/ids.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { CIRCLE_START, claimRuns, registerWorker, type Claim, type ClaimedRun } from "../../src/runs/work/queue.ts";
+import { createRunRow, type CreateOutcome } from "../../src/runs/runs-store.ts";
+import { createSweep } from "../../src/runs/work/sweep.ts";
+import { openTestDatabase } from "../support/test-database.ts";
+
+export const LEASE_MS = 6_000;
+const NOTHING_RUNS_MAX = 1_000;
+
+export interface RunWish {
+  readonly runId?: string;
+  readonly model?: string;
+  /** Null: a free run. */
+  readonly hold?: number | null;
+  readonly key?: string;
+  /** What stands for the body of the request, where a key is given. */
+  readonly body?: string;
+  readonly deadlineSeconds?: number;
+  readonly activeRunsMax?: number;
+}
+
+export interface RunEndWish {
+  readonly ok?: boolean;
+  readonly credits?: number;
+}
+
+export interface RunState {
+  readonly status: string;
+  readonly attempt: number;
+  readonly max_attempts: number;
+  readonly worker: string | null;
+  readonly credits: number | null;
+  readonly fail_reason: string | null;
+  readonly outputs: unknown;
+}
+
+export interface Swept {
+  readonly requeued: string[];
+  readonly failed: string[];
+}
+
+export interface Engine {
+  readonly db: Database;
+  readonly url: string;
+  readonly newId: () => string;
+  createAccount(credits?: number): Promise<string>;
+  create(accountId: string, wish?: RunWish): Promise<CreateOutcome>;
+  /** Creates a run that must be created, and returns its id. */
+  createRun(accountId: string, wish?: RunWish): Promise<string>;
+  registerWorker(): Promise<string>;
+  claim(workerId: string, runsMax?: number): Promise<readonly ClaimedRun[]>;
+  claimFrom(workerId: string, runsMax: number, after: Claim["next"]): Promise<Claim>;
+  /** @returns ids of the runs that became final by this call. */
+  finish(workerId: string, runs: readonly ClaimedRun[], end?: RunEndWish): Promise<string[]>;
+  stateOf(runId: string): Promise<RunState>;
+  /** One whole sweep, as a worker makes it. */
+  sweep(leaseMs?: number): Promise<Swept>;
+  /** Moves the database's clock, which leases, limits and expiries are read from. */
+  shiftClock(seconds: number): Promise<void>;
+  /** Everything the audit objects to; a sound database has nothing here. */
+  audit(): Promise<readonly unknown[]>;
+  /** Ends all runs, removes workers and limits and sets the clock right: cheaper than a database per test. */
+  clear(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openEngine(): Promise<Engine> {
+  const { db, url, close } = await openTestDatabase({ log: createLog("error", "stderr"), poolMax: 20 });
+  const newId = createIdSource(systemClock);
+  const versionId = await publishVersion(db, newId);
+  const create = (accountId: string, wish: RunWish = {}) =>
+    createRow(db, accountId, { runId: newId(), ...wish }, versionId);
+  return {
+    db,
+    url,
+    newId,
+    createAccount: async (credits = 0) => {
+      const accountId = await createAccount(db, newId, { email: `${newId()}@example.org`, plan: "pro" });
+      if (credits > 0) await grant(db, accountId, credits);
+      return accountId;
+    },
+    create,
+    createRun: async (accountId, wish) => {
+      const outcome = await create(accountId, wish);
+      if (outcome.kind !== "created") throw new Error(`not created: ${JSON.stringify(outcome)}`);
+      return outcome.runId;
+    },
+    registerWorker: async () => {
+      const workerId = newId();
+      await registerWorker(db, workerId, "test");
+      return workerId;
+    },
+    claim: async (workerId, runsMax = 200) =>
+      (await claimRuns(db, { workerId, leaseMs: LEASE_MS }, { runsMax, after: CIRCLE_START })).runs,
+    claimFrom: (workerId, runsMax, after) =>
+      claimRuns(db, { workerId, leaseMs: LEASE_MS }, { runsMax, after: after ?? CIRCLE_START }),
+    finish: (workerId, runs, end) => finishRuns(db, workerId, runs, end ?? {}),
+    stateOf: async (runId) => {
+      const [row] = await db.query<RunState>(
+        "select status, attempt, max_attempts, worker, credits, fail_reason, outputs from runs where id = $1",
+        [runId],
+      );
+      if (row === undefined) throw new Error(`no run ${runId}`);
+      return row;
+    },
+    sweep: (leaseMs) => sweepRuns(db, leaseMs ?? LEASE_MS),
+    shiftClock: (seconds) => shiftClock(db, seconds),
+    audit: async () => (await checkLedger(db)).mismatches,
+    clear: async () => {
+      await shiftClock(db, 0);
+      await db.query("select run_cancel(account_id, id) from runs where finished_at is null");
+      await db.query("delete from workers");
+      await db.query("delete from run_limits");
+    },
+    close,
+  };
+}
+
+export async function shiftClock(db: Queryable, seconds: number): Promise<void> {
+  await db.query(`create or replace function promptd_now() returns timestamptz language sql volatile
+    as $$ select clock_timestamp() + interval '${seconds} seconds' $$`);
+}
+
+/** Stops the database's clock at a time, in microseconds since 1970. */
+export async function stopClock(db: Queryable, us: number): Promise<void> {
+  await db.query(`create or replace function promptd_now() returns timestamptz language sql volatile
+    as $$ select timestamptz 'epoch' + ${Math.trunc(us)} * interval '1 microsecond' $$`);
+}
+
+export async function grant(db: Database, accountId: string, amount: number, expiresAt: string | null = null) {
+  return grantCredits(db, { accountId, amount, reason: "test", idempotencyKey: crypto.randomUUID(), expiresAt });
+}
+
+function createRow(db: Database, accountId: string, wish: RunWish & { readonly runId: string }, versionId: string) {
+  return createRunRow(db, {
+    accountId,
+    keyId: null,
+    runId: wish.runId,
+    promptVersionId: versionId,
+    runName: "test",
+    model: wish.model ?? "sandbox/text",
+    hold: wish.hold ?? null,
+    prices: {},
+    inputs: {},
+    runOptions: {},
+    deadlineSeconds: wish.deadlineSeconds ?? 600,
+    activeRunsMax: wish.activeRunsMax ?? NOTHING_RUNS_MAX,
+    idempotency:
+      wish.key === undefined ? null : { key: wish.key, fingerprint: Buffer.alloc(32, wish.body ?? "the same") },
+  });
+}
+
+async function finishRuns(db: Database, workerId: string, runs: readonly ClaimedRun[], end: RunEndWish) {
+  const rows = await db.query<{ id: string }>(
+    "select run_finish as id from run_finish($1, $2, $3, $4, $5, $6, $7::json[], $8)",
+    [
+      workerId,
+      runs.map((run) => run.accountId),
+      runs.map((run) => run.runId),
+      runs.map((run) => run.attempt),
+      runs.map(() => end.ok ?? true),
+      runs.map(() => end.credits ?? 0),
+      runs.map(() => '[{"type":"text","data":"done"}]'),
+      runs.map(() => (end.ok === false ? "broke" : null)),
+    ],
+  );
+  return rows.map((row) => row.id);
+}
+
+async function sweepRuns(upkeep: Queryable, leaseMs: number): Promise<Swept> {
+  const swept: Swept = { requeued: [], failed: [] };
+  const sweep = createSweep({
+    upkeep,
+    leaseMs,
+    log: createLog("silent", "stderr"),
+    onRequeued: (runIds) => swept.requeued.push(...runIds),
+    onFailed: (runIds) => swept.failed.push(...runIds),
+  });
+  sweep.begin();
+  await sweep.untilIdle();
+  return swept;
+}
+
+async function publishVersion(db: Database, newId: () => string): Promise<string> {
+  const authorId = await createAccount(db, newId, { email: "author@example.org", plan: "none" });
+  const [promptId, versionId] = [newId(), newId()];
+  await db.query("insert into prompts (id, author_id, own_slug, slug) values ($1, $2, 'test', 'test')", [
+    promptId,
+    authorId,
+  ]);
+  await db.query(
+    `insert into prompt_versions (id, prompt_id, number, title, description, tags, model, modality, definition, config,
+       samples, estimated_credits, estimate_basis, published_at)
+     values ($1, $2, 1, 'test', '', '[]', 'sandbox/text', 0, '{}', '{}', '[]', 0, '', promptd_now())`,
+    [versionId, promptId],
+  );
+  return versionId;
+}
+
+export function createMany(
+  engine: Engine,
+  accountId: string,
+  count: number,
+  model = "sandbox/text",
+): Promise<string[]> {
+  return Promise.all(Array.from({ length: count }, () => engine.createRun(accountId, { model })));
+}
+
+/** Makes a worker's lease run out: its last beat was long ago. */
+export async function letLeaseEnd({ db }: Engine, workerId: string): Promise<void> {
+  await db.query("update workers set beat_at = promptd_now() - interval '7 s' where id = $1", [workerId]);
+}
+
+export function idsOf(runs: readonly { readonly runId: string }[]): string[] {
+  return runs.map((run) => run.runId);
+}

@@ -1,0 +1,85 @@
+/** When a worker may take others for dead: the sooner, the sooner their runs go on; never on its first contact. */
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { openDatabase, type Queryable } from "../../src/platform/database/database.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { createLease, type Lease } from "../../src/runs/work/lease.ts";
+import { recoverAtBoot } from "../../src/runs/work/queue.ts";
+import { openEngine, type Engine } from "./engine-fixture.ts";
+
+const LEASE_MS = 3_000;
+
+let engine: Engine;
+let lease: Lease | null = null;
+beforeAll(async () => {
+  engine = await openEngine();
+});
+afterEach(() => lease?.stop());
+afterAll(() => engine.close());
+
+/** Starts a lease and tells of each beat whether others may be judged after it. */
+async function startLease(beats: Queryable, onBeat: (mayJudge: boolean) => void): Promise<void> {
+  lease = createLease({
+    beats: { ...engine.db, query: (statement, values) => beats.query(statement, values) },
+    log: createLog("silent", "stderr"),
+    newId: engine.newId,
+    leaseMs: LEASE_MS,
+    onLost: () => {},
+    onBeat: async (mayJudge) => onBeat(mayJudge),
+  });
+  await lease.start();
+}
+
+test("a worker that has just started judges others without a lease of its own behind it: the runs of the dead need not wait for that", async () => {
+  const judged = Promise.withResolvers<void>();
+  const startedMs = performance.now();
+  await startLease(engine.db, (mayJudge) => (mayJudge ? judged.resolve() : undefined));
+  await judged.promise;
+  expect(performance.now() - startedMs).toBeLessThan(LEASE_MS); // it takes a twelfth
+});
+
+/** Fails the statement after `good` of them, and notes when each was sent. */
+function failOnce(good: number): { readonly beats: Queryable; readonly sentMs: number[] } {
+  const sentMs: number[] = [];
+  const query: Queryable["query"] = async (statement, values) => {
+    sentMs.push(performance.now());
+    if (sentMs.length === good + 1) throw new Error("the database is away");
+    return engine.db.query(statement, values);
+  };
+  return { beats: { query }, sentMs };
+}
+
+test("a worker whose beat failed judges nobody at the next one, since the others could not beat either", async () => {
+  const seen: boolean[] = [];
+  const enough = Promise.withResolvers<void>();
+  const { beats } = failOnce(2); // the registration and one beat succeed
+  await startLease(beats, (mayJudge) => {
+    seen.push(mayJudge);
+    if (seen.length === 3) enough.resolve();
+  });
+  await enough.promise;
+  expect(seen).toEqual([true, false, true]);
+});
+
+test("a beat that failed is sent again long before the next regular one", async () => {
+  const again = Promise.withResolvers<void>();
+  const { beats, sentMs } = failOnce(2);
+  await startLease(beats, (mayJudge) => (mayJudge ? undefined : again.resolve()));
+  await again.promise;
+  const [, , failed = 0, repeated = 0] = sentMs;
+  expect(repeated - failed).toBeLessThan(LEASE_MS / 3);
+});
+
+test("a worker that beats seldom is not taken for dead by one that starts beside it: its connection stays", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const log = createLog("silent", "stderr");
+  const beats = await openDatabase({ url: engine.url, role: "beat", poolMax: 1, staysOpen: true, log });
+  onTestFinished(() => beats.close());
+  await startLease(beats, () => {});
+  const backend = () => beats.query("select pg_backend_pid() as pid");
+  const before = await backend();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(await backend()).toEqual(before);
+  await recoverAtBoot(engine.db);
+  expect(await engine.db.query("select id from workers")).toContainEqual({ id: lease?.workerId });
+});

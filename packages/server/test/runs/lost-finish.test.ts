@@ -1,0 +1,47 @@
+/** The end of a run was written, but the answer of the database was lost: whoever waits for the run hears of it all the same. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Database } from "../../src/platform/database/database.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { createFinisher } from "../../src/runs/work/finish-runs.ts";
+import { openEngine, type Engine } from "./engine-fixture.ts";
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await openEngine();
+});
+afterAll(() => engine.close());
+
+/** The same database, whose first commit is not answered. */
+function losingFirstAnswer(db: Database): Database {
+  let isLost = false;
+  return {
+    ...db,
+    tx: async (work, options) => {
+      const result = await db.tx(work, options);
+      if (isLost) return result;
+      isLost = true;
+      throw new Error("Connection terminated unexpectedly");
+    },
+  };
+}
+
+test("an end that is written twice is announced, and charged once", async () => {
+  const account = await engine.createAccount(10);
+  const runId = await engine.createRun(account, { hold: 2 });
+  const workerId = await engine.registerWorker();
+  const [run] = await engine.claim(workerId);
+  if (run === undefined) throw new Error("nothing was claimed");
+  const announced: string[] = [];
+  const finisher = createFinisher({
+    db: losingFirstAnswer(engine.db),
+    files: { recordOutputs: async () => {} },
+    log: createLog("silent"),
+    workerId: () => workerId,
+    onFinished: (runIds) => announced.push(...runIds),
+  });
+  const end = { ok: true, outputs: [], credits: 1, reason: null, files: [] };
+  await finisher.finish(run, end, new AbortController().signal);
+  expect(announced).toEqual([runId]);
+  expect(await engine.stateOf(runId)).toMatchObject({ status: "succeeded", credits: 1 });
+  expect(await engine.audit()).toEqual([]);
+});

@@ -1,0 +1,99 @@
+/** A run is created once, however often it is asked for, and not above the most an account may have. */
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { sqlState } from "../../src/platform/database/errors.ts";
+import { openEngine, type Engine } from "./engine-fixture.ts";
+import { until } from "../support/promptd-process.ts";
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await openEngine();
+});
+afterEach(() => engine.clear());
+afterAll(() => engine.close());
+
+describe("an idempotency key", () => {
+  test("makes one run of many calls at once; the others join it", async () => {
+    const account = await engine.createAccount(1_000);
+    const call = async () => {
+      for (;;) {
+        try {
+          return await engine.create(account, { key: "one", hold: 10 });
+        } catch (error) {
+          if ((error as { code?: string }).code !== "PD409") throw error; // the loser calls once more
+        }
+      }
+    };
+    const outcomes = await Promise.all(Array.from({ length: 18 }, call));
+    expect(outcomes.filter((outcome) => outcome.kind === "created")).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome.kind === "joined")).toHaveLength(17);
+    expect(new Set(outcomes.map((outcome) => ("runId" in outcome ? outcome.runId : "")))).toHaveLength(1);
+    const holds = await engine.db.query("select 1 from credit_holds where account_id = $1", [account]);
+    expect(holds).toHaveLength(1);
+    expect(await engine.audit()).toEqual([]);
+  });
+
+  test("with another body is a conflict, of another account a run of its own, after 24 hours a new run", async () => {
+    const [mine, other] = [await engine.createAccount(), await engine.createAccount()];
+    const first = await engine.createRun(mine, { key: "k" });
+    expect(await engine.create(mine, { key: "k", body: "another" })).toEqual({ kind: "key_conflict" });
+    expect(await engine.create(mine, { key: "k" })).toEqual({ kind: "joined", runId: first });
+    expect((await engine.create(other, { key: "k" })).kind).toBe("created");
+    await engine.shiftClock(24 * 3_600 + 1);
+    expect((await engine.create(mine, { key: "k" })).kind).toBe("created");
+  });
+
+  test("is not used up by a run that was refused for want of credits", async () => {
+    const account = await engine.createAccount();
+    expect(await engine.create(account, { key: "k", hold: 5 })).toEqual({ kind: "no_credits", available: 0 });
+    expect((await engine.create(account, { key: "k", hold: null })).kind).toBe("created");
+  });
+});
+
+test("creating a run twice under one id creates it once: the answer to the first was lost", async () => {
+  const account = await engine.createAccount(100);
+  const runId = engine.newId();
+  const outcomes = [
+    await engine.create(account, { runId, hold: 10 }),
+    await engine.create(account, { runId, hold: 10 }),
+  ];
+  expect(outcomes).toEqual([
+    { kind: "created", runId },
+    { kind: "created", runId },
+  ]);
+  expect(await engine.audit()).toEqual([]);
+  const [balance] = await engine.db.query("select held from credit_accounts where account_id = $1", [account]);
+  expect(balance).toEqual({ held: 10 });
+});
+
+test("an account at its most active runs gets no more, and nothing is held for the refused one", async () => {
+  const account = await engine.createAccount(100);
+  await Promise.all([1, 2].map(() => engine.createRun(account, { activeRunsMax: 2 })));
+  await expect(engine.create(account, { activeRunsMax: 2, hold: 10 })).rejects.toMatchObject({ code: "PD429" });
+  const [balance] = await engine.db.query("select held from credit_accounts where account_id = $1", [account]);
+  expect(balance).toEqual({ held: 0 });
+});
+
+test("a free run is counted before the next one is created, and only its own account waits for that", async () => {
+  const [account, other] = [await engine.createAccount(), await engine.createAccount()];
+  const [version] = await engine.db.query<{ id: string }>("select id from prompt_versions");
+  const [created, seen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const uncommitted = engine.db.tx(async (tx) => {
+    await tx.query(
+      `select run_create($1, $2, now(), $3, 'test', 'sandbox/text', null, '{}', '{}', '{}', interval '10 min', 1, null,
+         null, null)`,
+      [account, engine.newId(), version?.id],
+    );
+    created.resolve();
+    await seen.promise;
+  });
+  await created.promise;
+  const settled = vi.fn<() => void>();
+  const second = engine.create(account, { activeRunsMax: 1 }).then(({ kind }) => kind, sqlState);
+  void second.then(settled);
+  expect((await engine.create(other, { activeRunsMax: 1 })).kind).toBe("created");
+  const waits = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  await until(async () => settled.mock.calls.length > 0 || (await engine.db.query(waits)).length === 1);
+  seen.resolve();
+  await uncommitted;
+  expect(await second).toBe("PD429");
+});

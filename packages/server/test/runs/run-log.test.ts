@@ -1,0 +1,32 @@
+/** What the log says of a run: facts an operator can filter by, and nothing of what it was about. */
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { createLog } from "../../src/platform/log.ts";
+import { startTestServer, type TestServer } from "../support/harness.ts";
+
+const log = createLog("silent", "stderr");
+const info = vi.spyOn(log, "info");
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ log });
+});
+afterAll(() => server.close());
+
+const ECHO = "---\npromptd: 1\ntitle: Echo\nmodel: sandbox/text-free\ninputs: { ask: {} }\n---\n{{ ask }}\n";
+
+test("the end of a run is one line, which says whether this worker's end is the one that counts", async () => {
+  const prompt = await server.publish(ECHO);
+  const { client, accountId } = await server.createCaller();
+  const run = await client.runs.createAndWait({
+    promptVersionId: prompt.promptVersionId,
+    inputs: { textInputs: { ask: "a secret wish" } },
+  });
+  expect(run.runStatus).toBe("succeeded");
+  const lines = await vi.waitUntil(() => {
+    const found = info.mock.calls.map((call): unknown[] => call).filter(([, message]) => message === "run finished");
+    return found.length > 0 && found;
+  });
+  const facts = { accountId, runId: run.runId, attempt: 1, model: "sandbox/text-free", status: "succeeded" };
+  const rest = { reason: null, isOurs: true, durationMs: expect.any(Number) as number };
+  expect(lines).toEqual([[{ ...facts, ...rest }, "run finished"]]);
+  expect(JSON.stringify(info.mock.calls)).not.toContain("secret wish");
+});

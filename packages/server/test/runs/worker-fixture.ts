@@ -1,0 +1,55 @@
+/** A worker on an engine's database, without HTTP, models or files; tests say what is in its way. */
+import type { Database } from "../../src/platform/database/database.ts";
+import { createLog } from "../../src/platform/log.ts";
+import type { Signals } from "../../src/platform/database/notifications.ts";
+import type { ExecuteRunPorts } from "../../src/runs/work/execute-run.ts";
+import { createFinisher } from "../../src/runs/work/finish-runs.ts";
+import { Worker, type WorkerOptions } from "../../src/runs/work/worker.ts";
+import type { Engine } from "./engine-fixture.ts";
+
+export const QUICK_LEASE_MS = 1_500;
+
+export interface WorkerWish extends Partial<
+  Pick<WorkerOptions, "db" | "beats" | "upkeep" | "concurrency" | "leaseMs">
+> {
+  /** The first that a run does. Null ends it as failed; without this port it never gets further. */
+  readonly findVersion?: ExecuteRunPorts["findVersion"];
+}
+
+const NO_SIGNALS: Signals = { listen: () => {}, onGap: () => {}, ring: () => {}, close: async () => {} };
+
+export function createTestWorker({ db, newId }: Engine, wish: WorkerWish = {}): Worker {
+  const log = createLog("silent", "stderr");
+  const { findVersion = () => new Promise<never>(() => {}), ...changes } = wish;
+  return new Worker({
+    db,
+    beats: db,
+    upkeep: db,
+    signals: NO_SIGNALS,
+    log,
+    newId,
+    concurrency: 10,
+    leaseMs: QUICK_LEASE_MS,
+    ...changes,
+    isLocalDatabase: false,
+    ports: { findVersion } as ExecuteRunPorts,
+    onFailed: () => {},
+    createFinisher: (workerId) =>
+      createFinisher({ db, files: { recordOutputs: async () => {} }, log, workerId, onFinished: () => {} }),
+  });
+}
+
+/** A database that answers no statement whose text fits, and lets go of them at the signal, as its time limits do. */
+export function silentFor(db: Database, words: RegExp, end: AbortSignal): Database {
+  const silence = new Promise<never>((_, reject) => {
+    end.addEventListener("abort", () => reject(new Error("Query read timeout")), { once: true });
+  });
+  silence.catch(() => {});
+  return {
+    ...db,
+    query: (statement, values) => {
+      const text = typeof statement === "string" ? statement : statement.text;
+      return words.test(text) ? silence : db.query(statement, values);
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { JUDGMENT_SETS, readCorpus, readJudgments } from "../../../../bench/search/evaluation-data.ts";
+import { createOwnSearch, indexCorpus } from "../../../../bench/search/own-systems.ts";
+import { createFullText, createMiniSearch, createTrigramPeer } from "../../../../bench/search/peers.ts";
+import { checkGate, hashInputs, readKept, readKeptPeers } from "../../../../bench/search/quality-gate.ts";
+import { measure, summarize } from "../../../../bench/search/quality-report.ts";
+import { createTestEmbedder } from "../../../../bench/search/test-embedder.ts";
+import { openSearch } from "./search-fixture.ts";
+import type { SearchFixture } from "./search-fixture.ts";
+
+const corpus = readCorpus();
+const queries = readJudgments();
+
+let fixture: SearchFixture;
+beforeAll(async () => {
+  fixture = await openSearch();
+  await indexCorpus(fixture.db, corpus);
+}, 120_000);
+afterAll(() => fixture.close());
+
+test("ranking is no worse than required, than the kept result and than every peer, less a hundredth, on both sets", async () => {
+  const own = await createOwnSearch(fixture.db, null);
+  for (const [set, file] of Object.entries(JUDGMENT_SETS)) {
+    const measured = await measure(own, readJudgments(file));
+    expect(checkGate(set, [measured], readKeptPeers(set))).toEqual([]);
+  }
+  await own.search.close();
+}, 60_000);
+
+test("the peers' kept figures are of these prompts, judgments, versions and settings", () => {
+  expect(hashInputs(), "run: npm run eval:search -- --embeddings --update").toBe(readKept().inputs);
+});
+
+// Fuse.js takes half a second for a query: its figures are measured anew by `npm run eval:search` alone.
+test("the peers that take little time measure today as they are kept", async () => {
+  const peers = [await createFullText(fixture.db, corpus), createTrigramPeer(corpus), createMiniSearch(corpus)];
+  const measured = [];
+  for (const peer of peers) measured.push(await measure(peer, queries));
+  for (const { name, classes } of summarize(measured)) {
+    expect({ name, classes }).toEqual({
+      name,
+      classes: readKeptPeers("dev").find((kept) => kept.name === name)?.classes,
+    });
+  }
+}, 60_000);
+
+test("with a good embedder paraphrases are found better and nothing is found worse", async () => {
+  const plain = await createOwnSearch(fixture.db, null);
+  const before = await measure(plain, queries);
+  const embedded = await createOwnSearch(fixture.db, createTestEmbedder(corpus, queries));
+  const after = await measure(embedded, queries);
+  const mean = (all: typeof before, cls: string) => {
+    const scores = all.results.filter((result) => result.cls === cls).map(({ scores: { ndcg } }) => ndcg);
+    return scores.reduce((sum, value) => sum + value, 0) / scores.length;
+  };
+  expect(mean(after, "paraphrase")).toBeGreaterThan(mean(before, "paraphrase") + 0.2);
+  for (const cls of ["lexical", "typo"]) expect(mean(after, cls)).toBeGreaterThanOrEqual(mean(before, cls));
+  await plain.search.close();
+  await embedded.search.close();
+}, 60_000);

@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { readCorpus } from "../../../../bench/search/evaluation-data.ts";
+import { indexCorpus } from "../../../../bench/search/own-systems.ts";
+import type { CorpusPrompt } from "../../../../bench/search/evaluation-data.ts";
+import { promptId, openSearch } from "./search-fixture.ts";
+import type { SearchFixture } from "./search-fixture.ts";
+
+const SEED = new URL("../../seed/", import.meta.url);
+const QUERY_MAX = 200;
+
+interface Titled {
+  readonly title: string;
+  readonly description?: string;
+  readonly tags?: readonly string[];
+}
+
+/** The shipped prompts: the catalogue and the files beside it. */
+function readSeed(): CorpusPrompt[] {
+  const { prompts } = JSON.parse(readFileSync(new URL("catalogue.json", SEED), "utf8")) as { prompts: Titled[] };
+  const files = readdirSync(new URL("prompts/", SEED)).map((name) => {
+    const text = readFileSync(new URL(`prompts/${name}`, SEED), "utf8");
+    return { title: /^title: (.*)$/m.exec(text)?.[1] ?? "", description: /^description: (.*)$/m.exec(text)?.[1] ?? "" };
+  });
+  return [...prompts, ...files].map(({ title, description = "", tags = [] }: Titled, i) => ({
+    id: promptId(i + 1),
+    title,
+    description,
+    tags,
+    variables: [],
+  }));
+}
+
+/** Ways to type the same title. */
+const FORMS: readonly ((title: string) => string)[] = [
+  (title) => title,
+  (title) => title.toLowerCase(),
+  (title) => (title.toUpperCase().toLowerCase() === title.toLowerCase() ? title.toUpperCase() : title),
+  (title) => `  ${title.replaceAll(" ", "  ")}\n`,
+  (title) => `${title}!`,
+  (title) => title.replaceAll(/[-–—:,;/()'"]+/g, " "),
+  (title) => title.replaceAll(/\s+/gu, ""),
+  (title) => title.toLowerCase().replaceAll(/[^\p{L}\p{M}\p{N}+#]+/gu, ""),
+];
+
+const sets = { "the evaluation": readCorpus(), "the shipped prompts": readSeed() };
+
+describeSet("the evaluation", 1);
+describeSet("the shipped prompts", 3);
+
+/** Every title in `forms` of the forms; which ones goes round. */
+function describeSet(name: keyof typeof sets, forms: number): void {
+  const prompts = sets[name];
+  let fixture: SearchFixture;
+  const titleOf = new Map(prompts.map(({ id, title }) => [id, title]));
+  beforeAll(async () => {
+    if (fixture !== undefined) return;
+    fixture = await openSearch();
+    await indexCorpus(fixture.db, prompts);
+  }, 120_000);
+  afterAll(() => fixture.close());
+
+  test(`every title of ${name} finds its prompt first, however it is typed`, { timeout: 300_000 }, async () => {
+    const missed: string[] = [];
+    for (const [i, { title }] of prompts.entries()) {
+      for (let n = 0; n < forms; n += 1) {
+        const query = FORMS[(i + n) % FORMS.length]?.(title) ?? title;
+        if (Array.from(query.trim()).length > QUERY_MAX) continue;
+        const [first = ""] = await fixture.search.find(query, 1);
+        if (!isSameTitle(titleOf.get(first) ?? "", title)) missed.push(`${query} -> ${titleOf.get(first)}`);
+      }
+    }
+    expect(missed).toEqual([]);
+  });
+}
+
+/** One of equals: two prompts may have the same title, or titles of the same words. */
+function isSameTitle(a: string, b: string): boolean {
+  const words = (text: string) => text.toLowerCase().replaceAll(/[^\p{L}\p{M}\p{N}+#]+/gu, "");
+  return words(a) === words(b);
+}

@@ -1,0 +1,61 @@
+/** One run's calls of the sandbox through the real policy, and the sends that were counted for it. */
+import { randomUUID } from "node:crypto";
+import { expect } from "vitest";
+import { createGuardedFetch, createSpool } from "../../src/files/index.ts";
+import { createAiSdkAdapter } from "../../src/models/ai-sdk/index.ts";
+import type { ModelCallerOptions } from "../../src/models/calls/call-model.ts";
+import type { ModelAdapter, ModelOutcome, ModelRequest } from "../../src/models/model-call.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import type { Database } from "../../src/platform/database/database.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { createCaller, type CallerFixture } from "./caller-fixture.ts";
+
+interface SendRow {
+  readonly send: number;
+  readonly attempt: number;
+  readonly model: string;
+  readonly outcome: string | null;
+  readonly http_status: number | null;
+  readonly operation: unknown;
+  readonly usage: { readonly inputTokens: number } | null;
+  readonly cost_micro: number | null;
+}
+
+export interface SandboxCaller extends Pick<CallerFixture, "caller" | "waits"> {
+  readonly runId: string;
+  readonly call: (prompt: string, change?: Partial<ModelRequest>, signal?: AbortSignal) => Promise<ModelOutcome>;
+  /** Every send of the run, once all that was under way is written down; no call can follow. */
+  readonly sends: () => Promise<SendRow[]>;
+}
+
+export function createSandboxCaller(db: Database, change: Partial<ModelCallerOptions> = {}): SandboxCaller {
+  const { caller, waits, call } = createCaller({ db, adapter: createSandboxAdapter(), ...change });
+  const runId = randomUUID();
+  return {
+    caller,
+    waits,
+    runId,
+    call: (prompt, wish, signal) => call({ prompt, runId, ...wish }, signal),
+    sends: async () => {
+      await caller.close();
+      return db.query<SendRow>(
+        `select send, attempt, model, outcome, http_status, operation, usage, cost_micro
+         from provider_calls where run_id = $1 order by step, item, send`,
+        [runId],
+      );
+    },
+  };
+}
+
+export function createSandboxAdapter(): ModelAdapter {
+  return createAiSdkAdapter({
+    secret: () => null,
+    clock: systemClock,
+    log: createLog("silent"),
+    download: createGuardedFetch(),
+    spool: createSpool("/nonexistent"),
+    timeoutMsMax: 60_000,
+  });
+}
+
+export const failedWith = (message: string): unknown => expect.objectContaining({ kind: "failed", message });

@@ -1,0 +1,83 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, inject } from "vitest";
+import {
+  openConnection,
+  openDatabase,
+  type Database,
+  type DatabaseOptions,
+} from "../../src/platform/database/database.ts";
+import { sqlState } from "../../src/platform/database/errors.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { withDatabase } from "./database-url.ts";
+
+/** Of pg_locks, which shows all databases of the server: other tests run beside, on copies of one template. */
+export const IN_THIS_DATABASE = "database = (select oid from pg_database where datname = current_database())";
+
+export interface TestDatabase {
+  readonly name: string;
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/** A migrated, empty database of its own, cloned from the run's template; or a copy of one that nobody is connected to. */
+export async function createTestDatabase(original?: TestDatabase): Promise<TestDatabase> {
+  const server = inject("database");
+  const template = original?.name ?? server.template;
+  const name = `${server.prefix}_${randomBytes(6).toString("hex")}`;
+  await runOnServer(server.url, `create database ${name} template ${template}`);
+  return {
+    name,
+    url: withDatabase(server.url, name),
+    // A vacuum of the server's own may be in it, which this role cannot end: the end of the run drops it then.
+    drop: () =>
+      runOnServer(server.url, `drop database if exists ${name} with (force)`).catch((error: unknown) => {
+        if (sqlState(error) !== "42501") throw error;
+      }),
+  };
+}
+
+export interface OpenTestDatabase {
+  readonly db: Database;
+  readonly url: string;
+  /** Closes the connections and drops the database. */
+  readonly close: () => Promise<void>;
+}
+
+/** A database of its own, with connections to it; `change` names what is not as usual. */
+export async function openTestDatabase(change: Partial<Omit<DatabaseOptions, "url">> = {}): Promise<OpenTestDatabase> {
+  const database = await createTestDatabase();
+  const { url } = database;
+  const db = await openDatabase({ url, role: "test", log: createLog("silent"), ...change });
+  return {
+    db,
+    url,
+    close: async () => {
+      await db.close();
+      await database.drop();
+    },
+  };
+}
+
+/** One database for all tests of a file or a group: handed over before the first of them, dropped after the last. */
+export function useTestDatabase(
+  take: (opened: OpenTestDatabase) => void,
+  change: Partial<Omit<DatabaseOptions, "url">> = {},
+): void {
+  let opened: OpenTestDatabase | null = null;
+  beforeAll(async () => {
+    opened = await openTestDatabase(change);
+    take(opened);
+  });
+  afterAll(() => opened?.close());
+}
+
+async function runOnServer(url: string, statement: string): Promise<void> {
+  const connection = openConnection(url, "test");
+  await connection.connect();
+  try {
+    await connection.query("set statement_timeout = 0"); // a busy machine may take longer than 5 s for a copy
+    await connection.query(statement);
+  } finally {
+    await connection.end();
+  }
+}
