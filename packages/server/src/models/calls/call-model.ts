@@ -1,6 +1,6 @@
 /**
  * Policy of model calls: how often something is sent, where, how long is waited in between, and what the caller is
- * told. No SDK here. A send is counted in the database before it is made (send-once.ts), so that retries and crashes
+ * told. No SDK here. A send is counted in the database before it is made (attempt-once.ts), so that retries and crashes
  * together never exceed three sends per output item; a started video is found again and asked for instead of being
  * paid twice.
  */

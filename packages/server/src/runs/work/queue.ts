@@ -18,7 +18,7 @@ export interface ClaimedRun {
   /** Null: a free run. */
   readonly hold: number | null;
   readonly prices: unknown;
-  /** Null: too large to come with the claim; they are read when the run begins (inputs-store.ts). */
+  /** Null: too large to come with the claim; they are read when the run begins (inputs-reader.ts). */
   readonly inputs: unknown;
   readonly runOptions: Readonly<Record<string, string>>;
 }

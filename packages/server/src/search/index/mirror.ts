@@ -5,7 +5,7 @@
  *   load      everything, in pages, so that no page blocks the process for long
  *   refresh   what search_changes names since the last look; several callers share one look
  *
- * A look is small: what takes long, an embedder's vectors or their mean, is read beside the queries (held-matrices.ts).
+ * A look is small: what takes long, an embedder's vectors or their mean, is read beside the queries (vector-matrices.ts).
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
