@@ -1,4 +1,4 @@
-/** The table of faults in docs/reliability.md names tests that exist, or says why there is none. */
+/** The table of faults in docs/internals/fault-cases.md names tests that exist, or says why there is none. */
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -19,8 +19,7 @@ interface Row {
 }
 
 function rowsOf(page: string): Row[] {
-  const table = page.slice(page.indexOf("\n## Cases"));
-  return [...table.matchAll(/^\| (\d+) \| ([^|]+) \| (.+) \|$/gm)].map(([, number, about = "", text = ""]) => {
+  return [...page.matchAll(/^\| (\d+) \| ([^|]+) \| (.+) \|$/gm)].map(([, number, about = "", text = ""]) => {
     return { number: Number(number), about, text };
   });
 }
@@ -48,7 +47,7 @@ function problemsOf({ number, text }: Pick<Row, "number" | "text">): string[] {
 /** A title is a literal that begins with it: of a test, of a group, or of a row of test.each. */
 const names = (source: string, title: string) => ['"', "`", "'"].some((quote) => source.includes(quote + title));
 
-const rows = rowsOf(readFileSync(join(ROOT, "docs/reliability.md"), "utf8"));
+const rows = rowsOf(readFileSync(join(ROOT, "docs/internals/fault-cases.md"), "utf8"));
 
 test("each case stands there once, and has a number of its own, without a gap", () => {
   expect(new Set(rows.map(({ about }) => about)).size).toBe(rows.length);
