@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createVitest, type Vitest } from "vitest/node";
 import { openConnection } from "../../packages/server/src/platform/database/database.ts";
 import { withDatabase } from "../../packages/server/test/support/database-url.ts";
-import type { TestServer } from "../../packages/server/test/support/database-server.ts";
+import type { TestDatabaseServer } from "../../packages/server/test/support/global-setup.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const TESTS = join(ROOT, "packages/server/test");
@@ -36,7 +36,7 @@ export async function openTestRuns(environment: Readonly<Record<string, string>>
       return null;
     },
     apply: async (statement) => {
-      const { url, template }: TestServer = vitest.getRootProject().getProvidedContext().database;
+      const { url, template }: TestDatabaseServer = vitest.getRootProject().getProvidedContext().database;
       const client = openConnection(withDatabase(url, template), "mutate");
       await client.connect();
       try {

@@ -1,7 +1,7 @@
 /** Clocks that jump while runs are under way: the database's, which leases and limits follow, and the machine's own. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock, type Clock } from "../../src/platform/clock.ts";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { findFaults } from "../support/installation-fixture.ts";
 import { until } from "../support/promptd-process.ts";
 

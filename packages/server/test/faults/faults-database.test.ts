@@ -4,7 +4,7 @@ import { PromptdError } from "@promptd/client";
 import { openDatabase, type Database } from "../../src/platform/database/database.ts";
 import { enableFaults, type FaultPoint } from "../../src/platform/fault.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { findFaults } from "../support/installation-fixture.ts";
 import { until } from "../support/promptd-process.ts";
 import { createTestDatabase, IN_THIS_DATABASE, type TestDatabase } from "../support/test-database.ts";

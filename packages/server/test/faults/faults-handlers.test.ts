@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { enableFaults, type FaultPoint } from "../../src/platform/fault.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { startTestServer, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { findFaults } from "../support/installation-fixture.ts";
 import { until } from "../support/promptd-process.ts";
 import { errorOf, get, postRun, runOf } from "../wire/requests.ts";

@@ -11,7 +11,7 @@ import { openConnection, openDatabase } from "../../src/platform/database/databa
 import { startEmbeddedPostgres } from "../../src/platform/embedded/supervise.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { migrate } from "../../src/platform/database/migrate.ts";
-import { startTestServer } from "../support/harness.ts";
+import { startTestServer } from "../support/test-server.ts";
 import { findFaults, openInstallationFixture } from "../support/installation-fixture.ts";
 import { killLeftovers, startPromptd, until } from "../support/promptd-process.ts";
 

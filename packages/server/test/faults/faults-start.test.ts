@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { App } from "../../src/app.ts";
 import { StartFailure } from "../../src/start-failure.ts";
-import { startTestServer } from "../support/harness.ts";
+import { startTestServer } from "../support/test-server.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 
 const ECHO = "---\npromptd: 1\ntitle: Echo\nmodel: sandbox/text\ninputs: { ask: {} }\n---\n{{ ask }}\n";

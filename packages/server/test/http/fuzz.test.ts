@@ -13,7 +13,7 @@ import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { ERRORS } from "@promptd/contract";
 import { createRandom } from "../../../../bench/chaos/random.ts";
 import { createRequest, type FuzzRequest, type OpenApi } from "./fuzz-requests.ts";
-import { startTestServer, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 const REQUESTS = Number(process.env["PROMPTD_TEST_FUZZ"] ?? 3_000);
 const OUT = process.env["PROMPTD_TEST_FUZZ_OUT"];

@@ -1,6 +1,6 @@
 /** A second start by mistake beside a running server, on its data and with another environment. */
 import { expect, onTestFinished, test } from "vitest";
-import { startTestServer } from "../support/harness.ts";
+import { startTestServer } from "../support/test-server.ts";
 
 test("a second start that finds its port taken changes nothing of what the running server offers", async () => {
   const server = await startTestServer({ environment: { OPENAI_API_KEY: "sk-test" } });

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { loadCatalogue, type Catalogue, type CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import type { ModelRequest } from "../../src/models/model-call.ts";
 import type { Database } from "../../src/platform/database/database.ts";
-import { createCaller } from "../support/caller-fixture.ts";
+import { createCaller } from "../support/model-caller-fixture.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 import { callOf, createRig, entryOf } from "./adapter-rig.ts";
 import { json, startOwnServer } from "./own-server.ts";

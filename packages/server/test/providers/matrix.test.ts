@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ModelImage, ModelResult } from "../../src/models/model-call.ts";
 import type { Database } from "../../src/platform/database/database.ts";
-import { createCaller } from "../support/caller-fixture.ts";
+import { createCaller } from "../support/model-caller-fixture.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 import { callOf, catalogue, IMAGE } from "./adapter-rig.ts";
 import { openAllProviders, type Reply } from "./all-providers.ts";

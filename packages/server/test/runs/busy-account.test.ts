@@ -5,7 +5,7 @@ import { openDatabase } from "../../src/platform/database/database.ts";
 import { createFinisher } from "../../src/runs/work/finish-runs.ts";
 import type { ClaimedRun } from "../../src/runs/work/queue.ts";
 import { idsOf, openEngine, type Engine } from "./engine-fixture.ts";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { promptFile } from "../prompts/prompt-files.ts";
 import { until } from "../support/promptd-process.ts";
 import { bodyOf } from "../wire/requests.ts";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { ERRORS } from "@promptd/contract";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
-import { startTestServer } from "../support/harness.ts";
+import { startTestServer } from "../support/test-server.ts";
 import { enableFaults } from "../../src/platform/fault.ts";
 import { exchangeRaw, readAnswers } from "../http/http-edge-server.ts";
 import type { InstallationCaller } from "../support/installation-fixture.ts";

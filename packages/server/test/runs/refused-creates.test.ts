@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Tx } from "../../src/platform/database/database.ts";
 import { enableFaults } from "../../src/platform/fault.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { PNG_BASE64, promptFile } from "../prompts/prompt-files.ts";
 import { until } from "../support/promptd-process.ts";
 import { bodyOf, errorOf, postRun, runOf, startRun } from "../wire/requests.ts";

@@ -1,7 +1,7 @@
 /** What the log says of a run: facts an operator can filter by, and nothing of what it was about. */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
-import { startTestServer, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
 
 const log = createLog("silent", "stderr");
 const info = vi.spyOn(log, "info");

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startBucketServer, type BucketServer } from "../files/bucket-server.ts";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { imagePrompt, photoPrompt, PNG_BASE64, promptFile } from "../prompts/prompt-files.ts";
 import { until } from "../support/promptd-process.ts";
 import { bodyOf, postRun, runOf, startRun } from "../wire/requests.ts";

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openDatabase, type Database, type Tx } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { startTestServer } from "../support/harness.ts";
+import { startTestServer } from "../support/test-server.ts";
 import { PNG_BASE64, promptFile } from "../prompts/prompt-files.ts";
 import { until } from "../support/promptd-process.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";

@@ -1,7 +1,7 @@
 /** What happens to an account, or to another one, while requests wait for their runs: the waits are not touched by it. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { setPlan } from "../../src/accounts/index.ts";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { findFaults } from "../support/installation-fixture.ts";
 import { until } from "../support/promptd-process.ts";
 import { errorOf, get, postRun, startRun } from "../wire/requests.ts";

@@ -1,7 +1,7 @@
 /** Requests that wait for their runs: the hub that wakes them, and what it does when nobody tells it anything. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { enableFaults } from "../../src/platform/fault.ts";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { until } from "../support/promptd-process.ts";
 
 const ECHO = "---\npromptd: 1\ntitle: Echo\nmodel: sandbox/text-free\ninputs: { ask: {} }\n---\n{{ ask }}\n";

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { openDatabase } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { indexDocuments } from "../../src/search/index.ts";
-import { startTestServer } from "../support/harness.ts";
+import { startTestServer } from "../support/test-server.ts";
 import { promptFile } from "../prompts/prompt-files.ts";
 import { documentOf, openSearch, promptId } from "./search-fixture.ts";
 import type { SearchFixture } from "./search-fixture.ts";

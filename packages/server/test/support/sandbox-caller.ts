@@ -8,7 +8,7 @@ import type { ModelAdapter, ModelOutcome, ModelRequest } from "../../src/models/
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { createCaller, type CallerFixture } from "./caller-fixture.ts";
+import { createCaller, type CallerFixture } from "./model-caller-fixture.ts";
 
 interface SendRow {
   readonly send: number;

@@ -2,7 +2,7 @@
 import { ENDPOINTS, type EndpointName } from "@promptd/contract";
 import type { Client, RawAnswer } from "@promptd/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { textPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, cancelRun, errorOf, get, postRun, RANDOM_ID, runOf, startRun, withoutId } from "./requests.ts";
 

@@ -1,6 +1,6 @@
 /** POST /v1/runs/:runId/cancel: at once, for good, and free. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { directedPrompt, imagePrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, cancelRun, errorOf, get, issuesOf, postRun, RANDOM_ID, runOf, startRun } from "./requests.ts";
 

@@ -1,6 +1,6 @@
 /** A run that finishes inside the window: its payload, its price, its place in the list (specification, "POST /v1/runs"). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { directedPrompt, imagePrompt, promptFile, textPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, dataOf, get, postRun, runOf } from "./requests.ts";
 

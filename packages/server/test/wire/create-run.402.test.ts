@@ -1,6 +1,6 @@
 /** Credits are held when a run is created, and a run that cannot be paid is never created (specification, "Errors", 402). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { directedPrompt, imagePrompt, promptFile } from "../prompts/prompt-files.ts";
 import { bodyOf, errorOf, get, issueLines, postRun, runOf, startRun } from "./requests.ts";
 

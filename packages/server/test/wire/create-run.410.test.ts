@@ -1,7 +1,7 @@
 /** A model that was withdrawn after the prompt was published, or is not enabled here (specification, "Errors", 410). */
 import type { Client } from "@promptd/client";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { imagePrompt, promptFile } from "../prompts/prompt-files.ts";
 import { overlayFiles } from "./overlay-file.ts";
 import { bodyOf, dataOf, errorOf, get, postRun, runOf } from "./requests.ts";

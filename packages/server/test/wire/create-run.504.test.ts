@@ -1,7 +1,7 @@
 /** Runs that outlive the wait: 504 with the runId, 202 where it was asked for, long polls (specification, "POST /v1/runs"). */
 import type { Run } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { directedPrompt, textPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, cancelRun, dataOf, errorOf, get, postRun, runOf, startRun } from "./requests.ts";
 

@@ -1,6 +1,6 @@
 /** Image inputs of a run: how many, of which form, and what comes out (specification, "Image input"). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { photoPrompt, PNG_BASE64, promptFile } from "../prompts/prompt-files.ts";
 import { errorOf, issueLines, issuesOf, postRun, runOf } from "./requests.ts";
 

@@ -1,7 +1,7 @@
 /** Run options are those of the prompt's model, as GET /v1/resources lists them (specification, "Run options"). */
 import type { Modality } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { imagePrompt, promptFile } from "../prompts/prompt-files.ts";
 import { errorOf, issuesOf, postRun, runOf } from "./requests.ts";
 

@@ -1,6 +1,6 @@
 /** The shape stage: everything about a body that can be decided without the database, all problems at once. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { textPrompt } from "../prompts/prompt-files.ts";
 import { errorOf, issueLines, issuesOf, postRun, RANDOM_ID, runOf } from "./requests.ts";
 

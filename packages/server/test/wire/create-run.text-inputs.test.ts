@@ -1,6 +1,6 @@
 /** Text inputs against what a prompt expects: what is filled in, what is refused, what is ignored. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { promptFile } from "../prompts/prompt-files.ts";
 import { bodyOf, errorOf, issueLines, issuesOf, postRun, runOf } from "./requests.ts";
 

@@ -2,7 +2,7 @@
 import { ERRORS, type ErrorCode } from "@promptd/contract";
 import type { RawAnswer } from "@promptd/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { directedPrompt, imagePrompt, promptFile } from "../prompts/prompt-files.ts";
 import { bodyOf, errorOf, get, postRun, RANDOM_ID, startRun } from "./requests.ts";
 

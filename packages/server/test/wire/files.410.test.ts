@@ -1,6 +1,6 @@
 /** Files of a run: an address anybody can read for its time, then 410 (specification, "Limits", image URL lifetime). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { imagePrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, errorOf, get } from "./requests.ts";
 

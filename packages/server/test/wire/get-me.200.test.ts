@@ -1,6 +1,6 @@
 /** GET /v1/me and GET /v1/me/credits (specification, "User", "Credits"). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { imagePrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, dataOf, get, startRun } from "./requests.ts";
 

@@ -1,6 +1,6 @@
 /** GET /v1/prompts/:promptId and GET /v1/prompt-versions/:promptVersionId (specification, "Retrieve a prompt"). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { promptFile, textPrompt } from "../prompts/prompt-files.ts";
 import { dataOf, errorOf, get, issuesOf, RANDOM_ID } from "./requests.ts";
 

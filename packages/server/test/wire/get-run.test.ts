@@ -1,6 +1,6 @@
 /** GET /v1/runs/:runId (specification, "Retrieve a run"). Runs in progress: create-run.504.test.ts. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { textPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, errorOf, get, issuesOf, RANDOM_ID, runOf } from "./requests.ts";
 

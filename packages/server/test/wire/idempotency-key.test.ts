@@ -1,6 +1,6 @@
 /** Idempotency-Key of POST /v1/runs: the same request twice is one run. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { directedPrompt, imagePrompt, photoPrompt, PNG_BASE64, textPrompt } from "../prompts/prompt-files.ts";
 import { IN_THIS_DATABASE } from "../support/test-database.ts";
 import { bodyOf, cancelRun, errorOf, issuesOf, postRun, runOf } from "./requests.ts";

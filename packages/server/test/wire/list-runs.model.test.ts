@@ -2,7 +2,7 @@
 import type { ListRunsQuery, RunStatus } from "@promptd/contract";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { directedPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf } from "./requests.ts";
 

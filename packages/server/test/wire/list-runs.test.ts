@@ -1,6 +1,6 @@
 /** GET /v1/runs: order, cursors, filters, hasMore (specification, "List runs"). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { directedPrompt, promptFile } from "../prompts/prompt-files.ts";
 import { bodyOf, cancelRun, errorOf, get, issuesOf, listOf, RANDOM_ID, startRun } from "./requests.ts";
 

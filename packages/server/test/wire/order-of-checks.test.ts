@@ -4,7 +4,7 @@
  * the earlier one's answer.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { promptFile } from "../prompts/prompt-files.ts";
 import { overlayFiles } from "./overlay-file.ts";
 import { bodyOf, errorOf, issueLines, postRun, RANDOM_ID, runOf } from "./requests.ts";

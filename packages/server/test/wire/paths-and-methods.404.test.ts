@@ -1,7 +1,7 @@
 /** Unknown paths, wrong methods, HEAD, OPTIONS, slashes, versions (specification, "Endpoints", "Versioning"). */
 import { ENDPOINTS, type EndpointName } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { textPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, errorOf, get, RANDOM_ID, runOf } from "./requests.ts";
 

@@ -2,7 +2,7 @@
 import type { Client } from "@promptd/client";
 import type { PromptConfig } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { imagePrompt, promptFile } from "../prompts/prompt-files.ts";
 import { overlayFiles } from "./overlay-file.ts";
 import { bodyOf, issuesOf, postRun, runOf } from "./requests.ts";

@@ -2,7 +2,7 @@
 import type { Client, RawAnswer } from "@promptd/client";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { textPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, errorOf, get, postRun } from "./requests.ts";
 

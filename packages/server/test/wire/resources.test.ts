@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { ENDPOINTS } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { textPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, dataOf, get, postRun } from "./requests.ts";
 

@@ -2,7 +2,7 @@
 import type { SearchRow } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { voteForPrompt } from "../../src/prompts/publishing/publish.ts";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { imagePrompt, promptFile, textPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, dataOf, errorOf, get, issuesOf, postRun } from "./requests.ts";
 

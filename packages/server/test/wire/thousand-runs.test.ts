@@ -1,7 +1,7 @@
 /** Many callers at once: nothing is lost, nothing is charged twice, no credit is left on hold. */
 import type { Run } from "@promptd/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestCaller, type TestServer } from "../support/harness.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { directedPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf } from "./requests.ts";
 

@@ -1,6 +1,6 @@
 /** Which model is called: the one asked for, none while it is left in peace, or the one declared to stand in for it. */
 import { describe, expect, test } from "vitest";
-import { SANDBOX_CATALOGUE } from "../../../test/support/caller-fixture.ts";
+import { SANDBOX_CATALOGUE } from "../../../test/support/model-caller-fixture.ts";
 import {
   createSandboxAdapter,
   createSandboxCaller,

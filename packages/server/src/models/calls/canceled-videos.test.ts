@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { createCaller, SANDBOX_CATALOGUE } from "../../../test/support/caller-fixture.ts";
+import { createCaller, SANDBOX_CATALOGUE } from "../../../test/support/model-caller-fixture.ts";
 import { openEngine, type Engine } from "../../../test/runs/engine-fixture.ts";
 import { createLog } from "../../platform/log.ts";
 import { cancelRunRow } from "../../runs/runs-store.ts";

@@ -1,6 +1,6 @@
 /** Limits of one send, seen from the side of the provider: a double that does nothing but keep the signal it was given. */
 import { expect, test } from "vitest";
-import { createCaller, requestOf, SANDBOX_CATALOGUE } from "../../../test/support/caller-fixture.ts";
+import { createCaller, requestOf, SANDBOX_CATALOGUE } from "../../../test/support/model-caller-fixture.ts";
 import { useTestDatabase } from "../../../test/support/test-database.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { ModelAdapter, ModelCall, ModelResult } from "../model-call.ts";

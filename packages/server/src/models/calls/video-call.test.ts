@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { requestOf } from "../../../test/support/caller-fixture.ts";
+import { requestOf } from "../../../test/support/model-caller-fixture.ts";
 import { callOf, entryOf } from "../../../test/providers/adapter-rig.ts";
 import { useTestDatabase } from "../../../test/support/test-database.ts";
 import type { Database } from "../../platform/database/database.ts";

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer } from "../../../test/support/harness.ts";
+import { startTestServer } from "../../../test/support/test-server.ts";
 import { loadCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
 import { embeddingsModel, faultOfEmbeddingsModel } from "./embeddings-model.ts";
 

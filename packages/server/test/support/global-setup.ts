@@ -14,7 +14,7 @@ import { migrate } from "../../src/platform/database/migrate.ts";
 import { withDatabase } from "./database-url.ts";
 
 /** What test files get by `inject("database")`. */
-export interface TestServer {
+export interface TestDatabaseServer {
   /** Leads to the maintenance database; test-database.ts puts in the name of a clone. */
   readonly url: string;
   readonly template: string;
@@ -24,7 +24,7 @@ export interface TestServer {
 
 declare module "vitest" {
   interface ProvidedContext {
-    database: TestServer;
+    database: TestDatabaseServer;
   }
 }
 
@@ -34,7 +34,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const given = process.env["PROMPTD_TEST_DATABASE_URL"];
   const server = given === undefined ? await startThrowaway() : { url: given, stop: async () => {} };
   const prefix = `promptd_test_${process.pid}`;
-  const database: TestServer = { url: server.url, template: `${prefix}_template`, prefix };
+  const database: TestDatabaseServer = { url: server.url, template: `${prefix}_template`, prefix };
   await runOn(database.url, [`create database ${database.template}`]);
   await migrate(withDatabase(database.url, database.template), log);
   project.provide("database", database);
@@ -78,7 +78,7 @@ async function removeAbandoned(): Promise<void> {
   }
 }
 
-async function dropAll(server: TestServer): Promise<void> {
+async function dropAll(server: TestDatabaseServer): Promise<void> {
   const connection = openConnection(server.url, "test");
   await connection.connect();
   const { rows } = await connection.query<{ datname: string }>(
