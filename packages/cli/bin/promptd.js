@@ -64,7 +64,7 @@ function findBundledNode(start) {
   }
 }
 
-/** The environment of the program: ours, and where compiled code is kept. */
+/** The environment of the program: ours, and where compiled code is cached. */
 function programEnvironment() {
   const cache = findCacheDirectory();
   return cache === null ? process.env : { ...process.env, NODE_COMPILE_CACHE: cache };

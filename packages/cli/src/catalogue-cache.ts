@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { CommandIo } from "./command.ts";
 import { configDirectory, parseObject, readIfThere, writePrivately } from "./user-config.ts";
 
-/** The model list as the server gave it last. Its hash travels with every request, so that the server can tell. */
+/** The model list as last received. Its hash goes with every request, so that the server can report a change. */
 interface CatalogueCache {
   readonly baseUrl: string;
   readonly resources: Resources;

@@ -26,17 +26,17 @@ export function describeWriteFailure(name: string, error: unknown): string {
   switch (codeOf(error)) {
     case "ENOTDIR":
     case "EEXIST":
-      return `${shown} cannot be written: a part of its path is a file, not a folder. Name another place.`;
+      return `${shown} cannot be written: a part of its path is a file, not a folder. Choose another path.`;
     case "EISDIR":
-      return `${shown} cannot be written: it is a folder. Name another place.`;
+      return `${shown} cannot be written: it is a folder. Choose another path.`;
     case "EACCES":
     case "EPERM":
-      return `${shown} cannot be written: this user may not write there. Change the permissions, or name another place.`;
+      return `${shown} cannot be written: this user may not write there. Change the permissions, or choose another path.`;
     case "ENOSPC":
     case "EDQUOT":
       return `${shown} cannot be written: the disk is full. Make room on it.`;
     case "EROFS":
-      return `${shown} cannot be written: its disk can only be read. Name another place.`;
+      return `${shown} cannot be written: its disk can only be read. Choose another path.`;
     default:
       return `${shown} could not be written${codeInBrackets(error)}. Check the disk.`;
   }

@@ -17,7 +17,7 @@ export async function findVersion(client: Client, id: string, signal: AbortSigna
   }
 }
 
-/** The server's own sentence speaks of a version, which misleads whoever gave the id of a prompt. */
+/** The server's message speaks of a version, which misleads a user who gave the id of a prompt. */
 export function neitherFailure(id: string, cause: PromptdError): CommandFailure {
   const message = `No published prompt or prompt version has the id ${printableLine(id)}.`;
   return new CommandFailure(message, { hint: 'Find prompts with "promptd search <words>".', cause });

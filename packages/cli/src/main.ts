@@ -4,7 +4,7 @@ import { END_USER_COMMANDS } from "./end-user-commands.ts";
 import { OPERATOR_COMMANDS } from "./operator-commands.ts";
 import { runCli } from "./run-cli.ts";
 
-// The reader of a pipe may go before the end ("promptd search tea | head -1"); that is no failure of ours.
+// The reader of a pipe may go before the end ("promptd search tea | head -1"); which is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
   process.exit();

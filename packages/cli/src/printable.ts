@@ -1,6 +1,6 @@
 /**
  * Text of a stranger made safe for a terminal: control characters but tab and line feed, which could move the cursor
- * or change its settings, are written out. The JSON output keeps the text as it is.
+ * or change its settings, are written out. The JSON output leaves the text as it is.
  */
 export function printable(text: string): string {
   return Array.from(text, (character) => {

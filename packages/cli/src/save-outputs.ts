@@ -5,7 +5,7 @@ import { CommandFailure, type CommandIo } from "./command.ts";
 import { describeWriteFailure } from "./file-failure.ts";
 
 export interface SavedFile {
-  /** Place of the item in `outputs`, from 0. */
+  /** Index of the item in `outputs`, from 0. */
   readonly output: number;
   readonly path: string;
 }
@@ -38,12 +38,12 @@ export async function saveOutputs(run: Run, folder: string, io: CommandIo): Prom
   return saved;
 }
 
-/** The run is paid for by now: whoever cannot keep its files here may fetch them to another place. */
+/** The run has been charged: if its files cannot be written here, they can be fetched to another folder. */
 async function orWriteFailure(path: string, runId: string, write: () => Promise<unknown>): Promise<void> {
   try {
     await write();
   } catch (error) {
-    const hint = `The run is kept. Save its files elsewhere with: promptd runs get ${runId} --out DIR`;
+    const hint = `The run is safe. Save its files elsewhere with: promptd runs get ${runId} --out DIR`;
     throw new CommandFailure(describeWriteFailure(path, error), { hint, cause: error });
   }
 }
@@ -51,12 +51,12 @@ async function orWriteFailure(path: string, runId: string, write: () => Promise<
 async function download(url: string, io: CommandIo): Promise<{ bytes: Uint8Array; extension: string }> {
   const response = await io.fetch(url, { signal: io.signal }).catch((error: unknown) => {
     io.signal.throwIfAborted();
-    const hint = "Check the connection. The file is kept for 24 hours after it was made.";
+    const hint = "Check the connection. The file is available for 24 hours after it was generated.";
     throw new CommandFailure(`No answer from ${url}.`, { hint, cause: error });
   });
   if (!response.ok) {
     throw new CommandFailure(`${url} answered HTTP ${response.status}.`, {
-      hint: response.status === 410 ? "Generated files are kept for 24 hours." : 'See "promptd doctor".',
+      hint: response.status === 410 ? "Generated files are available for 24 hours." : 'See "promptd doctor".',
     });
   }
   const type = (response.headers.get("content-type") ?? "").split(";")[0]?.trim() ?? "";

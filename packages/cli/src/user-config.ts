@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { CommandFailure, type CommandIo } from "./command.ts";
 import { describeReadFailure, describeWriteFailure } from "./file-failure.ts";
 
-/** What `promptd config set` keeps. */
+/** What `promptd config set` stores. */
 export interface UserConfig {
   readonly url: string | null;
   readonly apiKey: string | null;
@@ -20,7 +20,7 @@ export interface Connection {
   readonly apiKeyOrigin: Origin;
 }
 
-/** Where `promptd serve` listens unless told otherwise. */
+/** Where `promptd serve` listens by default. */
 const URL_DEFAULT = "http://127.0.0.1:8787";
 
 /** The user's folder for promptd: `$XDG_CONFIG_HOME/promptd`, else `~/.config/promptd`. */
@@ -40,7 +40,7 @@ export async function readUserConfig(env: CommandIo["env"]): Promise<UserConfig>
   if (text === null) return { url: null, apiKey: null };
   const value = parseObject(text);
   if (value === null) {
-    throw new CommandFailure(`${path} is not a JSON object.`, { hint: "Mend or delete the file." });
+    throw new CommandFailure(`${path} is not a JSON object.`, { hint: "Correct or delete the file." });
   }
   return { url: textOf(value["url"]), apiKey: textOf(value["apiKey"]) };
 }
@@ -90,7 +90,7 @@ export async function readIfThere(path: string): Promise<string | null> {
   }
 }
 
-/** @returns null when the text is no JSON object. */
+/** @returns null when the text is not a JSON object. */
 export function parseObject(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(text);

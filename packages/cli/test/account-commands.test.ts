@@ -70,7 +70,7 @@ describe("config", () => {
     expect(code).toBe(1);
     const place = join(home, "a-file/promptd/config.json");
     expect(stderr).toBe(
-      `${place} cannot be written: a part of its path is a file, not a folder. Name another place.\n`,
+      `${place} cannot be written: a part of its path is a file, not a folder. Choose another path.\n`,
     );
   });
 
@@ -118,7 +118,7 @@ describe("doctor", () => {
     const path = join(home, ".config/promptd/config.json");
     await mkdir(join(home, ".config/promptd"), { recursive: true });
     await writeFile(path, "{");
-    expect((await run("doctor")).stdout).toContain(`${path} is not a JSON object. Mend or delete the file.`);
+    expect((await run("doctor")).stdout).toContain(`${path} is not a JSON object. Correct or delete the file.`);
   });
 
   test("a key that is missing and a file that others can read are found", async () => {

@@ -138,8 +138,8 @@ describe("run", () => {
     expect(await run("run", VERSION, "--out", "taken")).toEqual({
       code: 1,
       stdout: "",
-      stderr: `${join(home, "taken")} cannot be written: a part of its path is a file, not a folder. Name another place.
-The run is kept. Save its files elsewhere with: promptd runs get ${RUN} --out DIR
+      stderr: `${join(home, "taken")} cannot be written: a part of its path is a file, not a folder. Choose another path.
+The run is safe. Save its files elsewhere with: promptd runs get ${RUN} --out DIR
 `,
     });
   });
@@ -150,7 +150,7 @@ The run is kept. Save its files elsewhere with: promptd runs get ${RUN} --out DI
     routes["POST /v1/runs"] = { data: { ...done, outputs: [{ type: "image", data: `${baseUrl}/files/a.png` }] } };
     const { code, stderr } = await run("run", VERSION, "--out", "out");
     expect(code).toBe(1);
-    expect(stderr).toContain("answered HTTP 410.\nGenerated files are kept for 24 hours.");
+    expect(stderr).toContain("answered HTTP 410.\nGenerated files are available for 24 hours.");
     expect(await readdir(join(home, "out"))).toEqual([]);
   });
 

@@ -7,11 +7,11 @@ import { configPath, readConnection, readUserConfig, writeUserConfig, type UserC
 const NAMES = { url: "url", "api-key": "apiKey" } as const satisfies Record<string, keyof UserConfig>;
 type Name = keyof typeof NAMES;
 
-const ABOUT = `Names: url (address of the server) and api-key. They are kept in ~/.config/promptd/config.json (or below
+const ABOUT = `Names: url (address of the server) and api-key. They are stored in ~/.config/promptd/config.json (or below
 $XDG_CONFIG_HOME), readable by you alone. The environment variables PROMPTD_URL and PROMPTD_API_KEY go before them.`;
 
 export const configSet: Command = {
-  summary: "Keep the address of the server or your API key",
+  summary: "Store the address of the server or your API key",
   usage: "<name> <value|->",
   details: `${ABOUT}
 With "-" the value is read from standard input, so that a key does not stand in the shell's history.`,
@@ -24,7 +24,7 @@ With "-" the value is read from standard input, so that a key does not stand in 
     checkValue(name, value);
     const config = await readUserConfig(io.env);
     await writeUserConfig(io.env, { ...config, [NAMES[name]]: value });
-    io.result({ name, path: configPath(io.env) }, `Kept ${name} in ${configPath(io.env)}.`);
+    io.result({ name, path: configPath(io.env) }, `Stored ${name} in ${configPath(io.env)}.`);
   },
 };
 
@@ -75,7 +75,7 @@ function checkValue(name: Name, value: string): void {
   }
 }
 
-/** Enough to tell two keys apart, and nothing to use. */
+/** Enough to distinguish two keys, and not usable. */
 function maskKey(key: string): string {
   return key.length < 12 ? "…" : `${key.slice(0, 5)}…${key.slice(-2)}`;
 }

@@ -86,7 +86,7 @@ function readStatus(text: string | undefined): RunStatus | undefined {
   throw new CommandFailure(`--status must be one of ${RUN_STATUSES.join(", ")}, got "${text}".`);
 }
 
-/** @returns Unix time in seconds or milliseconds, as it was given; the server tells them apart. */
+/** @returns Unix time in seconds or milliseconds, as given; the server distinguishes them. */
 function readTime(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^[0-9]{1,16}$/.test(text)) return Number(text);

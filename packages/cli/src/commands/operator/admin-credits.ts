@@ -7,7 +7,7 @@ export const creditsGrant: Command = {
   options: {
     user: { type: "string", value: "EMAIL|USERID", summary: "Who gets them (required)" },
     amount: { type: "string", value: "N", summary: "How many (required)" },
-    reason: { type: "string", value: "R", summary: "Why; kept in the journal" },
+    reason: { type: "string", value: "R", summary: "Why; recorded in the journal" },
     expires: { type: "string", value: "ISO8601", summary: "When what is left of them expires; never when absent" },
     "idempotency-key": {
       type: "string",

@@ -13,12 +13,12 @@ export const modelsList: Command = {
     const lines = models.map((one) => {
       const state = one.enabled ? "enabled" : one.requires === null ? one.status : `needs ${one.requires}`;
       const from = [one.priceSource, one.priceDate, one.priceToConfirm ? "operator must confirm" : null];
-      const told = from.filter((word) => word !== null).join(", ");
+      const priceOrigin = from.filter((word) => word !== null).join(", ");
       const line = `${String(one.index).padStart(5)}  ${one.model.padEnd(36)} ${one.modality.padEnd(6)} ${state.padEnd(34)} ${one.price || "free"}`;
-      return told === ""
+      return priceOrigin === ""
         ? line
         : `${line}
-         ${told}`;
+         ${priceOrigin}`;
     });
     io.result(models, lines.join("\n"));
   },

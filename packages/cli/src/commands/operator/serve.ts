@@ -24,7 +24,7 @@ export const serve: Command = {
     };
     const serving = await runOnServer((server) => server.serve({ environment, role, json: io.json }));
     io.result(serving, describe(serving));
-    await new Promise(() => {}); // the server ends the process when it is told to stop
+    await new Promise(() => {}); // the server ends the process when it stops
   },
 };
 
