@@ -21,20 +21,20 @@ interface Group {
 }
 const GROUPS: Readonly<Record<string, Group>> = {
   limiter: {
-    functions: ["ring_take", "enter"],
+    functions: ["ring_admit", "admit"],
     files: ["limiter-rules.test.ts", "limiter.test.ts", "limiter-flood.test.ts"],
   },
   ledger: {
     functions: [
       "credit_expired",
       "credit_grants_spend",
-      "credit_keep",
+      "credit_back_holds",
       "credit_write_off",
       "credit_expire",
       "credit_grant",
       "credit_hold",
       "credit_settle",
-      "credit_lock_free",
+      "credit_try_lock",
       "credits_available",
       "run_settle",
     ],

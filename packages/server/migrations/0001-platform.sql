@@ -11,7 +11,7 @@ create table cron_ticks (
 
 -- The ones of p_names whose turn the caller has won. A turn further away than its interval was set by a clock that was
 -- ahead. Whom another process is taking just now is skipped: nobody waits, and two who take several never deadlock.
-create function cron_take(p_names text[]) returns setof text language sql as $$
+create function ticks_claim(p_names text[]) returns setof text language sql as $$
   update cron_ticks set next_at = promptd_now() + every
   where name in (
     select name from cron_ticks

@@ -35,7 +35,7 @@ create unlogged table rate_rings (
 -- Admits up to p_wanted requests of one scope: in every (t - 1 s, t] at most p_limit are admitted and refused ones do
 -- not count. Called under the row lock, and reads the time there, once. Times over 1 s in the future (the clock
 -- stepped back) are dropped.
-create function ring_take(p_times bigint[], p_wanted int, p_limit int)
+create function ring_admit(p_times bigint[], p_wanted int, p_limit int)
 returns table (times bigint[], admitted int, wait_us bigint) language plpgsql volatile as $$
 declare
   now_us bigint := (extract(epoch from promptd_now()) * 1000000)::bigint;
@@ -53,7 +53,7 @@ end $$;
 -- Key, plan and rate limit of a batch of requests in one statement. One row per known key, revoked ones included
 -- (they are not counted); a missing row is an unknown key. `rank` counts the requests of a scope in this batch:
 -- rank > admitted is over the limit. Scopes are locked in id order, so two batches cannot deadlock.
-create function enter(p_hashes bytea[], p_limit int, p_per_key boolean)
+create function admit(p_hashes bytea[], p_limit int, p_per_key boolean)
 returns table (
   nth int, key_id uuid, account_id uuid, revoked_at timestamptz, pro_until timestamptz, pro boolean,
   admitted int, rank int, used int, wait_us bigint
@@ -71,10 +71,10 @@ returns table (
   ), rings as (
     insert into rate_rings as ring (scope_id, times, admitted)
     select wanted.scope_id, taken.times, taken.admitted
-      from wanted cross join lateral ring_take('{}', wanted.n, p_limit) taken order by wanted.scope_id
+      from wanted cross join lateral ring_admit('{}', wanted.n, p_limit) taken order by wanted.scope_id
     on conflict (scope_id) do update set (times, admitted) = (
       select taken.times, taken.admitted
-      from ring_take(ring.times, (select n from wanted where wanted.scope_id = ring.scope_id), p_limit) taken)
+      from ring_admit(ring.times, (select n from wanted where wanted.scope_id = ring.scope_id), p_limit) taken)
     returning ring.scope_id, ring.times, ring.admitted
   )
   select known.nth, known.key_id, known.account_id, known.revoked_at, known.pro_until, known.pro,

@@ -8,7 +8,7 @@ create table credit_accounts (
 ) with (fillfactor = 50);
 
 -- What is left of each grant that expires: spent earliest expiry first, and 0 once its hour has been seen to. What a
--- hold keeps of it is in credit_kept from then on; the rest of `posted` never expires.
+-- hold keeps of it is in credit_expired_backing from then on; the rest of `posted` never expires.
 create table credit_grants (
   grant_id bigint generated always as identity primary key,
   account_id uuid not null,
@@ -34,7 +34,7 @@ create index credit_holds_open on credit_holds (account_id) where state = 'held'
 -- at that moment, the earliest created first, and is gone beyond them. A run pays with what its hold kept before
 -- anything else; what it does not pay expires as it ends, so no hold taken after the expiry is ever backed by it. Apart
 -- from credit_holds since it is written under the lock of the balance, for which a settle waits with its holds locked.
-create table credit_kept (
+create table credit_expired_backing (
   account_id uuid not null,
   run_id uuid not null,
   amount bigint not null check (amount > 0),
@@ -92,17 +92,17 @@ $$;
 
 -- Divides p_amount expired credits among the open holds, whose run ids are in the order of their creation; none keeps
 -- more than its amount. Returns how many are kept. The caller holds the account's row lock.
-create function credit_keep(p_account uuid, p_amount bigint) returns bigint language sql as $$
+create function credit_back_holds(p_account uuid, p_amount bigint) returns bigint language sql as $$
   with backed as (
     select h.run_id, h.amount - coalesce(k.amount, 0) as room
-    from credit_holds h left join credit_kept k using (account_id, run_id)
+    from credit_holds h left join credit_expired_backing k using (account_id, run_id)
     where h.account_id = p_account and h.state = 'held'
   ), divided as (
     select run_id, least(room, p_amount - (sum(room) over (order by run_id) - room))::bigint as amount from backed
   ), kept as (
-    insert into credit_kept (account_id, run_id, amount)
+    insert into credit_expired_backing (account_id, run_id, amount)
       select p_account, run_id, amount from divided where amount > 0
-      on conflict (account_id, run_id) do update set amount = credit_kept.amount + excluded.amount
+      on conflict (account_id, run_id) do update set amount = credit_expired_backing.amount + excluded.amount
   )
   select coalesce(sum(amount), 0)::bigint from divided where amount > 0
 $$;
@@ -126,7 +126,7 @@ begin
   v_expired := credit_expired(p_account, promptd_now());
   if v_expired = 0 then return 0; end if;
   perform credit_grants_spend(p_account, v_expired); -- the earliest to expire are the expired ones
-  v_gone := v_expired - credit_keep(p_account, v_expired);
+  v_gone := v_expired - credit_back_holds(p_account, v_expired);
   if v_gone > 0 then perform credit_write_off(p_account, v_gone); end if;
   return v_gone;
 end $$;
@@ -220,7 +220,7 @@ begin
       update credit_accounts a set posted = a.posted - t.captured, held = a.held - t.amount
       from totals t where a.account_id = t.account_id returning a.account_id, t.captured
     ), kept as (
-      delete from credit_kept k using settled s where k.account_id = s.account_id and k.run_id = s.run_id
+      delete from credit_expired_backing k using settled s where k.account_id = s.account_id and k.run_id = s.run_id
       returning k.account_id, k.amount, least(k.amount, s.captured) as paid
     ), expired as (
       select account_id, sum(paid)::bigint as paid, sum(amount - paid)::bigint as gone from kept group by account_id
@@ -235,7 +235,7 @@ end $$;
 
 -- Takes the locks of credit_settle for runs whose rows the caller has locked, and waits for nobody. Returns the runs that
 -- can be settled now; the hold or the balance of the others is with a transaction that may stay open for long.
-create function credit_lock_free(p_account uuid[], p_run uuid[]) returns setof uuid language sql as $$
+create function credit_try_lock(p_account uuid[], p_run uuid[]) returns setof uuid language sql as $$
   with due as materialized (
     select * from unnest(p_account, p_run) d (account_id, run_id)
   ), held as materialized (
@@ -258,6 +258,6 @@ create function credits_available(p_account uuid) returns bigint language sql st
   select coalesce((
     select a.posted - a.held - greatest(0, credit_expired(p_account, promptd_now()) - (a.held - k.amount))
     from credit_accounts a,
-      (select coalesce(sum(amount), 0)::bigint as amount from credit_kept where account_id = p_account) k
+      (select coalesce(sum(amount), 0)::bigint as amount from credit_expired_backing where account_id = p_account) k
     where a.account_id = p_account), 0)
 $$;

@@ -48,7 +48,7 @@ create table workers (
   version text not null,
   draining boolean not null default false,
   started_at timestamptz not null default promptd_now(),
-  beat_at timestamptz not null default promptd_now()
+  heartbeat_at timestamptz not null default promptd_now()
 ) with (fillfactor = 50);
 
 -- Scope: 'account' (the default of all), 'account:<uuid>' or 'model:<id>'. Without a row: 50 per account, models unbounded.
@@ -170,7 +170,7 @@ begin
   perform pg_advisory_xact_lock(18017, p_lane);
   -- the key-share lock makes a sweep's delete wait, so no run is claimed for a worker already swept
   perform 1 from workers w
-    where w.id = p_worker and not w.draining and w.beat_at > promptd_now() - p_lease for key share;
+    where w.id = p_worker and not w.draining and w.heartbeat_at > promptd_now() - p_lease for key share;
   if not found then
     raise exception 'lease lost' using errcode = 'PD001';
   end if;
@@ -205,7 +205,7 @@ begin
     left join run_limits def on def.scope = 'account'
   ), candidate as (
     select q.account_id, q.id, q.model, q.run_at, room.free as account_free,
-      room.live + row_number() over (partition by q.account_id order by q.run_at, q.id) as turn,
+      room.live + row_number() over (partition by q.account_id order by q.run_at, q.id) as round,
       row_number() over (partition by q.account_id order by q.run_at, q.id) as nth
     from pair p
     join account_room room on room.account_id = p.account_id
@@ -217,12 +217,12 @@ begin
       order by r.run_at, r.id
       limit greatest(0, least(p_n, room.free, coalesce(model_room.free, p_n)))) q
   ), fitting as (
-    select c.*, row_number() over (partition by c.model order by c.turn, c.run_at, c.id) as in_model
+    select c.*, row_number() over (partition by c.model order by c.round, c.run_at, c.id) as in_model
     from candidate c where c.nth <= c.account_free
   ), pick as materialized (
     select f.account_id, f.id from fitting f left join model_room on model_room.model = f.model
     where model_room.free is null or f.in_model <= model_room.free
-    order by f.turn, f.run_at, f.id limit p_n
+    order by f.round, f.run_at, f.id limit p_n
   ), own as materialized (
     select r.account_id, r.id from runs r join pick k on k.account_id = r.account_id and k.id = r.id
     where r.worker is null and r.finished_at is null for update of r skip locked
@@ -292,7 +292,7 @@ returns boolean language sql as $$
 $$;
 
 -- Gives runs back without counting the attempt: the worker stops, or the provider asked to come later.
-create function worker_give_back(p_worker uuid, p_account uuid[], p_id uuid[], p_attempt int[], p_delay interval)
+create function run_release(p_worker uuid, p_account uuid[], p_id uuid[], p_attempt int[], p_delay interval)
 returns setof uuid language sql as $$
   update runs r set worker = null, run_at = promptd_now() + p_delay, max_attempts = r.max_attempts + 1
   from unnest(p_account, p_id, p_attempt) d (account_id, id, attempt)
@@ -303,7 +303,7 @@ $$;
 -- Gives back the runs of a worker that it does not know of: a claim took them and its answer was lost, or it let go of
 -- them. The lock waits for a claim that is still under way; it is the first statement, so that the update sees what that
 -- claim wrote. A run whose row is locked is left to the next look.
-create function run_give_unknown_back(p_worker uuid, p_lane int, p_known uuid[], p_attempt int[]) returns int
+create function run_release_unknown(p_worker uuid, p_lane int, p_known uuid[], p_attempt int[]) returns int
 language plpgsql as $$
 declare
   v_given int;
@@ -336,9 +336,9 @@ end $$;
 
 -- Renews a worker's lease. The connection it comes in on is written too: worker_boot_sweep knows the dead by it.
 -- False: this worker was swept, its runs belong to others now.
-create function worker_beat(p_worker uuid) returns boolean language sql as $$
+create function worker_heartbeat(p_worker uuid) returns boolean language sql as $$
   with beat as (
-    update workers set beat_at = promptd_now(), backend_pid = pg_backend_pid(),
+    update workers set heartbeat_at = promptd_now(), backend_pid = pg_backend_pid(),
       backend_start = (select s.backend_start from pg_stat_activity s where s.pid = pg_backend_pid())
     where id = p_worker returning 1
   )
@@ -367,7 +367,7 @@ declare
 begin
   if not pg_try_advisory_xact_lock(18018, 0) then return; end if;
   delete from workers where id in (
-    select id from workers where beat_at < v_now - p_lease or beat_at > v_now + p_lease for update skip locked);
+    select id from workers where heartbeat_at < v_now - p_lease or heartbeat_at > v_now + p_lease for update skip locked);
   v_dead := run_lost_workers();
   if v_dead = '{}' then return; end if;
   return query
@@ -383,7 +383,7 @@ end $$;
 -- Lets waiting runs start that would wait for a time far ahead, since the clock stepped back after it was written. They
 -- are found by their deadline, which an index knows and which is never further away than the longest run takes; a smaller
 -- step ends by itself within that time. They keep the time from start to deadline. It waits for no lock.
-create function run_pull_back(p_longest interval) returns setof uuid language plpgsql as $$
+create function run_reschedule(p_longest interval) returns setof uuid language plpgsql as $$
 declare
   v_now timestamptz := promptd_now();
   v_limit timestamptz := v_now + p_longest + interval '1 min';
@@ -398,18 +398,18 @@ begin
     from ahead where r.account_id = ahead.account_id and r.id = ahead.id returning r.id;
 end $$;
 
--- Fails runs past their deadline, and those whose dead worker had their last attempt. It waits for no lock: `passed` are
+-- Fails runs past their deadline, and those whose dead worker had their last attempt. It waits for no lock: `skipped` are
 -- runs that are not final, since their row or their credits are locked, or since they cannot be settled (`fault` says
--- why, of one of them). `is_full`: there may be more; call again, and name in p_passed what is not to be looked at again.
-create function run_end_due(p_passed uuid[])
-returns table (failed uuid[], passed uuid[], is_full boolean, fault text) language plpgsql as $$
+-- why, of one of them). `is_full`: there may be more; call again, and name in p_skipped what is not to be looked at again.
+create function run_fail_due(p_skipped uuid[])
+returns table (failed uuid[], skipped uuid[], is_full boolean, fault text) language plpgsql as $$
 declare
   v_now timestamptz := promptd_now();
   v_dead uuid[]; v_due uuid[]; v_free uuid[];
   v_account uuid[]; v_id uuid[]; v_reason text[]; v_outputs json[];
 begin
   failed := '{}';
-  passed := '{}';
+  skipped := '{}';
   is_full := false;
   if not pg_try_advisory_xact_lock(18018, 1) then
     return next;
@@ -418,10 +418,10 @@ begin
   v_dead := run_lost_workers();
   with late as materialized ( -- two index scans; an OR here walked the whole backlog (measured 2026-11: 758 ms)
     select r.account_id, r.id from runs r
-    where r.finished_at is null and r.deadline_at <= v_now and r.id <> all (p_passed) order by r.deadline_at limit 100
+    where r.finished_at is null and r.deadline_at <= v_now and r.id <> all (p_skipped) order by r.deadline_at limit 100
   ), lost as materialized (
     select r.account_id, r.id from runs r
-    where r.worker = any (v_dead) and r.attempt >= r.max_attempts and r.deadline_at > v_now and r.id <> all (p_passed)
+    where r.worker = any (v_dead) and r.attempt >= r.max_attempts and r.deadline_at > v_now and r.id <> all (p_skipped)
     limit 100
   ), due as (
     select late.*, 'deadline' as reason from late union all select lost.*, 'worker_lost' from lost
@@ -441,7 +441,7 @@ begin
         else format('The run did not finish within %s minutes and was stopped. You were not charged.',
           round(extract(epoch from m.deadline_at - m.created_at) / 60)) end)))
     into v_due, is_full, v_account, v_id, v_reason, v_outputs from mine m;
-  select array_agg(free) into v_free from credit_lock_free(v_account, v_id) free;
+  select array_agg(free) into v_free from credit_try_lock(v_account, v_id) free;
   select array_agg(m.account_id), coalesce(array_agg(m.id), '{}'), array_agg(m.reason), array_agg(m.outputs)
     into v_account, v_id, v_reason, v_outputs
     from unnest(v_account, v_id, v_reason, v_outputs) m (account_id, id, reason, outputs) where m.id = any (v_free);
@@ -460,7 +460,7 @@ begin
       end;
     end loop;
   end;
-  passed := array(select unnest(v_due) except select unnest(failed));
+  skipped := array(select unnest(v_due) except select unnest(failed));
   return next;
 end $$;
 
@@ -510,7 +510,7 @@ create view credit_audit as
   union all
   select 'kept above the hold', k.account_id, k.run_id,
     format('%s expired credits kept, of an open hold of %s', k.amount, coalesce(h.amount, 0))
-  from credit_kept k
+  from credit_expired_backing k
   left join credit_holds h on h.account_id = k.account_id and h.run_id = k.run_id and h.state = 'held'
   where k.amount > coalesce(h.amount, 0)
   union all
@@ -521,5 +521,5 @@ create view credit_audit as
     select coalesce(sum(remaining), 0) as remaining from credit_grants
     where account_id = a.account_id and remaining > 0) g -- the condition of its index
   cross join lateral (
-    select coalesce(sum(amount), 0) as amount from credit_kept where account_id = a.account_id) k
+    select coalesce(sum(amount), 0) as amount from credit_expired_backing where account_id = a.account_id) k
   where g.remaining + k.amount > a.posted;

@@ -210,7 +210,7 @@ function createBatcher(options: EnterOptions): (hash: Buffer) => Promise<EnterRo
     try {
       const rows = await options.db.named<EnterRow>(
         "enter",
-        "select nth, key_id, account_id, revoked_at, pro_until, pro, admitted, rank, used, wait_us from enter($1, $2, $3)",
+        "select nth, key_id, account_id, revoked_at, pro_until, pro, admitted, rank, used, wait_us from admit($1, $2, $3)",
         [batch.map((waiter) => waiter.hash), options.limitPerSecond, options.scope === "key"],
       );
       const byPosition = new Map(rows.map((row) => [row.nth, row]));

@@ -76,7 +76,7 @@ export async function runDueTicks(db: Database, ticks: readonly Tick[], log: Log
 /** Those whose turn this process has won. */
 async function takeDueTicks(db: Database, ticks: readonly Tick[], log: Log): Promise<Tick[]> {
   try {
-    const statement = { name: "cron_take", text: "select name from cron_take($1) name" };
+    const statement = { name: "ticks_claim", text: "select name from ticks_claim($1) name" };
     const rows = await db.query<{ name: string }>(statement, [ticks.map(({ name }) => name)]);
     const taken = new Set(rows.map(({ name }) => name));
     return ticks.filter(({ name }) => taken.has(name));

@@ -18,7 +18,7 @@ const at = (...offsets: number[]) => offsets.map((us) => NOW + us);
 describe("a ring", () => {
   async function take(times: readonly number[], wanted: number, limit = 5) {
     const [row] = await engine.db.query<{ times: number[]; admitted: number; wait_us: number }>(
-      "select to_json(times) as times, admitted, wait_us from ring_take($1, $2, $3)",
+      "select to_json(times) as times, admitted, wait_us from ring_admit($1, $2, $3)",
       [times, wanted, limit],
     );
     return row;
@@ -75,7 +75,7 @@ describe("the door's statement", () => {
 
   function enter(apiKeys: readonly (string | undefined)[], isPerKey = false): Promise<Entry[]> {
     return engine.db.query<Entry>(
-      "select nth, account_id, admitted, rank, used, wait_us, pro from enter($1, 5, $2) order by nth",
+      "select nth, account_id, admitted, rank, used, wait_us, pro from admit($1, 5, $2) order by nth",
       [apiKeys.map(hashOf), isPerKey],
     );
   }

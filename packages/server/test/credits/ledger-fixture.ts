@@ -52,7 +52,7 @@ function ledgerOf(rig: LedgerRig) {
     },
     /** What each open hold keeps of expired grants, in the order of the runs. */
     keptOf: async (of = rig.account): Promise<number[]> => {
-      const text = "select amount from credit_kept where account_id = $1 order by run_id";
+      const text = "select amount from credit_expired_backing where account_id = $1 order by run_id";
       return (await list<{ amount: number }>(text, of)).map((row) => row.amount);
     },
     /** [kind, debit, credit, amount, posted after, held after] of each row of the journal. */

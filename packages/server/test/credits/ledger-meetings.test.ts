@@ -133,7 +133,7 @@ describe("two transactions that meet", () => {
     for (const run of runs) await hold(run, 1);
     const [kept = "", done = "", free = ""] = runs;
     await settle([rig.account], [done], [1]); // its hold is closed, so nobody's lock on it matters
-    const lockFree = "select id from credit_lock_free($1, $2) id order by id";
+    const tryLock = "select id from credit_try_lock($1, $2) id order by id";
     const asked = [
       [rig.account, rig.account, rig.account, other],
       [kept, done, free, rig.engine.newId()],
@@ -142,12 +142,12 @@ describe("two transactions that meet", () => {
     await db.tx(async (tx) => {
       await tx.query("select 1 from credit_holds where run_id = any ($1::uuid[]) for update", [[kept, done]]);
       await tx.query("select 1 from credit_accounts where account_id = $1 for update", [other]);
-      expect(await db.query(lockFree, asked)).toEqual(
+      expect(await db.query(tryLock, asked)).toEqual(
         [{ id: done }, { id: free }].sort((a, b) => (a.id < b.id ? -1 : 1)),
       );
     });
     await db.tx(async (tx) => {
-      await tx.query(lockFree, asked);
+      await tx.query(tryLock, asked);
       // Another account and an open hold of a run that was not asked for are nobody's business.
       await db.tx((later) =>
         later.query("select 1 from credit_accounts where account_id = $1 for update nowait", [third]),
@@ -160,7 +160,7 @@ describe("two transactions that meet", () => {
       ).rejects.toMatchObject({ code: "55P03" });
     });
     await db.tx(async (tx) => {
-      await tx.query(lockFree, [[rig.account], [free]]);
+      await tx.query(tryLock, [[rig.account], [free]]);
       expect(await db.query("select 1 as free from credit_holds where run_id = $1 for update nowait", [kept])).toEqual([
         { free: 1 },
       ]);

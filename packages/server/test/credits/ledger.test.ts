@@ -343,7 +343,7 @@ describe("the audit", () => {
     expect(faults).toEqual(["grants above the balance"]);
   });
   const keep = (id: string, run: string, amount: number) =>
-    `insert into credit_kept (account_id, run_id, amount) select '${id}', ${run}, ${amount}`;
+    `insert into credit_expired_backing (account_id, run_id, amount) select '${id}', ${run}, ${amount}`;
   test.each([
     ["that no hold keeps", (id: string) => keep(id, "gen_random_uuid()", 7)],
     ["of a hold that is settled", (id: string) => `${keep(id, "run_id", 4)} ${holdOf(id, "captured")}`],

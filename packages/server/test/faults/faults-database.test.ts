@@ -301,7 +301,7 @@ describe("a database that does not answer at all", () => {
     // The lease ends, and nobody can say so to the worker.
     await until(
       async () =>
-        (await direct.query("select 1 from workers where beat_at < promptd_now() - interval '2 s'")).length === 1,
+        (await direct.query("select 1 from workers where heartbeat_at < promptd_now() - interval '2 s'")).length === 1,
     );
     proxy.blackhole(false);
     await until(async () => (await direct.query("select 1 from workers where id <> $1", [before?.id])).length === 1);

@@ -183,7 +183,7 @@ export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   credit_accounts: "credits",
   credit_grants: "credits",
   credit_holds: "credits",
-  credit_kept: "credits",
+  credit_expired_backing: "credits",
   credit_transfers: "credits",
   files: "files",
   file_keys: "files",

@@ -214,7 +214,7 @@ export function createMany(
 
 /** Makes a worker's lease run out: its last beat was long ago. */
 export async function letLeaseEnd({ db }: Engine, workerId: string): Promise<void> {
-  await db.query("update workers set beat_at = promptd_now() - interval '7 s' where id = $1", [workerId]);
+  await db.query("update workers set heartbeat_at = promptd_now() - interval '7 s' where id = $1", [workerId]);
 }
 
 export function idsOf(runs: readonly { readonly runId: string }[]): string[] {

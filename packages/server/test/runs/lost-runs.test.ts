@@ -21,7 +21,7 @@ afterAll(() => engine.close());
 
 /** Lets the lease of one worker end and another process notice. */
 async function sweep(workerId: string): Promise<void> {
-  await engine.db.query("update workers set beat_at = promptd_now() - interval '7 s' where id = $1", [workerId]);
+  await engine.db.query("update workers set heartbeat_at = promptd_now() - interval '7 s' where id = $1", [workerId]);
   await engine.sweep();
 }
 
@@ -209,7 +209,7 @@ describe("runs of a worker that it does not know of", () => {
       query: async <Row extends object>(...call: Parameters<Database["query"]>) => {
         const text = typeof call[0] === "string" ? call[0] : call[0].text;
         if (text.includes("run_claim(")) faults.beforeClaim?.();
-        if (text.includes("run_give_unknown_back")) faults.beforeLook?.();
+        if (text.includes("run_release_unknown")) faults.beforeLook?.();
         const rows = await engine.db.query<Row>(...call);
         if (text.includes("run_claim(")) faults.afterClaim?.();
         return rows;

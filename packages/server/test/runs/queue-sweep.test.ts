@@ -156,7 +156,7 @@ describe("the sweep", () => {
     const worker = await engine.registerWorker();
     const [run] = await engine.claim(worker);
     if (run === undefined) throw new Error("nothing was claimed");
-    await engine.db.query("select worker_give_back($1, $2, $3, $4, interval '29 min')", [
+    await engine.db.query("select run_release($1, $2, $3, $4, interval '29 min')", [
       worker,
       [run.accountId],
       [run.runId],
@@ -260,7 +260,7 @@ describe("the sweep", () => {
     for (let round = 0; round < 6; round += 1) {
       const [claimed] = await Promise.all([
         engine.claim(worker, 5).catch(() => []),
-        engine.db.query("update workers set beat_at = promptd_now() - interval '7 s'"),
+        engine.db.query("update workers set heartbeat_at = promptd_now() - interval '7 s'"),
         engine.sweep(),
       ]);
       lost.push(...idsOf(claimed));
@@ -274,7 +274,7 @@ describe("the sweep", () => {
          values ($1, 'here', 1, 1, now(), 'test') on conflict do nothing`,
         [worker],
       );
-      await engine.db.query("update workers set beat_at = promptd_now()");
+      await engine.db.query("update workers set heartbeat_at = promptd_now()");
     }
   });
 

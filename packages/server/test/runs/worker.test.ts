@@ -43,7 +43,7 @@ describe("a worker's lease", () => {
     const [{ began } = { began: "" }] = await engine.db.query<{ began: string }>("select promptd_now()::text as began");
     await until(async () => {
       const rows = await engine.db.query(
-        "select 1 from workers where beat_at > $1::timestamptz + make_interval(secs => $2::float8 / 1000)",
+        "select 1 from workers where heartbeat_at > $1::timestamptz + make_interval(secs => $2::float8 / 1000)",
         [began, 2 * QUICK_LEASE_MS],
       );
       return rows.length === 1;

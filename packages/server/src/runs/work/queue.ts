@@ -126,7 +126,7 @@ export async function registerWorker(beats: Queryable, workerId: string, version
     `insert into workers (id, host, os_pid, backend_pid, backend_start, version)
      select $1, $2, $3, pid, backend_start, $4 from pg_stat_activity where pid = pg_backend_pid()
      on conflict (id) do update set backend_pid = excluded.backend_pid, backend_start = excluded.backend_start,
-       beat_at = excluded.beat_at`,
+       heartbeat_at = excluded.heartbeat_at`,
     [workerId, hostname(), process.pid, version],
   );
 }
@@ -134,7 +134,7 @@ export async function registerWorker(beats: Queryable, workerId: string, version
 /** @returns false when this worker was swept. */
 export async function beat(beats: Queryable, workerId: string): Promise<boolean> {
   await fault("beat.before");
-  const [row] = await beats.query<{ alive: boolean }>({ name: "beat", text: "select worker_beat($1) as alive" }, [
+  const [row] = await beats.query<{ alive: boolean }>({ name: "beat", text: "select worker_heartbeat($1) as alive" }, [
     workerId,
   ]);
   return row?.alive === true;
@@ -189,7 +189,7 @@ export async function recoverAtBoot(upkeep: Queryable): Promise<readonly string[
 
 /** @returns how many runs waited for a time that only a clock which stepped back explains: they may start now. */
 export async function pullRunsBack(upkeep: Queryable, longestMinutes: number): Promise<number> {
-  const rows = await upkeep.query("select run_pull_back(make_interval(mins => $1))", [longestMinutes]);
+  const rows = await upkeep.query("select run_reschedule(make_interval(mins => $1))", [longestMinutes]);
   return rows.length;
 }
 
@@ -204,7 +204,7 @@ interface DueRuns {
 
 /** Ends a batch of runs past their time, without those that were passed over before; one process does it at a time. */
 export async function endDueRuns(upkeep: Queryable, passed: readonly string[]): Promise<DueRuns> {
-  const [row] = await upkeep.query<DueRuns>(`select failed, passed, is_full as "isFull", fault from run_end_due($1)`, [
+  const [row] = await upkeep.query<DueRuns>(`select failed, skipped as passed, is_full as "isFull", fault from run_fail_due($1)`, [
     passed,
   ]);
   return row ?? { failed: [], passed: [], isFull: false, fault: null };
@@ -227,7 +227,7 @@ export async function giveRunsBack(
   delayMs: number,
 ): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
-    "select worker_give_back as id from worker_give_back($1, $2, $3, $4, make_interval(secs => $5::float8 / 1000))",
+    "select run_release as id from run_release($1, $2, $3, $4, make_interval(secs => $5::float8 / 1000))",
     [workerId, ...columnsOf(runs), delayMs],
   );
   return rows.map((row) => row.id);
@@ -243,7 +243,7 @@ export async function giveUnknownRunsBack(
   known: readonly ClaimedRun[],
 ): Promise<number> {
   const [, ids, attempts] = columnsOf(known);
-  const [row] = await db.query<{ given: number }>("select run_give_unknown_back($1, $2, $3, $4) as given", [
+  const [row] = await db.query<{ given: number }>("select run_release_unknown($1, $2, $3, $4) as given", [
     workerId,
     LANE,
     ids,
