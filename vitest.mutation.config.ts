@@ -7,13 +7,13 @@ const TESTS = [
   "packages/server/src/credits/*.test.ts",
   "packages/server/src/files/outputs/signed-urls.test.ts",
   "packages/server/src/http/request/failed-admissions.test.ts",
-  "packages/server/src/prompts/{render-step,template-language,template-scan}.test.ts",
+  "packages/server/src/prompts/*/{render-step,template-language,template-scan}.test.ts",
   "packages/server/src/runs/run-state.test.ts",
-  "packages/server/test/{door,file-keys,http-edge,ledger-rounds}.test.ts",
+  "packages/server/test/*/{admission,file-keys,http-edge,ledger-rounds}.test.ts",
 ];
 /**
  * Fewer of them, joined by commas, for one file: every mutant starts a process for each test file that meets it.
- * `PROMPTD_MUTATION_TESTS=packages/server/test/accounts/door.test.ts npm run mutate -- --mutate packages/server/src/accounts/admission.ts`
+ * `PROMPTD_MUTATION_TESTS=packages/server/test/accounts/admission.test.ts npm run mutate -- --mutate packages/server/src/accounts/admission.ts`
  */
 const chosen = process.env["PROMPTD_MUTATION_TESTS"]?.split(",");
 

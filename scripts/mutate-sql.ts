@@ -22,7 +22,7 @@ interface Group {
 const GROUPS: Readonly<Record<string, Group>> = {
   limiter: {
     functions: ["ring_admit", "admit"],
-    files: ["limiter-rules.test.ts", "limiter.test.ts", "limiter-flood.test.ts"],
+    files: ["accounts/limiter-rules.test.ts", "accounts/limiter.test.ts", "accounts/limiter-flood.test.ts"],
   },
   ledger: {
     functions: [
@@ -39,14 +39,14 @@ const GROUPS: Readonly<Record<string, Group>> = {
       "run_settle",
     ],
     files: [
-      "ledger-grants.test.ts",
-      "ledger-runs.test.ts",
-      "ledger-meetings.test.ts",
-      "ledger.test.ts",
-      "queue-claims.test.ts",
-      "queue-creates.test.ts",
-      "queue-states.test.ts",
-      "queue-sweep.test.ts",
+      "credits/ledger-grants.test.ts",
+      "credits/ledger-runs.test.ts",
+      "credits/ledger-meetings.test.ts",
+      "credits/ledger.test.ts",
+      "runs/queue-claims.test.ts",
+      "runs/queue-creates.test.ts",
+      "runs/queue-states.test.ts",
+      "runs/queue-sweep.test.ts",
     ],
   },
 };

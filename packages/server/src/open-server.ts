@@ -1,4 +1,4 @@
-import { accountsRoutes, createDoor, type Door } from "./accounts/index.ts";
+import { accountsRoutes, createAdmissionControl, type AdmissionControl } from "./accounts/index.ts";
 import type { Parts } from "./app-parts.ts";
 import type { Closers } from "./closers.ts";
 import { creditsRoutes } from "./credits/index.ts";
@@ -13,12 +13,12 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
   const { options, db, newId, models, files, search, hub, turns, signals, address } = parts;
   const { config, log } = options;
   const { catalogue } = models;
-  const door = openDoor(parts);
-  closers.add(() => door.close());
+  const admission = openAdmission(parts);
+  closers.add(() => admission.close());
   return createHttpServer({
     log,
     newId,
-    enter: door.enter,
+    admit: admission.admit,
     resourcesHash: () => catalogue.resources().hash,
     endpoints: {
       ...accountsRoutes(db),
@@ -74,9 +74,9 @@ async function lookAtReadiness({ db, options }: Parts) {
   }
 }
 
-function openDoor({ options, db, clock }: Parts): Door {
+function openAdmission({ options, db, clock }: Parts): AdmissionControl {
   const { config, log } = options;
-  return createDoor({
+  return createAdmissionControl({
     db,
     clock,
     log,

@@ -1,11 +1,11 @@
 /**
- * The door of /v1: key, plan and rate limit in one statement, decided from the headers alone. Requests that arrive in
+ * Admission to /v1: key, plan and rate limit in one statement, decided from the headers alone. Requests that arrive in
  * one turn of the event loop share a statement (measured 2026-11: 5.7 times the rate of one statement each). Nothing
  * about a key is cached: a revocation counts for every statement that starts after its commit.
  */
 import { setImmediate } from "node:timers";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Admission, Enter } from "../http/endpoint.ts";
+import type { Admission, Admit } from "../http/endpoint.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
 import type { Log } from "../platform/log.ts";
@@ -13,7 +13,7 @@ import { Problem } from "../platform/problem.ts";
 import { recordKeyUse } from "./accounts-store.ts";
 import { hashApiKey, hasKeyForm } from "./api-keys.ts";
 
-export interface EnterOptions {
+export interface AdmissionOptions {
   readonly db: Database;
   readonly clock: Clock;
   readonly log: Log;
@@ -25,14 +25,14 @@ export interface EnterOptions {
   readonly pause?: (ms: number) => Promise<unknown>;
 }
 
-export interface Door {
-  readonly enter: Enter;
+export interface AdmissionControl {
+  readonly admit: Admit;
   /** Writes when keys were last used, which otherwise happens once a minute. */
   close(): Promise<void>;
 }
 
 /** A revoked key has rank 0: it is not counted. */
-interface EnterRow {
+interface AdmissionRow {
   nth: number;
   key_id: string;
   account_id: string;
@@ -65,13 +65,13 @@ const TEXTS = {
   lapsed: "Your Pro plan has ended. Renew it to use the API.",
 };
 
-export function createDoor(options: EnterOptions): Door {
+export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
   const lookUp = createBatcher(options);
   const { pause = wait } = options;
   const used = new Map<string, number>();
   const places = createWaitingPlaces(options.limitPerSecond);
 
-  async function enter(request: { readonly authorization: readonly string[] }): Promise<Admission> {
+  async function admit(request: { readonly authorization: readonly string[] }): Promise<Admission> {
     const key = readKey(request.authorization);
     if (key instanceof Problem) return { kind: "refused", problem: key, remaining: null };
     const hash = hashApiKey(key);
@@ -82,10 +82,10 @@ export function createDoor(options: EnterOptions): Door {
     return admission;
   }
   /** Asks again when the place should be free; who finds as many waiting as a second admits keeps the first answer. */
-  async function waitForPlace(row: EnterRow, hash: Buffer): Promise<EnterRow | null> {
+  async function waitForPlace(row: AdmissionRow, hash: Buffer): Promise<AdmissionRow | null> {
     const leave = places.take(options.scope === "key" ? row.key_id : row.account_id);
     if (leave === null) return row;
-    let last: EnterRow | null = row;
+    let last: AdmissionRow | null = row;
     try {
       for (let i = 0; i < WAITS_MAX && last !== null && isLittleEarly(last); i += 1) {
         await pause(Math.ceil(last.wait_us / 1_000) + 1);
@@ -106,7 +106,7 @@ export function createDoor(options: EnterOptions): Door {
   }
   const timer = setInterval(() => void flush(), KEY_USE_MS).unref();
   return {
-    enter,
+    admit,
     close: () => {
       clearInterval(timer);
       return flush();
@@ -147,11 +147,11 @@ function readKey(authorization: readonly string[]): string | Problem {
   return hasKeyForm(key) ? key : unauthorized(TEXTS.invalid);
 }
 
-function isLittleEarly(row: EnterRow): boolean {
+function isLittleEarly(row: AdmissionRow): boolean {
   return row.rank > row.admitted && row.wait_us <= EARLY_US_MAX;
 }
 
-function judge(row: EnterRow | null, options: EnterOptions): Admission {
+function judge(row: AdmissionRow | null, options: AdmissionOptions): Admission {
   if (row === null) return { kind: "refused", problem: unauthorized(TEXTS.invalid), remaining: null };
   if (row.revoked_at !== null) return { kind: "refused", problem: keyRevoked(row.revoked_at), remaining: null };
   const remaining = Math.max(0, options.limitPerSecond - row.used);
@@ -169,7 +169,7 @@ function unauthorized(text: string): Problem {
 }
 
 /** One second is always enough: the window is one second long. The exact wait stands beside it for those who can use it. */
-function overLimit(waitUs: number, options: EnterOptions): Problem {
+function overLimit(waitUs: number, options: AdmissionOptions): Problem {
   const waitMs = Math.min(1_000, Math.ceil(waitUs / 1_000));
   const requests = options.limitPerSecond === 1 ? "1 request" : `${options.limitPerSecond} requests`;
   return new Problem("TOO_MANY_REQUESTS_ERROR", `More than ${requests} in one second. Wait 1 second, then retry.`, {
@@ -186,12 +186,12 @@ function planRequired(proUntil: Date | number): Problem {
 
 interface Waiter {
   readonly hash: Buffer;
-  readonly resolve: (row: EnterRow | null) => void;
+  readonly resolve: (row: AdmissionRow | null) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** Gathers the look-ups of one turn of the event loop; at most three statements are in flight, the rest gather on. */
-function createBatcher(options: EnterOptions): (hash: Buffer) => Promise<EnterRow | null> {
+function createBatcher(options: AdmissionOptions): (hash: Buffer) => Promise<AdmissionRow | null> {
   let waiting: Waiter[] = [];
   let inFlight = 0;
   let scheduled = false;
@@ -208,8 +208,8 @@ function createBatcher(options: EnterOptions): (hash: Buffer) => Promise<EnterRo
   async function send(batch: readonly Waiter[]): Promise<void> {
     inFlight += 1;
     try {
-      const rows = await options.db.named<EnterRow>(
-        "enter",
+      const rows = await options.db.named<AdmissionRow>(
+        "admit",
         "select nth, key_id, account_id, revoked_at, pro_until, pro, admitted, rank, used, wait_us from admit($1, $2, $3)",
         [batch.map((waiter) => waiter.hash), options.limitPerSecond, options.scope === "key"],
       );

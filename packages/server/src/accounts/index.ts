@@ -10,4 +10,4 @@ export {
 } from "./accounts.ts";
 export { accountsRoutes } from "./accounts-routes.ts";
 export { addUserFlags, findAccountByName } from "./accounts-store.ts";
-export { createDoor, keyRevoked, type Door } from "./admission.ts";
+export { createAdmissionControl, keyRevoked, type AdmissionControl } from "./admission.ts";

@@ -8,8 +8,8 @@ export interface Caller {
   readonly keyId: string;
 }
 
-/** What a request shows at the door: every Authorization header in order, and the peer address. */
-export interface EntryRequest {
+/** What admission is decided from: every Authorization header in order, and the peer address. */
+export interface AdmissionRequest {
   readonly authorization: readonly string[];
   readonly address: string;
 }
@@ -20,7 +20,7 @@ export type Admission =
   | { readonly kind: "refused"; readonly problem: Problem; readonly remaining: number | null };
 
 /** Key, rate and plan in one step, decided from the headers alone, before a byte of the body is read. */
-export type Enter = (request: EntryRequest) => Promise<Admission>;
+export type Admit = (request: AdmissionRequest) => Promise<Admission>;
 
 export interface RequestContext {
   readonly caller: Caller;

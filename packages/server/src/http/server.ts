@@ -17,7 +17,7 @@ import { admit } from "./request/admit.ts";
 import { createBodyBudget, serverBusy } from "./body/body-budget.ts";
 import { trackConnections, type Connections } from "./sockets/connections.ts";
 import { asksToUpgrade, guardEdge, headFault, HEADER_BYTES_MAX } from "./sockets/edge.ts";
-import type { Endpoint, Endpoints, Enter, OpenFile, Readiness } from "./endpoint.ts";
+import type { Endpoint, Endpoints, Admit, OpenFile, Readiness } from "./endpoint.ts";
 import { Exchange, type ExchangeSetup } from "./request/exchange.ts";
 import { createFailedEntries } from "./request/failed-admissions.ts";
 import { joinLooks, sendHealth, sendReadiness, type HealthSetup } from "./health.ts";
@@ -62,7 +62,7 @@ type HttpLimits = { readonly [Name in keyof typeof HTTP_LIMITS]: number };
 export interface HttpServerOptions {
   readonly log: Log;
   readonly newId: () => string;
-  readonly enter: Enter;
+  readonly admit: Admit;
   readonly resourcesHash: () => string;
   readonly endpoints: Endpoints;
   readonly openFile: OpenFile;

@@ -1,5 +1,5 @@
-/** A process of its own that floods the door of one installation, for limiter.test.ts. */
-import { createDoor } from "../../src/accounts/index.ts";
+/** A process of its own that floods admission of one installation, for limiter.test.ts. */
+import { createAdmissionControl } from "../../src/accounts/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
@@ -21,7 +21,14 @@ process.once("message", (order: FloodOrder) => void flood(order));
 async function flood(order: FloodOrder): Promise<void> {
   const log = createLog("error", "stderr");
   const db = await openDatabase({ url: order.databaseUrl, role: "flood", log, poolMax: 2 });
-  const door = createDoor({ db, clock: systemClock, log, limitPerSecond: 5, scope: "account", plans: true });
+  const control = createAdmissionControl({
+    db,
+    clock: systemClock,
+    log,
+    limitPerSecond: 5,
+    scope: "account",
+    plans: true,
+  });
   const report = { admitted: 0, refused: 0 };
   const state = { isTold: false, isRefused: false };
   process.send?.("ready");
@@ -31,13 +38,13 @@ async function flood(order: FloodOrder): Promise<void> {
     Array.from({ length: order.floods }, async (_, i) => {
       const authorization = [`Bearer ${order.apiKeys[i % order.apiKeys.length]}`];
       while (!state.isTold || !state.isRefused) {
-        const admission = await door.enter({ authorization, address: "127.0.0.1" });
+        const admission = await control.admit({ authorization, address: "127.0.0.1" });
         report[admission.kind] += 1;
         state.isRefused ||= admission.kind === "refused" && admission.problem.httpStatus === order.untilRefusedWith;
       }
     }),
   );
-  await door.close();
+  await control.close();
   await db.close();
   process.send?.(report satisfies FloodReport, () => process.disconnect());
 }

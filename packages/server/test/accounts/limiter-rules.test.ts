@@ -58,7 +58,7 @@ describe("a ring", () => {
   });
 });
 
-describe("the door's statement", () => {
+describe("the admission statement", () => {
   interface Entry {
     readonly nth: number;
     readonly account_id: string;
@@ -73,7 +73,7 @@ describe("the door's statement", () => {
       .update(apiKey ?? "")
       .digest();
 
-  function enter(apiKeys: readonly (string | undefined)[], isPerKey = false): Promise<Entry[]> {
+  function admit(apiKeys: readonly (string | undefined)[], isPerKey = false): Promise<Entry[]> {
     return engine.db.query<Entry>(
       "select nth, account_id, admitted, rank, used, wait_us, pro from admit($1, 5, $2) order by nth",
       [apiKeys.map(hashOf), isPerKey],
@@ -86,7 +86,7 @@ describe("the door's statement", () => {
     const [one, other, gone] = [await createKeys(engine, 2), await createKeys(engine, 1), await createKeys(engine, 1)];
     const [a, b, c, d] = [one.apiKeys[0], one.apiKeys[1], other.apiKeys[0], gone.apiKeys[0]];
     await revokeApiKey(engine.db, gone.keyIds[0] ?? "");
-    const entries = await enter([a, "unknown", b, d, c, a, a, a, a]);
+    const entries = await admit([a, "unknown", b, d, c, a, a, a, a]);
     const full = 1_000_000;
     expect(columns(entries)).toEqual([
       [1, 5, 1, 5, full],
@@ -104,11 +104,11 @@ describe("the door's statement", () => {
   test("finds room again when the oldest admission is a second old, and not before", async () => {
     const { apiKeys } = await createKeys(engine, 1);
     const six = Array.from({ length: 6 }, () => apiKeys[0]);
-    expect(columns(await enter(six)).at(-1)).toEqual([6, 5, 6, 5, 1_000_000]);
+    expect(columns(await admit(six)).at(-1)).toEqual([6, 5, 6, 5, 1_000_000]);
     await stopClock(engine.db, NOW + 999_999);
-    expect(columns(await enter(six)).at(0)).toEqual([1, 0, 1, 5, 1]);
+    expect(columns(await admit(six)).at(0)).toEqual([1, 0, 1, 5, 1]);
     await stopClock(engine.db, NOW + 1_000_000);
-    expect(columns(await enter(six.slice(2))).at(-1)).toEqual([4, 4, 4, 4, 1_000_000]);
+    expect(columns(await admit(six.slice(2))).at(-1)).toEqual([4, 4, 4, 4, 1_000_000]);
   });
 
   test("gives each account of a batch its own room, also to those it knows already", async () => {
@@ -116,14 +116,14 @@ describe("the door's statement", () => {
     const batch = [one.apiKeys[0], one.apiKeys[0], one.apiKeys[0], other.apiKeys[0]];
     for (const offset of [0, 1_000_000]) {
       await stopClock(engine.db, NOW + offset);
-      expect(columns(await enter(batch)).map(([, admitted]) => admitted)).toEqual([3, 3, 3, 1]);
+      expect(columns(await admit(batch)).map(([, admitted]) => admitted)).toEqual([3, 3, 3, 1]);
     }
   });
 
   test("counts each key alone where the operator chose so", async () => {
     const { apiKeys } = await createKeys(engine, 2);
     const [a, b] = apiKeys;
-    expect(columns(await enter([a, a, b], true))).toEqual([
+    expect(columns(await admit([a, a, b], true))).toEqual([
       [1, 2, 1, 2, 1_000_000],
       [2, 2, 2, 2, 1_000_000],
       [3, 1, 1, 1, 1_000_000],
@@ -137,7 +137,7 @@ describe("the door's statement", () => {
         us,
         accountId,
       ]);
-      return (await enter(apiKeys))[0]?.pro;
+      return (await admit(apiKeys))[0]?.pro;
     };
     expect([await proAt(NOW), await proAt(NOW + 1)]).toEqual([false, true]);
   });
@@ -147,6 +147,6 @@ describe("the door's statement", () => {
     await engine.db.query("create sequence two_seconds_each");
     await engine.db.query(`create or replace function promptd_now() returns timestamptz language sql volatile
       as $$ select to_timestamp(1000000 + 2 * nextval('two_seconds_each')) $$`);
-    expect(columns(await enter(apiKeys))).toEqual([[1, 1, 1, 1, 1]]);
+    expect(columns(await admit(apiKeys))).toEqual([[1, 1, 1, 1, 1]]);
   });
 });

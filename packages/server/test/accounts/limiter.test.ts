@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { createDoor, revokeApiKey, type Door } from "../../src/accounts/index.ts";
+import { createAdmissionControl, revokeApiKey, type AdmissionControl } from "../../src/accounts/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase, type Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
@@ -17,22 +17,22 @@ beforeAll(async () => {
 afterEach(() => engine.shiftClock(0));
 afterAll(() => engine.close());
 
-function openDoor(db: Database = engine.db, pause?: (ms: number) => Promise<unknown>): Door {
+function openAdmission(db: Database = engine.db, pause?: (ms: number) => Promise<unknown>): AdmissionControl {
   const options = { db, clock: systemClock, log, limitPerSecond: 5, scope: "account", plans: true } as const;
-  return createDoor(pause === undefined ? options : { ...options, pause });
+  return createAdmissionControl(pause === undefined ? options : { ...options, pause });
 }
 
-async function knock(door: Door, apiKey: string): Promise<"admitted" | number> {
-  const admission = await door.enter({ authorization: [`Bearer ${apiKey}`], address: "127.0.0.1" });
+async function knock(control: AdmissionControl, apiKey: string): Promise<"admitted" | number> {
+  const admission = await control.admit({ authorization: [`Bearer ${apiKey}`], address: "127.0.0.1" });
   return admission.kind === "admitted" ? "admitted" : admission.problem.httpStatus;
 }
 
 describe("the limiter", () => {
   test("admits exactly five of a hundred requests that arrive together, and tells the others to wait a second", async () => {
     const { apiKeys } = await createKeys(engine, 1);
-    const door = openDoor();
+    const control = openAdmission();
     const admissions = await Promise.all(
-      Array.from({ length: 100 }, () => door.enter({ authorization: [`Bearer ${apiKeys[0]}`], address: "" })),
+      Array.from({ length: 100 }, () => control.admit({ authorization: [`Bearer ${apiKeys[0]}`], address: "" })),
     );
     expect(admissions.filter((admission) => admission.kind === "admitted")).toHaveLength(5);
     for (const admission of admissions) {
@@ -44,9 +44,9 @@ describe("the limiter", () => {
 
   test("counts each account by itself, also inside one batch", async () => {
     const [one, two] = [await createKeys(engine, 2), await createKeys(engine, 1)];
-    const door = openDoor();
+    const control = openAdmission();
     const keys = Array.from({ length: 30 }, (_, i) => [...one.apiKeys, ...two.apiKeys][i % 3] ?? "");
-    await Promise.all(keys.map((key) => knock(door, key)));
+    await Promise.all(keys.map((key) => knock(control, key)));
     expect(await admissionsOf(engine, one.accountId)).toHaveLength(5);
     expect(await admissionsOf(engine, two.accountId)).toHaveLength(5);
   });
@@ -87,14 +87,14 @@ describe("the limiter", () => {
     const answers: ("admitted" | number)[] = [];
     let nowUs = startUs;
     let settle = () => {};
-    const door = openDoor(engine.db, (ms) => {
+    const control = openAdmission(engine.db, (ms) => {
       return new Promise<void>((resolve) => {
         due.push({ us: nowUs + ms * 1_000, go: resolve });
         settle(); // the call sleeps: the next event is due
       });
     });
     async function call(): Promise<void> {
-      answers.push(await knock(door, apiKeys[0] ?? ""));
+      answers.push(await knock(control, apiKeys[0] ?? ""));
       settle();
     }
     while (due.length > 0) {
@@ -113,12 +113,12 @@ describe("the limiter", () => {
   test("recovers within a second when the database's clock steps back an hour", async () => {
     const { apiKeys } = await createKeys(engine, 1);
     const key = apiKeys[0] ?? "";
-    const door = openDoor();
+    const control = openAdmission();
     await stopClock(engine.db, 5_000_000_000);
-    for (let i = 0; i < 5; i += 1) expect(await knock(door, key)).toBe("admitted");
-    expect(await knock(door, key)).toBe(429);
+    for (let i = 0; i < 5; i += 1) expect(await knock(control, key)).toBe("admitted");
+    expect(await knock(control, key)).toBe(429);
     await stopClock(engine.db, 5_000_000_000 - 3_600_000_000);
-    expect(await knock(door, key)).toBe("admitted");
+    expect(await knock(control, key)).toBe("admitted");
   });
 });
 
@@ -127,10 +127,10 @@ describe("a key", () => {
     const { apiKeys, keyIds } = await createKeys(engine, 1);
     const there = await openDatabase({ url: engine.url, role: "other", log, poolMax: 2 });
     try {
-      const door = openDoor(there);
-      expect(await knock(door, apiKeys[0] ?? "")).toBe("admitted");
+      const control = openAdmission(there);
+      expect(await knock(control, apiKeys[0] ?? "")).toBe("admitted");
       await revokeApiKey(engine.db, keyIds[0] ?? "");
-      expect(await knock(door, apiKeys[0] ?? "")).toBe(401);
+      expect(await knock(control, apiKeys[0] ?? "")).toBe(401);
     } finally {
       await there.close();
     }
@@ -139,9 +139,9 @@ describe("a key", () => {
   test("costs a revoked or unknown caller nothing: neither is counted", async () => {
     const { accountId, apiKeys, keyIds } = await createKeys(engine, 2);
     await revokeApiKey(engine.db, keyIds[0] ?? "");
-    const door = openDoor();
-    for (let i = 0; i < 8; i += 1) expect(await knock(door, apiKeys[0] ?? "")).toBe(401);
+    const control = openAdmission();
+    for (let i = 0; i < 8; i += 1) expect(await knock(control, apiKeys[0] ?? "")).toBe(401);
     expect(await admissionsOf(engine, accountId)).toEqual([]);
-    expect(await knock(door, apiKeys[1] ?? "")).toBe("admitted");
+    expect(await knock(control, apiKeys[1] ?? "")).toBe("admitted");
   });
 });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { afterEach, describe, expect, test } from "vitest";
-import type { Admission, EntryRequest, RequestContext } from "../../src/http/endpoint.ts";
+import type { Admission, AdmissionRequest, RequestContext } from "../../src/http/endpoint.ts";
 import { ID, openSocket, readAnswers, startEdge, type EdgeServer, type RawAnswer } from "./http-edge-server.ts";
 import { until } from "../support/promptd-process.ts";
 
@@ -26,7 +26,7 @@ function bodyOf(bytes: number): string {
 const LARGE = bodyOf(150 * KIB);
 
 /** Every key is the account of its name. */
-async function enterAnyone({ authorization }: EntryRequest): Promise<Admission> {
+async function admitAnyone({ authorization }: AdmissionRequest): Promise<Admission> {
   const name = authorization[0]?.replace("Bearer ", "") ?? "";
   return { kind: "admitted", caller: { accountId: name, keyId: name }, remaining: 4 };
 }
@@ -38,7 +38,7 @@ afterEach(async () => {
   await own.http.close();
 });
 const start = async (overrides: Parameters<typeof startEdge>[0] = {}) => {
-  own = await startEdge({ enter: enterAnyone, limits: LIMITS, ...overrides });
+  own = await startEdge({ admit: admitAnyone, limits: LIMITS, ...overrides });
 };
 
 function head(account: string, headers: string): string {

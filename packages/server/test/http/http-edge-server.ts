@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import type { EndpointName, Issue } from "@promptd/contract";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../src/http/server.ts";
-import type { Admission, Endpoints, EntryRequest, RequestContext } from "../../src/http/endpoint.ts";
+import type { Admission, Endpoints, AdmissionRequest, RequestContext } from "../../src/http/endpoint.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import type { Log } from "../../src/platform/log.ts";
 import { Problem } from "../../src/platform/problem.ts";
@@ -31,7 +31,7 @@ export interface EdgeServer {
   readonly url: string;
   readonly port: number;
   readonly calls: Call[];
-  readonly entries: EntryRequest[];
+  readonly entries: AdmissionRequest[];
   readonly log: LogLine[];
   get(path: string, headers?: Record<string, string>): Promise<Response>;
   post(path: string, body: string | Uint8Array<ArrayBuffer>, headers?: Record<string, string>): Promise<Response>;
@@ -89,7 +89,7 @@ function fixedEndpoints(calls: Call[]): Endpoints {
   };
 }
 
-async function enterByName({ authorization }: EntryRequest): Promise<Admission> {
+async function admitByName({ authorization }: AdmissionRequest): Promise<Admission> {
   const refused = (problem: Problem, remaining: number | null): Admission => ({ kind: "refused", problem, remaining });
   if (authorization.length !== 1) return refused(new Problem("UNAUTHORIZED_ERROR", "One key, please."), null);
   if (authorization[0] === "Bearer fast") return refused(new Problem("TOO_MANY_REQUESTS_ERROR", "Slow down."), 0);
@@ -112,9 +112,9 @@ type Overrides = Partial<Omit<HttpServerOptions, "endpoints">> & { readonly endp
 
 export async function startEdge(overrides: Overrides = {}, onPort = 0): Promise<EdgeServer> {
   const calls: Call[] = [];
-  const entries: EntryRequest[] = [];
+  const entries: AdmissionRequest[] = [];
   const log: LogLine[] = [];
-  const enter = overrides.enter ?? enterByName;
+  const admit = overrides.admit ?? admitByName;
   const http = createHttpServer({
     log: memoryLog(log),
     newId: createIdSource({ nowMs: () => 1_795_169_730_000 }),
@@ -127,9 +127,9 @@ export async function startEdge(overrides: Overrides = {}, onPort = 0): Promise<
     readiness: async () => ({ ready: true, details: {} }),
     checkResponses: true,
     ...overrides,
-    enter: async (request) => {
+    admit: async (request) => {
       entries.push(request);
-      return enter(request);
+      return admit(request);
     },
     endpoints: { ...fixedEndpoints(calls), ...overrides.endpoints },
   });

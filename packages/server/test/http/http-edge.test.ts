@@ -218,8 +218,8 @@ describe("failures", () => {
     await own.http.close();
   });
 
-  test("of enter are 500, never an open door", async () => {
-    const own = await startEdge({ enter: async () => Promise.reject(new Error("database is down")) });
+  test("of admission are 500, and nobody is admitted", async () => {
+    const own = await startEdge({ admit: async () => Promise.reject(new Error("database is down")) });
     expect((await own.get("/v1/me")).status).toBe(500);
     expect(own.calls).toEqual([]);
     await own.http.close();

@@ -88,7 +88,7 @@ describe("a request that is not sound HTTP/1.1 is answered by one 400 envelope a
 });
 
 describe("two Authorization headers", () => {
-  test("reach enter as two values, though Node keeps the first silently", async () => {
+  test("reach admission as two values, though Node keeps the first silently", async () => {
     const request = `${GET_ME}authorization: Bearer other\r\nConnection: close\r\n\r\n`;
     expect((await sendRaw(edge.port, request)).status).toBe(401);
     expect(edge.entries.at(-1)?.authorization).toEqual(["Bearer good", "Bearer other"]);

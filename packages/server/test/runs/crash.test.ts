@@ -56,7 +56,8 @@ describe("kill -9 of a server with a hundred waiting runs, then a restart", () =
     // The survivor judges others only after a lease of good beats of its own; the installation has been up that long.
     await until(
       async () =>
-        (await fixture.db.query("select 1 from workers where heartbeat_at > started_at + interval '6.1 s'")).length === 2,
+        (await fixture.db.query("select 1 from workers where heartbeat_at > started_at + interval '6.1 s'")).length ===
+        2,
     );
     const runs = Array.from({ length: 20 }, (_, i) =>
       create(caller.clientAt(api.url), fixture.prompts.paid, "sandbox: delay=15000\nslow", `run-${i}`),

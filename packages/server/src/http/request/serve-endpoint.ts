@@ -1,6 +1,6 @@
 import type { EndpointName, EndpointShapes } from "@promptd/contract";
 import { endpointSchemas } from "@promptd/contract/schemas";
-import { admit, type DoorSetup } from "./admit.ts";
+import { admit, type AdmitSetup } from "./admit.ts";
 import type { BodyBudget } from "../body/body-budget.ts";
 import type { Answer, Endpoint, EndpointInput } from "../endpoint.ts";
 import { successText } from "../answer/envelope.ts";
@@ -10,7 +10,7 @@ import { parseQuery, rawQuery } from "./query.ts";
 import { declaredBytes, readBody, refuseBodyForm, refuseTooLarge } from "../body/read-body.ts";
 import { refuseIdempotencyKeys, validateInput, type CheckImages } from "./validate.ts";
 
-export interface EndpointSetup extends DoorSetup {
+export interface EndpointSetup extends AdmitSetup {
   readonly checkImages: CheckImages | null;
   readonly checkResponses: boolean;
   readonly runBodyBytesMax: number;

@@ -10,7 +10,7 @@ export const OPEN_PATHS = {
   file: "/files/:name",
 } as const;
 
-/** However the path is spelled: percent-encoding must not lead past the door. */
+/** However the path is spelled: percent-encoding must not lead past admission. */
 export function isUnderV1(target: string): boolean {
   const path = decodePath(plainPath(target));
   return path === "/v1" || path.startsWith("/v1/");

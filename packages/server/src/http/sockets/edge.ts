@@ -42,7 +42,7 @@ export function guardEdge(server: Server, setup: EdgeSetup): Edge {
       else sendRaw(socket, rawProblem(error), setup);
     });
   });
-  // Before the router and the door, so that both see the same path.
+  // Before the router and admission, so that both see the same path.
   server.prependListener("request", (request: IncomingMessage) => {
     request.url = toOriginForm(request.url ?? "", request.method ?? "");
   });

@@ -204,9 +204,10 @@ interface DueRuns {
 
 /** Ends a batch of runs past their time, without those that were passed over before; one process does it at a time. */
 export async function endDueRuns(upkeep: Queryable, passed: readonly string[]): Promise<DueRuns> {
-  const [row] = await upkeep.query<DueRuns>(`select failed, skipped as passed, is_full as "isFull", fault from run_fail_due($1)`, [
-    passed,
-  ]);
+  const [row] = await upkeep.query<DueRuns>(
+    `select failed, skipped as passed, is_full as "isFull", fault from run_fail_due($1)`,
+    [passed],
+  );
   return row ?? { failed: [], passed: [], isFull: false, fault: null };
 }
 

@@ -1,7 +1,13 @@
-/** What the door of /v1 says to each key: form, revocation, rate and plan, on a stopped database clock. */
+/** What admission to /v1 answers each key: form, revocation, rate and plan, on a stopped database clock. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { createApiKey, createDoor, revokeApiKey, setPlan, type Door } from "../../src/accounts/index.ts";
+import {
+  createApiKey,
+  createAdmissionControl,
+  revokeApiKey,
+  setPlan,
+  type AdmissionControl,
+} from "../../src/accounts/index.ts";
 import { mintApiKey } from "../../src/accounts/api-keys.ts";
 import { openDatabase, type Database } from "../../src/platform/database/database.ts";
 import { createLog, type Log } from "../../src/platform/log.ts";
@@ -13,37 +19,41 @@ const NOW_US = 1_000_000_000_000_000;
 const USED_MS = Date.UTC(2026, 10, 20, 10, 15, 30, 123);
 const log = createLog("silent", "stderr");
 let engine: Engine;
-const doors: Door[] = [];
+const controls: AdmissionControl[] = [];
 
 beforeAll(async () => {
   engine = await openEngine();
 });
 beforeEach(() => stopClock(engine.db, NOW_US));
 afterEach(async () => {
-  await Promise.all(doors.splice(0).map((door) => door.close()));
+  await Promise.all(controls.splice(0).map((control) => control.close()));
 });
 afterAll(() => engine.close());
 
-type DoorChange = Partial<Parameters<typeof createDoor>[0]>;
+type AdmissionChange = Partial<Parameters<typeof createAdmissionControl>[0]>;
 
-function openDoor(change: DoorChange = {}): Door {
+function openAdmission(change: AdmissionChange = {}): AdmissionControl {
   const clock = { nowMs: () => USED_MS };
   const usual = { db: engine.db, clock, log, limitPerSecond: 5, scope: "account", plans: true } as const;
-  const door = createDoor({ pause: () => Promise.reject(new Error("nobody waits here")), ...usual, ...change });
-  doors.push(door);
-  return door;
+  const control = createAdmissionControl({
+    pause: () => Promise.reject(new Error("nobody waits here")),
+    ...usual,
+    ...change,
+  });
+  controls.push(control);
+  return control;
 }
 
-async function knock(door: Door, ...authorization: string[]) {
-  const admission = await door.enter({ authorization, address: "192.0.2.1" });
+async function knock(control: AdmissionControl, ...authorization: string[]) {
+  const admission = await control.admit({ authorization, address: "192.0.2.1" });
   if (admission.kind === "admitted") return { ...admission.caller, remaining: admission.remaining };
   const { code, message, headers, data } = admission.problem;
   return { code, message, headers, data, remaining: admission.remaining };
 }
 
 /** As many knocks as the limit allows, one after the other. */
-async function fill(door: Door, apiKey: string, times = 5): Promise<void> {
-  for (let i = 0; i < times; i += 1) await door.enter({ authorization: [`Bearer ${apiKey}`], address: "" });
+async function fill(control: AdmissionControl, apiKey: string, times = 5): Promise<void> {
+  for (let i = 0; i < times; i += 1) await control.admit({ authorization: [`Bearer ${apiKey}`], address: "" });
 }
 
 const refused = (message: string) => ({
@@ -80,12 +90,12 @@ describe("without a key that could be one, a caller is told what is wrong and co
       'The request has 3 Authorization headers. Send one: "Authorization: Bearer <API_KEY>".',
     ],
   ])("%s", async (_, headers, message) => {
-    expect(await knock(openDoor(), ...headers)).toEqual(refused(message));
+    expect(await knock(openAdmission(), ...headers)).toEqual(refused(message));
   });
 
   test("a text that cannot be a key costs the database nothing", async () => {
     const { db, statements } = watched();
-    expect(await knock(openDoor({ db }), `Bearer ${"a".repeat(39)}`)).toEqual(refused(INVALID));
+    expect(await knock(openAdmission({ db }), `Bearer ${"a".repeat(39)}`)).toEqual(refused(INVALID));
     expect(statements).toEqual([]);
   });
 });
@@ -95,25 +105,25 @@ describe("a good key", () => {
     "is let in as %j, and says whose it is and how many requests are left",
     async (form) => {
       const { accountId, apiKeys, keyIds } = await createKeys(engine, 1);
-      const door = openDoor();
+      const control = openAdmission();
       const header = form.replace("KEY", apiKeys[0] ?? "");
-      expect(await knock(door, header)).toEqual({ accountId, keyId: keyIds[0], remaining: 4 });
-      expect(await knock(door, header)).toMatchObject({ remaining: 3 });
+      expect(await knock(control, header)).toEqual({ accountId, keyId: keyIds[0], remaining: 4 });
+      expect(await knock(control, header)).toMatchObject({ remaining: 3 });
     },
   );
 
   test("that was revoked is told the day, however many requests it sends", async () => {
     const { apiKeys, keyIds } = await createKeys(engine, 1);
     await revokeApiKey(engine.db, keyIds[0] ?? "");
-    const door = openDoor();
+    const control = openAdmission();
     for (let i = 0; i < 7; i += 1) {
-      expect(await knock(door, `Bearer ${apiKeys[0]}`)).toEqual(refused("This API key was revoked on 2001-09-09."));
+      expect(await knock(control, `Bearer ${apiKeys[0]}`)).toEqual(refused("This API key was revoked on 2001-09-09."));
     }
   });
 
   test("has its own rate where the operator chose so", async () => {
     const { apiKeys } = await createKeys(engine, 2);
-    const [perKey, perAccount] = [openDoor({ scope: "key" }), openDoor()];
+    const [perKey, perAccount] = [openAdmission({ scope: "key" }), openAdmission()];
     await fill(perKey, apiKeys[0] ?? "");
     expect(await knock(perKey, `Bearer ${apiKeys[1]}`)).toMatchObject({ remaining: 4 });
     await fill(perAccount, apiKeys[0] ?? "");
@@ -137,19 +147,19 @@ describe("over the limit", () => {
   });
 
   test("a caller is told the wait to the next millisecond, and one second at most", async () => {
-    const door = openDoor();
-    await fill(door, apiKey);
+    const control = openAdmission();
+    await fill(control, apiKey);
     await stopClock(engine.db, NOW_US + 749_999);
-    expect(await knock(door, header)).toEqual(tooMany("251"));
+    expect(await knock(control, header)).toEqual(tooMany("251"));
     await stopClock(engine.db, NOW_US + 500_000);
-    expect(await knock(door, header)).toEqual(tooMany("500"));
+    expect(await knock(control, header)).toEqual(tooMany("500"));
     await stopClock(engine.db, NOW_US - 900_000); // the clock stepped back
-    expect(await knock(door, header)).toEqual(tooMany("1000"));
+    expect(await knock(control, header)).toEqual(tooMany("1000"));
   });
 
   test("the limit is named in good English, and a lower one leaves nothing rather than less", async () => {
-    await fill(openDoor(), apiKey);
-    expect(await knock(openDoor({ limitPerSecond: 1 }), header)).toEqual(tooMany("1000", "1 request"));
+    await fill(openAdmission(), apiKey);
+    expect(await knock(openAdmission({ limitPerSecond: 1 }), header)).toEqual(tooMany("1000", "1 request"));
   });
 
   test("by a quarter of a second, a request waits for its place and a millisecond more, and is let in", async () => {
@@ -159,10 +169,10 @@ describe("over the limit", () => {
       pauses.push(ms);
       await stopClock(engine.db, (nowUs += ms * 1_000));
     };
-    const door = openDoor({ pause });
-    await fill(door, apiKey, 5);
+    const control = openAdmission({ pause });
+    await fill(control, apiKey, 5);
     await stopClock(engine.db, nowUs);
-    expect(await knock(door, header)).toMatchObject({ remaining: 4 });
+    expect(await knock(control, header)).toMatchObject({ remaining: 4 });
     expect(pauses).toEqual([251]);
   });
 
@@ -175,41 +185,41 @@ describe("over the limit", () => {
         waiting += 1;
         return gate.promise;
       };
-      const door = openDoor({ pause, scope });
+      const control = openAdmission({ pause, scope });
       const other = (await createKeys(engine, 1)).apiKeys[0] ?? "";
-      await fill(door, apiKey);
-      await fill(door, other);
+      await fill(control, apiKey);
+      await fill(control, other);
       await stopClock(engine.db, NOW_US + 950_000);
       let told = 0;
-      const flood = Array.from({ length: 20 }, () => knock(door, header).finally(() => (told += 1)));
+      const flood = Array.from({ length: 20 }, () => knock(control, header).finally(() => (told += 1)));
       await until(() => told === 15);
       expect(waiting).toBe(5);
-      const late = knock(door, `Bearer ${other}`);
+      const late = knock(control, `Bearer ${other}`);
       await until(() => waiting === 6);
       await stopClock(engine.db, NOW_US + 1_000_000);
       gate.resolve();
       expect((await Promise.all(flood)).filter((answer) => "accountId" in answer)).toHaveLength(5);
       expect(await late).toMatchObject({ remaining: 4 });
-      await fill(door, apiKey); // whoever waited gave its place back: the next ones wait again
+      await fill(control, apiKey); // whoever waited gave its place back: the next ones wait again
       await stopClock(engine.db, NOW_US + 1_900_000);
-      await knock(door, header);
+      await knock(control, header);
       expect(waiting).toBe(8);
     },
   );
 
   test("a request that found its place does not wait, however soon another one is free", async () => {
-    const door = openDoor();
-    await fill(door, apiKey, 4);
+    const control = openAdmission();
+    await fill(control, apiKey, 4);
     await stopClock(engine.db, NOW_US + 950_000);
-    expect(await knock(door, header)).toMatchObject({ remaining: 0 });
+    expect(await knock(control, header)).toMatchObject({ remaining: 0 });
   });
 
   test("a request that waited in vain waits once more, and no third time", async () => {
     let pauses = 0;
-    const door = openDoor({ pause: async () => (pauses += 1) });
-    await fill(door, apiKey);
+    const control = openAdmission({ pause: async () => (pauses += 1) });
+    await fill(control, apiKey);
     await stopClock(engine.db, NOW_US + 950_000);
-    expect(await knock(door, header)).toEqual(tooMany("50"));
+    expect(await knock(control, header)).toEqual(tooMany("50"));
     expect(pauses).toBe(2);
   });
 });
@@ -226,23 +236,23 @@ describe("a plan", () => {
   });
 
   test("that never was is asked for, one that ended is to be renewed; both after the rate", async () => {
-    const door = openDoor();
+    const control = openAdmission();
     await setPlan(engine.db, account.accountId, { plan: "none", untilMs: null });
-    expect(await knock(door, header)).toEqual(planProblem("PLAN_REQUIRED", "The API needs a Pro plan.", 4));
+    expect(await knock(control, header)).toEqual(planProblem("PLAN_REQUIRED", "The API needs a Pro plan.", 4));
     await setPlan(engine.db, account.accountId, { plan: "pro", untilMs: NOW_US / 1_000 });
     const lapsed = planProblem("PLAN_LAPSED", "Your Pro plan has ended. Renew it to use the API.", 3);
-    expect(await knock(door, header)).toEqual(lapsed);
-    await fill(door, account.apiKeys[0] ?? "", 3);
-    expect(await knock(door, header)).toMatchObject({ code: "TOO_MANY_REQUESTS_ERROR" });
+    expect(await knock(control, header)).toEqual(lapsed);
+    await fill(control, account.apiKeys[0] ?? "", 3);
+    expect(await knock(control, header)).toMatchObject({ code: "TOO_MANY_REQUESTS_ERROR" });
   });
 
   test("is not asked for where the operator sells none", async () => {
     await setPlan(engine.db, account.accountId, { plan: "none", untilMs: null });
-    expect(await knock(openDoor({ plans: false }), header)).toMatchObject({ accountId: account.accountId });
+    expect(await knock(openAdmission({ plans: false }), header)).toMatchObject({ accountId: account.accountId });
   });
 });
 
-/** The database, and how many keys each statement of the door asked for; all wait for `gate`, and fail when `broken`. */
+/** The database, and how many keys each statement of admission asked for; all wait for `gate`, and fail when `broken`. */
 function watched(gate: Promise<void> = Promise.resolve()) {
   const seen = { statements: [] as number[], broken: false };
   const named: Database["named"] = async (name, text, values) => {
@@ -257,8 +267,8 @@ function watched(gate: Promise<void> = Promise.resolve()) {
 describe("many requests at once", () => {
   test("share a statement where they arrive together", async () => {
     const watch = watched();
-    const door = openDoor({ db: watch.db });
-    await Promise.all(Array.from({ length: 20 }, () => knock(door, `Bearer ${mintApiKey()}`)));
+    const control = openAdmission({ db: watch.db });
+    await Promise.all(Array.from({ length: 20 }, () => knock(control, `Bearer ${mintApiKey()}`)));
     expect(watch.statements).toEqual([20]);
   });
 
@@ -268,8 +278,8 @@ describe("many requests at once", () => {
     const keys = Array.from({ length: 2_100 }, (_, i) => (i === 0 ? first : i === 1_777 ? second : mintApiKey()));
     const gate = Promise.withResolvers<void>();
     const watch = watched(gate.promise);
-    const door = openDoor({ db: watch.db });
-    const knocks = keys.map((key) => knock(door, `Bearer ${key}`));
+    const control = openAdmission({ db: watch.db });
+    const knocks = keys.map((key) => knock(control, `Bearer ${key}`));
     for (let turn = 0; turn < 20; turn += 1) await nextTurn();
     expect(watch.statements).toEqual([500, 500, 500]);
     gate.resolve();
@@ -285,13 +295,13 @@ describe("many requests at once", () => {
   test("are all refused when the database is away, and served when it is back", async () => {
     const { apiKeys } = await createKeys(engine, 1);
     const watch = watched();
-    const door = openDoor({ db: watch.db });
+    const control = openAdmission({ db: watch.db });
     watch.broken = true;
     const keys = Array.from({ length: 2_100 }, mintApiKey);
-    const outcomes = await Promise.allSettled(keys.map((key) => knock(door, `Bearer ${key}`)));
+    const outcomes = await Promise.allSettled(keys.map((key) => knock(control, `Bearer ${key}`)));
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toEqual([]);
     watch.broken = false;
-    expect(await knock(door, `Bearer ${apiKeys[0]}`)).toMatchObject({ remaining: 4 });
+    expect(await knock(control, `Bearer ${apiKeys[0]}`)).toMatchObject({ remaining: 4 });
   });
 });
 
@@ -304,29 +314,29 @@ describe("when a key was last used", () => {
   }
   afterEach(() => void vi.useRealTimers());
 
-  test("is written when the door closes, once, for keys that were let in", async () => {
+  test("is written once at close, for keys that were admitted", async () => {
     const { accountId, apiKeys, keyIds } = await createKeys(engine, 2);
-    const door = openDoor();
-    await knock(door, `Bearer ${apiKeys[0]}`);
-    await fill(door, apiKeys[0] ?? "", 4);
-    await knock(door, `Bearer ${apiKeys[1]}`);
-    await door.close();
+    const control = openAdmission();
+    await knock(control, `Bearer ${apiKeys[0]}`);
+    await fill(control, apiKeys[0] ?? "", 4);
+    await knock(control, `Bearer ${apiKeys[1]}`);
+    await control.close();
     expect([await lastUse(keyIds[0]), await lastUse(keyIds[1])]).toEqual([USED_MS, null]);
     await engine.db.query("update api_keys set last_used_at = null where account_id = $1", [accountId]);
-    await door.close();
+    await control.close();
     expect(await lastUse(keyIds[0])).toBeNull();
   });
 
-  test("is written once a minute, until the door closes", async () => {
+  test("is written once a minute, until close", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const key = await createApiKey(engine.db, engine.newId, { accountId: await engine.createAccount(), name: "test" });
-    const door = openDoor();
-    await knock(door, `Bearer ${key.apiKey}`);
+    const control = openAdmission();
+    await knock(control, `Bearer ${key.apiKey}`);
     vi.advanceTimersByTime(59_999);
     expect(await lastUse(key.keyId)).toBeNull();
     vi.advanceTimersByTime(1);
     await until(async () => (await lastUse(key.keyId)) === USED_MS);
-    await door.close();
+    await control.close();
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -334,12 +344,12 @@ describe("when a key was last used", () => {
     const warnings: string[] = [];
     const noting = { ...log, warn: (_: object, text: string) => void warnings.push(text) } as unknown as Log;
     const there = await openDatabase({ url: engine.url, role: "other", log, poolMax: 2 });
-    const door = openDoor({ db: there, log: noting });
+    const control = openAdmission({ db: there, log: noting });
     const { apiKeys } = await createKeys(engine, 1);
-    await knock(door, `Bearer ${apiKeys[0]}`);
+    await knock(control, `Bearer ${apiKeys[0]}`);
     await there.close();
-    await door.close();
-    await door.close(); // nothing is left to write
+    await control.close();
+    await control.close(); // nothing is left to write
     expect(warnings).toEqual(["the times of key use were not written"]);
   });
 });
