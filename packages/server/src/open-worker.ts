@@ -46,7 +46,7 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
       loadImages: (images, limits, signal) => files.loadImages(images, limits, signal),
       holdImages: (bytes, signal) => models.caller.holdImages(bytes, signal),
       callModel: (request, signal) => models.caller.call(request, signal),
-      keepOutput: (output, signal) => files.keepOutput(output, signal),
+      storeOutput: (output, signal) => files.storeOutput(output, signal),
       storageIsReady: () => files.isReady(),
       nowMs: () => performance.now(),
       wait: (ms, signal) => wait(ms, undefined, { signal }),

@@ -1,23 +1,28 @@
+import type { ImageInput } from "@promptd/contract";
 import { join } from "node:path";
+import type { OpenFile } from "../http/endpoint.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/database/database.ts";
-import { createGate } from "../platform/resilience/semaphore.ts";
-import type { Log } from "../platform/log.ts";
+import type { Database, Tx } from "../platform/database/database.ts";
 import { outlast } from "../platform/database/outlast.ts";
+import type { Log } from "../platform/log.ts";
+import { createGate } from "../platform/resilience/semaphore.ts";
+import type { Tick } from "../platform/ticks.ts";
 import { createDiskBlobs } from "./blobs/disk-blobs.ts";
-import { registerFileKeys } from "./outputs/file-keys.ts";
-import { insertInputs, insertOutputs } from "./files-store.ts";
-import { createGuardedFetch, type GuardedFetchOptions } from "./fetch/guarded-fetch.ts";
-import { discardInputImages, keepInputImages, keepOutput } from "./outputs/store-outputs.ts";
-import { loadImages } from "./inputs/load-images.ts";
-import { createOpenFile } from "./outputs/open-file.ts";
 import { createS3Blobs } from "./blobs/s3-blobs.ts";
 import type { S3Options } from "./blobs/s3-request.ts";
-import type { SecretReadings } from "./outputs/server-secret.ts";
-import type { Files } from "./stored-file.ts";
-import { createSpool } from "./blobs/spool.ts";
-import { createSweeps } from "./outputs/sweep.ts";
+import { createSpool, type Spool } from "./blobs/spool.ts";
 import { watchStorage } from "./blobs/watched-blobs.ts";
+import { createGuardedFetch, type GuardedFetchOptions } from "./fetch/guarded-fetch.ts";
+import { insertInputs, insertOutputs } from "./files-store.ts";
+import type { ImageLimits } from "./inputs/decode.ts";
+import { loadImages, type LoadOutcome } from "./inputs/load-images.ts";
+import { discardInputImages, storeInputImages } from "./inputs/store-input-images.ts";
+import { registerFileKeys } from "./outputs/file-keys.ts";
+import { createOpenFile } from "./outputs/open-file.ts";
+import type { SecretReadings } from "./outputs/server-secret.ts";
+import { storeOutput, type GeneratedFile } from "./outputs/store-outputs.ts";
+import { createSweeps } from "./outputs/sweep.ts";
+import type { Refused, StoredFile, StoredImage } from "./stored-file.ts";
 
 export interface FilesOptions {
   readonly db: Database;
@@ -40,7 +45,45 @@ export interface FilesOptions {
   readonly fetch?: GuardedFetchOptions;
 }
 
-/** Of 10 MiB at most each, so 320 MiB in the worst case; hosts that only trickle hold a place for 15 s at most. */
+export interface Files {
+  /**
+   * Makes Base64 images durable before the run exists; addresses stay addresses. Expects images in which
+   * `checkImageInputs` found no issue. If one cannot be stored, those already stored are removed.
+   */
+  storeInputImages(images: readonly ImageInput[]): Promise<StoredImage[]>;
+  /**
+   * Only for a run that is known not to have been created. Works in the background. What cannot be removed is left to
+   * the sweep, as are the bytes of a run whose outcome is unknown.
+   */
+  discardInputImages(images: readonly StoredImage[]): void;
+  /** Inside the transaction that creates the run. The bytes are removed an hour after the run's deadline. */
+  recordInputs(
+    tx: Tx,
+    owner: { readonly accountId: string; readonly runId: string; readonly deadlineSeconds: number },
+    images: readonly StoredImage[],
+  ): Promise<void>;
+  /** Fetches, decodes and fits the images of a run, in order. Rejects when aborted, and with a StorageFailure. */
+  loadImages(images: readonly StoredImage[], limits: ImageLimits, signal: AbortSignal): Promise<LoadOutcome>;
+  /**
+   * Decodes and encodes an image again, checks a video, and makes the result durable. Removes a spooled file.
+   * Rejects when aborted, and with a StorageFailure: an image may then be passed again.
+   */
+  storeOutput(output: GeneratedFile, signal: AbortSignal): Promise<StoredFile | Refused>;
+  /** Inside the transaction that finishes the run. */
+  recordOutputs(
+    tx: Tx,
+    owner: { readonly accountId: string; readonly runId: string; readonly attempt: number },
+    files: readonly StoredFile[],
+  ): Promise<void>;
+  /** False while the disk or the bucket takes no writes: no model is then called for a file. */
+  isReady(): Promise<boolean>;
+  /** For content too large to stay in memory until `storeOutput`. */
+  readonly spool: Spool;
+  openFile: OpenFile;
+  readonly ticks: readonly Tick[];
+}
+
+/** Of 10 MiB at most each, so 320 MiB in the worst case; a host that only trickles holds a permit for 15 s at most. */
 const FETCHES_AT_ONCE = 32;
 /** A 12-megapixel image takes 126 ms and a thread of the pool that file reads need too (measured 2026-11). */
 const DECODES_AT_ONCE = 2;
@@ -61,17 +104,17 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
   const { blobs, spool } = storage;
   const decoding = createGate(DECODES_AT_ONCE);
   const fetching = createGate(FETCHES_AT_ONCE);
-  const keepPorts = { blobs, newId, clock, decoding, log, keys, ttlSeconds, publicUrl };
+  const outputPorts = { blobs, newId, clock, decoding, keys, ttlSeconds, publicUrl };
   const loadPorts = { blobs, fetcher: createGuardedFetch(options.fetch), fetching, decoding, log };
   return {
-    keepInputImages: (images) => keepInputImages(images, keepPorts),
-    discardInputImages: (images) => discardInputImages(images, keepPorts),
+    storeInputImages: (images) => storeInputImages(images, { blobs, newId, log }),
+    discardInputImages: (images) => discardInputImages(images, { blobs, log }),
     recordInputs: async (tx, owner, images) => {
       const files = images.filter((image) => image.type === "file");
       if (files.length > 0) await insertInputs(tx, owner, files);
     },
     loadImages: (images, limits, signal) => loadImages(images, limits, signal, loadPorts),
-    keepOutput: (output, signal) => keepOutput(output, signal, keepPorts),
+    storeOutput: (output, signal) => storeOutput(output, signal, outputPorts),
     recordOutputs: async (tx, owner, files) => {
       if (files.length > 0) await insertOutputs(tx, owner, files);
     },

@@ -1,28 +1,28 @@
 import type { Database, Tx } from "../platform/database/database.ts";
-import type { KeptFile, StoredImage } from "./stored-file.ts";
+import type { StoredFile, StoredImage } from "./stored-file.ts";
 
-/** Bytes outlive their address by this much, so that a download that has begun can end, and a run's last reading. */
+/** Bytes outlive their address by this long, so that a download or a run's last read in progress can finish. */
 const REMOVAL_DELAY = "1 hour";
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
-type StoredFile = Extract<StoredImage, { type: "file" }>;
+type StoredInput = Extract<StoredImage, { type: "file" }>;
 
-/** Whose inputs they are, and until when it can need them: after its deadline a run is final. */
+/** The run whose inputs they are; it may need them until its deadline, when it is final. */
 interface InputsOwner {
   readonly accountId: string;
   readonly runId: string;
   readonly deadlineSeconds: number;
 }
 
-/** The conflict clause lets a transaction whose fate was unknown be sent again. */
+/** The conflict clause lets a transaction with an unknown outcome be sent again. */
 const INSERT_INPUTS = `
   insert into files (id, account_id, run_id, attempt, kind, sha256, bytes, mime, generated_at, expires_at)
   select id, $1, $2, 0, 'input', sha256, bytes, mime, promptd_now(), promptd_now() + make_interval(secs => $7)
   from unnest($3::uuid[], $4::bytea[], $5::bigint[], $6::text[]) as file (id, sha256, bytes, mime)
   on conflict (id) do nothing`;
 
-export async function insertInputs(tx: Tx, owner: InputsOwner, files: readonly StoredFile[]): Promise<void> {
+export async function insertInputs(tx: Tx, owner: InputsOwner, files: readonly StoredInput[]): Promise<void> {
   await tx.query(INSERT_INPUTS, [owner.accountId, owner.runId, ...columnsOf(files), owner.deadlineSeconds]);
 }
 
@@ -38,7 +38,7 @@ const INSERT_OUTPUTS = `
 export async function insertOutputs(
   tx: Tx,
   owner: { readonly accountId: string; readonly runId: string; readonly attempt: number },
-  files: readonly KeptFile[],
+  files: readonly StoredFile[],
 ): Promise<void> {
   await tx.query(INSERT_OUTPUTS, [
     owner.accountId,
@@ -79,13 +79,13 @@ export async function markExpired(db: Database, batch: number): Promise<number> 
   return rows.length;
 }
 
-/** A place in the order in which bytes are removed. The time is the database's text: a date here would cut it. */
+/** A position in the order of removal. The time is the database's text: a Date would lose its microseconds. */
 export interface Removable {
   readonly id: string;
   readonly expiresAt: string;
 }
 
-/** Marked files whose bytes are due to go and have not been reported gone, oldest first, behind the one given. */
+/** Marked files whose bytes are due for removal and not yet removed, oldest first, after the given one. */
 export async function listRemovable(db: Database, batch: number, after: Removable | null): Promise<Removable[]> {
   return db.query<Removable>(
     `select id, expires_at::text as "expiresAt" from files where deleted_at is not null and removed_at is null
@@ -107,35 +107,38 @@ export async function findKnown(db: Database, fileIds: readonly string[]): Promi
   return new Set(rows.map((row) => row.id));
 }
 
-/** The database's time in milliseconds: a process with a wrong clock must not take a running run's bytes for old ones. */
+/** The database's time in milliseconds: a process with a wrong clock must not treat a running run's bytes as old. */
 export async function readNowMs(db: Database): Promise<number> {
   const [row] = await db.query<{ now: Date }>("select promptd_now() as now");
-  if (row === undefined) throw new Error("The database did not tell the time.");
+  if (row === undefined) throw new Error("The database did not return its time.");
   return row.now.getTime();
 }
 
-/** What this database knows of the mark in its blob store. */
-export interface StoreMark {
+/** What this database knows of the installation mark in its blob store. */
+export interface InstallationMark {
   readonly installationId: string;
-  /** What the last sweep found, and what it wrote in its place. */
+  /** The mark that the last sweep found, and the one it wrote instead. */
   readonly seen: string;
   readonly written: string;
 }
 
-/** @param newInstallationId taken by a database that has none yet. */
-export async function readStoreMark(db: Database, newInstallationId: string): Promise<StoreMark> {
+/** @param newInstallationId used by a database that has none yet. */
+export async function readInstallationMark(db: Database, newInstallationId: string): Promise<InstallationMark> {
   await db.query(
     "insert into blob_store_mark (installation_id, seen, written) values ($1, '', '') on conflict do nothing",
     [newInstallationId],
   );
-  const [row] = await db.query<StoreMark>(
+  const [row] = await db.query<InstallationMark>(
     `select installation_id as "installationId", seen, written from blob_store_mark`,
   );
-  if (row === undefined) throw new Error("The database has no row for the mark of its files.");
+  if (row === undefined) throw new Error("The database has no row for its installation mark.");
   return row;
 }
 
-export async function saveStoreMark(db: Database, { seen, written }: Omit<StoreMark, "installationId">): Promise<void> {
+export async function saveInstallationMark(
+  db: Database,
+  { seen, written }: Omit<InstallationMark, "installationId">,
+): Promise<void> {
   await db.query("update blob_store_mark set seen = $1, written = $2", [seen, written]);
 }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import sharp from "sharp";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import type { FilesOptions } from "../../src/files/create-files.ts";
-import { createFiles, type Files, type KeptFile, type StoredImage } from "../../src/files/index.ts";
+import { createFiles, type Files, type StoredFile, type StoredImage } from "../../src/files/index.ts";
 import type { FileRequest } from "../../src/http/endpoint.ts";
 import type { Database } from "../../src/platform/database/database.ts";
 import { enableFaults } from "../../src/platform/fault.ts";
@@ -86,19 +86,19 @@ export function openFiles(rig: FilesRig, options: Partial<FilesOptions> = {}): P
   });
 }
 
-export async function keepImage(files: Files, bytes: Buffer): Promise<KeptFile> {
-  const kept = await files.keepOutput({ bytes, mediaType: "image/png", modality: "image" }, never);
-  if (kept.kind !== "kept") throw new Error(kept.message);
-  return kept;
+export async function storeImage(files: Files, bytes: Buffer): Promise<StoredFile> {
+  const stored = await files.storeOutput({ bytes, mediaType: "image/png", modality: "image" }, never);
+  if (stored.kind !== "stored") throw new Error(stored.message);
+  return stored;
 }
 
-export function keepInput(files: Files, bytes: Buffer): Promise<StoredImage[]> {
-  return files.keepInputImages([{ type: "base64", base64: bytes.toString("base64") }]);
+export function storeInput(files: Files, bytes: Buffer): Promise<StoredImage[]> {
+  return files.storeInputImages([{ type: "base64", base64: bytes.toString("base64") }]);
 }
 
 /** As the last transaction of the owner's run does. */
-export function recordOutputs({ db }: FilesRig, files: Files, kept: readonly KeptFile[]): Promise<void> {
-  return db.tx((tx) => files.recordOutputs(tx, { ...OWNER, attempt: 1 }, kept));
+export function recordOutputs({ db }: FilesRig, files: Files, stored: readonly StoredFile[]): Promise<void> {
+  return db.tx((tx) => files.recordOutputs(tx, { ...OWNER, attempt: 1 }, stored));
 }
 
 /** What a caller gets at an address: the answer with its body, or the problem. */

@@ -4,7 +4,7 @@ import sharp from "sharp";
 import { describe, expect, test } from "vitest";
 import { StorageFailure, type StoredImage } from "../../src/files/index.ts";
 import { enableFaults } from "../../src/platform/fault.ts";
-import { blobPath, keepInput, LIMITS, listBlobs, never, openFiles, OWNER, useFiles } from "./files-fixture.ts";
+import { blobPath, storeInput, LIMITS, listBlobs, never, openFiles, OWNER, useFiles } from "./files-fixture.ts";
 import { writePng } from "./png-bytes.ts";
 import { until } from "../support/promptd-process.ts";
 
@@ -14,7 +14,7 @@ describe("image inputs", () => {
   test("Base64 becomes a blob and a reference, an address stays one in its parsed form", async () => {
     const files = await openFiles(rig);
     const wrapped = (rig.png.toString("base64").match(/.{1,76}/g) ?? []).join("\r\n");
-    const stored = await files.keepInputImages([
+    const stored = await files.storeInputImages([
       { type: "url", url: "HTTPS://Images.Example.org:443/a b.png" },
       { type: "base64", base64: wrapped },
     ]);
@@ -42,7 +42,7 @@ describe("image inputs", () => {
       .webp()
       .toBuffer();
     rig.host.routes.set("/blue", (_request, response) => response.writeHead(200).end(blue));
-    const [file] = await keepInput(files, rig.png);
+    const [file] = await storeInput(files, rig.png);
     const outcome = await files.loadImages([url("/blue"), file as StoredImage, url("/blue")], LIMITS, never);
     if (outcome.kind !== "loaded") throw new Error(outcome.message);
     expect(outcome.images.map((image) => image.mediaType)).toEqual(["image/png", "image/jpeg", "image/png"]);
@@ -64,7 +64,7 @@ describe("image inputs", () => {
     rig.host.names.set("private.example.org", ["10.0.0.1"]);
     rig.host.names.set("nowhere.example.org", []);
     const refused = { kind: "refused", message: "The image at position 2 could not be fetched." };
-    const [file] = await keepInput(files, rig.png);
+    const [file] = await storeInput(files, rig.png);
     for (const image of [
       url("/missing"),
       url("/away"),
@@ -102,7 +102,7 @@ describe("image inputs", () => {
     const files = await openFiles(rig);
     const large = Buffer.concat([rig.png, Buffer.alloc(9 * 1_048_576)]);
     rig.host.routes.set("/large", (_request, response) => response.writeHead(200).end(large));
-    const [file] = await keepInput(files, large);
+    const [file] = await storeInput(files, large);
     expect((await files.loadImages([file as StoredImage, url("/large")], LIMITS, never)).kind).toBe("loaded");
     expect(await files.loadImages([file as StoredImage, url("/large"), url("/large")], LIMITS, never)).toEqual({
       kind: "refused",
@@ -112,7 +112,7 @@ describe("image inputs", () => {
 
   test("whose blob is missing are an outage and not the caller's fault", async () => {
     const files = await openFiles(rig);
-    const [file] = await keepInput(files, rig.png);
+    const [file] = await storeInput(files, rig.png);
     for (const name of await listBlobs(rig)) await unlink(blobPath(rig, name));
     await expect(files.loadImages([file as StoredImage], LIMITS, never)).rejects.toThrow("Do all processes share");
   });
@@ -129,13 +129,13 @@ describe("image inputs", () => {
     const files = await openFiles(rig);
     const image = { type: "base64", base64: rig.png.toString("base64") } as const;
     enableFaults("blob.after_rename:throw@3");
-    await expect(files.keepInputImages([image, image, image])).rejects.toThrow(StorageFailure);
+    await expect(files.storeInputImages([image, image, image])).rejects.toThrow(StorageFailure);
     await until(async () => (await listBlobs(rig)).length === 1); // whose bytes had arrived when its own writing failed: for the sweep
   });
 
   test("no images load as none", async () => {
     const files = await openFiles(rig);
-    expect(await files.keepInputImages([])).toEqual([]);
+    expect(await files.storeInputImages([])).toEqual([]);
     await rig.db.tx((tx) => files.recordInputs(tx, OWNER, []));
     expect(await files.loadImages([], LIMITS, never)).toEqual({ kind: "loaded", images: [] });
   });

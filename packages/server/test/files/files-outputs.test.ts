@@ -1,4 +1,4 @@
-/** Generated images and videos: what is kept of them, and what their addresses answer until they expire and after. */
+/** Generated images and videos: what is stored of them, and what their addresses answer until they expire and after. */
 import { rm, symlink, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import sharp from "sharp";
@@ -9,7 +9,7 @@ import {
   DAY_SECONDS,
   getFile,
   HOUR_MS,
-  keepImage,
+  storeImage,
   listBlobs,
   never,
   openFiles,
@@ -24,39 +24,39 @@ const rig = useFiles();
 describe("a generated image", () => {
   test("is durable under its id, and has one address for 24 hours from its generation", async () => {
     const files = await openFiles(rig);
-    const kept = await keepImage(files, rig.png);
+    const stored = await storeImage(files, rig.png);
     const expires = Math.floor(rig.nowMs / 1_000) + DAY_SECONDS;
-    expect(kept.url).toMatch(
-      new RegExp(`^https://promptd\\.example\\.org/files/${kept.fileId}\\.png\\?e=${expires}&k=1&s=[\\w-]{22}$`),
+    expect(stored.url).toMatch(
+      new RegExp(`^https://promptd\\.example\\.org/files/${stored.fileId}\\.png\\?e=${expires}&k=1&s=[\\w-]{22}$`),
     );
-    expect(kept).toMatchObject({
+    expect(stored).toMatchObject({
       mediaType: "image/png",
       keyId: 1,
       generatedAtMs: rig.nowMs,
       expiresAtMs: expires * 1_000,
     });
-    expect(await listBlobs(rig)).toEqual([kept.fileId]);
+    expect(await listBlobs(rig)).toEqual([stored.fileId]);
   });
 
   test("is recorded with the run's last transaction, once, however often that is sent", async () => {
     const files = await openFiles(rig);
-    const kept = await keepImage(files, rig.png);
-    await recordOutputs(rig, files, [kept]);
-    await recordOutputs(rig, files, [kept]);
+    const stored = await storeImage(files, rig.png);
+    await recordOutputs(rig, files, [stored]);
+    await recordOutputs(rig, files, [stored]);
     const rows = await rig.db.query("select *, encode(sha256, 'hex') as hash from files");
     expect(rows).toMatchObject([
       {
-        id: kept.fileId,
+        id: stored.fileId,
         account_id: OWNER.accountId,
         run_id: OWNER.runId,
         attempt: 1,
         kind: "output",
-        bytes: kept.bytes,
+        bytes: stored.bytes,
         mime: "image/png",
         key_id: 1,
-        hash: kept.sha256,
+        hash: stored.sha256,
         generated_at: new Date(rig.nowMs),
-        expires_at: new Date(kept.expiresAtMs),
+        expires_at: new Date(stored.expiresAtMs),
         deleted_at: null,
       },
     ]);
@@ -64,16 +64,16 @@ describe("a generated image", () => {
 
   test("is answered with its type, its remaining life and nothing that lets it act as a page", async () => {
     const files = await openFiles(rig);
-    const kept = await keepImage(files, rig.png);
+    const stored = await storeImage(files, rig.png);
     rig.nowMs += 1_000_000;
-    const answer = await getFile(files, kept.url);
+    const answer = await getFile(files, stored.url);
     expect(answer.status).toBe(200);
     expect("headers" in answer && answer.headers).toEqual({
       "Content-Type": "image/png",
-      "Content-Length": String(kept.bytes),
-      "Content-Disposition": `inline; filename="${kept.fileId}.png"`,
+      "Content-Length": String(stored.bytes),
+      "Content-Disposition": `inline; filename="${stored.fileId}.png"`,
       "Accept-Ranges": "bytes",
-      ETag: `"${kept.fileId}"`,
+      ETag: `"${stored.fileId}"`,
       "Cache-Control": "public, max-age=85399, immutable", // 86,400 - 1,000, less the part of a second before
       "X-Content-Type-Options": "nosniff",
       "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -86,8 +86,8 @@ describe("a generated image", () => {
 
   test("is answered to HEAD with the same headers and no body", async () => {
     const files = await openFiles(rig);
-    const kept = await keepImage(files, rig.png);
-    const [head, whole] = [await getFile(files, kept.url, { method: "HEAD" }), await getFile(files, kept.url)];
+    const stored = await storeImage(files, rig.png);
+    const [head, whole] = [await getFile(files, stored.url, { method: "HEAD" }), await getFile(files, stored.url)];
     expect(head).toEqual({ ...whole, body: null });
   });
 
@@ -106,51 +106,51 @@ describe("a generated image", () => {
     ["bytes=99999999999999999999-", 200, 0, null],
   ])("range %s is answered %i", async (range, status, start, end) => {
     const files = await openFiles(rig);
-    const kept = await keepImage(files, rig.png);
-    const whole = await getFile(files, kept.url);
-    const part = await getFile(files, kept.url, { range });
+    const stored = await storeImage(files, rig.png);
+    const whole = await getFile(files, stored.url);
+    const part = await getFile(files, stored.url, { range });
     if (!("body" in whole) || !("body" in part) || whole.body === null) throw new Error("no body");
     const expected = whole.body.subarray(start, end === null ? undefined : end + 1);
     expect(part.status).toBe(status);
     expect(part.body).toEqual(expected);
     expect(part.headers["Content-Length"]).toBe(String(expected.length));
     const first = whole.body.length - expected.length;
-    const shown = end === null ? `bytes ${first}-${kept.bytes - 1}/${kept.bytes}` : `bytes 0-3/${kept.bytes}`;
+    const shown = end === null ? `bytes ${first}-${stored.bytes - 1}/${stored.bytes}` : `bytes 0-3/${stored.bytes}`;
     expect(part.headers["Content-Range"]).toBe(status === 206 ? shown : undefined);
   });
 
   test("is not sent again to a caller who names its tag, and not in parts to one who has parts of another", async () => {
     const files = await openFiles(rig);
-    const kept = await keepImage(files, rig.png);
-    const tag = `"${kept.fileId}"`;
+    const stored = await storeImage(files, rig.png);
+    const tag = `"${stored.fileId}"`;
     for (const ifNoneMatch of [tag, `W/${tag}`, `"other", ${tag}`, "*"]) {
-      expect(await getFile(files, kept.url, { ifNoneMatch })).toMatchObject({
+      expect(await getFile(files, stored.url, { ifNoneMatch })).toMatchObject({
         status: 304,
         headers: { ETag: tag },
         body: null,
       });
     }
-    expect((await getFile(files, kept.url, { ifNoneMatch: '"other"' })).status).toBe(200);
-    expect((await getFile(files, kept.url, { range: "bytes=0-3", ifRange: tag })).status).toBe(206);
-    expect((await getFile(files, kept.url, { range: "bytes=0-3", ifRange: '"other"' })).status).toBe(200);
+    expect((await getFile(files, stored.url, { ifNoneMatch: '"other"' })).status).toBe(200);
+    expect((await getFile(files, stored.url, { range: "bytes=0-3", ifRange: tag })).status).toBe(206);
+    expect((await getFile(files, stored.url, { range: "bytes=0-3", ifRange: '"other"' })).status).toBe(200);
   });
 
   test("expires at its second and says so for ever, also when its bytes and its row are gone", async () => {
     const files = await openFiles(rig);
-    const kept = await keepImage(files, rig.png);
-    rig.nowMs = kept.expiresAtMs - 1_000;
-    expect((await getFile(files, kept.url)).status).toBe(200);
-    rig.nowMs = kept.expiresAtMs - 1;
-    expect((await getFile(files, kept.url)).status).toBe(200);
+    const stored = await storeImage(files, rig.png);
+    rig.nowMs = stored.expiresAtMs - 1_000;
+    expect((await getFile(files, stored.url)).status).toBe(200);
+    rig.nowMs = stored.expiresAtMs - 1;
+    expect((await getFile(files, stored.url)).status).toBe(200);
     const gone = {
       status: "GONE_ERROR",
       message: "This file expired on 2026-11-21 at 10:15 UTC. Generated files are kept for 24 hours.",
       data: { reason: "FILE_EXPIRED" },
     };
     for (const ms of [0, 1_000, 400 * 24 * HOUR_MS]) {
-      rig.nowMs = kept.expiresAtMs + ms;
-      expect(await getFile(files, kept.url)).toEqual(gone);
-      await rm(blobPath(rig, kept.fileId), { force: true });
+      rig.nowMs = stored.expiresAtMs + ms;
+      expect(await getFile(files, stored.url)).toEqual(gone);
+      await rm(blobPath(rig, stored.fileId), { force: true });
     }
   });
 
@@ -161,17 +161,17 @@ describe("a generated image", () => {
     [172_800, "48 hours"],
   ])("with a life of %i seconds its end speaks of %s", async (ttlSeconds, words) => {
     const files = await openFiles(rig, { ttlSeconds });
-    const kept = await keepImage(files, rig.png);
+    const stored = await storeImage(files, rig.png);
     rig.nowMs += ttlSeconds * 1_000;
-    expect(await getFile(files, kept.url)).toMatchObject({
+    expect(await getFile(files, stored.url)).toMatchObject({
       message: expect.stringContaining(`kept for ${words}.`) as string,
     });
   });
 
   test("is unknown with one text for a bad signature, a wrong ending, an unknown id and lost bytes", async () => {
     const files = await openFiles(rig);
-    const kept = await keepImage(files, rig.png);
-    const other = await keepImage(files, rig.png);
+    const stored = await storeImage(files, rig.png);
+    const other = await storeImage(files, rig.png);
     await unlink(blobPath(rig, other.fileId));
     const unknown = {
       status: "NOT_FOUND_ERROR",
@@ -180,13 +180,13 @@ describe("a generated image", () => {
     };
     for (const address of [
       other.url,
-      `${kept.url}x`,
-      kept.url.replace(".png", ".jpg"),
-      kept.url.replace(kept.fileId, OWNER.runId),
-      kept.url.replace(/\?.*/, ""),
-      kept.url.replace("/files/", "/files/..%2f"),
-      kept.url.replace(kept.fileId, "..%2f..%2fsecret"),
-      kept.url.replace(kept.fileId, "%00"),
+      `${stored.url}x`,
+      stored.url.replace(".png", ".jpg"),
+      stored.url.replace(stored.fileId, OWNER.runId),
+      stored.url.replace(/\?.*/, ""),
+      stored.url.replace("/files/", "/files/..%2f"),
+      stored.url.replace(stored.fileId, "..%2f..%2fsecret"),
+      stored.url.replace(stored.fileId, "%00"),
     ]) {
       expect(await getFile(files, address)).toEqual(unknown);
     }
@@ -194,12 +194,12 @@ describe("a generated image", () => {
 
   test("is unknown when a link stands in its place", async () => {
     const files = await openFiles(rig);
-    const kept = await keepImage(files, rig.png);
+    const stored = await storeImage(files, rig.png);
     await writeFile(join(rig.dataDir, "private"), "private");
-    await unlink(blobPath(rig, kept.fileId));
-    await symlink(join(rig.dataDir, "private"), blobPath(rig, kept.fileId));
-    expect((await getFile(files, kept.url)).status).toBe("NOT_FOUND_ERROR");
-    expect((await getFile(files, kept.url, { method: "HEAD" })).status).toBe("NOT_FOUND_ERROR");
+    await unlink(blobPath(rig, stored.fileId));
+    await symlink(join(rig.dataDir, "private"), blobPath(rig, stored.fileId));
+    expect((await getFile(files, stored.url)).status).toBe("NOT_FOUND_ERROR");
+    expect((await getFile(files, stored.url, { method: "HEAD" })).status).toBe("NOT_FOUND_ERROR");
   });
 
   test.each([
@@ -212,7 +212,7 @@ describe("a generated image", () => {
     ],
   ])("that is %s is refused with a sentence and not stored", async (_name, bytes, words) => {
     const files = await openFiles(rig);
-    const refused = await files.keepOutput({ bytes, mediaType: "image/png", modality: "image" }, never);
+    const refused = await files.storeOutput({ bytes, mediaType: "image/png", modality: "image" }, never);
     expect(refused).toEqual({ kind: "refused", message: `The model returned an image that ${words}.` });
     expect(await listBlobs(rig)).toEqual([]);
   });
@@ -222,8 +222,8 @@ describe("a generated video", () => {
   const mp4 = Buffer.from("\0\0\0\x18ftypmp42\0\0\0\0mp42isom\0\0\0\x08free", "latin1");
   const webm = Buffer.from("1a45dfa39f4286810142f7810142f2810442f381084282847765626d", "hex");
   const matroska = Buffer.from("1a45dfa3a34286810142f7810142f2810442f381084282886d6174726f736b61", "hex");
-  const keep = (files: Files, bytes: Buffer) =>
-    files.keepOutput({ content: bytes, mediaType: "video/anything", modality: "video" }, never);
+  const store = (files: Files, bytes: Buffer) =>
+    files.storeOutput({ content: bytes, mediaType: "video/anything", modality: "video" }, never);
 
   test.each([
     ["video/mp4", "mp4", mp4],
@@ -232,11 +232,11 @@ describe("a generated video", () => {
     "is published as %s because of its first bytes, whatever the provider called it",
     async (mediaType, ending, bytes) => {
       const files = await openFiles(rig);
-      const kept = await keep(files, bytes);
-      if (kept.kind !== "kept") throw new Error(kept.message);
-      expect(kept).toMatchObject({ mediaType, bytes: bytes.length });
-      expect(kept.url).toContain(`.${ending}?`);
-      expect(await getFile(files, kept.url)).toMatchObject({ status: 200, body: bytes });
+      const stored = await store(files, bytes);
+      if (stored.kind !== "stored") throw new Error(stored.message);
+      expect(stored).toMatchObject({ mediaType, bytes: bytes.length });
+      expect(stored.url).toContain(`.${ending}?`);
+      expect(await getFile(files, stored.url)).toMatchObject({ status: 200, body: bytes });
     },
   );
 
@@ -247,13 +247,13 @@ describe("a generated video", () => {
     ["nothing", Buffer.alloc(0)],
   ])("that is %s is refused", async (_name, bytes) => {
     const message = "The model returned a video that cannot be read.";
-    expect(await keep(await openFiles(rig), bytes)).toEqual({ kind: "refused", message });
+    expect(await store(await openFiles(rig), bytes)).toEqual({ kind: "refused", message });
   });
 
   test("over 200 MiB is refused", async () => {
     const large = Buffer.alloc(200 * 1_048_576 + 1);
     mp4.copy(large);
-    expect(await keep(await openFiles(rig), large)).toMatchObject({ kind: "refused" });
+    expect(await store(await openFiles(rig), large)).toMatchObject({ kind: "refused" });
     expect(await listBlobs(rig)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /** The key that signs addresses of files: over restarts, rotations, and starts at once. */
 import { describe, expect, test } from "vitest";
-import { getFile, keepImage, openFiles, SECRET, useFiles } from "./files-fixture.ts";
+import { getFile, storeImage, openFiles, SECRET, useFiles } from "./files-fixture.ts";
 
 const rig = useFiles();
 
@@ -8,27 +8,29 @@ describe("the signing key", () => {
   const NEXT = Buffer.alloc(32, 2);
 
   test("is the same after a restart, so addresses stay valid", async () => {
-    const kept = await keepImage(await openFiles(rig), rig.png);
+    const stored = await storeImage(await openFiles(rig), rig.png);
     const again = await openFiles(rig);
-    expect((await getFile(again, kept.url)).status).toBe(200);
-    expect((await keepImage(again, rig.png)).keyId).toBe(1);
+    expect((await getFile(again, stored.url)).status).toBe(200);
+    expect((await storeImage(again, rig.png)).keyId).toBe(1);
   });
 
   test("after a rotation signs with a new number; the one before opens its files until they expire", async () => {
-    const kept = await keepImage(await openFiles(rig), rig.png);
+    const stored = await storeImage(await openFiles(rig), rig.png);
     const rotated = await openFiles(rig, { secret: [NEXT], previousSecrets: [SECRET] });
-    const fresh = await keepImage(rotated, rig.png);
+    const fresh = await storeImage(rotated, rig.png);
     expect(fresh.keyId).toBe(2);
-    expect([(await getFile(rotated, kept.url)).status, (await getFile(rotated, fresh.url)).status]).toEqual([200, 200]);
-    rig.nowMs = kept.expiresAtMs;
-    expect((await getFile(rotated, kept.url)).status).toBe("GONE_ERROR");
+    expect([(await getFile(rotated, stored.url)).status, (await getFile(rotated, fresh.url)).status]).toEqual([
+      200, 200,
+    ]);
+    rig.nowMs = stored.expiresAtMs;
+    expect((await getFile(rotated, stored.url)).status).toBe("GONE_ERROR");
   });
 
   test("that was dropped opens nothing", async () => {
-    const kept = await keepImage(await openFiles(rig), rig.png);
+    const stored = await storeImage(await openFiles(rig), rig.png);
     await openFiles(rig, { secret: [NEXT], previousSecrets: [SECRET] });
     const dropped = await openFiles(rig, { secret: [NEXT] });
-    expect((await getFile(dropped, kept.url)).status).toBe("NOT_FOUND_ERROR");
+    expect((await getFile(dropped, stored.url)).status).toBe("NOT_FOUND_ERROR");
   });
 
   test("that this database does not know is refused, and changes nothing", async () => {
@@ -45,7 +47,7 @@ describe("the signing key", () => {
     await openFiles(rig, { secret: [NEXT], previousSecrets: [SECRET] });
     await expect(openFiles(rig, { secret: [SECRET] })).rejects.toThrow("not the one this database");
     const back = await openFiles(rig, { secret: [SECRET], previousSecrets: [NEXT] });
-    expect((await keepImage(back, rig.png)).keyId).toBe(3);
+    expect((await storeImage(back, rig.png)).keyId).toBe(3);
   });
 
   test("is registered once by processes that start together", async () => {

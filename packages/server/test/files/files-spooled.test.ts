@@ -45,8 +45,8 @@ async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 }
 
 const incoming = () => readdir(join(dataDir, "files", "incoming"));
-const keep = (files: Files, content: SpooledFile) =>
-  files.keepOutput({ modality: "video", mediaType: "video/anything", content }, never);
+const store = (files: Files, content: SpooledFile) =>
+  files.storeOutput({ modality: "video", mediaType: "video/anything", content }, never);
 
 async function read(files: Files, address: string): Promise<Buffer> {
   const answer = await getFile(files, address);
@@ -56,13 +56,13 @@ async function read(files: Files, address: string): Promise<Buffer> {
 describe("a spooled video", () => {
   test("becomes a file of the store with the size and the hash of its bytes", async () => {
     const files = await open();
-    const kept = await keep(files, await files.spool.write(inPieces(MP4)));
-    if (kept.kind !== "kept") throw new Error(kept.message);
-    const inMemory = await files.keepOutput({ modality: "video", mediaType: "video/mp4", content: MP4 }, never);
-    if (inMemory.kind !== "kept") throw new Error(inMemory.message);
+    const stored = await store(files, await files.spool.write(inPieces(MP4)));
+    if (stored.kind !== "stored") throw new Error(stored.message);
+    const inMemory = await files.storeOutput({ modality: "video", mediaType: "video/mp4", content: MP4 }, never);
+    if (inMemory.kind !== "stored") throw new Error(inMemory.message);
     const { bytes, sha256, mediaType } = inMemory;
-    expect(kept).toMatchObject({ bytes, sha256, mediaType });
-    expect((await read(files, kept.url)).equals(MP4)).toBe(true);
+    expect(stored).toMatchObject({ bytes, sha256, mediaType });
+    expect((await read(files, stored.url)).equals(MP4)).toBe(true);
     expect(await incoming()).toEqual([]);
   });
 
@@ -77,9 +77,9 @@ describe("a spooled video", () => {
         return true;
       };
       const files = await open({ bucket: bucket.options });
-      const kept = await keep(files, await files.spool.write(inPieces(MP4)));
-      if (kept.kind !== "kept") throw new Error(kept.message);
-      expect((await read(files, kept.url)).equals(MP4)).toBe(true);
+      const stored = await store(files, await files.spool.write(inPieces(MP4)));
+      if (stored.kind !== "stored") throw new Error(stored.message);
+      expect((await read(files, stored.url)).equals(MP4)).toBe(true);
       expect(bucket.requests.filter((request) => request.startsWith("PUT"))).toHaveLength(2);
       expect(await incoming()).toEqual([]);
     } finally {
@@ -93,7 +93,7 @@ describe("a spooled video", () => {
   ])("that is %s is refused and gone", async (_name, bytes, words) => {
     const files = await open();
     const spooled = await files.spool.write(inPieces(bytes));
-    expect(await keep(files, spooled)).toMatchObject({ kind: "refused", message: expect.stringContaining(words) });
+    expect(await store(files, spooled)).toMatchObject({ kind: "refused", message: expect.stringContaining(words) });
     expect(await incoming()).toEqual([]);
   });
 
@@ -102,7 +102,7 @@ describe("a spooled video", () => {
     const content = await files.spool.write(inPieces(MP4));
     const reason = new Error("cancelled");
     const output = { modality: "video" as const, mediaType: "video/mp4", content };
-    await expect(files.keepOutput(output, AbortSignal.abort(reason))).rejects.toBe(reason);
+    await expect(files.storeOutput(output, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(await readdir(join(dataDir, "files"))).toEqual(["incoming", "partial"]);
     expect(await incoming()).toEqual([]);
   });
@@ -135,10 +135,10 @@ describe("a guarded fetch into a file", () => {
       host.routes.set("/v.mp4", (_request, response) => response.end(MP4));
       const { spool } = await open();
       const guarded = createGuardedFetch({ network: host.network, trusted: host.cert });
-      const fetchInto = (bytesMax: number, take: (pieces: AsyncIterable<Uint8Array>) => Promise<SpooledFile>) =>
-        guarded.fetchInto("https://images.example.org/v.mp4", { bytesMax, take }, never);
+      const fetchInto = (bytesMax: number, consume: (pieces: AsyncIterable<Uint8Array>) => Promise<SpooledFile>) =>
+        guarded.fetchInto("https://images.example.org/v.mp4", { bytesMax, read: consume }, never);
       const fetched = await fetchInto(MP4.length, (pieces) => spool.write(pieces));
-      expect(fetched).toMatchObject({ kind: "fetched", kept: { bytes: MP4.length } });
+      expect(fetched).toMatchObject({ kind: "fetched", content: { bytes: MP4.length } });
       const chunked = await fetchInto(MP4.length - 1, (pieces) => spool.write(pieces));
       expect(chunked).toEqual({ kind: "refused", fault: "too-large" });
       const full = Object.assign(new Error("no space left on device"), { code: "ENOSPC" });

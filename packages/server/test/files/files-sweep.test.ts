@@ -15,8 +15,8 @@ import {
   blobPath,
   getFile,
   HOUR_MS,
-  keepImage,
-  keepInput,
+  storeImage,
+  storeInput,
   LIMITS,
   listBlobs,
   never,
@@ -54,29 +54,29 @@ describe("the sweeper", () => {
 
   test("marks a file when it expires and removes its bytes an hour later; the row stays", async () => {
     const files = await openFiles(rig);
-    const kept = await keepImage(files, rig.png);
-    await recordOutputs(rig, files, [kept]);
+    const stored = await storeImage(files, rig.png);
+    await recordOutputs(rig, files, [stored]);
     const at = async (ms: number) => {
       await setDatabaseTime(rig, ms);
       await sweepFiles(files, "files-expiry");
       return [await states(), (await listBlobs(rig)).length];
     };
-    expect(await at(kept.expiresAtMs - 1)).toEqual([[{ marked: false, removed: false }], 1]);
-    expect(await at(kept.expiresAtMs)).toEqual([[{ marked: true, removed: false }], 1]);
-    expect(await at(kept.expiresAtMs + HOUR_MS - 1)).toEqual([[{ marked: true, removed: false }], 1]);
-    expect(await at(kept.expiresAtMs + HOUR_MS)).toEqual([[{ marked: true, removed: true }], 0]);
-    expect(await at(kept.expiresAtMs + 2 * HOUR_MS)).toEqual([[{ marked: true, removed: true }], 0]);
-    rig.nowMs = kept.expiresAtMs;
-    expect(await getFile(files, kept.url)).toMatchObject({ data: { reason: "FILE_EXPIRED" } });
+    expect(await at(stored.expiresAtMs - 1)).toEqual([[{ marked: false, removed: false }], 1]);
+    expect(await at(stored.expiresAtMs)).toEqual([[{ marked: true, removed: false }], 1]);
+    expect(await at(stored.expiresAtMs + HOUR_MS - 1)).toEqual([[{ marked: true, removed: false }], 1]);
+    expect(await at(stored.expiresAtMs + HOUR_MS)).toEqual([[{ marked: true, removed: true }], 0]);
+    expect(await at(stored.expiresAtMs + 2 * HOUR_MS)).toEqual([[{ marked: true, removed: true }], 0]);
+    rig.nowMs = stored.expiresAtMs;
+    expect(await getFile(files, stored.url)).toMatchObject({ data: { reason: "FILE_EXPIRED" } });
   });
 
   test.each(["file.after_mark", "file.after_unlink"])(
     "broken off at %s, the next turn ends the work",
     async (point) => {
       const files = await openFiles(rig);
-      const kept = await keepImage(files, rig.png);
-      await recordOutputs(rig, files, [kept]);
-      await setDatabaseTime(rig, kept.expiresAtMs + HOUR_MS);
+      const stored = await storeImage(files, rig.png);
+      await recordOutputs(rig, files, [stored]);
+      await setDatabaseTime(rig, stored.expiresAtMs + HOUR_MS);
       enableFaults(`${point}:throw@1`);
       await expect(sweepFiles(files, "files-expiry")).rejects.toThrow("fault injected");
       await sweepFiles(files, "files-expiry");
@@ -86,10 +86,10 @@ describe("the sweeper", () => {
 
   test("passes over a file that cannot be removed, and tries it again at its next turn", async () => {
     const files = await openFiles(rig);
-    const kept = [];
-    for (let i = 0; i < 3; i += 1) kept.push(await keepImage(files, rig.png));
-    await recordOutputs(rig, files, kept);
-    const stuck = blobPath(rig, kept[0]?.fileId ?? "");
+    const stored = [];
+    for (let i = 0; i < 3; i += 1) stored.push(await storeImage(files, rig.png));
+    await recordOutputs(rig, files, stored);
+    const stuck = blobPath(rig, stored[0]?.fileId ?? "");
     await rename(stuck, `${stuck}.aside`);
     await mkdir(stuck);
     await setDatabaseTime(rig, rig.nowMs + 26 * HOUR_MS);
@@ -134,9 +134,9 @@ describe("the sweeper", () => {
   ])("%s ends between two files when the process stops, and the next turn goes on", async (_, index) => {
     const files = await openFiles(rig);
     await sweepFiles(files, "files-orphans");
-    const kept = await Promise.all([1, 2, 3].map(() => keepImage(files, rig.png)));
-    if (index === 0) await recordOutputs(rig, files, kept);
-    for (const { fileId } of kept) await utimes(blobPath(rig, fileId), rig.nowMs / 1_000, rig.nowMs / 1_000);
+    const stored = await Promise.all([1, 2, 3].map(() => storeImage(files, rig.png)));
+    if (index === 0) await recordOutputs(rig, files, stored);
+    for (const { fileId } of stored) await utimes(blobPath(rig, fileId), rig.nowMs / 1_000, rig.nowMs / 1_000);
     await setBothTimes(rig.nowMs + 26 * HOUR_MS);
     const stop = new AbortController();
     const store = await createDiskBlobs(join(rig.dataDir, "files"));
@@ -148,23 +148,23 @@ describe("the sweeper", () => {
     expect(await listBlobs(rig)).toHaveLength(2);
     await sweepsOf(blobs)[index]?.run();
     expect(await listBlobs(rig)).toEqual([]);
-    expect(await states()).toEqual(index === 0 ? kept.map(() => ({ marked: true, removed: true })) : []);
+    expect(await states()).toEqual(index === 0 ? stored.map(() => ({ marked: true, removed: true })) : []);
   });
 
   test("two turns at once do the work once between them", async () => {
     const files = await openFiles(rig);
-    const kept = await Promise.all(Array.from({ length: 12 }, () => keepImage(files, rig.png)));
-    await recordOutputs(rig, files, kept);
+    const stored = await Promise.all(Array.from({ length: 12 }, () => storeImage(files, rig.png)));
+    await recordOutputs(rig, files, stored);
     await setDatabaseTime(rig, rig.nowMs + 26 * HOUR_MS);
     await Promise.all([sweepFiles(files, "files-expiry"), sweepFiles(files, "files-expiry")]);
     await sweepFiles(files, "files-expiry");
-    expect(await states()).toEqual(kept.map(() => ({ marked: true, removed: true })));
+    expect(await states()).toEqual(stored.map(() => ({ marked: true, removed: true })));
     expect(await listBlobs(rig)).toEqual([]);
   });
 
   test("removes the inputs of a run an hour after its deadline", async () => {
     const files = await openFiles(rig);
-    const stored = await keepInput(files, rig.png);
+    const stored = await storeInput(files, rig.png);
     await rig.db.tx((tx) => files.recordInputs(tx, OWNER, stored));
     const removedAtMs = rig.nowMs + 1_000 * OWNER.deadlineSeconds + HOUR_MS;
     await setDatabaseTime(rig, removedAtMs - 1);
@@ -183,10 +183,10 @@ describe("the sweeper", () => {
   test("removes a blob whose transaction never came, after two hours, and no other", async () => {
     const files = await openFiles(rig);
     await sweepFiles(files, "files-orphans");
-    const recorded = await keepImage(files, rig.png);
+    const recorded = await storeImage(files, rig.png);
     await recordOutputs(rig, files, [recorded]);
     enableFaults("blob.after_rename:throw@1");
-    await expect(keepImage(files, rig.png)).rejects.toThrow(StorageFailure);
+    await expect(storeImage(files, rig.png)).rejects.toThrow(StorageFailure);
     expect(await listBlobs(rig)).toHaveLength(2);
     await dateBlobs(rig.nowMs);
     await setBothTimes(rig.nowMs + 2 * HOUR_MS);
@@ -201,7 +201,7 @@ describe("the sweeper", () => {
   test("removes the other orphans where something cannot be removed", async () => {
     const files = await openFiles(rig);
     await sweepFiles(files, "files-orphans");
-    for (let i = 0; i < 3; i += 1) await keepImage(files, rig.png);
+    for (let i = 0; i < 3; i += 1) await storeImage(files, rig.png);
     await dateBlobs(rig.nowMs);
     for (const place of ["partial", "incoming"]) {
       const stuck = join(rig.dataDir, "files", place, "stuck"); // a directory: it cannot be unlinked
@@ -225,10 +225,10 @@ describe("the sweeper", () => {
     await sweepFiles(files, "files-orphans");
     const start = rig.nowMs;
     rig.nowMs = start - 24 * HOUR_MS;
-    await keepImage(files, rig.png);
+    await storeImage(files, rig.png);
     await dateBlobs(start);
     rig.nowMs = start;
-    await keepImage(files, rig.png);
+    await storeImage(files, rig.png);
     await utimes(blobPath(rig, (await listBlobs(rig)).sort().at(-1) ?? ""), 1, 1);
     await setBothTimes(start + HOUR_MS);
     await sweepFiles(files, "files-orphans");
@@ -255,18 +255,18 @@ test("with a bucket in place of the disk, files live the same life", async () =>
   const bucket = await startBucketServer();
   try {
     const files = await openFiles(rig, { bucket: bucket.options });
-    const kept = await keepImage(files, rig.png);
-    const stored = await keepInput(files, rig.png);
-    await recordOutputs(rig, files, [kept]);
-    await rig.db.tx((tx) => files.recordInputs(tx, OWNER, stored));
-    expect(await getFile(files, kept.url, { range: "bytes=-4" })).toMatchObject({ status: 206 });
-    expect(await getFile(files, kept.url, { method: "HEAD" })).toMatchObject({ status: 200, body: null });
-    expect(await files.loadImages(stored, LIMITS, never)).toMatchObject({ kind: "loaded" });
+    const stored = await storeImage(files, rig.png);
+    const inputs = await storeInput(files, rig.png);
+    await recordOutputs(rig, files, [stored]);
+    await rig.db.tx((tx) => files.recordInputs(tx, OWNER, inputs));
+    expect(await getFile(files, stored.url, { range: "bytes=-4" })).toMatchObject({ status: 206 });
+    expect(await getFile(files, stored.url, { method: "HEAD" })).toMatchObject({ status: 200, body: null });
+    expect(await files.loadImages(inputs, LIMITS, never)).toMatchObject({ kind: "loaded" });
     await sweepFiles(files, "files-orphans");
-    expect((await getFile(files, kept.url)).status).toBe(200);
+    expect((await getFile(files, stored.url)).status).toBe(200);
     await setDatabaseTime(rig, rig.nowMs + 26 * HOUR_MS);
     await sweepFiles(files, "files-expiry");
-    expect((await getFile(files, kept.url)).status).toBe("NOT_FOUND_ERROR"); // the server's own clock still stands before e
+    expect((await getFile(files, stored.url)).status).toBe("NOT_FOUND_ERROR"); // the server's own clock still stands before e
     expect(bucket.requests.filter((request) => request.startsWith("DELETE"))).toHaveLength(2);
     expect(await readdir(rig.dataDir)).toEqual([]);
   } finally {

@@ -10,7 +10,7 @@ import { startBucketServer, type BucketServer } from "./bucket-server.ts";
 import {
   blobPath,
   HOUR_MS,
-  keepImage,
+  storeImage,
   listBlobs,
   openFiles,
   recordOutputs,
@@ -45,11 +45,11 @@ async function makeOld(): Promise<void> {
 
 /** What one installation made, with rows for all of it but one. */
 async function fill(files: Files): Promise<string[]> {
-  const kept = [];
-  for (let i = 0; i < 11; i += 1) kept.push(await keepImage(files, rig.png));
-  await recordOutputs(rig, files, kept.slice(1));
+  const stored = [];
+  for (let i = 0; i < 11; i += 1) stored.push(await storeImage(files, rig.png));
+  await recordOutputs(rig, files, stored.slice(1));
   await makeOld();
-  return kept.map(({ fileId }) => fileId).sort();
+  return stored.map(({ fileId }) => fileId).sort();
 }
 
 const sweep = (files: Files) => sweepFiles(files, "files-orphans");
@@ -85,7 +85,7 @@ describe("the sweep of orphans", () => {
     expect([await blobs(), told.length]).toEqual([made, 1]);
     await sweep(files);
     expect([await blobs(), told.length]).toEqual([made.slice(1), 1]);
-    await keepImage(files, rig.png);
+    await storeImage(files, rig.png);
     await makeOld();
     await sweep(astray);
     expect((await blobs()).length).toBe(11);
@@ -186,7 +186,7 @@ describe("in a bucket", () => {
     );
     if (files === undefined || astray === undefined) throw new Error("Nothing was opened.");
     await sweep(files);
-    await keepImage(files, rig.png);
+    await storeImage(files, rig.png);
     const removed = () => bucket.requests.filter((request) => request.startsWith("DELETE")).length;
     rig.nowMs = other.nowMs = Date.now() + 3 * HOUR_MS; // the bucket dates what it takes by the machine's clock
     await Promise.all([rig, other].map((each) => setDatabaseTime(each, each.nowMs)));

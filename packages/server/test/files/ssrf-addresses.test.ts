@@ -67,7 +67,7 @@ describe("public addresses", () => {
   test("a name with public answers only is fetched, pinned to exactly these answers", async () => {
     const answers = [PUBLIC_ADDRESS, "2606:4700:4700::1111"];
     rig.host.names.set("images.example.org", answers);
-    expect(await fetchFrom(rig, "https://images.example.org/cat.png")).toEqual({ kind: "fetched", kept: rig.png });
+    expect(await fetchFrom(rig, "https://images.example.org/cat.png")).toEqual({ kind: "fetched", content: rig.png });
     expect(rig.host.attempts).toEqual([{ addresses: answers, port: 443 }]);
     expect(rig.host.questions).toEqual(["images.example.org"]);
   });
@@ -127,7 +127,7 @@ test("no variable of the environment leads a fetch through a proxy or opens priv
   const before = names.map((name) => [name, process.env[name]] as const);
   for (const name of names) process.env[name] = "http://127.0.0.1:9";
   try {
-    expect(await fetchFrom(rig, "https://images.example.org/cat.png")).toEqual({ kind: "fetched", kept: rig.png });
+    expect(await fetchFrom(rig, "https://images.example.org/cat.png")).toEqual({ kind: "fetched", content: rig.png });
     expect(await fetchFrom(rig, "https://127.0.0.1/cat.png")).toEqual({ kind: "refused", fault: "blocked" });
   } finally {
     for (const [name, value] of before) {

@@ -18,7 +18,7 @@ describe("redirects", () => {
 
   test("three are followed", async () => {
     chain(3);
-    expect(await fetchFrom(rig, "https://images.example.org/0")).toEqual({ kind: "fetched", kept: rig.png });
+    expect(await fetchFrom(rig, "https://images.example.org/0")).toEqual({ kind: "fetched", content: rig.png });
     expect(rig.host.questions).toHaveLength(4); // every hop is resolved and checked again
   });
 
@@ -84,7 +84,7 @@ describe("hostile answers", () => {
   test("a body of exactly the limit is taken", async () => {
     rig.host.routes.set("/exact", (_request, response) => response.writeHead(200).end(Buffer.alloc(BYTES_MAX, 1)));
     const outcome = await fetchFrom(rig, "https://images.example.org/exact");
-    expect(outcome.kind === "fetched" && outcome.kept.length).toBe(BYTES_MAX);
+    expect(outcome.kind === "fetched" && outcome.content.length).toBe(BYTES_MAX);
   });
 
   test("a body shorter than announced is refused", async () => {
@@ -169,7 +169,7 @@ describe("hostile answers", () => {
       if (rig.host.requests.length === 1) response.writeHead(500).end();
       else response.writeHead(200).end(rig.png);
     });
-    expect(await fetchFrom(rig, "https://images.example.org/shaky")).toEqual({ kind: "fetched", kept: rig.png });
+    expect(await fetchFrom(rig, "https://images.example.org/shaky")).toEqual({ kind: "fetched", content: rig.png });
     rig.host.routes.set("/broken", (_request, response) => response.writeHead(500).end());
     expect(await fetchFrom(rig, "https://images.example.org/broken")).toEqual({ kind: "refused", fault: "status" });
     expect(rig.host.requests).toEqual(["/shaky", "/shaky", "/broken", "/broken"]);
@@ -180,7 +180,7 @@ describe("hostile answers", () => {
       if (rig.host.requests.length === 1) request.socket.destroy();
       else response.writeHead(200).end(rig.png);
     });
-    expect(await fetchFrom(rig, "https://images.example.org/reset")).toEqual({ kind: "fetched", kept: rig.png });
+    expect(await fetchFrom(rig, "https://images.example.org/reset")).toEqual({ kind: "fetched", content: rig.png });
   });
 
   test("a certificate nobody vouches for is refused", async () => {

@@ -58,11 +58,11 @@ export function createRig(secrets: Record<string, string>, change: Partial<Adapt
     download: {
       fetch: async (address) => {
         downloads.push(address);
-        return { kind: "fetched", kept: PNG };
+        return { kind: "fetched", content: PNG };
       },
-      fetchInto: async (address, { take }) => {
+      fetchInto: async (address, { read }) => {
         downloads.push(address);
-        return { kind: "fetched", kept: await take(piecesOf(MP4)) };
+        return { kind: "fetched", content: await read(piecesOf(MP4)) };
       },
     },
     spool: createSpool(directory),

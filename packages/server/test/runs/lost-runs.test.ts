@@ -1,7 +1,7 @@
 /** A worker that was too slow: its lease ended while a claim or a run was under way, and others have its runs now. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import type { KeptFile } from "../../src/files/index.ts";
+import type { StoredFile } from "../../src/files/index.ts";
 import { createLog } from "../../src/platform/log.ts";
 import type { Database, Queryable } from "../../src/platform/database/database.ts";
 import { createPump } from "../../src/runs/work/claim-pump.ts";
@@ -25,8 +25,8 @@ async function sweep(workerId: string): Promise<void> {
   await engine.sweep();
 }
 
-const FILE: KeptFile = {
-  kind: "kept",
+const FILE: StoredFile = {
+  kind: "stored",
   fileId: "01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a",
   url: "https://example.org/files/one.png",
   bytes: 1,

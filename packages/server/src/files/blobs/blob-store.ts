@@ -1,5 +1,4 @@
 import type { Readable } from "node:stream";
-import type { SpooledFile } from "./spool.ts";
 
 /** A part of a file as a caller asks for it, before its size is known. Both ends are included. */
 export type ByteRange =
@@ -17,7 +16,17 @@ export interface OpenBlob {
   readonly part: { readonly start: number; readonly end: number } | null;
 }
 
-/** Told of what could not be looked at or removed: the rest is done all the same. */
+/** A file too large for memory, on this machine's disk until it becomes a blob or is discarded. */
+export interface SpooledFile {
+  readonly path: string;
+  readonly bytes: number;
+  /** Of all bytes, lower-case hex. */
+  readonly sha256: string;
+  /** Removes it; does nothing when it has become a blob or was removed before. */
+  discard(): Promise<void>;
+}
+
+/** Called with the cause when an entry cannot be read or removed. The work goes on with the next entry. */
 export type OnSkipped = (cause: unknown) => void;
 
 export interface BlobEntry {
@@ -27,40 +36,40 @@ export interface BlobEntry {
 }
 
 /**
- * Where bytes live, under one id each. Not addressed by content: sharing would need a reference count and a delete
- * race would come with it, and generated files are never equal. Keys are lower-case UUIDs; anything else is refused.
+ * Stores bytes under one id each. Not content-addressed: sharing would need reference counts and bring delete races,
+ * and generated files are never equal. Keys are lower-case UUIDs; anything else is refused.
  */
 export interface BlobStore {
   /**
    * Resolves when the bytes survive a power loss. Rejects, and leaves nothing to be read, if `bytes` do not arrive.
-   * `open` is called again when a store that failed is tried once more.
+   * `open` is called again for every retry.
    */
   put(key: string, open: OpenBody, bytes: number): Promise<void>;
-  /** As `put`, of a spooled file, which is gone afterwards. It stays where it was when this rejects. */
+  /** Like `put`, for a spooled file, which is gone afterwards. It stays where it was when this rejects. */
   putFile(key: string, file: SpooledFile): Promise<void>;
   /** Null when there is no such blob. A range that does not fit gives the whole blob. */
   get(key: string, range: ByteRange | null): Promise<OpenBlob | null>;
   /** In bytes; null when there is no such blob. */
   size(key: string): Promise<number | null>;
-  /** Deleting what is not there is no error: a sweep may be repeated at any point. */
+  /** Deleting a missing blob is not an error: a sweep may be repeated at any point. */
   delete(key: string): Promise<void>;
   /** In no order. A blob written or deleted meanwhile may or may not appear. */
   list(prefix: string, onSkipped: OnSkipped): AsyncIterable<BlobEntry>;
-  /** The note that says whose blobs these are; null when there is none. It is no blob: no listing shows it. */
+  /** The mark that says whose blobs these are; null when there is none. It is not a blob: no listing shows it. */
   readMark(): Promise<string | null>;
   writeMark(text: string): Promise<void>;
   /** Where an operator finds the mark. */
-  readonly markPlace: string;
+  readonly markLocation: string;
   /** Removes what interrupted writes begun before that time left behind. */
   discardPartial(beforeMs: number, onSkipped: OnSkipped): Promise<void>;
 }
 
-/** Name of the mark in a store. */
-export const MARK = "installation";
+/** Name of the installation mark in a store. */
+export const MARK_NAME = "installation";
 
 const KEY = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** False for whatever else lies in a store: a listing passes over it, so a sweep never touches it. */
+/** False for any other name in a store: a listing skips it, so a sweep never touches it. */
 export function isBlobKey(name: string): boolean {
   return KEY.test(name);
 }
@@ -77,4 +86,17 @@ export function resolveRange(range: ByteRange, size: number): { readonly start: 
   }
   const end = Math.min(range.end ?? size - 1, size - 1);
   return range.start > end ? null : { start: range.start, end };
+}
+
+/**
+ * The disk or the bucket is not working right now. The run that met it is not at fault: its handler waits, counts no
+ * attempt and does not call the model again. The message names no key and no address.
+ */
+export class StorageFailure extends Error {
+  override readonly name = "StorageFailure";
+}
+
+/** True for such a failure itself, and for an error of another layer that it caused. */
+export function isStorageFailure(error: unknown): boolean {
+  return error instanceof StorageFailure || (error instanceof Error && error.cause instanceof StorageFailure);
 }

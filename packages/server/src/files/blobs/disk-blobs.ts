@@ -7,7 +7,7 @@ import { fault } from "../../platform/fault.ts";
 import {
   checkBlobKey,
   isBlobKey,
-  MARK,
+  MARK_NAME,
   resolveRange,
   type BlobEntry,
   type BlobStore,
@@ -15,8 +15,8 @@ import {
   type OnSkipped,
   type OpenBlob,
   type OpenBody,
+  type SpooledFile,
 } from "./blob-store.ts";
-import type { SpooledFile } from "./spool.ts";
 
 const PARTIAL = "partial";
 const SHARD = /^[0-9a-f]{2}$/;
@@ -91,18 +91,18 @@ class DiskBlobs implements BlobStore {
     }
   }
 
-  get markPlace(): string {
-    return join(this.#root, MARK);
+  get markLocation(): string {
+    return join(this.#root, MARK_NAME);
   }
 
   async readMark(): Promise<string | null> {
-    const text = await readFile(this.markPlace, "utf8").catch(ignoreMissing);
+    const text = await readFile(this.markLocation, "utf8").catch(ignoreMissing);
     return text?.trim() || null;
   }
 
   async writeMark(text: string): Promise<void> {
     const bytes = Buffer.from(text);
-    await this.#replace(this.markPlace, () => [bytes], bytes.byteLength);
+    await this.#replace(this.markLocation, () => [bytes], bytes.byteLength);
   }
 
   #pathOf(key: string): string {

@@ -1,18 +1,18 @@
 /**
- * Whose blobs a store holds. The sweep of orphans removes what its own database has no row for, so it must know that no
- * other database has one: an empty database started on these files by mistake, a staging server that shares the bucket,
- * a copy of the database, or the same one restored from an older backup.
+ * Which installation a blob store belongs to. The sweep of orphans removes blobs without a row in its own database, so
+ * it must know that no other database has one: an empty database started on these files by mistake, a staging server
+ * that shares the bucket, a copy of the database, or the same one restored from an older backup.
  *
- * The store carries a mark: the installation's id and a name for the last sweep. Each sweep writes a new one, after the
- * database has noted what it found and what it writes; a sweep that dies in between finds again what it found before.
- * Whoever finds another mark has not been alone, and removes nothing until an operator has written the id by hand. Of
- * two databases with one id both are stopped, since neither can tell which is the copy; that is known after the next
- * turn of the other, long before blobs that only one of them knows are old enough to go.
+ * The store carries a mark: the installation's id and a name for the last sweep. Each sweep writes a new mark after the
+ * database has recorded the old and the new one; a sweep that dies in between finds one of the two. A sweep that finds
+ * any other mark was not alone, and removes nothing until an operator has written the id by hand. Of two databases with
+ * one id both are stopped, since neither can tell which is the copy. This shows at the latest when the other one
+ * sweeps next, long before blobs that only one of them knows are old enough to be removed.
  */
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
+import { findKnown, readInstallationMark, saveInstallationMark, type InstallationMark } from "../files-store.ts";
 import type { BlobStore } from "./blob-store.ts";
-import { findKnown, readStoreMark, saveStoreMark, type StoreMark } from "../files-store.ts";
 
 interface MarkPorts {
   readonly db: Database;
@@ -23,21 +23,21 @@ interface MarkPorts {
 
 const CONTESTED = "contested";
 
-/** True when this database may remove what it has no row for; the store then carries its mark. */
-export async function takeStore(ports: MarkPorts): Promise<boolean> {
+/** @returns true when this database may remove what it has no row for; the store then carries its mark. */
+export async function claimBlobStore(ports: MarkPorts): Promise<boolean> {
   const { db, blobs, newId, log } = ports;
-  const own = await readStoreMark(db, newId());
+  const own = await readInstallationMark(db, newId());
   const { installationId } = own;
   const mark = await blobs.readMark();
-  const stranger = mark === null ? await strangerOfUnmarked(ports) : strangerOfMark(mark, own);
-  if (stranger === null) {
+  const objection = mark === null ? await objectionToUnmarked(ports) : objectionToMark(mark, own);
+  if (objection === null) {
     const written = `${installationId} ${newId()}`;
-    await saveStoreMark(db, { seen: mark ?? "", written });
+    await saveInstallationMark(db, { seen: mark ?? "", written });
     await blobs.writeMark(written);
     return true;
   }
   if (mark?.startsWith(installationId)) await blobs.writeMark(`${installationId} ${CONTESTED}`);
-  log.error({ installationId, mark: blobs.markPlace }, `${stranger} ${WHAT_TO_DO}`);
+  log.error({ installationId, mark: blobs.markLocation }, `${objection} ${WHAT_TO_DO}`);
   return false;
 }
 
@@ -45,19 +45,19 @@ const WHAT_TO_DO =
   "So no file without a row is removed. Give each installation a PROMPTD_DATA_DIR or PROMPTD_S3_PREFIX of its own; " +
   "if this is the only database that uses these files, write its installationId, alone, into the mark.";
 
-/** Null: the mark is what this database left, or its id alone, an operator's word. */
-function strangerOfMark(mark: string, { installationId, seen, written }: StoreMark): string | null {
+/** Null: the mark is one that this database left, or its id alone, written by an operator. */
+function objectionToMark(mark: string, { installationId, seen, written }: InstallationMark): string | null {
   if ([installationId, seen, written].includes(mark)) return null;
   if (!mark.startsWith(installationId)) return "These files belong to another installation.";
   return "These files were swept by another database with the id of this one: a copy of it, or a newer state than the backup it was restored from.";
 }
 
 const BATCH = 500;
-/** Orphans are rare: a store that holds more blobs without a row than this part is not only this database's. */
-const UNKNOWN_PART_MAX = 0.1;
+/** Orphans are rare: a store with a larger share of blobs without a row is used by another database as well. */
+const UNKNOWN_SHARE_MAX = 0.1;
 
-/** Null: the store has no mark yet and is empty, or this database knows what lies in it. */
-async function strangerOfUnmarked({ db, blobs }: MarkPorts): Promise<string | null> {
+/** Null: the store has no mark yet and is empty, or this database knows what is in it. */
+async function objectionToUnmarked({ db, blobs }: MarkPorts): Promise<string | null> {
   let total = 0;
   let known = 0;
   let batch: string[] = [];
@@ -71,6 +71,6 @@ async function strangerOfUnmarked({ db, blobs }: MarkPorts): Promise<string | nu
     if (batch.length === BATCH) await count();
   }
   await count();
-  if (total - known <= total * UNKNOWN_PART_MAX) return null;
-  return "These files carry no mark, and this database knows too few of them to take them for its own.";
+  if (total - known <= total * UNKNOWN_SHARE_MAX) return null;
+  return "These files carry no mark, and this database has rows for too few of them to be their owner.";
 }

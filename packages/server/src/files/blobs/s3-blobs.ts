@@ -1,10 +1,9 @@
 import { createReadStream } from "node:fs";
 import type { Clock } from "../../platform/clock.ts";
 import { fault } from "../../platform/fault.ts";
-import { checkBlobKey, isBlobKey, MARK, resolveRange } from "./blob-store.ts";
-import type { BlobEntry, BlobStore, ByteRange, OpenBlob, OpenBody } from "./blob-store.ts";
+import { checkBlobKey, isBlobKey, MARK_NAME, resolveRange } from "./blob-store.ts";
+import type { BlobEntry, BlobStore, ByteRange, OpenBlob, OpenBody, SpooledFile } from "./blob-store.ts";
 import { callS3, readText, type S3Options } from "./s3-request.ts";
-import type { SpooledFile } from "./spool.ts";
 
 const PREFIX = /^[A-Za-z0-9/_.-]{0,200}$/;
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
@@ -81,12 +80,12 @@ class S3Blobs implements BlobStore {
     }
   }
 
-  get markPlace(): string {
-    return `the object ${this.#options.prefix}${MARK} of the bucket`;
+  get markLocation(): string {
+    return `the object ${this.#options.prefix}${MARK_NAME} of the bucket`;
   }
 
   async readMark(): Promise<string | null> {
-    const call = { method: "GET", key: this.#options.prefix + MARK, accept: [200, 404] } as const;
+    const call = { method: "GET", key: this.#options.prefix + MARK_NAME, accept: [200, 404] } as const;
     const answer = await callS3(call, this.#options, this.#clock);
     const text = await readText(answer);
     return answer.statusCode === 404 ? null : text.trim() || null;
@@ -95,7 +94,7 @@ class S3Blobs implements BlobStore {
   async writeMark(text: string): Promise<void> {
     const bytes = Buffer.from(text);
     const body = { open: () => [bytes], bytes: bytes.byteLength };
-    const call = { method: "PUT", key: this.#options.prefix + MARK, body, accept: [200] } as const;
+    const call = { method: "PUT", key: this.#options.prefix + MARK_NAME, body, accept: [200] } as const;
     await readText(await callS3(call, this.#options, this.#clock));
   }
 

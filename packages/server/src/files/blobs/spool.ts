@@ -1,17 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, readdir, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import type { OnSkipped } from "./blob-store.ts";
-
-/** A file too large for memory, on this machine's disk until the store takes it or it is discarded. */
-export interface SpooledFile {
-  readonly path: string;
-  readonly bytes: number;
-  /** Of all bytes, lower-case hex. */
-  readonly sha256: string;
-  /** Removes it; nothing happens when it was taken or removed before. */
-  discard(): Promise<void>;
-}
+import type { OnSkipped, SpooledFile } from "./blob-store.ts";
 
 /** Where provider videos are written while they arrive: four of 200 MiB at once would otherwise fill a worker's memory. */
 export interface Spool {

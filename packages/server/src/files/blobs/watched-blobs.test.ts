@@ -7,9 +7,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { until } from "../../../test/support/promptd-process.ts";
 import { createLog } from "../../platform/log.ts";
 import { createDiskBlobs } from "./disk-blobs.ts";
-import type { BlobStore } from "./blob-store.ts";
+import { StorageFailure, type BlobStore } from "./blob-store.ts";
 import { createSpool } from "./spool.ts";
-import { StorageFailure } from "./storage-failure.ts";
 import { watchStorage } from "./watched-blobs.ts";
 
 const KEY = "01a1f874-6c4e-7f02-8a44-9e2d6c1b7f50";

@@ -5,9 +5,8 @@
 import { randomFillSync } from "node:crypto";
 import { finished, Transform, type Readable } from "node:stream";
 import type { Log } from "../../platform/log.ts";
-import type { BlobStore, OpenBlob } from "./blob-store.ts";
+import { StorageFailure, type BlobStore, type OpenBlob } from "./blob-store.ts";
 import type { Spool } from "./spool.ts";
-import { StorageFailure } from "./storage-failure.ts";
 
 export interface WatchedStorage {
   readonly blobs: BlobStore;
@@ -70,8 +69,8 @@ export function watchStorage(inner: BlobStore, innerSpool: Spool, options: Watch
       list: (prefix, onSkipped) => inner.list(prefix, onSkipped),
       readMark: () => inner.readMark(),
       writeMark: (text) => inner.writeMark(text),
-      get markPlace() {
-        return inner.markPlace;
+      get markLocation() {
+        return inner.markLocation;
       },
       discardPartial: (beforeMs, onSkipped) => inner.discardPartial(beforeMs, onSkipped),
     },

@@ -7,7 +7,7 @@ import type { TLSSocket } from "node:tls";
 import { Client, type Dispatcher } from "undici";
 import { connectGuarded, FetchRefusal, NETWORK, type FetchFault, type NetworkSteps } from "./guarded-connect.ts";
 import { parsePublicUrl } from "./public-address.ts";
-import { collectBytes, takeCounted, TakeFault, type TakeLimits } from "./take-bytes.ts";
+import { collectBytes, readLimited, ReaderFault, type BodyReader } from "./limited-body.ts";
 
 interface FetchTimes {
   /** Name, TCP and TLS together. */
@@ -30,16 +30,16 @@ export interface GuardedFetchOptions {
   readonly times?: Partial<FetchTimes>;
 }
 
-export type FetchOutcome<Kept> =
-  | { readonly kind: "fetched"; readonly kept: Kept }
+export type FetchOutcome<Result> =
+  | { readonly kind: "fetched"; readonly content: Result }
   /** `fault` is for logs and counters. Only "too-large" may be told to a caller: the rest would make a port scanner. */
   | { readonly kind: "refused"; readonly fault: FetchFault };
 
 export interface GuardedFetch {
   /** At most `bytesMax` bytes of an https address. Rejects only when `signal` aborts or on a bug. */
   fetch(address: string, bytesMax: number, signal: AbortSignal): Promise<FetchOutcome<Buffer>>;
-  /** The same for bytes that are not held in memory. What `take` rejects with by itself is thrown on. */
-  fetchInto<Kept>(address: string, limits: TakeLimits<Kept>, signal: AbortSignal): Promise<FetchOutcome<Kept>>;
+  /** The same for bytes that are not held in memory. An error of `read` itself is rethrown. */
+  fetchInto<Result>(address: string, limits: BodyReader<Result>, signal: AbortSignal): Promise<FetchOutcome<Result>>;
 }
 
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
@@ -49,7 +49,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
     times: { ...TIMES, ...options.times },
   };
   return {
-    fetch: (address, bytesMax, signal) => fetchGuarded(address, { bytesMax, take: collectBytes, signal }, settings),
+    fetch: (address, bytesMax, signal) => fetchGuarded(address, { bytesMax, read: collectBytes, signal }, settings),
     fetchInto: (address, limits, signal) => fetchGuarded(address, { ...limits, signal }, settings),
   };
 }
@@ -60,30 +60,30 @@ interface Settings {
   readonly times: FetchTimes;
 }
 
-async function fetchGuarded<Kept>(
+async function fetchGuarded<Result>(
   address: string,
-  bounds: Bounds<Kept>,
+  bounds: Bounds<Result>,
   settings: Settings,
-): Promise<FetchOutcome<Kept>> {
+): Promise<FetchOutcome<Result>> {
   const { signal } = bounds;
   signal.throwIfAborted();
   const total = startDeadline(settings.times.totalMs, signal);
   try {
-    return { kind: "fetched", kept: await followRedirects(address, { ...bounds, signal: total.signal }, settings) };
+    return { kind: "fetched", content: await followRedirects(address, { ...bounds, signal: total.signal }, settings) };
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof FetchRefusal) return { kind: "refused", fault: error.fault };
-    throw error instanceof TakeFault ? error.cause : error;
+    throw error instanceof ReaderFault ? error.cause : error;
   } finally {
     total.stop();
   }
 }
 
-interface Bounds<Kept> extends TakeLimits<Kept> {
+interface Bounds<Result> extends BodyReader<Result> {
   readonly signal: AbortSignal;
 }
 
-async function followRedirects<Kept>(address: string, bounds: Bounds<Kept>, settings: Settings): Promise<Kept> {
+async function followRedirects<Result>(address: string, bounds: Bounds<Result>, settings: Settings): Promise<Result> {
   let next = address;
   let retriesLeft = 1;
   for (let hops = 0; hops <= REDIRECTS_MAX;) {
@@ -91,7 +91,7 @@ async function followRedirects<Kept>(address: string, bounds: Bounds<Kept>, sett
     if ("fault" in parsed) throw new FetchRefusal("blocked");
     try {
       const answer = await fetchHop(parsed.url, bounds, settings);
-      if (answer.kind === "body") return answer.kept;
+      if (answer.kind === "body") return answer.content;
       next = answer.location;
       hops += 1;
     } catch (error) {
@@ -114,11 +114,11 @@ class ServerFault extends FetchRefusal {
   }
 }
 
-type HopAnswer<Kept> =
-  | { readonly kind: "body"; readonly kept: Kept }
+type HopAnswer<Result> =
+  | { readonly kind: "body"; readonly content: Result }
   | { readonly kind: "redirect"; readonly location: string };
 
-async function fetchHop<Kept>(url: URL, bounds: Bounds<Kept>, settings: Settings): Promise<HopAnswer<Kept>> {
+async function fetchHop<Result>(url: URL, bounds: Bounds<Result>, settings: Settings): Promise<HopAnswer<Result>> {
   const socket = await connectInTime(url, bounds.signal, settings);
   let offered = false;
   const client = new Client(url.origin, {
@@ -161,11 +161,11 @@ async function connectInTime(url: URL, signal: AbortSignal, settings: Settings):
   }
 }
 
-async function readAnswer<Kept>(
+async function readAnswer<Result>(
   answer: Dispatcher.ResponseData,
   url: URL,
-  bounds: Bounds<Kept>,
-): Promise<HopAnswer<Kept>> {
+  bounds: Bounds<Result>,
+): Promise<HopAnswer<Result>> {
   const { statusCode, headers } = answer;
   if ([301, 302, 303, 307, 308].includes(statusCode)) {
     const location = typeof headers["location"] === "string" ? URL.parse(headers["location"], url.href) : null;
@@ -177,12 +177,12 @@ async function readAnswer<Kept>(
   const encoding = headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") throw new FetchRefusal("encoding");
   if (Number(headers["content-length"] ?? 0) > bounds.bytesMax) throw new FetchRefusal("too-large");
-  return { kind: "body", kept: await takeCounted(answer.body, bounds, () => new FetchRefusal("too-large")) };
+  return { kind: "body", content: await readLimited(answer.body, bounds, () => new FetchRefusal("too-large")) };
 }
 
 /** Whatever the network or the other side's HTTP did wrong is a fault of the connection; a deadline names itself. */
 function asRefusal(error: unknown, signal: AbortSignal): unknown {
-  if (error instanceof FetchRefusal || error instanceof TakeFault) return error;
+  if (error instanceof FetchRefusal || error instanceof ReaderFault) return error;
   if (signal.aborted) return signal.reason;
   return new FetchRefusal("connection", error);
 }

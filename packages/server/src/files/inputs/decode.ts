@@ -4,7 +4,6 @@
  */
 import sharp, { type Sharp } from "sharp";
 import { findImageFormat } from "./media-signature.ts";
-import type { ImageLimits, LoadedImage } from "../stored-file.ts";
 
 // Without this SVG, PDF and more are decoded too, and file names and addresses inside them are followed.
 sharp.block({ operation: ["VipsForeignLoad"] });
@@ -28,6 +27,18 @@ const MODEL_SIDE_MAX = 2_048;
 const MODEL_SIDE_MIN = 64;
 const MODEL_JPEG_QUALITY = 90;
 const OUTPUT_JPEG_QUALITY = 95;
+
+/** An image ready for a model: turned upright, sRGB, 8 bit, without metadata, inside the model's limits. */
+export interface LoadedImage {
+  readonly bytes: Uint8Array;
+  readonly mediaType: "image/png" | "image/jpeg";
+}
+
+/** What one model accepts; the service's own maximum of 2,048 pixels a side applies as well. */
+export interface ImageLimits {
+  readonly bytesMax: number;
+  readonly sideMax: number;
+}
 
 export type DecodeFault = "not-an-image" | "too-many-pixels" | "too-slow" | "too-large";
 

@@ -18,7 +18,7 @@ type Finding = { readonly issue: Issue } | { readonly bytes: number };
  * Everything about a run's images that shows without the database and without fetching: the form of each, the form
  * of an address, and of Base64 data its alphabet, size and first bytes. Nothing is decoded but those first bytes.
  * Elements are taken as unknown, since the wording for a wrong type is decided here and not by a schema.
- * @returns all issues, in order; none when the images may be kept with `keepInputImages`.
+ * @returns all issues, in order; none when the images may be kept with `storeInputImages`.
  * Source: specification, "Image input".
  */
 export function checkImageInputs(images: readonly ImageInput[] | readonly unknown[]): Issue[] {

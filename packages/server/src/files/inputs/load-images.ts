@@ -1,12 +1,14 @@
 import type { Gate } from "../../platform/resilience/semaphore.ts";
 import type { Log } from "../../platform/log.ts";
 import { fault } from "../../platform/fault.ts";
-import { DecodeRefusal, prepareForModel, type DecodeFault } from "./decode.ts";
+import { DecodeRefusal, prepareForModel, type DecodeFault, type ImageLimits, type LoadedImage } from "./decode.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { GuardedFetch } from "../fetch/guarded-fetch.ts";
 import { IMAGE_BYTES_MAX, RUN_IMAGE_BYTES_MAX } from "./image-inputs.ts";
 import { orAborted } from "../blobs/or-aborted.ts";
-import type { ImageLimits, LoadedImage, LoadOutcome, StoredImage } from "../stored-file.ts";
+import type { Refused, StoredImage } from "../stored-file.ts";
+
+export type LoadOutcome = { readonly kind: "loaded"; readonly images: readonly LoadedImage[] } | Refused;
 
 export interface LoadPorts {
   readonly blobs: BlobStore;
@@ -78,7 +80,7 @@ function loadImage(task: Task, budget: Budget, signal: AbortSignal, ports: LoadP
 async function readImage(task: Task, signal: AbortSignal, ports: LoadPorts): Promise<Buffer> {
   if (task.image.type === "file") return orAborted(readBlob(task.image.fileId, ports.blobs), signal);
   const outcome = await ports.fetcher.fetch(task.image.url, IMAGE_BYTES_MAX, signal);
-  if (outcome.kind === "fetched") return outcome.kept;
+  if (outcome.kind === "fetched") return outcome.content;
   ports.log.info({ fault: outcome.fault }, "an image input was not fetched");
   // One text for blocked, refused, timed out and not found: another would tell what our network can reach.
   const what = outcome.fault === "too-large" ? "is larger than 10 MiB" : "could not be fetched";

@@ -2,6 +2,8 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { link, open, rename, stat, unlink, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Config } from "../../platform/config/config.ts";
+import type { Log } from "../../platform/log.ts";
 import { makePrivateDirectory } from "../../platform/make-directory.ts";
 
 const SECRET_BYTES = 32;
@@ -11,8 +13,8 @@ const OTHERS = 0o077;
 const FILE_TEXT = /^[\w-]{43}$/;
 
 /**
- * One secret, as each of its readings; the first is taken where none is known yet. The text of the file can stand in
- * the setting and means the same secret, although a setting is any text: the database tells which reading it knows.
+ * One secret in each of its readings; the first is used where none is registered yet. The setting may be any text,
+ * the text of the secret file included, which then means the same secret: the database knows which reading it is.
  */
 export type SecretReadings = readonly [Buffer, ...Buffer[]];
 
@@ -23,6 +25,29 @@ export function readingsOfSetting(text: string): SecretReadings {
 /** @param secret as the file holds it. */
 export function readingsOfFile(secret: Buffer): SecretReadings {
   return [secret, Buffer.from(secret.toString("base64url"))];
+}
+
+/** From the setting, or else from the data directory. */
+export async function readServerSecret({ PROMPTD_SECRET: text, dataDir }: Config): Promise<SecretReadings> {
+  return text === null ? readingsOfFile(await loadOrCreateSecret(dataDir)) : readingsOfSetting(text);
+}
+
+/** Candidates for the secret before a rotation: the setting if there is one, else what the data directory holds. */
+export async function readPreviousSecrets(config: Config, log: Log): Promise<Buffer[]> {
+  const { PROMPTD_SECRET: text, PROMPTD_SECRET_PREVIOUS: previousText, dataDir } = config;
+  if (previousText !== null) return [...readingsOfSetting(previousText)];
+  const found = text === null ? [await loadPreviousSecret(dataDir)] : await readUnusedSecrets(dataDir, log);
+  return found.flatMap((secret) => (secret === null ? [] : readingsOfFile(secret)));
+}
+
+/** A process with the setting does not need these files, so an unusable one must not stop its start. */
+async function readUnusedSecrets(dataDir: string, log: Log): Promise<Buffer[]> {
+  try {
+    return await loadAllSecrets(dataDir);
+  } catch (error) {
+    log.warn({ err: error }, "the secret in the data directory is not used as the previous one");
+    return [];
+  }
 }
 
 /**
@@ -55,7 +80,7 @@ export async function loadPreviousSecret(dataDir: string): Promise<Buffer | null
 }
 
 /** Every secret that the data directory holds: any may be the one before that of the setting. */
-export async function loadKeptSecrets(dataDir: string): Promise<Buffer[]> {
+async function loadAllSecrets(dataDir: string): Promise<Buffer[]> {
   const found = await Promise.all([NAME, PREVIOUS_NAME].map((name) => readSecret(join(dataDir, name))));
   return found.filter((secret) => secret !== null);
 }

@@ -1,85 +1,28 @@
-import type { ImageInput } from "@promptd/contract";
 import { createHash } from "node:crypto";
 import { open as openPath } from "node:fs/promises";
 import type { Clock } from "../../platform/clock.ts";
 import type { Gate } from "../../platform/resilience/semaphore.ts";
-import type { Log } from "../../platform/log.ts";
-import { decodeChunks, decodeHead, measureBase64 } from "../inputs/base64.ts";
-import { DecodeRefusal, encodeOutput, type DecodeFault } from "../inputs/decode.ts";
-import type { BlobStore } from "../blobs/blob-store.ts";
-import { findImageFormat, findVideoType, IMAGE_SIGNATURE_BYTES, VIDEO_HEAD_BYTES } from "../inputs/media-signature.ts";
+import type { BlobStore, SpooledFile } from "../blobs/blob-store.ts";
 import { orAborted } from "../blobs/or-aborted.ts";
-import { parsePublicUrl } from "../fetch/public-address.ts";
+import { DecodeRefusal, encodeOutput, type DecodeFault } from "../inputs/decode.ts";
+import { findVideoType, VIDEO_HEAD_BYTES } from "../inputs/media-signature.ts";
+import type { PublishedMediaType, Refused, StoredFile } from "../stored-file.ts";
 import { signedPath, type KeyRing } from "./signed-urls.ts";
-import type { SpooledFile } from "../blobs/spool.ts";
-import type { GeneratedFile, KeptFile, PublishedMediaType, Refused, StoredImage } from "../stored-file.ts";
 
-export interface KeepPorts {
+/** What a model delivered, exactly as it came. A video that was fetched is on disk. */
+export type GeneratedFile =
+  | { readonly modality: "image"; readonly bytes: Uint8Array; readonly mediaType: string }
+  | { readonly modality: "video"; readonly content: Uint8Array | SpooledFile; readonly mediaType: string };
+
+export interface StoreOutputPorts {
   readonly blobs: BlobStore;
   readonly newId: () => string;
   readonly clock: Clock;
   readonly decoding: Gate;
-  readonly log: Log;
   readonly keys: KeyRing;
   readonly ttlSeconds: number;
   /** Never taken from a request: a Host header would decide where our addresses lead. */
   readonly publicUrl: () => string;
-}
-
-type DiscardPorts = Pick<KeepPorts, "blobs" | "log">;
-
-/** One image at a time: a run may bring 20 MiB, and one decoded piece of it is held at once. */
-export async function keepInputImages(images: readonly ImageInput[], ports: KeepPorts): Promise<StoredImage[]> {
-  const kept: StoredImage[] = [];
-  try {
-    for (const image of images) kept.push(await keepInputImage(image, ports));
-    return kept;
-  } catch (error) {
-    discardInputImages(kept, ports); // of a disk that is full now, the part that still had room
-    throw error;
-  }
-}
-
-async function keepInputImage(image: ImageInput, ports: KeepPorts): Promise<StoredImage> {
-  return image.type === "url" ? { type: "url", url: readUrl(image.url) } : keepBase64(image.base64, ports);
-}
-
-/** Each blob has an id of its own, so no other run can have it. Nobody waits: a store that is silent may take minutes. */
-export function discardInputImages(images: readonly StoredImage[], { blobs, log }: DiscardPorts): void {
-  const discard = async (): Promise<void> => {
-    for (const image of images) if (image.type === "file") await blobs.delete(image.fileId);
-  };
-  discard().catch((cause: unknown) => {
-    log.warn({ err: cause }, "images of a run that was not created could not be removed; a sweep does it later");
-  });
-}
-
-/** The parsed form, so that the worker looks at the very host that was checked here. */
-function readUrl(text: string): string {
-  const parsed = parsePublicUrl(text);
-  if ("fault" in parsed) throw new TypeError("An image address was kept without having been checked.");
-  return parsed.url.href;
-}
-
-async function keepBase64(text: string, ports: KeepPorts): Promise<StoredImage> {
-  const bytes = measureBase64(text);
-  const format = findImageFormat(decodeHead(text, IMAGE_SIGNATURE_BYTES));
-  if (bytes === null || format === null) throw new TypeError("An image was kept without having been checked.");
-  const fileId = ports.newId();
-  let hash = createHash("sha256");
-  const open = () => {
-    hash = createHash("sha256");
-    return hashing(decodeChunks(text), hash);
-  };
-  await ports.blobs.put(fileId, open, bytes);
-  return { type: "file", fileId, bytes, mediaType: `image/${format}`, sha256: hash.digest("hex") };
-}
-
-function* hashing(pieces: Iterable<Uint8Array>, hash: ReturnType<typeof createHash>): Generator<Uint8Array> {
-  for (const piece of pieces) {
-    hash.update(piece);
-    yield piece;
-  }
 }
 
 const VIDEO_BYTES_MAX = 209_715_200; // 200 MiB
@@ -92,60 +35,69 @@ const OUTPUT_FAULTS: Readonly<Record<DecodeFault, string>> = {
   "too-large": "The model returned an image that is too large.",
 };
 
-export async function keepOutput(
+export async function storeOutput(
   output: GeneratedFile,
   signal: AbortSignal,
-  ports: KeepPorts,
-): Promise<KeptFile | Refused> {
-  if (output.modality === "video") return keepVideo(output.content, signal, ports);
-  const checked = await checkImage(output.bytes, signal, ports.decoding);
-  if ("kind" in checked) return checked;
-  signal.throwIfAborted();
-  return orAborted(keepBytes(checked.bytes, checked.mediaType, ports), signal);
+  ports: StoreOutputPorts,
+): Promise<StoredFile | Refused> {
+  if (output.modality === "image") return storeImage(output.bytes, signal, ports);
+  if (output.content instanceof Uint8Array) return storeVideo(output.content, signal, ports);
+  try {
+    return await storeSpooledVideo(output.content, signal, ports);
+  } finally {
+    await output.content.discard();
+  }
 }
 
-async function keepBytes(bytes: Uint8Array, mediaType: PublishedMediaType, ports: KeepPorts): Promise<KeptFile> {
-  const fileId = ports.newId();
-  await ports.blobs.put(fileId, () => [bytes], bytes.byteLength);
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  return describeKept(fileId, { bytes: bytes.byteLength, sha256, mediaType }, ports);
-}
-
-async function checkImage(
+async function storeImage(
   bytes: Uint8Array,
   signal: AbortSignal,
-  decoding: Gate,
-): Promise<{ readonly bytes: Uint8Array; readonly mediaType: PublishedMediaType } | Refused> {
+  ports: StoreOutputPorts,
+): Promise<StoredFile | Refused> {
   try {
-    return await decoding.run(() => encodeOutput(bytes), signal);
+    const encoded = await ports.decoding.run(() => encodeOutput(bytes), signal);
+    signal.throwIfAborted();
+    return await orAborted(storeBytes(encoded.bytes, encoded.mediaType, ports), signal);
   } catch (error) {
     if (!(error instanceof DecodeRefusal)) throw error;
     return { kind: "refused", message: OUTPUT_FAULTS[error.fault] };
   }
 }
 
-/** A video is passed through: its first bytes decide the type it is published under, whatever the provider called it. */
-async function keepVideo(
-  content: Uint8Array | SpooledFile,
+async function storeVideo(
+  bytes: Uint8Array,
   signal: AbortSignal,
-  ports: KeepPorts,
-): Promise<KeptFile | Refused> {
-  if (content instanceof Uint8Array) {
-    const mediaType = checkVideo(content, content.byteLength);
-    return typeof mediaType === "string" ? orAborted(keepBytes(content, mediaType, ports), signal) : mediaType;
-  }
-  try {
-    const mediaType = checkVideo(await readHead(content.path), content.bytes);
-    if (typeof mediaType !== "string") return mediaType;
-    signal.throwIfAborted();
-    const fileId = ports.newId();
-    await orAborted(ports.blobs.putFile(fileId, content), signal);
-    return describeKept(fileId, { bytes: content.bytes, sha256: content.sha256, mediaType }, ports);
-  } finally {
-    await content.discard();
-  }
+  ports: StoreOutputPorts,
+): Promise<StoredFile | Refused> {
+  const mediaType = checkVideo(bytes, bytes.byteLength);
+  return typeof mediaType === "string" ? orAborted(storeBytes(bytes, mediaType, ports), signal) : mediaType;
 }
 
+async function storeSpooledVideo(
+  file: SpooledFile,
+  signal: AbortSignal,
+  ports: StoreOutputPorts,
+): Promise<StoredFile | Refused> {
+  const mediaType = checkVideo(await readHead(file.path), file.bytes);
+  if (typeof mediaType !== "string") return mediaType;
+  signal.throwIfAborted();
+  const fileId = ports.newId();
+  await orAborted(ports.blobs.putFile(fileId, file), signal);
+  return describeStored(fileId, { bytes: file.bytes, sha256: file.sha256, mediaType }, ports);
+}
+
+async function storeBytes(
+  bytes: Uint8Array,
+  mediaType: PublishedMediaType,
+  ports: StoreOutputPorts,
+): Promise<StoredFile> {
+  const fileId = ports.newId();
+  await ports.blobs.put(fileId, () => [bytes], bytes.byteLength);
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  return describeStored(fileId, { bytes: bytes.byteLength, sha256, mediaType }, ports);
+}
+
+/** A video is not decoded: its first bytes decide the type it is published under, whatever the provider called it. */
 function checkVideo(head: Uint8Array, bytes: number): PublishedMediaType | Refused {
   if (bytes > VIDEO_BYTES_MAX) {
     return { kind: "refused", message: "The model returned a video that is larger than 200 MiB." };
@@ -163,20 +115,18 @@ async function readHead(path: string): Promise<Uint8Array> {
   }
 }
 
-/** The life of the file begins when its bytes are durable, and its address is decided here once for ever. */
-function describeKept(
+/** The life of the file begins when its bytes are durable. Its address is decided here and never changes. */
+function describeStored(
   fileId: string,
-  content: Pick<KeptFile, "bytes" | "sha256" | "mediaType">,
-  ports: KeepPorts,
-): KeptFile {
-  const generatedAtMs = ports.clock.nowMs();
-  const expiresAt = Math.floor(generatedAtMs / 1_000) + ports.ttlSeconds;
-  const { mediaType } = content;
-  const { current } = ports.keys;
+  content: Pick<StoredFile, "bytes" | "sha256" | "mediaType">,
+  { clock, ttlSeconds, publicUrl, keys: { current } }: StoreOutputPorts,
+): StoredFile {
+  const generatedAtMs = clock.nowMs();
+  const expiresAt = Math.floor(generatedAtMs / 1_000) + ttlSeconds;
   return {
-    kind: "kept",
+    kind: "stored",
     fileId,
-    url: ports.publicUrl() + signedPath({ fileId, mediaType, expiresAt }, current),
+    url: publicUrl() + signedPath({ fileId, mediaType: content.mediaType, expiresAt }, current),
     ...content,
     keyId: current.keyId,
     generatedAtMs,

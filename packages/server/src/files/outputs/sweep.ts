@@ -5,9 +5,9 @@ import { idTimeMs } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Tick } from "../../platform/ticks.ts";
 import type { BlobStore, OnSkipped } from "../blobs/blob-store.ts";
-import { findKnown, listRemovable, markExpired, markRemoved, readNowMs, type Removable } from "../files-store.ts";
+import { claimBlobStore } from "../blobs/installation-mark.ts";
 import type { Spool } from "../blobs/spool.ts";
-import { takeStore } from "../blobs/installation-mark.ts";
+import { findKnown, listRemovable, markExpired, markRemoved, readNowMs, type Removable } from "../files-store.ts";
 
 const BATCH = 500;
 /** Longer than a run may take: a blob younger than this may belong to a transaction that is still open. */
@@ -22,7 +22,7 @@ export interface SweepPorts {
   readonly log: Log;
 }
 
-/** Two pieces of periodic work. Each step may be repeated or broken off anywhere: the next turn goes on from there. */
+/** Every step may be repeated or interrupted anywhere: the next run continues from there. */
 export function createSweeps(ports: SweepPorts): Tick[] {
   return [
     { name: "files-expiry", everySeconds: 300, run: createExpiry(ports) },
@@ -31,8 +31,8 @@ export function createSweeps(ports: SweepPorts): Tick[] {
 }
 
 /**
- * Marks what has expired, and an hour later removes its bytes. Rows stay. What cannot be removed is passed over: after
- * as many failures as a batch has, the next turn of this process goes on behind them, and at the end from the oldest.
+ * Marks what has expired, and removes its bytes an hour later. Rows stay. What cannot be removed is skipped: after a
+ * batch's worth of failures the next run continues behind them, and starts over with the oldest at the end.
  */
 function createExpiry({ db, blobs, log }: SweepPorts): Tick["run"] {
   let after: Removable | null = null;
@@ -40,16 +40,12 @@ function createExpiry({ db, blobs, log }: SweepPorts): Tick["run"] {
     let marked = 0;
     for (let batch = BATCH; batch === BATCH && !isStopped(stop); marked += batch) batch = await markExpired(db, BATCH);
     await fault("file.after_mark");
-    const skipped = createSkips();
+    const skipped = countSkipped();
     let removed = 0;
     while (!isStopped(stop) && skipped.count < BATCH) {
       const files: Removable[] = await listRemovable(db, BATCH, after);
-      const gone = await deleteEach(
-        blobs,
-        files.map((file) => file.id),
-        skipped,
-        stop,
-      );
+      const fileIds = files.map((file) => file.id);
+      const gone = await deleteEach(blobs, fileIds, skipped.add, stop);
       await fault("file.after_unlink");
       await markRemoved(db, gone);
       removed += gone.length;
@@ -57,24 +53,24 @@ function createExpiry({ db, blobs, log }: SweepPorts): Tick["run"] {
       if (after === null) break;
     }
     if (marked + removed > 0) log.info({ marked, removed }, "expired files were swept");
-    skipped.tell(log, "expired files could not be removed; they are tried again");
+    skipped.log(log, "some expired files could not be removed; the next sweep tries again");
   };
 }
 
-/** Removes blobs whose transaction never committed, and what interrupted writes left. */
+/** Removes blobs whose transaction never committed, and what interrupted writes left behind. */
 async function sweepOrphans(ports: SweepPorts, stop: AbortSignal | undefined): Promise<void> {
   const { db, blobs, spool, clock, log } = ports;
   const beforeMs = Math.min(await readNowMs(db), clock.nowMs()) - ORPHAN_AGE_MS;
-  const skipped = createSkips();
+  const skipped = countSkipped();
   await spool.discardBefore(beforeMs, skipped.add);
-  if (!(await takeStore(ports))) return;
+  if (!(await claimBlobStore(ports))) return;
   await blobs.discardPartial(beforeMs, skipped.add);
   let removed = 0;
   let batch: string[] = [];
   const flush = async (): Promise<void> => {
     const known = await findKnown(db, batch);
     const orphans = batch.filter((key) => !known.has(key));
-    removed += (await deleteEach(blobs, orphans, skipped, stop)).length;
+    removed += (await deleteEach(blobs, orphans, skipped.add, stop)).length;
     batch = [];
   };
   for await (const { key, modifiedAtMs } of blobs.list("", skipped.add)) {
@@ -86,45 +82,39 @@ async function sweepOrphans(ports: SweepPorts, stop: AbortSignal | undefined): P
   }
   if (batch.length > 0) await flush();
   if (removed > 0) log.warn({ removed }, "blobs that belong to no run were removed");
-  skipped.tell(log, "what belongs to no run could not all be removed; it is tried again");
+  skipped.log(log, "some blobs that belong to no run could not be removed; the next sweep tries again");
 }
 
-/** @returns those that are gone: in a bucket each takes a while, so a stop does not wait for them all. */
+/** @returns the keys that are gone. In a bucket each delete takes a while, so a stop does not wait for them all. */
 async function deleteEach(
   blobs: BlobStore,
   keys: readonly string[],
-  skipped: Skips,
+  onSkipped: OnSkipped,
   stop: AbortSignal | undefined,
 ): Promise<string[]> {
   const gone: string[] = [];
   for (const key of keys) {
     if (isStopped(stop)) break;
-    await blobs.delete(key).then(() => void gone.push(key), skipped.add);
+    await blobs.delete(key).then(() => void gone.push(key), onSkipped);
   }
   return gone;
 }
 
 const isStopped = (stop: AbortSignal | undefined) => stop?.aborted === true;
 
-/** What a turn passed over: one log line of how many, with the first cause, and not one for each. */
-interface Skips {
-  readonly count: number;
-  readonly add: OnSkipped;
-  tell(log: Log, message: string): void;
-}
-
-function createSkips(): Skips {
+/** Counts what a sweep skipped: one log line with the number and the first cause instead of one line for each. */
+function countSkipped() {
   let count = 0;
   let first: unknown = null;
   return {
     get count() {
       return count;
     },
-    add: (cause) => {
+    add: (cause: unknown) => {
       if (count === 0) first = cause;
       count += 1;
     },
-    tell: (log, message) => {
+    log: (log: Log, message: string) => {
       if (count > 0) log.error({ skipped: count, err: first }, message);
     },
   };

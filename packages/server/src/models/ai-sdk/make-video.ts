@@ -102,7 +102,7 @@ async function loadVideo(
   if (url === null) return null;
   const limits = {
     bytesMax: VIDEO_BYTES_MAX,
-    take: (pieces: AsyncIterable<Uint8Array>) => adapter.spool.write(pieces),
+    read: (pieces: AsyncIterable<Uint8Array>) => adapter.spool.write(pieces),
   };
   return adapter.transportOf(entry).transport.fetchFile(url, limits, signal);
 }

@@ -4,8 +4,8 @@
  * per call (measured 2026-11) and never follows, decodes or retries anything by itself.
  */
 import { Agent, type Dispatcher } from "undici";
-import { collectBytes, takeCounted, TakeFault } from "../../files/index.ts";
-import type { FetchOutcome, GuardedFetch, TakeLimits } from "../../files/index.ts";
+import { collectBytes, readLimited, ReaderFault } from "../../files/index.ts";
+import type { FetchOutcome, GuardedFetch, BodyReader } from "../../files/index.ts";
 
 /** Something below the provider's own answer went wrong. `stage` decides whether the call may be sent again. */
 export type TransportStage =
@@ -63,10 +63,10 @@ export interface Transport {
   /** A fetch function for one call. */
   fetchWithin(limits: FetchLimits): Fetch;
   /**
-   * Hands a file that the provider names to `take`, wherever it lies. The provider's own address may point on, once;
+   * Hands a file that the provider names to `limits.read`, wherever it lies. The provider's own address may point on, once;
    * there, and at every other address, the provider's credentials are not sent.
    */
-  fetchFile<Kept>(url: URL, limits: TakeLimits<Kept>, signal: AbortSignal): Promise<Kept>;
+  fetchFile<Result>(url: URL, limits: BodyReader<Result>, signal: AbortSignal): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -93,8 +93,8 @@ export function createTransport(options: TransportOptions): Transport {
     fetchFile: async (url, limits, signal) => {
       signal.throwIfAborted();
       const taken = own.has(url.origin) ? await takeOwn(agent, aliased(url, options.aliases), { limits, signal }) : url;
-      if (!(taken instanceof URL)) return taken.kept;
-      return keptOf(await options.download.fetchInto(taken.href, limits, signal));
+      if (!(taken instanceof URL)) return taken.content;
+      return contentOf(await options.download.fetchInto(taken.href, limits, signal));
     },
     close: () => agent.destroy(),
   };
@@ -124,20 +124,20 @@ async function send(agent: Agent, target: Target, { init, limits, signal }: Send
       abandon(body);
       throw new TransportFailure("protocol", "the provider answered with a redirect");
     }
-    const bytes = await takeBody(body, headers, { bytesMax: limits.answerBytesMax, take: collectBytes });
+    const bytes = await takeBody(body, headers, { bytesMax: limits.answerBytesMax, read: collectBytes });
     if (limits.isPoll === true && isTransient(status)) throw new PollAnswerFailure(status, headers);
     return new Response(hasNoBody(status) ? null : shownBytes(bytes, target.alias), { status, headers });
   });
 }
 
 /** An URL: where the answer points on. */
-async function takeOwn<Kept>(
+async function takeOwn<Result>(
   agent: Agent,
   target: Target,
-  { limits, signal }: { limits: TakeLimits<Kept>; signal: AbortSignal },
-): Promise<{ readonly kept: Kept } | URL> {
+  { limits, signal }: { limits: BodyReader<Result>; signal: AbortSignal },
+): Promise<{ readonly content: Result } | URL> {
   return request(agent, target, { init: {}, signal }, async ({ status, headers, body }) => {
-    if (status === 200) return { kept: await takeBody(body, headers, limits) };
+    if (status === 200) return { content: await takeBody(body, headers, limits) };
     abandon(body);
     const next = isRedirect(status) ? URL.parse(headers["location"] ?? "", target.url.href) : null;
     if (next !== null) return next;
@@ -177,7 +177,7 @@ async function request<Result>(
     return await read({ status: answer.statusCode, headers: flatten(answer.headers), body: answer.body });
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof TakeFault) throw error.cause;
+    if (error instanceof ReaderFault) throw error.cause;
     if (error instanceof TransportFailure || error instanceof PollAnswerFailure) throw error;
     throw new TransportFailure(stageOf(error), "the connection to the provider failed", error);
   }
@@ -202,15 +202,15 @@ function isRedirect(status: number): boolean {
   return status >= 300 && status < 400 && status !== 304;
 }
 
-async function takeBody<Kept>(
+async function takeBody<Result>(
   body: Received["body"],
   headers: Received["headers"],
-  limits: TakeLimits<Kept>,
-): Promise<Kept> {
+  limits: BodyReader<Result>,
+): Promise<Result> {
   const tooLarge = () => new TransportFailure("too-large", `the answer is larger than ${limits.bytesMax} bytes`);
   const encoding = headers["content-encoding"] ?? "identity";
   const isTooLarge = Number(headers["content-length"] ?? 0) > limits.bytesMax;
-  if (encoding === "identity" && !isTooLarge) return takeCounted(body, limits, tooLarge);
+  if (encoding === "identity" && !isTooLarge) return readLimited(body, limits, tooLarge);
   abandon(body);
   if (isTooLarge) throw tooLarge();
   throw new TransportFailure("protocol", "the provider compressed an answer that was not asked for compressed");
@@ -243,11 +243,11 @@ async function download(
   { limits, signal }: { limits: FetchLimits; signal: AbortSignal },
   guarded: GuardedFetch,
 ): Promise<Response> {
-  return new Response(new Uint8Array(keptOf(await guarded.fetch(url.href, limits.answerBytesMax, signal))));
+  return new Response(new Uint8Array(contentOf(await guarded.fetch(url.href, limits.answerBytesMax, signal))));
 }
 
-function keptOf<Kept>(outcome: FetchOutcome<Kept>): Kept {
-  if (outcome.kind === "fetched") return outcome.kept;
+function contentOf<Result>(outcome: FetchOutcome<Result>): Result {
+  if (outcome.kind === "fetched") return outcome.content;
   const stage = outcome.fault === "too-large" ? "too-large" : "result";
   throw new TransportFailure(stage, `a file the provider names could not be fetched: ${outcome.fault}`);
 }

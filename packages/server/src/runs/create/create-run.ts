@@ -119,7 +119,7 @@ async function keepAndInsert(
   options: CreateRunOptions,
 ): Promise<CreatedRun> {
   if (given.some((image) => image.type === "base64")) await refuseBeforehand(planned, options);
-  const images = await options.files.keepInputImages(given);
+  const images = await options.files.storeInputImages(given);
   if (images.length > 0) await fault("create.blob_stored");
   const row: RunToCreate = { ...planned, inputs: { textInputs, images } };
   try {

@@ -4,7 +4,13 @@
  * outage, and the worker then gives the run another attempt.
  */
 import type { OutputItem } from "@promptd/contract";
-import { isStorageFailure, type Files, type KeptFile, type LoadedImage, type StoredImage } from "../../files/index.ts";
+import {
+  isStorageFailure,
+  type Files,
+  type StoredFile,
+  type LoadedImage,
+  type StoredImage,
+} from "../../files/index.ts";
 import type { CatalogueEntry, ModelCaller, PriceSnapshot, StepUsage } from "../../models/index.ts";
 import type { LiveVersion, StepDefinition } from "../../prompts/index.ts";
 import { Problem } from "../../platform/problem.ts";
@@ -32,7 +38,7 @@ export interface ExecuteRunPorts {
   loadImages: Files["loadImages"];
   holdImages: ModelCaller["holdImages"];
   callModel: ModelCaller["call"];
-  keepOutput: Files["keepOutput"];
+  storeOutput: Files["storeOutput"];
   /** False while files cannot be stored. */
   storageIsReady: Files["isReady"];
   /** The monotonic clock (`performance.now()`) of a run's deadline. */
@@ -54,7 +60,7 @@ export interface DeliveredItem {
   readonly item: number;
   readonly output: OutputItem;
   readonly usage: StepUsage;
-  readonly file: KeptFile | null;
+  readonly file: StoredFile | null;
 }
 
 type ItemError = { readonly kind: "error"; readonly message: string };

@@ -8,7 +8,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { OutputItem } from "@promptd/contract";
-import type { Files, KeptFile } from "../../files/index.ts";
+import type { Files, StoredFile } from "../../files/index.ts";
 import { fullJitterDelayMs } from "../../platform/resilience/backoff.ts";
 import { isLockTimeout } from "../../platform/database/errors.ts";
 import type { Database, Tx } from "../../platform/database/database.ts";
@@ -24,7 +24,7 @@ export interface RunEnd {
   readonly credits: number;
   /** Why it failed, for the operator; null when it succeeded. */
   readonly reason: string | null;
-  readonly files: readonly KeptFile[];
+  readonly files: readonly StoredFile[];
 }
 
 /** `lost`: another attempt owns the run now, or it was canceled; nothing was written. */

@@ -12,7 +12,7 @@ function brokenUntil(backAtMs: number) {
   let nowMs = 0;
   let tries = 0;
   const ports = {
-    keepOutput: async () => {
+    storeOutput: async () => {
       tries += 1;
       if (nowMs < backAtMs) throw new StorageFailure("full");
       return { kind: "refused", message: "kept, as far as this test goes" } as const;
@@ -51,7 +51,7 @@ test("a video is not held: its provider has it, and the run is given back", asyn
 
 test("another error is nobody's patience", async () => {
   const { ports } = brokenUntil(Infinity);
-  const broken = { ...ports, keepOutput: () => Promise.reject(new Error("a bug")) };
+  const broken = { ...ports, storeOutput: () => Promise.reject(new Error("a bug")) };
   await expect(keepPatiently(IMAGE, { deadlineMs: DEADLINE_MS, ports: broken }, never)).rejects.toThrow("a bug");
 });
 
@@ -60,7 +60,7 @@ test("a canceled run stops waiting", async () => {
   const { ports } = brokenUntil(Infinity);
   const canceling = {
     ...ports,
-    keepOutput: () => {
+    storeOutput: () => {
       cancel.abort(new Error("canceled"));
       return Promise.reject(new StorageFailure("full"));
     },

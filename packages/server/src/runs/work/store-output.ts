@@ -8,7 +8,7 @@ const NOT_STORED = "The result could not be stored. You were not charged for it.
 interface Keeping {
   /** By `ports.nowMs`. */
   readonly deadlineMs: number;
-  readonly ports: Pick<ExecuteRunPorts, "keepOutput" | "nowMs" | "wait">;
+  readonly ports: Pick<ExecuteRunPorts, "storeOutput" | "nowMs" | "wait">;
 }
 
 /**
@@ -16,13 +16,13 @@ interface Keeping {
  * again or the run's deadline is there; a video waits at its provider, and its run is given back.
  */
 export async function keepPatiently(
-  output: Parameters<Files["keepOutput"]>[0],
+  output: Parameters<Files["storeOutput"]>[0],
   { deadlineMs, ports }: Keeping,
   signal: AbortSignal,
-): ReturnType<Files["keepOutput"]> {
+): ReturnType<Files["storeOutput"]> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await ports.keepOutput(output, signal);
+      return await ports.storeOutput(output, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (!isStorageFailure(error) || output.modality === "video") throw error;
