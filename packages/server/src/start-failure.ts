@@ -1,7 +1,7 @@
 import { describeFileFailure } from "./platform/file-failure.ts";
-import { isOutage } from "./platform/database/errors.ts";
-import { outlast } from "./platform/database/outlast.ts";
+import { isOutage, OUTAGE_POLICY } from "./platform/database/errors.ts";
 import { reasonOf } from "./platform/reason-of.ts";
+import { retry } from "./platform/resilience/retry.ts";
 
 /** A process that cannot start for a reason outside the program: the message says what it is and what to do. */
 export class StartFailure extends Error {
@@ -29,7 +29,7 @@ export async function throughOutage<Result>(
   { signal }: { readonly signal?: AbortSignal | undefined },
 ): Promise<Result> {
   try {
-    return await outlast(work, { signal });
+    return await retry(work, { ...OUTAGE_POLICY, signal });
   } catch (cause) {
     if (!isOutage(cause)) throw cause;
     signal?.throwIfAborted();

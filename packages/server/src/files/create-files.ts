@@ -3,9 +3,10 @@ import { join } from "node:path";
 import type { OpenFile } from "../http/endpoint.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database, Tx } from "../platform/database/database.ts";
-import { outlast } from "../platform/database/outlast.ts";
+import { OUTAGE_POLICY } from "../platform/database/errors.ts";
+import { retry } from "../platform/resilience/retry.ts";
 import type { Log } from "../platform/log.ts";
-import { createGate } from "../platform/resilience/semaphore.ts";
+import { createSemaphore } from "../platform/resilience/semaphore.ts";
 import type { Tick } from "../platform/ticks.ts";
 import { createDiskBlobs } from "./blobs/disk-blobs.ts";
 import { createS3Blobs } from "./blobs/s3-blobs.ts";
@@ -94,7 +95,7 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
   const secrets = { current: options.secret, previous: options.previousSecrets ?? [] };
   const [store, keys] = await Promise.all([
     options.bucket ? createS3Blobs(options.bucket, clock) : createDiskBlobs(join(options.dataDir, "files")),
-    outlast(() => registerFileKeys(db, secrets, ttlSeconds)),
+    retry(() => registerFileKeys(db, secrets, ttlSeconds), OUTAGE_POLICY),
   ]);
   const storage = watchStorage(store, createSpool(join(options.dataDir, "files", "incoming")), {
     newId,
@@ -102,8 +103,8 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
     monotonicMs: () => performance.now(),
   });
   const { blobs, spool } = storage;
-  const decoding = createGate(DECODES_AT_ONCE);
-  const fetching = createGate(FETCHES_AT_ONCE);
+  const decoding = createSemaphore({ permits: DECODES_AT_ONCE });
+  const fetching = createSemaphore({ permits: FETCHES_AT_ONCE });
   const outputPorts = { blobs, newId, clock, decoding, keys, ttlSeconds, publicUrl };
   const loadPorts = { blobs, fetcher: createGuardedFetch(options.fetch), fetching, decoding, log };
   return {

@@ -132,7 +132,7 @@ const ONE_SPEAKER: readonly { readonly what: string; readonly words: RegExp; rea
   {
     what: "Math.random",
     words: /\bMath\.random\b/,
-    only: /platform\/(ids|resilience\/backoff)\.ts$|^packages\/client\/src\/client\.ts$/,
+    only: /platform\/(ids|resilience\/retry)\.ts$|^packages\/client\/src\/client\.ts$/,
   },
 ];
 

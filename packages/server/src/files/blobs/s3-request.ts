@@ -3,7 +3,7 @@ import { request as requestHttps } from "node:https";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as wait } from "node:timers/promises";
-import { fullJitterDelayMs } from "../../platform/resilience/backoff.ts";
+import { fullJitterDelayMs } from "../../platform/resilience/retry.ts";
 import { isoTime, type Clock } from "../../platform/clock.ts";
 import type { OpenBody } from "./blob-store.ts";
 import { authorizeS3, encodeQuery, UNSIGNED_PAYLOAD, type S3Credentials } from "./s3-signature.ts";

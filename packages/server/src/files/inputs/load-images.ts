@@ -1,4 +1,4 @@
-import type { Gate } from "../../platform/resilience/semaphore.ts";
+import type { Semaphore } from "../../platform/resilience/semaphore.ts";
 import type { Log } from "../../platform/log.ts";
 import { fault } from "../../platform/fault.ts";
 import { DecodeRefusal, prepareForModel, type DecodeFault, type ImageLimits, type LoadedImage } from "./decode.ts";
@@ -14,8 +14,8 @@ export interface LoadPorts {
   readonly blobs: BlobStore;
   readonly fetcher: GuardedFetch;
   /** Bounds the images held in memory before they are decoded, over all runs of this process. */
-  readonly fetching: Gate;
-  readonly decoding: Gate;
+  readonly fetching: Semaphore;
+  readonly decoding: Semaphore;
   readonly log: Log;
 }
 
@@ -67,14 +67,17 @@ interface Task {
 }
 
 function loadImage(task: Task, budget: Budget, signal: AbortSignal, ports: LoadPorts): Promise<LoadedImage> {
-  return ports.fetching.run(async () => {
-    const bytes = await readImage(task, signal, ports);
-    if (!budget.take(bytes.byteLength)) {
-      throw new ImageRefusal("The images of this run are larger than 20 MiB together.");
-    }
-    await fault("images.after_fetch");
-    return ports.decoding.run(() => decodeImage(task, bytes), signal);
-  }, signal);
+  return ports.fetching.run(
+    async () => {
+      const bytes = await readImage(task, signal, ports);
+      if (!budget.take(bytes.byteLength)) {
+        throw new ImageRefusal("The images of this run are larger than 20 MiB together.");
+      }
+      await fault("images.after_fetch");
+      return ports.decoding.run(() => decodeImage(task, bytes), { signal });
+    },
+    { signal },
+  );
 }
 
 async function readImage(task: Task, signal: AbortSignal, ports: LoadPorts): Promise<Buffer> {

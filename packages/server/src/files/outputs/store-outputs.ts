@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { open as openPath } from "node:fs/promises";
 import type { Clock } from "../../platform/clock.ts";
-import type { Gate } from "../../platform/resilience/semaphore.ts";
+import type { Semaphore } from "../../platform/resilience/semaphore.ts";
 import type { BlobStore, SpooledFile } from "../blobs/blob-store.ts";
 import { orAborted } from "../blobs/or-aborted.ts";
 import { DecodeRefusal, encodeOutput, type DecodeFault } from "../inputs/decode.ts";
@@ -18,7 +18,7 @@ export interface StoreOutputPorts {
   readonly blobs: BlobStore;
   readonly newId: () => string;
   readonly clock: Clock;
-  readonly decoding: Gate;
+  readonly decoding: Semaphore;
   readonly keys: KeyRing;
   readonly ttlSeconds: number;
   /** Never taken from a request: a Host header would decide where our addresses lead. */
@@ -55,7 +55,7 @@ async function storeImage(
   ports: StoreOutputPorts,
 ): Promise<StoredFile | Refused> {
   try {
-    const encoded = await ports.decoding.run(() => encodeOutput(bytes), signal);
+    const encoded = await ports.decoding.run(() => encodeOutput(bytes), { signal });
     signal.throwIfAborted();
     return await orAborted(storeBytes(encoded.bytes, encoded.mediaType, ports), signal);
   } catch (error) {

@@ -5,7 +5,8 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Database } from "../../platform/database/database.ts";
-import { outlast } from "../../platform/database/outlast.ts";
+import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
+import { retry } from "../../platform/resilience/retry.ts";
 import { beginSends, type SendStart, type SendWish } from "./provider-calls-store.ts";
 
 export interface SendCounter {
@@ -27,7 +28,7 @@ export function createSendCounter(db: Database): SendCounter {
   let writing = 0;
   const writeBatch = async (batch: readonly Waiting[]): Promise<void> => {
     const wishes = batch.map(({ wish }) => wish);
-    const starts = await outlast(() => beginSends(db, wishes));
+    const starts = await retry(() => beginSends(db, wishes), OUTAGE_POLICY);
     for (const [place, each] of batch.entries()) {
       const start = starts[place] ?? null;
       if (start === null) waiting.push(each);

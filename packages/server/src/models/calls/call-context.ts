@@ -1,4 +1,4 @@
-import type { Random } from "../../platform/resilience/backoff.ts";
+import type { Random } from "../../platform/resilience/retry.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";

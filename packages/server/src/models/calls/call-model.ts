@@ -4,7 +4,7 @@
  * together never exceed three sends per output item; a started video is found again and asked for instead of being
  * paid twice.
  */
-import { fullJitterDelayMs, systemRandom, type Random } from "../../platform/resilience/backoff.ts";
+import { fullJitterDelayMs, systemRandom, type Random } from "../../platform/resilience/retry.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import { createByteBudget } from "../limits/byte-budget.ts";

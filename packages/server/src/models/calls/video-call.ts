@@ -3,7 +3,8 @@
  * before the first question, so that another worker goes on with the same video after a crash.
  */
 import { fault } from "../../platform/fault.ts";
-import { outlast } from "../../platform/database/outlast.ts";
+import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
+import { retry } from "../../platform/resilience/retry.ts";
 import type { CallContext } from "./call-context.ts";
 import type { JsonValue } from "../catalogue/mapping.ts";
 import type { CallFailure, FailureCause, ModelCall, ModelRequest, ModelResult } from "../model-call.ts";
@@ -41,7 +42,7 @@ export async function runVideo(context: VideoContext, job: VideoJob, signal: Abo
   await fault("call.after_send");
   const { attempt } = job.request;
   // Given up, the video would be paid for once more, and nobody could stop this one: its name is known here alone.
-  await outlast(() => keepOperation(context.db, job.start.key, { attempt, operation: begun.operation }));
+  await retry(() => keepOperation(context.db, job.start.key, { attempt, operation: begun.operation }), OUTAGE_POLICY);
   await fault("op.persisted");
   return poll(context, job, { operation: begun.operation, isResumed: false, signal });
 }

@@ -1,7 +1,7 @@
 /** What a call must pass before it is sent: the model's breaker, its slots, and memory. */
 import type { Log } from "../../platform/log.ts";
 import type { ByteBudget } from "./byte-budget.ts";
-import { createBreaker, type Breaker } from "./breaker.ts";
+import { createBreaker, type Breaker } from "../../platform/resilience/breaker.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { ModelResult } from "../model-call.ts";
 import { createModelSlots, type ModelSlots } from "./model-slots.ts";
@@ -18,13 +18,19 @@ export interface ModelGate {
 /** A call waits in this process at most this long; then the run is given back and others get its place. */
 export const WAIT_IN_PROCESS_MS = 2_000;
 
+/**
+ * Per provider and model, in this worker alone. What a model did longer ago says nothing about it now; a call lasts
+ * minutes at most, and an outage seconds.
+ */
+const BREAKER = { windowCalls: 20, windowMs: 60_000, callsMin: 10, failingShare: 0.5, openMs: 15_000 };
+
 /** @param monotonicMs a clock that never jumps. */
 export function createModelGate(budget: ByteBudget, monotonicMs: () => number, log: Log): ModelGate {
   const states = new Map<string, { breaker: Breaker; slots: ModelSlots }>();
   const stateOf = (entry: CatalogueEntry) => {
     const key = `${entry.provider} ${entry.model}`;
     const state = states.get(key) ?? {
-      breaker: createBreaker(monotonicMs, (change) => logChange(log, entry, change)),
+      breaker: createBreaker({ ...BREAKER, nowMs: monotonicMs, onChange: (change) => logChange(log, entry, change) }),
       slots: createModelSlots(entry.limits.concurrency),
     };
     states.set(key, state);

@@ -14,11 +14,11 @@ import {
   TurnedAway,
 } from "./errors.ts";
 import { onCut } from "../fault.ts";
-import { createGate, type Gate } from "../resilience/semaphore.ts";
+import { createSemaphore, type Semaphore } from "../resilience/semaphore.ts";
 import type { Log } from "../log.ts";
 import { PipelinedConnection } from "./pipelined-connection.ts";
 import { reasonOf } from "../reason-of.ts";
-import { retryOnce } from "../resilience/retry-once.ts";
+import { retry } from "../resilience/retry.ts";
 
 /** A text that runs often is prepared under a name: the server then parses it once per connection. */
 type Statement = string | { readonly name: string; readonly text: string };
@@ -95,7 +95,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const poolMax = options.poolMax ?? POOL_MAX_DEFAULT;
   const idleTimeoutMillis = options.staysOpen === true ? 0 : IDLE_MS;
   const pool = new Pool({ ...settings, max: poolMax, idleTimeoutMillis });
-  const places = createPlaces(poolMax, busyMsMax);
+  const connections = createConnectionSemaphore(poolMax, busyMsMax);
   // Without a listener a server restart (57P01) ends the process.
   pool.on("error", (error) => options.log.warn({ err: error }, "an idle database connection was lost"));
   pool.on("connect", (client) => client.on("error", () => {}));
@@ -103,7 +103,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const alone = new Set<Client>();
   let next = 0;
   const query: Queryable["query"] = async (statement, values) =>
-    rowsOf(await places.run(() => pool.query(queryOf(statement, values))));
+    rowsOf(await connections.run(() => pool.query(queryOf(statement, values))));
   try {
     await query("select 1");
   } catch (cause) {
@@ -117,12 +117,12 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       return rowsOf(await (lanes[next] as PipelinedConnection).run({ name, text, values: [...values] }));
     },
     queryWithin: async (timeoutMs, statement, values) =>
-      rowsOf(await places.run(() => runWithin(pool, timeoutMs, queryOf(statement, values)))),
+      rowsOf(await connections.run(() => runWithin(pool, timeoutMs, queryOf(statement, values)))),
     tx: (work, txOptions) =>
-      retryOnce(
-        () => places.run(() => runTransaction(pool, work, txOptions ?? {}), txOptions?.signal),
-        isSerializationFailure,
-      ),
+      retry(() => connections.run(() => runTransaction(pool, work, txOptions ?? {}), { signal: txOptions?.signal }), {
+        on: isSerializationFailure,
+        attempts: 2,
+      }),
     runAlone: (statement) => runAlone(settings, alone, statement),
     close: async () => {
       const clients = [...alone].map((client) => client.end());
@@ -132,20 +132,26 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 /**
- * One for each connection of the pool, whose own queue would give up after the time that opening a connection may take, as
- * if the server were gone. When it is silent those who wait are told so, and do not find out one after the other.
+ * One permit for each connection of the pool. The queue of the pool itself would give up after the time that opening a
+ * connection may take, as if the server were gone. When the server is silent all who wait fail at once, not one by one.
  */
-function createPlaces(poolMax: number, busyMsMax: number): Pick<Gate, "run"> {
-  const places = createGate(poolMax, { ms: busyMsMax, late: () => new NoConnectionFree(busyMsMax) });
-  const orTurnAway = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    try {
-      return await work();
-    } catch (error) {
-      if (isSilence(error)) places.turnAway(new TurnedAway(error)); // before the place passes on to the first of them
-      throw error;
-    }
+function createConnectionSemaphore(poolMax: number, busyMsMax: number): Pick<Semaphore, "run"> {
+  const connections = createSemaphore({
+    permits: poolMax,
+    timeoutMs: busyMsMax,
+    timeoutError: () => new NoConnectionFree(busyMsMax),
+  });
+  return {
+    run: (work, options) =>
+      connections.run(async (permit) => {
+        try {
+          return await work(permit);
+        } catch (error) {
+          if (isSilence(error)) connections.rejectWaiting(new TurnedAway(error)); // before the first of them is admitted
+          throw error;
+        }
+      }, options),
   };
-  return { run: (work, signal) => places.run(() => orTurnAway(work), signal) };
 }
 
 /** A connection of its own, for the listener and for the heartbeat: neither may wait behind other work. */

@@ -1,3 +1,5 @@
+import type { RetryOptions } from "../resilience/retry.ts";
+
 /** What errors of the database mean for whoever asked: try again, look whether it was done, or tell. */
 
 /** SQLSTATE of a database error; a driver's own fault (a closed socket) has an errno or none. */
@@ -55,6 +57,16 @@ export function isOutage(error: unknown): boolean {
   if (error instanceof NoConnectionFree || error instanceof TurnedAway) return true;
   return error instanceof DatabaseUnusable && isOutage(error.cause);
 }
+
+/**
+ * A database that restarts is back within seconds; what waits longer holds up a process that wants to stop. For work
+ * that would be paid for once more if it were given up, and that may be done twice.
+ */
+export const OUTAGE_POLICY: RetryOptions = {
+  on: isOutage,
+  backoff: { baseMs: 100, capMs: 1_000 },
+  timeoutMs: 15_000,
+};
 
 /** A database that was opened did not answer; the cause says why. */
 export class DatabaseUnusable extends Error {

@@ -4,7 +4,7 @@
  * since a commit with it takes one global lock (measured 2026-11: 3.7 to 4.2 times fewer commits).
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { fullJitterDelayMs } from "../resilience/backoff.ts";
+import { fullJitterDelayMs } from "../resilience/retry.ts";
 import { openConnection, type Queryable } from "./database.ts";
 import { fault } from "../fault.ts";
 import type { Log } from "../log.ts";

@@ -1,7 +1,7 @@
 import { Client, type ClientConfig, type QueryConfig, type QueryResult } from "pg";
 import { isConnectionLoss, isSilence, isStandby } from "./errors.ts";
 import type { Log } from "../log.ts";
-import { retryOnce } from "../resilience/retry-once.ts";
+import { retry } from "../resilience/retry.ts";
 
 /** Everything behind it waits as well, so a pipelined connection gives up opening sooner than others. */
 const CONNECT_TIMEOUT_MS = 2_500;
@@ -18,11 +18,11 @@ export class PipelinedConnection {
   }
 
   run(query: QueryConfig): Promise<QueryResult> {
-    return retryOnce(
-      () => this.#send(query),
-      // Who has waited as long as for silence does not wait twice.
-      (error) => (isConnectionLoss(error) && !isSilence(error)) || isStandby(error),
-    );
+    return retry(() => this.#send(query), {
+      // A caller that has waited for a silent server does not wait twice.
+      on: (error) => (isConnectionLoss(error) && !isSilence(error)) || isStandby(error),
+      attempts: 2,
+    });
   }
 
   async close(): Promise<void> {
@@ -38,13 +38,13 @@ export class PipelinedConnection {
     } catch (error) {
       // A backend that is terminated says so in its answer, before its connection ends.
       if (isConnectionLoss(error)) this.#forget(client);
-      if (isStandby(error)) await this.#leave(client);
+      if (isStandby(error)) await this.#retire(client);
       throw error;
     }
   }
 
   /** What was sent on it before is still answered. */
-  async #leave(client: Promise<Client>): Promise<void> {
+  async #retire(client: Promise<Client>): Promise<void> {
     this.#forget(client);
     await (await client).end();
   }

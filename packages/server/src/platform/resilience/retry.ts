@@ -1,25 +1,68 @@
-import { setTimeout as wait } from "node:timers/promises";
-import { fullJitterDelayMs } from "./backoff.ts";
+import { sleep } from "./deadline.ts";
 
-export interface TryAgain {
-  /** Whether the work may succeed when it is done again after this error. */
-  readonly isWorthIt: (error: unknown) => boolean;
-  readonly backoff: { readonly baseMs: number; readonly capMs: number };
-  /** Ends the tries, and a pause between two of them. */
-  readonly signal?: AbortSignal | undefined;
+/** A number from 0 (inclusive) to 1 (exclusive). Passed in, so that a test can decide what chance does. */
+export type Random = () => number;
+
+export const systemRandom: Random = () => Math.random();
+
+export interface Backoff {
+  readonly baseMs: number;
+  readonly capMs: number;
 }
 
-/** Does work again and again, with pauses that grow. @throws the work's last error. */
-export async function tryAgain<Result>(work: () => Promise<Result>, options: TryAgain): Promise<Result> {
-  const { isWorthIt, backoff, signal } = options;
-  for (let failed = 1; ; failed += 1) {
+export interface RetryOptions {
+  /** Whether the work may succeed after this error if it is done again. */
+  readonly on: (error: unknown) => boolean;
+  /** Without it the next attempt follows at once. */
+  readonly backoff?: Backoff;
+  /** The first attempt included. */
+  readonly attempts?: number;
+  /** No attempt begins later than this after the first one began. */
+  readonly timeoutMs?: number;
+  /** Ends the retries, and the pause between two attempts. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called before the pause, with how many attempts have failed. */
+  readonly onRetry?: (error: unknown, failed: number) => void;
+  /** For tests and for callers that inject their clock. */
+  readonly sleep?: (ms: number, signal?: AbortSignal) => Promise<void>;
+  readonly nowMs?: () => number;
+}
+
+/**
+ * Does work until it succeeds, with pauses that grow. `attempt` counts from 1.
+ * @throws the work's last error.
+ */
+export async function retry<Result>(
+  work: (attempt: number) => Promise<Result>,
+  options: RetryOptions,
+): Promise<Result> {
+  const { on, backoff, attempts = Infinity, timeoutMs = Infinity, signal, nowMs = () => performance.now() } = options;
+  const untilMs = nowMs() + timeoutMs;
+  for (let attempt = 1; ; attempt += 1) {
     try {
-      return await work();
+      return await work(attempt);
     } catch (error) {
-      if (signal?.aborted === true || !isWorthIt(error)) throw error;
-      await wait(fullJitterDelayMs(failed, backoff), undefined, { signal }).catch(() => {
+      if (signal?.aborted === true || attempt >= attempts || !on(error)) throw error;
+      const delayMs = backoff === undefined ? 0 : fullJitterDelayMs(attempt, backoff);
+      if (nowMs() + delayMs > untilMs) throw error;
+      options.onRetry?.(error, attempt);
+      const pause = backoff === undefined ? Promise.resolve() : (options.sleep ?? sleep)(delayMs, signal);
+      await pause.catch(() => {
         throw error;
       });
     }
   }
+}
+
+/** Beyond this attempt the cap has long been reached, and 2 to a larger power would leave the safe integers. */
+const DOUBLINGS_MAX = 30;
+
+/**
+ * How long to wait before attempt `attempt + 1`: anywhere between 0 and `min(capMs, baseMs * 2^(attempt - 1))`.
+ * The whole span is random ("full jitter"), so that many callers refused in one moment do not come back in one moment.
+ * @param attempt how many attempts have failed, from 1.
+ */
+export function fullJitterDelayMs(attempt: number, backoff: Backoff, random: Random = systemRandom): number {
+  const doublings = Math.min(Math.max(attempt - 1, 0), DOUBLINGS_MAX);
+  return Math.floor(random() * Math.min(backoff.capMs, backoff.baseMs * 2 ** doublings));
 }

@@ -1,72 +1,260 @@
-import { expect, test } from "vitest";
-import { createGate } from "./semaphore.ts";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { createSemaphore, type Permit } from "./semaphore.ts";
 
-const never = new AbortController().signal;
+async function isWaiting(promise: Promise<unknown>): Promise<boolean> {
+  const waiting = Symbol("waiting");
+  await new Promise(setImmediate);
+  return (await Promise.race([promise, Promise.resolve(waiting)])) === waiting;
+}
 
-test("no more than the given number of pieces of work run at once, in order of arrival", async () => {
-  const gate = createGate(2);
-  const log: string[] = [];
-  const ends = ["a", "b", "c", "d"].map((name) => {
-    const end = Promise.withResolvers<void>();
-    const done = gate.run(async () => {
-      log.push(name);
-      await end.promise;
-    }, never);
-    return { end: end.resolve, done };
+describe("a semaphore", () => {
+  test("lets no more than the given number of pieces of work run at once, in order of arrival", async () => {
+    const semaphore = createSemaphore({ permits: 2 });
+    const log: string[] = [];
+    const ends = ["a", "b", "c", "d"].map((name) => {
+      const end = Promise.withResolvers<void>();
+      const done = semaphore.run(async () => {
+        log.push(name);
+        await end.promise;
+      });
+      return { end: end.resolve, done };
+    });
+    await new Promise(setImmediate);
+    expect(log).toEqual(["a", "b"]);
+    ends[1]?.end();
+    await ends[1]?.done;
+    await new Promise(setImmediate);
+    expect(log).toEqual(["a", "b", "c"]);
+    for (const { end } of ends) end();
+    await Promise.all(ends.map(({ done }) => done));
+    expect(log).toEqual(["a", "b", "c", "d"]);
+    expect(semaphore.used).toBe(0);
   });
-  await Promise.resolve();
-  expect(log).toEqual(["a", "b"]);
-  ends[1]?.end();
-  await ends[1]?.done;
-  await Promise.resolve();
-  expect(log).toEqual(["a", "b", "c"]);
-  for (const { end } of ends) end();
-  await Promise.all(ends.map(({ done }) => done));
-  expect(log).toEqual(["a", "b", "c", "d"]);
+
+  test("releases the permit of work that fails", async () => {
+    const semaphore = createSemaphore({ permits: 1 });
+    await expect(semaphore.run(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
+    expect(await semaphore.run(async () => "next")).toBe("next");
+  });
+
+  test("drops a waiter that is aborted from the queue, and admits those behind it", async () => {
+    const semaphore = createSemaphore({ permits: 100 });
+    await semaphore.acquire({ weight: 50 });
+    const stop = new AbortController();
+    const heavy = semaphore.acquire({ weight: 80, signal: stop.signal });
+    const light = semaphore.acquire({ weight: 50 });
+    expect(await isWaiting(light)).toBe(true);
+    stop.abort(new Error("canceled"));
+    await expect(heavy).rejects.toThrow("canceled");
+    await light;
+    expect(semaphore.used).toBe(100);
+    await expect(semaphore.acquire({ signal: stop.signal })).rejects.toThrow("canceled");
+  });
+
+  test("refuses who waits longer than the timeout, takes no permit for it, and admits those behind it", async () => {
+    const semaphore = createSemaphore({ permits: 10, timeoutMs: 1, timeoutError: () => new Error("too busy") });
+    const first = await semaphore.acquire({ weight: 10 });
+    await expect(semaphore.run(async () => "never")).rejects.toThrow("too busy");
+    first.release();
+    expect(await semaphore.run(async () => "next")).toBe("next");
+    await semaphore.acquire({ weight: 5 });
+    const [heavy, light] = [semaphore.acquire({ weight: 6 }), semaphore.acquire({ weight: 5 })];
+    await expect(heavy).rejects.toThrow("too busy");
+    await light;
+    await expect(createSemaphore({ permits: 1, timeoutMs: 1 }).run(() => Promise.resolve(1))).resolves.toBe(1);
+  });
+
+  test("rejects those who wait now on request, and lets those who come later wait as before", async () => {
+    const semaphore = createSemaphore({ permits: 1 });
+    const first = await semaphore.acquire();
+    const waiting = [semaphore.acquire(), semaphore.acquire({ key: "other" })];
+    semaphore.rejectWaiting(new Error("not today"));
+    expect(await Promise.allSettled(waiting)).toMatchObject([
+      { reason: { message: "not today" } },
+      { reason: { message: "not today" } },
+    ]);
+    const later = semaphore.acquire();
+    expect(await isWaiting(later)).toBe(true);
+    first.release();
+    await later;
+  });
+
+  test("admits at once or not at all on request, and nobody past the queue", async () => {
+    const semaphore = createSemaphore({ permits: 2 });
+    const first = semaphore.tryAcquire();
+    expect(semaphore.tryAcquire({ weight: 2 })).toBeNull();
+    const heavy = semaphore.acquire({ weight: 2 });
+    expect(semaphore.tryAcquire()).toBeNull(); // one is free, and somebody waits for it
+    first?.release();
+    (await heavy).release();
+    expect(semaphore.tryAcquire({ weight: 2 })).not.toBeNull();
+  });
+
+  test("may learn how many permits there are: fewer take nothing away, more admit who waits", async () => {
+    const semaphore = createSemaphore({ permits: 2 });
+    const [first] = [await semaphore.acquire(), await semaphore.acquire()];
+    semaphore.permits = 1;
+    const next = semaphore.acquire();
+    first.release();
+    expect(await isWaiting(next)).toBe(true);
+    semaphore.permits = 2;
+    await next;
+    expect([semaphore.used, semaphore.permits]).toEqual([2, 2]);
+  });
 });
 
-test("work that fails gives its place on", async () => {
-  const gate = createGate(1);
-  await expect(gate.run(() => Promise.reject(new Error("broken")), never)).rejects.toThrow("broken");
-  expect(await gate.run(async () => "next", never)).toBe("next");
+describe("weights", () => {
+  test("light work does not overtake heavy work that waits", async () => {
+    const semaphore = createSemaphore({ permits: 100 });
+    const first = await semaphore.acquire({ weight: 60 });
+    const heavy = semaphore.acquire({ weight: 80 });
+    const light = semaphore.acquire({ weight: 10 });
+    expect(await isWaiting(heavy)).toBe(true);
+    expect(await isWaiting(light)).toBe(true); // there would be room, but heavy work would never begin
+    first.release();
+    (await heavy).release();
+    (await light).release();
+    expect(semaphore.used).toBe(0);
+  });
+
+  test("work heavier than everything is admitted alone", async () => {
+    const semaphore = createSemaphore({ permits: 100 });
+    const light = await semaphore.acquire();
+    const giant = semaphore.acquire({ weight: 1_000 });
+    expect(await isWaiting(giant)).toBe(true);
+    light.release();
+    const next = semaphore.acquire();
+    expect(await isWaiting(next)).toBe(true);
+    (await giant).release();
+    await next;
+  });
+
+  test("a permit is released once, however often it is called, and takes no other size after that", async () => {
+    const semaphore = createSemaphore({ permits: 100 });
+    const permit = await semaphore.acquire({ weight: 60 });
+    await semaphore.acquire({ weight: 40 });
+    permit.release();
+    permit.release();
+    permit.resize(10);
+    expect(semaphore.used).toBe(40);
+  });
+
+  test("a permit takes another size at once, and what fits then is admitted", async () => {
+    const semaphore = createSemaphore({ permits: 100 });
+    const first = await semaphore.acquire({ weight: 90 });
+    const next = semaphore.acquire({ weight: 50 });
+    expect(await isWaiting(next)).toBe(true);
+    first.resize(40);
+    await next;
+    first.resize(120); // what is in use already cannot wait
+    expect(semaphore.used).toBe(170);
+    first.release();
+    expect(semaphore.used).toBe(50);
+  });
+
+  test("a permit grows only where there is room, of the whole and of its key", async () => {
+    const semaphore = createSemaphore({ permits: 100, keyShareMax: 60 });
+    const permit = await semaphore.acquire({ weight: 0, key: "a" });
+    await semaphore.acquire({ weight: 50, key: "b" });
+    expect(permit.tryGrow(40)).toBeNull();
+    expect(permit.tryGrow(30)).toBeNull(); // it has as much
+    expect(permit.tryGrow(61)).toBe("key");
+    expect(permit.tryGrow(55)).toBe("permits");
+    expect(semaphore.used).toBe(90);
+  });
 });
 
-test("waiting that is aborted leaves the queue without taking a place", async () => {
-  const gate = createGate(1);
-  const end = Promise.withResolvers<void>();
-  const first = gate.run(() => end.promise, never);
-  const stop = new AbortController();
-  const second = gate.run(async () => "never", stop.signal);
-  const third = gate.run(async () => "third", never);
-  stop.abort(new Error("canceled"));
-  await expect(second).rejects.toThrow("canceled");
-  end.resolve();
-  await first;
-  expect(await third).toBe("third");
+describe("keys", () => {
+  test("are served in turn, so that a long queue of one delays another by one piece of work only", async () => {
+    const semaphore = createSemaphore({ permits: 1 });
+    const first = await semaphore.acquire({ key: "busy" });
+    const log: string[] = [];
+    const work = ["busy 1", "busy 2", "busy 3", "quiet 1", "quiet 2"].map((name) =>
+      semaphore.run(async () => void log.push(name), { key: name.split(" ")[0] ?? "" }),
+    );
+    first.release();
+    await Promise.all(work);
+    expect(log).toEqual(["busy 1", "quiet 1", "busy 2", "quiet 2", "busy 3"]);
+  });
+
+  test("a key that has its share waits without holding up the others", async () => {
+    const semaphore = createSemaphore({ permits: 100, keyShareMax: 60 });
+    const first = await semaphore.acquire({ weight: 50, key: "slow" });
+    const second = semaphore.acquire({ weight: 20, key: "slow" });
+    await semaphore.acquire({ weight: 30, key: "quick" });
+    expect(await isWaiting(second)).toBe(true);
+    first.release();
+    await second;
+  });
+
+  test("heavy work of a key that has room is not overtaken by other keys", async () => {
+    const semaphore = createSemaphore({ permits: 100, keyShareMax: 80 });
+    const [first, second] = [
+      await semaphore.acquire({ weight: 50, key: "a" }),
+      await semaphore.acquire({ weight: 40, key: "b" }),
+    ];
+    const heavy = semaphore.acquire({ weight: 70, key: "c" });
+    const light = semaphore.acquire({ weight: 10, key: "d" });
+    expect(await isWaiting(light)).toBe(true);
+    first.release();
+    expect(await isWaiting(heavy)).toBe(true);
+    second.release();
+    await Promise.all([heavy, light]);
+  });
+
+  test("a refusal says whether the key's share or the whole was taken", async () => {
+    const timeoutError = (shortage: string) => new Error(shortage);
+    const semaphore = createSemaphore({ permits: 100, keyShareMax: 60, timeoutMs: 1, timeoutError });
+    await semaphore.acquire({ weight: 60, key: "a" });
+    await expect(semaphore.acquire({ weight: 1, key: "a" })).rejects.toThrow("key");
+    await expect(semaphore.acquire({ weight: 41, key: "b" })).rejects.toThrow("permits");
+  });
 });
 
-test("who waits longer than the patience is told so, and takes no place", async () => {
-  const gate = createGate(1, { ms: 1, late: () => new Error("too busy") });
-  const end = Promise.withResolvers<void>();
-  const first = gate.run(() => end.promise);
-  await expect(gate.run(async () => "never")).rejects.toThrow("too busy");
-  end.resolve();
-  await first;
-  expect(await gate.run(async () => "next")).toBe("next");
-});
-
-test("who is turned away takes no place, and those who come after wait as before", async () => {
-  const gate = createGate(1);
-  const end = Promise.withResolvers<void>();
-  const first = gate.run(() => end.promise);
-  const waiting = [gate.run(async () => "never"), gate.run(async () => "never", never)];
-  gate.turnAway(new Error("not today"));
-  expect(await Promise.allSettled(waiting)).toMatchObject([
-    { reason: { message: "not today" } },
-    { reason: { message: "not today" } },
-  ]);
-  const later = gate.run(async () => "later");
-  end.resolve();
-  await first;
-  expect(await later).toBe("later");
+test("permits are neither lost nor made up, whatever is acquired, resized, aborted and released", async () => {
+  type Step = readonly ["acquire" | "abort" | "release" | "resize" | "reject", number, number];
+  const step: fc.Arbitrary<Step> = fc.tuple(
+    fc.constantFrom("acquire", "acquire", "abort", "release", "resize", "reject"),
+    fc.nat(9),
+    fc.nat(12),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      const semaphore = createSemaphore({ permits: 10, keyShareMax: 7 });
+      const permits = new Map<Permit, number>();
+      const waits: { readonly stop: AbortController; readonly settled: Promise<void> }[] = [];
+      const apply = async ([kind, which, weight]: Step): Promise<void> => {
+        const permit = [...permits.keys()][which];
+        if (kind === "acquire") {
+          const stop = new AbortController();
+          const acquired = semaphore.acquire({ weight, key: `key ${which % 3}`, signal: stop.signal });
+          const settled = acquired.then((own) => void permits.set(own, weight)).catch(() => {});
+          waits.push({ stop, settled });
+        } else if (kind === "abort") waits[which]?.stop.abort(new Error("canceled"));
+        else if (kind === "reject") semaphore.rejectWaiting(new Error("refused"));
+        else if (permit !== undefined && kind === "release") {
+          permit.release();
+          permits.delete(permit);
+        } else if (permit !== undefined) {
+          permit.resize(weight);
+          permits.set(permit, weight);
+        }
+      };
+      for (const one of steps) {
+        await apply(one);
+        await new Promise(setImmediate);
+        expect(semaphore.used).toBe([...permits.values()].reduce((sum, weight) => sum + weight, 0));
+      }
+      // Whoever still waits is admitted once the others are done: nobody is forgotten.
+      for (let round = 0; round <= steps.length; round += 1) {
+        for (const permit of permits.keys()) permit.release();
+        permits.clear();
+        await new Promise(setImmediate);
+      }
+      await Promise.all(waits.map(({ settled }) => settled));
+      expect(semaphore.used).toBe(0);
+    }),
+    { numRuns: 50 },
+  );
 });

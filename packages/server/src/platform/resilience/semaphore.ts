@@ -1,72 +1,205 @@
-/** Lets at most `places` pieces of work run at once; the rest wait in order of arrival. */
-export interface Gate {
-  /** Rejects with the signal's reason when it aborts before the work has begun. */
-  run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result>;
-  /** Rejects all who wait now. */
-  turnAway(reason: Error): void;
+/**
+ * The one limiter. It bounds work in progress by count or by weight; a memory budget is a semaphore weighted by bytes.
+ * Fair: nobody overtakes who waits. With keys (accounts) the queue of each key is served in turn, and a key at its
+ * share waits without holding up the others.
+ */
+
+/** What there is too little of: permits, or the share of one key. */
+type Shortage = "permits" | "key";
+
+export interface SemaphoreOptions {
+  readonly permits: number;
+  /** How long work waits for its permit; without it, until it comes. */
+  readonly timeoutMs?: number;
+  readonly timeoutError?: (shortage: Shortage) => Error;
+  /** How many permits one key may have. */
+  readonly keyShareMax?: number;
 }
 
-/** How long work waits for its place, and what it is told then; without it for as long as it takes. */
-export interface Patience {
-  readonly ms: number;
-  readonly late: () => Error;
+interface AcquireOptions {
+  /** 1 if not given. What is heavier than all permits, or than its key's share, is admitted alone. */
+  readonly weight?: number;
+  readonly key?: string;
+  /** Ends the wait; the promise rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Permit {
+  /** Takes more or fewer permits at once, for what cannot wait: memory that is in use already. */
+  resize(weight: number): void;
+  /** Takes more permits if there are any now. @returns what there was too little of; null when they were taken. */
+  tryGrow(weight: number): Shortage | null;
+  /** Gives the permits back; more than once is once. */
+  release(): void;
+}
+
+export interface Semaphore {
+  /** How many permits there are. Fewer than before take nothing away from work in progress. */
+  permits: number;
+  readonly used: number;
+  run<Result>(work: (permit: Permit) => Promise<Result>, options?: AcquireOptions): Promise<Result>;
+  acquire(options?: AcquireOptions): Promise<Permit>;
+  /** Null when it would have to wait. */
+  tryAcquire(options?: AcquireOptions): Permit | null;
+  /** Rejects everybody who waits now. Later arrivals wait as before. */
+  rejectWaiting(error: Error): void;
+}
+
+export function createSemaphore(options: SemaphoreOptions): Semaphore {
+  return new FairSemaphore(options);
 }
 
 interface Waiter {
-  readonly admit: () => void;
-  readonly refuse: (reason: Error) => void;
+  readonly key: string;
+  readonly weight: number;
+  readonly admit: (permit: Permit) => void;
+  readonly refuse: (error: Error) => void;
 }
 
-export function createGate(places: number, patience?: Patience): Gate {
-  let free = places;
-  const waiting: Waiter[] = [];
+class FairSemaphore implements Semaphore {
+  readonly #options: SemaphoreOptions;
+  /** By key, in the order in which the keys are served. No queue is empty. */
+  readonly #queues = new Map<string, Set<Waiter>>();
+  readonly #usedByKey = new Map<string, number>();
+  #permits: number;
+  #used = 0;
 
-  const queue = (signal?: AbortSignal): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const admit = () => {
-        settle();
-        resolve();
-      };
-      const refuse = (reason: Error) => {
-        settle();
-        reject(reason);
-      };
-      const waiter = { admit, refuse };
-      const leaveQueue = (reason: Error) => {
-        waiting.splice(waiting.indexOf(waiter), 1);
-        refuse(reason);
-      };
-      const onAbort = () => leaveQueue(signal?.reason as Error);
-      const timer = patience && setTimeout(() => leaveQueue(patience.late()), patience.ms);
-      const settle = () => {
-        clearTimeout(timer);
-        signal?.removeEventListener("abort", onAbort);
-      };
-      signal?.addEventListener("abort", onAbort, { once: true });
-      waiting.push(waiter);
-    });
-  const enter = async (signal?: AbortSignal): Promise<void> => {
+  constructor(options: SemaphoreOptions) {
+    this.#options = options;
+    this.#permits = options.permits;
+  }
+
+  get used(): number {
+    return this.#used;
+  }
+
+  get permits(): number {
+    return this.#permits;
+  }
+
+  set permits(permits: number) {
+    this.#permits = permits;
+    this.#serve();
+  }
+
+  async run<Result>(work: (permit: Permit) => Promise<Result>, options?: AcquireOptions): Promise<Result> {
+    const permit = await this.acquire(options);
+    try {
+      return await work(permit);
+    } finally {
+      permit.release();
+    }
+  }
+
+  async acquire({ weight = 1, key = "", signal }: AcquireOptions = {}): Promise<Permit> {
     signal?.throwIfAborted();
-    if (free === 0) return queue(signal);
-    free -= 1;
-  };
-  const leave = (): void => {
-    const next = waiting.shift();
-    if (next === undefined) free += 1;
-    else next.admit(); // the place passes on directly, so nobody who comes later can take it
-  };
+    if (weight === 0) return this.#grant(key, 0);
+    const { promise, resolve, reject } = Promise.withResolvers<Permit>();
+    const waiter: Waiter = { key, weight, admit: resolve, refuse: reject };
+    const queue = this.#queues.get(key) ?? new Set();
+    this.#queues.set(key, queue.add(waiter));
+    this.#serve();
+    if (!queue.has(waiter)) return promise;
+    const stopWaiting = (error: Error): void => {
+      if (this.#leaveQueue(waiter)) reject(error);
+      this.#serve(); // the next in the queue may fit
+    };
+    const onAbort = (): void => stopWaiting(signal?.reason as Error);
+    const { timeoutMs } = this.#options;
+    const timer =
+      timeoutMs === undefined ? undefined : setTimeout(() => stopWaiting(this.#timeoutError(waiter)), timeoutMs);
+    signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
 
-  return {
-    run: async (work, signal) => {
-      await enter(signal);
-      try {
-        return await work();
-      } finally {
-        leave();
-      }
-    },
-    turnAway: (reason) => {
-      for (const { refuse } of waiting.splice(0)) refuse(reason);
-    },
-  };
+  tryAcquire({ weight = 1, key = "" }: AcquireOptions = {}): Permit | null {
+    return this.#queues.size > 0 || this.#shortage(key, weight) !== null ? null : this.#grant(key, weight);
+  }
+
+  rejectWaiting(error: Error): void {
+    const waiting = [...this.#queues.values()].flatMap((queue) => [...queue]);
+    this.#queues.clear();
+    for (const { refuse } of waiting) refuse(error);
+  }
+
+  #serve(): void {
+    for (let next = this.#nextToAdmit(); next !== null; next = this.#nextToAdmit()) {
+      this.#leaveQueue(next);
+      const queue = this.#queues.get(next.key);
+      this.#queues.delete(next.key);
+      if (queue !== undefined) this.#queues.set(next.key, queue); // behind the other keys
+      next.admit(this.#grant(next.key, next.weight));
+    }
+  }
+
+  /** The first in the queue whose key has room; everybody behind it waits with it, or heavy work would never begin. */
+  #nextToAdmit(): Waiter | null {
+    for (const [key, [first]] of this.#queues) {
+      const shortage = first === undefined ? "key" : this.#shortage(key, first.weight);
+      if (shortage === "key") continue;
+      return shortage === null ? (first ?? null) : null;
+    }
+    return null;
+  }
+
+  #shortage(key: string, weight: number): Shortage | null {
+    const { keyShareMax = Infinity } = this.#options;
+    const usedByKey = this.#usedByKey.get(key) ?? 0;
+    if (usedByKey > 0 && usedByKey + weight > keyShareMax) return "key";
+    return this.#used > 0 && this.#used + weight > this.#permits ? "permits" : null;
+  }
+
+  #grant(key: string, granted: number): Permit {
+    let weight = granted;
+    let isReleased = false;
+    this.#use(key, weight);
+    const resize = (to: number): void => {
+      if (isReleased) return;
+      this.#use(key, to - weight);
+      weight = to;
+      this.#serve();
+    };
+    return {
+      resize,
+      tryGrow: (to) => {
+        const { keyShareMax = Infinity } = this.#options;
+        const more = Math.max(0, to - weight);
+        if (more === 0) return null;
+        if ((this.#usedByKey.get(key) ?? 0) + more > keyShareMax) return "key";
+        if (this.#used + more > this.#permits) return "permits";
+        resize(to);
+        return null;
+      },
+      release: () => {
+        resize(0);
+        isReleased = true;
+      },
+    };
+  }
+
+  #use(key: string, weight: number): void {
+    this.#used += weight;
+    const ofKey = (this.#usedByKey.get(key) ?? 0) + weight;
+    if (ofKey === 0) this.#usedByKey.delete(key);
+    else this.#usedByKey.set(key, ofKey);
+  }
+
+  /** @returns false when it was admitted or refused before. */
+  #leaveQueue(waiter: Waiter): boolean {
+    const queue = this.#queues.get(waiter.key);
+    const isWaiting = queue?.delete(waiter) === true;
+    if (queue?.size === 0) this.#queues.delete(waiter.key);
+    return isWaiting;
+  }
+
+  #timeoutError({ key, weight }: Waiter): Error {
+    const { timeoutMs, timeoutError } = this.#options;
+    const shortage = this.#shortage(key, weight) ?? "permits"; // room that it could not take: others wait before it
+    return timeoutError?.(shortage) ?? new Error(`No permit was free within ${timeoutMs} ms.`);
+  }
 }

@@ -7,8 +7,8 @@
  */
 import { AccountLocked, isLockTimeout, TurnedAway } from "../../platform/database/errors.ts";
 import type { TxOptions } from "../../platform/database/database.ts";
-import { createGate, type Gate } from "../../platform/resilience/semaphore.ts";
-import { tryAgain } from "../../platform/resilience/retry.ts";
+import { createSemaphore, type Semaphore } from "../../platform/resilience/semaphore.ts";
+import { retry } from "../../platform/resilience/retry.ts";
 
 /** How long a statement waits for the lock of an account: some commits of others, on a slow disk too. */
 export const ACCOUNT_LOCK_MS = 200;
@@ -26,9 +26,9 @@ type Attempt<Result> = (limits: Limits) => Promise<Result>;
 
 /** An account for as long as somebody here wants to lock it. */
 interface Account {
-  readonly places: Gate;
+  readonly permits: Semaphore;
   /** Where those stand whose account is locked by somebody else. */
-  readonly line: Gate;
+  readonly queue: Semaphore;
   isLocked: boolean;
   users: number;
 }
@@ -60,7 +60,7 @@ export class AccountTurns {
   /** Those who wait for the account are told what somebody before them has found out in vain: they would wait as long. */
   turnAway(accountId: string, cause: unknown): void {
     const account = this.#accounts.get(accountId);
-    for (const gate of [account?.line, account?.places]) gate?.turnAway(new TurnedAway(cause));
+    for (const semaphore of [account?.queue, account?.permits]) semaphore?.rejectWaiting(new TurnedAway(cause));
   }
 
   /** The process stops: who still waits for an account is answered before connections are closed. */
@@ -74,7 +74,7 @@ export class AccountTurns {
     this.#accounts.set(accountId, account);
     account.users += 1;
     try {
-      return await account.places.run(() => runInTurn(account, attempt, limits), limits.signal);
+      return await account.permits.run(() => runInTurn(account, attempt, limits), { signal: limits.signal });
     } finally {
       account.users -= 1;
       if (account.users === 0) this.#accounts.delete(accountId);
@@ -83,7 +83,12 @@ export class AccountTurns {
 }
 
 function newAccount(): Account {
-  return { places: createGate(SIDE_BY_SIDE_MAX), line: createGate(1), isLocked: false, users: 0 };
+  return {
+    permits: createSemaphore({ permits: SIDE_BY_SIDE_MAX }),
+    queue: createSemaphore({ permits: 1 }),
+    isLocked: false,
+    users: 0,
+  };
 }
 
 async function runInTurn<Result>(account: Account, attempt: Attempt<Result>, limits: Limits): Promise<Result> {
@@ -95,12 +100,15 @@ async function runInTurn<Result>(account: Account, attempt: Attempt<Result>, lim
       account.isLocked = true;
     }
   }
-  return account.line.run(async () => {
-    const { signal } = limits;
-    const result = await tryAgain(() => attempt(limits), { isWorthIt: isLockTimeout, backoff: PAUSE, signal });
-    account.isLocked = false;
-    return result;
-  }, limits.signal);
+  return account.queue.run(
+    async () => {
+      const { signal } = limits;
+      const result = await retry(() => attempt(limits), { on: isLockTimeout, backoff: PAUSE, signal });
+      account.isLocked = false;
+      return result;
+    },
+    { signal: limits.signal },
+  );
 }
 
 function startPatience(ms: number): Patience {

@@ -20,7 +20,7 @@ import type { Database, TxOptions } from "../../platform/database/database.ts";
 import { isConnectionLoss, isRolledBack, isStandby, sqlState, TurnedAway } from "../../platform/database/errors.ts";
 import { fault } from "../../platform/fault.ts";
 import { invalid, notFound, Problem } from "../../platform/problem.ts";
-import { tryAgain } from "../../platform/resilience/retry.ts";
+import { retry } from "../../platform/resilience/retry.ts";
 import type { AccountTurns } from "./account-lock-queue.ts";
 import { findRunOfKey, keyConflict, type Idempotency } from "./idempotency.ts";
 import { countActiveRuns, createRunRow, findRun, type CreateOutcome, type RunToCreate } from "../runs-store.ts";
@@ -197,7 +197,7 @@ async function insertUntilKnown(
   options: CreateRunOptions,
 ): Promise<CreateOutcome> {
   let isUnknown = false;
-  const isWorthIt = createPatience();
+  const on = createPatience();
   const attempt = async (limits: TxOptions) => {
     try {
       return await insert(row, images, { ...options, limits });
@@ -209,7 +209,7 @@ async function insertUntilKnown(
   const attempts = async (limits: TxOptions) => {
     const { signal } = limits;
     try {
-      return await tryAgain(() => attempt(limits), { isWorthIt, backoff: OUTAGE_BACKOFF, signal });
+      return await retry(() => attempt(limits), { on, backoff: OUTAGE_BACKOFF, signal });
     } catch (error) {
       if (isMomentary(error)) options.turns.turnAway(row.accountId, error); // before the turn passes on to the first of them
       throw error;

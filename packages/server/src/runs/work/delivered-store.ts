@@ -1,5 +1,6 @@
 import type { Database, Queryable } from "../../platform/database/database.ts";
-import { outlast } from "../../platform/database/outlast.ts";
+import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
+import { retry } from "../../platform/resilience/retry.ts";
 import type { DeliveredItem } from "./execute-run.ts";
 import type { ClaimedRun } from "./queue.ts";
 
@@ -30,5 +31,5 @@ export async function saveDelivered(
      where r.account_id = $1 and r.id = $2 and r.attempt = $3 and r.worker = $4 for key share of r
      on conflict do nothing`;
   const values = [run.accountId, run.runId, run.attempt, workerId, item.step, item.item, JSON.stringify(item)];
-  await outlast(() => db.query(statement, values), { signal });
+  await retry(() => db.query(statement, values), { ...OUTAGE_POLICY, signal });
 }

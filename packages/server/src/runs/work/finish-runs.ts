@@ -9,7 +9,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { OutputItem } from "@promptd/contract";
 import type { Files, StoredFile } from "../../files/index.ts";
-import { fullJitterDelayMs } from "../../platform/resilience/backoff.ts";
+import { fullJitterDelayMs } from "../../platform/resilience/retry.ts";
 import { isLockTimeout } from "../../platform/database/errors.ts";
 import type { Database, Tx } from "../../platform/database/database.ts";
 import { fault } from "../../platform/fault.ts";

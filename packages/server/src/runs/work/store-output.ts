@@ -1,5 +1,5 @@
 import { isStorageFailure, type Files } from "../../files/index.ts";
-import { fullJitterDelayMs } from "../../platform/resilience/backoff.ts";
+import { fullJitterDelayMs } from "../../platform/resilience/retry.ts";
 import type { ExecuteRunPorts } from "./execute-run.ts";
 
 const BACKOFF = { baseMs: 500, capMs: 10_000 };

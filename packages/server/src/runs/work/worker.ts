@@ -3,7 +3,7 @@
  * swept what other workers left behind. It is woken by hints and looks by itself once a second.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { fullJitterDelayMs } from "../../platform/resilience/backoff.ts";
+import { fullJitterDelayMs } from "../../platform/resilience/retry.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { isOutage } from "../../platform/database/errors.ts";
 import { fault } from "../../platform/fault.ts";

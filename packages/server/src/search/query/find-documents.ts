@@ -1,7 +1,7 @@
 /** The query, in steps: plan it, ask the legs at the same time, weigh their evidence, put an exact title first. */
 import type { Database } from "../../platform/database/database.ts";
 import { isOutage } from "../../platform/database/errors.ts";
-import type { Gate } from "../../platform/resilience/semaphore.ts";
+import type { Semaphore } from "../../platform/resilience/semaphore.ts";
 import type { Log } from "../../platform/log.ts";
 import { cutQuery } from "../text/analyser.ts";
 import type { ExpansionTable } from "./expansion.ts";
@@ -22,7 +22,7 @@ export interface FindPorts {
   readonly table: ExpansionTable;
   readonly log: Log;
   /** Keeps search from taking every connection. */
-  readonly gate: Gate;
+  readonly connections: Semaphore;
   /** How long the database may look for words. */
   readonly wordsTimeoutMs: number;
   /** Null when no embedder can answer. Never rejects. */
@@ -81,11 +81,14 @@ interface WordsFound {
 }
 
 /** Words that most prompts have take the database long; the answer then comes from meaning and titles. */
-async function findByWords(plan: QueryPlan, { db, mirror, gate, log, wordsTimeoutMs }: FindPorts): Promise<WordsFound> {
+async function findByWords(
+  plan: QueryPlan,
+  { db, mirror, connections, log, wordsTimeoutMs }: FindPorts,
+): Promise<WordsFound> {
   if (plan.lexical.length === 0) return { hits: [], failure: null };
   const wanted = { terms: plan.lexical, averageLength: mirror.averageLength, limit: CANDIDATES_PER_LEG };
   try {
-    return { hits: await gate.run(() => findByTerms(db, wanted, wordsTimeoutMs)), failure: null };
+    return { hits: await connections.run(() => findByTerms(db, wanted, wordsTimeoutMs)), failure: null };
   } catch (error) {
     if (!(error instanceof TooManySearches) && !isOutage(error)) throw error;
     const failure = error as Error;

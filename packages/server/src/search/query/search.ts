@@ -1,7 +1,7 @@
 /** Search as the service uses it: one object per process that keeps a copy of the index and answers queries. */
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
-import { createGate } from "../../platform/resilience/semaphore.ts";
+import { createSemaphore } from "../../platform/resilience/semaphore.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Tick } from "../../platform/ticks.ts";
 import type { BuiltInEmbedder } from "../meaning/built-in-embedder.ts";
@@ -73,7 +73,11 @@ export function createSearch(options: SearchOptions): Search {
   const model = options.embeddings ?? null;
   const queryVectors = model === null ? null : createQueryVectors({ ...options, model, ...deadlineOf(options) });
   const wordsTimeoutMs = options.wordsTimeoutMs ?? WORDS_TIMEOUT_MS;
-  const gate = createGate(CONNECTIONS_MAX, { ms: wordsTimeoutMs, late: () => new TooManySearches() });
+  const connections = createSemaphore({
+    permits: CONNECTIONS_MAX,
+    timeoutMs: wordsTimeoutMs,
+    timeoutError: () => new TooManySearches(),
+  });
   const index = createVectorIndex(options);
   let opened: Promise<Opened> | null = null;
   const timers: NodeJS.Timeout[] = [];
@@ -106,7 +110,7 @@ export function createSearch(options: SearchOptions): Search {
       await mirror.refresh();
       const findByMeaning = meaningFinder({ base, mirror, index, queryVectors });
       const { db, log } = options;
-      const ranked = await findDocuments(query, { db, log, mirror, table, gate, wordsTimeoutMs, findByMeaning });
+      const ranked = await findDocuments(query, { db, log, mirror, table, connections, wordsTimeoutMs, findByMeaning });
       const prompts = ranked.flatMap(({ doc, score }) => {
         const promptId = mirror.documents.get(doc)?.promptId;
         return promptId === undefined ? [] : { promptId, score };

@@ -3,14 +3,19 @@ import { createBreaker } from "./breaker.ts";
 
 function setup() {
   let nowMs = 1_000;
-  const told: string[] = [];
-  const breaker = createBreaker(
-    () => nowMs,
-    (state) => told.push(state),
-  );
+  const changes: string[] = [];
+  const breaker = createBreaker({
+    nowMs: () => nowMs,
+    windowCalls: 20,
+    windowMs: 60_000,
+    callsMin: 10,
+    failingShare: 0.5,
+    openMs: 15_000,
+    onChange: (state) => changes.push(state),
+  });
   return {
     breaker,
-    told,
+    changes,
     pass: (ms: number) => (nowMs += ms),
     record: (outcome: "ok" | "failed" | "opens" | "skipped", times = 1) => {
       for (let i = 0; i < times; i += 1) breaker.record(outcome);
@@ -64,8 +69,8 @@ describe("a breaker", () => {
     expect(breaker.admit()).toBe(15_000);
   });
 
-  test("is not closed, nor opened again, by calls that were sent before it opened and end in the pause", () => {
-    const { breaker, record, pass, told } = setup();
+  test("is neither closed nor opened again by calls that began before it opened and end in the pause", () => {
+    const { breaker, record, pass, changes } = setup();
     record("failed", 10);
     pass(10_000);
     record("failed", 3);
@@ -74,24 +79,24 @@ describe("a breaker", () => {
     pass(5_000);
     expect(breaker.admit()).toBe(0);
     expect(breaker.admit()).toBeGreaterThan(0);
-    expect(told).toEqual(["open"]);
+    expect(changes).toEqual(["open"]);
   });
 
-  test("tells when it opens and when it closes, once each", () => {
-    const { breaker, record, pass, told } = setup();
+  test("reports when it opens and when it closes, once each", () => {
+    const { breaker, record, pass, changes } = setup();
     record("ok", 3);
     record("failed", 12);
-    expect(told).toEqual(["open"]);
+    expect(changes).toEqual(["open"]);
     pass(15_000);
     breaker.admit();
     record("failed");
     pass(15_000);
     breaker.admit();
     record("ok", 2);
-    expect(told).toEqual(["open", "closed"]);
+    expect(changes).toEqual(["open", "closed"]);
   });
 
-  test("opens at once when the provider refuses the installation", () => {
+  test("opens at once on a failure that says all calls will fail", () => {
     const { breaker, record } = setup();
     record("opens");
     expect(breaker.admit()).toBe(15_000);
@@ -119,7 +124,7 @@ describe("a breaker", () => {
     expect(breaker.admit()).toBe(15_000);
   });
 
-  test("gives the probe to another caller when it said nothing about the model, or never came back", () => {
+  test("gives the probe to another caller when it said nothing about the other side, or never came back", () => {
     const { breaker, record, pass } = setup();
     record("opens");
     pass(15_000);

@@ -1,0 +1,59 @@
+import { describe, expect, test } from "vitest";
+import { DeadlineError, orAborted, settleWithin, sleep, withDeadline } from "./deadline.ts";
+
+const never = new Promise<never>(() => {});
+const untilAborted = (signal: AbortSignal) => orAborted(never, signal);
+
+describe("a deadline", () => {
+  test("aborts the work when its time is over, with an error that says so", async () => {
+    await expect(withDeadline(1, untilAborted)).rejects.toThrow(DeadlineError);
+    await expect(withDeadline(1, untilAborted, { error: () => new Error("too slow") })).rejects.toThrow("too slow");
+    await expect(withDeadline(-1, untilAborted)).rejects.toThrow(DeadlineError);
+  });
+
+  test("follows the outer signal, before and during the work, with its reason", async () => {
+    const outer = new AbortController();
+    const during = withDeadline(60_000, untilAborted, { signal: outer.signal });
+    outer.abort(new Error("canceled"));
+    await expect(during).rejects.toThrow("canceled");
+    await expect(withDeadline(60_000, untilAborted, { signal: outer.signal })).rejects.toThrow("canceled");
+  });
+
+  test("leaves the end to the work, which may clean up before it ends", async () => {
+    const result = withDeadline(1, (signal) => untilAborted(signal).catch(() => "cleaned up"));
+    expect(await result).toBe("cleaned up");
+  });
+
+  test("aborts nothing once the work has ended, and leaves no timer behind", async () => {
+    const signals: AbortSignal[] = [];
+    const outer = new AbortController();
+    await withDeadline(2 ** 40, async (signal) => void signals.push(signal), { signal: outer.signal });
+    outer.abort();
+    expect(signals[0]?.aborted).toBe(false);
+  });
+});
+
+test("who waits for work that ignores its signal goes on when it aborts, and a late failure goes unheard", async () => {
+  const stop = new AbortController();
+  const { promise, reject } = Promise.withResolvers<void>();
+  const waiting = orAborted(promise, stop.signal);
+  stop.abort(new Error("canceled"));
+  await expect(waiting).rejects.toThrow("canceled");
+  reject(new Error("late"));
+  expect(await orAborted(Promise.resolve("done"), new AbortController().signal)).toBe("done");
+});
+
+test("a sleep ends with its time, or with the reason of its signal", async () => {
+  await sleep(1);
+  const stop = new AbortController();
+  const sleeping = sleep(60_000, stop.signal);
+  stop.abort(new Error("canceled"));
+  await expect(sleeping).rejects.toThrow("canceled");
+  await expect(sleep(60_000, stop.signal)).rejects.toThrow("canceled");
+});
+
+test("settling is waited for until the time is over, whether the work succeeds or fails", async () => {
+  expect(await settleWithin([Promise.resolve(), Promise.reject(new Error("failed"))], 60_000)).toBe(true);
+  expect(await settleWithin([], 60_000)).toBe(true);
+  expect(await settleWithin([Promise.resolve(), never], 1)).toBe(false);
+});

@@ -1,0 +1,70 @@
+import { setTimeout as wait } from "node:timers/promises";
+
+/** The largest delay a timer takes; more would fire at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** Work took longer than its time limit. */
+export class DeadlineError extends Error {
+  override readonly name = "DeadlineError";
+}
+
+/** A pause. Rejects with the signal's reason, where the timer of Node would reject with an error of its own. */
+export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  try {
+    await wait(Math.min(ms, TIMER_MS_MAX), undefined, { signal });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  }
+}
+
+/**
+ * Work under a time limit: its signal aborts at the limit with `error`, or with the outer signal for its reason. The
+ * work itself decides when it ends; what may ignore its signal is wrapped in `orAborted`.
+ */
+export async function withDeadline<Result>(
+  ms: number,
+  work: (signal: AbortSignal) => Promise<Result>,
+  { signal: outer, error }: { readonly signal?: AbortSignal | undefined; readonly error?: () => Error } = {},
+): Promise<Result> {
+  const own = new AbortController();
+  const timer = startTimer(ms, () => own.abort(error?.() ?? new DeadlineError(`The time limit of ${ms} ms passed.`)));
+  const follow = (): void => own.abort(outer?.reason);
+  if (outer?.aborted === true) follow();
+  else outer?.addEventListener("abort", follow, { once: true });
+  try {
+    return await work(own.signal);
+  } finally {
+    clearTimeout(timer);
+    outer?.removeEventListener("abort", follow);
+  }
+}
+
+/** The work's result, or the signal's reason as soon as it aborts: work that ignores its signal holds nobody up. */
+export async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason as Error);
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+    work.catch(() => {}); // after an abort nobody waits for it
+  }
+}
+
+/** Waits until all are settled, at most `ms`. Never rejects. @returns false when the time passed first. */
+export async function settleWithin(promises: Iterable<Promise<unknown>>, ms: number): Promise<boolean> {
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = startTimer(ms, () => resolve(false));
+  try {
+    return await Promise.race([Promise.allSettled(promises).then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function startTimer(ms: number, onEnd: () => void): NodeJS.Timeout {
+  return setTimeout(onEnd, Math.min(Math.max(ms, 0), TIMER_MS_MAX));
+}
