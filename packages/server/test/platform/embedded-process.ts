@@ -55,9 +55,10 @@ export async function startUser(dataDir: string, options: UserOptions = {}): Pro
 }
 
 function forkUser(dataDir: string, { faults = "", dbUid, uid }: UserOptions): ChildProcess {
+  const home = uid === undefined || uid === NOBODY ? { HOME: "/nonexistent" } : {};
   const child = fork(join(import.meta.dirname, "embedded-user.ts"), {
     execArgv: ["--conditions=promptd-source"],
-    env: { PATH: "/usr/bin:/bin", HOME: "/nonexistent", PROVIDER_KEY: "must not reach the server" },
+    env: { PATH: "/usr/bin:/bin", ...home, PROVIDER_KEY: "must not reach the server" },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });

@@ -1,6 +1,6 @@
 /** The embedded database with real processes: what survives which death, who starts, who stops. */
 import { execFile } from "node:child_process";
-import { appendFile, chmod, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { appendFile, chmod, chown, lstat, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
@@ -21,6 +21,9 @@ import {
 } from "./embedded-process.ts";
 
 const canRunAsOther = isRoot && (await isReadableForAll(import.meta.dirname));
+
+/** No account of this machine. */
+const NAMELESS = 54_321;
 
 afterEach(cleanUp);
 
@@ -275,6 +278,18 @@ describe.runIf(canRunAsOther)("other accounts of the machine", () => {
       await client.connect().then(() => console.log("in"), (error) => console.log(error.message)); process.exit(); })`;
     const asStranger = promisify(execFile)(process.execPath, ["-e", script], { uid: NOBODY, gid: NOBODY, cwd: "/" });
     expect((await asStranger).stdout).toContain("authentication failed");
+  });
+
+  it.each([
+    ["runs as such a user without a home", { uid: NAMELESS }],
+    ["runs as root on such a user's directory", {}],
+  ])("a uid without a passwd entry gets its database: promptd %s", async (_how, options) => {
+    const dataDir = await createDataDir(NAMELESS);
+    await mkdir(dataDir);
+    await chown(dataDir, NAMELESS, NAMELESS);
+    const { url } = await startUser(dataDir, options);
+    expect((await lstat(`/proc/${await serverPid(dataDir)}`)).uid).toBe(NAMELESS);
+    expect(await ask(url, "select current_user")).toBe("promptd");
   });
 
   it("an ordinary user runs the server as itself, and root goes on with it as that user", async () => {

@@ -13,19 +13,27 @@ import { ownIds } from "./account.ts";
 export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
+  /** Preloaded into initdb, so that it runs under a uid without a passwd entry (native/passwd-entry.c). */
+  readonly passwdEntry: string;
   /** 18: the major version, as the file PG_VERSION of a cluster spells it. */
   readonly major: string;
 }
 
+/** Raised when promptd puts something else into its copy: older copies are then left to older programs. */
+const COPY_FORM = 2;
+const PASSWD_ENTRY = "passwd-entry.so";
+const NATIVE = join(import.meta.dirname, "../../../native");
+
 export async function prepareBinaries(): Promise<Binaries> {
   const { directory, version } = await findPackage();
-  const name = `postgres-${version}-${process.arch}`;
+  const name = `postgres-${version}-${process.arch}-${COPY_FORM}`;
   const faults: string[] = [];
   for (const parent of copyParents()) {
     try {
       const home = await ensureCopy(join(directory, "native"), parent, name);
       const major = version.split(".")[0] ?? version;
-      return { initdb: join(home, "bin/initdb"), postgres: join(home, "bin/postgres"), major };
+      const [initdb, postgres] = [join(home, "bin/initdb"), join(home, "bin/postgres")];
+      return { initdb, postgres, passwdEntry: join(home, PASSWD_ENTRY), major };
     } catch (error) {
       faults.push(error instanceof Error ? error.message : String(error));
     }
@@ -56,7 +64,18 @@ function isMusl(): boolean {
 function copyParents(): string[] {
   const { uid } = ownIds();
   const fallback = join(tmpdir(), `promptd-${uid}`);
-  return uid === 0 ? ["/var/cache/promptd", fallback] : [join(homedir(), ".cache/promptd"), fallback];
+  if (uid === 0) return ["/var/cache/promptd", fallback];
+  const home = findHome();
+  return home === null ? [fallback] : [join(home, ".cache/promptd"), fallback];
+}
+
+/** Null: HOME is unset and this user has no passwd entry. */
+function findHome(): string | null {
+  try {
+    return homedir();
+  } catch {
+    return null;
+  }
 }
 
 async function ensureCopy(source: string, parent: string, name: string): Promise<string> {
@@ -68,6 +87,8 @@ async function ensureCopy(source: string, parent: string, name: string): Promise
   try {
     await copyTree(source, draft);
     await createLinks(source, draft);
+    await copyFile(join(NATIVE, `passwd-entry-linux-${process.arch}.so`), join(draft, PASSWD_ENTRY));
+    await chmod(join(draft, PASSWD_ENTRY), 0o644);
     await rename(draft, target);
   } catch (error) {
     await rm(draft, { recursive: true, force: true });

@@ -24,8 +24,8 @@ function refuseOtherMajor(found: string, ours: string, clusterDir: string): void
   if (found === ours) return;
   throw new Error(
     `${clusterDir} was made by PostgreSQL ${found}, this promptd brings PostgreSQL ${ours}, and neither reads the ` +
-      `other's files. Nothing was changed. Start the promptd version that made it and run "promptd export", or serve ` +
-      `the directory with PostgreSQL ${found} yourself and set DATABASE_URL.`,
+      `other's files. Nothing was changed. Start the promptd version that made it, or serve the directory with ` +
+      `PostgreSQL ${found} yourself and set DATABASE_URL.`,
   );
 }
 
@@ -36,7 +36,7 @@ async function createCluster(place: Place, binaries: Binaries, log: Log): Promis
   await removeDrafts(place.dataDir);
   const draft = await mkdtemp(join(place.dataDir, DRAFT_PREFIX));
   if (place.account.isForeign) await chown(draft, place.account.uid, place.account.gid);
-  await runInitdb(binaries.initdb, draft, place.account);
+  await runInitdb(binaries, draft, place.account);
   await fault("embedded.init_mid");
   await rm(place.clusterDir, { recursive: true, force: true });
   await rename(draft, place.clusterDir);
@@ -72,10 +72,12 @@ const INITDB_OPTIONS = [
   "--no-instructions",
 ];
 
-async function runInitdb(program: string, directory: string, account: ServerAccount): Promise<void> {
+async function runInitdb(binaries: Binaries, directory: string, account: ServerAccount): Promise<void> {
   try {
-    await promisify(execFile)(program, [`--pgdata=${dataPath(directory, account)}`, ...INITDB_OPTIONS], {
-      ...childOptions(directory, account),
+    const options = childOptions(directory, account);
+    await promisify(execFile)(binaries.initdb, [`--pgdata=${dataPath(directory, account)}`, ...INITDB_OPTIONS], {
+      ...options,
+      env: { ...options.env, LD_PRELOAD: binaries.passwdEntry },
       maxBuffer: 16 * 1024 * 1024,
     });
   } catch (cause) {
