@@ -10,7 +10,7 @@ import { ConfigError, type Config } from "./platform/config/config.ts";
 import type { Database } from "./platform/database/database.ts";
 import { createIdSource } from "./platform/ids.ts";
 import type { Log } from "./platform/log.ts";
-import { createSignals, type Signals } from "./platform/database/notifications.ts";
+import { createNotifications, type Notifications } from "./platform/database/notifications.ts";
 import { listPopularity, listSearchDocuments, listSearchedVersions } from "./prompts/index.ts";
 import { AccountTurns, WaitingHub } from "./runs/index.ts";
 import { createSearch, type Search, type SearchOptions } from "./search/index.ts";
@@ -36,7 +36,7 @@ export interface Parts {
   readonly db: Database;
   readonly clock: Clock;
   readonly newId: () => string;
-  readonly signals: Signals;
+  readonly notifications: Notifications;
   readonly models: Models;
   readonly files: Files;
   readonly search: Search;
@@ -51,11 +51,11 @@ export async function openParts(options: AppOptions, installation: Installation,
   const { db } = installation;
   const clock = options.clock ?? systemClock;
   const newId = createIdSource(clock);
-  const signals = createSignals({ db, listenUrl: installation.listenUrl, role, log });
-  closers.add(() => signals.close());
+  const notifications = createNotifications({ db, listenUrl: installation.listenUrl, role, log });
+  closers.add(() => notifications.close());
   const hub = new WaitingHub(db, log);
-  signals.listen("run_done", (ids) => hub.wake(ids));
-  signals.onGap(() => hub.lookAtAll());
+  notifications.listen("run_done", (ids) => hub.wake(ids));
+  notifications.onGap(() => hub.lookAtAll());
   const address = { url: config.PROMPTD_PUBLIC_URL ?? localUrl(config.HOST, config.PORT) };
   await makeDataDir(config.dataDir);
   const secrets = await orStartFailure(async () => ({
@@ -89,7 +89,7 @@ export async function openParts(options: AppOptions, installation: Installation,
   });
   closers.add(() => search.close());
   const turns = new AccountTurns();
-  return { options, installation, db, clock, newId, signals, models, files, search, hub, turns, address };
+  return { options, installation, db, clock, newId, notifications, models, files, search, hub, turns, address };
 }
 
 /**

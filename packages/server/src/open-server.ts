@@ -10,7 +10,7 @@ import { runsRoutes } from "./runs/index.ts";
 
 /** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: tells a worker of this process. */
 export function openServer(parts: Parts, wakeWorker: () => void, closers: Closers): HttpServer {
-  const { options, db, newId, models, files, search, hub, turns, signals, address } = parts;
+  const { options, db, newId, models, files, search, hub, turns, notifications, address } = parts;
   const { config, log } = options;
   const { catalogue } = models;
   const admission = openAdmission(parts);
@@ -38,12 +38,12 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
         holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
         onCreated: () => {
           wakeWorker();
-          signals.ring("run_ready");
+          notifications.notify("run_ready");
         },
         onCanceled: (runId) => {
           hub.wake([runId]);
-          signals.ring("run_cancel", runId);
-          signals.ring("run_done", runId);
+          notifications.notify("run_cancel", runId);
+          notifications.notify("run_done", runId);
         },
       }),
     },

@@ -9,7 +9,7 @@ import { throughOutage } from "./start-failure.ts";
 
 /** The worker of this process with its neighbours as functions; it claims nothing before it is started. */
 export async function openWorker(parts: Parts, closers: Closers): Promise<Worker> {
-  const { options, installation, db, signals, files, models, hub, newId } = parts;
+  const { options, installation, db, notifications, files, models, hub, newId } = parts;
   const { config, log } = options;
   const openOne = async (role: string) => {
     // Kept between two beats, however long the lease: who starts beside an embedded database knows the living by it.
@@ -21,13 +21,13 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
   const [beats, upkeep] = [await openOne("beat"), await openOne("upkeep")];
   const onFinished = (runIds: readonly string[]) => {
     hub.wake(runIds);
-    for (const runId of runIds) signals.ring("run_done", runId);
+    for (const runId of runIds) notifications.notify("run_done", runId);
   };
   const worker: Worker = new Worker({
     db,
     beats,
     upkeep,
-    signals,
+    notifications,
     log,
     newId,
     concurrency: config.PROMPTD_WORKER_CONCURRENCY,

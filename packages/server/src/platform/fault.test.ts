@@ -15,7 +15,7 @@ describe("fault points", () => {
     await expect(fault("finish.before_commit")).resolves.toBe("go");
   });
 
-  it("tell a hint to stay away at every hit", async () => {
+  it("skip a notification at every hit", async () => {
     enableFaults("notify.send:skip");
     await expect(fault("notify.send")).resolves.toBe("skip");
     await expect(fault("notify.send")).resolves.toBe("skip");
@@ -34,7 +34,7 @@ describe("fault points", () => {
   it("report every unusable part at once and change nothing", async () => {
     enableFaults("beat.before:throw");
     expect(() => enableFaults("no.such:kill,beat.before:skip,beat.before:delay,claim.after_commit:kill=3,x")).toThrow(
-      /"no\.such" is no fault point.*"beat\.before" is no hint.*"beat\.before:delay" has no usable.*kill=3.*"x" is not/,
+      /"no\.such" is not a fault point.*"beat\.before" is not a notification.*"beat\.before:delay" has no usable.*kill=3.*"x" is not/,
     );
     await expect(fault("beat.before")).rejects.toThrow("fault injected");
   });

@@ -35,7 +35,7 @@ export const FAULT_POINTS = [
 ] as const;
 export type FaultPoint = (typeof FAULT_POINTS)[number];
 
-/** `skip` tells the caller to leave the step out; only hints may be skipped, since nothing depends on them. */
+/** `skip` tells the caller to leave the step out; only notifications may be skipped, since nothing depends on them. */
 export type FaultOutcome = "go" | "skip";
 const SKIPPABLE: ReadonlySet<FaultPoint> = new Set(["notify.send"]);
 
@@ -70,7 +70,7 @@ export function onCut(cut: () => void): () => void {
 
 /**
  * Replaces the active faults by those of a specification `name:action[@n]`, comma-separated. Actions: kill, stop
- * (SIGKILL and SIGSTOP to this process), throw, hang, delay=<ms>, cut (destroy the database sockets), skip (hints only).
+ * (SIGKILL and SIGSTOP to this process), throw, hang, delay=<ms>, cut (destroy the database sockets), skip (notifications only).
  * @throws Error that names every part it cannot read.
  */
 export function enableFaults(specification: string): void {
@@ -105,10 +105,10 @@ function parseFault(part: string): ParsedFault | string {
   const { point: name, action = "", value, hit } = PART.exec(part)?.groups ?? {};
   const point = FAULT_POINTS.find((known) => known === name);
   if (name === undefined) return `"${part}" is not of the form name:action[@n].`;
-  if (point === undefined) return `"${name}" is no fault point.`;
+  if (point === undefined) return `"${name}" is not a fault point.`;
   const act = actionOf(action, value === undefined ? null : Number(value));
   if (act === null) return `"${part}" has no usable action (kill, stop, throw, hang, delay=ms, cut, skip).`;
-  if (action === "skip" && !SKIPPABLE.has(point)) return `"${point}" is no hint and cannot be skipped.`;
+  if (action === "skip" && !SKIPPABLE.has(point)) return `"${point}" is not a notification and cannot be skipped.`;
   return { point, act, onlyHit: hit === undefined ? null : Number(hit) };
 }
 

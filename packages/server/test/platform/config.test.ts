@@ -233,8 +233,8 @@ describe("a combination", () => {
 test("a fault point that does not exist is a fault of the configuration, as is each part that cannot be read", () => {
   expect(faultsOf({ PORT: "x", PROMPTD_FAULT: "foo:kill, beat.before:skip,x" })).toEqual([
     'PORT must be a port from 0 to 65535 (0: any free one), got "x".',
-    'PROMPTD_FAULT: "foo" is no fault point.',
-    'PROMPTD_FAULT: "beat.before" is no hint and cannot be skipped.',
+    'PROMPTD_FAULT: "foo" is not a fault point.',
+    'PROMPTD_FAULT: "beat.before" is not a notification and cannot be skipped.',
     'PROMPTD_FAULT: "x" is not of the form name:action[@n].',
   ]);
 });

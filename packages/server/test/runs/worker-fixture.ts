@@ -1,7 +1,7 @@
 /** A worker on an engine's database, without HTTP, models or files; tests say what is in its way. */
 import type { Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
-import type { Signals } from "../../src/platform/database/notifications.ts";
+import type { Notifications } from "../../src/platform/database/notifications.ts";
 import type { ExecuteRunPorts } from "../../src/runs/work/execute-run.ts";
 import { createFinisher } from "../../src/runs/work/finish-runs.ts";
 import { Worker, type WorkerOptions } from "../../src/runs/work/worker.ts";
@@ -16,7 +16,7 @@ export interface WorkerWish extends Partial<
   readonly findVersion?: ExecuteRunPorts["findVersion"];
 }
 
-const NO_SIGNALS: Signals = { listen: () => {}, onGap: () => {}, ring: () => {}, close: async () => {} };
+const NO_NOTIFICATIONS: Notifications = { listen: () => {}, onGap: () => {}, notify: () => {}, close: async () => {} };
 
 export function createTestWorker({ db, newId }: Engine, wish: WorkerWish = {}): Worker {
   const log = createLog("silent", "stderr");
@@ -25,7 +25,7 @@ export function createTestWorker({ db, newId }: Engine, wish: WorkerWish = {}): 
     db,
     beats: db,
     upkeep: db,
-    signals: NO_SIGNALS,
+    notifications: NO_NOTIFICATIONS,
     log,
     newId,
     concurrency: 10,

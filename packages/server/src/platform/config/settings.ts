@@ -137,7 +137,7 @@ export const SETTINGS = {
   PROMPTD_LEASE_MS: range("milliseconds", [300, 60_000], {
     default: "6000",
     meaning:
-      "After this long without a beat a worker is lost and its runs are claimed again. The same for all processes.",
+      "After this long without a heartbeat a worker is lost and its runs are claimed again. The same for all processes.",
   }),
   PROMPTD_STOP_NOTICE_SECONDS: range("seconds", [0, 300], {
     default: "1",
@@ -191,7 +191,7 @@ export const SETTINGS = {
   }),
   PROMPTD_DATABASE_POOL: range("a number", [2, 200], {
     default: "8",
-    meaning: "Database connections for transactions; five more serve reads, beats, sweeps and hints.",
+    meaning: "Database connections for transactions; five more serve reads, heartbeats, sweeps and notifications.",
   }),
   PROMPTD_DB_UID: setting(integer(1, 4_294_967_294), {
     default: "65534",

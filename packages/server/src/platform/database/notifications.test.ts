@@ -6,7 +6,7 @@ import { openConnection, type Database } from "./database.ts";
 import { enableFaults } from "../fault.ts";
 import { createIdSource } from "../ids.ts";
 import { createLog } from "../log.ts";
-import { createSignals, type Signals } from "./notifications.ts";
+import { createNotifications, type Notifications } from "./notifications.ts";
 
 const log = createLog("silent");
 const newId = createIdSource(systemClock);
@@ -21,10 +21,10 @@ afterEach(async () => {
   await database.close();
 });
 
-function open(role: string, listenUrl: string | null = database.url): Signals {
-  const signals = createSignals({ db, listenUrl, role, log });
-  onTestFinished(() => signals.close());
-  return signals;
+function open(role: string, listenUrl: string | null = database.url): Notifications {
+  const notifications = createNotifications({ db, listenUrl, role, log });
+  onTestFinished(() => notifications.close());
+  return notifications;
 }
 
 async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
@@ -44,37 +44,37 @@ async function listeners(role: string): Promise<number[]> {
   return rows.map((row) => row.pid);
 }
 
-/** Collects what a process hears on a channel, once it listens. */
-async function hear(role: string): Promise<{ heard: string[][]; signals: Signals; gaps: number[] }> {
-  const [heard, gaps]: [string[][], number[]] = [[], []];
-  const signals = open(role);
-  signals.listen("run_done", (ids) => heard.push([...ids]));
-  signals.onGap(() => gaps.push(1));
+/** Collects what a process receives on a channel, once it listens. */
+async function listen(role: string): Promise<{ received: string[][]; notifications: Notifications; gaps: number[] }> {
+  const [received, gaps]: [string[][], number[]] = [[], []];
+  const notifications = open(role);
+  notifications.listen("run_done", (ids) => received.push([...ids]));
+  notifications.onGap(() => gaps.push(1));
   await until(async () => (await listeners(role)).length === 1);
-  return { heard, signals, gaps };
+  return { received, notifications, gaps };
 }
 
-describe("hints", () => {
+describe("notifications", () => {
   test("reach the other processes and the own one, each id once, and only on their channel", async () => {
-    const [one, two] = [await hear("one"), await hear("two")];
+    const [one, two] = [await listen("one"), await listen("two")];
     const id = newId();
-    one.signals.ring("search_changed");
-    one.signals.ring("run_done", id);
-    await until(() => one.heard.length > 0 && two.heard.length > 0);
-    expect([one.heard, two.heard]).toEqual([[[id]], [[id]]]);
+    one.notifications.notify("search_changed");
+    one.notifications.notify("run_done", id);
+    await until(() => one.received.length > 0 && two.received.length > 0);
+    expect([one.received, two.received]).toEqual([[[id]], [[id]]]);
   });
 
   test("of the same few milliseconds are one statement and one notification per channel", async () => {
     let statements = 0;
     const counting: Database = { ...db, query: (text, values) => ((statements += 1), db.query(text, values)) };
-    const signals = createSignals({ db: counting, listenUrl: null, role: "ringing", log });
-    const { heard } = await hear("one");
+    const notifications = createNotifications({ db: counting, listenUrl: null, role: "notifying", log });
+    const { received } = await listen("one");
     const ids = Array.from({ length: 50 }, newId);
-    for (const id of [...ids, ...ids]) signals.ring("run_done", id);
-    for (let i = 0; i < 20; i += 1) signals.ring("run_ready");
-    await signals.close();
-    await until(() => heard.length > 0);
-    expect(heard).toEqual([ids]);
+    for (const id of [...ids, ...ids]) notifications.notify("run_done", id);
+    for (let i = 0; i < 20; i += 1) notifications.notify("run_ready");
+    await notifications.close();
+    await until(() => received.length > 0);
+    expect(received).toEqual([ids]);
     expect(statements).toBe(1);
   });
 
@@ -85,17 +85,17 @@ describe("hints", () => {
     await listener.connect();
     onTestFinished(() => listener.end());
     await listener.query("listen run_done");
-    const signals = open("ringing", null);
+    const notifications = open("notifying", null);
     const ids = Array.from({ length: 1_001 }, newId);
-    for (const id of ids) signals.ring("run_done", id);
+    for (const id of ids) notifications.notify("run_done", id);
     await until(() => payloads.join(",").split(",").length >= ids.length);
     expect(payloads.flatMap((payload) => payload.split(","))).toEqual(ids);
     expect(payloads.length).toBeGreaterThan(1);
     expect(payloads.filter((payload) => Buffer.byteLength(payload) >= 8_000)).toEqual([]);
   });
 
-  test("are heard again after the connection was lost, and the gap is told", async () => {
-    const { heard, signals, gaps } = await hear("one");
+  test("arrive again after the connection was lost, and the gap is reported", async () => {
+    const { received, notifications, gaps } = await listen("one");
     expect(gaps).toEqual([]);
     const [pid] = await listeners("one");
     await db.query("select pg_terminate_backend($1)", [pid]);
@@ -105,45 +105,45 @@ describe("hints", () => {
       return now.length === 1 && now[0] !== pid;
     });
     const id = newId();
-    signals.ring("run_done", id);
-    await until(() => heard.length > 0);
-    expect(heard).toEqual([[id]]);
+    notifications.notify("run_done", id);
+    await until(() => received.length > 0);
+    expect(received).toEqual([[id]]);
   });
 
-  test("that cannot be sent disturb nobody: not the caller, not the next hint", async () => {
-    const { heard, signals } = await hear("one");
+  test("that cannot be sent disturb nobody: not the caller, not the next notification", async () => {
+    const { received, notifications } = await listen("one");
     const broken: Database = { ...db, query: () => Promise.reject(new Error("the database is gone")) };
     enableFaults("notify.send:skip");
     for (const target of [db, broken]) {
-      const deaf = createSignals({ db: target, listenUrl: null, role: "deaf", log });
-      deaf.ring("run_done", newId());
-      await deaf.close(); // sends what is waiting
+      const silent = createNotifications({ db: target, listenUrl: null, role: "silent", log });
+      silent.notify("run_done", newId());
+      await silent.close(); // sends what is waiting
       enableFaults("");
     }
     const id = newId();
-    signals.ring("run_done", id);
-    await until(() => heard.length > 0);
-    expect(heard).toEqual([[id]]);
+    notifications.notify("run_done", id);
+    await until(() => received.length > 0);
+    expect(received).toEqual([[id]]);
   });
 
   test("that wait when the process stops are still sent", async () => {
-    const { heard } = await hear("one");
-    const signals = createSignals({ db, listenUrl: null, role: "stopping", log });
+    const { received } = await listen("one");
+    const notifications = createNotifications({ db, listenUrl: null, role: "stopping", log });
     const id = newId();
-    signals.ring("run_done", id);
-    await signals.close();
-    await until(() => heard.length > 0);
-    expect(heard).toEqual([[id]]);
+    notifications.notify("run_done", id);
+    await notifications.close();
+    await until(() => received.length > 0);
+    expect(received).toEqual([[id]]);
   });
 });
 
 test("a listener that is closed while it connects leaves no connection", async () => {
   const connections = () =>
     db.query("select 1 from pg_stat_activity where application_name like 'promptd:hasty-listen:%'");
-  const signals = createSignals({ db, listenUrl: database.url, role: "hasty", log });
-  await signals.close();
+  const notifications = createNotifications({ db, listenUrl: database.url, role: "hasty", log });
+  await notifications.close();
   await until(async () => (await connections()).length === 0); // its backend ends a moment after it
-  const late = createSignals({ db, listenUrl: database.url, role: "hasty", log });
+  const late = createNotifications({ db, listenUrl: database.url, role: "hasty", log });
   late.listen("run_done", () => {});
   await until(async () => (await connections()).length === 1);
   await late.close();

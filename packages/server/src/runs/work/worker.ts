@@ -8,7 +8,7 @@ import type { Database } from "../../platform/database/database.ts";
 import { isOutage } from "../../platform/database/errors.ts";
 import { fault } from "../../platform/fault.ts";
 import type { Log } from "../../platform/log.ts";
-import type { Signals } from "../../platform/database/notifications.ts";
+import type { Notifications } from "../../platform/database/notifications.ts";
 import { executeRun, type ExecuteRunPorts } from "./execute-run.ts";
 import { RunGone } from "../../models/index.ts";
 import type { Finisher, RunEnd } from "./finish-runs.ts";
@@ -32,7 +32,7 @@ export interface WorkerOptions {
   readonly beats: Database;
   /** Another one for what must not wait for a place in the pool. */
   readonly upkeep: Database;
-  readonly signals: Signals;
+  readonly notifications: Notifications;
   readonly log: Log;
   readonly newId: () => string;
   readonly concurrency: number;
@@ -115,12 +115,12 @@ export class Worker {
   }
 
   async start(): Promise<void> {
-    const { signals, upkeep } = this.#options;
+    const { notifications, upkeep } = this.#options;
     if (this.#options.isLocalDatabase) this.#announceRequeued(await recoverAtBoot(upkeep));
     await this.#lease.start();
-    signals.listen("run_ready", () => this.#pump());
-    signals.listen("run_cancel", (runIds) => runIds.forEach((runId) => this.#drop(runId)));
-    signals.onGap(this.#pump);
+    notifications.listen("run_ready", () => this.#pump());
+    notifications.listen("run_cancel", (runIds) => runIds.forEach((runId) => this.#drop(runId)));
+    notifications.onGap(this.#pump);
     const spread = (process.pid % POLL_JITTER_MS) - POLL_JITTER_MS / 2; // processes started together look apart
     this.#pollTimer = setInterval(this.#pump, POLL_MS + spread);
     this.#pump();
@@ -163,12 +163,12 @@ export class Worker {
 
   /** Whatever this worker has in the database, also what a claim brings in later than its grace. */
   async #giveAllBack(): Promise<void> {
-    const { upkeep, log, signals } = this.#options;
+    const { upkeep, log, notifications } = this.#options;
     try {
       const given = await giveUnknownRunsBack(upkeep, this.#lease.workerId, []);
       if (given === 0) return;
       log.info({ given, running: this.#slots.size }, "runs that did not finish in time were given back");
-      signals.ring("run_ready");
+      notifications.notify("run_ready");
     } catch (error) {
       log.warn({ err: error }, "runs that did not finish in time are swept when the lease ends");
     }
@@ -269,7 +269,7 @@ export class Worker {
   #announceRequeued(runIds: readonly string[]): void {
     if (runIds.length === 0) return;
     this.#options.log.warn({ runs: runIds.length }, "runs of a lost worker are queued again");
-    this.#options.signals.ring("run_ready");
+    this.#options.notifications.notify("run_ready");
     this.#pump();
   }
 }
