@@ -59,8 +59,8 @@ function requestOf<N extends EndpointName>(name: N, call: EndpointCall<N>): RawR
   const { headers, signal, timeoutMs } = call;
   return {
     method,
-    path: fillPath(path, call.params as Readonly<Record<string, string>>),
-    query: call.query as Readonly<Record<string, string | number | undefined>>,
+    path: fillPath(path, call.params),
+    query: call.query,
     body: call.body,
     signal,
     timeoutMs,

@@ -78,7 +78,7 @@ function objectError(name: string) {
       : `${name} must be an object, got ${describeType(issue.input)}.`;
 }
 
-export const createRunBodySchema = z.object(
+export const createRunBodySchema: z.ZodType<CreateRunBody> = z.object(
   {
     promptVersionId: uuidLeaf("promptVersionId"),
     inputs: z.object(
@@ -88,10 +88,4 @@ export const createRunBodySchema = z.object(
     runOptions: textRecordLeaf({ field: "runOptions", entry: "Run option" }),
   },
   { error: (issue) => `The request body must be a JSON object, got ${describeType(issue.input)}.` },
-) satisfies z.ZodType<CreateRunBody>;
-
-/** What `createRun` reads of its body; any other member is ignored, as the specification says. */
-export const CREATE_RUN_MEMBERS = {
-  body: ["promptVersionId", "inputs", "runOptions"],
-  inputs: ["textInputs", "imageInputs"],
-} as const;
+);

@@ -1,61 +1,155 @@
-import type { Credits, Me } from "./accounts.ts";
-import type { Resources } from "./models.ts";
-import type { PromptVersion, SearchResult } from "./prompts.ts";
-import type { CreateRunBody, ListRunsQuery, Run, RunList } from "./runs.ts";
+import type { z } from "zod";
+import type { ErrorCode } from "./errors.ts";
+import type { endpointSchemas } from "./schemas.ts";
 
-interface Shape {
-  params: object;
-  query: object;
-  body: unknown;
-  data: unknown;
+/** What a caller shows to say who it is. */
+export type Credential = "apiKey" | "session" | "token";
+
+/** Who may call: who shows this credential, or one of several; `none`: everybody. */
+export type Auth = Credential | readonly Credential[] | "none";
+
+/** A request header that changes what an endpoint does. */
+export interface HeaderEntry {
+  readonly name: string;
+  readonly description: string;
+  /** Where there is one, a header sent twice or in another form is a 400; `rule` ends the sentence that says so. */
+  readonly form?: { readonly pattern: RegExp; readonly rule: string };
 }
 
-/** What each endpoint takes and gives; the keys are those of ENDPOINTS. */
-export interface EndpointShapes extends Record<string, Shape> {
-  createRun: { params: object; query: object; body: CreateRunBody; data: Run };
-  getRun: { params: { runId: string }; query: object; body: undefined; data: Run };
-  cancelRun: { params: { runId: string }; query: object; body: undefined; data: Run };
-  listRuns: { params: object; query: ListRunsQuery; body: undefined; data: RunList };
-  searchPrompts: { params: object; query: { q: string }; body: undefined; data: SearchResult };
-  getPrompt: {
-    params: { promptId: string };
-    query: { versionId?: string | undefined };
-    body: undefined;
-    data: PromptVersion;
-  };
-  getPromptVersion: { params: { promptVersionId: string }; query: object; body: undefined; data: PromptVersion };
-  getResources: { params: object; query: object; body: undefined; data: Resources };
-  getMe: { params: object; query: object; body: undefined; data: Me };
-  getCredits: { params: object; query: object; body: undefined; data: Credits };
+/** One endpoint without its schemas, which stand in `endpointSchemas` under the same name. */
+export interface EndpointEntry {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: `/${string}`;
+  readonly summary: string;
+  readonly auth: Auth;
+  /** `DEFAULT_BODY_BYTES_MAX` when absent. */
+  readonly bodyBytesMax?: number;
+  readonly headers?: readonly HeaderEntry[];
+  /** Response headers of a success beside those of every answer. */
+  readonly responseHeaders?: readonly string[];
+  /** Statuses of a success other than 200, and when they are sent. */
+  readonly otherStatuses?: Readonly<Record<number, string>>;
+  /** Beside `SHARED_ERRORS`. */
+  readonly errors: readonly ErrorCode[];
+  /** True: the specification does not list it. */
+  readonly isExtension?: boolean;
 }
+
+export const DEFAULT_BODY_BYTES_MAX = 64 * 1024;
+
+/** Errors that every endpoint with a credential may answer. */
+export const SHARED_ERRORS: readonly ErrorCode[] = [
+  "BAD_REQUEST_ERROR",
+  "UNAUTHORIZED_ERROR",
+  "PAYMENT_REQUIRED_ERROR",
+  "TOO_MANY_REQUESTS_ERROR",
+  "SERVER_ERROR",
+];
+
+/**
+ * The prefix of each API with the credential asked for on its unknown paths: a stranger learns nothing of what exists.
+ */
+export const API_PREFIXES = { "/v1": "apiKey" } as const satisfies Record<string, Auth>;
 
 /**
  * Every endpoint of the interface: the server mounts this table, the client calls it, the docs and the OpenAPI
- * document print it. `/v1/prompts/publish` stands before `/v1/prompts/:promptId`, since it would match both.
+ * document print it. No schema stands here, since the client loads this table.
  */
 export const ENDPOINTS = {
   createRun: {
     method: "POST",
     path: "/v1/runs",
     summary: "Create a run of a published prompt version and wait for it",
+    auth: "apiKey",
+    // 20 MiB of images are 26.7 MiB as Base64, and 28.1 MiB where it is wrapped with escaped line ends.
+    bodyBytesMax: 32 * 1024 * 1024,
+    headers: [
+      { name: "Prefer", description: "wait=N: wait at most N seconds, then 504. respond-async: 202 at once." },
+      {
+        name: "Idempotency-Key",
+        description: "1 to 255 visible ASCII characters. The same key joins the same run for 24 hours.",
+        form: { pattern: /^[\x21-\x7e]{1,255}$/, rule: "must be 1 to 255 visible ASCII characters without spaces" },
+      },
+    ],
+    responseHeaders: ["Location", "Retry-After", "Preference-Applied", "Idempotent-Replayed"],
+    otherStatuses: { 202: "Accepted; only after Prefer: respond-async" },
+    errors: ["NOT_FOUND_ERROR", "GONE_ERROR", "VALIDATION_ERROR", "GATEWAY_TIMEOUT_ERROR"],
   },
-  getRun: { method: "GET", path: "/v1/runs/:runId", summary: "Retrieve a run" },
-  cancelRun: { method: "POST", path: "/v1/runs/:runId/cancel", summary: "Cancel a run that is not final" },
-  listRuns: { method: "GET", path: "/v1/runs", summary: "List the caller's runs, newest first" },
-  searchPrompts: { method: "GET", path: "/v1/prompts/publish", summary: "Search published prompts" },
+  getRun: {
+    method: "GET",
+    path: "/v1/runs/:runId",
+    summary: "Retrieve a run",
+    auth: "apiKey",
+    headers: [{ name: "Prefer", description: "wait=N: wait at most N seconds for the run to become final." }],
+    responseHeaders: ["Retry-After", "Preference-Applied"],
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+  },
+  cancelRun: {
+    method: "POST",
+    path: "/v1/runs/:runId/cancel",
+    summary: "Cancel a run that is not final",
+    auth: "apiKey",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    isExtension: true,
+  },
+  listRuns: {
+    method: "GET",
+    path: "/v1/runs",
+    summary: "List the caller's runs, newest first",
+    auth: "apiKey",
+    errors: ["VALIDATION_ERROR"],
+  },
+  searchPrompts: {
+    method: "GET",
+    path: "/v1/prompts/publish",
+    summary: "Search published prompts",
+    auth: "apiKey",
+    errors: ["VALIDATION_ERROR"],
+  },
   getPrompt: {
     method: "GET",
     path: "/v1/prompts/:promptId",
     summary: "Retrieve a prompt with its input configuration",
+    auth: "apiKey",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
   },
   getPromptVersion: {
     method: "GET",
     path: "/v1/prompt-versions/:promptVersionId",
     summary: "Retrieve a prompt version with its input configuration",
+    auth: "apiKey",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
   },
-  getResources: { method: "GET", path: "/v1/resources", summary: "List the available models and their run options" },
-  getMe: { method: "GET", path: "/v1/me", summary: "Profile of the key's user" },
-  getCredits: { method: "GET", path: "/v1/me/credits", summary: "Credits that can be spent now" },
-} as const satisfies Record<string, { method: "GET" | "POST"; path: `/v1/${string}`; summary: string }>;
+  getResources: {
+    method: "GET",
+    path: "/v1/resources",
+    summary: "List the available models and their run options",
+    auth: "apiKey",
+    headers: [{ name: "If-None-Match", description: "The ETag of an earlier answer; equal: 304." }],
+    responseHeaders: ["ETag"],
+    otherStatuses: { 304: "Not modified; only after If-None-Match" },
+    errors: [],
+  },
+  getMe: { method: "GET", path: "/v1/me", summary: "Profile of the key's user", auth: "apiKey", errors: [] },
+  getCredits: {
+    method: "GET",
+    path: "/v1/me/credits",
+    summary: "Credits that can be spent now",
+    auth: "apiKey",
+    errors: [],
+  },
+} as const satisfies Record<keyof typeof endpointSchemas, EndpointEntry>;
 
 export type EndpointName = keyof typeof ENDPOINTS;
+
+type Schemas = typeof endpointSchemas;
+
+/** What each endpoint takes and answers, read from its schemas. Types only: nothing of a schema is loaded. */
+export type EndpointShapes = {
+  readonly [N in EndpointName]: {
+    readonly params: z.output<Schemas[N]["params"]>;
+    readonly query: z.output<Schemas[N]["query"]>;
+    readonly body: Schemas[N]["body"] extends z.ZodType<infer Body> ? Body : undefined;
+    readonly data: z.output<Schemas[N]["data"]>;
+  };
+};

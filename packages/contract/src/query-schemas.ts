@@ -32,7 +32,7 @@ const limitLeaf = leaf<number | undefined>({ type: "integer", minimum: 1, maximu
   report(payload, { code: "invalid_value", message });
 }).optional();
 
-function timeLeaf(name: string): z.ZodType<number | undefined> {
+function timeLeaf(name: string): z.ZodOptional<z.ZodType<number | undefined>> {
   const description = "Unix time; 100,000,000,000 and more is milliseconds, less is seconds.";
   return leaf<number | undefined>({ type: "integer", minimum: 0, maximum: TIME_MS_MAX, description }, (payload) => {
     const given = rawText(payload);

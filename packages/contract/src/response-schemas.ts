@@ -42,12 +42,12 @@ export const outputItemSchema = z.strictObject({
   data: z.string(),
 }) satisfies z.ZodType<OutputItem>;
 
-export const runSchema = z.strictObject({
+export const runSchema: z.ZodType<Run> = z.strictObject({
   runId: idSchema,
   outputs: z.array(outputItemSchema),
   runStatus: z.enum(RUN_STATUSES),
   tokens: countSchema,
-}) satisfies z.ZodType<Run>;
+});
 
 export const runListRowSchema = z.strictObject({
   runId: idSchema,
@@ -59,10 +59,10 @@ export const runListRowSchema = z.strictObject({
   createdAt: timeSchema,
 }) satisfies z.ZodType<RunListRow>;
 
-export const runListSchema = z.strictObject({
+export const runListSchema: z.ZodType<RunList> = z.strictObject({
   rows: z.array(runListRowSchema).max(REQUEST_LIMITS.pageMax),
   hasMore: z.boolean(),
-}) satisfies z.ZodType<RunList>;
+});
 
 const textInputFieldSchema = z.strictObject({
   position: countSchema,
@@ -88,13 +88,13 @@ export const promptConfigSchema = z.strictObject({
   inputSchema: z.record(z.string(), z.unknown()),
 }) satisfies z.ZodType<PromptConfig>;
 
-export const promptVersionSchema = z.strictObject({
+export const promptVersionSchema: z.ZodType<PromptVersion> = z.strictObject({
   promptVersionId: idSchema,
   promptId: idSchema,
   title: z.string(),
   publishedAt: timeSchema,
   config: promptConfigSchema,
-}) satisfies z.ZodType<PromptVersion>;
+});
 
 const imageInputSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("url"), url: z.string() }),
@@ -125,9 +125,9 @@ export const searchRowSchema = z.strictObject({
   configs: promptConfigSchema,
 }) satisfies z.ZodType<SearchRow>;
 
-export const searchResultSchema = z.strictObject({
+export const searchResultSchema: z.ZodType<SearchResult> = z.strictObject({
   rows: z.array(searchRowSchema).max(20),
-}) satisfies z.ZodType<SearchResult>;
+});
 
 export const modelEntrySchema = z.strictObject({
   model: z.string(),
@@ -135,10 +135,10 @@ export const modelEntrySchema = z.strictObject({
   availableRunOptions: z.array(z.strictObject({ key: z.string(), options: z.array(z.string()) })),
 }) satisfies z.ZodType<ModelEntry>;
 
-export const resourcesSchema = z.strictObject({
+export const resourcesSchema: z.ZodType<Resources> = z.strictObject({
   hash: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
   resources: z.strictObject({ models: z.array(modelEntrySchema) }),
-}) satisfies z.ZodType<Resources>;
+});
 
 export const meSchema = z.strictObject({
   username: z.string().nullable(),

@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { createRunBodySchema } from "./create-run-schema.ts";
-import type { EndpointName, EndpointShapes } from "./endpoints.ts";
 import { ISSUE_CODES, type Issue, type IssueCode } from "./errors.ts";
 import { listRunsQuerySchema, searchTextLeaf } from "./query-schemas.ts";
 import {
@@ -19,26 +18,28 @@ import { uuidLeaf } from "./schema-leaves.ts";
  * empty, numbers out of query strings.
  */
 
-export { CREATE_RUN_MEMBERS, createRunBodySchema } from "./create-run-schema.ts";
+export { createRunBodySchema } from "./create-run-schema.ts";
 export { listRunsQuerySchema, unixTimeMs } from "./query-schemas.ts";
 export { REQUEST_LIMITS } from "./request-limits.ts";
 export * from "./response-schemas.ts";
 export { textFault } from "./schema-leaves.ts";
 
 /** Schemas of one endpoint; `body` is null where any body is ignored. */
-export type EndpointSchema<N extends EndpointName> = {
-  readonly params: z.ZodObject & z.ZodType<EndpointShapes[N]["params"]>;
-  readonly query: z.ZodObject & z.ZodType<EndpointShapes[N]["query"]>;
-  readonly body: EndpointShapes[N]["body"] extends undefined ? null : z.ZodType<EndpointShapes[N]["body"]>;
-  readonly data: z.ZodType<EndpointShapes[N]["data"]>;
-};
+export interface EndpointSchemas {
+  readonly params: z.ZodObject;
+  readonly query: z.ZodObject;
+  readonly body: z.ZodType | null;
+  readonly data: z.ZodType;
+}
 
 const none = z.object({});
+const runId = z.object({ runId: uuidLeaf("runId") });
 
-export const endpointSchemas: { readonly [N in EndpointName]: EndpointSchema<N> } = {
+/** By the names of ENDPOINTS. */
+export const endpointSchemas = {
   createRun: { params: none, query: none, body: createRunBodySchema, data: runSchema },
-  getRun: { params: z.object({ runId: uuidLeaf("runId") }), query: none, body: null, data: runSchema },
-  cancelRun: { params: z.object({ runId: uuidLeaf("runId") }), query: none, body: null, data: runSchema },
+  getRun: { params: runId, query: none, body: null, data: runSchema },
+  cancelRun: { params: runId, query: none, body: null, data: runSchema },
   listRuns: { params: none, query: listRunsQuerySchema, body: null, data: runListSchema },
   searchPrompts: { params: none, query: z.object({ q: searchTextLeaf }), body: null, data: searchResultSchema },
   getPrompt: {
@@ -56,7 +57,7 @@ export const endpointSchemas: { readonly [N in EndpointName]: EndpointSchema<N> 
   getResources: { params: none, query: none, body: null, data: resourcesSchema },
   getMe: { params: none, query: none, body: null, data: meSchema },
   getCredits: { params: none, query: none, body: null, data: creditsSchema },
-};
+} satisfies Record<string, EndpointSchemas>;
 
 interface RawIssue {
   readonly code?: string | undefined;

@@ -1,12 +1,14 @@
+import { ENDPOINTS } from "@promptd/contract";
+import { endpointSchemas } from "@promptd/contract/schemas";
 import { accountsRoutes, createAdmissionControl, type AdmissionControl } from "./accounts/index.ts";
 import type { Parts } from "./app-parts.ts";
 import type { Closers } from "./closers.ts";
 import { creditsRoutes } from "./credits/index.ts";
-import { checkImageInputs } from "./files/index.ts";
+import { toEndpoints, type Handlers } from "./http/endpoint.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
 import { modelsRoutes } from "./models/index.ts";
 import { promptsRoutes } from "./prompts/index.ts";
-import { runsRoutes } from "./runs/index.ts";
+import { checkImages, runsRoutes } from "./runs/index.ts";
 
 /** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: tells a worker of this process. */
 export function openServer(parts: Parts, wakeWorker: () => void, closers: Closers): HttpServer {
@@ -18,38 +20,42 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
   return createHttpServer({
     log,
     newId,
-    admit: admission.admit,
+    authenticators: { apiKey: admission.admit },
     resourcesHash: () => catalogue.resources().hash,
-    endpoints: {
-      ...accountsRoutes(db),
-      ...creditsRoutes(db),
-      ...modelsRoutes(catalogue),
-      ...promptsRoutes({ db, search, catalogue }),
-      ...runsRoutes({
-        db,
-        catalogue,
-        files,
-        hub,
-        turns,
-        newId,
-        publicUrl: () => address.url,
-        syncWaitMs: config.PROMPTD_SYNC_WAIT_MS,
-        activeRunsMax: config.PROMPTD_ACTIVE_RUNS_MAX,
-        holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
-        onCreated: () => {
-          wakeWorker();
-          notifications.notify("run_ready");
-        },
-        onCanceled: (runId) => {
-          hub.wake([runId]);
-          notifications.notify("run_cancel", runId);
-          notifications.notify("run_done", runId);
-        },
-      }),
-    },
+    endpoints: toEndpoints({
+      entries: ENDPOINTS,
+      schemas: endpointSchemas,
+      checks: { createRun: checkImages },
+      handlers: {
+        ...accountsRoutes(db),
+        ...creditsRoutes(db),
+        ...modelsRoutes(catalogue),
+        ...promptsRoutes({ db, search, catalogue }),
+        ...runsRoutes({
+          db,
+          catalogue,
+          files,
+          hub,
+          turns,
+          newId,
+          publicUrl: () => address.url,
+          syncWaitMs: config.PROMPTD_SYNC_WAIT_MS,
+          activeRunsMax: config.PROMPTD_ACTIVE_RUNS_MAX,
+          holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
+          onCreated: () => {
+            wakeWorker();
+            notifications.notify("run_ready");
+          },
+          onCanceled: (runId) => {
+            hub.wake([runId]);
+            notifications.notify("run_cancel", runId);
+            notifications.notify("run_done", runId);
+          },
+        }),
+      } satisfies Handlers,
+    }),
     openFile: files.openFile,
-    readiness: () => lookAtReadiness(parts),
-    checkImages: checkImageInputs,
+    readiness: () => checkReadiness(parts),
     rate: { perSecond: config.PROMPTD_RATE_LIMIT_PER_SECOND, scope: config.PROMPTD_RATE_LIMIT_SCOPE },
     corsOrigins: config.PROMPTD_CORS_ORIGINS,
     checkResponses: options.checkResponses ?? false,
@@ -61,8 +67,8 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
   });
 }
 
-/** Ready: the database answers. What weakens durability is told but does not make a process unready. */
-async function lookAtReadiness({ db, options }: Parts) {
+/** Ready: the database answers. What weakens durability is reported but does not make a process unready. */
+async function checkReadiness({ db, options }: Parts) {
   try {
     const rows = await db.query<{ name: string }>(
       "select name from pg_settings where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off'",

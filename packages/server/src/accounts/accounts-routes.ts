@@ -1,9 +1,9 @@
 import { USER_FLAGS } from "@promptd/contract";
-import type { Endpoints } from "../http/endpoint.ts";
+import type { Handlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
 import { findAccount } from "./accounts-store.ts";
 
-export function accountsRoutes(db: Database): Pick<Endpoints, "getMe"> {
+export function accountsRoutes(db: Database): Pick<Handlers, "getMe"> {
   return {
     getMe: async (_input, { caller }) => {
       const account = await findAccount(db, caller.accountId);

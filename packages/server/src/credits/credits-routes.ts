@@ -1,8 +1,8 @@
-import type { Endpoints } from "../http/endpoint.ts";
+import type { Handlers } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
 import { availableCredits } from "./ledger.ts";
 
-export function creditsRoutes(db: Database): Pick<Endpoints, "getCredits"> {
+export function creditsRoutes(db: Database): Pick<Handlers, "getCredits"> {
   return {
     getCredits: async (_input, { caller }) => ({ data: { credits: await availableCredits(db, caller.accountId) } }),
   };

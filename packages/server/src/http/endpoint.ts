@@ -1,14 +1,23 @@
-import type { EndpointName, EndpointShapes } from "@promptd/contract";
+import {
+  DEFAULT_BODY_BYTES_MAX,
+  type Credential,
+  type EndpointEntry,
+  type EndpointName,
+  type EndpointShapes,
+  type Issue,
+} from "@promptd/contract";
+import type { EndpointSchemas } from "@promptd/contract/schemas";
+import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import type { Problem } from "../platform/problem.ts";
 
-/** Who sends a request: found from the API key, never from anything the caller wrote elsewhere. */
+/** Who sends a request: found from the credential, never from anything the caller wrote elsewhere. */
 export interface Caller {
   readonly accountId: string;
   readonly keyId: string;
 }
 
-/** What admission is decided from: every Authorization header in order, and the peer address. */
+/** What a request shows of its caller: every Authorization header in order, and the peer address. */
 export interface AdmissionRequest {
   readonly authorization: readonly string[];
   readonly address: string;
@@ -19,8 +28,11 @@ export type Admission =
   | { readonly kind: "admitted"; readonly caller: Caller; readonly remaining: number }
   | { readonly kind: "refused"; readonly problem: Problem; readonly remaining: number | null };
 
-/** Key, rate and plan in one step, decided from the headers alone, before a byte of the body is read. */
+/** Credential (401), rate (429) and plan (402) at once, from the headers alone: no byte of the body is read yet. */
 export type Admit = (request: AdmissionRequest) => Promise<Admission>;
+
+/** One for each kind of credential that an endpoint asks for. */
+export type Authenticators = { readonly [Kind in Credential]?: Admit };
 
 export interface RequestContext {
   readonly caller: Caller;
@@ -34,13 +46,13 @@ export interface RequestContext {
   /** Names a part of the request that had no effect; it is listed in the response header X-Ignored. */
   ignore(name: string): void;
   /**
-   * Gives the memory for bodies back: the body is worked up and not kept while the request waits. Without this that
-   * comes with the answer.
+   * Gives back the memory reserved for the body: for a handler that no longer needs the body while the request waits.
+   * Otherwise that happens with the answer.
    */
   releaseBody(): void;
   /**
-   * Names what to call when the caller hangs up before the answer is complete, at once if that has happened. Not a
-   * cancel of a run. One listener, the last one named: an AbortSignal took half a kilobyte of every waiting request.
+   * Sets what to call when the caller hangs up before the answer is complete, at once if that has happened. Not a
+   * cancel of a run. One listener, the last one set: an AbortSignal took half a kilobyte of every waiting request.
    */
   onGone(listener: () => void): void;
 }
@@ -53,20 +65,74 @@ export interface Answer<Data> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Input already has the types of EndpointShapes: decoded, checked by the contract schemas, free of NUL and lone surrogates. */
-export interface EndpointInput<N extends EndpointName> {
+/** Input has the types of EndpointShapes: decoded, checked by the contract schemas, free of NUL and lone surrogates. */
+export interface HandlerInput<N extends EndpointName> {
   readonly params: EndpointShapes[N]["params"];
   readonly query: EndpointShapes[N]["query"];
   readonly body: EndpointShapes[N]["body"];
 }
 
-export type Endpoint<N extends EndpointName> = (
-  input: EndpointInput<N>,
+type Handler<N extends EndpointName> = (
+  input: HandlerInput<N>,
   context: RequestContext,
 ) => Promise<Answer<EndpointShapes[N]["data"]>>;
 
-/** One implementation for every entry of ENDPOINTS; each slice gives a part of it. */
-export type Endpoints = { readonly [N in EndpointName]: Endpoint<N> };
+/** One handler for every entry of ENDPOINTS; each slice gives some of them. */
+export type Handlers = { readonly [N in EndpointName]: Handler<N> };
+
+/**
+ * Rules for a body that no schema of the contract can hold. Takes the parsed body whatever is wrong with it, and what
+ * the schema objects to, so that a caller learns of all problems at once and of none twice.
+ */
+export type CheckBody = (body: unknown, issues: readonly Issue[]) => readonly Issue[];
+
+/** What the server's own endpoints see beyond what a slice does. */
+export interface ServerContext extends RequestContext {
+  readonly request: IncomingMessage;
+  /** Resolves when the earlier answers on this connection are sent; never if the connection ends first. */
+  afterEarlierAnswers(): Promise<void>;
+}
+
+/** A whole response body that is not the success envelope. */
+export interface TextAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An endpoint as the server serves it: its entry in the contract, with schemas and handler. */
+export interface Endpoint extends Pick<EndpointEntry, "method" | "path" | "auth" | "headers"> {
+  readonly bodyBytesMax: number;
+  /** Null: nothing is checked, and a body stays unread. */
+  readonly schemas: EndpointSchemas | null;
+  readonly checkBody: CheckBody | null;
+  readonly handle: (input: EndpointInput, context: ServerContext) => Promise<Answer<unknown> | TextAnswer | FileAnswer>;
+}
+
+export interface EndpointInput {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+}
+
+export interface Api {
+  readonly entries: Readonly<Record<string, EndpointEntry>>;
+  readonly schemas: Readonly<Record<string, EndpointSchemas>>;
+  readonly handlers: Readonly<Record<string, unknown>>;
+  readonly checks?: Readonly<Record<string, CheckBody>>;
+}
+
+/** Joins what the contract says of each endpoint with its handler. */
+export function toEndpoints({ entries, schemas, handlers, checks = {} }: Api): Endpoint[] {
+  return Object.entries(entries).map(([name, entry]) => ({
+    ...entry,
+    bodyBytesMax: entry.bodyBytesMax ?? DEFAULT_BODY_BYTES_MAX,
+    schemas: schemas[name] ?? null,
+    checkBody: checks[name] ?? null,
+    // A handler is only ever called with the input that the schemas of the same name made.
+    handle: handlers[name] as Endpoint["handle"],
+  }));
+}
 
 export interface FileRequest {
   readonly method: "GET" | "HEAD";

@@ -1,7 +1,10 @@
 import { ENDPOINTS, ERRORS } from "@promptd/contract";
 import { describe, expect, test } from "vitest";
+import { endpointSchemas } from "@promptd/contract/schemas";
+import { toEndpoints } from "./endpoint.ts";
 import { openApiText } from "./openapi.ts";
-import { OPEN_PATHS, unrecognized } from "./request/unknown-route.ts";
+import { openEndpoints } from "./open-endpoints.ts";
+import { createRouter } from "./request/router.ts";
 
 interface Operation {
   readonly operationId?: string;
@@ -18,6 +21,8 @@ interface Document {
 
 const text = openApiText();
 const document: Document = JSON.parse(text);
+const never = () => Promise.reject(new Error("never asked"));
+const open = openEndpoints({ openFile: never, readiness: never, isStopping: () => false, isBusy: () => false });
 const template = (path: string) => path.replace(/:(\w+)/g, "{$1}");
 
 describe("the OpenAPI document", () => {
@@ -25,13 +30,15 @@ describe("the OpenAPI document", () => {
     for (const [name, { method, path }] of Object.entries(ENDPOINTS)) {
       expect(document.paths[template(path)]?.[method.toLowerCase()]?.operationId).toBe(name);
     }
-    for (const path of Object.values(OPEN_PATHS)) expect(document.paths[template(path)]?.["get"]?.security).toEqual([]);
+    for (const { path } of open) expect(document.paths[template(path)]?.["get"]?.security).toEqual([]);
   });
 
   test("describes no route that is not mounted", () => {
+    const endpoints = toEndpoints({ entries: ENDPOINTS, schemas: endpointSchemas, handlers: {} });
+    const router = createRouter([...endpoints, ...open], {});
     for (const [path, operations] of Object.entries(document.paths)) {
       const methods = Object.keys(operations).map((method) => method.toUpperCase());
-      const allowed = unrecognized("BREW", path.replace(/\{\w+\}/g, "x")).headers["allow"]?.split(", ") ?? [];
+      const allowed = router.unrecognized("BREW", path.replace(/\{\w+\}/g, "x")).headers["allow"]?.split(", ") ?? [];
       expect(allowed).toEqual(expect.arrayContaining(methods));
     }
   });

@@ -1,61 +1,18 @@
-import { ENDPOINTS, ERRORS, type EndpointName, type ErrorCode } from "@promptd/contract";
+import {
+  ENDPOINTS,
+  ERRORS,
+  SHARED_ERRORS,
+  type EndpointEntry,
+  type EndpointName,
+  type ErrorCode,
+} from "@promptd/contract";
 import { endpointSchemas, ERROR_SCHEMAS } from "@promptd/contract/schemas";
 import { z } from "zod";
-import { OPEN_PATHS } from "./request/unknown-route.ts";
 import { RESPONSE_HEADERS } from "./answer/response-headers.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Errors every endpoint can answer; the others stand at the endpoint. */
-const SHARED_ERRORS: readonly ErrorCode[] = [
-  "BAD_REQUEST_ERROR",
-  "UNAUTHORIZED_ERROR",
-  "PAYMENT_REQUIRED_ERROR",
-  "TOO_MANY_REQUESTS_ERROR",
-  "SERVER_ERROR",
-];
-const OWN_ERRORS: Readonly<Record<EndpointName, readonly ErrorCode[]>> = {
-  createRun: ["NOT_FOUND_ERROR", "GONE_ERROR", "VALIDATION_ERROR", "GATEWAY_TIMEOUT_ERROR"],
-  getRun: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
-  cancelRun: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
-  listRuns: ["VALIDATION_ERROR"],
-  searchPrompts: ["VALIDATION_ERROR"],
-  getPrompt: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
-  getPromptVersion: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
-  getResources: [],
-  getMe: [],
-  getCredits: [],
-};
-
-type ResponseHeader = keyof typeof RESPONSE_HEADERS;
-
-const COMMON_HEADERS: readonly ResponseHeader[] = [
-  "X-Request-Id",
-  "RateLimit",
-  "RateLimit-Policy",
-  "X-Ignored",
-  "action-require",
-];
-const PREFER_WAIT = header("Prefer", "wait=N: wait at most N seconds for the run to become final.");
-const OWN_HEADERS: Readonly<Partial<Record<EndpointName, readonly Json[]>>> = {
-  createRun: [
-    header("Prefer", "wait=N: wait at most N seconds, then 504. respond-async: 202 at once."),
-    header("Idempotency-Key", "1 to 255 visible ASCII characters. The same key joins the same run for 24 hours."),
-  ],
-  getRun: [PREFER_WAIT],
-  getResources: [header("If-None-Match", "The ETag of an earlier answer; equal: 304.")],
-};
-
-/** Response headers of successes beside those of every answer. */
-const OWN_RESPONSE_HEADERS: Readonly<Partial<Record<EndpointName, readonly ResponseHeader[]>>> = {
-  createRun: ["Location", "Retry-After", "Preference-Applied", "Idempotent-Replayed"],
-  getRun: ["Retry-After", "Preference-Applied"],
-  getResources: ["ETag"],
-};
-
-/** Extensions answer more than the specification lists; they are marked, so that a reader can tell them apart. */
-const EXTENSIONS: ReadonlySet<EndpointName> = new Set(["cancelRun"]);
-
+const COMMON_HEADERS = ["X-Request-Id", "RateLimit", "RateLimit-Policy", "X-Ignored", "action-require"];
 function header(name: string, description: string): Json {
   return { name, in: "header", required: false, description, schema: { type: "string" } };
 }
@@ -90,34 +47,36 @@ export function openApiText(): string {
 }
 
 function operation(name: EndpointName): Json {
-  const { summary, method } = ENDPOINTS[name];
+  const entry: EndpointEntry = ENDPOINTS[name];
   const { params, query, body, data } = endpointSchemas[name];
   const success = {
     description: "Success",
-    headers: headersOf([...COMMON_HEADERS, ...(OWN_RESPONSE_HEADERS[name] ?? [])]),
+    headers: headersOf([...COMMON_HEADERS, ...(entry.responseHeaders ?? [])]),
     content: { "application/json": { schema: envelope(data) } },
   };
-  const isCreate = name === "createRun";
+  const otherSuccesses = Object.entries(entry.otherStatuses ?? {}).map(([status, description]) => [
+    status,
+    status === "304" ? { description } : { ...success, description },
+  ]);
   return {
     operationId: name,
-    summary,
-    ...(EXTENSIONS.has(name) ? { "x-extension": true } : {}),
+    summary: entry.summary,
+    ...(entry.isExtension === true ? { "x-extension": true } : {}),
     parameters: [
       ...parametersOf(params, "path"),
       ...parametersOf(query, "query"),
       header("cli-agent", "resources_hash=<hash> of the models a client knows; see the header action-require."),
-      ...(OWN_HEADERS[name] ?? []),
+      ...(entry.headers ?? []).map((one) => header(one.name, one.description)),
     ],
     ...(body === null
       ? {}
       : { requestBody: { required: true, content: { "application/json": { schema: input(body) } } } }),
     responses: {
       "200": success,
-      ...(isCreate ? { "202": { ...success, description: "Accepted; only after Prefer: respond-async" } } : {}),
-      ...(name === "getResources" ? { "304": { description: "Not modified; only after If-None-Match" } } : {}),
-      ...errorReferences([...SHARED_ERRORS, ...OWN_ERRORS[name]]),
+      ...Object.fromEntries(otherSuccesses),
+      ...errorReferences([...SHARED_ERRORS, ...entry.errors]),
     },
-    ...(method === "GET" ? { "x-head": "HEAD answers the same headers without a body." } : {}),
+    ...(entry.method === "GET" ? { "x-head": "HEAD answers the same headers without a body." } : {}),
   };
 }
 
@@ -129,9 +88,9 @@ function openPaths(): Record<string, Json> {
     content: { "application/json": { schema: { type: "object" } } },
   });
   return {
-    [OPEN_PATHS.health]: open("The process answers", { "200": json("Healthy") }),
-    [OPEN_PATHS.readiness]: open("The server can do its work", { "200": json("Ready"), "500": json("Not ready") }),
-    [OPEN_PATHS.openapi]: open("This document", { "200": json("OpenAPI 3.1") }),
+    "/healthz": open("The process answers", { "200": json("Healthy") }),
+    "/readyz": open("The server can do its work", { "200": json("Ready"), "500": json("Not ready") }),
+    "/openapi.json": open("This document", { "200": json("OpenAPI 3.1") }),
     "/files/{name}": {
       get: {
         summary: "A generated file, by its signed address",
@@ -147,15 +106,15 @@ function openPaths(): Record<string, Json> {
   };
 }
 
-function parametersOf(schema: z.ZodObject, place: "path" | "query"): Json[] {
+function parametersOf(schema: z.ZodObject, location: "path" | "query"): Json[] {
   const { properties = {}, required = [] } = input(schema) as {
     properties?: Record<string, Json>;
     required?: readonly string[];
   };
   return Object.entries(properties).map(([name, leaf]) => ({
     name,
-    in: place,
-    required: place === "path" || required.includes(name),
+    in: location,
+    required: location === "path" || required.includes(name),
     schema: leaf,
   }));
 }
@@ -187,7 +146,7 @@ function errorReferences(codes: readonly ErrorCode[]): Json {
   );
 }
 
-const HEADERS_OF_ERRORS: Readonly<Partial<Record<ErrorCode, readonly ResponseHeader[]>>> = {
+const HEADERS_OF_ERRORS: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
   UNAUTHORIZED_ERROR: ["WWW-Authenticate"],
   TOO_MANY_REQUESTS_ERROR: ["Retry-After", "retry-after-ms"],
   GATEWAY_TIMEOUT_ERROR: ["Location", "Retry-After"],
@@ -213,6 +172,6 @@ function sharedHeaders(): Json {
   );
 }
 
-function headersOf(names: readonly ResponseHeader[]): Json {
+function headersOf(names: readonly string[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

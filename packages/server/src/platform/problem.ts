@@ -28,6 +28,10 @@ export class Problem extends Error {
   }
 }
 
+export function badRequest(message: string): Problem {
+  return new Problem("BAD_REQUEST_ERROR", message);
+}
+
 const MESSAGE_LENGTH_MAX = 1_000;
 
 /** All problems of one stage at once; the message joins theirs so that callers who print only `message` see them. */

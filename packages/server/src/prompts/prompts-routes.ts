@@ -1,5 +1,5 @@
 import type { PromptConfig, PromptVersion, SearchRow } from "@promptd/contract";
-import type { Endpoints } from "../http/endpoint.ts";
+import type { Handlers } from "../http/endpoint.ts";
 import type { Catalogue } from "../models/index.ts";
 import { isoTime } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
@@ -30,7 +30,7 @@ export function promptsRoutes({
   db,
   catalogue,
   search,
-}: PromptsRoutesOptions): Pick<Endpoints, "searchPrompts" | "getPrompt" | "getPromptVersion"> {
+}: PromptsRoutesOptions): Pick<Handlers, "searchPrompts" | "getPrompt" | "getPromptVersion"> {
   return {
     searchPrompts: async ({ query }) => {
       const promptIds = await search.find(query.q, SEARCH_RANKED_MAX);

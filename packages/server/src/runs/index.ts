@@ -1,4 +1,5 @@
 export { AccountTurns } from "./create/account-lock-queue.ts";
+export { checkImages } from "./create/check-images.ts";
 export { createUsesCount } from "./count-uses.ts";
 export { readDelivered, saveDelivered } from "./work/delivered-store.ts";
 export { createFinisher } from "./work/finish-runs.ts";

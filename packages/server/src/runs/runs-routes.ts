@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { CreateRunBody, Run } from "@promptd/contract";
 import type { Files } from "../files/index.ts";
-import type { Answer, Endpoints, RequestContext } from "../http/endpoint.ts";
+import type { Answer, Handlers, RequestContext } from "../http/endpoint.ts";
 import type { Catalogue } from "../models/index.ts";
 import type { Database } from "../platform/database/database.ts";
 import { isOutage } from "../platform/database/errors.ts";
@@ -33,14 +33,14 @@ export interface RunsRoutesOptions {
   readonly onCanceled: (runId: string) => void;
 }
 
-type RunsEndpoints = Pick<Endpoints, "createRun" | "getRun" | "listRuns" | "cancelRun">;
+type RunsHandlers = Pick<Handlers, "createRun" | "getRun" | "listRuns" | "cancelRun">;
 
 const POLL_AFTER_TIMEOUT_SECONDS = "5";
 const POLL_SECONDS = "2";
 /** With the hub's last look a caller is still answered within a second of its window's end. */
 const REPLAY_VIEW_MS_MAX = 500;
 
-export function runsRoutes(options: RunsRoutesOptions): RunsEndpoints {
+export function runsRoutes(options: RunsRoutesOptions): RunsHandlers {
   return {
     createRun: ({ body }, context) => create(body, context, options),
     getRun: ({ params }, context) => retrieve(params.runId.toLowerCase(), context, options),

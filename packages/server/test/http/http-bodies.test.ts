@@ -277,17 +277,23 @@ describe("image inputs", () => {
     expect(JSON.stringify(body)).not.toContain("more");
   });
 
-  test("are checked further together with the rest of the body", async () => {
+  test("are checked by the endpoint's own rules together with the rest of the body", async () => {
     const issue = {
       path: ["body", "inputs", "imageInputs", 0],
       code: "invalid_image",
       message: "Image 1 is bad.",
     } as const;
-    const own = await startEdge({ checkImages: () => [issue] });
+    const checked: unknown[] = [];
+    const createRun = (...given: unknown[]) => {
+      checked.push(structuredClone(given));
+      return [issue];
+    };
+    const own = await startEdge({ checks: { createRun } });
     const body = { promptVersionId: "x", inputs: { imageInputs: [{ type: "base64", base64: "AA" }] } };
     const response = await own.post("/v1/runs", JSON.stringify(body), JSON_TYPE);
     const { message } = errorEnvelopeSchema.parse(await response.json());
     expect(message).toBe('promptVersionId must be a UUID, got "x". Image 1 is bad.');
+    expect(checked).toMatchObject([[body, [{ path: ["body", "promptVersionId"] }]]]);
     await own.http.close();
   });
 });

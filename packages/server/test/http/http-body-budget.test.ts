@@ -11,7 +11,7 @@ const KIB = 1_024;
 /** Two bodies of 150 KiB fit into an account's share, three into the whole. */
 const LIMITS = {
   accountBodyBytesMax: 320 * KIB,
-  heldBodyBytesMax: 480 * KIB,
+  totalBodyBytesMax: 480 * KIB,
   bodyWaitMs: 1,
   lingerMs: 50,
   halfClosedMs: 50,
@@ -160,7 +160,7 @@ describe("the memory for bodies", () => {
       await end.promise;
       return { data: RUN };
     };
-    await start({ endpoints: { createRun } });
+    await start({ handlers: { createRun } });
     const first = send("a", bodyOf(300 * KIB));
     const context = await arrived[0]?.promise;
     expect((await send("a", LARGE)).status).toBe(429); // the handler still has the first body

@@ -1,10 +1,19 @@
 /** A server of the http slice alone, with endpoints that answer fixed data, and clients that speak to its socket. */
 import { connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
-import type { EndpointName, Issue } from "@promptd/contract";
-import { errorEnvelopeSchema } from "@promptd/contract/schemas";
+import { ENDPOINTS, type EndpointEntry, type EndpointName, type Issue } from "@promptd/contract";
+import { endpointSchemas, errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../src/http/server.ts";
-import type { Admission, Endpoints, AdmissionRequest, RequestContext } from "../../src/http/endpoint.ts";
+import {
+  toEndpoints,
+  type Admission,
+  type AdmissionRequest,
+  type Admit,
+  type CheckBody,
+  type Endpoint,
+  type Handlers,
+  type RequestContext,
+} from "../../src/http/endpoint.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import type { Log } from "../../src/platform/log.ts";
 import { Problem } from "../../src/platform/problem.ts";
@@ -68,7 +77,7 @@ const VERSION = {
   config: CONFIG,
 } as const;
 
-function fixedEndpoints(calls: Call[]): Endpoints {
+function fixedHandlers(calls: Call[]): Handlers {
   const answering =
     <Data>(name: EndpointName, data: Data) =>
     async (input: Call["input"], context: RequestContext) => {
@@ -108,13 +117,35 @@ function memoryLog(lines: LogLine[]): Log {
   return { info: at("info"), warn: at("warn"), error: at("error"), debug: at("debug") } as unknown as Log;
 }
 
-type Overrides = Partial<Omit<HttpServerOptions, "endpoints">> & { readonly endpoints?: Partial<Endpoints> };
+function withBodyLimits(bodyBytesMax: Partial<Record<EndpointName, number>>) {
+  const entries: Record<string, EndpointEntry> = { ...ENDPOINTS };
+  for (const [name, bytes] of Object.entries(bodyBytesMax)) {
+    entries[name] = { ...ENDPOINTS[name as EndpointName], bodyBytesMax: bytes };
+  }
+  return entries;
+}
+
+type Overrides = Partial<Omit<HttpServerOptions, "endpoints" | "authenticators">> & {
+  readonly admit?: Admit;
+  readonly handlers?: Partial<Handlers>;
+  readonly checks?: Readonly<Record<string, CheckBody>>;
+  readonly bodyBytesMax?: Partial<Record<EndpointName, number>>;
+  /** Beside those of the contract. */
+  readonly endpoints?: readonly Endpoint[];
+  readonly authenticators?: HttpServerOptions["authenticators"];
+};
 
 export async function startEdge(overrides: Overrides = {}, onPort = 0): Promise<EdgeServer> {
   const calls: Call[] = [];
   const entries: AdmissionRequest[] = [];
   const log: LogLine[] = [];
-  const admit = overrides.admit ?? admitByName;
+  const { admit = admitByName, handlers, checks = {}, bodyBytesMax = {}, endpoints = [], ...options } = overrides;
+  const contract = toEndpoints({
+    entries: withBodyLimits(bodyBytesMax),
+    schemas: endpointSchemas,
+    handlers: { ...fixedHandlers(calls), ...handlers },
+    checks,
+  });
   const http = createHttpServer({
     log: memoryLog(log),
     newId: createIdSource({ nowMs: () => 1_795_169_730_000 }),
@@ -126,12 +157,15 @@ export async function startEdge(overrides: Overrides = {}, onPort = 0): Promise<
     }),
     readiness: async () => ({ ready: true, details: {} }),
     checkResponses: true,
-    ...overrides,
-    admit: async (request) => {
-      entries.push(request);
-      return admit(request);
+    ...options,
+    authenticators: {
+      apiKey: async (request) => {
+        entries.push(request);
+        return admit(request);
+      },
+      ...overrides.authenticators,
     },
-    endpoints: { ...fixedEndpoints(calls), ...overrides.endpoints },
+    endpoints: [...contract, ...endpoints],
   });
   const { url, port } = await http.listen({ host: "127.0.0.1", port: onPort });
   return {

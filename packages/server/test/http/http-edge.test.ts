@@ -79,7 +79,7 @@ describe("admission", () => {
   });
 
   test("counts the failures of each address by itself, and only failures to say who one is", async () => {
-    const own = await startEdge({ limits: { failedEntriesPerSecond: 1 } });
+    const own = await startEdge({ limits: { failedAdmissionsPerSecond: 1 } });
     const statusOf = async (from: string, authorization: string) => {
       const sent = request(`${own.url}/v1/me`, { localAddress: from, headers: { authorization } }).end();
       const [response] = (await once(sent, "response")) as [IncomingMessage];
@@ -107,7 +107,7 @@ describe("admission", () => {
       await gate;
       return { data: me };
     };
-    const own = await startEdge({ limits: { openRequestsMax: 1 }, endpoints: { getMe } });
+    const own = await startEdge({ limits: { openRequestsMax: 1 }, handlers: { getMe } });
     const first = own.get("/v1/me");
     await entered.promise;
     const second = await own.get("/v1/me/credits");
@@ -123,7 +123,7 @@ describe("admission", () => {
 describe("the handler's view", () => {
   test("sees one header, how often it was sent, and names what it ignores", async () => {
     const own = await startEdge({
-      endpoints: {
+      handlers: {
         getMe: async (_input, context) => {
           context.ignore("textInputs.Ünï 'x'");
           expect(context.header("prefer")).toBe("wait=3");
@@ -150,7 +150,7 @@ describe("the handler's view", () => {
 
   test("may answer 202 and 304 with its own headers", async () => {
     const own = await startEdge({
-      endpoints: {
+      handlers: {
         createRun: async () => ({
           status: 202,
           data: { runId: ID, outputs: [], runStatus: "queued", tokens: 0 },
@@ -190,7 +190,7 @@ describe("failures", () => {
     const getMe = async () => {
       throw new Error("select * from secret_table");
     };
-    const own = await startEdge({ endpoints: { getMe } });
+    const own = await startEdge({ handlers: { getMe } });
     const response = await own.get("/v1/me");
     const error = await errorOf(response);
     const id = response.headers.get("x-request-id");
@@ -209,7 +209,7 @@ describe("failures", () => {
         headers: { "Retry-After": "5", Location: "/v1/runs/x" },
       });
     };
-    const own = await startEdge({ endpoints: { getMe } });
+    const own = await startEdge({ handlers: { getMe } });
     const response = await own.get("/v1/me");
     expect(response.status).toBe(ERRORS.GATEWAY_TIMEOUT_ERROR.httpStatus);
     expect(await errorOf(response)).toMatchObject({ message: "Still running.", data: { runId: ID } });
@@ -227,14 +227,14 @@ describe("failures", () => {
 
   test("in a header's value are 500, not a hanging caller", async () => {
     const data = { username: null, displayName: null, userFlags: 0 };
-    const own = await startEdge({ endpoints: { getMe: async () => ({ data, headers: { "X-Bad": "a\nb" } }) } });
+    const own = await startEdge({ handlers: { getMe: async () => ({ data, headers: { "X-Bad": "a\nb" } }) } });
     expect((await own.get("/v1/me")).status).toBe(500);
     await own.http.close();
   });
 
   test("to keep the contract are caught by checkResponses", async () => {
     const data = { username: null, displayName: null, userFlags: 0, extra: 1 };
-    const own = await startEdge({ endpoints: { getMe: async () => ({ data }) } });
+    const own = await startEdge({ handlers: { getMe: async () => ({ data }) } });
     expect((await own.get("/v1/me")).status).toBe(500);
     await own.http.close();
   });

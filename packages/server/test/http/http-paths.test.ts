@@ -1,5 +1,8 @@
 /** Where a request leads: paths, methods, a page of another origin, and query strings. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { toEndpoints, type Admit, type HandlerInput, type RequestContext } from "../../src/http/endpoint.ts";
+import { Problem } from "../../src/platform/problem.ts";
 import { errorOf, ID, issuesOf, KEY, startEdge, type EdgeServer } from "./http-edge-server.ts";
 
 let edge: EdgeServer;
@@ -93,6 +96,65 @@ describe("paths and methods", () => {
     expect(listed.headers.get("vary")).toBe("Origin");
     const other = await own.get("/v1/me", { ...KEY, origin: "https://other.example.org" });
     expect(other.headers.get("access-control-allow-origin")).toBeNull();
+    await own.http.close();
+  });
+});
+
+describe("an endpoint beside those of /v1", () => {
+  const endpoints = toEndpoints({
+    entries: {
+      createKey: { method: "POST", path: "/manage/v1/keys", summary: "", auth: ["session", "token"], errors: [] },
+    },
+    schemas: {
+      createKey: {
+        params: z.object({}),
+        query: z.object({}),
+        body: z.object({ name: z.string(), scope: z.object({ reads: z.boolean() }) }),
+        data: z.object({ name: z.string() }),
+      },
+    },
+    handlers: {
+      createKey: async ({ body }: HandlerInput<"createRun">, { caller }: RequestContext) => ({
+        data: { name: `${(body as unknown as { name: string }).name} of ${caller.accountId}` },
+      }),
+    },
+  });
+  const by = (word: string): Admit => {
+    return async ({ authorization }) =>
+      authorization[0] === word
+        ? { kind: "admitted", caller: { accountId: word, keyId: word }, remaining: 1 }
+        : { kind: "refused", problem: new Problem("UNAUTHORIZED_ERROR", `No ${word}.`), remaining: null };
+  };
+  const start = () =>
+    startEdge({
+      endpoints,
+      authenticators: { session: by("session"), token: by("token") },
+      prefixes: { "/v1": "apiKey", "/manage/v1": "session" },
+    });
+  const BODY = JSON.stringify({ name: "a", scope: { reads: true, writes: true }, runModel: "x" });
+
+  test("asks for its own credentials, one after the other, and names what its own schema does not list", async () => {
+    const own = await start();
+    for (const authorization of ["session", "token"]) {
+      const response = await own.post("/manage/v1/keys", BODY, { authorization });
+      expect(await response.json()).toEqual({ status: "SUCCESS", data: { name: `a of ${authorization}` } });
+      expect(response.headers.get("x-ignored")).toBe("runModel, scope.writes");
+    }
+    expect((await own.post("/manage/v1/keys", BODY, KEY)).status).toBe(401);
+    expect((await own.post("/v1/runs", BODY, { authorization: "session" })).status).toBe(401);
+    await own.http.close();
+  });
+
+  test("is behind its prefix's credential like an unknown path there", async () => {
+    const own = await start();
+    expect((await own.get("/manage/v1/nothing", KEY)).status).toBe(401);
+    expect((await own.get("/manage/v1/nothing", { authorization: "session" })).status).toBe(404);
+    await own.http.close();
+  });
+
+  test("answers 500 where nobody can check its credential, never as an open endpoint", async () => {
+    const own = await startEdge({ endpoints });
+    expect((await own.post("/manage/v1/keys", BODY, { authorization: "session" })).status).toBe(500);
     await own.http.close();
   });
 });

@@ -132,7 +132,7 @@ describe("a body that is not read", () => {
   });
 
   test("too large without a length, or in endless chunks, is refused at the cap", async () => {
-    const own = await startEdge({ limits: { lingerMs: 50, runBodyBytesMax: 100_000 } });
+    const own = await startEdge({ limits: { lingerMs: 50 }, bodyBytesMax: { createRun: 100_000 } });
     const chunk = `10000\r\n${"a".repeat(65_536)}\r\n`;
     const answer = await sendRaw(own.port, `${POST_RUN}Transfer-Encoding: chunked\r\n\r\n`, chunk, chunk);
     expect([answer.status, answer.body.data]).toEqual([400, { reason: "BODY_TOO_LARGE", maxBytes: 100_000 }]);
@@ -156,7 +156,7 @@ describe("Expect: 100-continue", () => {
   });
 
   test("gets the refusal at once instead of 100 with a Content-Length above the limit", async () => {
-    const own = await startEdge({ limits: { runBodyBytesMax: 100_000, bodyBytesMax: 1_000 } });
+    const own = await startEdge({ bodyBytesMax: { createRun: 100_000, cancelRun: 1_000 } });
     const waiting = (length: number) => `Expect: 100-continue\r\nContent-Length: ${length}\r\n\r\n`;
     for (const [request, maxBytes] of [
       [`${POST_RUN}${waiting(100_001)}`, 100_000],
@@ -200,7 +200,7 @@ describe("slow senders", () => {
       await release.promise;
       return { data };
     };
-    const own = await startEdge({ limits: { ...limits, slowReaderMs: 100 }, endpoints: { getMe } });
+    const own = await startEdge({ limits: { ...limits, slowReaderMs: 100 }, handlers: { getMe } });
     const answer = sendRaw(own.port, `${GET_ME}Connection: close\r\n\r\n`);
     await arrived.promise;
     // A slow sender that arrives later has been closed when this one is still open.
@@ -255,7 +255,7 @@ describe("slow readers", () => {
     const own = await startEdge({
       limits: { slowReaderMs: 100 },
       checkResponses: false,
-      endpoints: {
+      handlers: {
         getMe: async (_input, context) => {
           context.onGone(() => ended.resolve());
           return { data: { username: rows.join(""), displayName: null, userFlags: 0 } };
@@ -281,7 +281,7 @@ describe("a slow reader's limit", () => {
       return { data };
     };
     const limits = { slowReaderMs: 60, headersMs: 200, requestMs: 200, checkEveryMs: 20, lingerMs: 20 };
-    const own = await startEdge({ limits, endpoints: { getMe } });
+    const own = await startEdge({ limits, handlers: { getMe } });
     const file = "GET /files/a.png HTTP/1.1\r\nHost: x\r\n\r\n";
     const both = exchangeRaw(own.port, `${file}${GET_ME}Connection: close\r\n\r\n`);
     // Takes the 200 ms until slow headers are refused: more than three times the reader's limit.
@@ -310,7 +310,7 @@ describe("callers who close their side when their request is out", () => {
       for (let turn = 0; turn < 20; turn += 1) await nextTurn();
       return { data: { username: null, displayName: null, userFlags: 0 } };
     };
-    const own = await startEdge({ endpoints: { getMe } });
+    const own = await startEdge({ handlers: { getMe } });
     const [first, second] = await halfClosed(
       own.port,
       `${GET_ME}\r\n${GET_ME.replace("/v1/me", "/v1/me/credits")}\r\n`,
@@ -333,7 +333,7 @@ describe("callers who close their side when their request is out", () => {
       await gone.promise;
       return { data: { username: null, displayName: null, userFlags: 0 } };
     };
-    const own = await startEdge({ limits: { halfClosedMs: 50 }, endpoints: { getMe } });
+    const own = await startEdge({ limits: { halfClosedMs: 50 }, handlers: { getMe } });
     expect(await halfClosed(own.port, `${GET_ME}\r\n`)).toEqual([]);
     await gone.promise;
     expect(own.http.openRequests).toBe(0);
@@ -358,7 +358,7 @@ describe("callers who hang up", () => {
 
   test("are told of to the handler, and free the request", async () => {
     const { getMe, arrived, gone } = waiting();
-    const own = await startEdge({ limits: { halfClosedMs: 20 }, endpoints: { getMe: getMe(20) } });
+    const own = await startEdge({ limits: { halfClosedMs: 20 }, handlers: { getMe: getMe(20) } });
     const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(own.port)));
     for (const socket of sockets) socket.write(`${GET_ME}\r\n`);
     await arrived;
@@ -372,7 +372,7 @@ describe("callers who hang up", () => {
 
   test("with a second request behind a waiting one free both", async () => {
     const { getMe, arrived, gone } = waiting();
-    const own = await startEdge({ limits: { halfClosedMs: 20 }, endpoints: { getMe: getMe(2) } });
+    const own = await startEdge({ limits: { halfClosedMs: 20 }, handlers: { getMe: getMe(2) } });
     const socket = await openSocket(own.port);
     socket.write(`${GET_ME}\r\n${GET_ME}\r\n`);
     await arrived;
@@ -388,7 +388,7 @@ describe("callers who hang up", () => {
       context.onGone(() => (isGone = true));
       return { data: { username: null, displayName: null, userFlags: 0 } };
     };
-    const own = await startEdge({ endpoints: { getMe } });
+    const own = await startEdge({ handlers: { getMe } });
     await sendRaw(own.port, `${GET_ME}Connection: close\r\n\r\n`);
     await own.http.close();
     expect(isGone).toBe(false);
@@ -422,7 +422,7 @@ describe("keep-alive and stopping", () => {
       asked.push("me");
       return getMe();
     };
-    const own = await startEdge({ limits: { connectionRequestsMax: 3 }, endpoints: { getMe: counted } });
+    const own = await startEdge({ limits: { connectionRequestsMax: 3 }, handlers: { getMe: counted } });
     const received = exchangeRaw(own.port, `${GET_ME}\r\n`.repeat(2_000), `${GET_ME}\r\n`.repeat(2_000));
     await arrived;
     expect(own.http.openRequests).toBe(3);
@@ -439,7 +439,7 @@ describe("keep-alive and stopping", () => {
 
   test("who hangs up with more than the bound is told nothing any more", async () => {
     const { getMe, arrived, release } = createHeldGetMe();
-    const own = await startEdge({ limits: { connectionRequestsMax: 3 }, endpoints: { getMe } });
+    const own = await startEdge({ limits: { connectionRequestsMax: 3 }, handlers: { getMe } });
     const socket = await openSocket(own.port);
     socket.write(`${GET_ME}\r\n`.repeat(10));
     await arrived;
@@ -469,7 +469,7 @@ describe("keep-alive and stopping", () => {
       opened += 1;
       return { status: 200, headers: { "Content-Length": "0" }, body: null } as const;
     };
-    const own = await startEdge({ endpoints: { getMe }, openFile });
+    const own = await startEdge({ handlers: { getMe }, openFile });
     const file = "GET /files/a?b HTTP/1.1\r\nHost: x\r\n";
     const received = exchangeRaw(own.port, `${GET_ME}\r\n${file}\r\n${file}Connection: close\r\n\r\n`);
     await arrived;
@@ -489,7 +489,7 @@ describe("keep-alive and stopping", () => {
 
   test("nothing is begun behind a request whose answer ends the connection", async () => {
     const { getMe, arrived, release } = createHeldGetMe();
-    const own = await startEdge({ endpoints: { getMe } });
+    const own = await startEdge({ handlers: { getMe } });
     const received = exchangeRaw(own.port, `${GET_ME}\r\n${GET_ME}Host: y\r\n\r\n${SECOND}`);
     await arrived;
     release();
@@ -500,7 +500,7 @@ describe("keep-alive and stopping", () => {
 
   test("CONNECT behind a request takes no answer away: that one is answered, then CONNECT is refused", async () => {
     const { getMe, arrived, release } = createHeldGetMe();
-    const own = await startEdge({ endpoints: { getMe } });
+    const own = await startEdge({ handlers: { getMe } });
     const received = exchangeRaw(own.port, `${GET_ME}\r\nCONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n`);
     await arrived;
     release();
@@ -510,7 +510,7 @@ describe("keep-alive and stopping", () => {
 
   test("what is no request after a request takes no answer away: those before are answered, then the other is refused", async () => {
     const { getMe, arrived, release } = createHeldGetMe();
-    const own = await startEdge({ endpoints: { getMe } });
+    const own = await startEdge({ handlers: { getMe } });
     const { socket, answers } = await openHeard(own.port);
     socket.write(`${GET_ME}\r\n${GET_ME}\r\n`);
     await arrived;
@@ -523,7 +523,7 @@ describe("keep-alive and stopping", () => {
 
   test("close ends idle connections and waits for open requests, which are answered", async () => {
     const { getMe, arrived, release } = createHeldGetMe();
-    const own = await startEdge({ limits: { silentMs: 20 }, endpoints: { getMe } });
+    const own = await startEdge({ limits: { silentMs: 20 }, handlers: { getMe } });
     const idle = await openSocket(own.port);
     const idleEnded = once(idle, "close");
     idle.resume();
@@ -539,7 +539,7 @@ describe("keep-alive and stopping", () => {
 
   test("close answers every request of a connection on which several wait, and begins no more behind the last answer", async () => {
     const { getMe, arrived, release } = createHeldGetMe();
-    const own = await startEdge({ endpoints: { getMe } });
+    const own = await startEdge({ handlers: { getMe } });
     const { socket, answers } = await openHeard(own.port);
     const notice = Promise.withResolvers<void>();
     const getCredits = `${GET_ME.replace("/v1/me", "/v1/me/credits")}\r\n`;

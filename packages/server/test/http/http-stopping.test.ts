@@ -72,7 +72,7 @@ describe("a server that is told to stop", () => {
 
   test("ends waits before it closes their connections", async () => {
     const { getMe, arrived, release } = createHeldGetMe();
-    const own = await startEdge({ endpoints: { getMe } });
+    const own = await startEdge({ handlers: { getMe } });
     const [sent] = sendAtOnce(own.port, 1);
     await arrived;
     await own.http.close({ endWaits: release });
@@ -117,7 +117,7 @@ describe("a server that is told to stop", () => {
       asked.resolve();
       return Promise.withResolvers<never>().promise;
     };
-    const own = await startEdge({ openFile, endpoints: { getMe }, limits: { stopMsMin: 50, slowReaderMs: 60_000 } });
+    const own = await startEdge({ openFile, handlers: { getMe }, limits: { stopMsMin: 50, slowReaderMs: 60_000 } });
     const socket = await openSocket(own.port);
     socket.write(`GET /files/${ID}.png?e=1&k=1&s=x HTTP/1.1\r\nHost: x\r\n\r\n`);
     const [waiting] = sendAtOnce(own.port, 1);
@@ -138,7 +138,7 @@ describe("a server that is told to stop", () => {
       await answer.promise;
       return { data: DATA };
     };
-    const own = await startEdge({ endpoints: { getMe }, limits: { stopMsMin: 0 } });
+    const own = await startEdge({ handlers: { getMe }, limits: { stopMsMin: 0 } });
     const [sent] = sendAtOnce(own.port, 1);
     await asked.promise;
     const haveWaitsEnded = Promise.withResolvers<void>();

@@ -25,7 +25,7 @@ async function usedBytes(): Promise<number> {
 }
 
 test("a waiting request has given its share of the memory for bodies to the next one", async () => {
-  const limits = { accountBodyBytesMax: MEBIBYTE, heldBodyBytesMax: MEBIBYTE };
+  const limits = { accountBodyBytesMax: MEBIBYTE, totalBodyBytesMax: MEBIBYTE };
   const server = await startTestServer({ role: "api", httpLimits: limits });
   const { promptVersionId } = await server.publish(ECHO);
   const { apiKey, client } = await server.createCaller();

@@ -16,7 +16,7 @@ let server: TestServer;
 let caller: TestCaller;
 
 beforeAll(async () => {
-  server = await startTestServer({ httpLimits: { failedEntriesPerSecond: 1_000 } });
+  server = await startTestServer({ httpLimits: { failedAdmissionsPerSecond: 1_000 } });
 });
 beforeEach(async () => {
   caller = await server.createCaller();

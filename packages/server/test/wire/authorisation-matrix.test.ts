@@ -11,7 +11,7 @@ let owner: TestCaller;
 const ids = { promptId: "", promptVersionId: "", runId: "" };
 
 beforeAll(async () => {
-  server = await startTestServer({ httpLimits: { failedEntriesPerSecond: 1_000 } });
+  server = await startTestServer({ httpLimits: { failedAdmissionsPerSecond: 1_000 } });
   owner = await server.createCaller();
   Object.assign(ids, await server.publish(textPrompt({ title: "Matrix" })));
   ids.runId = await startRun(owner.client, bodyOf(ids.promptVersionId, { topic: "tea" }));

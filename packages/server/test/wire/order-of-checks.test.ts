@@ -16,7 +16,7 @@ let promptVersionId = "";
 let retiredVersionId = "";
 
 beforeAll(async () => {
-  server = await startTestServer({ httpLimits: { failedEntriesPerSecond: 1_000 } });
+  server = await startTestServer({ httpLimits: { failedAdmissionsPerSecond: 1_000 } });
   const fields = "inputs: { topic: {} }";
   ({ promptVersionId } = await server.publish(promptFile({ fields, body: "{{ topic }}" })));
   const retired = promptFile({ model: "sandbox/text-free", fields, body: "{{ topic }}" });

@@ -8,7 +8,7 @@ import { bodyOf, errorOf, get, RANDOM_ID, runOf } from "./requests.ts";
 let server: TestServer;
 let caller: TestCaller;
 beforeAll(async () => {
-  server = await startTestServer({ httpLimits: { failedEntriesPerSecond: 1_000 } });
+  server = await startTestServer({ httpLimits: { failedAdmissionsPerSecond: 1_000 } });
   caller = await server.createCaller();
 });
 afterAll(() => server.close());

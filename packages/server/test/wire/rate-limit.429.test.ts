@@ -13,7 +13,7 @@ let nowMs = Date.UTC(2126, 0, 1);
 beforeAll(async () => {
   server = await startTestServer({
     environment: { PROMPTD_RATE_LIMIT_PER_SECOND: "5" },
-    httpLimits: { failedEntriesPerSecond: 1_000 },
+    httpLimits: { failedAdmissionsPerSecond: 1_000 },
   });
   await server.freezeTime(nowMs);
 });

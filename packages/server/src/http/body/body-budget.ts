@@ -5,7 +5,7 @@ export interface BodyBudgetLimits {
   /** Larger bodies count, whole; smaller ones never do: five a second of each account are no load. */
   readonly smallBodyBytesMax: number;
   /** Of all accounts together. */
-  readonly heldBodyBytesMax: number;
+  readonly totalBodyBytesMax: number;
   /** Of one account, so that nobody who sends slowly keeps the others out. */
   readonly accountBodyBytesMax: number;
   /** How long a body waits, unread, for room. */
@@ -13,7 +13,7 @@ export interface BodyBudgetLimits {
 }
 
 /** What one request's body may take of the memory for bodies. */
-export interface BodyHold {
+export interface BodyReservation {
   /** Resolves when there is room for a body of so many bytes in all. @throws Problem TOO_MANY_REQUESTS_ERROR. */
   waitFor(bytes: number): Promise<void>;
   /** The same at once, for a body that is being read. @throws Problem TOO_MANY_REQUESTS_ERROR. */
@@ -24,7 +24,7 @@ export interface BodyHold {
 
 export interface BodyBudget {
   readonly heldBytes: number;
-  hold(accountId: string): BodyHold;
+  reservation(accountId: string): BodyReservation;
 }
 
 interface Waiter {
@@ -44,7 +44,7 @@ export function createBodyBudget(limits: BodyBudgetLimits): BodyBudget {
   function whyNot(accountId: string, bytes: number): Problem | null {
     const ofAccount = (byAccount.get(accountId) ?? 0) + bytes;
     if (ofAccount > limits.accountBodyBytesMax) return accountBusy(limits.accountBodyBytesMax);
-    return heldBytes + bytes > limits.heldBodyBytesMax ? serverBusy() : null;
+    return heldBytes + bytes > limits.totalBodyBytesMax ? serverBusy() : null;
   }
   function take(accountId: string, bytes: number): void {
     const ofAccount = (byAccount.get(accountId) ?? 0) + bytes;
@@ -78,7 +78,7 @@ export function createBodyBudget(limits: BodyBudgetLimits): BodyBudget {
     get heldBytes() {
       return heldBytes;
     },
-    hold(accountId) {
+    reservation(accountId) {
       let held = 0;
       const grow = (bytes: number): Problem | null => {
         const more = bytes > limits.smallBodyBytesMax ? Math.max(0, bytes - held) : 0;

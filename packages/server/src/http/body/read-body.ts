@@ -20,7 +20,7 @@ export type Reserve = (bytes: number) => void;
  * @throws Problem BAD_REQUEST_ERROR as soon as more than `bytesMax` have arrived, or what `reserve` throws; the rest
  * stays unread.
  */
-export function readBody(request: IncomingMessage, bytesMax: number, reserve: Reserve | null): Promise<Buffer> {
+export function receiveBody(request: IncomingMessage, bytesMax: number, reserve: Reserve | null): Promise<Buffer> {
   // Gone before it was read: no event of it comes any more, and whoever waits for one keeps what it holds for good.
   if (request.destroyed) return Promise.reject(callerGone());
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();

@@ -1,16 +1,19 @@
 /**
- * One request and its answer: what is known of it, the headers that gather on the way, and the only place that writes
- * an answer. Slices see the part of it that is a RequestContext.
+ * One request and its answer: what each step has found out, the headers that gather on the way, and the only place that
+ * writes an answer. Slices see the part of it that is a RequestContext.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
 import type { Log } from "../../platform/log.ts";
 import { Problem } from "../../platform/problem.ts";
-import type { BodyHold } from "../body/body-budget.ts";
-import type { Caller, FileAnswer, RequestContext } from "../endpoint.ts";
+import type { BodyReservation } from "../body/body-budget.ts";
+import type { Admission, Answer, Caller, Endpoint, EndpointInput } from "../endpoint.ts";
+import type { FileAnswer, ServerContext, TextAnswer } from "../endpoint.ts";
 import { checkErrorEnvelope, errorText, internalError, problemHeaders } from "../answer/envelope.ts";
 import { CallerGone, hasBody } from "../body/read-body.ts";
 import { corsHeaders, ignoredHeader, isOutdatedAgent, type Headers } from "../answer/response-headers.ts";
+import { headerValues } from "./parse-head.ts";
+import type { Route } from "./router.ts";
 
 /** What all exchanges of a server have in common. */
 export interface ExchangeSetup {
@@ -23,7 +26,7 @@ export interface ExchangeSetup {
   readonly slowReaderMs: number;
   readonly lingerMs: number;
   /** True once the server is stopping, for the last request of a connection: that is then closed with its answer. */
-  readonly isLastOfAll: (exchange: Exchange) => boolean;
+  readonly isLastAnswer: (exchange: Exchange) => boolean;
 }
 
 const CLIENT_REQUEST_ID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -31,46 +34,56 @@ const IGNORED_NAMES_MAX = 100;
 /** Statuses without a body, and so without a type and a length. */
 const BODILESS: ReadonlySet<number> = new Set([204, 304]);
 
-export class Exchange implements RequestContext {
+export class Exchange implements ServerContext {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: string;
   readonly arrivedAtMs: number;
-  /** Route pattern for the log; never the address itself, which may hold secrets. */
-  route = "-";
+  /** Null until it is found, and when no endpoint has the path. */
+  route: Route | null = null;
+  /** Null until the request is authenticated, and where no credential is asked for. */
+  admission: Admission | null = null;
+  /** Parsed JSON; an absent body counts as an empty object. */
+  body: unknown = {};
+  input: EndpointInput | null = null;
+  answer: Answer<unknown> | TextAnswer | FileAnswer | null = null;
+  /** For the log. */
   runId: string | null = null;
   /** True when the body was read to its end, or there is none. */
   bodyIsRead: boolean;
-  /** What the body takes of the memory for bodies; null when it takes nothing, or no more. */
-  bodyHold: BodyHold | null = null;
+  /** The body's share of the memory for bodies; null when it has none. */
+  bodyReservation: BodyReservation | null = null;
   /** True: the caller waits for `100 Continue` before it sends the body. */
-  awaitsContinue = false;
+  awaitsContinue: boolean;
   /** Its answer ends the connection, so that nothing behind it gets one. Known at the latest when it is answered. */
   closesConnection = false;
-  /** Requests left in this second; null until the request is counted. */
-  remaining: number | null = null;
   readonly #setup: ExchangeSetup;
-  #caller: Caller | null = null;
   #ignored: string[] | null = null;
   #onGone: (() => void) | null = null;
   #isDone = false;
 
-  constructor(setup: ExchangeSetup, request: IncomingMessage, response: ServerResponse) {
+  constructor(setup: ExchangeSetup, request: IncomingMessage, response: ServerResponse, awaitsContinue: boolean) {
     this.#setup = setup;
     this.request = request;
     this.response = response;
+    this.awaitsContinue = awaitsContinue;
     this.arrivedAtMs = performance.now();
     this.requestId = setup.newId();
     this.bodyIsRead = !hasBody(request);
   }
 
-  get caller(): Caller {
-    if (this.#caller === null) throw new Error("The request has not been admitted yet.");
-    return this.#caller;
+  get endpoint(): Endpoint {
+    if (this.route === null) throw new Error("No endpoint has been found for the request.");
+    return this.route.endpoint;
   }
 
-  set caller(caller: Caller) {
-    this.#caller = caller;
+  get params(): Route["params"] {
+    return this.route?.params ?? {};
+  }
+
+  get caller(): Caller {
+    if (this.admission?.kind !== "admitted") throw new Error("The request has not been admitted.");
+    return this.admission.caller;
   }
 
   header(name: string): string | null {
@@ -82,15 +95,8 @@ export class Exchange implements RequestContext {
     return this.headerValues(name).length;
   }
 
-  /** Every value of a header in order; Node itself keeps the first of two Authorization headers silently. */
   headerValues(name: string): string[] {
-    const { rawHeaders } = this.request;
-    const values: string[] = [];
-    for (let i = 0; i < rawHeaders.length; i += 2) {
-      const given = rawHeaders[i] ?? "";
-      if (given.length === name.length && given.toLowerCase() === name) values.push(rawHeaders[i + 1] ?? "");
-    }
-    return values;
+    return headerValues(this.request.rawHeaders, name);
   }
 
   ignore(name: string): void {
@@ -98,8 +104,7 @@ export class Exchange implements RequestContext {
     if (this.#ignored.length < IGNORED_NAMES_MAX) this.#ignored.push(name);
   }
 
-  /** Resolves when the answers before this one on its connection are sent, and never when the connection ends first. */
-  turn(): Promise<void> {
+  afterEarlierAnswers(): Promise<void> {
     return new Promise((resolve) => {
       if (this.response.socket !== null) resolve();
       else this.response.once("socket", () => resolve());
@@ -107,13 +112,17 @@ export class Exchange implements RequestContext {
   }
 
   releaseBody(): void {
-    this.bodyHold?.release();
-    this.bodyHold = null;
+    this.bodyReservation?.release();
+    this.bodyReservation = null;
   }
 
   onGone(listener: () => void): void {
     if (this.#isDone && !this.response.writableFinished) listener();
     else this.#onGone = listener;
+  }
+
+  get isAnswered(): boolean {
+    return this.response.headersSent;
   }
 
   /** True when an answer has begun or the caller is gone: nothing more may be written. */
@@ -141,7 +150,7 @@ export class Exchange implements RequestContext {
 
   #sendBrokenAnswer(error: unknown): void {
     const { log } = this.#setup;
-    log.error({ err: error, requestId: this.requestId, route: this.route }, "an answer could not be sent");
+    log.error({ err: error, requestId: this.requestId, route: this.#pattern }, "an answer could not be sent");
     const problem = internalError(this.requestId);
     const headers = { ...this.#commonHeaders(), "content-type": "application/json; charset=utf-8" };
     this.response.writeHead(500, { ...headers, ...problemHeaders(problem) });
@@ -157,7 +166,7 @@ export class Exchange implements RequestContext {
     const { log, checkResponses } = this.#setup;
     const problem = error instanceof Problem ? error : internalError(this.requestId);
     if (problem !== error || problem.code === "SERVER_ERROR") {
-      log.error({ err: error, requestId: this.requestId, route: this.route }, "a request failed");
+      log.error({ err: error, requestId: this.requestId, route: this.#pattern }, "a request failed");
     }
     const text = errorText(problem);
     try {
@@ -196,22 +205,28 @@ export class Exchange implements RequestContext {
     return true;
   }
 
+  /** Of the route, for the log; never the address itself, which may hold secrets. */
+  get #pattern(): string {
+    return this.route?.endpoint.path ?? "-";
+  }
+
   #commonHeaders(): Headers {
-    const { corsOrigins, rate, resourcesHash, isLastOfAll } = this.#setup;
+    const { corsOrigins, rate, resourcesHash, isLastAnswer } = this.#setup;
     const { headers } = this.request;
     const common = corsHeaders(corsOrigins, headers.origin);
     common["x-content-type-options"] = "nosniff";
     common["x-request-id"] = this.requestId;
-    if (this.remaining !== null) {
+    const remaining = this.admission?.remaining ?? null;
+    if (remaining !== null) {
       common["ratelimit-policy"] = `"${rate.scope}";q=${rate.perSecond};w=1`;
-      common["ratelimit"] = `"${rate.scope}";r=${this.remaining};t=1`;
+      common["ratelimit"] = `"${rate.scope}";r=${remaining};t=1`;
       const agent = headers["cli-agent"];
       const isOutdated = isOutdatedAgent(Array.isArray(agent) ? agent[0] : agent, resourcesHash);
       if (isOutdated) common["action-require"] = "update-resources";
     }
     const ignored = this.#ignored === null ? null : ignoredHeader(this.#ignored);
     if (ignored !== null) common["x-ignored"] = ignored;
-    this.closesConnection ||= !this.bodyIsRead || isLastOfAll(this);
+    this.closesConnection ||= !this.bodyIsRead || isLastAnswer(this);
     if (this.closesConnection) common["connection"] = "close";
     return common;
   }
@@ -265,13 +280,13 @@ export class Exchange implements RequestContext {
     const fields: Record<string, unknown> = {
       requestId: this.requestId,
       method: this.request.method,
-      route: this.route,
+      route: this.#pattern,
     };
     // Null: the caller hung up before there was an answer.
     fields["status"] = headersSent ? statusCode : null;
     if (!writableFinished) fields["cut"] = true;
     fields["durationMs"] = Math.round(performance.now() - this.arrivedAtMs);
-    if (this.#caller !== null) fields["accountId"] = this.#caller.accountId;
+    if (this.admission?.kind === "admitted") fields["accountId"] = this.admission.caller.accountId;
     if (this.runId !== null) fields["runId"] = this.runId;
     const given = this.header("x-request-id");
     if (given !== null && CLIENT_REQUEST_ID.test(given)) fields["clientRequestId"] = given;

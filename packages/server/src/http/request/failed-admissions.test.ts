@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createFailedEntries, networkOf } from "./failed-admissions.ts";
+import { createFailedAdmissions, networkOf } from "./failed-admissions.ts";
 
-describe("createFailedEntries", () => {
+describe("createFailedAdmissions", () => {
   test("notes at most the limit in any one second, whatever the times", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 200 }), (gaps) => {
         let now = 0;
-        const entries = createFailedEntries(5, () => now);
+        const entries = createFailedAdmissions(5, () => now);
         const noted: number[] = [];
         for (const gap of gaps) {
           now += gap;
@@ -21,7 +21,7 @@ describe("createFailedEntries", () => {
 
   test("lets an address fail again exactly one second later, and keeps addresses apart", () => {
     let now = 0;
-    const entries = createFailedEntries(2, () => now);
+    const entries = createFailedAdmissions(2, () => now);
     expect([entries.note("a"), entries.note("a"), entries.note("a"), entries.note("b")]).toEqual([
       true,
       true,
@@ -35,7 +35,7 @@ describe("createFailedEntries", () => {
   });
 
   test("forgets the address used longest ago when there are too many", () => {
-    const entries = createFailedEntries(1, () => 0);
+    const entries = createFailedAdmissions(1, () => 0);
     entries.note("first");
     for (let i = 0; i < 10_000; i += 1) entries.note(`address ${i}`);
     expect(entries.note("first")).toBe(true);
@@ -43,7 +43,7 @@ describe("createFailedEntries", () => {
   });
 
   test("keeps ten thousand addresses, and one that comes again for longer than one that does not", () => {
-    const entries = createFailedEntries(1, () => 0);
+    const entries = createFailedAdmissions(1, () => 0);
     entries.note("first");
     for (let i = 0; i < 9_999; i += 1) entries.note(`address ${i}`);
     expect(entries.note("first")).toBe(false);

@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 
 /** Failed authentications per address, so that guessing keys is slow and cheap to refuse. */
-export interface FailedEntries {
+export interface FailedAdmissions {
   /** Notes one failure. @returns false when the address has already failed too often in the last second. */
   note(address: string): boolean;
 }
@@ -13,7 +13,7 @@ const ADDRESSES_MAX = 10_000;
  * An exact sliding window: at most `perSecond` noted failures in any second. Failures beyond that are not noted, so an
  * address recovers one second after it slows down. `nowMs` is monotonic.
  */
-export function createFailedEntries(perSecond: number, nowMs: () => number): FailedEntries {
+export function createFailedAdmissions(perSecond: number, nowMs: () => number): FailedAdmissions {
   const rings = new Map<string, { readonly times: Float64Array; next: number }>();
   return {
     note(address) {

@@ -5,14 +5,9 @@
 import { STATUS_CODES, type IncomingMessage, type Server } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Log } from "../../platform/log.ts";
-import { Problem } from "../../platform/problem.ts";
+import { badRequest, Problem } from "../../platform/problem.ts";
 import type { Connections } from "./connections.ts";
 import { errorText, problemHeaders } from "../answer/envelope.ts";
-import { isAuthority, toOriginForm } from "../request/request-target.ts";
-
-/** Node's own bound for request line and headers together. */
-export const HEADER_BYTES_MAX = 16 * 1024;
-const HEADERS_MAX = 1_000;
 
 export interface EdgeSetup {
   readonly log: Log;
@@ -41,10 +36,6 @@ export function guardEdge(server: Server, setup: EdgeSetup): Edge {
       if (connections.hasBegunAnswer(socket)) closeAfterAnswer(socket, setup.lingerMs);
       else sendRaw(socket, rawProblem(error), setup);
     });
-  });
-  // Before the router and admission, so that both see the same path.
-  server.prependListener("request", (request: IncomingMessage) => {
-    request.url = toOriginForm(request.url ?? "", request.method ?? "");
   });
   answerHalfClosed(server, setup.halfClosedMs);
   server.on("connect", (_request: IncomingMessage, socket: Duplex) => {
@@ -98,10 +89,6 @@ function rawProblem(error: { readonly code?: string | undefined; readonly reason
   return badRequest(`The request is not valid HTTP/1.1${reason}.`);
 }
 
-function badRequest(message: string): Problem {
-  return new Problem("BAD_REQUEST_ERROR", message);
-}
-
 function sendRaw(socket: Duplex, problem: Problem, setup: EdgeSetup): void {
   const body = errorText(problem);
   const requestId = setup.newId();
@@ -129,51 +116,4 @@ function closeAfterAnswer(socket: Duplex, lingerMs: number): void {
   const timer = setTimeout(() => socket.destroy(), lingerMs);
   socket.once("close", () => clearTimeout(timer)).once("end", () => socket.destroy());
   socket.resume();
-}
-
-/** What Node accepts and the interface does not. Null when the request may go on. */
-export function headFault(request: IncomingMessage): Problem | null {
-  const { httpVersion, headers, rawHeaders, url = "" } = request;
-  if (httpVersion !== "1.1" && httpVersion !== "1.0") return badRequest("Only HTTP/1.1 and HTTP/1.0 are spoken here.");
-  if (rawHeaders.length / 2 > HEADERS_MAX) return badRequest("The request has more than 1,000 headers. Send fewer.");
-  const badHost = hostFault(request);
-  if (badHost !== null) return badHost;
-  if (!isExpectation(headers.expect)) return badRequest('The only Expect header accepted is "100-continue".');
-  const encoding = headers["transfer-encoding"];
-  if (encoding !== undefined && httpVersion === "1.0") {
-    return badRequest("A request of HTTP/1.0 has no Transfer-Encoding. Send a Content-Length, or HTTP/1.1.");
-  }
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== "chunked") {
-    return badRequest("The only Transfer-Encoding accepted is chunked.");
-  }
-  if (!url.startsWith("/") && !(url === "*" && request.method === "OPTIONS")) {
-    return badRequest(
-      "The request target must be a path such as /v1/me, or a whole address such as http://host/v1/me.",
-    );
-  }
-  return null;
-}
-
-/** A request leads to one host, and says so exactly once (RFC 9112, section 3.2); HTTP/1.0 had no Host yet. */
-function hostFault({ httpVersion, rawHeaders }: IncomingMessage): Problem | null {
-  let host: string | null = null;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] ?? "";
-    if (name.length !== 4 || name.toLowerCase() !== "host") continue;
-    if (host !== null) return badRequest("The request has two Host headers. Send one.");
-    host = rawHeaders[i + 1] ?? "";
-  }
-  if (host === null) return httpVersion === "1.1" ? badRequest("The request has no Host header. Send one.") : null;
-  if (isAuthority(host)) return null;
-  return badRequest("The Host header must be a host and perhaps a port, such as api.example.org:8787.");
-}
-
-/** Node finds `100-continue` among other expectations, and answers 417 where it does not. */
-function isExpectation(expect: string | undefined): boolean {
-  return expect === undefined || expect.trim().toLowerCase() === "100-continue";
-}
-
-/** Whether the request asks for another protocol: it gets its answer, but Node reads nothing that came behind it. */
-export function asksToUpgrade({ headers }: IncomingMessage): boolean {
-  return headers.upgrade !== undefined;
 }

@@ -1,9 +1,9 @@
-import type { Endpoints } from "../../http/endpoint.ts";
+import type { Handlers } from "../../http/endpoint.ts";
 import { namesEntityTag } from "../../http/answer/entity-tag.ts";
 import type { Catalogue } from "./catalogue.ts";
 
 /** GET /v1/resources. A client that names the current hash in If-None-Match gets 304 without a body. */
-export function modelsRoutes(catalogue: Catalogue): Pick<Endpoints, "getResources"> {
+export function modelsRoutes(catalogue: Catalogue): Pick<Handlers, "getResources"> {
   return {
     getResources: async (_input, context) => {
       const data = catalogue.resources();

@@ -1,0 +1,170 @@
+/** The way of every request: the steps in their order, each of which may refuse it by throwing a Problem. */
+import type { Credential } from "@promptd/contract";
+import { Problem } from "../../platform/problem.ts";
+import { successText } from "../answer/envelope.ts";
+import { preflightHeaders } from "../answer/response-headers.ts";
+import { serverBusy, type BodyBudget } from "../body/body-budget.ts";
+import { parseJsonBody } from "../body/json-body.ts";
+import { declaredBytes, receiveBody, refuseBodyForm, refuseTooLarge } from "../body/read-body.ts";
+import type { Admission, Authenticators, EndpointInput } from "../endpoint.ts";
+import type { Exchange } from "./exchange.ts";
+import type { FailedAdmissions } from "./failed-admissions.ts";
+import { asksToUpgrade, headFault, toOriginForm } from "./parse-head.ts";
+import { parseQuery, rawQuery } from "./query.ts";
+import type { Router } from "./router.ts";
+import { validateHeaders, validateInput } from "./validate.ts";
+
+/** What the steps need beside the exchange. */
+export interface PathSetup {
+  readonly router: Router;
+  readonly authenticators: Authenticators;
+  readonly failedAdmissions: FailedAdmissions;
+  /** True while the process has more open requests than it should. */
+  readonly isBusy: () => boolean;
+  readonly bodyBudget: BodyBudget;
+  /** For tests: every answer is parsed by the contract's schemas, and a breach is a 500. */
+  readonly checkResponses: boolean;
+}
+
+type Step = (exchange: Exchange, setup: PathSetup) => Promise<unknown> | void;
+
+/** The order is the specification's; authentication, rate and plan are one statement, which `authenticate` sends. */
+const PATH = [
+  parseHead, //    400
+  findRoute, //         an unknown route is refused below, so that a stranger learns nothing of what exists
+  authenticate, // 401  by the credentials that the endpoint asks for
+  limitRate, //    429
+  requirePlan, //  402
+  requireRoute, // 404
+  readBody, //     400  up to the endpoint's own limit, within the memory for bodies
+  validate, //     422  by the endpoint's own schemas
+  handle, //            the slice
+  answer, //            envelope, headers, log line
+] as const satisfies readonly Step[];
+
+/** Serves a request; never rejects. Runs at once as far as no step waits. */
+export async function serveRequest(exchange: Exchange, setup: PathSetup): Promise<void> {
+  try {
+    for (const step of PATH) {
+      const pending = step(exchange, setup);
+      if (pending !== undefined) await pending;
+      if (exchange.isAnswered) return;
+    }
+  } catch (error) {
+    exchange.sendError(error);
+  } finally {
+    exchange.releaseBody();
+  }
+}
+
+function parseHead(exchange: Exchange): void {
+  const { request } = exchange;
+  request.url = toOriginForm(request.url ?? "", request.method ?? "");
+  const fault = headFault(request);
+  exchange.closesConnection = fault !== null || asksToUpgrade(request);
+  if (fault !== null) throw fault;
+  if (request.method === "OPTIONS") exchange.sendJson(204, "", preflightHeaders());
+}
+
+function findRoute(exchange: Exchange, { router }: PathSetup): void {
+  const { method = "", url = "" } = exchange.request;
+  exchange.route = router.find(method, url);
+}
+
+function authenticate(exchange: Exchange, setup: PathSetup): Promise<void> | void {
+  const auth = exchange.route?.endpoint.auth ?? setup.router.authOfUnknown(exchange.request.url ?? "");
+  if (auth !== "none") return admit(exchange, typeof auth === "string" ? [auth] : auth, setup);
+}
+
+/** Asks for one credential after the other until one is known. */
+async function admit(exchange: Exchange, kinds: readonly Credential[], setup: PathSetup): Promise<void> {
+  const address = exchange.request.socket.remoteAddress ?? "";
+  const request = { authorization: exchange.headerValues("authorization"), address };
+  for (const kind of kinds) {
+    const authenticator = setup.authenticators[kind];
+    if (authenticator === undefined) throw new Error(`There is no authenticator for the credential ${kind}.`);
+    exchange.admission = await authenticator(request);
+    if (!isRefusedWith(exchange.admission, "UNAUTHORIZED_ERROR")) return;
+  }
+  if (setup.failedAdmissions.note(address)) throwRefusal(exchange.admission);
+  throw new Problem(
+    "TOO_MANY_REQUESTS_ERROR",
+    "Too many requests with an API key that is not valid. Wait 1 second, then retry.",
+  );
+}
+
+function limitRate({ admission }: Exchange, { isBusy }: PathSetup): void {
+  if (isRefusedWith(admission, "TOO_MANY_REQUESTS_ERROR")) throwRefusal(admission);
+  if (admission !== null && isBusy()) throw serverBusy();
+}
+
+function requirePlan({ admission }: Exchange): void {
+  throwRefusal(admission);
+}
+
+function isRefusedWith(admission: Admission | null, code: Problem["code"]): boolean {
+  return admission?.kind === "refused" && admission.problem.code === code;
+}
+
+function throwRefusal(admission: Admission | null): void {
+  if (admission?.kind === "refused") throw admission.problem;
+}
+
+function requireRoute({ route, request }: Exchange, { router }: PathSetup): void {
+  if (route === null) throw router.unrecognized(request.method ?? "", request.url ?? "");
+}
+
+async function readBody(exchange: Exchange, { bodyBudget }: PathSetup): Promise<void> {
+  const { request, response } = exchange;
+  const { schemas, bodyBytesMax } = exchange.endpoint;
+  if (schemas === null || exchange.bodyIsRead) return;
+  const isUsed = schemas.body !== null;
+  if (isUsed) refuseBodyForm(request);
+  refuseTooLarge(request, bodyBytesMax);
+  const reservation = isUsed ? bodyBudget.reservation(exchange.caller.accountId) : null;
+  exchange.bodyReservation = reservation;
+  await reservation?.waitFor(declaredBytes(request) ?? 0); // before the first byte: what was begun can be received whole
+  if (exchange.awaitsContinue) {
+    exchange.awaitsContinue = false;
+    response.writeContinue();
+  }
+  const bytes = await receiveBody(request, bodyBytesMax, reservation?.reserve ?? null);
+  exchange.bodyIsRead = true;
+  if (isUsed) exchange.body = parseJsonBody(bytes, exchange.header("content-type"));
+}
+
+function validate(exchange: Exchange): void {
+  const { endpoint, params, body } = exchange;
+  exchange.body = undefined; // may be 32 MiB
+  validateHeaders(endpoint, (name) => exchange.headerValues(name));
+  const query = parseQuery(rawQuery(exchange.request.url ?? ""));
+  exchange.input = validateInput(endpoint, { params, query, body }, (part) => exchange.ignore(part));
+  exchange.runId = params["runId"] ?? null;
+}
+
+/** Not an async function: its frame would retain a body of up to 32 MiB for the two minutes an answer may take. */
+function handle(exchange: Exchange): Promise<unknown> {
+  const { endpoint, input } = exchange;
+  exchange.input = null;
+  return endpoint.handle(input as EndpointInput, exchange).then((given) => (exchange.answer = given));
+}
+
+function answer(exchange: Exchange, { checkResponses }: PathSetup): void {
+  const { endpoint, answer: given } = exchange;
+  exchange.answer = null;
+  if (given === null) throw new Error("The handler has given no answer.");
+  if ("body" in given) exchange.sendFile(given);
+  else if ("text" in given) exchange.sendJson(given.status, given.text, given.headers);
+  else {
+    const { status = 200, data, headers } = given;
+    if (checkResponses && status !== 304) endpoint.schemas?.data.parse(data);
+    exchange.runId = runIdOf(data) ?? exchange.runId;
+    exchange.sendJson(status, successText(data), headers);
+  }
+}
+
+/** For the log. */
+function runIdOf(data: unknown): string | null {
+  const isRun = typeof data === "object" && data !== null && "runId" in data && typeof data.runId === "string";
+  return isRun ? (data.runId as string) : null;
+}

@@ -1,0 +1,70 @@
+import { printable, type Auth } from "@promptd/contract";
+import createFindMyWay, { type HTTPMethod } from "find-my-way";
+import { badRequest, Problem } from "../../platform/problem.ts";
+import type { Endpoint } from "../endpoint.ts";
+import { HEADER_BYTES_MAX } from "./parse-head.ts";
+import { plainPath } from "./query.ts";
+
+export interface Router {
+  find(method: string, target: string): Route | null;
+  /** What to ask for on a path that no endpoint has. */
+  authOfUnknown(target: string): Auth;
+  /** The answer to a target that no endpoint has. */
+  unrecognized(method: string, target: string): Problem;
+}
+
+export interface Route {
+  readonly endpoint: Endpoint;
+  /** Percent-decoded. */
+  readonly params: Readonly<Record<string, string | undefined>>;
+}
+
+/** Methods that an endpoint may have, in the order in which `Allow` lists them. */
+const METHODS = ["POST", "GET", "HEAD", "PUT", "PATCH", "DELETE"] as const satisfies readonly HTTPMethod[];
+
+/** Repeated and trailing slashes are tolerated: a redirect would lose the body or the key. */
+export function createRouter(endpoints: readonly Endpoint[], prefixes: Readonly<Record<string, Auth>>): Router {
+  const routes = createFindMyWay({
+    ignoreTrailingSlash: true,
+    ignoreDuplicateSlashes: true,
+    // Longer than any request line: a long parameter is the endpoint's 422.
+    maxParamLength: 2 * HEADER_BYTES_MAX,
+    querystringParser: () => ({}),
+  });
+  for (const endpoint of endpoints) {
+    const methods: HTTPMethod[] = endpoint.method === "GET" ? ["GET", "HEAD"] : [endpoint.method];
+    routes.on(methods, endpoint.path, () => {}, endpoint);
+  }
+  const find = (method: string, target: string): Route | null => {
+    const found = routes.find(method as HTTPMethod, target);
+    return found === null ? null : { endpoint: found.store as Endpoint, params: found.params };
+  };
+  return {
+    find,
+    authOfUnknown(target) {
+      const path = `${decodePath(target) ?? plainPath(target)}/`;
+      return Object.entries(prefixes).find(([prefix]) => path.startsWith(`${prefix}/`))?.[1] ?? "none";
+    },
+    unrecognized(method, target) {
+      if (decodePath(target) === null) {
+        return badRequest(
+          "The path is not valid percent-encoded UTF-8. Write such characters as their bytes: caf%C3%A9.",
+        );
+      }
+      const allowed = METHODS.filter((other) => find(other, target) !== null);
+      // 404 also for a wrong method, since 405 is not among the specified statuses; `Allow` tells the difference.
+      const headers = allowed.length === 0 ? {} : { allow: [...allowed, "OPTIONS"].join(", ") };
+      const path = printable(plainPath(target), 200);
+      return new Problem("NOT_FOUND_ERROR", `Unrecognized request: ${method} ${path}.`, { headers });
+    },
+  };
+}
+
+/** Decoded, since percent-encoding must not lead past authentication. Null: it is not valid. */
+function decodePath(target: string): string | null {
+  try {
+    return decodeURIComponent(plainPath(target));
+  } catch {
+    return null; // which is the answer
+  }
+}

@@ -1,0 +1,21 @@
+import type { Issue } from "@promptd/contract";
+import { checkImageInputs } from "../../files/index.ts";
+
+/** Issues about images have the path `body, inputs, imageInputs` and, unless they are about all images, an index. */
+const indexOf = ({ path }: Issue) => path[3] ?? "all";
+
+/**
+ * Checks images also when another part of the body is at fault. Where the schema has refused an image already, or all
+ * of them, nothing more is said about it.
+ */
+export function checkImages(body: unknown, issues: readonly Issue[]): readonly Issue[] {
+  const images = memberOf(memberOf(body, "inputs"), "imageInputs");
+  const refused = new Set(issues.filter(({ path }) => path[2] === "imageInputs").map(indexOf));
+  if (!Array.isArray(images) || images.length === 0 || refused.has("all")) return [];
+  return checkImageInputs(images).filter((issue) => !refused.has(indexOf(issue)));
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? Object.entries(value).find(([key]) => key === name)?.[1] : undefined;
+}
