@@ -23,5 +23,6 @@ export default defineConfig({
     ...usual.test,
     include: chosen ?? TESTS,
     reporters: ["default"],
+    isolate: true, // a mutant of what runs while a module is loaded needs one that is loaded anew
   },
 });

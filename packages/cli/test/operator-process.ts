@@ -5,6 +5,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { COMPILE_CACHE } from "../../server/test/support/promptd-process.ts";
 import { createTestDatabase } from "../../server/test/support/test-database.ts";
 import { OPERATOR_COMMANDS } from "../src/operator-commands.ts";
 import { runCli } from "../src/run-cli.ts";
@@ -42,7 +43,13 @@ export async function killLeftovers(): Promise<void> {
 }
 
 export function start(argv: readonly string[], environment: Environment, cwd = tmpdir()): Running {
-  const env = { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", PROMPTD_LOCAL_MODELS: "off", ...environment };
+  const env = {
+    PATH: process.env["PATH"] ?? "",
+    HOME: "/nonexistent",
+    PROMPTD_LOCAL_MODELS: "off",
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
+    ...environment,
+  };
   const child = spawn(process.execPath, [PROGRAM, ...argv], { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
   children.add(child);
   child.once("exit", () => children.delete(child));

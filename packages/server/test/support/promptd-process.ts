@@ -10,7 +10,7 @@ const PROGRAM = join(import.meta.dirname, "../../../cli/bin/promptd.js");
 const QUICK = { PORT: "0", PROMPTD_SEED: "off", PROMPTD_LOCAL_MODELS: "off", PROMPTD_STOP_NOTICE_SECONDS: "0" };
 const LOG_LINES_MAX = 5_000;
 /** Shared by all processes of all tests: a start then takes a third of the time. */
-const COMPILE_CACHE = join(tmpdir(), `promptd-test-compile-cache-${process.getuid?.() ?? 0}`);
+export const COMPILE_CACHE = join(tmpdir(), `promptd-test-compile-cache-${process.getuid?.() ?? 0}`);
 
 export interface ServeOptions {
   readonly role?: "all" | "api" | "worker";

@@ -1,18 +1,29 @@
-import { readFile } from "node:fs/promises";
-import { expect, test, vi } from "vitest";
-import { loadBuiltInEmbedder, loadExpansions } from "./search-data.ts";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
-vi.mock("node:fs/promises", async (importOriginal) => {
-  const original = await importOriginal<typeof import("node:fs/promises")>();
-  return { ...original, readFile: vi.fn(original.readFile) };
+type SearchData = typeof import("./search-data.ts");
+
+let data: SearchData;
+// Modules live as long as the worker that runs many test files: this test needs one that has loaded nothing yet.
+beforeAll(async () => {
+  vi.doMock("node:fs/promises", async (importOriginal) => {
+    const original = await importOriginal<typeof import("node:fs/promises")>();
+    return { ...original, readFile: vi.fn(original.readFile) };
+  });
+  vi.resetModules();
+  data = await import("./search-data.ts");
+});
+afterAll(() => {
+  vi.doUnmock("node:fs/promises");
+  vi.resetModules();
 });
 
 test.each([
-  ["vectors", loadBuiltInEmbedder],
-  ["expansions", loadExpansions],
+  ["vectors", () => data.loadBuiltInEmbedder()],
+  ["expansions", () => data.loadExpansions()],
 ] as const)(
-  "a file of %s that could not be read once is read by the next who asks, and then kept",
+  "a file of %s that could not be read once is read by the next caller, and then cached",
   async (_what, load) => {
+    const { readFile } = await import("node:fs/promises");
     vi.mocked(readFile).mockRejectedValueOnce(new Error("EMFILE"));
     await expect(load()).rejects.toThrow("EMFILE");
     expect(await load()).toBe(await load());
