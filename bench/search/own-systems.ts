@@ -79,8 +79,7 @@ export async function createLegs(db: Database): Promise<System[]> {
     },
     {
       name: "dense leg",
-      find: async (query) =>
-        idsOf((await findByBuiltIn(base, async () => matrix, await plan(query), DEPTH))?.neighbours ?? []),
+      find: async (query) => idsOf((await findByBuiltIn(base, matrix, await plan(query), DEPTH))?.neighbours ?? []),
     },
   ];
 }

@@ -9,11 +9,6 @@ export interface Embedder {
   readonly dims: number;
 }
 
-export async function findActive(db: Queryable): Promise<Embedder | null> {
-  const [row] = await db.query<Embedder>("select embedder, dims from search_embedders where state = 'active'");
-  return row ?? null;
-}
-
 /**
  * Makes the built-in embedder's row, which its vectors refer to. The first embedder of an installation is active at
  * once: nothing is indexed yet, so nothing can be missing. Under the index lock.

@@ -16,21 +16,16 @@ const BUILT_IN_COSINE_MIN = 0.2;
  */
 const FEEDBACK = { documents: 3, strength: 1, candidates: 200 };
 
-/** Vectors among which the nearest `count` to a given one are: all there are, or those an index named. */
-export type VectorsAround = (vector: Float32Array, count: number) => Promise<VectorMatrix>;
-
 /** Null when the built-in embedder knows nothing of the query. */
 export async function findByBuiltIn(
   base: BuiltInEmbedder,
-  around: VectorsAround,
+  matrix: VectorMatrix,
   plan: QueryPlan,
   limit: number,
 ): Promise<DenseEvidence | null> {
   const vector = foldQuery(base, plan.dense);
   if (vector === null) return null;
-  const count = Math.max(limit, FEEDBACK.candidates);
-  const matrix = await around(vector, count);
-  const candidates = await matrix.findNearest(vector, count);
+  const candidates = await matrix.findNearest(vector, Math.max(limit, FEEDBACK.candidates));
   return {
     neighbours: rankWithFeedback(matrix, vector, candidates).slice(0, limit),
     coverage: coverageOf(base, plan.dense),
@@ -61,8 +56,8 @@ function rankWithFeedback(
 const REMOTE_COSINE_MIN = 0.3;
 
 /** The same with a vector of the embeddings model, which knows every word and needs no feedback. */
-export async function findByVector(around: VectorsAround, vector: Float32Array, limit: number): Promise<DenseEvidence> {
-  const neighbours = await (await around(vector, limit)).findNearest(vector, limit);
+export async function findByVector(matrix: VectorMatrix, vector: Float32Array, limit: number): Promise<DenseEvidence> {
+  const neighbours = await matrix.findNearest(vector, limit);
   return {
     neighbours: neighbours.map(({ doc, cosine }) => ({ doc, cosine, ownCosine: cosine })),
     coverage: 1,

@@ -14,7 +14,6 @@ import { findDocuments, TooManySearches } from "./find-documents.ts";
 import type { DenseEvidence } from "./fusion.ts";
 import { renewOutdated, tidyIndex } from "../index/housekeeping.ts";
 import { findByBuiltIn, findByVector } from "../meaning/meaning.ts";
-import type { VectorsAround } from "../meaning/meaning.ts";
 import { createMirror } from "../index/mirror.ts";
 import type { MirroredEmbedder } from "../meaning/vector-matrices.ts";
 import type { Mirror } from "../index/mirror.ts";
@@ -27,8 +26,6 @@ import type { QueryVectors } from "../meaning/query-vectors.ts";
 import { isRemote, remoteEmbedderId } from "../meaning/remote-embedder.ts";
 import type { EmbeddingsModel } from "../meaning/remote-embedder.ts";
 import { loadBuiltInEmbedder, loadExpansions } from "../data/search-data.ts";
-import { createVectorIndex } from "../index/vector-index.ts";
-import type { VectorIndex } from "../index/vector-index.ts";
 
 export interface SearchOptions {
   readonly db: Database;
@@ -40,8 +37,6 @@ export interface SearchOptions {
   readonly published?: PublishedPrompts | undefined;
   /** Decides between prompts of equal score: more uses, then more votes, then the id. */
   readonly popularityOf?: PopularityOf | undefined;
-  /** Test only: from how many documents on pgvector is used where the server has it. */
-  readonly indexFromDocuments?: number;
   /** Test only: how long a query waits for the embeddings model. */
   readonly embeddingDeadlineMs?: number;
   /** Test only: how long a query waits for the database to look for its words. */
@@ -64,7 +59,6 @@ const CONNECTIONS_MAX = 3;
 /** For the statement, and before it for one of the connections: past it meaning and titles answer alone. */
 const WORDS_TIMEOUT_MS = 1_000;
 const REFRESH_EVERY_MS = 1_000;
-const LOOK_FOR_INDEX_EVERY_MS = 5_000;
 /** Up to here the built-in vectors stay loaded beside a model's, to answer when the model does not. */
 const FALLBACK_DOCUMENTS_MAX = 50_000;
 const HOUR_SECONDS = 3_600;
@@ -78,23 +72,19 @@ export function createSearch(options: SearchOptions): Search {
     timeoutMs: wordsTimeoutMs,
     timeoutError: () => new TooManySearches(),
   });
-  const index = createVectorIndex(options);
   let opened: Promise<Opened> | null = null;
-  const timers: NodeJS.Timeout[] = [];
+  let timer: NodeJS.Timeout | undefined;
   const closing = new AbortController();
 
   async function openAll(): Promise<Opened> {
-    const [base, table] = await Promise.all([loadBuiltInEmbedder(), loadExpansions(), index.look()]);
+    const [base, table] = await Promise.all([loadBuiltInEmbedder(), loadExpansions()]);
     const warnOfOther = createWarning(options.log);
     const chooseEmbedders = (active: ActiveEmbedder | null, documents: number) => {
       if (isOfOtherModel(active, model)) warnOfOther();
-      return chooseMirrored({ base, model, active, documents }).filter(
-        ({ embedder }) => index.around(embedder) === null,
-      );
+      return chooseMirrored({ base, model, active, documents });
     };
     const mirror = createMirror({ db: options.db, clock: options.clock, chooseEmbedders });
-    timers.push(setInterval(() => void mirror.refresh().catch(() => {}), REFRESH_EVERY_MS).unref());
-    timers.push(setInterval(() => void index.look(), LOOK_FOR_INDEX_EVERY_MS).unref());
+    timer = setInterval(() => void mirror.refresh().catch(() => {}), REFRESH_EVERY_MS).unref();
     return { base, table, mirror };
   }
   function open(): Promise<Opened> {
@@ -108,7 +98,7 @@ export function createSearch(options: SearchOptions): Search {
     find: async (query, limit) => {
       const { base, table, mirror } = await open();
       await mirror.refresh();
-      const findByMeaning = meaningFinder({ base, mirror, index, queryVectors });
+      const findByMeaning = meaningFinder({ base, mirror, queryVectors });
       const { db, log } = options;
       const ranked = await findDocuments(query, { db, log, mirror, table, connections, wordsTimeoutMs, findByMeaning });
       const prompts = ranked.flatMap(({ doc, score }) => {
@@ -124,10 +114,10 @@ export function createSearch(options: SearchOptions): Search {
         options.log.warn({ err: error }, "search could not be prepared; the first query tries again");
       }
     },
-    ticks: createTicks(options, index, closing.signal),
+    ticks: createTicks(options, closing.signal),
     close: async () => {
       closing.abort();
-      for (const timer of timers) clearInterval(timer);
+      clearInterval(timer);
       queryVectors?.close();
       await opened?.catch(() => null);
     },
@@ -144,7 +134,7 @@ function deadlineOf({ embeddingDeadlineMs }: SearchOptions): { deadlineMs?: numb
   return embeddingDeadlineMs === undefined ? {} : { deadlineMs: embeddingDeadlineMs };
 }
 
-function createTicks(options: SearchOptions, index: VectorIndex, closing: AbortSignal): Tick[] {
+function createTicks(options: SearchOptions, closing: AbortSignal): Tick[] {
   const { db, embeddings: model } = options;
   // Turns are won by one process of the installation: those of one model's processes must not go to others.
   const modelTicks = model
@@ -163,7 +153,6 @@ function createTicks(options: SearchOptions, index: VectorIndex, closing: AbortS
       run: () => embedByBuiltIn({ ...options, closing, mayReplaceModel: !model }),
     },
     ...modelTicks,
-    { name: "search-vector-index", everySeconds: 5, run: () => index.maintain() },
     { name: "search-renew", everySeconds: 30, run: () => renewOutdated(db) },
     { name: "search-tidy", everySeconds: HOUR_SECONDS, run: () => tidyIndex(db) },
     { name: "search-audit", everySeconds: 7 * 24 * HOUR_SECONDS, run: () => auditIndex(options) },
@@ -214,20 +203,15 @@ function createWarning(log: Log): () => void {
 interface MeaningPorts {
   readonly base: BuiltInEmbedder;
   readonly mirror: Mirror;
-  readonly index: VectorIndex;
   readonly queryVectors: QueryVectors | null;
 }
 
 /** One embedder answers a query from start to end: its id is looked up once, with the matrix that belongs to it. */
-function meaningFinder({ base, mirror, index, queryVectors }: MeaningPorts) {
-  const vectorsOf = (embedder: string): VectorsAround | null => {
-    const matrix = mirror.matrixOf(embedder);
-    return index.around(embedder) ?? (matrix === null ? null : async () => matrix);
-  };
+function meaningFinder({ base, mirror, queryVectors }: MeaningPorts) {
   return async (query: string, plan: QueryPlan, limit: number): Promise<DenseEvidence | null> => {
     const active = mirror.activeEmbedder();
-    const remote = active === null || active.embedder === base.embedder ? null : vectorsOf(active.embedder);
-    const builtIn = vectorsOf(base.embedder);
+    const remote = active === null || active.embedder === base.embedder ? null : mirror.matrixOf(active.embedder);
+    const builtIn = mirror.matrixOf(base.embedder);
     if (active !== null && remote !== null && queryVectors !== null) {
       const vector = await queryVectors.find(query, active);
       if (vector !== null) return findByVector(remote, vector, limit);
