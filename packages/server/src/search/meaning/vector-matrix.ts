@@ -2,9 +2,7 @@
  * All vectors of one embedder, in this process: an exact scan, which never misses a neighbour. Rows keep the vectors
  * as stored; the mean of all is taken out by arithmetic, so that it may move without touching them.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { createRows, dot, PRODUCTS_MAX } from "./dot-kernel.ts";
-import type { Rows } from "./dot-kernel.ts";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 
 export interface Neighbour {
   readonly doc: number;
@@ -21,8 +19,6 @@ export interface MatrixOptions {
   readonly shippedMean: Float32Array | null;
   /** Room for so many from the start. */
   readonly capacity?: number;
-  /** Test only: without WebAssembly. */
-  readonly isPlain?: boolean;
 }
 
 const CAPACITY_MIN = 256;
@@ -30,13 +26,13 @@ const GROWTH = 1.25;
 const OWN_MEAN_FROM = 200;
 const GROWTH_BEFORE_NEW_MEAN = 0.1;
 const FILLED_MIN = 0.67;
-/** About half a millisecond at 400 numbers a row (2026-11). */
-const ROWS_PER_TURN = 250;
+/** A fifth of a millisecond at 400 numbers a row (2026-11). */
+const ROWS_PER_PIECE = 1_000;
 
 export class VectorMatrix {
   readonly dims: number;
-  readonly #isPlain: boolean;
-  #rows: Rows;
+  /** All vectors behind one another. */
+  #rows: Float32Array;
   /** Document of each row; 0 for a row that was taken out. */
   #docs: Int32Array;
   /** 1 / length of (row - mean). */
@@ -49,13 +45,12 @@ export class VectorMatrix {
   #settling: Promise<void> | null = null;
   readonly #hasShippedMean: boolean;
 
-  constructor({ dims, shippedMean, capacity = 0, isPlain = false }: MatrixOptions) {
+  constructor({ dims, shippedMean, capacity = 0 }: MatrixOptions) {
     const room = Math.max(CAPACITY_MIN, capacity);
     this.dims = dims;
-    this.#isPlain = isPlain;
     this.#hasShippedMean = shippedMean !== null;
     this.#mean = createMean(shippedMean ?? new Float32Array(dims));
-    this.#rows = createRows(dims, room, isPlain);
+    this.#rows = new Float32Array(room * dims);
     this.#docs = new Int32Array(room);
     this.#scales = new Float32Array(room);
     this.#sum = new Float64Array(dims);
@@ -76,7 +71,7 @@ export class VectorMatrix {
     if (this.#rowCount === this.#docs.length) this.#grow();
     const row = this.#rowCount;
     this.#rowCount += 1;
-    this.#rows.set(row, vector);
+    this.#rows.set(vector, row * this.dims);
     this.#docs[row] = doc;
     this.#rowOf.set(doc, row);
     this.#scales[row] = scaleOf(vector, this.#mean);
@@ -87,7 +82,7 @@ export class VectorMatrix {
   delete(doc: number): void {
     const row = this.#rowOf.get(doc);
     if (row === undefined) return;
-    this.#addToSum(this.#rows.at(row), -1);
+    this.#addToSum(this.#rowAt(row), -1);
     this.#docs[row] = 0;
     this.#rowOf.delete(doc);
   }
@@ -118,8 +113,8 @@ export class VectorMatrix {
     const mean = createMean(Float32Array.from(this.#sum, (value) => (share * value) / count));
     const scales: number[] = [];
     for (let row = 0; row < this.#rowCount; row += 1) {
-      if (row % ROWS_PER_TURN === ROWS_PER_TURN - 1) await nextTurn();
-      scales.push(scaleOf(this.#rows.at(row), mean));
+      if (row % ROWS_PER_PIECE === ROWS_PER_PIECE - 1) await yieldToEventLoop();
+      scales.push(scaleOf(this.#rowAt(row), mean));
     }
     this.#meanCount = count;
     this.#mean = mean;
@@ -132,18 +127,15 @@ export class VectorMatrix {
     const centred = this.#centre(query);
     if (centred === null) return [];
     const best = new BestRows(limit);
-    const offset = dot(this.#mean.vector, centred);
+    const offset = dot(centred, this.#mean.vector);
     const rows = this.#rows; // a packed matrix replaces its arrays; this scan keeps those it began with
     const docs = this.#docs;
     const scales = this.#scales;
     const count = this.#rowCount;
-    for (let from = 0; from < count; from += PRODUCTS_MAX) {
-      await nextTurn(); // also before the first: the caller has just planned the query
-      const products = rows.multiply(centred, from, Math.min(count, from + PRODUCTS_MAX));
-      for (let i = 0; i < products.length; i += 1) {
-        const doc = docs[from + i] as number;
-        if (doc !== 0) best.offer(doc, ((products[i] as number) - offset) * (scales[from + i] as number));
-      }
+    for (let row = 0; row < count; row += 1) {
+      if (row % ROWS_PER_PIECE === 0) await yieldToEventLoop(); // first of all: the caller has just planned the query
+      const doc = docs[row] as number;
+      if (doc !== 0) best.offer(doc, (dot(centred, rows, row * this.dims) - offset) * (scales[row] as number));
     }
     return best.sorted();
   }
@@ -152,12 +144,12 @@ export class VectorMatrix {
   rank(query: Float32Array, docs: readonly number[]): Neighbour[] {
     const centred = this.#centre(query);
     if (centred === null) return [];
-    const offset = dot(this.#mean.vector, centred);
+    const offset = dot(centred, this.#mean.vector);
     return docs
       .flatMap((doc) => {
         const row = this.#rowOf.get(doc);
         if (row === undefined) return [];
-        return { doc, cosine: (dot(this.#rows.at(row), centred) - offset) * (this.#scales[row] as number) };
+        return { doc, cosine: (dot(centred, this.#rows, row * this.dims) - offset) * (this.#scales[row] as number) };
       })
       .sort((x, y) => y.cosine - x.cosine || x.doc - y.doc);
   }
@@ -166,7 +158,7 @@ export class VectorMatrix {
   addTo(sum: Float32Array, doc: number, weight: number): void {
     const row = this.#rowOf.get(doc);
     if (row === undefined) return;
-    for (const [k, value] of this.#rows.at(row).entries()) sum[k] = (sum[k] as number) + weight * value;
+    for (const [k, value] of this.#rowAt(row).entries()) sum[k] = (sum[k] as number) + weight * value;
   }
 
   /**
@@ -194,12 +186,14 @@ export class VectorMatrix {
     }
   }
 
+  #rowAt(row: number): Float32Array {
+    return this.#rows.subarray(row * this.dims, (row + 1) * this.dims);
+  }
+
   #grow(): void {
     const capacity = Math.ceil(this.#docs.length * GROWTH);
-    this.#rows.grow(capacity);
-    const scales = new Float32Array(capacity);
-    scales.set(this.#scales);
-    this.#scales = scales;
+    this.#rows = resize(this.#rows, capacity * this.dims);
+    this.#scales = resize(this.#scales, capacity);
     const docs = new Int32Array(capacity);
     docs.set(this.#docs);
     this.#docs = docs;
@@ -207,17 +201,19 @@ export class VectorMatrix {
 
   /** Rows may come and go while the others are copied: which is which is read at the end, in one turn. */
   async #pack(): Promise<void> {
-    const rows = createRows(this.dims, Math.max(CAPACITY_MIN, this.size), this.#isPlain);
+    let rows = new Float32Array(this.dims * Math.max(CAPACITY_MIN, this.size));
     const origins: number[] = [];
     for (let row = 0; row < this.#rowCount; row += 1) {
-      if (row % ROWS_PER_TURN === ROWS_PER_TURN - 1) await nextTurn();
+      if (row % ROWS_PER_PIECE === ROWS_PER_PIECE - 1) await yieldToEventLoop();
       if (this.#docs[row] === 0) continue;
-      if (origins.length === rows.capacity) rows.grow(Math.ceil(rows.capacity * GROWTH));
-      rows.set(origins.length, this.#rows.at(row));
+      if (origins.length * this.dims === rows.length)
+        rows = resize(rows, Math.ceil(origins.length * GROWTH) * this.dims);
+      rows.set(this.#rowAt(row), origins.length * this.dims);
       origins.push(row);
     }
-    const docs = new Int32Array(rows.capacity);
-    const scales = new Float32Array(rows.capacity);
+    const capacity = rows.length / this.dims;
+    const docs = new Int32Array(capacity);
+    const scales = new Float32Array(capacity);
     for (const [i, row] of origins.entries()) {
       const doc = this.#docs[row] as number;
       docs[i] = doc;
@@ -239,6 +235,29 @@ interface Mean {
 
 function createMean(vector: Float32Array): Mean {
   return { vector, squares: dot(vector, vector) };
+}
+
+/** The product of `vector` with the numbers from `start` on. Four sums: one alone waits for each addition. */
+function dot(vector: Float32Array, numbers: Float32Array, start = 0): number {
+  const whole = vector.length - (vector.length % 4);
+  let s0 = 0;
+  let s1 = 0;
+  let s2 = 0;
+  let s3 = 0;
+  for (let k = 0; k < whole; k += 4) {
+    s0 += (vector[k] as number) * (numbers[start + k] as number);
+    s1 += (vector[k + 1] as number) * (numbers[start + k + 1] as number);
+    s2 += (vector[k + 2] as number) * (numbers[start + k + 2] as number);
+    s3 += (vector[k + 3] as number) * (numbers[start + k + 3] as number);
+  }
+  for (let k = whole; k < vector.length; k += 1) s0 += (vector[k] as number) * (numbers[start + k] as number);
+  return s0 + s1 + s2 + s3;
+}
+
+function resize(numbers: Float32Array, length: number): Float32Array<ArrayBuffer> {
+  const larger = new Float32Array(length);
+  larger.set(numbers);
+  return larger;
 }
 
 /** From |vector - mean|^2 = |vector|^2 - 2 vector mean + |mean|^2: no second copy of the matrix is needed. */
