@@ -11,6 +11,7 @@ import { migrate } from "../../packages/server/src/platform/database/migrate.ts"
 
 export interface ScratchDatabase {
   readonly db: Database;
+  readonly url: string;
   drop(): Promise<void>;
 }
 
@@ -30,18 +31,19 @@ async function createOnEmbedded(): Promise<ScratchDatabase> {
     await server.stop();
     await rm(dataDir, { recursive: true, force: true });
   };
-  return { db, drop };
+  return { db, url: server.url, drop };
 }
 
 async function createOn(url: string): Promise<ScratchDatabase> {
   const name = `promptd_bench_${randomBytes(4).toString("hex")}`;
   await runOn(url, `create database ${name}`);
-  const db = await openMigrated(url.replace(/^([a-z]+:\/\/[^/]*\/)[^?]*/, `$1${name}`));
+  const ownUrl = url.replace(/^([a-z]+:\/\/[^/]*\/)[^?]*/, `$1${name}`);
+  const db = await openMigrated(ownUrl);
   const drop = async () => {
     await db.close();
     await runOn(url, `drop database ${name} with (force)`);
   };
-  return { db, drop };
+  return { db, url: ownUrl, drop };
 }
 
 async function openMigrated(url: string): Promise<Database> {
