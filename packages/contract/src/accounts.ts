@@ -6,7 +6,7 @@ export interface Me {
 }
 
 /** Bits of `userFlags`; a bit is never reused. */
-export const USER_FLAGS = { planActive: 1, author: 2, operator: 4, freeRuns: 8, beta: 16 } as const;
+export const USER_FLAGS = { planActive: 1, author: 2 } as const;
 
 export interface Credits {
   /** What can be spent now: granted, minus spent, minus held by runs in progress, minus expired. */

@@ -7,9 +7,6 @@ import { withSession } from "../session.ts";
 const FLAG_WORDS: Readonly<Record<keyof typeof USER_FLAGS, string>> = {
   planActive: "active plan",
   author: "author",
-  operator: "operator",
-  freeRuns: "free runs",
-  beta: "beta",
 };
 
 export const me: Command = {
