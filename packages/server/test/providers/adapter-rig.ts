@@ -4,14 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished, vi } from "vitest";
 import { createSpool } from "../../src/files/index.ts";
-import { createAiSdkAdapter, type AdapterOptions } from "../../src/models/ai-sdk/index.ts";
+import { createAiSdkAdapter } from "../../src/models/ai-sdk/adapter.ts";
+import type { AdapterOptions } from "../../src/models/ai-sdk/call-settings.ts";
 import {
   loadCatalogue,
   resolveMapping,
   type Catalogue,
   type CatalogueEntry,
 } from "../../src/models/catalogue/catalogue.ts";
-import type { ModelAdapter, ModelCall, ModelImage } from "../../src/models/model-call.ts";
+import type { ModelAdapter, ModelCall, ModelImage } from "../../src/models/ai-sdk/model-adapter.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { MP4, PNG } from "./provider-answers.ts";
@@ -38,7 +39,7 @@ export function callOf(
     images: [],
     maxOutputTokens: entry.limits.maxOutputTokens,
     itemIndex: 0,
-    sendNumber: 1,
+    callNumber: 1,
     idempotencyKey: "00000000-0000-7000-8000-000000000001:0:0",
     ...change,
   };

@@ -5,8 +5,9 @@
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTransport } from "../../src/models/providers/transport.ts";
-import type { ModelAdapter } from "../../src/models/model-call.ts";
+import type { ModelAdapter } from "../../src/models/ai-sdk/model-adapter.ts";
 import { callOf, createRig, entryOf, IMAGE } from "./adapter-rig.ts";
+import { aliasesTo } from "./all-providers.ts";
 import { PNG } from "./provider-answers.ts";
 
 const mock = new LLMock({ port: 0 });
@@ -28,7 +29,7 @@ function rig() {
   };
   const openai = new Map([["https://api.openai.com", mock.url]]);
   return createRig(secrets, {
-    connect: (options) => createTransport({ ...options, aliases: new Map([...(options.aliases ?? []), ...openai]) }),
+    connect: (options) => createTransport({ ...options, aliases: aliasesTo(options, openai) }),
   });
 }
 

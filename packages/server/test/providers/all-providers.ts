@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
-import type { ModelImage } from "../../src/models/model-call.ts";
-import { createTransport } from "../../src/models/providers/transport.ts";
+import type { ModelImage } from "../../src/models/ai-sdk/model-adapter.ts";
+import { createTransport, type TransportOptions } from "../../src/models/providers/transport.ts";
 import { callOf, createRig, entryOf } from "./adapter-rig.ts";
 import { startOwnServer, type Received } from "./own-server.ts";
 
@@ -26,9 +26,17 @@ export async function openAllProviders(reply: Reply, settings: Readonly<Record<s
   };
   const led = LED_HERE.map((origin) => [origin, server.url] as const);
   const rig = createRig(secrets, {
-    connect: (options) => createTransport({ ...options, aliases: new Map([...(options.aliases ?? []), ...led]) }),
+    connect: (options) => createTransport({ ...options, aliases: aliasesTo(options, led) }),
   });
   const send = (model: string | CatalogueEntry, images: readonly ModelImage[] = []) =>
     rig.adapter.callModel(callOf(typeof model === "string" ? entryOf(model) : model, { images }), rig.signal);
   return { ...rig, server, send };
+}
+
+/** The aliases of a provider, and others that lead to the test's server. */
+export function aliasesTo(
+  { aliases }: TransportOptions,
+  led: Iterable<readonly [origin: string, url: string]>,
+): NonNullable<TransportOptions["aliases"]> {
+  return { origins: new Map([...(aliases?.origins ?? []), ...led]), header: aliases?.header ?? "x-led" };
 }

@@ -4,13 +4,13 @@ import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { loadCatalogue, type Catalogue, type CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
-import type { ModelRequest } from "../../src/models/model-call.ts";
 import type { Database } from "../../src/platform/database/database.ts";
 import { createCaller } from "../support/model-caller-fixture.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 import { callOf, createRig, entryOf } from "./adapter-rig.ts";
 import { json, startOwnServer } from "./own-server.ts";
 import { chatAnswer } from "./provider-answers.ts";
+import type { ModelRequest } from "../../src/models/calls/model-request.ts";
 
 const chat: CatalogueEntry = entryOf("openai/gpt-5.2");
 const image: CatalogueEntry = entryOf("openai/gpt-image-1");

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { ModelImage, ModelResult } from "../../src/models/model-call.ts";
+import type { ModelImage, ModelResult } from "../../src/models/ai-sdk/model-adapter.ts";
 import type { Database } from "../../src/platform/database/database.ts";
 import { createCaller } from "../support/model-caller-fixture.ts";
 import { useTestDatabase } from "../support/test-database.ts";

@@ -4,7 +4,7 @@
  */
 import { expect, test } from "vitest";
 import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
-import type { ModelCall } from "../../src/models/model-call.ts";
+import type { ModelCall } from "../../src/models/ai-sdk/model-adapter.ts";
 import type { Transport } from "../../src/models/providers/transport.ts";
 import { callOf, catalogue, createRig, IMAGE } from "./adapter-rig.ts";
 import { ELSEWHERE, OPENROUTER } from "./all-providers.ts";

@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { createModelCaller, type ModelCallerOptions } from "../../src/models/calls/call-model.ts";
 import { loadCatalogue, type Catalogue } from "../../src/models/catalogue/catalogue.ts";
-import type { ModelCaller, ModelOutcome, ModelRequest } from "../../src/models/model-call.ts";
 import { createLog } from "../../src/platform/log.ts";
+import type { ModelCaller, ModelOutcome, ModelRequest } from "../../src/models/calls/model-request.ts";
 
 /** The shipped catalogue where no provider has a key: only the sandbox is enabled. */
 export const SANDBOX_CATALOGUE: Catalogue = loadCatalogue({

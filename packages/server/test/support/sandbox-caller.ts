@@ -2,13 +2,14 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import { createGuardedFetch, createSpool } from "../../src/files/index.ts";
-import { createAiSdkAdapter } from "../../src/models/ai-sdk/index.ts";
+import { createAiSdkAdapter } from "../../src/models/ai-sdk/adapter.ts";
 import type { ModelCallerOptions } from "../../src/models/calls/call-model.ts";
-import type { ModelAdapter, ModelOutcome, ModelRequest } from "../../src/models/model-call.ts";
+import type { ModelAdapter } from "../../src/models/ai-sdk/model-adapter.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { createCaller, type CallerFixture } from "./model-caller-fixture.ts";
+import type { ModelOutcome, ModelRequest } from "../../src/models/calls/model-request.ts";
 
 interface SendRow {
   readonly send: number;

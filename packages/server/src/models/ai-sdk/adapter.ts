@@ -1,51 +1,50 @@
 /**
- * The adapter: makes one call, and turns every answer and every error of the SDK into a value of model-call.ts. Policy
- * (retries, deadlines, limits) is in call-model.ts; the SDK retries nothing here.
+ * The way to all providers through the AI SDK: makes one call, and turns every answer and every error of the SDK into a
+ * value of model-adapter.ts. Policy (retries, deadlines, limits) is in calls/; the SDK retries nothing here.
  */
-import type { ModelAdapter } from "../model-call.ts";
-import { resolvePlace } from "../providers/provider-endpoint.ts";
-import { createSandboxTimer } from "../sandbox/sandbox-provider.ts";
+import { embedMany } from "ai";
+import type { EmbeddingsModel } from "../catalogue/embeddings-model.ts";
+import { resolveEndpoint } from "../providers/endpoint.ts";
+import { providerOf } from "../providers/index.ts";
 import { createTransport, type Transport } from "../providers/transport.ts";
-import type { Adapter, AdapterOptions } from "./adapter-context.ts";
-import { embedTexts } from "./embed-texts.ts";
-import { callImage, callText } from "./make-text-or-image.ts";
-import { beginVideo, checkVideo, stopVideo } from "./make-video.ts";
-import { settled } from "./settle.ts";
+import { FILE_ANSWER_BYTES_MAX, sourceOf, type Adapter, type AdapterOptions } from "./call-settings.ts";
+import type { ModelAdapter } from "./model-adapter.ts";
+import { settled } from "./read-error.ts";
+import { callImage, callText } from "./text-and-image.ts";
+import { cancelVideo, pollVideo, startVideo } from "./video.ts";
 
 const IDLE_MARGIN_MS = 30_000;
 
 export function createAiSdkAdapter(options: AdapterOptions): ModelAdapter {
-  globalThis.AI_SDK_LOG_WARNINGS = false; // they are logged below, without the values they may name
+  globalThis.AI_SDK_LOG_WARNINGS = false; // they are logged by logWarnings, without the values they may name
   const transports = new Map<string, Transport>();
-  const adapter: Adapter = {
-    ...options,
-    timer: createSandboxTimer(options.clock),
-    languageModels: new Map(),
-    transportOf: (entry) => {
-      const place = resolvePlace(entry, options.secret);
-      const key = `${entry.provider} ${place.baseUrl}`;
-      const transport =
-        transports.get(key) ??
-        (options.connect ?? createTransport)({
-          ...place,
-          idleMs: options.timeoutMsMax + IDLE_MARGIN_MS,
-          download: options.download,
-        });
-      transports.set(key, transport);
-      return { place, transport };
-    },
+  const connectionOf: Adapter["connectionOf"] = (model) => {
+    const endpoint = resolveEndpoint(model, options.secret);
+    const key = `${model.provider} ${endpoint.baseUrl}`;
+    const transport =
+      transports.get(key) ??
+      (options.connect ?? createTransport)({
+        ...endpoint,
+        idleMs: options.timeoutMsMax + IDLE_MARGIN_MS,
+        download: options.download,
+      });
+    transports.set(key, transport);
+    return { endpoint, transport };
   };
+  const adapter: Adapter = { ...options, languageModels: new Map(), connectionOf };
   return {
     callModel: (call, signal) =>
       settled(adapter, { entry: call.entry, signal }, () =>
         (call.entry.modality === "text" ? callText : callImage)(adapter, call, signal),
       ),
     startVideo: (call, signal) =>
-      settled(adapter, { entry: call.entry, signal }, () => beginVideo(adapter, call, signal)),
+      settled(adapter, { entry: call.entry, signal }, () => startVideo(adapter, call, signal)),
     pollVideo: (poll, signal) =>
-      settled(adapter, { entry: poll.entry, signal }, () => checkVideo(adapter, poll, signal)),
+      settled(adapter, { entry: poll.entry, signal }, () => pollVideo(adapter, poll, signal)),
     cancelVideo: async (video, signal) => {
-      const canceled = await settled(adapter, { entry: video.entry, signal }, () => stopVideo(adapter, video, signal));
+      const canceled = await settled(adapter, { entry: video.entry, signal }, () =>
+        cancelVideo(adapter, video, signal),
+      );
       return canceled.kind === "text" || canceled.kind === "image" || canceled.kind === "video"
         ? { kind: "impossible" }
         : canceled;
@@ -57,4 +56,26 @@ export function createAiSdkAdapter(options: AdapterOptions): ModelAdapter {
       adapter.languageModels.clear();
     },
   };
+}
+
+/** Models that can be asked for fewer numbers than they have; 512 rank as well and cost a third of the memory. */
+const SHORTENABLE = /^(text-embedding-3-|gemini-embedding-)/;
+const DIMENSIONS = 512;
+
+async function embedTexts(
+  adapter: Adapter,
+  { texts, ...asked }: EmbeddingsModel & { readonly texts: readonly string[] },
+  signal: AbortSignal,
+): Promise<Float32Array[]> {
+  const { embeddings } = providerOf(asked.provider);
+  if (embeddings === null) throw new Error(`The provider ${asked.provider} makes no embeddings.`);
+  const model = await embeddings.model(sourceOf(adapter, asked, { call: null, answerBytesMax: FILE_ANSWER_BYTES_MAX }));
+  const dimensions = SHORTENABLE.test(asked.providerModel) ? { dimensions: DIMENSIONS } : {};
+  const made = await settled(adapter, { entry: { modality: "text" }, signal }, () =>
+    embedMany({ model, values: [...texts], ...dimensions, maxRetries: 0, abortSignal: signal }),
+  );
+  if ("embeddings" in made) return made.embeddings.map((vector) => Float32Array.from(vector));
+  // The SDK's own message holds the provider's words.
+  const why = made.kind === "failed" ? `${made.cause}, HTTP ${made.httpStatus ?? "none"}` : made.kind;
+  throw new Error(`The embeddings model failed: ${why}.`);
 }

@@ -1,12 +1,66 @@
 /** What calls of all modalities have in common. */
+import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { generateText } from "ai";
+import type { GuardedFetch, Spool } from "../../files/index.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Log } from "../../platform/log.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
-import type { ModelCall } from "../model-call.ts";
-import type { Adapter } from "./adapter-context.ts";
+import type { ReadSecret } from "../providers/endpoint.ts";
+import { ALL_PROVIDERS, providerOf } from "../providers/index.ts";
+import type { ModelSource, ProviderEndpoint } from "../providers/provider.ts";
+import type { createTransport, FetchLimits, Transport } from "../providers/transport.ts";
+import type { ModelCall } from "./model-adapter.ts";
+
+export interface AdapterOptions {
+  readonly secret: ReadSecret;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** For files that a provider names: never with the provider's credentials. */
+  readonly download: GuardedFetch;
+  /** Where videos are written while they arrive. */
+  readonly spool: Spool;
+  /** The longest deadline of any call, so that idle timers of connections stay behind it. */
+  readonly timeoutMsMax: number;
+  /** In tests: another network. */
+  readonly connect?: typeof createTransport;
+}
+
+/** What every call needs. */
+export interface Adapter extends AdapterOptions {
+  readonly languageModels: Map<string, Promise<LanguageModelV4>>;
+  connectionOf(model: ProviderModel): { readonly endpoint: ProviderEndpoint; readonly transport: Transport };
+}
+
+type ProviderModel = Pick<CatalogueEntry, "provider" | "server">;
+
+/** What a provider's file needs to make a model object. @param call null: a started video is polled, or texts are embedded. */
+export function sourceOf(
+  adapter: Adapter,
+  model: ProviderModel & Pick<CatalogueEntry, "providerModel"> & Partial<Pick<CatalogueEntry, "api" | "modality">>,
+  { call, ...limits }: FetchLimits & { readonly call: ModelCall | null },
+): ModelSource {
+  const { provider, providerModel, api, modality } = model;
+  const { endpoint, transport } = adapter.connectionOf(model);
+  const { refusals } = providerOf(provider);
+  const fetch = transport.fetchWithin(limits);
+  const hidesRefusals = refusals !== null && modality !== undefined && refusals.modalities.includes(modality);
+  return {
+    provider,
+    providerModel,
+    api,
+    endpoint,
+    clock: adapter.clock,
+    fetch: hidesRefusals ? async (input, init) => refusals.read(await fetch(input, init)) : fetch,
+    call: call === null ? null : { ...call, model: call.entry.model },
+  };
+}
+
+/** Of an answer with a file, a file's address, or the vectors of many texts. */
+export const FILE_ANSWER_BYTES_MAX = 67_108_864;
 
 export function sharedSettings(call: ModelCall, signal: AbortSignal) {
   return {
-    maxRetries: 0, // the SDK would send again without jitter, also after a timeout that may have been billed
+    maxRetries: 0, // the SDK would try again without jitter, also after a timeout that may have been billed
     abortSignal: signal,
     headers: { "idempotency-key": call.idempotencyKey },
     providerOptions: (call.mapping.providerOptions ?? {}) as NonNullable<
@@ -19,8 +73,11 @@ export function wholePrompt(call: ModelCall): string {
   return call.instructions === "" ? call.prompt : `${call.instructions}\n\n${call.prompt}`;
 }
 
+/** Servers pass on each other's headers, so that of every provider is looked for. */
+const REQUEST_ID_HEADERS = ALL_PROVIDERS.flatMap(({ requestIdHeader }) => requestIdHeader ?? []);
+
 export function requestId(headers: Readonly<Record<string, string>> | undefined): string | null {
-  const id = headers?.["x-request-id"] ?? headers?.["request-id"] ?? headers?.["x-fal-request-id"] ?? null;
+  const [id = null] = REQUEST_ID_HEADERS.flatMap((name) => headers?.[name] ?? []);
   return id === null ? null : id.slice(0, 128);
 }
 

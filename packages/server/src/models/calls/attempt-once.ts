@@ -6,14 +6,15 @@ import { fault } from "../../platform/fault.ts";
 import type { CallContext } from "./call-context.ts";
 import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import { costMicro } from "../pricing/cost.ts";
-import type { CallFailure, ModelCall, ModelRequest, ModelResult } from "../model-call.ts";
+import type { ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
 import type { Entry } from "../limits/model-gate.ts";
 import { ratesOf } from "../pricing/price-plan.ts";
 import { withdrawSend, type SendKey, type SendStart } from "./provider-calls-store.ts";
-import { failure } from "../providers/provider-failure.ts";
+import { failure, type CallFailure } from "../providers/failure.ts";
 import { callBytes } from "../pricing/usage.ts";
 import { runVideo } from "./video-call.ts";
 import { startDeadline } from "./waiting.ts";
+import type { ModelRequest } from "./model-request.ts";
 
 /** What is wanted, and the model that is to make it: the wanted one, or its fallback. */
 export interface Job {
@@ -110,7 +111,7 @@ function modelCall({ request, entry }: Job, key: SendKey): ModelCall {
     images: request.images,
     maxOutputTokens: request.maxOutputTokens ?? entry.limits.maxOutputTokens,
     itemIndex: request.item,
-    sendNumber: key.send,
+    callNumber: key.send,
     idempotencyKey: `${request.runId}:${request.step}:${request.item}`,
   };
 }

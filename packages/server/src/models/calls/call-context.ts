@@ -2,7 +2,7 @@ import type { Random } from "../../platform/resilience/retry.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
-import type { ModelAdapter } from "../model-call.ts";
+import type { ModelAdapter } from "../ai-sdk/model-adapter.ts";
 import type { ModelGate } from "../limits/model-gate.ts";
 import type { SendCounter } from "./attempt-counter.ts";
 import type { SendRecord } from "./attempt-record.ts";

@@ -11,15 +11,8 @@ import { createByteBudget } from "../limits/byte-budget.ts";
 import type { CallContext } from "./call-context.ts";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.ts";
 import { cleanText } from "./clean-text.ts";
-import { embeddingsModel } from "../providers/embeddings-model.ts";
-import type {
-  CallFailure,
-  FailureCause,
-  ModelAdapter,
-  ModelCaller,
-  ModelOutcome,
-  ModelRequest,
-} from "../model-call.ts";
+import { embeddingsModel } from "../catalogue/embeddings-model.ts";
+import type { ModelAdapter } from "../ai-sdk/model-adapter.ts";
 import { createModelGate, WAIT_IN_PROCESS_MS } from "../limits/model-gate.ts";
 import { SENDS_MAX } from "./provider-calls-store.ts";
 import { createSendCounter } from "./attempt-counter.ts";
@@ -28,6 +21,8 @@ import { createSendRecord } from "./attempt-record.ts";
 import { DECLINED, notConfigured, retired, sentenceFor, SENDS_USED_UP } from "./sentences.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
 import { waitOrAbort, type Wait } from "./waiting.ts";
+import type { CallFailure, FailureCause } from "../providers/failure.ts";
+import type { ModelCaller, ModelOutcome, ModelRequest } from "./model-request.ts";
 
 export interface ModelCallerOptions {
   readonly catalogue: Catalogue;

@@ -4,9 +4,9 @@ import { openEngine, type Engine } from "../../../test/runs/engine-fixture.ts";
 import { createLog } from "../../platform/log.ts";
 import { cancelRunRow } from "../../runs/runs-store.ts";
 import { createCanceledVideosTick } from "./canceled-videos.ts";
-import type { VideoCancel } from "../model-call.ts";
+import type { VideoCancel } from "../ai-sdk/model-adapter.ts";
 import { keepOperation } from "./provider-calls-store.ts";
-import { failure } from "../providers/provider-failure.ts";
+import { failure } from "../providers/failure.ts";
 import { createSendCounter } from "./attempt-counter.ts";
 import { waitOrAbort } from "./waiting.ts";
 

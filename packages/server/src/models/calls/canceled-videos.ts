@@ -7,9 +7,10 @@ import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Tick } from "../../platform/ticks.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
-import type { FailureCause, ModelAdapter } from "../model-call.ts";
+import type { ModelAdapter } from "../ai-sdk/model-adapter.ts";
 import { endSends, findAbandonedVideos, type AbandonedVideo, type SendEnd } from "./provider-calls-store.ts";
 import { startDeadline } from "./waiting.ts";
+import type { FailureCause } from "../providers/failure.ts";
 
 /** Every second of a video that nobody waits for is paid by the operator. */
 const EVERY_SECONDS = 2;

@@ -2,8 +2,8 @@
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { JsonValue } from "../catalogue/mapping.ts";
-import type { ModelRequest } from "../model-call.ts";
-import type { Usage } from "../pricing/price-plan.ts";
+import type { ModelRequest } from "./model-request.ts";
+import type { Usage } from "../providers/failure.ts";
 
 export interface SendKey {
   readonly runId: string;

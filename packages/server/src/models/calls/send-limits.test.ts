@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { createCaller, requestOf, SANDBOX_CATALOGUE } from "../../../test/support/model-caller-fixture.ts";
 import { useTestDatabase } from "../../../test/support/test-database.ts";
 import type { Database } from "../../platform/database/database.ts";
-import type { ModelAdapter, ModelCall, ModelResult } from "../model-call.ts";
-import { failure } from "../providers/provider-failure.ts";
+import type { ModelAdapter, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
+import { failure } from "../providers/failure.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
 
 let db: Database;

@@ -1,4 +1,4 @@
-import type { FailureCause } from "../model-call.ts";
+import type { FailureCause } from "../providers/failure.ts";
 
 /**
  * Everything a caller is ever told about a failed model call. A provider's own words never leave the process: they

@@ -7,10 +7,11 @@ import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import type { CallContext } from "./call-context.ts";
 import type { JsonValue } from "../catalogue/mapping.ts";
-import type { CallFailure, FailureCause, ModelCall, ModelRequest, ModelResult } from "../model-call.ts";
+import type { ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
 import { keepOperation, type SendStart } from "./provider-calls-store.ts";
-import { failure } from "../providers/provider-failure.ts";
+import { failure, type CallFailure, type FailureCause } from "../providers/failure.ts";
 import { startDeadline } from "./waiting.ts";
+import type { ModelRequest } from "./model-request.ts";
 
 const START_MS = 60_000;
 const POLL_MS = 30_000;

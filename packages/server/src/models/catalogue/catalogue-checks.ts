@@ -1,23 +1,11 @@
 /** Rules that a schema cannot say: about one entry as a whole, and about entries among each other. */
-import type { Modality } from "@promptd/contract";
+import { MODALITIES, type Modality } from "@promptd/contract";
 import { parseCredits, scaleRate } from "../../credits/index.ts";
 import type { ModelRecord, OverlayRecord } from "./catalogue-file.ts";
 import { mappingMembers, RATE_NAMES, type Mapping } from "./mapping.ts";
+import { BUILT_IN_PROVIDERS, providerOf, RESERVED_NAMES } from "../providers/index.ts";
 import type { MergedOverlay } from "./merge-overlay.ts";
 import type { ReadOverlay } from "./read-overlay.ts";
-
-/** What the call path implements. A video provider must have start and status: a crash must not pay twice. */
-const PROVIDER_MODALITIES: Readonly<Record<string, readonly Modality[]>> = {
-  sandbox: ["text", "image", "video"],
-  openai: ["text", "image"],
-  anthropic: ["text"],
-  google: ["text", "image", "video"],
-  fal: ["image", "video"],
-  replicate: ["image", "video"],
-};
-const CUSTOM_MODALITIES: readonly Modality[] = ["text", "image"];
-
-const BUILT_IN_PROVIDERS: ReadonlySet<string> = new Set([...Object.keys(PROVIDER_MODALITIES), "local", "compatible"]);
 
 interface Known {
   /** Every name that the overlay has under `providers`. */
@@ -50,7 +38,7 @@ export function checkRecords({ records, faulty }: MergedOverlay, read: ReadOverl
   );
   return [
     ...[...read.providers]
-      .filter((name) => BUILT_IN_PROVIDERS.has(name))
+      .filter((name) => RESERVED_NAMES.has(name))
       .map((name) => `providers.${name}: the name belongs to a built-in provider.`),
     ...checked,
     ...unread,
@@ -68,7 +56,7 @@ type Referring = {
 
 function checkReferences({ provider, successor, fallback, modality }: Referring, known: Known): string[] {
   const faults: string[] = [];
-  if (provider !== undefined && !Object.hasOwn(PROVIDER_MODALITIES, provider) && !known.providers.has(provider)) {
+  if (provider !== undefined && !isBuiltIn(provider) && !known.providers.has(provider)) {
     faults.push(`provider "${provider}" is not built in and not in "providers".`);
   }
   if (successor !== undefined && !known.faulty.has(successor)) {
@@ -83,18 +71,19 @@ function checkReferences({ provider, successor, fallback, modality }: Referring,
   return faults;
 }
 
-function checkProvider(record: ModelRecord, { providers }: Known): string[] {
-  const builtIn = PROVIDER_MODALITIES[record.provider];
-  const isCustom = builtIn === undefined;
-  if (isCustom && !providers.has(record.provider)) return [];
-  const modalities = builtIn ?? CUSTOM_MODALITIES;
-  const faults: string[] = [];
-  if (!modalities.includes(record.modality)) {
-    faults.push(`provider "${record.provider}" makes no ${record.modality}; it makes ${modalities.join(", ")}.`);
-  }
-  const apis = acceptedApis(record, isCustom);
-  if (!apis.includes(record.api ?? "absent")) faults.push(`"api" must be ${apis.join(" or ")}.`);
-  return faults;
+function isBuiltIn(provider: string): boolean {
+  return BUILT_IN_PROVIDERS.some(({ id }) => id === provider);
+}
+
+function checkProvider({ provider, modality, api }: ModelRecord, { providers }: Known): string[] {
+  if (!isBuiltIn(provider) && !providers.has(provider)) return [];
+  const { models, apis } = providerOf(provider);
+  const makes = MODALITIES.filter((each) => models[each] !== null);
+  const accepted: readonly string[] = (modality === "text" ? apis : null) ?? ["absent"];
+  return [
+    ...(makes.includes(modality) ? [] : [`provider "${provider}" makes no ${modality}; it makes ${makes.join(", ")}.`]),
+    ...(accepted.includes(api ?? "absent") ? [] : [`"api" must be ${accepted.join(" or ")}.`]),
+  ];
 }
 
 function checkLimits({ modality, limits }: ModelRecord): string[] {
@@ -103,12 +92,6 @@ function checkLimits({ modality, limits }: ModelRecord): string[] {
     ...(limits.contextTokens === undefined ? ["limits.contextTokens is required for text."] : []),
     ...(limits.maxOutputTokens < 1 ? ["limits.maxOutputTokens must be at least 1 for text."] : []),
   ];
-}
-
-function acceptedApis(record: ModelRecord, isCustom: boolean): readonly string[] {
-  if (record.modality !== "text") return ["absent"];
-  if (isCustom) return ["chat"];
-  return record.provider === "openai" ? ["responses", "chat"] : ["absent"];
 }
 
 function checkOptions(record: ModelRecord): string[] {

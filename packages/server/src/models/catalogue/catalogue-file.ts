@@ -55,12 +55,6 @@ export interface ModelRecord {
   readonly fallback?: string | undefined;
 }
 
-/** A server of the operator's own that speaks the OpenAI interface. */
-export interface CustomProvider {
-  readonly baseURL: string;
-  readonly apiKeyEnv?: string | undefined;
-}
-
 const count = z.int().min(0).max(10_000_000);
 const id = z.string().regex(/^[a-z0-9][a-z0-9._/:-]{0,99}$/, "must be lower case letters, digits and . _ / : -");
 const environmentName = z.string().regex(/^[A-Z][A-Z0-9_]{0,63}$/, "must be the name of an environment variable");

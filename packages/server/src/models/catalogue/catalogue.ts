@@ -6,7 +6,9 @@
 import { readFileSync } from "node:fs";
 import type { Resources } from "@promptd/contract";
 import { checkRecords } from "./catalogue-checks.ts";
-import { catalogueFileSchema, describeIssues, type CustomProvider, type ModelRecord } from "./catalogue-file.ts";
+import { catalogueFileSchema, describeIssues, type ModelRecord } from "./catalogue-file.ts";
+import type { OwnServer } from "../providers/endpoint.ts";
+import { providerOf } from "../providers/index.ts";
 import { mergeOverlay } from "./merge-overlay.ts";
 import { NO_OVERLAY, readOverlay } from "./read-overlay.ts";
 import { mergeMappings, type Mapping } from "./mapping.ts";
@@ -21,7 +23,7 @@ export interface CatalogueEntry extends ModelRecord {
   readonly typicalOutputTokens: number;
   readonly origin: "shipped" | "operator" | "detected";
   /** Of an operator's own or a detected server; null: the provider's usual address. */
-  readonly server: CustomProvider | null;
+  readonly server: OwnServer | null;
 }
 
 export interface Catalogue {
@@ -75,7 +77,7 @@ export function loadCatalogue(options: CatalogueOptions): Catalogue {
   if (faults.length > 0) throw new CatalogueError(faults);
   const shippedModels = new Set(shipped.map((record) => record.model));
   const entries = merged.records
-    .filter((record) => options.sandbox || record.provider !== "sandbox")
+    .filter((record) => options.sandbox || !providerOf(record.provider).isSimulated)
     .map((record) =>
       entryOf(record, {
         server: providers[record.provider] ?? null,
@@ -87,7 +89,7 @@ export function loadCatalogue(options: CatalogueOptions): Catalogue {
 }
 
 function checkKeys(
-  providers: Readonly<Record<string, CustomProvider>>,
+  providers: Readonly<Record<string, OwnServer>>,
   { keyFaults = () => [] }: CatalogueOptions,
 ): string[] {
   return Object.entries(providers).flatMap(([name, { apiKeyEnv }]) =>

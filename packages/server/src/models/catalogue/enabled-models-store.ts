@@ -3,10 +3,10 @@ import type { Database, Queryable } from "../../platform/database/database.ts";
 
 /** A model that no file knows, found on a server that speaks the OpenAI interface. */
 export interface FoundServer {
-  readonly provider: "local" | "compatible";
+  readonly provider: string;
   readonly baseUrl: string;
   readonly providerModel: string;
-  /** True when it was asked with OPENAI_API_KEY, as its models are then; the key itself is kept nowhere. */
+  /** True when it was asked with OPENAI_API_KEY, as its models are then; the key itself is not stored. */
   readonly isKeyed: boolean;
 }
 

@@ -9,7 +9,8 @@ import type { Log } from "../../platform/log.ts";
 import type { Tick } from "../../platform/ticks.ts";
 import { entryOf, type Catalogue, type CatalogueEntry } from "./catalogue.ts";
 import { listEnabled, writeConfigured, writeFound, type EnabledRow, type FoundServer } from "./enabled-models-store.ts";
-import { findModels, type ProbeOptions } from "./local-models.ts";
+import { compatible } from "../providers/compatible.ts";
+import { findModels, type ProbeOptions } from "./model-servers.ts";
 
 export interface EnabledModelsOptions {
   readonly catalogue: Catalogue;
@@ -91,7 +92,7 @@ function foundEntry(model: string, index: number, server: FoundServer): Catalogu
       status: "active",
       runOptions: {},
       price: {},
-      ...(server.isKeyed ? { priceToConfirm: true, requires: "OPENAI_API_KEY" } : {}),
+      ...(server.isKeyed ? { priceToConfirm: true, requires: compatible.settings.key } : {}),
       limits: { maxOutputTokens: 2_048, contextTokens: 8_192, timeoutMs: 600_000, concurrency: FOUND_CONCURRENCY },
     },
     { server: { baseURL: server.baseUrl }, priceFactor: "1", origin: "detected" },

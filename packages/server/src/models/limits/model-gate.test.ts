@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { createByteBudget } from "./byte-budget.ts";
 import { loadCatalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import { createModelGate, WAIT_IN_PROCESS_MS, type Entry } from "./model-gate.ts";
-import type { ModelResult } from "../model-call.ts";
-import { failure } from "../providers/provider-failure.ts";
+import type { ModelResult } from "../ai-sdk/model-adapter.ts";
+import { failure } from "../providers/failure.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
 
 const never = new AbortController().signal;

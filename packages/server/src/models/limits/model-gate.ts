@@ -3,7 +3,7 @@ import type { Log } from "../../platform/log.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import { createBreaker, type Breaker } from "../../platform/resilience/breaker.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
-import type { ModelResult } from "../model-call.ts";
+import type { ModelResult } from "../ai-sdk/model-adapter.ts";
 import { createModelSlots, type ModelSlots } from "./model-slots.ts";
 
 export type Entry =

@@ -1,5 +1,5 @@
 import { nanoCredits, type PriceRates } from "../../credits/index.ts";
-import type { Usage } from "./price-plan.ts";
+import type { Usage } from "../providers/failure.ts";
 
 const NANO_PER_MICRO = 1_000n;
 

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { loadCatalogue } from "../catalogue/catalogue.ts";
-import { priceCeiling, priceEstimate, settlePrice, uncappedPrice, type StepPlan, type Usage } from "./price-plan.ts";
+import { priceCeiling, priceEstimate, settlePrice, uncappedPrice, type StepPlan } from "./price-plan.ts";
+import type { Usage } from "../providers/failure.ts";
 
 const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
 const MODELS = ["sandbox/text", "sandbox/text-free", "sandbox/image", "sandbox/video", "anthropic/claude-haiku-4-5"];

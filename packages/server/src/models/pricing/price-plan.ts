@@ -10,6 +10,7 @@ import {
 } from "../../credits/index.ts";
 import { resolveMapping, type Catalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Mapping, PriceTexts, RateName } from "../catalogue/mapping.ts";
+import type { Usage } from "../providers/failure.ts";
 
 /** One step of a prompt, as far as its price depends on it. */
 export interface StepPlan {
@@ -26,11 +27,6 @@ export interface StepPlan {
   readonly textBytes: number;
   /** Sum of maxOutputTokens of the earlier steps it reads. */
   readonly readsTokens: number;
-}
-
-/** What a provider says an item took; `isEstimated` when it said nothing. */
-export interface Usage extends PricedUse {
-  readonly isEstimated: boolean;
 }
 
 export interface StepUsage {

@@ -1,8 +1,9 @@
 /** Usage as providers report it, made safe: a hostile or broken server may report negative, huge or no numbers. */
 import { Buffer } from "node:buffer";
 import type { Mapping } from "../catalogue/mapping.ts";
-import type { ModelCall } from "../model-call.ts";
-import { estimateTokens, type Usage } from "./price-plan.ts";
+import type { CatalogueEntry } from "../catalogue/catalogue.ts";
+import type { Usage } from "../providers/failure.ts";
+import { estimateTokens } from "./price-plan.ts";
 
 /** Above any real model's context; what lies above is a broken count, and would only overflow sums. */
 const TOKENS_MAX = 1_000_000_000;
@@ -16,6 +17,14 @@ export const NO_USAGE: Usage = {
   isEstimated: false,
 };
 
+/** What of a call its usage depends on. */
+interface MeteredCall {
+  readonly entry: Pick<CatalogueEntry, "inputs">;
+  readonly instructions: string;
+  readonly prompt: string;
+  readonly images: readonly { readonly bytes: Uint8Array }[];
+}
+
 interface ReportedText {
   readonly inputTokens: number | undefined;
   readonly inputTokenDetails?: { readonly cacheReadTokens?: number | undefined } | undefined;
@@ -23,7 +32,7 @@ interface ReportedText {
 }
 
 /** Tokens the provider counted; bytes / 4 for each side it did not count. A count of 0 for a text that exists is none. */
-export function textUsage(reported: ReportedText, call: ModelCall, text: string): Usage {
+export function textUsage(reported: ReportedText, call: MeteredCall, text: string): Usage {
   const input = tokens(reported.inputTokens) || null;
   const output = text === "" ? tokens(reported.outputTokens) : tokens(reported.outputTokens) || null;
   const images = call.images.length * (call.entry.inputs?.images?.tokens ?? 0);
@@ -40,7 +49,7 @@ export function textUsage(reported: ReportedText, call: ModelCall, text: string)
 /** Many image providers report nothing: then the image itself is what is counted, and its input images by the catalogue. */
 export function imageUsage(
   reported: { readonly inputTokens?: number | undefined; readonly outputTokens?: number | undefined } | undefined,
-  call: Pick<ModelCall, "images" | "entry">,
+  call: Pick<MeteredCall, "images" | "entry">,
 ): Usage {
   const input = tokens(reported?.inputTokens);
   const perImage = call.entry.inputs?.images?.tokens ?? 0;
@@ -67,7 +76,7 @@ function tokens(count: number | undefined): number | null {
  * What a call adds to memory: what a connection costs, and each image as Base64 and as parts of a request that a
  * package writes out twice (5.4 MB per image of 1 MB, of which 1 MB is the run's own; measured 2026-11).
  */
-export function callBytes(call: Pick<ModelCall, "images" | "prompt" | "instructions">): number {
+export function callBytes(call: Pick<MeteredCall, "images" | "prompt" | "instructions">): number {
   const images = call.images.reduce((sum, image) => sum + image.bytes.byteLength, 0);
   return 65_536 + 5 * images + 2 * Buffer.byteLength(call.prompt + call.instructions);
 }

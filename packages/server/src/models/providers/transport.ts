@@ -6,8 +6,9 @@
 import { Agent, type Dispatcher } from "undici";
 import { collectBytes, readLimited, ReaderFault } from "../../files/index.ts";
 import type { FetchOutcome, GuardedFetch, BodyReader } from "../../files/index.ts";
+import type { ProviderEndpoint } from "./provider.ts";
 
-/** Something below the provider's own answer went wrong. `stage` decides whether the call may be sent again. */
+/** Something below the provider's own answer went wrong. `stage` decides whether the call may be made again. */
 export type TransportStage =
   /** No byte of the request left: the name, the connection or TLS failed. */
   | "connect"
@@ -29,13 +30,13 @@ export class TransportFailure extends Error {
   }
 }
 
-/** A transient answer while a started job is asked for: the SDK would take some of them for the job's own failure. */
+/** A transient answer to a poll of a started job: the SDK would take some of them for the job's own failure. */
 export class PollAnswerFailure extends Error {
   override readonly name = "PollAnswerFailure";
   readonly httpStatus: number;
   readonly headers: Readonly<Record<string, string>>;
   constructor(httpStatus: number, headers: Readonly<Record<string, string>>) {
-    super(`the provider answered ${httpStatus} to a status request`);
+    super(`the provider answered ${httpStatus} to a poll`);
     this.httpStatus = httpStatus;
     this.headers = headers;
   }
@@ -44,9 +45,8 @@ export class PollAnswerFailure extends Error {
 export interface TransportOptions {
   /** Addresses that are the provider itself; everything else is a result address and is fetched without credentials. */
   readonly origins: readonly string[];
-  /** Answers of these origins are asked of another address: an overridden base of a package that fixes its hosts. */
-  readonly aliases?: ReadonlyMap<string, string>;
-  /** Longer than any deadline of a call, so that the deadline speaks first. */
+  readonly aliases: ProviderEndpoint["aliases"];
+  /** Longer than any deadline of a call, so that the deadline ends it first. */
   readonly idleMs: number;
   readonly download: GuardedFetch;
 }
@@ -81,14 +81,16 @@ export function createTransport(options: TransportOptions): Transport {
     bodyTimeout: options.idleMs,
     maxRequestsPerClient: 0,
   });
-  const own = new Set([...options.origins, ...(options.aliases?.keys() ?? [])].map((url) => new URL(url).origin));
+  const own = new Set(
+    [...options.origins, ...(options.aliases?.origins.keys() ?? [])].map((url) => new URL(url).origin),
+  );
   return {
     fetchWithin: (limits) => async (input, init) => {
       const url = new URL(input instanceof Request ? input.url : input);
       const signal = init?.signal ?? new AbortController().signal;
       signal.throwIfAborted();
       if (!own.has(url.origin)) return download(url, { limits, signal }, options.download);
-      return send(agent, aliased(url, options.aliases), { init: init ?? {}, limits, signal });
+      return exchange(agent, aliased(url, options.aliases), { init: init ?? {}, limits, signal });
     },
     fetchFile: async (url, limits, signal) => {
       signal.throwIfAborted();
@@ -103,22 +105,23 @@ export function createTransport(options: TransportOptions): Transport {
 interface Target {
   readonly url: URL;
   /** What the answer may name and the caller must see by its usual address; null: nothing. */
-  readonly alias: { readonly shown: string; readonly real: string } | null;
+  readonly alias: { readonly shown: string; readonly real: string; readonly header: string } | null;
 }
 
-function aliased(url: URL, aliases: ReadonlyMap<string, string> | undefined): Target {
-  const real = aliases?.get(url.origin);
-  if (real === undefined) return { url, alias: null };
-  return { url: new URL(real + url.pathname + url.search), alias: { shown: url.origin, real } };
+function aliased(url: URL, aliases: ProviderEndpoint["aliases"]): Target {
+  const real = aliases?.origins.get(url.origin);
+  if (aliases === null || real === undefined) return { url, alias: null };
+  const alias = { shown: url.origin, real, header: aliases.header };
+  return { url: new URL(real + url.pathname + url.search), alias };
 }
 
-interface Send {
+interface Exchange {
   readonly init: RequestInit;
   readonly limits: FetchLimits;
   readonly signal: AbortSignal;
 }
 
-async function send(agent: Agent, target: Target, { init, limits, signal }: Send): Promise<Response> {
+async function exchange(agent: Agent, target: Target, { init, limits, signal }: Exchange): Promise<Response> {
   return request(agent, target, { init, signal }, async ({ status, headers, body }) => {
     if (isRedirect(status)) {
       abandon(body);
@@ -156,14 +159,14 @@ interface Received {
 async function request<Result>(
   agent: Agent,
   target: Target,
-  { init, signal }: Pick<Send, "init" | "signal">,
+  { init, signal }: Pick<Exchange, "init" | "signal">,
   read: (received: Received) => Promise<Result>,
 ): Promise<Result> {
   const body = await encodeBody(init);
   const headers: Record<string, string> = {
     ...Object.fromEntries(new Headers(init.headers)),
     ...body.headers,
-    ...(target.alias === null ? {} : { "x-fal-target-host": new URL(target.alias.shown).host }),
+    ...(target.alias === null ? {} : { [target.alias.header]: new URL(target.alias.shown).host }),
   };
   try {
     const answer = await agent.request({
@@ -216,7 +219,7 @@ async function takeBody<Result>(
   throw new TransportFailure("protocol", "the provider compressed an answer that was not asked for compressed");
 }
 
-/** Ends an answer nobody wants. It then fails, which must not end the process. */
+/** Ends an answer that is not wanted. It then fails, which must not end the process. */
 function abandon(body: Received["body"]): void {
   body.on("error", () => {}).destroy();
 }

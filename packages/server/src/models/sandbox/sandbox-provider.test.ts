@@ -30,7 +30,7 @@ function setup() {
     prompt,
     images: [],
     itemIndex: 0,
-    sendNumber: 1,
+    callNumber: 1,
     reasoning: null,
     maxOutputTokens: 2_048,
     size: "64x64",
@@ -74,8 +74,8 @@ describe("every modality", () => {
     "%s: `error` answers its status on every send, with Retry-After when asked",
     async (modality) => {
       const { [modality]: run } = setup();
-      for (const sendNumber of [1, 2, 3]) {
-        const failure = await failureOf(run("sandbox: error=502 retryafter=7", { sendNumber }));
+      for (const callNumber of [1, 2, 3]) {
+        const failure = await failureOf(run("sandbox: error=502 retryafter=7", { callNumber }));
         expect(failure).toMatchObject({ kind: "status", httpStatus: 502, retryAfterSeconds: 7 });
         expect(failure.responseHeaders).toEqual({ "retry-after": "7" });
       }
@@ -86,11 +86,11 @@ describe("every modality", () => {
   test.each(modalities)("%s: `flaky=N` fails the sends 1 to N and no later one", async (modality) => {
     const { [modality]: run } = setup();
     const prompt = "sandbox: flaky=2 retryafter=1";
-    expect(await failureOf(run(prompt, { sendNumber: 1 }))).toMatchObject({ httpStatus: 503, retryAfterSeconds: 1 });
-    expect(await failureOf(run(prompt, { sendNumber: 2 }))).toMatchObject({ httpStatus: 503 });
-    await expect(run(prompt, { sendNumber: 3 })).resolves.toBeDefined();
+    expect(await failureOf(run(prompt, { callNumber: 1 }))).toMatchObject({ httpStatus: 503, retryAfterSeconds: 1 });
+    expect(await failureOf(run(prompt, { callNumber: 2 }))).toMatchObject({ httpStatus: 503 });
+    await expect(run(prompt, { callNumber: 3 })).resolves.toBeDefined();
     expect(await failureOf(run("sandbox: flaky=1 error=408"))).toMatchObject({ httpStatus: 408 });
-    await expect(run("sandbox: flaky=1 error=408", { sendNumber: 2 })).resolves.toBeDefined();
+    await expect(run("sandbox: flaky=1 error=408", { callNumber: 2 })).resolves.toBeDefined();
   });
 
   test.each(modalities)("%s: `quota` is a 429 that names the used-up quota", async (modality) => {

@@ -22,7 +22,7 @@ export interface SandboxRequest {
   /** 0-based place among the items of its step. */
   readonly itemIndex: number;
   /** From 1, counted across crashes: what `flaky` looks at. */
-  readonly sendNumber: number;
+  readonly callNumber: number;
 }
 
 export interface SandboxTextRequest extends SandboxRequest {
@@ -162,7 +162,7 @@ async function passDirectives(request: SandboxRequest, timer: SandboxTimer, sign
 }
 
 function failByStatus(request: SandboxRequest, directives: Directives): void {
-  const isFlaky = directives.flaky !== undefined && request.sendNumber <= directives.flaky;
+  const isFlaky = directives.flaky !== undefined && request.callNumber <= directives.flaky;
   const isBroken = directives.flaky === undefined && directives.error !== undefined;
   if (isFlaky || isBroken) {
     const httpStatus = directives.error ?? 503;

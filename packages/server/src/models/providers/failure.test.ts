@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { FAILURE_CAUSES } from "../model-call.ts";
-import { classifyAnswer, classifyJobFailure, classifyTransport, retryAfterMs } from "./provider-failure.ts";
+import { classifyAnswer, classifyJobFailure, classifyTransport, retryAfterMs, FAILURE_CAUSES } from "./failure.ts";
 import { DECLINED, sentenceFor } from "../calls/sentences.ts";
 
 const NOW_MS = Date.parse("2026-11-20T12:00:00Z");

@@ -1,6 +1,6 @@
 /**
- * The sandbox as models of the SDK, so that its runs take the same way as those of a real provider. A SandboxFailure
- * passes through the SDK unchanged; the adapter reads it like a provider's own error.
+ * The sandbox as models of the SDK, so that its runs take the same path as those of a real provider. A SandboxFailure
+ * passes through the SDK unchanged and is then read like a provider's own error.
  */
 import type {
   Experimental_VideoModelV4 as VideoModelV4,
@@ -11,6 +11,7 @@ import type {
   LanguageModelV4Prompt,
 } from "@ai-sdk/provider";
 import {
+  createSandboxTimer,
   pollSandboxVideo,
   runSandboxImage,
   runSandboxText,
@@ -19,35 +20,61 @@ import {
   type SandboxTextRequest,
   type SandboxTimer,
 } from "../sandbox/sandbox-provider.ts";
+import type { ModelSource, Provider } from "./provider.ts";
 
-/** What the SDK does not carry: which item and which send this is. */
-export type SandboxCall = Pick<SandboxRequest, "model" | "itemIndex" | "sendNumber">;
+type Call = NonNullable<ModelSource["call"]>;
 
-export function sandboxText(call: SandboxCall, maxOutputTokens: number, timer: SandboxTimer): LanguageModelV4 {
+export const sandbox: Provider = {
+  id: "sandbox",
+  settings: null,
+  address: null,
+  apis: null,
+  isSimulated: true,
+  models: {
+    text: async (source) => textModel(callOf(source), createSandboxTimer(source.clock)),
+    image: async (source) => imageModel(callOf(source), createSandboxTimer(source.clock)),
+    video: async (source) => videoModel(source, createSandboxTimer(source.clock)),
+  },
+  embeddings: null,
+  cancel: () => "not-needed", // nothing runs between two polls
+  // It fails in the words of OpenAI.
+  failures: {
+    answers: { declined: [], quota: [], badKey: [], tooLong: [] },
+    declinedJobs: [],
+    retryDelayMs: null,
+  },
+  refusals: null,
+  requestIdHeader: null,
+};
+
+function callOf({ call }: ModelSource): Call {
+  if (call === null) throw new Error("A poll cannot start anything.");
+  return call;
+}
+
+function textModel(call: Call, timer: SandboxTimer): LanguageModelV4 {
   return {
     specificationVersion: "v4",
     provider: "sandbox",
     modelId: call.model,
     supportedUrls: {},
-    doGenerate: (options) =>
-      generateText({ ...call, ...readPrompt(options.prompt) }, { options, maxOutputTokens, timer }),
+    doGenerate: (options) => generateText(call, options, timer),
     doStream: () => Promise.reject(new Error("The sandbox does not stream.")),
   };
 }
 
 async function generateText(
-  request: Omit<SandboxTextRequest, "reasoning" | "maxOutputTokens">,
-  {
-    options,
-    maxOutputTokens,
-    timer,
-  }: { options: LanguageModelV4CallOptions; maxOutputTokens: number; timer: SandboxTimer },
+  call: Call,
+  options: LanguageModelV4CallOptions,
+  timer: SandboxTimer,
 ): Promise<LanguageModelV4GenerateResult> {
-  const { text, finishReason, usage } = await runSandboxText(
-    { ...request, reasoning: options.reasoning ?? null, maxOutputTokens: options.maxOutputTokens ?? maxOutputTokens },
-    timer,
-    signalOf(options),
-  );
+  const request = {
+    ...call,
+    ...readPrompt(options.prompt),
+    reasoning: options.reasoning ?? null,
+    maxOutputTokens: options.maxOutputTokens ?? call.maxOutputTokens,
+  };
+  const { text, finishReason, usage } = await runSandboxText(request, timer, signalOf(options));
   return {
     content: text === "" ? [] : [{ type: "text", text }],
     finishReason: { unified: finishReason, raw: undefined },
@@ -59,7 +86,7 @@ async function generateText(
   };
 }
 
-/** Taken from what the SDK made of the call, so that a mistake on the way shows in the sandbox's text. */
+/** From what the SDK made of the call, so that a mistake on the way shows in the sandbox's text. */
 function readPrompt(prompt: LanguageModelV4Prompt): Pick<SandboxTextRequest, "instructions" | "prompt" | "images"> {
   const instructions = prompt.flatMap((message) => (message.role === "system" ? [message.content] : []));
   const parts = prompt.flatMap((message) => (message.role === "user" ? message.content : []));
@@ -73,7 +100,7 @@ function readPrompt(prompt: LanguageModelV4Prompt): Pick<SandboxTextRequest, "in
   };
 }
 
-export function sandboxImage(request: SandboxRequest, timer: SandboxTimer): ImageModelV4 {
+function imageModel(request: SandboxRequest, timer: SandboxTimer): ImageModelV4 {
   return {
     specificationVersion: "v4",
     provider: "sandbox",
@@ -95,17 +122,16 @@ export function sandboxImage(request: SandboxRequest, timer: SandboxTimer): Imag
   };
 }
 
-/** @param request null: only the state of a started video can be asked for. */
-export function sandboxVideo(model: string, request: SandboxRequest | null, timer: SandboxTimer): VideoModelV4 {
+function videoModel(source: ModelSource, timer: SandboxTimer): VideoModelV4 {
+  const model = source.providerModel;
   return {
     specificationVersion: "v4",
     provider: "sandbox",
     modelId: model,
     maxVideosPerCall: 1,
     doStart: async (options) => {
-      if (request === null) throw new Error("A status request cannot start a video.");
       const { v, clip, readyAt } = await startSandboxVideo(
-        { ...request, durationSeconds: options.duration ?? null },
+        { ...callOf(source), durationSeconds: options.duration ?? null },
         timer,
         signalOf(options),
       );

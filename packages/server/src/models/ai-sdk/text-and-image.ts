@@ -1,10 +1,20 @@
+import type { ImageModelV4, LanguageModelV4 } from "@ai-sdk/provider";
 import { generateImage, generateText, type ModelMessage } from "ai";
-import type { ModelCall, ModelResult } from "../model-call.ts";
-import { failure } from "../providers/provider-failure.ts";
 import { imageUsage, textUsage } from "../pricing/usage.ts";
-import type { Adapter } from "./adapter-context.ts";
-import { logWarnings, requestId, sharedSettings, wholePrompt } from "./call-settings.ts";
-import { imageModel, languageModel, TEXT_ANSWER_BYTES_MAX } from "./model-objects.ts";
+import { failure } from "../providers/failure.ts";
+import { providerOf } from "../providers/index.ts";
+import {
+  FILE_ANSWER_BYTES_MAX,
+  logWarnings,
+  requestId,
+  sharedSettings,
+  sourceOf,
+  wholePrompt,
+  type Adapter,
+} from "./call-settings.ts";
+import type { ModelCall, ModelResult } from "./model-adapter.ts";
+
+const TEXT_ANSWER_BYTES_MAX = 8_388_608;
 
 export async function callText(adapter: Adapter, call: ModelCall, signal: AbortSignal): Promise<ModelResult> {
   const messages: ModelMessage[] = [
@@ -17,7 +27,7 @@ export async function callText(adapter: Adapter, call: ModelCall, signal: AbortS
     },
   ];
   const result = await generateText({
-    model: languageModel(adapter, call),
+    model: await languageModel(adapter, call),
     messages,
     ...(call.instructions === "" ? {} : { instructions: call.instructions }),
     ...(call.mapping.reasoning === undefined ? {} : { reasoning: call.mapping.reasoning }),
@@ -49,7 +59,7 @@ export async function callImage(adapter: Adapter, call: ModelCall, signal: Abort
   const text = wholePrompt(call);
   const { size, aspectRatio } = call.mapping;
   const result = await generateImage({
-    model: imageModel(adapter, call),
+    model: await imageModel(adapter, call),
     prompt: call.images.length === 0 ? text : { text, images: call.images.map((image) => image.bytes) },
     n: 1,
     ...(size === undefined ? {} : { size }),
@@ -61,4 +71,23 @@ export async function callImage(adapter: Adapter, call: ModelCall, signal: Abort
   const usage = imageUsage(result.usage, call);
   if (bytes.byteLength === 0) return failure("empty", { retry: "never", breaker: "ignored", usage });
   return { kind: "image", bytes, mediaType, usage, requestId: requestId(result.responses[0]?.headers) };
+}
+
+/** Reused from call to call: a package builds its schemas anew with every model object (a third of a call's CPU, measured 2026-11). */
+async function languageModel(adapter: Adapter, call: ModelCall): Promise<LanguageModelV4> {
+  const { entry } = call;
+  const { models, isSimulated } = providerOf(entry.provider);
+  if (models.text === null) throw new Error(`The provider ${entry.provider} makes no texts.`);
+  const source = sourceOf(adapter, entry, { call, answerBytesMax: TEXT_ANSWER_BYTES_MAX });
+  if (isSimulated) return models.text(source); // it is made for one call
+  const key = [entry.provider, source.endpoint.baseUrl, entry.providerModel, entry.api].join(" ");
+  const model = adapter.languageModels.get(key) ?? models.text({ ...source, call: null });
+  adapter.languageModels.set(key, model);
+  return model;
+}
+
+async function imageModel(adapter: Adapter, call: ModelCall): Promise<ImageModelV4> {
+  const { image } = providerOf(call.entry.provider).models;
+  if (image === null) throw new Error(`The provider ${call.entry.provider} makes no images.`);
+  return image(sourceOf(adapter, call.entry, { call, answerBytesMax: FILE_ANSWER_BYTES_MAX }));
 }

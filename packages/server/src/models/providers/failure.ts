@@ -1,22 +1,56 @@
 /**
- * What a provider's failure means: whether the call may be sent again, whether the model counts as broken, and what
- * the caller is told. Pure functions over status, headers and body; a provider's text goes no further.
+ * What a provider's failure means: whether the call may be made again, whether the model counts as broken, and what the
+ * caller learns. Pure functions over status, headers and body; a provider's text goes no further.
  */
 import type { Modality } from "@promptd/contract";
-import type { CallFailure, FailureCause, Retry } from "../model-call.ts";
-import { answerMeans, jobWasDeclined, type Meaning } from "./provider-words.ts";
+import type { PricedUse } from "../../credits/index.ts";
+import { ALL_PROVIDERS } from "./index.ts";
+import type { Meaning } from "./provider.ts";
 import type { TransportStage } from "./transport.ts";
 
-export interface ProviderAnswer {
-  readonly httpStatus: number;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+/** What a provider says an item took; `isEstimated` when it said nothing. */
+export interface Usage extends PricedUse {
+  readonly isEstimated: boolean;
+}
+
+export const FAILURE_CAUSES = [
+  "rate_limited",
+  "overloaded",
+  "network",
+  "timeout",
+  "bad_request",
+  "too_long",
+  "credentials",
+  "quota",
+  "protocol",
+  "too_large",
+  "empty",
+  "image_unusable",
+  "job_failed",
+] as const;
+export type FailureCause = (typeof FAILURE_CAUSES)[number];
+
+/** `once`: one more attempt at most, since the first may have been billed. */
+type Retry = "never" | "safe" | "once";
+
+export interface CallFailure {
+  readonly kind: "failed";
+  readonly cause: FailureCause;
+  readonly retry: Retry;
+  /** Counts against the model in the circuit breaker; `opens`: it opens at once. */
+  readonly breaker: "ignored" | "counted" | "opens";
+  readonly retryAfterMs: number | null;
+  /** Set by the sandbox alone: a sentence for the caller in place of the fixed one. */
+  readonly sentence: string | null;
+  /** For the operator's log: HTTP status and the provider's own code, never its text. */
+  readonly httpStatus: number | null;
+  readonly code: string | null;
+  readonly usage: Usage | null;
 }
 
 export type Failure = CallFailure | { readonly kind: "refused"; readonly usage: null };
 
-/** A failure with nothing to tell but its cause. */
+/** A failure of which nothing is known but its cause. */
 export function failure(
   cause: FailureCause,
   decision: Pick<CallFailure, "retry" | "breaker"> & Partial<CallFailure>,
@@ -33,10 +67,19 @@ export function failure(
   };
 }
 
+export interface ProviderAnswer {
+  readonly httpStatus: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
 /** Room for an error's words; a provider may send megabytes. */
 const BODY_READ_MAX = 65_536;
 
 const REFUSED: Failure = { kind: "refused", usage: null };
+
+const WORDS = ALL_PROVIDERS.map(({ failures }) => failures);
 
 interface ReadAnswer {
   readonly httpStatus: number;
@@ -55,7 +98,7 @@ interface Rule {
 const PASSES: Decision = { cause: "rate_limited", retry: "safe", breaker: "ignored" };
 const NO_QUOTA: Decision = { cause: "quota", retry: "never", breaker: "opens" };
 
-/** The statuses with which accounts and keys are refused. A 422 is about the input, and often repeats the caller's words. */
+/** The statuses that refuse accounts and keys. A 422 is about the input, and often repeats the caller's words. */
 const REFUSES_ACCOUNT: readonly number[] = [400, 401, 403];
 
 /** The first that fits decides; the last fits always. */
@@ -83,11 +126,11 @@ const RULES: readonly Rule[] = [
   { fits: ({ httpStatus, means }) => REFUSES_ACCOUNT.includes(httpStatus) && means("quota"), decision: NO_QUOTA },
   {
     fits: ({ httpStatus, means }) =>
-      httpStatus === 401 || httpStatus === 403 || (httpStatus === 400 && means("bad_key")),
+      httpStatus === 401 || httpStatus === 403 || (httpStatus === 400 && means("badKey")),
     decision: { cause: "credentials", retry: "never", breaker: "opens" },
   },
   {
-    fits: ({ httpStatus, means }) => httpStatus === 413 || means("too_long"),
+    fits: ({ httpStatus, means }) => httpStatus === 413 || means("tooLong"),
     decision: { cause: "too_long", retry: "never", breaker: "ignored" },
   },
   { fits: () => true, decision: { cause: "bad_request", retry: "never", breaker: "ignored" } },
@@ -96,8 +139,9 @@ const RULES: readonly Rule[] = [
 /** An HTTP answer that is no result. @param nowMs to read a Retry-After that names a date. */
 export function classifyAnswer({ httpStatus, headers, body: text }: ProviderAnswer, nowMs: number): Failure {
   const body = text.slice(0, BODY_READ_MAX);
-  const delayMs = httpStatus === 429 ? googleDelayMs(body) : null;
-  const answer = { httpStatus, means: (meaning: Meaning) => answerMeans(body, meaning), namesDelay: delayMs !== null };
+  const delayMs = httpStatus === 429 ? bodyDelayMs(body) : null;
+  const means = (meaning: Meaning) => WORDS.some(({ answers }) => answers[meaning].some((words) => words.test(body)));
+  const answer = { httpStatus, means, namesDelay: delayMs !== null };
   const decision = RULES.find((rule) => rule.fits(answer))?.decision ?? "refused";
   if (decision === "refused") return REFUSED;
   const { cause, ...rest } = decision;
@@ -109,22 +153,14 @@ export function classifyAnswer({ httpStatus, headers, body: text }: ProviderAnsw
   });
 }
 
+function bodyDelayMs(body: string): number | null {
+  return WORDS.flatMap(({ retryDelayMs }) => retryDelayMs?.(body) ?? [])[0] ?? null;
+}
+
 function longest(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
-
-/**
- * Google tells a limit per minute and one per day in the same words, "check your plan and billing details", and says
- * when to come back in the body alone. Null: no such delay is named, or it is the day's quota that is used up.
- */
-function googleDelayMs(words: string): number | null {
-  const seconds = /"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"/.exec(words)?.[1];
-  return seconds === undefined || /"quotaId"\s*:\s*"[^"]*PerDay/.test(words)
-    ? null
-    : Math.ceil(Number(seconds) * 1_000);
-}
-
-/** A failure below HTTP. Images and videos are never sent again once bytes went out: the first may be billed. */
+/** A failure below HTTP. Images and videos are never asked for again once bytes went out: the first may be billed. */
 export function classifyTransport(stage: TransportStage, modality: Modality): CallFailure {
   const ambiguous: Retry = modality === "text" ? "once" : "never";
   switch (stage) {
@@ -145,7 +181,8 @@ export function classifyTransport(stage: TransportStage, modality: Modality): Ca
 
 /** A started job ended badly; providers say why in words only. */
 export function classifyJobFailure(words: string): Failure {
-  if (jobWasDeclined(words)) return REFUSED;
+  const declined = WORDS.flatMap(({ answers, declinedJobs }) => [...answers.declined, ...declinedJobs]);
+  if (declined.some((said) => said.test(words))) return REFUSED;
   return failure("job_failed", { retry: "never", breaker: "ignored" });
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compatiblePlace, resolvePlace } from "./provider-endpoint.ts";
+import { compatibleEndpoint, resolveEndpoint } from "./endpoint.ts";
 
 const secretOf =
   (environment: Record<string, string>) =>
@@ -10,11 +10,11 @@ describe("a model that was found at OPENAI_BASE_URL", () => {
   const entry = { provider: "compatible", server: { baseURL: "https://openrouter.ai/api/v1" } };
 
   test("gets the key of OPENAI_API_KEY, at that address alone", () => {
-    const place = resolvePlace(
+    const endpoint = resolveEndpoint(
       entry,
       secretOf({ OPENAI_BASE_URL: "https://openrouter.ai/api/v1/", OPENAI_API_KEY: "sk-or" }),
     );
-    expect(place).toMatchObject({ apiKey: "sk-or", origins: ["https://openrouter.ai/api/v1"] });
+    expect(endpoint).toMatchObject({ apiKey: "sk-or", origins: ["https://openrouter.ai/api/v1"] });
   });
 
   test.each([
@@ -22,13 +22,20 @@ describe("a model that was found at OPENAI_BASE_URL", () => {
     ["has another one", { OPENAI_BASE_URL: "http://127.0.0.1:11434" }],
     ["has OpenAI's own", { OPENAI_BASE_URL: "https://api.openai.com/v1" }],
   ])("draws no key from a process that %s: another process found it", (_name, environment) => {
-    expect(resolvePlace(entry, secretOf({ ...environment, OPENAI_API_KEY: "sk-real" })).apiKey).toBeNull();
+    expect(resolveEndpoint(entry, secretOf({ ...environment, OPENAI_API_KEY: "sk-real" })).apiKey).toBeNull();
   });
 });
 
-test("OpenAI's own address is no compatible server, however it is written", () => {
+test("OpenAI's own address is not a compatible server, however it is written", () => {
   for (const address of ["https://api.openai.com", "https://API.openai.com/v1/", "http://api.openai.com:80/v2"]) {
-    expect(compatiblePlace(secretOf({ OPENAI_BASE_URL: address }))).toBeNull();
+    expect(compatibleEndpoint(secretOf({ OPENAI_BASE_URL: address }))).toBeNull();
   }
-  expect(compatiblePlace(secretOf({}))).toBeNull();
+  expect(compatibleEndpoint(secretOf({}))).toBeNull();
+});
+
+test("a provider that nobody knows gets neither an address nor a key", () => {
+  expect(resolveEndpoint({ provider: "unheard-of", server: null }, () => "sk-real")).toMatchObject({
+    apiKey: null,
+    origins: [],
+  });
 });

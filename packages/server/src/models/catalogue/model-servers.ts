@@ -1,13 +1,16 @@
 /**
  * Finds model servers: on this machine (Ollama, llama.cpp, vLLM), and at an OPENAI_BASE_URL that is not OpenAI's own,
- * with or without a key. They are asked for their list; what does not answer as the OpenAI interface does is not one.
+ * with or without a key. Each is asked for its list of models; one that answers otherwise is not a model server.
  */
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isLoopback } from "../../platform/config/config.ts";
 import type { CatalogueEntry } from "./catalogue.ts";
 import type { FoundModel, FoundServer } from "./enabled-models-store.ts";
-import { compatiblePlace, type ReadSecret } from "../providers/provider-endpoint.ts";
+import { compatible } from "../providers/compatible.ts";
+import { LOCAL_PROVIDER } from "../providers/index.ts";
+import { openai } from "../providers/openai.ts";
+import { compatibleEndpoint, type ReadSecret } from "../providers/endpoint.ts";
 
 export interface ProbeOptions {
   readonly secret: ReadSecret;
@@ -15,7 +18,7 @@ export interface ProbeOptions {
   readonly localModels: boolean;
   /** The API's own port: asking ourselves would find nothing and could loop. */
   readonly ownPort: number;
-  /** In tests: other places than the usual ones. */
+  /** In tests: other hosts than the usual ones. */
   readonly localHosts?: readonly string[];
 }
 
@@ -25,7 +28,7 @@ const LOCAL_HOSTS = ["127.0.0.1:11434", "127.0.0.1:8080", "127.0.0.1:8000"];
 const LOCAL_BOUNDS = { timeoutMs: 300, bytesMax: 65_536, modelsMax: 50 };
 const REMOTE_BOUNDS = { timeoutMs: 5_000, bytesMax: 4_194_304, modelsMax: 1_000 };
 
-interface Place {
+interface ServerToAsk {
   readonly provider: FoundServer["provider"];
   readonly baseUrl: string;
   readonly apiKey: string | null;
@@ -34,27 +37,32 @@ interface Place {
 
 /** Every model of every server that answers now; the first server that offers an id keeps it. */
 export async function findModels(options: ProbeOptions, entries: readonly CatalogueEntry[]): Promise<FoundModel[]> {
-  const places = listPlaces(options);
-  const lists = await Promise.all(places.map(async (place) => ({ place, ids: await listModels(place) })));
+  const servers = serversToAsk(options);
+  const lists = await Promise.all(servers.map(async (server) => ({ server, ids: await listModels(server) })));
   const found = new Map<string, FoundModel>();
-  for (const { place, ids } of lists) {
+  for (const { server, ids } of lists) {
     for (const id of ids) {
-      const model = describe(place, id, entries);
+      const model = describe(server, id, entries);
       if (model !== null && !found.has(model.model)) found.set(model.model, model);
     }
   }
   return [...found.values()];
 }
 
-function listPlaces({ secret, localModels, ownPort, localHosts = LOCAL_HOSTS }: ProbeOptions): Place[] {
-  const named = compatiblePlace(secret);
-  const remote: Place[] = named === null ? [] : [{ provider: "compatible", ...named, bounds: REMOTE_BOUNDS }];
+function serversToAsk({ secret, localModels, ownPort, localHosts = LOCAL_HOSTS }: ProbeOptions): ServerToAsk[] {
+  const named = compatibleEndpoint(secret);
+  const remote: ServerToAsk[] = named === null ? [] : [{ provider: compatible.id, ...named, bounds: REMOTE_BOUNDS }];
   const taken = named === null ? null : new URL(named.baseUrl).host;
   const ollama = loopbackHost(secret("OLLAMA_HOST"));
   const hosts = localModels ? new Set([...(ollama === null ? [] : [ollama]), ...localHosts]) : new Set<string>();
   const local = [...hosts]
     .filter((host) => host !== taken && Number(new URL(`http://${host}`).port || 80) !== ownPort)
-    .map((host): Place => ({ provider: "local", baseUrl: `http://${host}/v1`, apiKey: null, bounds: LOCAL_BOUNDS }));
+    .map((host): ServerToAsk => ({
+      provider: LOCAL_PROVIDER,
+      baseUrl: `http://${host}/v1`,
+      apiKey: null,
+      bounds: LOCAL_BOUNDS,
+    }));
   return [...remote, ...local];
 }
 
@@ -69,27 +77,27 @@ function loopbackHost(text: string | null): string | null {
 /** Segments that begin with a letter or digit: `../` must not lead anywhere, and nothing unseen stands in a list. */
 const PROVIDER_MODEL = /^[A-Za-z0-9][\w.:-]*(\/[A-Za-z0-9][\w.:-]*)*$/;
 
-function describe(place: Place, id: string, entries: readonly CatalogueEntry[]): FoundModel | null {
-  if (place.provider === "compatible") {
+function describe(asked: ServerToAsk, id: string, entries: readonly CatalogueEntry[]): FoundModel | null {
+  if (asked.provider === compatible.id) {
     const known = entries.find(
-      (entry) => entry.provider === "openai" && entry.modality === "text" && entry.providerModel === id,
+      (entry) => entry.provider === openai.id && entry.modality === "text" && entry.providerModel === id,
     );
     if (known !== undefined) return known.status === "retired" ? null : { model: known.model, server: null };
   }
-  const model = `${place.provider}/${id.toLowerCase()}`;
+  const model = `${asked.provider}/${id.toLowerCase()}`;
   if (!PROVIDER_MODEL.test(id) || model.length > 100) return null;
-  const { provider, baseUrl, apiKey } = place;
+  const { provider, baseUrl, apiKey } = asked;
   return { model, server: { provider, baseUrl, providerModel: id, isKeyed: apiKey !== null } };
 }
 
 /** Ids a server offers; none when it does not answer in time, or answers anything but a list. */
-async function listModels(place: Place): Promise<string[]> {
-  const body = await get(place);
-  const ids = body === null ? null : readIds(body, place);
-  return (ids ?? []).filter((id) => !id.toLowerCase().includes("embed")).slice(0, place.bounds.modelsMax);
+async function listModels(server: ServerToAsk): Promise<string[]> {
+  const body = await get(server);
+  const ids = body === null ? null : readIds(body, server);
+  return (ids ?? []).filter((id) => !id.toLowerCase().includes("embed")).slice(0, server.bounds.modelsMax);
 }
 
-function readIds(body: string, { provider }: Place): string[] | null {
+function readIds(body: string, { provider }: ServerToAsk): string[] | null {
   let list: unknown;
   try {
     list = JSON.parse(body);
@@ -99,7 +107,7 @@ function readIds(body: string, { provider }: Place): string[] | null {
   if (typeof list !== "object" || list === null) return null;
   const { object, data } = list as Record<string, unknown>;
   // OpenRouter does not call its list one; of a server that nobody named, the word is asked for.
-  const isList = object === "list" || (object === undefined && provider === "compatible");
+  const isList = object === "list" || (object === undefined && provider === compatible.id);
   if (!isList || !Array.isArray(data)) return null;
   return data.flatMap((item: unknown) => {
     const id = typeof item === "object" && item !== null ? (item as Record<string, unknown>)["id"] : null;
@@ -111,7 +119,7 @@ function readIds(body: string, { provider }: Place): string[] | null {
  * Null: no usable answer. A foreign server may trickle or flood, so time and size are bounded as a whole. A redirect is
  * no usable answer either: it would take the key elsewhere.
  */
-function get({ baseUrl, apiKey, bounds }: Place): Promise<string | null> {
+function get({ baseUrl, apiKey, bounds }: ServerToAsk): Promise<string | null> {
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(bounds.timeoutMs);
     const request = baseUrl.startsWith("https:") ? requestHttps : requestHttp;

@@ -1,24 +1,52 @@
 /**
- * Reads what a call threw. The SDK's errors are told by name and shape, not by class: its packages may each bring a
- * copy of the classes.
+ * Turns what a call threw into a value; only cancellation, bugs and outages stay exceptions. The SDK's errors are known
+ * by name and shape, not by class: its packages may each bring a copy of the classes.
  */
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
-import {
-  classifyAnswer,
-  classifyJobFailure,
-  classifyTransport,
-  failure,
-  type Failure,
-} from "../providers/provider-failure.ts";
-import { SandboxFailure } from "../sandbox/sandbox-provider.ts";
+import { classifyAnswer, classifyJobFailure, classifyTransport, failure, type Failure } from "../providers/failure.ts";
 import { PollAnswerFailure, TransportFailure } from "../providers/transport.ts";
+import { SandboxFailure } from "../sandbox/sandbox-provider.ts";
+import type { Adapter } from "./call-settings.ts";
+import type { ModelResult } from "./model-adapter.ts";
+
+/**
+ * Runs a call of the SDK and turns what it throws into a value; only cancellation stays an exception. What is not
+ * recognised came of the provider's answer: invalid base64, a field that is missing where the SDK reads on.
+ */
+export async function settled<Result>(
+  { log, clock }: Adapter,
+  { entry, signal }: { readonly entry: Pick<CatalogueEntry, "modality">; readonly signal: AbortSignal },
+  work: () => Promise<Result>,
+): Promise<Result | ModelResult> {
+  try {
+    return await work();
+  } catch (error) {
+    const result = readProviderError(error, entry, clock.nowMs());
+    if (result !== null) return result;
+    if (signal.aborted) throw error;
+    // Its message may hold the provider's words.
+    log.warn({ error: error instanceof Error ? error.name : typeof error }, "the SDK could not read an answer");
+    return classifyTransport("protocol", entry.modality);
+  }
+}
+
+/** The same for a file that is fetched without the SDK: what is not recognised is our disk's failure, or a bug. */
+export async function settledFile(
+  adapter: Adapter,
+  entry: CatalogueEntry,
+  work: () => Promise<ModelResult>,
+): Promise<ModelResult> {
+  try {
+    return await work();
+  } catch (error) {
+    const result = readProviderError(error, entry, adapter.clock.nowMs());
+    if (result === null) throw error;
+    return result;
+  }
+}
 
 /** Null: not recognised. */
-export function readProviderError(
-  error: unknown,
-  entry: Pick<CatalogueEntry, "modality">,
-  nowMs: number,
-): Failure | null {
+function readProviderError(error: unknown, entry: Pick<CatalogueEntry, "modality">, nowMs: number): Failure | null {
   const result = readError(error, entry, nowMs);
   if (result?.kind !== "failed" || result.cause !== "protocol" || entry.modality === "text") return result;
   return { ...result, retry: "never" }; // the picture that was not understood may be billed

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestServer } from "../../../test/support/test-server.ts";
-import { loadCatalogue, type Catalogue } from "../catalogue/catalogue.ts";
+import { loadCatalogue, type Catalogue } from "./catalogue.ts";
 import { embeddingsModel, faultOfEmbeddingsModel } from "./embeddings-model.ts";
 
 const HOME = { home: { baseURL: "http://127.0.0.1:1/v1", apiKeyEnv: "HOME_KEY" } };
@@ -62,7 +62,7 @@ describe("a model for embeddings", () => {
 
   test("of the server at OPENAI_BASE_URL is asked for by its own name", () => {
     expect(embeddingsModel(catalogue, "compatible/org/words:1")).toEqual({
-      provider: "openai",
+      provider: "compatible",
       providerModel: "org/words:1",
       server: null,
     });

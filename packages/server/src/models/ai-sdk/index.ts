@@ -1,2 +1,0 @@
-export { createAiSdkAdapter } from "./adapter.ts";
-export type { AdapterOptions } from "./adapter-context.ts";

@@ -1,0 +1,85 @@
+/** The boundary between the policy of calls (calls/) and providers: values in, values out, no type of the SDK. */
+import type { SpooledFile } from "../../files/index.ts";
+import type { CatalogueEntry } from "../catalogue/catalogue.ts";
+import type { EmbeddingsModel } from "../catalogue/embeddings-model.ts";
+import type { JsonValue, Mapping } from "../catalogue/mapping.ts";
+import type { CallFailure, Usage } from "../providers/failure.ts";
+
+export interface ModelImage {
+  readonly bytes: Uint8Array;
+  readonly mediaType: "image/png" | "image/jpeg";
+}
+
+/** One call of a provider. Bytes, never addresses. */
+export interface ModelCall {
+  readonly entry: CatalogueEntry;
+  /** What the run options mean, merged. */
+  readonly mapping: Mapping;
+  readonly instructions: string;
+  readonly prompt: string;
+  readonly images: readonly ModelImage[];
+  readonly maxOutputTokens: number;
+  readonly itemIndex: number;
+  /** From 1, counted in the database across crashes. */
+  readonly callNumber: number;
+  /** The same for every attempt at one item; for providers that take one. */
+  readonly idempotencyKey: string;
+}
+
+export type ModelResult =
+  | {
+      readonly kind: "text";
+      readonly text: string;
+      readonly truncated: boolean;
+      readonly usage: Usage;
+      readonly requestId: string | null;
+    }
+  | {
+      readonly kind: "image";
+      readonly bytes: Uint8Array;
+      readonly mediaType: string;
+      readonly usage: Usage;
+      readonly requestId: string | null;
+    }
+  | {
+      readonly kind: "video";
+      /** Spooled: on disk, since it was fetched; in memory: it came inside an answer. */
+      readonly content: Uint8Array | SpooledFile;
+      readonly mediaType: string;
+      readonly usage: Usage;
+      readonly requestId: string | null;
+    }
+  | { readonly kind: "refused"; readonly usage: Usage | null }
+  | CallFailure;
+
+/** A finished video that is still with the provider: fetching it takes longer than polling it. */
+export interface ReadyVideo {
+  readonly kind: "ready";
+  load(signal: AbortSignal): Promise<ModelResult>;
+}
+
+export type VideoCancel =
+  | { readonly kind: "canceled" | "impossible" }
+  | Extract<ModelResult, { kind: "failed" | "refused" }>;
+
+/** A failing call is a value; only cancellation and bugs throw. */
+export interface ModelAdapter {
+  /** Text and image. */
+  callModel(call: ModelCall, signal: AbortSignal): Promise<ModelResult>;
+  startVideo(
+    call: ModelCall,
+    signal: AbortSignal,
+  ): Promise<{ readonly kind: "started"; readonly operation: JsonValue } | ModelResult>;
+  pollVideo(
+    poll: { readonly entry: CatalogueEntry; readonly mapping: Mapping; readonly operation: JsonValue },
+    signal: AbortSignal,
+  ): Promise<{ readonly kind: "pending" } | ReadyVideo | ModelResult>;
+  /** Asks the provider to stop a started video; `impossible`: it knows no such request. */
+  cancelVideo(
+    video: { readonly entry: CatalogueEntry; readonly operation: JsonValue },
+    signal: AbortSignal,
+  ): Promise<VideoCancel>;
+  /** One vector per text, in order. Rejects when the provider fails, without its words. */
+  embedTexts(model: EmbeddingsModel, texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,58 @@
+/** What the rest of the server asks of models, and what comes of it. */
+import type { SpooledFile } from "../../files/index.ts";
+import type { Reservation } from "../limits/byte-budget.ts";
+import type { ModelImage } from "../ai-sdk/model-adapter.ts";
+import type { Usage } from "../providers/failure.ts";
+
+/** One output item of a run, to be made by a model. */
+export interface ModelRequest {
+  readonly accountId: string;
+  readonly runId: string;
+  /** Fence: a later attempt's call makes what an earlier one writes void. */
+  readonly attempt: number;
+  readonly step: number;
+  /** 0-based place among the items of the step. */
+  readonly item: number;
+  readonly model: string;
+  readonly options: Readonly<Record<string, string>>;
+  readonly instructions: string;
+  readonly prompt: string;
+  readonly images: readonly ModelImage[];
+  /** Null: the model's limit. */
+  readonly maxOutputTokens: number | null;
+  /**
+   * The run's deadline; nothing is sent or awaited past it. On this process's monotonic clock (`performance.now()`): its
+   * wall clock may be set while the call is under way.
+   */
+  readonly deadlineMs: number;
+}
+
+export type ModelOutcome =
+  /** `isTruncated`: the output limit cut the text; a normal success. */
+  | { readonly kind: "text"; readonly text: string; readonly truncated: boolean; readonly usage: Usage }
+  | { readonly kind: "image"; readonly bytes: Uint8Array; readonly mediaType: string; readonly usage: Usage }
+  /** Whoever gets a spooled file keeps or discards it. */
+  | {
+      readonly kind: "video";
+      readonly content: Uint8Array | SpooledFile;
+      readonly mediaType: string;
+      readonly usage: Usage;
+    }
+  /** `message` is a fixed sentence, fit for the error item. */
+  | { readonly kind: "failed"; readonly message: string; readonly usage: Usage }
+  /** Nothing is wrong with the run: give it back and claim it again after the delay. */
+  | { readonly kind: "later"; readonly delayMs: number };
+
+export interface ModelCaller {
+  /** Rejects only when `signal` is aborted, or for a bug or an outage of the database. */
+  call(request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome>;
+  /** Memory for a run's input images, taken before they are loaded. Null: none is free, come again a little later. */
+  holdImages(bytes: number, signal: AbortSignal): Promise<Reservation | null>;
+  /**
+   * Vectors for search, one per text and in order.
+   * @param model `provider/model`: openai, google, or a provider of the overlay file that some model of it uses.
+   * @throws Error when the provider cannot make vectors, or fails; without its words.
+   */
+  embedTexts(model: string, texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
+  close(): Promise<void>;
+}

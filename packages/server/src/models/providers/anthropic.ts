@@ -1,0 +1,31 @@
+import { sdkSettings, type Provider } from "./provider.ts";
+
+export const anthropic: Provider = {
+  id: "anthropic",
+  settings: { key: "ANTHROPIC_API_KEY", baseUrl: "ANTHROPIC_BASE_URL" },
+  address: { baseUrl: "https://api.anthropic.com/v1", fixed: null },
+  apis: null,
+  isSimulated: false,
+  models: {
+    text: async (source) => {
+      const { createAnthropic } = await import("@ai-sdk/anthropic");
+      return createAnthropic(sdkSettings(source))(source.providerModel);
+    },
+    image: null,
+    video: null,
+  },
+  embeddings: null,
+  cancel: null,
+  failures: {
+    answers: {
+      declined: [],
+      quota: [/billing_error/i, /credit balance is too low/i], // the latter with a 400
+      badKey: [],
+      tooLong: [/prompt is too long/i],
+    },
+    declinedJobs: [],
+    retryDelayMs: null,
+  },
+  refusals: null,
+  requestIdHeader: "request-id",
+};

@@ -1,0 +1,62 @@
+import { sdkSettings, type ModelSource, type Provider } from "./provider.ts";
+
+async function gemini(source: ModelSource) {
+  const { createGoogle } = await import("@ai-sdk/google");
+  return createGoogle(sdkSettings(source));
+}
+
+const STOPPED =
+  /"(?:finishReason|blockReason)"\s*:\s*"(?:SAFETY|IMAGE_SAFETY|PROHIBITED_CONTENT|IMAGE_PROHIBITED_CONTENT|BLOCKLIST|SPII|RECITATION|IMAGE_RECITATION)"|"raiMediaFilteredReasons"\s*:\s*\[\s*"/;
+const DELIVERED = /"inlineData"|"generatedSamples"/;
+
+/** An answer without a result is short; a longer one holds one. */
+const REFUSAL_BYTES_MAX = 65_536;
+
+/** Gemini reports a refused picture or video inside an answer with status 200, and the SDK only sees that nothing came. */
+async function readRefusal(answer: Response): Promise<Response> {
+  if (!answer.ok || Number(answer.headers.get("content-length") ?? 0) > REFUSAL_BYTES_MAX) return answer;
+  const bytes = await answer.arrayBuffer();
+  const text = bytes.byteLength > REFUSAL_BYTES_MAX ? "" : Buffer.from(bytes).toString("utf8");
+  if (!STOPPED.test(text) || DELIVERED.test(text)) return new Response(bytes, answer);
+  const error = { code: 400, status: "content_policy_violation", message: "stopped by a filter of the provider" };
+  return Response.json({ error }, { status: 400 });
+}
+
+/**
+ * Google reports a limit per minute and one per day in the same words, "check your plan and billing details", and says
+ * when to come back in the body alone. Null: no such delay is named, or it is the day's quota that is used up.
+ */
+function readRetryDelayMs(body: string): number | null {
+  const seconds = /"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"/.exec(body)?.[1];
+  return seconds === undefined || /"quotaId"\s*:\s*"[^"]*PerDay/.test(body) ? null : Math.ceil(Number(seconds) * 1_000);
+}
+
+export const google: Provider = {
+  id: "google",
+  settings: { key: "GOOGLE_GENERATIVE_AI_API_KEY", baseUrl: "GOOGLE_GENERATIVE_AI_BASE_URL" },
+  address: { baseUrl: "https://generativelanguage.googleapis.com/v1beta", fixed: null },
+  apis: null,
+  isSimulated: false,
+  models: {
+    text: async (source) => (await gemini(source))(source.providerModel),
+    image: async (source) => (await gemini(source)).image(source.providerModel),
+    video: async (source) => (await gemini(source)).video(source.providerModel),
+  },
+  embeddings: {
+    model: async (source) => (await gemini(source)).embeddingModel(source.providerModel),
+    needs: ["GOOGLE_GENERATIVE_AI_API_KEY"],
+  },
+  cancel: null, // none was found for Veo, so a video runs to its end
+  failures: {
+    answers: {
+      declined: [],
+      quota: [/billing details/i],
+      badKey: [/api_key_invalid/i], // with a 400
+      tooLong: [/maximum number of tokens/i],
+    },
+    declinedJobs: [/usage guidelines|safety/i],
+    retryDelayMs: readRetryDelayMs,
+  },
+  refusals: { modalities: ["image", "video"], read: readRefusal },
+  requestIdHeader: null,
+};

@@ -1,0 +1,23 @@
+import { anthropic } from "./anthropic.ts";
+import { compatible } from "./compatible.ts";
+import { fal } from "./fal.ts";
+import { google } from "./google.ts";
+import { openai } from "./openai.ts";
+import type { Provider } from "./provider.ts";
+import { replicate } from "./replicate.ts";
+import { sandbox } from "./sandbox.ts";
+
+/** Those that the shipped catalogue may name. */
+export const BUILT_IN_PROVIDERS: readonly Provider[] = [sandbox, openai, anthropic, google, fal, replicate];
+export const ALL_PROVIDERS: readonly Provider[] = [...BUILT_IN_PROVIDERS, compatible];
+
+/** Of models found on this machine. */
+export const LOCAL_PROVIDER = "local";
+
+/** Names that an operator's own server cannot have. */
+export const RESERVED_NAMES: ReadonlySet<string> = new Set([...ALL_PROVIDERS.map(({ id }) => id), LOCAL_PROVIDER]);
+
+/** A name that is not built in is that of a server that speaks the OpenAI interface. */
+export function providerOf(id: string): Provider {
+  return BUILT_IN_PROVIDERS.find((provider) => provider.id === id) ?? compatible;
+}

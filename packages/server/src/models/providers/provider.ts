@@ -1,0 +1,146 @@
+/** What promptd knows of a provider: one object of this type per provider, each in its own file. */
+import type {
+  EmbeddingModelV4,
+  Experimental_VideoModelV4 as VideoModelV4,
+  ImageModelV4,
+  LanguageModelV4,
+} from "@ai-sdk/provider";
+import type { Modality } from "@promptd/contract";
+import type { Clock } from "../../platform/clock.ts";
+import type { PROVIDER_KEYS, SETTINGS } from "../../platform/config/settings.ts";
+import type { SandboxRequest } from "../sandbox/sandbox-provider.ts";
+
+/** A part that a provider does not have is null, so that nobody forgets one. */
+export interface Provider {
+  /** The first part of its models' names. */
+  readonly id: string;
+  /** Null: it needs no key, and no address of it can be set. */
+  readonly settings: ProviderSettings | null;
+  /** Null: it is not reached over a network. */
+  readonly address: ProviderAddress | null;
+  /** Interfaces for text that a catalogue entry must choose from. Null: it has one, which entries do not name. */
+  readonly apis: readonly ("responses" | "chat")[] | null;
+  /**
+   * True when this process makes up the answers, as the prompt asks: the prompt shows in them, and how calls end says
+   * nothing about a model.
+   */
+  readonly isSimulated: boolean;
+  /** The SDK's model objects. A video provider must have start and status: a crash must not pay twice. */
+  readonly models: { readonly [Name in Modality]: ((source: ModelSource) => Promise<Models[Name]>) | null };
+  readonly embeddings: Embeddings | null;
+  /** How a started video is stopped, which the SDK does not know. Null: there is no such request. */
+  readonly cancel: ((job: StartedJob) => CancelRequest | "not-needed" | null) | null;
+  readonly failures: FailureWords;
+  /** Turns an answer that hides a refusal from the SDK into an error that shows it. Null: none does. */
+  readonly refusals: RefusalReader | null;
+  /** Header with the number that the provider's support asks for. */
+  readonly requestIdHeader: string | null;
+}
+
+/** Names in the environment; platform/config/settings.ts lists them for the documentation. */
+export interface ProviderSettings {
+  readonly key: keyof typeof PROVIDER_KEYS;
+  readonly baseUrl: Extract<keyof typeof SETTINGS, `${string}_BASE_URL`>;
+}
+
+export interface ProviderAddress {
+  readonly baseUrl: string;
+  /** Hosts that the package has written into it, and the header that names the intended one to an operator's address. */
+  readonly fixed: { readonly origins: readonly string[]; readonly header: string } | null;
+}
+
+interface Models {
+  readonly text: LanguageModelV4;
+  readonly image: ImageModelV4;
+  readonly video: VideoModelV4;
+}
+
+/** A model of a provider, and the way to it. */
+export interface ModelSource {
+  readonly provider: string;
+  readonly providerModel: string;
+  readonly api?: "responses" | "chat" | undefined;
+  readonly endpoint: ProviderEndpoint;
+  readonly fetch: typeof globalThis.fetch;
+  readonly clock: Clock;
+  /** For the sandbox alone, since the SDK does not pass all of it on. Null: a started video is polled. */
+  readonly call: (SandboxRequest & { readonly maxOutputTokens: number }) | null;
+}
+
+/** Where a provider is reached, and with which key. */
+export interface ProviderEndpoint {
+  readonly baseUrl: string;
+  /** True when the operator set another address than the provider's own. */
+  readonly isOverridden: boolean;
+  readonly apiKey: string | null;
+  /** Addresses that receive the key. */
+  readonly origins: readonly string[];
+  /** For a package that fixes its hosts: where each of them is found instead, and the header that names it there. */
+  readonly aliases: { readonly origins: ReadonlyMap<string, string>; readonly header: string } | null;
+}
+
+interface Embeddings {
+  readonly model: (source: ModelSource) => Promise<EmbeddingModelV4>;
+  /** Settings of which one must be set. */
+  readonly needs: readonly (ProviderSettings["key"] | ProviderSettings["baseUrl"])[];
+}
+
+export interface StartedJob {
+  /** How the SDK names it; it has been in the database. */
+  readonly operation: unknown;
+  readonly endpoint: ProviderEndpoint;
+}
+
+export interface CancelRequest {
+  readonly url: URL;
+  readonly method: "POST" | "PUT";
+  readonly authorization: string;
+}
+
+export type Meaning =
+  /** The provider declines the content of this request. */
+  | "declined"
+  /** The operator's account is empty or closed. */
+  | "quota"
+  | "badKey"
+  | "tooLong";
+
+/**
+ * What a provider means by its words, where the HTTP status does not say it. Servers pass on each other's answers, so the
+ * words of all providers are looked for in each answer (failure.ts).
+ */
+interface FailureWords {
+  /** In the body of an answer. A code is looked for like a sentence: each provider puts it elsewhere. */
+  readonly answers: { readonly [Name in Meaning]: readonly RegExp[] };
+  /** Beside those for "declined", in what is said of a job that ended badly, which is prose. */
+  readonly declinedJobs: readonly RegExp[];
+  /** The time after which a 429 passes, where only the body says it. */
+  readonly retryDelayMs: ((body: string) => number | null) | null;
+}
+
+interface RefusalReader {
+  readonly modalities: readonly Modality[];
+  readonly read: (answer: Response) => Promise<Response>;
+}
+
+/** What the packages have in common. An empty key: without one they would look into the environment themselves. */
+export function sdkSettings({ endpoint, fetch }: ModelSource) {
+  return { baseURL: endpoint.baseUrl, apiKey: endpoint.apiKey ?? "", fetch };
+}
+
+/**
+ * The request that cancels a job below the address of its state.
+ * @param member of the operation, which holds that address.
+ * @returns null when the address is not the provider's own, where no key may be sent.
+ */
+export function cancelBelow(
+  member: string,
+  { operation, endpoint }: StartedJob,
+  how: { readonly method: CancelRequest["method"]; readonly scheme: string },
+): CancelRequest | null {
+  const address = typeof operation === "object" && operation !== null && Reflect.get(operation, member);
+  const url = typeof address === "string" ? URL.parse(address) : null;
+  if (url === null || !endpoint.origins.some((origin) => new URL(origin).origin === url.origin)) return null;
+  url.pathname = `${url.pathname.replace(/\/response$/, "")}/cancel`;
+  return { url, method: how.method, authorization: `${how.scheme} ${endpoint.apiKey ?? ""}` };
+}

@@ -1,0 +1,215 @@
+/** Asks each part of each provider for an example; a provider without a row here fails. */
+import { describe, expect, test } from "vitest";
+import { MODALITIES, type Modality } from "@promptd/contract";
+import { systemClock } from "../../platform/clock.ts";
+import { PROVIDER_KEYS, SETTINGS } from "../../platform/config/settings.ts";
+import { resolveEndpoint } from "./endpoint.ts";
+import { ALL_PROVIDERS, BUILT_IN_PROVIDERS, LOCAL_PROVIDER, providerOf, RESERVED_NAMES } from "./index.ts";
+import { classifyAnswer, classifyJobFailure } from "./failure.ts";
+import type { CancelRequest, Meaning, ModelSource } from "./provider.ts";
+
+type Make = (source: ModelSource) => Promise<unknown>;
+
+interface Example {
+  readonly makes: readonly (Modality | "embeddings")[];
+  /** Who receives the key when no address is set. */
+  readonly origins: readonly string[];
+  /** How it says what, and with which status. */
+  readonly says: readonly (readonly [status: number, words: string, meaning: Meaning])[];
+  readonly declinesJob: string | null;
+  /** An answer that hides a refusal from the SDK, and the modality. */
+  readonly hiddenRefusal: { readonly modality: Modality; readonly status: number; readonly body: unknown } | null;
+  readonly cancels: readonly { readonly operation: unknown; readonly request: readonly string[] | string | null }[];
+}
+
+const NOTHING_TO_CANCEL: Example["cancels"] = [];
+
+const EXAMPLES: Readonly<Record<string, Example>> = {
+  sandbox: {
+    makes: ["text", "image", "video"],
+    origins: [],
+    says: [],
+    declinesJob: null,
+    hiddenRefusal: null,
+    cancels: [{ operation: { v: 1 }, request: "not-needed" }],
+  },
+  openai: {
+    makes: ["text", "image", "embeddings"],
+    origins: ["https://api.openai.com/v1"],
+    says: [
+      [400, '{"error":{"code":"moderation_blocked"}}', "declined"],
+      [429, '{"error":{"code":"insufficient_quota"}}', "quota"],
+      [400, '{"error":{"code":"string_above_max_length"}}', "tooLong"],
+    ],
+    declinesJob: null,
+    hiddenRefusal: null,
+    cancels: NOTHING_TO_CANCEL,
+  },
+  anthropic: {
+    makes: ["text"],
+    origins: ["https://api.anthropic.com/v1"],
+    says: [
+      [400, "Your credit balance is too low to access the API", "quota"],
+      [400, "prompt is too long: 210000 tokens > 200000 maximum", "tooLong"],
+    ],
+    declinesJob: null,
+    hiddenRefusal: null,
+    cancels: NOTHING_TO_CANCEL,
+  },
+  google: {
+    makes: ["text", "image", "video", "embeddings"],
+    origins: ["https://generativelanguage.googleapis.com/v1beta"],
+    says: [
+      [400, '{"reason":"API_KEY_INVALID"}', "badKey"],
+      [400, "exceeds the maximum number of tokens allowed", "tooLong"],
+    ],
+    declinesJob: "violates our usage guidelines",
+    hiddenRefusal: { modality: "image", status: 200, body: { candidates: [{ finishReason: "IMAGE_SAFETY" }] } },
+    cancels: NOTHING_TO_CANCEL,
+  },
+  fal: {
+    makes: ["image", "video"],
+    origins: ["https://fal.run", "https://queue.fal.run"],
+    says: [
+      [422, '{"detail":[{"type":"content_policy_violation"}]}', "declined"],
+      [403, "User is locked. Reason: Exhausted balance.", "quota"],
+    ],
+    declinesJob: "sensitive content",
+    hiddenRefusal: { modality: "video", status: 422, body: { detail: [{ type: "content_policy_violation" }] } },
+    cancels: [
+      {
+        operation: { responseUrl: "https://queue.fal.run/fal-ai/luma/requests/1" },
+        request: ["PUT", "https://queue.fal.run/fal-ai/luma/requests/1/cancel", "Key k"],
+      },
+      {
+        operation: { responseUrl: "https://queue.fal.run/fal-ai/luma/requests/1/response" },
+        request: ["PUT", "https://queue.fal.run/fal-ai/luma/requests/1/cancel", "Key k"],
+      },
+      { operation: { responseUrl: "http://queue.fal.run/requests/1" }, request: null },
+      { operation: { responseUrl: "not an address" }, request: null },
+      { operation: null, request: null },
+      { operation: [1], request: null },
+    ],
+  },
+  replicate: {
+    makes: ["image", "video"],
+    origins: ["https://api.replicate.com/v1"],
+    says: [[422, "NSFW content detected", "declined"]],
+    declinesJob: "Prediction failed: flagged as sensitive (E005)",
+    hiddenRefusal: null,
+    cancels: [
+      {
+        operation: { getUrl: "https://api.replicate.com/v1/predictions/p1" },
+        request: ["POST", "https://api.replicate.com/v1/predictions/p1/cancel", "Bearer k"],
+      },
+      { operation: { getUrl: "https://elsewhere.example/v1/predictions/p1" }, request: null },
+      { operation: { getUrl: 7 }, request: null },
+    ],
+  },
+  compatible: {
+    makes: ["text", "image", "embeddings"],
+    origins: ["https://api.openai.com/v1"],
+    says: [
+      [403, '{"error":{"metadata":{"flagged_input":"…"}}}', "declined"],
+      [400, "This model's maximum context length is 8192 tokens", "tooLong"],
+    ],
+    declinesJob: null,
+    hiddenRefusal: null,
+    cancels: NOTHING_TO_CANCEL,
+  },
+};
+
+const CAUSES: Readonly<Record<Meaning, unknown>> = {
+  declined: { kind: "refused" },
+  quota: { cause: "quota" },
+  badKey: { cause: "credentials" },
+  tooLong: { cause: "too_long" },
+};
+
+const secret = (name: string) => (/_(KEY|TOKEN)$/.test(name) ? "k" : null);
+const endpointOf = (provider: string) => resolveEndpoint({ provider, server: null }, secret);
+
+test("every provider has an example here, and no other name has", () => {
+  expect(Object.keys(EXAMPLES).sort()).toEqual(ALL_PROVIDERS.map(({ id }) => id).sort());
+});
+
+test("every key and every address that a provider's settings name is listed, and each listed address is some provider's", () => {
+  const settings = ALL_PROVIDERS.flatMap((provider) => provider.settings ?? []);
+  expect(settings.filter(({ key }) => !Object.hasOwn(PROVIDER_KEYS, key))).toEqual([]);
+  const listed = Object.keys(SETTINGS).filter((name) => name.endsWith("_BASE_URL"));
+  expect([...new Set(settings.map(({ baseUrl }) => baseUrl))].sort()).toEqual(listed.sort());
+});
+
+test("a name that is not built in is that of a server with the OpenAI interface", () => {
+  expect(providerOf("home").id).toBe("compatible");
+  expect(RESERVED_NAMES.has(LOCAL_PROVIDER)).toBe(true);
+  expect(BUILT_IN_PROVIDERS.every(({ id }) => RESERVED_NAMES.has(id) && providerOf(id).id === id)).toBe(true);
+});
+
+describe.each(ALL_PROVIDERS.map((provider) => [provider.id, provider, EXAMPLES[provider.id]] as const))(
+  "%s",
+  (id, provider, example) => {
+    if (example === undefined) throw new Error(`no example of ${id}`);
+
+    test("makes model objects of the modalities it names, and of no other", async () => {
+      const makes = MODALITIES.filter((modality) => provider.models[modality] !== null);
+      expect([...makes, ...(provider.embeddings === null ? [] : ["embeddings"])].sort()).toEqual(
+        [...example.makes].sort(),
+      );
+      const call = { model: id, instructions: "", prompt: "", images: [], itemIndex: 0, callNumber: 1 };
+      const source: ModelSource = {
+        provider: id,
+        providerModel: "a-model",
+        endpoint: endpointOf(id),
+        clock: systemClock,
+        fetch: () => Promise.reject(new Error("nothing is asked yet")),
+        call: { ...call, maxOutputTokens: 10 },
+      };
+      const factories: (Make | null | undefined)[] = MODALITIES.map((modality) => provider.models[modality]);
+      for (const make of factories.concat(provider.embeddings?.model).filter((each) => each != null)) {
+        expect(await make(source)).toMatchObject({ specificationVersion: "v4" });
+      }
+    });
+
+    test("sends its key to its own addresses alone", () => {
+      const { origins, apiKey } = endpointOf(id);
+      expect(origins).toEqual(example.origins);
+      expect(apiKey).toBe(provider.settings === null ? null : "k");
+    });
+
+    test("is understood in its own words", () => {
+      for (const [httpStatus, body, meaning] of example.says) {
+        expect(classifyAnswer({ httpStatus, headers: {}, body }, 0)).toMatchObject(CAUSES[meaning] as object);
+        expect(provider.failures.answers[meaning].some((words) => words.test(body))).toBe(true);
+      }
+      const meanings = Object.entries(provider.failures.answers).filter(([, words]) => words.length > 0);
+      expect(new Set(example.says.map(([, , meaning]) => meaning)).size).toBeGreaterThanOrEqual(
+        meanings.length - (id === "google" ? 1 : 0), // the words of its quota are told apart in failure.test.ts
+      );
+      expect(classifyJobFailure(example.declinesJob ?? "a policy, as some model's author says").kind).toBe("refused");
+    });
+
+    test("shows a refusal that its answer hides, and leaves other answers alone", async () => {
+      expect(provider.refusals === null).toBe(example.hiddenRefusal === null);
+      if (provider.refusals === null || example.hiddenRefusal === null) return;
+      const { modality, status, body } = example.hiddenRefusal;
+      expect(provider.refusals.modalities).toContain(modality);
+      const shown = await provider.refusals.read(Response.json(body, { status }));
+      expect(shown.ok).toBe(false);
+      expect(await shown.text()).toContain("content_policy_violation");
+      const usual = await provider.refusals.read(Response.json({ done: false }));
+      expect([usual.status, await usual.json()]).toEqual([200, { done: false }]);
+    });
+
+    test("cancels a started job as it documents, and sends its key nowhere else", () => {
+      const shown = (request: CancelRequest | string | null) =>
+        request === null || typeof request === "string"
+          ? request
+          : [request.method, request.url.href, request.authorization];
+      expect(provider.cancel === null).toBe(example.cancels.length === 0);
+      for (const { operation, request } of example.cancels) {
+        expect(shown(provider.cancel?.({ operation, endpoint: endpointOf(id) }) ?? null)).toEqual(request);
+      }
+    });
+  },
+);
