@@ -4,28 +4,29 @@ import type { Closers } from "./closers.ts";
 import { settlePrice, uncappedPrice } from "./models/index.ts";
 import { openDatabase } from "./platform/database/database.ts";
 import { findVersion, renderStep, stepOptions } from "./prompts/index.ts";
-import { createFinisher, readDelivered, saveDelivered, Worker } from "./runs/index.ts";
+import { createFinisher, createInputsReader, readDelivered, saveDelivered, Worker } from "./runs/index.ts";
 import { throughOutage } from "./start-failure.ts";
 
-/** The worker of this process with its neighbours as functions; it claims nothing before it is started. */
+/** The worker of this process with the other slices passed as functions; it claims nothing before it is started. */
 export async function openWorker(parts: Parts, closers: Closers): Promise<Worker> {
   const { options, installation, db, notifications, files, models, hub, newId } = parts;
   const { config, log } = options;
   const openOne = async (role: string) => {
-    // Kept between two beats, however long the lease: who starts beside an embedded database knows the living by it.
-    const wish = { url: installation.url, role: `${options.role}-${role}`, poolMax: 1, staysOpen: true, log };
-    const one = await throughOutage(() => openDatabase(wish), options);
+    // Open between two heartbeats, however long the lease: a process that starts beside an embedded database knows the
+    // workers that live by their connections.
+    const settings = { url: installation.url, role: `${options.role}-${role}`, poolMax: 1, staysOpen: true, log };
+    const one = await throughOutage(() => openDatabase(settings), options);
     closers.add(() => one.close());
     return one;
   };
-  const [beats, upkeep] = [await openOne("beat"), await openOne("upkeep")];
+  const [heartbeats, upkeep] = [await openOne("heartbeat"), await openOne("upkeep")];
   const onFinished = (runIds: readonly string[]) => {
     hub.wake(runIds);
     for (const runId of runIds) notifications.notify("run_done", runId);
   };
-  const worker: Worker = new Worker({
+  return new Worker({
     db,
-    beats,
+    heartbeats,
     upkeep,
     notifications,
     log,
@@ -34,8 +35,9 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
     leaseMs: config.PROMPTD_LEASE_MS,
     isLocalDatabase: installation.isEmbedded,
     onFailed: onFinished,
-    createFinisher: (workerId) => createFinisher({ db, files, log, workerId, onFinished }),
+    finisher: createFinisher({ db, files, log, onFinished }),
     ports: {
+      readInputs: createInputsReader(db),
       findVersion: (promptVersionId) => findVersion(db, promptVersionId),
       findModel: (model) => {
         const entry = models.catalogue.find(model);
@@ -58,8 +60,7 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
         return settlePrice(prices, delivered);
       },
       readDelivered: (run) => readDelivered(db, run),
-      saveDelivered: (run, item, signal) => saveDelivered(db, { workerId: worker.workerId, signal }, run, item),
+      saveDelivered: (run, item, signal) => saveDelivered(db, run, item, signal),
     },
   });
-  return worker;
 }

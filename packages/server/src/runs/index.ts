@@ -1,10 +1,11 @@
 export { AccountTurns } from "./create/account-lock-queue.ts";
 export { checkImages } from "./create/check-images.ts";
 export { createUsesCount } from "./count-uses.ts";
-export { readDelivered, saveDelivered } from "./work/delivered-store.ts";
-export { createFinisher } from "./work/finish-runs.ts";
+export { readDelivered, saveDelivered } from "./work/run-items.ts";
+export { createFinisher } from "./work/finish.ts";
+export { createInputsReader } from "./work/inputs-reader.ts";
 export { pruneIdempotencyKeys } from "./create/idempotency.ts";
-export { writeModelLimits } from "./work/queue.ts";
+export { writeModelLimits } from "./work/claim.ts";
 export { runsRoutes } from "./runs-routes.ts";
 export { WaitingHub } from "./wait/wait-for-run.ts";
 export { Worker } from "./work/worker.ts";

@@ -238,7 +238,7 @@ export const ownedTables: Rule = (sources) =>
 
 /** SQL stands in stores and in the few files whose subject is a statement. */
 const SQL_FILES =
-  /-store\.ts$|platform\/database\/(database|migrate|notifications)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/admission\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(queue|finish-runs|inputs-reader)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/open-server\.ts$/;
+  /-store\.ts$|platform\/database\/(database|migrate|notifications)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/admission\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|inputs-reader|lease|run-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/open-server\.ts$/;
 
 export const sqlPlaces: Rule = (sources) =>
   sources

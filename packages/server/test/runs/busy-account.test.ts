@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
 import { openDatabase } from "../../src/platform/database/database.ts";
-import { createFinisher } from "../../src/runs/work/finish-runs.ts";
-import type { ClaimedRun } from "../../src/runs/work/queue.ts";
+import { createFinisher } from "../../src/runs/work/finish.ts";
+import type { ClaimedRun } from "../../src/runs/work/claim.ts";
 import { idsOf, openEngine, type Engine } from "./engine-fixture.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { promptFile } from "../prompts/prompt-files.ts";
@@ -104,7 +104,7 @@ async function openFinishing() {
   const db = await openDatabase({ url: engine.url, role: "worker", log, poolMax: 8 });
   const workerId = await engine.registerWorker();
   const files = { recordOutputs: async () => {} };
-  const finisher = createFinisher({ db, files, log, workerId: () => workerId, onFinished: () => {} });
+  const finisher = createFinisher({ db, files, log, onFinished: () => {} });
   const end = { ok: true, outputs: [], credits: 5, reason: null, files: [] };
   return {
     engine,
@@ -135,11 +135,11 @@ test("ends of a locked account hold up no other's, and are written when it is fr
   const { unlock } = await lockAccount(engine.url, busy);
   const held = finishAll(busyRuns);
   const sentMs = performance.now();
-  expect(await Promise.all(finishAll(otherRuns))).toEqual(Array(5).fill("kept")); // in one batch with the ends held up
+  expect(await Promise.all(finishAll(otherRuns))).toEqual(Array(5).fill("written")); // in one batch with the ends held up
   await db.query("select 1");
   expect(performance.now() - sentMs).toBeLessThan(2_500);
   await unlock();
-  expect(await Promise.all(held)).toEqual(Array(20).fill("kept"));
+  expect(await Promise.all(held)).toEqual(Array(20).fill("written"));
   expect(await listCaptures(engine, busy)).toEqual(Array(20).fill(5));
   expect(await engine.audit()).toEqual([]);
   await close();
@@ -157,13 +157,13 @@ test.each([
   const lease = new AbortController();
   const dropped = finishAll(locked.slice(0, 2), lease.signal);
   const held = finishAll(locked.slice(2));
-  expect(await Promise.all(finishAll(free))).toEqual(Array(8).fill("kept")); // in one batch with the ends held up
+  expect(await Promise.all(finishAll(free))).toEqual(Array(8).fill("written")); // in one batch with the ends held up
   const later = await claimNew(account, 3);
-  expect(await Promise.all(finishAll(later))).toEqual(Array(3).fill("kept"));
+  expect(await Promise.all(finishAll(later))).toEqual(Array(3).fill("written"));
   lease.abort();
   expect(await Promise.all(dropped)).toEqual(["lost", "lost"]);
   await unlock();
-  expect(await Promise.all(held)).toEqual(["kept", "kept"]);
+  expect(await Promise.all(held)).toEqual(["written", "written"]);
   expect(await listCaptures(engine, account)).toEqual(Array(13).fill(5));
   expect(await engine.audit()).toEqual([]);
   await close();

@@ -2,8 +2,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openDatabase, type Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { createPump } from "../../src/runs/work/claim-pump.ts";
-import type { ClaimedRun } from "../../src/runs/work/queue.ts";
+import { createClaimer } from "../../src/runs/work/claimer.ts";
+import type { ClaimedRun } from "../../src/runs/work/claim.ts";
 import { createInputsReader } from "../../src/runs/work/inputs-reader.ts";
 import { createMany, openEngine, type Engine } from "./engine-fixture.ts";
 import { until } from "../support/promptd-process.ts";
@@ -40,7 +40,7 @@ async function claimThrough(db: Database, count: number): Promise<number[]> {
   const workerId = await engine.registerWorker();
   const begun: ClaimedRun[] = [];
   const asked: number[] = [];
-  const pump = createPump({
+  const claimer = createClaimer({
     db: {
       ...db,
       query: (statement, values) => {
@@ -56,8 +56,8 @@ async function claimThrough(db: Database, count: number): Promise<number[]> {
     known: () => begun,
   });
   await until(async () => {
-    pump.pump();
-    await pump.untilIdle();
+    claimer.wake();
+    await claimer.untilIdle();
     return begun.length === count;
   });
   return asked;
@@ -91,7 +91,7 @@ describe("runs with inputs of a megabyte", () => {
       runs.map(async (run) => ({
         isLarge: run.runId === large,
         claimed: JSON.stringify(run.inputs).length,
-        read: JSON.stringify((await read(run, AbortSignal.timeout(5_000))).inputs).length,
+        read: JSON.stringify(await read(run, AbortSignal.timeout(5_000))).length,
       })),
     );
     expect(sizes).toContainEqual({ isLarge: true, claimed: "null".length, read: expect.closeTo(LARGE_BYTES, -3) });

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from
 import { openDatabase, type Queryable } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { createLease, type Lease } from "../../src/runs/work/lease.ts";
-import { recoverAtBoot } from "../../src/runs/work/queue.ts";
+import { recoverAtBoot } from "../../src/runs/work/sweep.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
 
 const LEASE_MS = 3_000;
@@ -17,14 +17,14 @@ afterEach(() => lease?.stop());
 afterAll(() => engine.close());
 
 /** Starts a lease and tells of each beat whether others may be judged after it. */
-async function startLease(beats: Queryable, onBeat: (mayJudge: boolean) => void): Promise<void> {
+async function startLease(heartbeats: Queryable, onHeartbeat: (mayJudge: boolean) => void): Promise<void> {
   lease = createLease({
-    beats: { ...engine.db, query: (statement, values) => beats.query(statement, values) },
+    heartbeats: { ...engine.db, query: (statement, values) => heartbeats.query(statement, values) },
     log: createLog("silent", "stderr"),
     newId: engine.newId,
     leaseMs: LEASE_MS,
     onLost: () => {},
-    onBeat: async (mayJudge) => onBeat(mayJudge),
+    onHeartbeat: async (mayJudge) => onHeartbeat(mayJudge),
   });
   await lease.start();
 }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { createFinisher } from "../../src/runs/work/finish-runs.ts";
+import { createFinisher } from "../../src/runs/work/finish.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
 
 let engine: Engine;
@@ -36,7 +36,6 @@ test("an end that is written twice is announced, and charged once", async () => 
     db: losingFirstAnswer(engine.db),
     files: { recordOutputs: async () => {} },
     log: createLog("silent"),
-    workerId: () => workerId,
     onFinished: (runIds) => announced.push(...runIds),
   });
   const end = { ok: true, outputs: [], credits: 1, reason: null, files: [] };

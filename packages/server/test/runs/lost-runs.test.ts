@@ -4,10 +4,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import type { StoredFile } from "../../src/files/index.ts";
 import { createLog } from "../../src/platform/log.ts";
 import type { Database, Queryable } from "../../src/platform/database/database.ts";
-import { createPump } from "../../src/runs/work/claim-pump.ts";
-import { saveDelivered } from "../../src/runs/work/delivered-store.ts";
-import { createFinisher, type RunEnd } from "../../src/runs/work/finish-runs.ts";
-import { type ClaimedRun } from "../../src/runs/work/queue.ts";
+import { createClaimer } from "../../src/runs/work/claimer.ts";
+import { saveDelivered } from "../../src/runs/work/run-items.ts";
+import { createFinisher } from "../../src/runs/work/finish.ts";
+import type { ClaimedRun } from "../../src/runs/work/claim.ts";
+import type { RunResult } from "../../src/runs/work/run-outcome.ts";
 import { LEASE_MS, openEngine, type Engine } from "./engine-fixture.ts";
 import { until } from "../support/promptd-process.ts";
 
@@ -38,7 +39,7 @@ const FILE: StoredFile = {
 };
 
 describe("the end of a run that its worker has lost", () => {
-  const END: RunEnd = {
+  const END: RunResult = {
     ok: true,
     outputs: [{ type: "text", data: "late" }],
     credits: 9,
@@ -46,13 +47,12 @@ describe("the end of a run that its worker has lost", () => {
     files: [FILE],
   };
 
-  function openFinisher(workerId: string) {
+  function openFinisher() {
     const [finished, recorded]: [string[], string[]] = [[], []];
     const finisher = createFinisher({
       db: engine.db,
       files: { recordOutputs: async (_tx, owner) => void recorded.push(owner.runId) },
       log,
-      workerId: () => workerId,
       onFinished: (runIds) => finished.push(...runIds),
     });
     return { finisher, finished, recorded };
@@ -71,10 +71,10 @@ describe("the end of a run that its worker has lost", () => {
     const [kept] = await engine.claim(slow);
     if (stale === undefined || current === undefined || kept === undefined) throw new Error("nothing was claimed");
     const before = await engine.stateOf(lost);
-    const { finisher, finished, recorded } = openFinisher(slow);
+    const { finisher, finished, recorded } = openFinisher();
     const { signal } = new AbortController();
     const ends = await Promise.all([finisher.finish(stale, END, signal), finisher.finish(kept, END, signal)]);
-    expect(ends).toEqual(["lost", "kept"]);
+    expect(ends).toEqual(["lost", "written"]);
     expect([finished, recorded]).toEqual([[own], [own]]);
     expect(await engine.stateOf(lost)).toEqual(before);
     expect(before).toMatchObject({ status: "running", worker: now, attempt: 2, credits: 0 });
@@ -89,7 +89,7 @@ describe("the end of a run that its worker has lost", () => {
     const worker = await engine.registerWorker();
     const [run] = await engine.claim(worker);
     if (run === undefined) throw new Error("nothing was claimed");
-    const { finisher, finished } = openFinisher(worker);
+    const { finisher, finished } = openFinisher();
     expect(await finisher.finish(run, END, AbortSignal.abort())).toBe("lost");
     expect(finished).toEqual([]);
     expect(await engine.stateOf(runId)).toMatchObject({ status: "running", worker, credits: 0 });
@@ -108,7 +108,7 @@ describe("an item that is delivered while its run is canceled", () => {
     const output = { type: "text" as const, data: "late" };
     const item = { step: 0, item: 0, output, usage: { step: 0, usage: used }, file: null };
     return {
-      save: (db: Queryable) => saveDelivered(db, { workerId, signal }, run, item),
+      save: (db: Queryable) => saveDelivered(db, run, item, signal),
       cancel: (db: Queryable) => db.query("select run_cancel($1, $2)", [account, runId]),
       saved: () => engine.db.query("select item from run_steps where run_id = $1", [runId]),
     };
@@ -160,7 +160,7 @@ describe("a claim whose answer outlives its lease", () => {
     const begun: ClaimedRun[] = [];
     const { db, arrived, release } = holdAnswers();
     const lease = { workerId: old, isHeld: true, start: async () => {}, stop: async () => {} };
-    const claims = createPump({
+    const claims = createClaimer({
       db,
       log,
       lease,
@@ -169,7 +169,7 @@ describe("a claim whose answer outlives its lease", () => {
       begin: (run) => begun.push(run),
       known: () => begun,
     });
-    claims.pump();
+    claims.wake();
     await arrived; // the database has given the runs to `old`
     expect(await engine.stateOf(ids[0] ?? "")).toMatchObject({ worker: old, attempt: 1 });
     await sweep(old);
@@ -178,7 +178,7 @@ describe("a claim whose answer outlives its lease", () => {
     await claims.untilIdle();
     await nextTurn();
     expect(begun).toEqual([]);
-    claims.pump();
+    claims.wake();
     await claims.untilIdle();
     expect(new Set(begun.map(({ runId, attempt }) => `${runId} ${attempt}`))).toEqual(
       new Set(ids.map((id) => `${id} 2`)),
@@ -215,7 +215,7 @@ describe("runs of a worker that it does not know of", () => {
         return rows;
       },
     };
-    const claims = createPump({
+    const claims = createClaimer({
       db,
       log,
       lease: { workerId, isHeld: true, start: async () => {}, stop: async () => {} },
@@ -225,13 +225,13 @@ describe("runs of a worker that it does not know of", () => {
       known: () => begun,
     });
     /** Lets the worker look and claim at a time. @returns what has been begun so far: run and attempt. */
-    const pumpAt = async (atMs: number) => {
+    const wakeAt = async (atMs: number) => {
       nowMs = atMs;
-      claims.pump();
+      claims.wake();
       await claims.untilIdle();
       return begun.map(({ runId, attempt }) => `${runId} ${attempt}`);
     };
-    return { workerId, pumpAt };
+    return { workerId, wakeAt };
   }
 
   /** Fails the first time with the loss of the connection. */
@@ -247,44 +247,44 @@ describe("runs of a worker that it does not know of", () => {
   test("are given back however long the looks for them fail", async () => {
     const runId = await engine.createRun(await engine.createAccount());
     let isLocked = true;
-    const { pumpAt } = await openClaims({
+    const { wakeAt } = await openClaims({
       afterClaim: loseOnce(),
       beforeLook: () => {
         if (isLocked) throw LOCKED;
       },
     });
-    for (const ms of [0, 1_000, SUSPECT_MS, SUSPECT_MS + 5_000]) expect(await pumpAt(1_000 + ms)).toEqual([]);
+    for (const ms of [0, 1_000, SUSPECT_MS, SUSPECT_MS + 5_000]) expect(await wakeAt(1_000 + ms)).toEqual([]);
     isLocked = false;
-    expect(await pumpAt(1_000 + SUSPECT_MS + 6_000)).toEqual([`${runId} 2`]);
+    expect(await wakeAt(1_000 + SUSPECT_MS + 6_000)).toEqual([`${runId} 2`]);
   });
 
   test("are given back also when the claim reaches the database after looks that found nothing", async () => {
-    const { workerId, pumpAt } = await openClaims({ beforeClaim: loseOnce() });
-    for (const ms of [0, 1_000, SUSPECT_MS - 1]) expect(await pumpAt(1_000 + ms)).toEqual([]);
+    const { workerId, wakeAt } = await openClaims({ beforeClaim: loseOnce() });
+    for (const ms of [0, 1_000, SUSPECT_MS - 1]) expect(await wakeAt(1_000 + ms)).toEqual([]);
     const runId = await engine.createRun(await engine.createAccount());
     expect(await engine.claim(workerId)).toHaveLength(1);
-    expect(await pumpAt(1_000 + SUSPECT_MS + 1_000)).toEqual([`${runId} 2`]);
+    expect(await wakeAt(1_000 + SUSPECT_MS + 1_000)).toEqual([`${runId} 2`]);
   });
 
   test("are found regularly, whatever made them so, and keep their number of attempts", async () => {
-    const { workerId, pumpAt } = await openClaims({});
+    const { workerId, wakeAt } = await openClaims({});
     const runId = await engine.createRun(await engine.createAccount());
     await engine.claim(workerId);
-    expect(await pumpAt(1_000)).toEqual([]);
-    expect(await pumpAt(1_000 + REGULAR_MS)).toEqual([`${runId} 2`]);
+    expect(await wakeAt(1_000)).toEqual([]);
+    expect(await wakeAt(1_000 + REGULAR_MS)).toEqual([`${runId} 2`]);
     expect(await engine.stateOf(runId)).toMatchObject({ attempt: 2, max_attempts: 4 });
   });
 
   test("that somebody keeps locked hold up neither the others nor the next claim", async () => {
-    const { workerId, pumpAt } = await openClaims({});
+    const { workerId, wakeAt } = await openClaims({});
     const account = await engine.createAccount();
     const [locked, free] = [await engine.createRun(account), await engine.createRun(account)];
     await engine.claim(workerId);
     const waiting = await engine.createRun(account);
     await engine.db.tx(async (tx) => {
       await tx.query("select 1 from runs where id = $1 for update", [locked]);
-      expect((await pumpAt(1_000 + REGULAR_MS)).toSorted()).toEqual([`${free} 2`, `${waiting} 1`].sort());
+      expect((await wakeAt(1_000 + REGULAR_MS)).toSorted()).toEqual([`${free} 2`, `${waiting} 1`].sort());
     });
-    expect(await pumpAt(1_000 + 2 * REGULAR_MS)).toContain(`${locked} 2`);
+    expect(await wakeAt(1_000 + 2 * REGULAR_MS)).toContain(`${locked} 2`);
   });
 });

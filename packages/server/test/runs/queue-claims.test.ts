@@ -1,14 +1,8 @@
 /** A claim gives each run to one worker, fairly and within the limits; the fence keeps late reports from changing anything. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import {
-  beat,
-  findLostRuns,
-  giveRunsBack,
-  LeaseLost,
-  removeWorker,
-  retryRun,
-  stopClaiming,
-} from "../../src/runs/work/queue.ts";
+import { LeaseLost, stopClaiming } from "../../src/runs/work/claim.ts";
+import { findLostRuns, removeWorker, sendHeartbeat } from "../../src/runs/work/lease.ts";
+import { releaseRun, retryRun } from "../../src/runs/work/settle.ts";
 import { cancelRunRow } from "../../src/runs/runs-store.ts";
 import { createMany, idsOf, letLeaseEnd, openEngine, type Engine } from "./engine-fixture.ts";
 
@@ -138,7 +132,7 @@ describe("the fence", () => {
     return { account, runId, old, now, stale, current };
   }
 
-  test("lets the finish, the retry and the give-back of a lost worker change nothing", async () => {
+  test("lets the finish, the retry and the release of a lost worker change nothing", async () => {
     const { runId, old, now, stale, current } = await loseRun();
     const before = await engine.stateOf(runId);
     const [run] = stale;
@@ -146,9 +140,9 @@ describe("the fence", () => {
     expect(await engine.finish(old, stale, { credits: 9 })).toEqual([]);
     expect(await engine.finish(now, stale, { credits: 9 })).toEqual([]); // right worker, stale attempt
     expect(await engine.finish(old, current, { credits: 9 })).toEqual([]); // right attempt, stale worker
-    expect(await retryRun(engine.db, old, run, 0)).toBe(false);
-    expect(await giveRunsBack(engine.db, old, stale, 0)).toEqual([]);
-    expect(await beat(engine.db, old)).toBe(false);
+    expect(await retryRun(engine.db, run, 0)).toBe(false);
+    expect(await releaseRun(engine.db, run, 0)).toBe(false);
+    expect(await sendHeartbeat(engine.db, old)).toBe(false);
     expect(await findLostRuns(engine.db, old, stale)).toEqual([{ runId, attempt: 1 }]);
     expect(await findLostRuns(engine.db, now, current)).toEqual([]);
     expect(await engine.stateOf(runId)).toEqual(before);
@@ -186,8 +180,8 @@ describe("the fence", () => {
     const worker = await engine.registerWorker();
     const runs = await engine.claim(worker);
     await cancelRunRow(engine.db, account, ids[1] ?? "");
-    const kept = await engine.finish(worker, runs, { credits: 5 });
-    expect(new Set(kept)).toEqual(new Set([ids[0], ids[2]]));
+    const written = await engine.finish(worker, runs, { credits: 5 });
+    expect(new Set(written)).toEqual(new Set([ids[0], ids[2]]));
     expect(await engine.audit()).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 /** The table of run states in run-state.ts, cell by cell, on the database. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type RunStatus } from "@promptd/contract";
-import { giveRunsBack } from "../../src/runs/work/queue.ts";
+import { releaseRun } from "../../src/runs/work/settle.ts";
 import { cancelRunRow } from "../../src/runs/runs-store.ts";
 import { TRANSITIONS, type RunEvent } from "../../src/runs/run-state.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
@@ -32,13 +32,13 @@ describe("the table of run states is what the database does", () => {
     }
   }
 
-  interface Place {
+  interface RunInState {
     readonly account: string;
     readonly runId: string;
     readonly worker: string;
   }
 
-  async function bringTo(state: RunStatus): Promise<Place> {
+  async function bringTo(state: RunStatus): Promise<RunInState> {
     const account = await engine.createAccount(100);
     const runId = await engine.createRun(account, { hold: 10, deadlineSeconds: 60 });
     const worker = await engine.registerWorker();
@@ -50,9 +50,9 @@ describe("the table of run states is what the database does", () => {
   }
 
   /** As the worker that last had the run, with the attempt the run shows: the most a late report can know. */
-  async function happen(event: RunEvent, { account, runId, worker }: Place): Promise<void> {
+  async function happen(event: RunEvent, { account, runId, worker }: RunInState): Promise<void> {
     const { attempt } = await engine.stateOf(runId);
-    const run = { accountId: account, runId, attempt } as Parameters<typeof engine.finish>[1][number];
+    const run = { accountId: account, runId, workerId: worker, attempt } as Parameters<typeof engine.finish>[1][number];
     switch (event) {
       case "claimed":
         // A running run is claimed again once its worker has lost it.
@@ -65,7 +65,7 @@ describe("the table of run states is what the database does", () => {
       case "canceled":
         return void (await cancelRunRow(engine.db, account, runId));
       case "released":
-        return void (await giveRunsBack(engine.db, worker, [run], 0));
+        return void (await releaseRun(engine.db, run, 0));
       case "gave-up":
         await engine.shiftClock(61);
         return void (await engine.sweep());

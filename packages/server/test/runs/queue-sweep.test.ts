@@ -1,6 +1,7 @@
 /** Runs that lose their worker go back to the queue, and end after their last attempt or at their deadline. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { beat, giveRunsBack, removeWorker, retryRun } from "../../src/runs/work/queue.ts";
+import { removeWorker, sendHeartbeat } from "../../src/runs/work/lease.ts";
+import { releaseRun, retryRun } from "../../src/runs/work/settle.ts";
 import { createMany, idsOf, letLeaseEnd, openEngine, type Engine } from "./engine-fixture.ts";
 
 let engine: Engine;
@@ -17,11 +18,11 @@ describe("a run that goes back to the queue", () => {
     const worker = await engine.registerWorker();
     const [run] = await engine.claim(worker);
     if (run === undefined) throw new Error("nothing was claimed");
-    expect(await retryRun(engine.db, worker, run, 30_000)).toBe(true);
+    expect(await retryRun(engine.db, run, 30_000)).toBe(true);
     expect(await engine.stateOf(runId)).toMatchObject({ status: "running", worker: null, attempt: 1, max_attempts: 3 });
     expect(await engine.claim(worker)).toEqual([]);
     await engine.shiftClock(31);
-    await beat(engine.db, worker);
+    await sendHeartbeat(engine.db, worker);
     expect((await engine.claim(worker)).map((one) => one.attempt)).toEqual([2]);
   });
 
@@ -33,12 +34,12 @@ describe("a run that goes back to the queue", () => {
       const [run] = await engine.claim(worker);
       if (run === undefined) throw new Error("nothing was claimed");
       expect(run.attempt).toBe(attempt);
-      expect(await retryRun(engine.db, worker, run, 0)).toBe(attempt < 3);
+      expect(await retryRun(engine.db, run, 0)).toBe(attempt < 3);
     }
     const late = await engine.createRun(account, { deadlineSeconds: 20 });
     const [run] = (await engine.claim(worker)).filter((one) => one.runId === late);
     if (run === undefined) throw new Error("nothing was claimed");
-    expect(await retryRun(engine.db, worker, run, 30_000)).toBe(false);
+    expect(await retryRun(engine.db, run, 30_000)).toBe(false);
   });
 
   test("by a drain keeps its number of attempts: ten drains cost it none", async () => {
@@ -46,8 +47,9 @@ describe("a run that goes back to the queue", () => {
     const runId = await engine.createRun(account);
     const worker = await engine.registerWorker();
     for (let i = 0; i < 10; i += 1) {
-      const runs = await engine.claim(worker);
-      expect(await giveRunsBack(engine.db, worker, runs, 0)).toEqual([runId]);
+      const [run] = await engine.claim(worker);
+      if (run === undefined) throw new Error("nothing was claimed");
+      expect(await releaseRun(engine.db, run, 0)).toBe(true);
     }
     const state = await engine.stateOf(runId);
     expect(state.max_attempts - state.attempt).toBe(3);
@@ -107,7 +109,7 @@ describe("the sweep", () => {
     const waiting = await engine.createRun(account, { hold: 10, deadlineSeconds: 60 });
     const later = await engine.createRun(account, { hold: 10, deadlineSeconds: 600 });
     await engine.shiftClock(61);
-    await beat(engine.db, worker);
+    await sendHeartbeat(engine.db, worker);
     const swept = await engine.sweep();
     expect(swept.failed.toSorted()).toEqual([running, waiting].sort());
     expect(await engine.finish(worker, runs, { credits: 10 })).toEqual([]);

@@ -2,15 +2,16 @@
 import type { Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
 import type { Notifications } from "../../src/platform/database/notifications.ts";
-import type { ExecuteRunPorts } from "../../src/runs/work/execute-run.ts";
-import { createFinisher } from "../../src/runs/work/finish-runs.ts";
+import type { ExecuteRunPorts } from "../../src/runs/work/execute.ts";
+import { createInputsReader } from "../../src/runs/work/inputs-reader.ts";
+import { createFinisher } from "../../src/runs/work/finish.ts";
 import { Worker, type WorkerOptions } from "../../src/runs/work/worker.ts";
 import type { Engine } from "./engine-fixture.ts";
 
 export const QUICK_LEASE_MS = 1_500;
 
-export interface WorkerWish extends Partial<
-  Pick<WorkerOptions, "db" | "beats" | "upkeep" | "concurrency" | "leaseMs">
+export interface TestWorkerOptions extends Partial<
+  Pick<WorkerOptions, "db" | "heartbeats" | "upkeep" | "concurrency" | "leaseMs">
 > {
   /** The first that a run does. Null ends it as failed; without this port it never gets further. */
   readonly findVersion?: ExecuteRunPorts["findVersion"];
@@ -18,12 +19,12 @@ export interface WorkerWish extends Partial<
 
 const NO_NOTIFICATIONS: Notifications = { listen: () => {}, onGap: () => {}, notify: () => {}, close: async () => {} };
 
-export function createTestWorker({ db, newId }: Engine, wish: WorkerWish = {}): Worker {
+export function createTestWorker({ db, newId }: Engine, options: TestWorkerOptions = {}): Worker {
   const log = createLog("silent", "stderr");
-  const { findVersion = () => new Promise<never>(() => {}), ...changes } = wish;
+  const { findVersion = () => new Promise<never>(() => {}), ...changes } = options;
   return new Worker({
     db,
-    beats: db,
+    heartbeats: db,
     upkeep: db,
     notifications: NO_NOTIFICATIONS,
     log,
@@ -32,10 +33,9 @@ export function createTestWorker({ db, newId }: Engine, wish: WorkerWish = {}): 
     leaseMs: QUICK_LEASE_MS,
     ...changes,
     isLocalDatabase: false,
-    ports: { findVersion } as ExecuteRunPorts,
+    ports: { readInputs: createInputsReader(changes.db ?? db), findVersion } as ExecuteRunPorts,
     onFailed: () => {},
-    createFinisher: (workerId) =>
-      createFinisher({ db, files: { recordOutputs: async () => {} }, log, workerId, onFinished: () => {} }),
+    finisher: createFinisher({ db, files: { recordOutputs: async () => {} }, log, onFinished: () => {} }),
   });
 }
 

@@ -5,7 +5,7 @@ import type { Database } from "../../src/platform/database/database.ts";
 import type { Worker } from "../../src/runs/work/worker.ts";
 import { openEngine, type Engine } from "./engine-fixture.ts";
 import { until } from "../support/promptd-process.ts";
-import { createTestWorker, QUICK_LEASE_MS, silentFor, type WorkerWish } from "./worker-fixture.ts";
+import { createTestWorker, QUICK_LEASE_MS, silentFor, type TestWorkerOptions } from "./worker-fixture.ts";
 
 let engine: Engine;
 let worker: Worker | null = null;
@@ -24,8 +24,8 @@ afterEach(async () => {
 });
 afterAll(() => engine.close());
 
-async function startWorker(wish: WorkerWish): Promise<Worker> {
-  worker = createTestWorker(engine, wish);
+async function startWorker(options: TestWorkerOptions): Promise<Worker> {
+  worker = createTestWorker(engine, options);
   await worker.start();
   return worker;
 }
@@ -38,8 +38,8 @@ function tellLater() {
 
 describe("a worker's lease", () => {
   test("outlives a sweep that gets no answer: beats do not wait for it", async () => {
-    const stuck = silentFor(engine.db, /run_(recover|end_due|sweep)/, silence.signal);
-    const { workerId } = await startWorker({ beats: stuck, upkeep: stuck });
+    const stuck = silentFor(engine.db, /run_(recover|fail_due|sweep)/, silence.signal);
+    const { workerId } = await startWorker({ heartbeats: stuck, upkeep: stuck });
     const [{ began } = { began: "" }] = await engine.db.query<{ began: string }>("select promptd_now()::text as began");
     await until(async () => {
       const rows = await engine.db.query(
@@ -77,7 +77,7 @@ describe("a run that was given back and claimed again by the same worker", () =>
       again.resolve();
       return told.answer;
     };
-    const beats = {
+    const heartbeats = {
       ...engine.db,
       query: async <Row extends object>(...call: Parameters<typeof engine.db.query>) => {
         if (typeof call[0] === "string" || call[0].name !== "worker_lost") return engine.db.query<Row>(...call);
@@ -88,7 +88,7 @@ describe("a run that was given back and claimed again by the same worker", () =>
         return rows;
       },
     };
-    await startWorker({ beats, findVersion, leaseMs: 24_000 });
+    await startWorker({ heartbeats, findVersion, leaseMs: 24_000 });
     await again.promise;
     await nextTurn();
     told.tell();

@@ -7,11 +7,10 @@
  */
 import { AccountLocked, isLockTimeout, TurnedAway } from "../../platform/database/errors.ts";
 import type { TxOptions } from "../../platform/database/database.ts";
+import { ACCOUNT_LOCK_MS } from "../run-limits.ts";
 import { createSemaphore, type Semaphore } from "../../platform/resilience/semaphore.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 
-/** How long a statement waits for the lock of an account: some commits of others, on a slow disk too. */
-export const ACCOUNT_LOCK_MS = 200;
 /** Enough that the next commit waits for the one before, and half of the pool: it has eight connections. */
 const SIDE_BY_SIDE_MAX = 4;
 const PAUSE = { baseMs: 100, capMs: 1_000 };

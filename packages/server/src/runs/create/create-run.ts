@@ -3,7 +3,7 @@
  * inserts run, hold and idempotency key in one transaction. Only when that has committed is the run announced. Images
  * of a run that was not created go behind the answer: what costs nothing must not fill the disk.
  */
-import type { CreateRunBody, ImageInput, Modality } from "@promptd/contract";
+import type { CreateRunBody, ImageInput } from "@promptd/contract";
 import { keyRevoked } from "../../accounts/index.ts";
 import { availableCredits } from "../../credits/index.ts";
 import type { Files, StoredImage } from "../../files/index.ts";
@@ -23,6 +23,7 @@ import { invalid, notFound, Problem } from "../../platform/problem.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import type { AccountTurns } from "./account-lock-queue.ts";
 import { findRunOfKey, keyConflict, type Idempotency } from "./idempotency.ts";
+import { DEADLINE_MINUTES } from "../run-limits.ts";
 import { countActiveRuns, createRunRow, findRun, type CreateOutcome, type RunToCreate } from "../runs-store.ts";
 
 export interface CreateRunOptions {
@@ -53,9 +54,6 @@ export interface CreatedRun {
   readonly isReplay: boolean;
 }
 
-/** Minutes from creation after which a run that is not final is stopped; a run of several steps gets the longest of its own. */
-const DEADLINE_MINUTES: Record<Modality, number> = { text: 10, image: 5, video: 30 };
-export const DEADLINE_MINUTES_MAX = Math.max(...Object.values(DEADLINE_MINUTES));
 const RUN_NAME_CODE_POINTS = 120;
 
 /** A run of which everything is known but where its images lie. */

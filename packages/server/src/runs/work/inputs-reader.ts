@@ -1,18 +1,15 @@
 import type { Database } from "../../platform/database/database.ts";
 import { createSemaphore } from "../../platform/resilience/semaphore.ts";
-import type { ClaimedRun } from "./queue.ts";
-
-/** Makes a claimed run whole. @throws the signal's reason when it aborts before the inputs are asked for. */
-export type ReadInputs = (run: ClaimedRun, signal: AbortSignal) => Promise<ClaimedRun>;
+import type { ExecuteRunPorts } from "./execute.ts";
 
 /**
  * Reads the inputs that were too large to come with the claim: one run's after the other, so that over a slow line each
  * has all of it for the time of its statement, and the pool's other connections are left to other runs.
  */
-export function createInputsReader(db: Database): ReadInputs {
+export function createInputsReader(db: Database): ExecuteRunPorts["readInputs"] {
   const oneAtATime = createSemaphore({ permits: 1 });
   return async (run, signal) => {
-    if (run.inputs !== null) return run;
+    if (run.inputs !== null) return run.inputs;
     const [row] = await oneAtATime.run(
       () =>
         db.query<{ inputs: unknown }>(
@@ -22,6 +19,6 @@ export function createInputsReader(db: Database): ReadInputs {
       { signal },
     );
     if (row === undefined) throw new Error(`The row of run ${run.runId} is gone.`);
-    return { ...run, inputs: row.inputs };
+    return row.inputs;
   };
 }

@@ -1,24 +1,26 @@
 /**
- * The lease of a worker process: one row, renewed three times per lease, and more often after a beat that failed. When a beat says that the worker was swept, or
- * when no beat has succeeded for five sixths of the lease, the lease counts as lost: everything is dropped before another
- * worker may claim it, and the next contact with the database takes a new id. The old row is swept like that of a dead
- * process.
+ * The lease of a worker process: one row, renewed three times per lease, and more often after a heartbeat that failed.
+ * When the database says that the worker was swept, or when no heartbeat has succeeded for five sixths of the lease, the
+ * lease counts as lost: everything is dropped before another worker may claim it, and the next contact with the database
+ * takes a new id. The old row is swept like that of a dead process.
  */
-import type { Database } from "../../platform/database/database.ts";
+import { hostname } from "node:os";
+import type { Database, Queryable } from "../../platform/database/database.ts";
+import { fault } from "../../platform/fault.ts";
 import type { Log } from "../../platform/log.ts";
 import { VERSION } from "../../platform/version.ts";
-import { beat, registerWorker, removeWorker } from "./queue.ts";
+import type { ClaimedRun } from "./claim.ts";
 
 export interface LeaseOptions {
-  /** A connection of its own: a beat must never wait behind other work. */
-  readonly beats: Database;
+  /** A connection of its own: a heartbeat must never wait behind other work. */
+  readonly heartbeats: Database;
   readonly log: Log;
   readonly newId: () => string;
   readonly leaseMs: number;
   /** The runs of this worker are no longer its own. */
   readonly onLost: () => void;
-  /** After each good beat; `mayJudge`: the contact before it was good as well, so others could beat in between. */
-  readonly onBeat: (mayJudge: boolean) => Promise<void>;
+  /** After each heartbeat that succeeded; `mayJudge`: the contact before it succeeded too, so others could renew in between. */
+  readonly onHeartbeat: (mayJudge: boolean) => Promise<void>;
 }
 
 export interface Lease {
@@ -29,19 +31,19 @@ export interface Lease {
   stop(): Promise<void>;
 }
 
-const BEATS_PER_LEASE = 3;
+const HEARTBEATS_PER_LEASE = 3;
 const FENCE_SHARE = 5 / 6;
-const LOOKS_PER_LEASE = 12;
+const CHECKS_PER_LEASE = 12;
 
 export function createLease(options: LeaseOptions): Lease {
-  const { beats, log, leaseMs } = options;
+  const { heartbeats, log, leaseMs } = options;
   let workerId = options.newId();
   let isHeld = false;
-  let lastBeatMs = 0;
+  let renewedMs = 0;
   let triedMs = 0;
-  /** Beats that succeeded, without one that failed between them. */
+  /** Heartbeats that succeeded, without one that failed between them. */
   let goodInARow = 0;
-  let turn: Promise<void> | null = null;
+  let renewing: Promise<void> | null = null;
   let timer: NodeJS.Timeout | undefined;
 
   async function renew(): Promise<void> {
@@ -49,34 +51,34 @@ export function createLease(options: LeaseOptions): Lease {
     triedMs = sentMs;
     try {
       if (!isHeld) await register();
-      else if (!(await beat(beats, workerId))) return lose("it was swept by another process");
-      lastBeatMs = sentMs; // the lease counts from before the statement: its answer may have been slow
+      else if (!(await sendHeartbeat(heartbeats, workerId))) return lose("another process swept this worker");
+      renewedMs = sentMs; // the lease counts from before the statement: its answer may have been slow
       goodInARow += 1;
-      await options.onBeat(goodInARow > 1);
+      await options.onHeartbeat(goodInARow > 1);
     } catch (error) {
       goodInARow = 0;
-      log.warn({ err: error, workerId }, "a beat failed");
+      log.warn({ err: error, workerId }, "a heartbeat failed");
     }
   }
   async function register(): Promise<void> {
-    await registerWorker(beats, workerId, VERSION);
+    await registerWorker(heartbeats, workerId, VERSION);
     isHeld = true;
   }
   function lose(why: string): void {
     if (!isHeld) return;
-    log.warn({ workerId }, `the lease is lost: ${why}; its runs are dropped here and claimed again`);
+    log.warn({ workerId }, `the lease was lost: ${why}; its runs are dropped here and will be claimed again`);
     isHeld = false;
     goodInARow = 0;
     workerId = options.newId();
     options.onLost();
   }
-  /** After an outage every moment counts for the runs of those that died in it: no waiting for the next regular beat. */
-  function look(): void {
+  /** After an outage every moment counts for the runs of workers that died in it: no waiting for the regular heartbeat. */
+  function check(): void {
     const nowMs = performance.now();
-    if (isHeld && nowMs - lastBeatMs > leaseMs * FENCE_SHARE) lose("the database did not answer in time");
-    if (goodInARow > 1 && nowMs - triedMs < leaseMs / BEATS_PER_LEASE) return;
-    turn ??= renew().finally(() => {
-      turn = null;
+    if (isHeld && nowMs - renewedMs > leaseMs * FENCE_SHARE) lose("the database did not answer in time");
+    if (goodInARow > 1 && nowMs - triedMs < leaseMs / HEARTBEATS_PER_LEASE) return;
+    renewing ??= renew().finally(() => {
+      renewing = null;
     });
   }
 
@@ -88,19 +90,62 @@ export function createLease(options: LeaseOptions): Lease {
       return isHeld;
     },
     start: async () => {
-      lastBeatMs = performance.now();
+      renewedMs = performance.now();
       await register();
       goodInARow = 1;
-      timer = setInterval(look, leaseMs / LOOKS_PER_LEASE);
+      timer = setInterval(check, leaseMs / CHECKS_PER_LEASE);
     },
     stop: async () => {
       clearInterval(timer);
-      await turn;
+      await renewing;
       if (isHeld)
-        await removeWorker(beats, workerId).catch((error: unknown) =>
-          log.warn({ err: error }, "the worker's row stays until it is swept"),
+        await removeWorker(heartbeats, workerId).catch((error: unknown) =>
+          log.warn({ err: error }, "the worker's row could not be removed; it stays until it is swept"),
         );
       isHeld = false;
     },
   };
+}
+
+/** Writes the worker's row, on the connection that will carry its heartbeats; a row whose answer was lost is written again. */
+export async function registerWorker(heartbeats: Queryable, workerId: string, version: string): Promise<void> {
+  await heartbeats.query(
+    `insert into workers (id, host, os_pid, backend_pid, backend_start, version)
+     select $1, $2, $3, pid, backend_start, $4 from pg_stat_activity where pid = pg_backend_pid()
+     on conflict (id) do update set backend_pid = excluded.backend_pid, backend_start = excluded.backend_start,
+       heartbeat_at = excluded.heartbeat_at`,
+    [workerId, hostname(), process.pid, version],
+  );
+}
+
+/** @returns false when this worker was swept. */
+export async function sendHeartbeat(heartbeats: Queryable, workerId: string): Promise<boolean> {
+  await fault("beat.before");
+  const [row] = await heartbeats.query<{ alive: boolean }>(
+    { name: "worker_heartbeat", text: "select worker_heartbeat($1) as alive" },
+    [workerId],
+  );
+  return row?.alive === true;
+}
+
+export async function removeWorker(db: Queryable, workerId: string): Promise<void> {
+  await db.query("delete from workers where id = $1", [workerId]);
+}
+
+/** Which of these attempts are no longer ours: canceled, or swept and claimed by another worker. It waits for no lock. */
+export async function findLostRuns(
+  heartbeats: Queryable,
+  workerId: string,
+  runs: readonly ClaimedRun[],
+): Promise<Pick<ClaimedRun, "runId" | "attempt">[]> {
+  const rows = await heartbeats.query<{ id: string; attempt: number }>(
+    {
+      name: "worker_lost",
+      text: `select d.id, d.attempt from unnest($2::uuid[], $3::uuid[], $4::int[]) d (account_id, id, attempt)
+        where not exists (select 1 from runs r where r.account_id = d.account_id and r.id = d.id
+          and r.attempt = d.attempt and r.worker = $1)`,
+    },
+    [workerId, runs.map((run) => run.accountId), runs.map((run) => run.runId), runs.map((run) => run.attempt)],
+  );
+  return rows.map(({ id, attempt }) => ({ runId: id, attempt }));
 }

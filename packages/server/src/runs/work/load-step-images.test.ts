@@ -45,17 +45,17 @@ test("while one run's images fill the memory, the next run has not read a byte o
   const first = await load([stored(5 * MiB)]);
   const second = load([stored(4 * MiB)]);
   expect(reads).toHaveLength(1);
-  expect(budget.usedBytes).toBe(4 * MiB); // what is really held now
+  expect(budget.usedBytes).toBe(4 * MiB); // what the images really take
   if (first.kind !== "loaded") throw new Error(first.kind);
   first.release();
   expect((await second).kind).toBe("loaded");
   expect(reads).toHaveLength(2);
 });
 
-test("a run for which no memory becomes free is given back without having read anything", async () => {
+test("a run for which no memory becomes free is postponed without having read anything", async () => {
   const { reads, load } = worker(6 * MiB, 1, 6 * MiB);
   await load([stored(5 * MiB)]);
-  expect(await load([stored(5 * MiB)])).toEqual({ kind: "later", delayMs: 2_000 });
+  expect(await load([stored(5 * MiB)])).toEqual({ kind: "postponed", delayMs: 2_000 });
   expect(reads).toHaveLength(1);
 });
 
@@ -87,7 +87,7 @@ test("an image of unknown size is expected to be as large as one may be, and a r
   expect(budget.usedBytes).toBe(0);
 });
 
-test("images that are refused or cannot be read give their memory back", async () => {
+test("images that are refused or cannot be read release their memory", async () => {
   const { budget } = worker(6 * MiB, 1);
   const ports = {
     findModel: (name: string) => ({ entry: catalogue.find(name) ?? fail(), isEnabled: true }),

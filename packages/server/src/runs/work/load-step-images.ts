@@ -1,37 +1,42 @@
-import { imageBytesAtMost, type LoadedImage, type StoredImage } from "../../files/index.ts";
+import { imageBytesAtMost, type Files, type LoadedImage, type StoredImage } from "../../files/index.ts";
 import type { LiveVersion } from "../../prompts/index.ts";
-import type { ExecuteRunPorts } from "./execute-run.ts";
+import type { CatalogueEntry, ModelCaller } from "../../models/index.ts";
+import type { Postponed } from "./run-outcome.ts";
 
 type StepImages =
   | {
       readonly kind: "loaded";
       /** By model: models differ in what they take, so images are fitted per model. */
       readonly bySlot: ReadonlyMap<string, readonly LoadedImage[]>;
-      /** Gives their memory back; to be called when the run holds them no more. */
+      /** Releases their memory; call it when the run needs them no more. */
       release(): void;
     }
   | { readonly kind: "refused"; readonly message: string }
-  | { readonly kind: "later"; readonly delayMs: number };
+  | Postponed;
 
 interface RunImages {
   readonly version: LiveVersion;
   readonly images: readonly StoredImage[];
 }
 
-type LoadPorts = Pick<ExecuteRunPorts, "findModel" | "holdImages" | "loadImages">;
+export interface ImagePorts {
+  findModel(model: string): { readonly entry: CatalogueEntry; readonly isEnabled: boolean } | null;
+  holdImages: ModelCaller["holdImages"];
+  loadImages: Files["loadImages"];
+}
 
-const MEMORY_AGAIN_MS = 2_000;
+const MEMORY_RETRY_MS = 2_000;
 
 /**
- * Loads a run's images once per model that takes some. Memory for them is taken first: a worker may have claimed
- * hundreds of runs of 20 MiB each, and what has been read cannot be refused any more.
+ * Loads a run's images once per model that takes some. Memory for them is reserved first: a worker may have
+ * claimed hundreds of runs of 20 MiB each, and what has been read cannot be refused any more.
  */
-export async function loadStepImages(run: RunImages, ports: LoadPorts, signal: AbortSignal): Promise<StepImages> {
+export async function loadStepImages(run: RunImages, ports: ImagePorts, signal: AbortSignal): Promise<StepImages> {
   const takers = run.images.length === 0 ? [] : modelsThatTakeImages(run.version, ports);
   if (takers.length === 0) return { kind: "loaded", bySlot: new Map(), release: () => {} };
   const memory = await ports.holdImages(imageBytesAtMost(run.images) * takers.length, signal);
-  if (memory === null) return { kind: "later", delayMs: MEMORY_AGAIN_MS };
-  let isKept = false;
+  if (memory === null) return { kind: "postponed", delayMs: MEMORY_RETRY_MS };
+  let isLoaded = false;
   try {
     const bySlot = new Map<string, readonly LoadedImage[]>();
     for (const { model, limits } of takers) {
@@ -40,14 +45,14 @@ export async function loadStepImages(run: RunImages, ports: LoadPorts, signal: A
       bySlot.set(model, loaded.images);
     }
     memory.resize([...bySlot.values()].flat().reduce((sum, image) => sum + image.bytes.byteLength, 0));
-    isKept = true;
+    isLoaded = true;
     return { kind: "loaded", bySlot, release: () => memory.release() };
   } finally {
-    if (!isKept) memory.release();
+    if (!isLoaded) memory.release();
   }
 }
 
-function modelsThatTakeImages(version: LiveVersion, ports: Pick<LoadPorts, "findModel">) {
+function modelsThatTakeImages(version: LiveVersion, ports: Pick<ImagePorts, "findModel">) {
   const models = new Set(version.definition.steps.filter((step) => step.images.length > 0).map((step) => step.model));
   return [...models].flatMap((model) => {
     const limits = ports.findModel(model)?.entry.inputs?.images;

@@ -1,12 +1,13 @@
 /**
- * The sweep: gives back what dead workers had, lets go on what a clock that stepped back holds up, and ends what is past
- * its time. It has a turn and a connection of its own:
- * nothing that it meets delays a beat, and it waits neither for a place in the pool nor for anybody's lock.
+ * The sweep: requeues the runs of dead workers, lets runs start that only a clock that stepped back delays, and fails
+ * those past their deadline. It runs by itself on a connection of its own: nothing that it meets delays a heartbeat, and
+ * it waits neither for the pool nor for anybody's lock.
  */
+import { hostname } from "node:os";
 import type { Queryable } from "../../platform/database/database.ts";
+import { fault } from "../../platform/fault.ts";
 import type { Log } from "../../platform/log.ts";
-import { DEADLINE_MINUTES_MAX } from "../create/create-run.ts";
-import { endDueRuns, pullRunsBack, recoverRuns } from "./queue.ts";
+import { DEADLINE_MINUTES_MAX } from "../run-limits.ts";
 
 export interface SweepOptions {
   readonly upkeep: Queryable;
@@ -17,59 +18,98 @@ export interface SweepOptions {
 }
 
 export interface Sweep {
-  /** Begins a sweep, unless one is under way. Only after good beats: whoever looks after an outage takes all for dead. */
+  /** Begins a sweep, unless one is under way. Only after good heartbeats: right after an outage every worker looks dead. */
   begin(): void;
   /** Resolves when no sweep is under way. */
   untilIdle(): Promise<void>;
 }
 
-/** No backlog of lost or of due runs keeps a sweep from what else it has to do; the rest comes with the next one. */
+/** No backlog of lost or of due runs keeps a sweep from its other steps; the rest comes with the next sweep. */
 const ROUNDS_MAX = 10;
+const RECOVERED_AT_ONCE = 500;
+const BOOT_LEASE_MS = 3_600_000;
 
 export function createSweep(options: SweepOptions): Sweep {
   const { upkeep, log, leaseMs } = options;
-  let turn: Promise<void> | null = null;
-  /** Kept over sweeps until all that is due has been looked at once: many locked runs never hide those behind them. */
-  let passed: readonly string[] = [];
-  let told: string | null = null;
+  let sweeping: Promise<void> | null = null;
+  /** Carried over sweeps until all that is due has been tried once: many locked runs never hide those behind them. */
+  let skipped: readonly string[] = [];
+  let loggedFault: string | null = null;
 
   async function recover(): Promise<void> {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const { runIds, isFull } = await recoverRuns(upkeep, leaseMs);
+      const runIds = await recoverRuns(upkeep, leaseMs);
       if (runIds.length > 0) options.onRequeued(runIds);
-      if (!isFull) return;
+      if (runIds.length < RECOVERED_AT_ONCE) return;
     }
   }
-  async function pullBack(): Promise<void> {
-    const pulled = await pullRunsBack(upkeep, DEADLINE_MINUTES_MAX);
-    if (pulled > 0)
-      log.warn({ runs: pulled }, "runs waited for a time far ahead and may start now: the clock stepped back");
+  async function reschedule(): Promise<void> {
+    const rescheduled = await upkeep.query("select run_reschedule(make_interval(mins => $1))", [DEADLINE_MINUTES_MAX]);
+    if (rescheduled.length > 0)
+      log.warn({ runs: rescheduled.length }, "runs were scheduled far ahead and may start now: the clock stepped back");
   }
-  async function endAllDue(): Promise<void> {
+  async function failAllDue(): Promise<void> {
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const due = await endDueRuns(upkeep, passed);
-      passed = due.isFull ? [...passed, ...due.passed] : [];
+      const due = await failDueRuns(upkeep, skipped);
+      skipped = due.isFull ? [...skipped, ...due.skipped] : [];
       if (due.failed.length > 0) options.onFailed(due.failed);
-      if (due.fault !== null && due.fault !== told) {
-        log.error({ fault: due.fault }, "a run past its time could not be ended; it is tried again at every sweep");
-        told = due.fault;
+      if (due.fault !== null && due.fault !== loggedFault) {
+        log.error({ fault: due.fault }, "a run past its deadline could not be ended; every sweep tries it again");
+        loggedFault = due.fault;
       }
       if (!due.isFull) return;
     }
   }
   async function sweep(): Promise<void> {
-    for (const step of [recover, pullBack, endAllDue]) {
+    for (const step of [recover, reschedule, failAllDue]) {
       await step().catch((error: unknown) =>
-        log.warn({ err: error }, "a sweep failed; it comes again after the next beat"),
+        log.warn({ err: error }, "a sweep failed; the next heartbeat starts another one"),
       );
     }
-    turn = null;
+    sweeping = null;
   }
 
   return {
-    begin: () => void (turn ??= sweep()),
+    begin: () => void (sweeping ??= sweep()),
     untilIdle: async () => {
-      await turn;
+      await sweeping;
     },
   };
+}
+
+/** Requeues a batch of the runs of dead workers; one process does it at a time. */
+async function recoverRuns(upkeep: Queryable, leaseMs: number): Promise<readonly string[]> {
+  await fault("sweep.before_commit");
+  const rows = await upkeep.query<{ id: string }>(
+    "select run_recover as id from run_recover(make_interval(secs => $1::float8 / 1000), $2)",
+    [leaseMs, RECOVERED_AT_ONCE],
+  );
+  return rows.map((row) => row.id);
+}
+
+/**
+ * Embedded database only: workers of this machine whose connection is gone are dead, without waiting for a lease.
+ * @returns a first batch of their runs; the others come with the sweeps.
+ */
+export async function recoverAtBoot(upkeep: Queryable): Promise<readonly string[]> {
+  await upkeep.query("select worker_boot_sweep($1)", [hostname()]);
+  return recoverRuns(upkeep, BOOT_LEASE_MS);
+}
+
+interface DueRuns {
+  readonly failed: readonly string[];
+  /** Tried and not ended: locked by somebody, or broken. */
+  readonly skipped: readonly string[];
+  readonly isFull: boolean;
+  /** Why one of them cannot be ended. */
+  readonly fault: string | null;
+}
+
+/** Ends a batch of runs past their deadline, without those that were skipped before; one process does it at a time. */
+async function failDueRuns(upkeep: Queryable, skipped: readonly string[]): Promise<DueRuns> {
+  const [row] = await upkeep.query<DueRuns>(
+    `select failed, skipped, is_full as "isFull", fault from run_fail_due($1)`,
+    [skipped],
+  );
+  return row ?? { failed: [], skipped: [], isFull: false, fault: null };
 }

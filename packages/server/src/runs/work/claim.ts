@@ -1,0 +1,156 @@
+/**
+ * The statements that claim runs (runs/sql). A claim is known by its worker and its attempt, and every later statement
+ * about the run is fenced by both: a worker that lost its lease can still send them, and they change nothing.
+ */
+import type { Database, Queryable } from "../../platform/database/database.ts";
+import { sqlState } from "../../platform/database/errors.ts";
+import { fault } from "../../platform/fault.ts";
+
+export interface ClaimedRun {
+  readonly accountId: string;
+  readonly runId: string;
+  /** Id under which it was claimed; with `attempt` it is the fence. */
+  readonly workerId: string;
+  readonly attempt: number;
+  /** Both on this process's monotonic clock (`performance.now()`): its wall clock may be wrong, or be set. */
+  readonly claimedMs: number;
+  readonly deadlineMs: number;
+  readonly promptVersionId: string;
+  readonly model: string;
+  /** Null: a free run. */
+  readonly hold: number | null;
+  readonly prices: unknown;
+  /** Null: too large to come with the claim; they are read when the run begins (inputs-reader.ts). */
+  readonly inputs: unknown;
+  readonly runOptions: Readonly<Record<string, string>>;
+}
+
+/** Where the next claim continues in the circle of (account, model) pairs. */
+export interface ClaimCursor {
+  readonly account: string;
+  readonly model: string;
+}
+
+export interface Claim {
+  readonly runs: readonly ClaimedRun[];
+  /** Null: the circle is complete, start again. */
+  readonly next: ClaimCursor | null;
+}
+
+/** The lease ran out and the runs belong to others: the worker needs a new id. */
+export class LeaseLost extends Error {
+  override readonly name = "LeaseLost";
+}
+
+interface ClaimRow {
+  account_id: string;
+  id: string | null;
+  attempt: number;
+  left_ms: number;
+  prompt_version_id: string;
+  model: string;
+  hold: number | null;
+  prices: unknown;
+  inputs: unknown;
+  run_options: Record<string, string>;
+  next_account: string | null;
+  next_model: string | null;
+}
+
+const LANE = 0; // one lane; more of them are a matter of scale, and the statements already know them
+export const CIRCLE_START: ClaimCursor = { account: "00000000-0000-0000-0000-000000000000", model: "" };
+const LEASE_LOST = "PD001";
+/** 200 runs of this size are 8 MiB, which take 0.7 s of a statement's 5 s over a line of 100 Mbit/s. */
+const CLAIMED_INPUTS_BYTES_MAX = 40 * 1_024;
+
+/** @throws LeaseLost. */
+export async function claimRuns(
+  db: Database,
+  lease: { readonly workerId: string; readonly leaseMs: number },
+  want: { readonly runsMax: number; readonly after: ClaimCursor },
+): Promise<Claim> {
+  await fault("claim.before_commit");
+  const sentMs = performance.now();
+  const rows = await db
+    .query<ClaimRow>(
+      {
+        name: "run_claim",
+        // The time left, not the deadline itself: the database's clock may differ from this machine's.
+        text: `select account_id, id, attempt, (extract(epoch from deadline_at - promptd_now()) * 1000)::float8 as left_ms,
+          prompt_version_id, model, hold, prices, inputs, run_options,
+          next_account, next_model from run_claim($1, $2, $3, $4, $5, make_interval(secs => $6::float8 / 1000), $7)`,
+      },
+      [
+        lease.workerId,
+        LANE,
+        want.runsMax,
+        want.after.account,
+        want.after.model,
+        lease.leaseMs,
+        CLAIMED_INPUTS_BYTES_MAX,
+      ],
+    )
+    .catch((error: unknown) => {
+      throw sqlState(error) === LEASE_LOST ? new LeaseLost("The lease of this worker ran out.") : error;
+    });
+  await fault("claim.after_commit");
+  const last = rows.at(-1);
+  const next = last?.next_account == null ? null : { account: last.next_account, model: last.next_model ?? "" };
+  return { runs: rows.flatMap((row) => toClaimedRun(row, lease.workerId, sentMs)), next };
+}
+
+function toClaimedRun(row: ClaimRow, workerId: string, sentMs: number): ClaimedRun[] {
+  if (row.id === null) return [];
+  return [
+    {
+      accountId: row.account_id,
+      runId: row.id,
+      workerId,
+      attempt: row.attempt,
+      claimedMs: performance.now(),
+      deadlineMs: sentMs + row.left_ms,
+      promptVersionId: row.prompt_version_id,
+      model: row.model,
+      hold: row.hold,
+      prices: row.prices,
+      inputs: row.inputs,
+      runOptions: row.run_options,
+    },
+  ];
+}
+
+/**
+ * Releases the runs that this worker has in the database and does not know of, above all those of a claim whose answer
+ * was lost. It waits for a claim that is still under way in the database; call it while this worker claims nothing.
+ * @returns how many there were.
+ */
+export async function releaseUnknownRuns(
+  db: Queryable,
+  workerId: string,
+  known: readonly ClaimedRun[],
+): Promise<number> {
+  const [row] = await db.query<{ given: number }>("select run_release_unknown($1, $2, $3, $4) as given", [
+    workerId,
+    LANE,
+    known.map((run) => run.runId),
+    known.map((run) => run.attempt),
+  ]);
+  return row?.given ?? 0;
+}
+
+/** From then on the database refuses this worker's claims, also one that is still on its way there. */
+export async function stopClaiming(db: Queryable, workerId: string): Promise<void> {
+  await db.query("update workers set draining = true where id = $1", [workerId]);
+}
+
+/** The most runs of each model that may run at once in the whole installation, by the catalogue of this release. */
+export async function writeModelLimits(db: Queryable, limits: ReadonlyMap<string, number>): Promise<void> {
+  const models = [...limits.keys()].sort();
+  await db.query(
+    `insert into run_limits (scope, max_running) select 'model:' || l.model, l.runs
+     from unnest($1::text[], $2::int[]) l (model, runs) order by l.model
+     on conflict (scope) do update set max_running = excluded.max_running
+       where run_limits.max_running <> excluded.max_running`,
+    [models, models.map((model) => limits.get(model))],
+  );
+}

@@ -1,0 +1,104 @@
+import type { Database } from "../../platform/database/database.ts";
+import { isConnectionLoss, isStatementTimeout } from "../../platform/database/errors.ts";
+import { createAdaptiveBatch } from "../../platform/resilience/adaptive-batch.ts";
+import type { Log } from "../../platform/log.ts";
+import { CIRCLE_START, claimRuns, LeaseLost, releaseUnknownRuns, type ClaimedRun } from "./claim.ts";
+import type { Lease } from "./lease.ts";
+
+const CLAIM_MAX = 200;
+/** Of the 5 s that a claim may take: a claim of twice as many runs is then far from too much. */
+const QUICK_MS = 1_000;
+/** A statement whose connection was lost has ended, one way or the other, this long after. */
+const SUSPECT_MS = 15_000;
+/** This worker lives, so no sweep would ever free runs that it has and does not know of, whatever made it so. */
+const CHECK_EVERY_MS = 30_000;
+
+export interface ClaimerOptions {
+  readonly db: Database;
+  readonly log: Log;
+  readonly lease: Lease;
+  readonly leaseMs: number;
+  readonly free: () => number;
+  readonly begin: (run: ClaimedRun) => void;
+  /** All runs that are being worked on. */
+  readonly known: () => readonly ClaimedRun[];
+}
+
+export interface Claimer {
+  /** There may be something to claim, and room for it. */
+  readonly wake: () => void;
+  /** Resolves when no claim is under way. */
+  untilIdle(): Promise<void>;
+}
+
+/**
+ * Claims until the slots are full or a whole circle over the waiting accounts brought nothing more. One claim is under
+ * way at a time; a wake during it makes it start over once more.
+ */
+export function createClaimer(options: ClaimerOptions): Claimer {
+  let claiming: Promise<void> | null = null;
+  let isWokenAgain = false;
+  let cursor = CIRCLE_START;
+  /**
+   * A claim that was too much for the database or the line to it takes half as many runs the next time, down to one:
+   * the same runs asked for again would stop the queue. More again after each that was quick.
+   */
+  const batch = createAdaptiveBatch({
+    max: CLAIM_MAX,
+    quickMs: QUICK_MS,
+    isTooLarge: (error) => isStatementTimeout(error) || isConnectionLoss(error),
+  });
+  let suspectUntilMs = 0;
+  let checkedMs = performance.now();
+
+  /**
+   * A claim whose answer was lost may have taken runs that no one here knows of. They are looked for before anything else
+   * is claimed, until a check has succeeded that was later than the claim can have been under way.
+   */
+  async function releaseUnknown(): Promise<void> {
+    const nowMs = performance.now();
+    const isDue = checkedMs < suspectUntilMs || nowMs - checkedMs >= CHECK_EVERY_MS;
+    if (!isDue || !options.lease.isHeld) return;
+    const runs = await releaseUnknownRuns(options.db, options.lease.workerId, options.known());
+    checkedMs = nowMs;
+    if (runs > 0) options.log.warn({ runs }, "runs of this worker that it did not know of were released");
+  }
+  async function claimAll(): Promise<void> {
+    await releaseUnknown();
+    let fromStart = cursor === CIRCLE_START;
+    while (options.free() > 0 && options.lease.isHeld) {
+      const runsMax = Math.min(options.free(), batch.size);
+      const { workerId } = options.lease;
+      const lease = { workerId, leaseMs: options.leaseMs };
+      const claim = () => claimRuns(options.db, lease, { runsMax, after: cursor });
+      const { runs, next } = await batch.run(claim, runsMax);
+      // The lease was lost meanwhile: these runs belong to an id that is no longer ours, and are swept with its others.
+      if (options.lease.workerId !== workerId) return;
+      for (const run of runs) options.begin(run);
+      cursor = next ?? CIRCLE_START;
+      if (next !== null) continue;
+      if (fromStart && runs.length < runsMax) return;
+      fromStart = true;
+    }
+  }
+  async function claimUntilQuiet(): Promise<void> {
+    do {
+      isWokenAgain = false;
+      await claimAll().catch((error: unknown) => {
+        if (isConnectionLoss(error)) suspectUntilMs = performance.now() + SUSPECT_MS;
+        if (!(error instanceof LeaseLost))
+          options.log.warn({ err: error }, "runs could not be claimed; the next try is in a second");
+      });
+    } while (isWokenAgain);
+    claiming = null;
+  }
+  return {
+    wake: () => {
+      if (claiming === null) claiming = claimUntilQuiet();
+      else isWokenAgain = true;
+    },
+    untilIdle: async () => {
+      await claiming;
+    },
+  };
+}

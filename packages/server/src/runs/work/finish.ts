@@ -1,0 +1,186 @@
+/**
+ * Writes the results of runs in batches: one transaction makes up to 200 runs final, captures or releases their holds and
+ * records their files. The fence is (worker, attempt), so a worker that lost its lease changes nothing.
+ *
+ * A batch that meets a lock is taken apart, so that it holds up no other account: each account's results go to a queue of
+ * its own, which first tries them together, then one by one, since a single run may be locked, and then in batches that
+ * grow again. Whatever is locked, an account waits for one lock at a time.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Files } from "../../files/index.ts";
+import { createAdaptiveBatch } from "../../platform/resilience/adaptive-batch.ts";
+import { fullJitterDelayMs } from "../../platform/resilience/retry.ts";
+import { isLockTimeout } from "../../platform/database/errors.ts";
+import type { Database, Tx } from "../../platform/database/database.ts";
+import { fault } from "../../platform/fault.ts";
+import type { Log } from "../../platform/log.ts";
+import { ACCOUNT_LOCK_MS } from "../run-limits.ts";
+import type { ClaimedRun } from "./claim.ts";
+import type { RunResult } from "./run-outcome.ts";
+
+/** `lost`: another attempt owns the run now, or it was canceled; nothing was written. */
+type Finished = "written" | "lost";
+
+export interface Finisher {
+  /** Resolves after the commit. Database errors are retried until `signal` says that the run is no longer ours. */
+  finish(run: ClaimedRun, result: RunResult, signal: AbortSignal): Promise<Finished>;
+}
+
+interface Ending {
+  readonly run: ClaimedRun;
+  readonly result: RunResult;
+  readonly signal: AbortSignal;
+  readonly resolve: (finished: Finished) => void;
+  /** How often it was sent to the database. */
+  attempts: number;
+}
+
+const BATCH_MAX = 200;
+const GATHER_MS = 3;
+const BACKOFF = { baseMs: 100, capMs: 1_000 };
+
+export interface FinisherOptions {
+  readonly db: Database;
+  readonly files: Pick<Files, "recordOutputs">;
+  readonly log: Log;
+  /** Called after the commit with the runs that are final, or may be. */
+  readonly onFinished: (runIds: readonly string[]) => void;
+}
+
+export function createFinisher(options: FinisherOptions): Finisher {
+  const waiting: Ending[] = [];
+  /** By account, while results that met a lock are still to be written. */
+  const lockQueues = new Map<string, Ending[]>();
+  let timer: NodeJS.Timeout | null = null;
+
+  function flush(): void {
+    timer = null;
+    const batch = waiting.splice(0, BATCH_MAX);
+    if (waiting.length > 0) timer = setTimeout(flush, 0);
+    const isQueued = ({ run }: Ending) => lockQueues.has(run.accountId);
+    queueByAccount(batch.filter(isQueued));
+    void writeTogether(batch.filter((ending) => !isQueued(ending)));
+  }
+
+  async function writeTogether(endings: readonly Ending[]): Promise<void> {
+    const ours = dropLost(endings);
+    if (ours.length === 0) return;
+    const outcome = await tryWrite(ours, options);
+    if (outcome === "locked") queueByAccount(ours);
+    if (outcome === "failed") retryAlone(ours);
+  }
+
+  /** One result that the database refuses must not hold up the others: after a failure each is written alone. */
+  function retryAlone(endings: readonly Ending[]): void {
+    const delayMs = fullJitterDelayMs(Math.max(...endings.map(({ attempts }) => attempts)), BACKOFF);
+    setTimeout(() => endings.forEach((ending) => void writeTogether([ending])), delayMs);
+  }
+
+  /** In front of those that are known to fail. */
+  function queueByAccount(endings: readonly Ending[]): void {
+    for (const [accountId, own] of Map.groupBy(endings, ({ run }) => run.accountId)) {
+      const queue = lockQueues.get(accountId);
+      if (queue === undefined) void writeQueue(accountId, own);
+      else queue.unshift(...own);
+    }
+  }
+
+  async function writeQueue(accountId: string, queue: Ending[]): Promise<void> {
+    lockQueues.set(accountId, queue);
+    const batchSize = createAdaptiveBatch({ max: BATCH_MAX });
+    let failures = 0;
+    while (queue.length > 0) {
+      queue.push(...dropLost(queue.splice(0))); // all of them: a shutdown must not wait until each is tried
+      const batch = queue.splice(0, batchSize.size);
+      if (batch.length === 0) continue;
+      const outcome = await tryWrite(batch, options);
+      if (outcome === "done") {
+        batchSize.grow();
+        failures = 0;
+        continue;
+      }
+      batchSize.shrink(1); // to one at once: halving would wait for the lock eight times
+      failures += 1;
+      if (outcome === "failed") retryAlone(batch);
+      else if (batch.length > 1) queue.unshift(...batch);
+      else queue.push(...batch); // behind the others, which may be free
+      if (batch.length === 1) await pause(fullJitterDelayMs(failures, BACKOFF));
+    }
+    lockQueues.delete(accountId);
+  }
+
+  return {
+    finish: (run, result, signal) => {
+      const { promise, resolve } = Promise.withResolvers<Finished>();
+      waiting.push({ run, result, signal, resolve, attempts: 0 });
+      if (waiting.length >= BATCH_MAX && timer !== null) {
+        clearTimeout(timer);
+        flush();
+      } else {
+        timer ??= setTimeout(flush, GATHER_MS);
+      }
+      return promise;
+    },
+  };
+}
+
+/** @returns those that are still ours; the others are answered. */
+function dropLost(endings: readonly Ending[]): Ending[] {
+  for (const { signal, resolve } of endings) if (signal.aborted) resolve("lost");
+  return endings.filter(({ signal }) => !signal.aborted);
+}
+
+async function tryWrite(endings: readonly Ending[], options: FinisherOptions): Promise<"done" | "locked" | "failed"> {
+  for (const ending of endings) ending.attempts += 1;
+  try {
+    const written = await write(endings, options);
+    // A run that this attempt did not write may be final by an earlier one whose answer was lost.
+    const mayBeFinal = endings.filter(({ run, attempts }) => written.has(run.runId) || attempts > 1);
+    options.onFinished(mayBeFinal.map(({ run }) => run.runId));
+    for (const { run, resolve } of endings) resolve(written.has(run.runId) ? "written" : "lost");
+    return "done";
+  } catch (error) {
+    options.log.warn({ err: error, runs: endings.length }, "the results of runs could not be written; retrying");
+    return isLockTimeout(error) ? "locked" : "failed";
+  }
+}
+
+/** @returns ids of the runs that were still ours and are final now. */
+async function write(endings: readonly Ending[], { db, files }: FinisherOptions): Promise<Set<string>> {
+  const written = await db.tx(
+    async (tx) => {
+      const ids = new Set<string>();
+      for (const [workerId, own] of Map.groupBy(endings, ({ run }) => run.workerId)) {
+        for (const id of await finishRows(tx, workerId, own)) ids.add(id);
+      }
+      for (const { run, result } of endings) {
+        if (result.files.length > 0 && ids.has(run.runId)) await files.recordOutputs(tx, run, result.files);
+      }
+      await fault("finish.before_commit");
+      return ids;
+    },
+    { lockTimeoutMs: ACCOUNT_LOCK_MS },
+  );
+  await fault("finish.after_commit");
+  return written;
+}
+
+async function finishRows(tx: Tx, workerId: string, endings: readonly Ending[]): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(
+    {
+      name: "run_finish",
+      text: "select run_finish as id from run_finish($1, $2, $3, $4, $5, $6, $7::json[], $8)",
+    },
+    [
+      workerId,
+      endings.map(({ run }) => run.accountId),
+      endings.map(({ run }) => run.runId),
+      endings.map(({ run }) => run.attempt),
+      endings.map(({ result }) => result.ok),
+      endings.map(({ result }) => result.credits),
+      endings.map(({ result }) => JSON.stringify(result.outputs)),
+      endings.map(({ result }) => result.reason),
+    ],
+  );
+  return rows.map((row) => row.id);
+}

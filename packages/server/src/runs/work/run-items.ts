@@ -1,0 +1,59 @@
+import type { OutputItem } from "@promptd/contract";
+import type { StoredFile } from "../../files/index.ts";
+import type { StepUsage } from "../../models/index.ts";
+import type { Database, Queryable } from "../../platform/database/database.ts";
+import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
+import { retry } from "../../platform/resilience/retry.ts";
+import type { ClaimedRun } from "./claim.ts";
+
+/** One output item of a run, from the answer of its model to its row. */
+export interface RunItem {
+  readonly step: number;
+  readonly item: number;
+  /** Of the type `error` when the model failed, or when what it made cannot be published. */
+  readonly output: OutputItem;
+  /** Null: it failed, and costs nothing. */
+  readonly usage: StepUsage | null;
+  readonly file: StoredFile | null;
+}
+
+/** An item that exists: JSON-safe, so that a later attempt reads it instead of paying again. */
+export type DeliveredItem = RunItem & { readonly usage: StepUsage };
+
+export function isDelivered(item: RunItem): item is DeliveredItem {
+  return item.usage !== null;
+}
+
+export function errorItem(step: number, item: number, message: string): RunItem {
+  return { step, item, output: { type: "error", data: message }, usage: null, file: null };
+}
+
+/** Items that an earlier attempt of this run delivered. */
+export async function readDelivered(db: Database, run: ClaimedRun): Promise<DeliveredItem[]> {
+  const rows = await db.named<{ result: DeliveredItem }>(
+    "run_steps_get",
+    "select result from run_steps where account_id = $1 and run_id = $2 order by step, item",
+    [run.accountId, run.runId],
+  );
+  return rows.map((row) => row.result);
+}
+
+/**
+ * Fenced by (worker, attempt): a worker that lost its lease saves nothing. The lock makes the end of the run wait until
+ * the item can be seen, and be deleted with the others; it is the only one held here while another is waited for, and
+ * the end of a run takes it first as well. An outage is waited for, since an item that is not saved would be asked of its
+ * model, and paid, once more.
+ */
+export async function saveDelivered(
+  db: Queryable,
+  run: ClaimedRun,
+  item: DeliveredItem,
+  signal: AbortSignal,
+): Promise<void> {
+  const statement = `insert into run_steps (account_id, run_id, step, item, result)
+     select r.account_id, r.id, $5, $6, $7 from runs r
+     where r.account_id = $1 and r.id = $2 and r.attempt = $3 and r.worker = $4 for key share of r
+     on conflict do nothing`;
+  const values = [run.accountId, run.runId, run.attempt, run.workerId, item.step, item.item, JSON.stringify(item)];
+  await retry(() => db.query(statement, values), { ...OUTAGE_POLICY, signal });
+}

@@ -1,0 +1,70 @@
+import { RunGone } from "../../models/index.ts";
+import type { ClaimedRun } from "./claim.ts";
+
+interface Slot {
+  readonly run: ClaimedRun;
+  readonly controller: AbortController;
+  readonly done: Promise<void>;
+}
+
+export interface SlotsOptions {
+  readonly concurrency: number;
+  /** Never rejects. */
+  readonly work: (run: ClaimedRun, signal: AbortSignal) => Promise<void>;
+  readonly onFreed: () => void;
+}
+
+/** The runs that this process works on. */
+export class Slots {
+  readonly #options: SlotsOptions;
+  readonly #slots = new Map<string, Slot>();
+  #isClosed = false;
+
+  constructor(options: SlotsOptions) {
+    this.#options = options;
+  }
+
+  get free(): number {
+    return this.#options.concurrency - this.#slots.size;
+  }
+
+  get size(): number {
+    return this.#slots.size;
+  }
+
+  get runs(): ClaimedRun[] {
+    return [...this.#slots.values()].map((slot) => slot.run);
+  }
+
+  /** Resolve when the runs of now have ended here; they never reject. */
+  get ends(): Promise<void>[] {
+    return [...this.#slots.values()].map((slot) => slot.done);
+  }
+
+  begin(run: ClaimedRun): void {
+    if (this.#isClosed) return; // released with the rest
+    const controller = new AbortController();
+    const done = this.#options.work(run, controller.signal).finally(() => {
+      // A run that was lost and claimed again has another slot by now, which this end must not free.
+      if (this.#slots.get(run.runId) === slot) this.#slots.delete(run.runId);
+      this.#options.onFreed();
+    });
+    const slot = { run, controller, done };
+    this.#slots.set(run.runId, slot);
+  }
+
+  /** The run was canceled, or is no longer ours. @param attempt only this one; null: whichever it is. */
+  drop(runId: string, attempt: number | null = null): void {
+    const slot = this.#slots.get(runId);
+    if (attempt === null || slot?.run.attempt === attempt) slot?.controller.abort(new RunGone());
+  }
+
+  dropAll(): void {
+    for (const { controller } of this.#slots.values()) controller.abort();
+  }
+
+  /** Begins no more runs. */
+  close(): void {
+    this.#isClosed = true;
+  }
+}
