@@ -109,6 +109,40 @@ describe("the memory for bodies", () => {
     expect((await next).status).toBe(200);
   });
 
+  test("is waited for in order: a large body that waits is received before smaller ones that came later", async () => {
+    await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
+    const stalled = await stall("a");
+    await stall("b");
+    const admitted: string[] = [];
+    const admit = async (account: string, bytes: number) => {
+      const { socket, answer } = await ask(account, bytes);
+      expect(answer).toBeNull();
+      admitted.push(account);
+      return socket;
+    };
+    const large = admit("large", 300 * KIB);
+    await until(() => own.http.openRequests === 3);
+    const small = admit("small", LARGE.length); // there is room for it, but not in front of the large one
+    await until(() => own.http.openRequests === 4);
+    expect((await send("other", bodyOf(64 * KIB))).status).toBe(200);
+    stalled.destroy();
+    (await large).destroy();
+    await small;
+    expect(admitted).toEqual(["large", "small"]);
+  });
+
+  test("is not waited for behind a caller who has gone", async () => {
+    await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
+    for (const account of ["a", "b"]) await stall(account);
+    const gone = await openSocket(own.port);
+    gone.write(head("large", `Expect: 100-continue\r\nContent-Length: ${300 * KIB}`));
+    await until(() => own.http.openRequests === 3);
+    const next = send("small", LARGE);
+    await until(() => own.http.openRequests === 4);
+    gone.destroy();
+    expect((await next).status).toBe(200);
+  });
+
   test("is not kept by a caller who hangs up while waiting for it", async () => {
     await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
     const stalled = [await stall("a"), await stall("a")];

@@ -57,7 +57,7 @@ export function receiveBody(request: IncomingMessage, bytesMax: number, reserve:
   return promise;
 }
 
-function callerGone(): CallerGone {
+export function callerGone(): CallerGone {
   return new CallerGone("The caller closed the connection while sending the body.");
 }
 

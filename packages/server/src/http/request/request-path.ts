@@ -5,7 +5,7 @@ import { successText } from "../answer/envelope.ts";
 import { preflightHeaders } from "../answer/response-headers.ts";
 import { serverBusy, type BodyBudget } from "../body/body-budget.ts";
 import { parseJsonBody } from "../body/json-body.ts";
-import { declaredBytes, receiveBody, refuseBodyForm, refuseTooLarge } from "../body/read-body.ts";
+import { callerGone, declaredBytes, receiveBody, refuseBodyForm, refuseTooLarge } from "../body/read-body.ts";
 import type { Admission, Authenticators, EndpointInput } from "../endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import type { FailedAdmissions } from "./failed-admissions.ts";
@@ -121,16 +121,22 @@ async function readBody(exchange: Exchange, { bodyBudget }: PathSetup): Promise<
   const isUsed = schemas.body !== null;
   if (isUsed) refuseBodyForm(request);
   refuseTooLarge(request, bodyBytesMax);
-  const reservation = isUsed ? bodyBudget.reservation(exchange.caller.accountId) : null;
-  exchange.bodyReservation = reservation;
-  await reservation?.waitFor(declaredBytes(request) ?? 0); // before the first byte: what was begun can be received whole
+  // Before the first byte: a body that was begun can be received whole.
+  if (isUsed) await reserveMemory(exchange, bodyBudget);
   if (exchange.awaitsContinue) {
     exchange.awaitsContinue = false;
     response.writeContinue();
   }
-  const bytes = await receiveBody(request, bodyBytesMax, reservation?.reserve ?? null);
+  const bytes = await receiveBody(request, bodyBytesMax, exchange.bodyReservation?.grow ?? null);
   exchange.bodyIsRead = true;
   if (isUsed) exchange.body = parseJsonBody(bytes, exchange.header("content-type"));
+}
+
+async function reserveMemory(exchange: Exchange, bodyBudget: BodyBudget): Promise<void> {
+  const waiting = new AbortController();
+  exchange.onGone(() => waiting.abort(callerGone()));
+  const bytes = declaredBytes(exchange.request) ?? 0;
+  exchange.bodyReservation = await bodyBudget.reserve(exchange.caller.accountId, bytes, waiting.signal);
 }
 
 function validate(exchange: Exchange): void {
