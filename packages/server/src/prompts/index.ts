@@ -1,8 +1,8 @@
 export { checkInputs, type CheckedInputs } from "./inputs/check-inputs.ts";
 export { refreshEstimates } from "./publishing/estimates.ts";
 export type { LiveVersion, PromptSource, StepDefinition } from "./prompt-definition.ts";
-export { PromptFileError } from "./format/prompt-fault.ts";
-export { parsePromptFile } from "./format/prompt-file.ts";
+export { PromptFileError } from "./prompt-fault.ts";
+export { parsePromptFile } from "./publishing/parse-prompt-file.ts";
 export { promptsRoutes } from "./prompts-routes.ts";
 export { addUses, listPopularity, listPromptsOfModels, listSearchedVersions } from "./prompts-store.ts";
 export type { PromptOfModel } from "./prompts-store.ts";

@@ -12,7 +12,14 @@ import { createLog } from "../platform/log.ts";
 import { Problem } from "../platform/problem.ts";
 import { createSearch, type Search } from "../search/index.ts";
 import type { PromptSource } from "./prompt-definition.ts";
-import { catalogue, parseOne, PENCIL_PORTRAIT, STORY_COVER, TEA_POEM, textPrompt } from "./prompt-fixtures.ts";
+import {
+  catalogue,
+  parseOne,
+  PENCIL_PORTRAIT,
+  STORY_COVER,
+  TEA_POEM,
+  textPrompt,
+} from "../../test/prompts/prompt-fixtures.ts";
 import { promptsRoutes } from "./prompts-routes.ts";
 import { publishPrompts, unpublishPrompt } from "./publishing/publish.ts";
 

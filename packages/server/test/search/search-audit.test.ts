@@ -6,7 +6,7 @@ import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { listSearchDocuments, listSearchedVersions, publishPrompts, unpublishPrompt } from "../../src/prompts/index.ts";
 import type { PublishedPrompt } from "../../src/prompts/index.ts";
-import { catalogue, parseOne, TEA_POEM } from "../../src/prompts/prompt-fixtures.ts";
+import { catalogue, parseOne, TEA_POEM } from "../prompts/prompt-fixtures.ts";
 import { createSearch, indexDocuments, removeDocument } from "../../src/search/index.ts";
 import type { Search } from "../../src/search/index.ts";
 import { documentOf } from "./search-fixture.ts";

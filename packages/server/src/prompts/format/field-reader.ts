@@ -1,4 +1,6 @@
-import { kindName, type FaultList, type SourceMap, type SourceNode } from "./source-tree.ts";
+import { codePointLength } from "../input-rules.ts";
+import type { FaultList } from "../prompt-fault.ts";
+import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
 
 export interface TextRule {
   /** Code points. */
@@ -9,14 +11,14 @@ export interface TextRule {
   readonly mayHaveLines?: boolean;
 }
 
-/** Reads the members of one map, reports what does not fit, and at the end what is unknown. */
+/** Reads the fields of one map, reports those that do not fit, and at the end those that are unknown. */
 export class FieldReader {
   readonly line: number;
   readonly path: string;
   readonly faults: FaultList;
   readonly #entries = new Map<string, SourceNode>();
   readonly #lines = new Map<string, number>();
-  readonly #asked = new Set<string>();
+  readonly #read = new Set<string>();
 
   constructor(map: SourceMap, path: string, faults: FaultList) {
     this.line = map.line;
@@ -43,7 +45,7 @@ export class FieldReader {
 
   /** The value of a field, null when the file does not have it. */
   node(name: string): SourceNode | null {
-    this.#asked.add(name);
+    this.#read.add(name);
     return this.#entries.get(name) ?? null;
   }
 
@@ -102,11 +104,14 @@ export class FieldReader {
     return null;
   }
 
-  /** Reports every member nobody asked for; `x-` members are the author's own. */
+  /** Reports every field that was not read; `x-` fields are the author's own. */
   finish(known: readonly string[]): void {
     for (const key of this.#entries.keys()) {
-      if (this.#asked.has(key) || key.startsWith("x-")) continue;
-      this.fault(key, `is not a field here; fields: ${known.join(", ")}, and x-… for your own`);
+      if (this.#read.has(key) || key.startsWith("x-")) continue;
+      this.fault(
+        key,
+        `is not a known field here. Known fields: ${known.join(", ")}. Start a field of your own with x-.`,
+      );
     }
   }
 
@@ -115,21 +120,17 @@ export class FieldReader {
   }
 }
 
-/** What keeps a text from being stored and shown, or null. */
+export const NOT_TEXT = "contains U+0000 or an unpaired surrogate, which is not valid text";
+
+/** Why a text cannot be stored and shown, or null. */
 function textProblem(text: string, rule: TextRule): string | null {
   if (text.trim() === "" && rule.mayBeEmpty !== true) return "must not be empty";
-  if (text.includes("\0") || !text.isWellFormed()) return "holds U+0000 or half a surrogate pair, which is no text";
-  if (rule.mayHaveLines !== true && /\p{Cc}/u.test(text)) return "must not hold line breaks or control characters";
+  if (text.includes("\0") || !text.isWellFormed()) return NOT_TEXT;
+  if (rule.mayHaveLines !== true && /\p{Cc}/u.test(text)) return "must not contain line breaks or control characters";
   const length = codePointLength(text);
   return length > rule.max
     ? `is ${length.toLocaleString("en")} characters long; the limit is ${rule.max.toLocaleString("en")}`
     : null;
-}
-
-export function codePointLength(text: string): number {
-  let length = 0;
-  for (const _ of text) length += 1;
-  return length;
 }
 
 function showNode(node: SourceNode): string {

@@ -2,8 +2,9 @@ import { isUuid } from "../../platform/ids.ts";
 import { FieldReader, type TextRule } from "./field-reader.ts";
 import { readInputFields } from "./input-fields.ts";
 import type { InputField } from "../prompt-definition.ts";
-import { kindName, lineFinder, type FaultList, type LineOf, type SourceMap, type SourceNode } from "./source-tree.ts";
+import type { FaultList } from "../prompt-fault.ts";
 import { TEMPLATE_LENGTH_MAX } from "../template/template-language.ts";
+import { kindName, lineFinder, type LineOf, type SourceMap, type SourceNode } from "./source-tree.ts";
 
 const STEPS_MAX = 10;
 const IMAGE_SLOTS_MAX = 16;
@@ -12,10 +13,13 @@ const TAGS_MAX = 10;
 const SAMPLES_MAX = 10;
 
 export const STEP_ID = /^[a-z][a-z0-9_]{0,31}$/;
+export function notStepId(id: string): string {
+  return `"${id}" is not a valid step id: use a letter, then letters, digits and "_" (a-z, 32 at most)`;
+}
 /** Id of the only step of a file without steps. */
 export const ONLY_STEP = "main";
 
-/** Liquid text and where it stands. */
+/** Liquid text and its line in the file. */
 export interface TemplateText {
   readonly text: string;
   readonly line: number;
@@ -47,7 +51,7 @@ export interface RawSample {
   readonly outputs: readonly { readonly type: "text" | "image" | "video" | null; readonly data: string }[];
 }
 
-/** One prompt as the file writes it: every field has its right form, nothing is compared with anything yet. */
+/** One prompt as the file writes it: every field has the right form, but fields are not compared with each other yet. */
 export interface RawPrompt {
   readonly line: number;
   readonly lineOf: LineOf;
@@ -75,7 +79,7 @@ const FIELDS =
 const STEP_FIELDS = ["model", "instructions", "options", "images", "maxOutputTokens", "count"];
 const TEMPLATE_RULE: TextRule = { max: TEMPLATE_LENGTH_MAX, mayHaveLines: true };
 
-/** `file`: a front matter, whose templates stand in the body; `json`: templates are members. */
+/** `file`: a front matter, with the templates in the body; `json`: templates are fields. */
 export function readPromptFields(map: SourceMap, form: "file" | "json", faults: FaultList): RawPrompt {
   const reader = new FieldReader(map, "", faults);
   if (form === "file") checkFormat(reader);
@@ -83,7 +87,7 @@ export function readPromptFields(map: SourceMap, form: "file" | "json", faults: 
   if (id !== null && !isUuid(id)) reader.fault("id", `must be a UUID, got "${id}"`);
   const slug = reader.text("slug", { max: 80 });
   if (slug !== null && !/^[a-z0-9-]{1,80}$/.test(slug))
-    reader.fault("slug", `must be 1 to 80 of the characters a-z, 0-9 and "-", got "${slug}"`);
+    reader.fault("slug", `must have 1 to 80 characters out of a-z, 0-9 and "-", got "${slug}"`);
   const inputs = reader.map("inputs");
   const prompt: RawPrompt = {
     line: map.line,
@@ -140,7 +144,7 @@ function readImageSlots(reader: FieldReader): { label: string; description: stri
   });
 }
 
-/** What the top level and a step both say about the call of a model. */
+/** What both the top level and a step say about the model call. */
 function readCallFields(reader: FieldReader) {
   return {
     instructions: readTemplate(reader, "instructions"),
@@ -165,7 +169,7 @@ function readTemplate(reader: FieldReader, name: string): TemplateText | null {
   return { text: cleanTemplate(text), line: textLine + blankLinesBefore(text), hasLines: true };
 }
 
-/** Line ends become LF, and the blanks around the text, which the file format makes, go. */
+/** Line ends become LF, and blank space around the text, which comes from the file format, is removed. */
 export function cleanTemplate(text: string): string {
   return text
     .replaceAll(/\r\n?/g, "\n")
@@ -173,7 +177,7 @@ export function cleanTemplate(text: string): string {
     .trimEnd();
 }
 
-/** Lines that `cleanTemplate` takes away before the text. */
+/** Lines that `cleanTemplate` removes before the text. */
 export function blankLinesBefore(text: string): number {
   const blank = text.trim() === "" ? "" : (/^(?:[ \t]*\r?\n)+/.exec(text)?.[0] ?? "");
   return blank.split("\n").length - 1;
@@ -185,14 +189,14 @@ function readSteps(reader: FieldReader, form: "file" | "json"): RawStep[] | null
   if (node === null) return null;
   const pairs = stepNodes(node, reader);
   if (pairs.length < 1 || pairs.length > STEPS_MAX) {
-    const message = `must be 1 to ${STEPS_MAX} steps, got ${pairs.length}`;
+    const message = `must have 1 to ${STEPS_MAX} steps, got ${pairs.length}`;
     reader.faults.add({ line: node.line, field: "steps", code: "LIMITS", message });
   }
   const steps: RawStep[] = [];
   for (const [id, value] of pairs) {
     const fault = (message: string) => reader.faults.addField(value.line, `steps.${id}`, message);
-    if (!STEP_ID.test(id)) fault(`"${id}" is no step id: use a letter, then letters, digits and "_" (a-z, 32 at most)`);
-    if (steps.some((step) => step.id === id)) fault(`the step "${id}" stands here twice`);
+    if (!STEP_ID.test(id)) fault(notStepId(id));
+    if (steps.some((step) => step.id === id)) fault(`the step "${id}" is used twice here`);
     steps.push(readStep(id, value, { reader, form }));
   }
   return steps;
@@ -206,7 +210,7 @@ function stepNodes(node: SourceNode, reader: FieldReader): [id: string, value: S
   }
   return node.items.map((item) => {
     const id = item.kind === "map" ? item.entries.find((entry) => entry.key === "id")?.value : undefined;
-    if (id?.kind !== "text") reader.faults.addField(item.line, "steps", "every step of a list needs an id");
+    if (id?.kind !== "text") reader.faults.addField(item.line, "steps", "every step in a list needs an id");
     return [id?.kind === "text" ? id.value : "", item];
   });
 }
@@ -241,7 +245,7 @@ function readSlotNumbers(reader: FieldReader): number[] | null {
       reader.faults.addField(
         item.line,
         reader.fieldPath("images"),
-        "must be numbers of image slots, counted from 1, each once",
+        "must list numbers of image slots, counted from 1, each once",
       );
     else numbers.push(number);
   }
@@ -269,7 +273,7 @@ function readSample(map: SourceMap, reader: FieldReader): RawSample {
   const images = (reader.list("images") ?? []).map((item) => {
     const url = reader.asText(item, "images", { max: 2_048 }) ?? "";
     if (!url.startsWith("https://"))
-      reader.faults.addField(item.line, reader.fieldPath("images"), "must be https:// addresses");
+      reader.faults.addField(item.line, reader.fieldPath("images"), "must be addresses that start with https://");
     return url;
   });
   const outputs = (reader.list("outputs") ?? []).map((item) => readSampleOutput(item, reader));

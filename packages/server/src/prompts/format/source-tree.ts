@@ -1,5 +1,3 @@
-import type { PromptFault } from "./prompt-fault.ts";
-
 /**
  * What a YAML front matter and a JSON import have in common: values with their lines, map entries in file order
  * (JavaScript objects would move integer-like keys first).
@@ -46,28 +44,6 @@ function memberOf(node: SourceNode, name: string | number): { line: number; valu
   if (node.kind === "map") return node.entries.find((entry) => entry.key === name);
   const item = node.kind === "list" && typeof name === "number" ? node.items[name] : undefined;
   return item === undefined ? undefined : { line: item.line, value: item };
-}
-
-/** Levels of maps and lists; prompt files need seven. */
-export const SOURCE_DEPTH_MAX = 20;
-
-/** Collects the faults of one prompt; `field` paths are relative to it. */
-export class FaultList {
-  readonly faults: PromptFault[] = [];
-  readonly #prefix: string;
-
-  /** `prefix`: names the prompt in a file of several, such as `prompts[3].`. */
-  constructor(prefix = "") {
-    this.#prefix = prefix;
-  }
-
-  add(fault: PromptFault): void {
-    this.faults.push({ ...fault, field: this.#prefix + fault.field });
-  }
-
-  addField(line: number | null, field: string, message: string): void {
-    this.add({ line, field, code: "FIELD", message });
-  }
 }
 
 const NAMES: Readonly<Record<SourceNode["kind"], string>> = {

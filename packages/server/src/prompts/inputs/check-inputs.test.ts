@@ -2,7 +2,14 @@ import type { CreateRunBody } from "@promptd/contract";
 import { describe, expect, test } from "vitest";
 import { invalid } from "../../platform/problem.ts";
 import { checkInputs } from "./check-inputs.ts";
-import { catalogue, liveVersion, PENCIL_PORTRAIT, STORY_COVER, TEA_POEM, textPrompt } from "../prompt-fixtures.ts";
+import {
+  catalogue,
+  liveVersion,
+  PENCIL_PORTRAIT,
+  STORY_COVER,
+  TEA_POEM,
+  textPrompt,
+} from "../../../test/prompts/prompt-fixtures.ts";
 
 const IMAGE = { type: "url", url: "https://images.example.org/cat.png" } as const;
 

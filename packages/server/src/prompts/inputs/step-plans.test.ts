@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { priceCeiling } from "../../models/index.ts";
 import { estimateCredits } from "../publishing/estimates.ts";
-import { catalogue, liveVersion, PENCIL_PORTRAIT, STORY_COVER, TEA_POEM, textPrompt } from "../prompt-fixtures.ts";
+import {
+  catalogue,
+  liveVersion,
+  PENCIL_PORTRAIT,
+  STORY_COVER,
+  TEA_POEM,
+  textPrompt,
+} from "../../../test/prompts/prompt-fixtures.ts";
 import { planSteps, stepOptions } from "./step-plans.ts";
 
 const TWO_IMAGES = `---

@@ -2,7 +2,7 @@ import type { Catalogue, CatalogueEntry } from "../../models/index.ts";
 import type { StepDefinition } from "../prompt-definition.ts";
 import type { CheckedStep } from "./check-templates.ts";
 import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
-import type { FaultList } from "../format/source-tree.ts";
+import type { FaultList } from "../prompt-fault.ts";
 
 interface StepContext {
   readonly prompt: RawPrompt;
@@ -15,11 +15,12 @@ interface StepContext {
 export function resolveSteps(steps: readonly CheckedStep[], context: StepContext): StepDefinition[] {
   const { prompt, catalogue } = context;
   checkModel(prompt.model, { line: prompt.lineOf("model"), field: "model" }, context);
-  for (const { raw } of steps) if (raw.model !== null) checkModel(raw.model, placeOf("model", raw, context), context);
+  for (const { raw } of steps)
+    if (raw.model !== null) checkModel(raw.model, locationOf("model", raw, context), context);
   const last = steps.at(-1)?.raw;
   if (last !== undefined && (last.model ?? prompt.model) !== prompt.model) {
     const message = `the last step must use the prompt's model ${prompt.model}, not ${last.model}`;
-    context.faults.add({ ...placeOf("model", last, context), code: "MODEL", message });
+    context.faults.add({ ...locationOf("model", last, context), code: "MODEL", message });
   }
   const entry = catalogue.find(prompt.model);
   if (entry !== null) checkOptions(prompt.options, entry, { context, step: null });
@@ -29,22 +30,22 @@ export function resolveSteps(steps: readonly CheckedStep[], context: StepContext
   return definitions;
 }
 
-interface FaultPlace {
+interface FaultLocation {
   readonly line: number | null;
   readonly field: string;
 }
 
-/** Where a step's setting stands: in the step, or at the top level, which gives it to the steps. */
-function placeOf(name: string, step: RawStep, { prompt }: StepContext): FaultPlace {
+/** Where a step's setting is written: in the step, or at the top level, which applies to all steps. */
+function locationOf(name: string, step: RawStep, { prompt }: StepContext): FaultLocation {
   const own = step.lineOf(name);
   if (own !== null) return { line: own, field: `steps.${step.id}.${name}` };
   return { line: prompt.lineOf(name) ?? step.line, field: name };
 }
 
-function checkModel(model: string, place: FaultPlace, context: StepContext): void {
+function checkModel(model: string, location: FaultLocation, context: StepContext): void {
   if (model === "") return; // its absence is reported already
   const entry = context.catalogue.find(model);
-  const at = { ...place, code: "MODEL" as const };
+  const at = { ...location, code: "MODEL" as const };
   const warn = (warning: string) => {
     if (!context.warnings.includes(warning)) context.warnings.push(warning);
   };
@@ -103,16 +104,16 @@ function checkStep(
   checkOptions(raw.options, entry, { context, step: raw });
   checkStepImages(raw, step, { entry, context });
   const fault = (name: string, message: string) =>
-    context.faults.add({ ...placeOf(name, raw, context), code: "LIMITS", message });
+    context.faults.add({ ...locationOf(name, raw, context), code: "LIMITS", message });
   if (entry.modality !== "image" && step.count > 1)
-    fault("count", `count goes with image models; ${entry.model} makes ${entry.modality}`);
+    fault("count", `count works only with image models; ${entry.model} makes ${entry.modality}`);
   const tokens = step.maxOutputTokens;
   if (tokens === null) return;
   const tokensMax = entry.limits.maxOutputTokens;
   if (entry.modality !== "text")
-    fault("maxOutputTokens", `maxOutputTokens goes with text models; ${entry.model} makes ${entry.modality}`);
+    fault("maxOutputTokens", `maxOutputTokens works only with text models; ${entry.model} makes ${entry.modality}`);
   else if (tokens > tokensMax)
-    fault("maxOutputTokens", `maxOutputTokens is ${tokens}; ${entry.model} gives at most ${tokensMax}`);
+    fault("maxOutputTokens", `maxOutputTokens is ${tokens}; ${entry.model} returns at most ${tokensMax}`);
 }
 
 function checkStepImages(
@@ -122,7 +123,7 @@ function checkStepImages(
 ): void {
   const slotsMax = context.prompt.images.length;
   const imagesMax = entry.inputs?.images?.max ?? 0;
-  const place = placeOf("images", raw, context);
+  const place = locationOf("images", raw, context);
   const lineOf = raw.images === null ? context.prompt.lineOf : raw.lineOf;
   const unknown = step.images.findIndex((slot) => slot >= slotsMax);
   if (unknown !== -1) {
@@ -150,7 +151,7 @@ function checkOptions(
     };
     if (option === undefined) {
       const accepted = keys.length === 0 ? "it has none" : `accepted: ${keys.join(", ")}`;
-      context.faults.add({ ...place, code: "MODEL", message: `is no option of ${entry.model}; ${accepted}` });
+      context.faults.add({ ...place, code: "MODEL", message: `is not an option of ${entry.model}; ${accepted}` });
     } else if (!Object.hasOwn(option.values, value)) {
       const accepted = Object.keys(option.values).join(", ");
       context.faults.add({ ...place, code: "MODEL", message: `"${value}" is not accepted; accepted: ${accepted}` });
@@ -164,7 +165,8 @@ function checkOrder(steps: readonly CheckedStep[], definitions: readonly StepDef
       const earlier = definitions.slice(0, index).find((each) => each.id === id);
       if (earlier !== undefined && context.catalogue.find(earlier.model)?.modality === "text") continue;
       const exists = definitions.some((each) => each.id === id);
-      const why = earlier !== undefined ? "makes no text" : exists ? "does not run before this step" : "does not exist";
+      const why =
+        earlier !== undefined ? "does not make text" : exists ? "does not run before this step" : "does not exist";
       const template = step.template.facts.steps.has(id) ? step.template : step.instructions;
       const line = template.lineAt(template.facts.steps.get(id)?.offset ?? 0);
       const message = `steps.${id} cannot be read: the step "${id}" ${why}`;
@@ -173,12 +175,12 @@ function checkOrder(steps: readonly CheckedStep[], definitions: readonly StepDef
   }
 }
 
-/** A caller must give every image, so each must go somewhere. */
+/** A caller must give every image, so each must be used. */
 function checkSlotsUsed(steps: readonly StepDefinition[], context: StepContext): void {
   const used = new Set(steps.flatMap((step) => step.images));
   for (const index of context.prompt.images.keys()) {
     if (used.has(index)) continue;
-    const message = `image ${index + 1} is sent with no step: the models of this prompt take none, or steps.<id>.images leaves it out`;
+    const message = `image ${index + 1} is not sent with any step: the models of this prompt take no images, or steps.<id>.images leaves it out`;
     const line = context.prompt.lineOf("images", index);
     context.faults.add({ line, field: `images[${index + 1}]`, code: "MODEL", message });
   }

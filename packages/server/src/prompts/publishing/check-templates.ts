@@ -1,9 +1,8 @@
 import { rewriteForeignPlaceholders } from "../template/foreign-placeholders.ts";
-import { INPUT_KEYS_MAX, keyProblem, requiredField } from "../format/input-fields.ts";
+import { INPUT_KEYS_MAX, keyProblem, requiredField } from "../input-rules.ts";
 import type { Conversion, InputField } from "../prompt-definition.ts";
 import type { RawPrompt, RawStep, TemplateText } from "../format/prompt-fields.ts";
-import type { FaultCode } from "../format/prompt-fault.ts";
-import type { FaultList } from "../format/source-tree.ts";
+import type { FaultCode, FaultList } from "../prompt-fault.ts";
 import type { Read, ScanFault } from "../template/expression-scan.ts";
 import { lineOf, scanTemplate, type TemplateFacts } from "../template/template-scan.ts";
 
@@ -32,7 +31,7 @@ export interface CheckedTemplates {
   readonly warnings: readonly string[];
 }
 
-/** Checks all templates of a prompt together: syntax, what they read, and that inputs and declarations agree. */
+/** Checks all templates of a prompt together: their syntax, what they read, and that it matches the declared inputs. */
 export function checkTemplates(prompt: RawPrompt, steps: readonly RawStep[], faults: FaultList): CheckedTemplates {
   const declared = prompt.inputs === null ? null : new Set(prompt.inputs.map((input) => input.key));
   const conversions: Conversion[] = [];
@@ -90,7 +89,7 @@ function inputsOf(templates: readonly CheckedTemplate[], faults: FaultList): Inp
   const beyond = [...found.values()][INPUT_KEYS_MAX];
   if (beyond !== undefined) {
     const line = beyond[0].lineAt(beyond[1].offset);
-    const message = `${found.size} keys are read; the limit is ${INPUT_KEYS_MAX}`;
+    const message = `the templates use ${found.size} keys; the limit is ${INPUT_KEYS_MAX}`;
     faults.add({ line, field: "inputs", code: "LIMITS", message });
   }
   return [...found.keys()].map(requiredField);
@@ -102,14 +101,14 @@ function checkDeclarations(prompt: RawPrompt, templates: readonly CheckedTemplat
   for (const [key, place] of found) {
     if (declared.has(key)) continue;
     const names = [...declared].map((name) => `"${name}"`).join(", ");
-    const message = `"${key}" is read here but not declared under inputs. Declared: ${names === "" ? "none" : names}.`;
+    const message = `"${key}" is used here but not declared under inputs. Declared: ${names === "" ? "none" : names}.`;
     addReadFault(place, "INPUT_UNDECLARED", message, faults);
   }
-  // A template that cannot be read may well use them.
+  // A template that cannot be read may use them.
   if (templates.some((template) => template.facts.faults.length > 0)) return;
   for (const key of declared) {
     if (found.has(key)) continue;
-    const message = "is declared, but no template reads it";
+    const message = "is declared, but no template uses it: use it or remove it";
     faults.add({ line: prompt.lineOf("inputs", key), field: `inputs.${key}`, code: "INPUT_UNUSED", message });
   }
 }
@@ -119,7 +118,7 @@ function checkLocals(templates: readonly CheckedTemplate[], keys: ReadonlySet<st
   for (const template of templates) {
     for (const [name, offset] of template.facts.locals) {
       if (!keys.has(name)) continue;
-      const message = `"${name}" is an input and cannot be assigned. Use another name.`;
+      const message = `"${name}" is an input and cannot be assigned: use another name.`;
       addScanFault({ offset, code: "SHADOWED", message }, template, faults);
     }
   }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { priceEstimate, type Catalogue } from "../../models/index.ts";
 import type { Database } from "../../platform/database/database.ts";
-import { listStaleEstimates, setEstimates } from "./estimates-store.ts";
+import { listStaleEstimates, setEstimates } from "./publish-store.ts";
 import { planTypicalSteps, type PlannedVersion } from "../inputs/step-plans.ts";
 
 /** Credits of one run with default options and inputs of usual length, rounded up; 0 when free. */

@@ -8,8 +8,15 @@ import { createLog } from "../../platform/log.ts";
 import { Problem } from "../../platform/problem.ts";
 import { estimateBasis, refreshEstimates } from "./estimates.ts";
 import type { PromptSource } from "../prompt-definition.ts";
-import { parsePromptFile } from "../format/prompt-file.ts";
-import { catalogue, parseOne, PENCIL_PORTRAIT, STORY_COVER, TEA_POEM, textPrompt } from "../prompt-fixtures.ts";
+import { parsePromptFile } from "./parse-prompt-file.ts";
+import {
+  catalogue,
+  parseOne,
+  PENCIL_PORTRAIT,
+  STORY_COVER,
+  TEA_POEM,
+  textPrompt,
+} from "../../../test/prompts/prompt-fixtures.ts";
 import { addUses } from "../prompts-store.ts";
 import { publishDraft, publishPrompts, republishPrompt, unpublishPrompt, voteForPrompt } from "./publish.ts";
 import { renderStep } from "../template/render-step.ts";

@@ -9,28 +9,27 @@ import type { Database, Queryable, Tx } from "../../platform/database/database.t
 import { notFound, Problem } from "../../platform/problem.ts";
 import { indexDocument, indexDocuments, removeDocument, type SearchDocument } from "../../search/index.ts";
 import { estimateBasis, estimateCredits } from "./estimates.ts";
-import { buildConfig } from "../prompt-config.ts";
+import { buildConfig } from "./prompt-config.ts";
 import type { PromptSource } from "../prompt-definition.ts";
-import { joinSlug } from "../format/prompt-slug.ts";
+import { joinSlug } from "./prompt-slug.ts";
 import {
   changeVote,
   insertPrompts,
   insertVersions,
-  listAuthors,
   listOwnSlugs,
+  listPrompts,
   listSearchedTexts,
-  listSlugs,
   listTakenSlugs,
   listTitles,
-  listUnpublished,
   lockPublishing,
   publishDraftRow,
   setLatestVersions,
   setUnpublished,
   type NewPrompt,
   type NewVersion,
+  type PromptRow,
   type SearchedText,
-} from "../prompts-store.ts";
+} from "./publish-store.ts";
 
 export interface PublishOptions {
   readonly authorId: string;
@@ -76,14 +75,14 @@ export function publishPrompts(
     await addUserFlags(tx, options.authorId, USER_FLAGS.author);
     const targets = await findTargets(tx, sources, options);
     const targetIds = targets.map((target) => target.promptId);
-    const unpublished = options.isDraft === true ? new Set<string>() : await listUnpublished(tx, targetIds);
+    const before = options.isDraft === true ? null : await listPrompts(tx, targetIds);
     const published: PublishedPrompt[] = [];
     for (let at = 0; at < targets.length; at += BATCH_MAX)
       published.push(...(await publishBatch(tx, targets.slice(at, at + BATCH_MAX), options)));
     return published.map((prompt, at) => ({
       ...prompt,
       replacedTitle: targets[at]?.replacedTitle ?? null,
-      isPublishedAgain: unpublished.has(prompt.promptId),
+      isPublishedAgain: before?.get(prompt.promptId)?.isUnpublished ?? false,
     }));
   }, BULK);
 }
@@ -99,14 +98,12 @@ interface Target {
 /** Decides for every source whether it is a new prompt or a version of one. */
 async function findTargets(tx: Tx, sources: readonly PromptSource[], options: PublishOptions): Promise<Target[]> {
   const ownSlugs = await listOwnSlugs(tx, options.authorId);
-  const authors = await listAuthors(
-    tx,
-    sources.flatMap((source) => source.promptId ?? []),
-  );
-  checkAuthors(sources, authors, options.authorId);
+  const namedIds = sources.flatMap((source) => source.promptId ?? []);
+  const named = await listPrompts(tx, namedIds);
+  checkAuthors(sources, named, options.authorId);
   const replacedTitle = await findReplacedTitles(tx, sources, ownSlugs);
   return sources.map((source) => {
-    if (source.promptId !== null && authors.has(source.promptId))
+    if (source.promptId !== null && named.has(source.promptId))
       return { source, promptId: source.promptId, ownSlug: source.slug, isNew: false, replacedTitle: null };
     const holder = ownSlugs.get(source.slug);
     // An id says which prompt is meant, unless the file insists on the slug: then it came from another installation.
@@ -138,9 +135,9 @@ async function findReplacedTitles(
   };
 }
 
-function checkAuthors(sources: readonly PromptSource[], authors: ReadonlyMap<string, string>, authorId: string): void {
+function checkAuthors(sources: readonly PromptSource[], named: ReadonlyMap<string, PromptRow>, authorId: string): void {
   const foreign = sources.filter(
-    ({ promptId }) => promptId !== null && (authors.get(promptId) ?? authorId) !== authorId,
+    ({ promptId }) => promptId !== null && (named.get(promptId)?.authorId ?? authorId) !== authorId,
   );
   if (foreign.length === 0) return;
   const names = foreign.map(({ promptId, title }) => `${promptId} ("${title}")`).join(", ");
@@ -165,14 +162,12 @@ async function publishBatch(tx: Tx, targets: readonly Target[], options: Publish
     await setLatestVersions(tx, versions);
     await indexVersions(tx, targets, versions);
   }
-  const slugs = await listSlugs(
-    tx,
-    versions.map((version) => version.promptId),
-  );
+  const promptIds = versions.map((version) => version.promptId);
+  const rows = await listPrompts(tx, promptIds);
   return versions.map(({ id, promptId, title }) => ({
     promptId,
     promptVersionId: id,
-    slug: slugs.get(promptId) ?? "",
+    slug: rows.get(promptId)?.slug ?? "",
     title,
   }));
 }

@@ -3,17 +3,17 @@ import { Problem } from "../../platform/problem.ts";
 import { priceCeiling, type Catalogue } from "../../models/index.ts";
 import { resolveSteps } from "./check-models.ts";
 import { checkTemplates } from "./check-templates.ts";
-import { valueProblem } from "../format/input-fields.ts";
+import { valueProblem } from "../input-rules.ts";
+import type { FaultList } from "../prompt-fault.ts";
 import type { InputField, PromptSource, StepDefinition } from "../prompt-definition.ts";
 import { ONLY_STEP, type RawPrompt, type RawSample, type RawStep } from "../format/prompt-fields.ts";
-import { slugOfTitle } from "../format/prompt-slug.ts";
+import { slugOfTitle } from "./prompt-slug.ts";
 import { renderStep } from "../template/render-step.ts";
-import type { FaultList } from "../format/source-tree.ts";
 import { planSteps, type PlannedVersion } from "../inputs/step-plans.ts";
 
 export interface ResolveOptions {
   readonly catalogue: Catalogue;
-  /** A run that could cost more than this is a slip of the author, not a price. */
+  /** A run that could cost more than this is a mistake of the author, not a price. */
   readonly creditsMax: number;
 }
 
@@ -74,14 +74,14 @@ function checkSamples(raw: RawPrompt, inputs: readonly InputField[], faults: Fau
     for (const [key, value] of Object.entries(sample.textInputs)) {
       const input = inputs.find((each) => each.key === key);
       const problem = input === undefined || value.trim() === "" ? null : valueProblem(input, value);
-      const message = input === undefined ? "is no input of this prompt" : problem?.text;
+      const message = input === undefined ? "is not an input of this prompt" : problem?.text;
       if (message !== undefined) faults.addField(sample.lineOf("inputs", key), `${field}.inputs.${key}`, message);
     }
     if (sample.images.length > 0 && sample.images.length !== raw.images.length)
       faults.addField(
         sample.lineOf("images"),
         `${field}.images`,
-        `has ${sample.images.length} images, the prompt takes ${raw.images.length}`,
+        `has ${sample.images.length} images; the prompt takes ${raw.images.length}`,
       );
   }
 }

@@ -1,5 +1,5 @@
 import { TypeGuards, type PropertyAccessToken, type Token, type Tokenizer, type ValueToken } from "liquidjs";
-import type { FaultCode } from "../format/prompt-fault.ts";
+import type { FaultCode } from "../prompt-fault.ts";
 import { ALLOWED_FILTERS } from "./template-language.ts";
 
 export interface ScanFault {
@@ -27,7 +27,7 @@ export interface ExpressionFacts {
 
 /**
  * Reads one expression to the end of `reader`. `value`: one value and filters; `condition`: values joined by operators
- * and filters. What is left over is a fault: Liquid would drop it without a word.
+ * and filters. Anything left over is a fault: Liquid would drop it silently.
  */
 export function scanExpression(reader: Tokenizer, form: "value" | "condition"): ExpressionFacts {
   const facts: ExpressionFacts = { reads: [], faults: [], truthTests: [], comparisons: 0 };
@@ -36,7 +36,7 @@ export function scanExpression(reader: Tokenizer, form: "value" | "condition"): 
     const tokens = [...reader.readExpressionTokens()];
     checkGrammar(tokens, form, { facts, begin });
     facts.comparisons = tokens.filter((token) => TypeGuards.isOperatorToken(token)).length;
-    // What a mistaken expression names says nothing about inputs.
+    // The names in a broken expression say nothing about inputs.
     const isSound = facts.faults.length === 0;
     for (const token of isSound ? tokens : []) if (TypeGuards.isValueToken(token)) scanValue(token, facts);
     const filters = reader.readFilters();
@@ -63,7 +63,7 @@ export function scanWhen(reader: Tokenizer): ExpressionFacts {
       if (reader.end()) return facts;
       if (reader.peek() === ",") reader.advance();
       else if (reader.readIdentifier().getText() !== "or") {
-        addSyntax(facts, begin, 'Separate the values of "when" by "," or "or".');
+        addSyntax(facts, begin, 'Separate the values of "when" with "," or "or".');
         return facts;
       }
     }
@@ -74,26 +74,26 @@ export function scanWhen(reader: Tokenizer): ExpressionFacts {
   }
 }
 
-interface Place {
+interface Scan {
   readonly facts: ExpressionFacts;
   readonly begin: number;
 }
 
-function checkGrammar(tokens: readonly Token[], form: "value" | "condition", place: Place): void {
-  if (tokens.length === 0) return addSyntax(place.facts, place.begin, "An expression is missing here.");
+function checkGrammar(tokens: readonly Token[], form: "value" | "condition", { facts, begin }: Scan): void {
+  if (tokens.length === 0) return addSyntax(facts, begin, "Expected an expression here.");
   if (form === "value" && tokens.length > 1) {
     const words = tokens.map((token) => token.getText()).join(" ");
-    const message = `One value is expected before the first "|", got "${words}". A key with blanks is read by {{ input["${words}"] }}.`;
-    return addSyntax(place.facts, place.begin, message);
+    const message = `Expected one value before the first "|", got "${words}". Read a key with spaces as {{ input["${words}"] }}.`;
+    return addSyntax(facts, begin, message);
   }
   let wantsValue = true;
   for (const token of tokens) {
     const isNot = TypeGuards.isOperatorToken(token) && token.operator === "not";
     const fits = TypeGuards.isOperatorToken(token) ? (isNot ? wantsValue : !wantsValue) : wantsValue;
-    if (!fits) return addSyntax(place.facts, token.begin, `Unexpected "${token.getText()}" in the expression.`);
+    if (!fits) return addSyntax(facts, token.begin, `Unexpected "${token.getText()}" in the expression.`);
     wantsValue = TypeGuards.isOperatorToken(token);
   }
-  if (wantsValue) addSyntax(place.facts, place.begin, "A value is missing after the last operator.");
+  if (wantsValue) addSyntax(facts, begin, "Expected a value after the last operator.");
 }
 
 function collectTruthTests(tokens: readonly Token[], facts: ExpressionFacts): void {
@@ -115,7 +115,7 @@ function scanFilter(filter: FilterToken, facts: ExpressionFacts): void {
   const arity = ALLOWED_FILTERS.get(filter.name);
   if (arity === undefined) {
     const allowed = [...ALLOWED_FILTERS.keys()].join(", ");
-    addSyntax(facts, filter.begin, `There is no filter "${filter.name}". Filters: ${allowed}.`);
+    addSyntax(facts, filter.begin, `The filter "${filter.name}" does not exist. Filters: ${allowed}.`);
   } else {
     const given = filter.args.filter((arg) => !Array.isArray(arg)).length;
     const [min, max] = arity;
@@ -133,7 +133,7 @@ function scanFilter(filter: FilterToken, facts: ExpressionFacts): void {
 function scanValue(token: ValueToken, facts: ExpressionFacts): void {
   if (TypeGuards.isPropertyAccessToken(token)) scanPath(token, facts);
   else if (TypeGuards.isRangeToken(token) || TypeGuards.isFilteredValueToken(token))
-    addSyntax(facts, token.begin, "Ranges and groups in parentheses are not part of this language.");
+    addSyntax(facts, token.begin, "Ranges and groups in parentheses are not supported.");
   else if (TypeGuards.isQuotedToken(token)) checkQuote(token, facts);
 }
 
@@ -150,7 +150,7 @@ function scanPath(token: PropertyAccessToken, facts: ExpressionFacts): void {
   }
   const text = token.getText();
   if (token.variable !== undefined || segments.length !== token.props.length || hasJunkInBrackets(token)) {
-    const message = `"${text}": in brackets stands one quoted text, such as input["Child's Age"].`;
+    const message = `"${text}": brackets must contain one quoted text, such as input["Child's Age"].`;
     return addFault(facts, { offset: token.begin, code: "PATH_ACCESS", message });
   }
   const [root, key, ...rest] = segments as [string, ...string[]];
@@ -160,14 +160,14 @@ function scanPath(token: PropertyAccessToken, facts: ExpressionFacts): void {
       return;
     }
     const form = root === "input" ? 'input["key"]' : "steps.id";
-    const message = `"${text}": one name belongs after "${root}": ${form}.`;
+    const message = `"${text}": expected one name after "${root}": ${form}.`;
     return addFault(facts, { offset: token.begin, code: "PATH_ACCESS", message });
   }
   if (key === undefined) {
     facts.reads.push({ kind: "name", key: root, offset: token.begin });
     return;
   }
-  const message = `"${text}": inputs are texts and have no members. Use a filter (size, first, last), or input["…"].`;
+  const message = `"${text}": inputs are texts and have no fields. Use a filter (size, first, last), or input["…"].`;
   addFault(facts, { offset: token.begin, code: "PATH_ACCESS", message });
 }
 
@@ -188,7 +188,7 @@ function addFault(facts: ExpressionFacts, fault: ScanFault): void {
   facts.faults.push(fault);
 }
 
-/** Liquid's messages go on with the source around the place; the first line says what is wrong. */
+/** Liquid's messages continue with the surrounding source; the first line says what is wrong. */
 export function firstLine(message: string): string {
   return (message.split("\n")[0] ?? "").replace(/, line:\d+, col:\d+$/, "");
 }

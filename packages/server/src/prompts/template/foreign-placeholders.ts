@@ -1,4 +1,4 @@
-import { keyProblem } from "../format/input-fields.ts";
+import { keyProblem } from "../input-rules.ts";
 import { scanExpression } from "./expression-scan.ts";
 import { engine, expressionOf, readerOf } from "./template-language.ts";
 
@@ -8,15 +8,15 @@ export interface Rewritten {
 }
 
 /**
- * Raw and comment blocks are matched first, so that nothing inside them is touched; one that is not closed takes the
- * rest of the text with it, or every such tag would look through all of it again.
+ * Raw and comment blocks are matched first, so that nothing inside them is touched. One that is not closed matches the
+ * rest of the text, or every such tag would scan all of it again.
  */
 const PLACEHOLDER =
   /\{%-?\s*(raw|comment)\s*-?%\}(?:[\s\S]*?\{%-?\s*end\1\s*-?%\}|[\s\S]*)|(\{\{-?)([^{}|"\n]{1,200}?)(-?\}\})/g;
 
 /**
  * Turns placeholders of other template languages into Liquid: `{{Child's Age}}` -> `{{ input["Child's Age"] }}`. Only
- * what Liquid cannot read is touched, and what is read wrongly (`{{ the topic }}`) if exactly that key is declared.
+ * what Liquid cannot read is changed, and what it reads wrongly (`{{ the topic }}`) if exactly that key is declared.
  * @param declared the keys of the file, or null when it declares none.
  */
 export function rewriteForeignPlaceholders(text: string, declared: ReadonlySet<string> | null): Rewritten {
@@ -42,6 +42,6 @@ function isLiquid(inner: string): boolean {
     engine.parse(`{{${inner}}}`);
     return true;
   } catch {
-    return false; // whatever Liquid says about it, it is not its own
+    return false; // not Liquid, whatever the reason
   }
 }

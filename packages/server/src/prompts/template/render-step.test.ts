@@ -2,10 +2,17 @@ import * as fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { Problem } from "../../platform/problem.ts";
 import { checkInputs } from "../inputs/check-inputs.ts";
-import { catalogue, liveVersion, PENCIL_PORTRAIT, STORY_COVER, TEA_POEM, textPrompt } from "../prompt-fixtures.ts";
+import {
+  catalogue,
+  liveVersion,
+  PENCIL_PORTRAIT,
+  STORY_COVER,
+  TEA_POEM,
+  textPrompt,
+} from "../../../test/prompts/prompt-fixtures.ts";
 import { renderStep } from "./render-step.ts";
 import { ALLOWED_FILTERS, engine, isDirectName, RESERVED_NAMES } from "./template-language.ts";
-import { keyProblem } from "../format/input-fields.ts";
+import { keyProblem } from "../input-rules.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 

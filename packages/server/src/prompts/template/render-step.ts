@@ -1,5 +1,5 @@
 import { invalid } from "../../platform/problem.ts";
-import { splitChoices } from "../format/input-fields.ts";
+import { splitChoices } from "../input-rules.ts";
 import type { InputField, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
 import {
   parseTemplate,
@@ -15,7 +15,7 @@ interface ParsedStep {
   readonly instructions: ParsedTemplate;
 }
 
-/** Parsed once per loaded version: the entry lives as long as the version's cache keeps the step. */
+/** Parsed once per loaded version: the entry lives as long as the step in the version cache. */
 const parsedSteps = new WeakMap<StepDefinition, ParsedStep>();
 
 /**
@@ -64,7 +64,7 @@ function renderOne(template: ParsedTemplate, scope: RenderScope): string {
   throw invalid([{ path: ["body", "inputs", "textInputs"], code: "too_long", message }]);
 }
 
-/** For a select the text behind each chosen name; an unknown name cannot come this far and inserts nothing. */
+/** For a select, the text behind each chosen name. An unknown name was refused before and inserts nothing. */
 function insertedText(input: InputField, value: string): string {
   const { choices } = input;
   if (choices === null) return value;

@@ -1,12 +1,12 @@
 import { Liquid, Tokenizer, toValue, type Context } from "liquidjs";
 
 /**
- * The template language: Liquid, cut down by allow-lists. Adding a tag or filter later is compatible, removing one is
- * not. `include` and `render` reach for files, `for` and `capture` multiply output: none of them may come back.
+ * The template language: Liquid, restricted by allow-lists. Adding a tag or filter later is compatible, removing one is
+ * not. `include` and `render` read files, `for` and `capture` multiply output: none of them may be allowed.
  */
 export const ALLOWED_TAGS: ReadonlySet<string> = new Set(["if", "unless", "case", "assign", "comment", "raw", "#"]);
 
-/** Filter -> least and most arguments. A wrong number would throw in a run, or only in one branch of it. */
+/** Filter -> fewest and most arguments. A wrong number would throw in a run, or only in one branch of it. */
 export const ALLOWED_FILTERS: ReadonlyMap<string, readonly [min: number, max: number]> = new Map([
   ["default", [1, 1]],
   ["upcase", [0, 0]],
@@ -46,8 +46,8 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set(
 export const TEMPLATE_LENGTH_MAX = 100_000;
 
 /**
- * Operators and `when` values of one template. Several may stand in one tag, between whose parts nobody looks at the
- * clock: comparing 100 KiB texts 6,000 times took 6 s there (measured 2026-11).
+ * Operators and `when` values of one template. Several may stand in one tag, and the time limit is not checked
+ * between them: comparing 100 KiB texts 6,000 times took 6 s there (measured 2026-11).
  */
 export const COMPARISONS_MAX = 500;
 
@@ -74,8 +74,8 @@ function createEngine(): Liquid {
     renderLimit: RENDER_MS_MAX,
     memoryLimit: FILTER_UNITS_MAX,
   });
-  keepOnly(liquid.tags, (name) => ALLOWED_TAGS.has(name));
-  keepOnly(liquid.filters, (name) => ALLOWED_FILTERS.has(name));
+  allowOnly(liquid.tags, (name) => ALLOWED_TAGS.has(name));
+  allowOnly(liquid.filters, (name) => ALLOWED_FILTERS.has(name));
   liquid.registerFilter("split", splitWithin);
   liquid.registerFilter("first", (value: unknown) => partAt(value, 0));
   liquid.registerFilter("last", (value: unknown) => partAt(value, -1));
@@ -110,7 +110,7 @@ function textOf(value: unknown): string {
 }
 
 /** The prototype goes too: `{% constructor %}` must be as unknown as `{% include %}`. */
-function keepOnly(table: object, isAllowed: (name: string) => boolean): void {
+function allowOnly(table: object, isAllowed: (name: string) => boolean): void {
   Object.setPrototypeOf(table, null);
   for (const name of Object.keys(table)) if (!isAllowed(name)) Reflect.deleteProperty(table, name);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { FaultCode } from "../format/prompt-fault.ts";
-import { codesOf, faultsOf, parseOne, textPrompt } from "../prompt-fixtures.ts";
+import type { FaultCode } from "../prompt-fault.ts";
+import { codesOf, faultsOf, parseOne, textPrompt } from "../../../test/prompts/prompt-fixtures.ts";
 import { lineOf, scanTemplate } from "./template-scan.ts";
 
 describe("what a template may read", () => {
@@ -58,7 +58,7 @@ test("a template of the longest kind is read: 100,000 characters, 32 blocks deep
     "Tags are nested more than 32 deep.",
   ]);
   expect(scanTemplate(`${template}{% if a == b %}{% endif %}`).faults.map((fault) => fault.message)).toEqual([
-    "The template compares 501 times; the limit is 500.",
+    "The template makes 501 comparisons; the limit is 500.",
   ]);
 });
 
@@ -90,38 +90,38 @@ describe("what no template may hold", () => {
     [
       "{{ the  topic }}",
       "TEMPLATE_SYNTAX",
-      /One value is expected .* got "the topic"\. .* by {{ input\["the topic"\] }}\.$/,
+      /Expected one value before .* got "the topic"\. .* as {{ input\["the topic"\] }}\.$/,
     ],
-    ["{{ topic other | upcase }}", "TEMPLATE_SYNTAX", /One value is expected/],
-    ["{{ a and b }}", "TEMPLATE_SYNTAX", /One value is expected/],
+    ["{{ topic other | upcase }}", "TEMPLATE_SYNTAX", /Expected one value before/],
+    ["{{ a and b }}", "TEMPLATE_SYNTAX", /Expected one value before/],
     ["{{ topic , x }}", "TEMPLATE_SYNTAX", /after the expression/],
     ["{{ topic ) x }}", "TEMPLATE_SYNTAX", /after the expression/],
-    ["{{ }}", "TEMPLATE_SYNTAX", /An expression is missing here/],
+    ["{{ }}", "TEMPLATE_SYNTAX", /Expected an expression here/],
     ["{{ topic", "TEMPLATE_SYNTAX", /not closed/],
     ["{% if topic %}", "TEMPLATE_SYNTAX", /not closed/],
-    ["{% endif %}", "TEMPLATE_SYNTAX", /no tag "endif"/],
+    ["{% endif %}", "TEMPLATE_SYNTAX", /tag "endif" is not allowed/],
     ["{% if a %}{% else %}x{% elsif b %}y{% endif %}", "TEMPLATE_SYNTAX", /never be used/],
-    ["{% unless a %}{% else x %}{% endunless %}", "TEMPLATE_SYNTAX", /takes nothing/],
+    ["{% unless a %}{% else x %}{% endunless %}", "TEMPLATE_SYNTAX", /takes no arguments/],
     ["{% if a b %}{% endif %}", "TEMPLATE_SYNTAX", /Unexpected "b"/],
-    ["{% if a == %}{% endif %}", "TEMPLATE_SYNTAX", /missing/],
+    ["{% if a == %}{% endif %}", "TEMPLATE_SYNTAX", /Expected a value/],
     ['{% if a == "b %}{% endif %}', "TEMPLATE_SYNTAX", /The text "b is not closed/],
     ["{% if a == ' %}{% endif %}", "TEMPLATE_SYNTAX", /The text ' is not closed/],
     ["{% case a %}{% when 'x' 'y' %}{% endcase %}", "TEMPLATE_SYNTAX", /"," or "or"/],
-    ["{% case a b %}{% endcase %}", "TEMPLATE_SYNTAX", /One value is expected/],
+    ["{% case a b %}{% endcase %}", "TEMPLATE_SYNTAX", /Expected one value before/],
     ["{% case a %}{% when %}{% endcase %}", "TEMPLATE_SYNTAX", /Not a list of values/],
-    ["{% if a %}{% when b %}{% endif %}", "TEMPLATE_SYNTAX", /no tag "when" here/],
-    ["{% case a %}{% elsif b %}{% endcase %}", "TEMPLATE_SYNTAX", /no tag "elsif" here/],
-    ["{% if a %}{% endunless %}{% endif %}", "TEMPLATE_SYNTAX", /no tag "endunless" here/],
-    ["{% if a %}{% endif b %}", "TEMPLATE_SYNTAX", /"endif" takes nothing after it, got "b"/],
-    ["{% if a %}{% else %}{% else %}{% endif %}", "TEMPLATE_SYNTAX", /"else" stands after "else"/],
-    ["{% if a %}{% elsif %}{% endif %}", "TEMPLATE_SYNTAX", /missing/],
-    ["{% if a == b == %}{% endif %}", "TEMPLATE_SYNTAX", /missing after the last operator/],
+    ["{% if a %}{% when b %}{% endif %}", "TEMPLATE_SYNTAX", /tag "when" is not allowed here/],
+    ["{% case a %}{% elsif b %}{% endcase %}", "TEMPLATE_SYNTAX", /tag "elsif" is not allowed here/],
+    ["{% if a %}{% endunless %}{% endif %}", "TEMPLATE_SYNTAX", /tag "endunless" is not allowed here/],
+    ["{% if a %}{% endif b %}", "TEMPLATE_SYNTAX", /"endif" takes no arguments, got "b"/],
+    ["{% if a %}{% else %}{% else %}{% endif %}", "TEMPLATE_SYNTAX", /"else" comes after "else"/],
+    ["{% if a %}{% elsif %}{% endif %}", "TEMPLATE_SYNTAX", /Expected an expression/],
+    ["{% if a == b == %}{% endif %}", "TEMPLATE_SYNTAX", /value after the last operator/],
     ["{% if == a %}{% endif %}", "TEMPLATE_SYNTAX", /Unexpected "=="/],
     ["{% if a not b %}{% endif %}", "TEMPLATE_SYNTAX", /Unexpected "not"/],
-    ["{% assign x 'y' %}", "TEMPLATE_SYNTAX", /has the form/],
-    ["{% assign = 'y' %}", "TEMPLATE_SYNTAX", /has the form/],
-    ["{% assign x = %}", "TEMPLATE_SYNTAX", /missing/],
-    ["{% assign x = a b %}", "TEMPLATE_SYNTAX", /One value is expected/],
+    ["{% assign x 'y' %}", "TEMPLATE_SYNTAX", /must have the form/],
+    ["{% assign = 'y' %}", "TEMPLATE_SYNTAX", /must have the form/],
+    ["{% assign x = %}", "TEMPLATE_SYNTAX", /Expected an expression/],
+    ["{% assign x = a b %}", "TEMPLATE_SYNTAX", /Expected one value before/],
     ["{% comment %}never closed", "TEMPLATE_SYNTAX", /not closed/],
     ["{{ topic | truncate: 1, 'x', 'y' }}", "TEMPLATE_SYNTAX", /takes 0 to 2 arguments, got 3/],
     ["{{ topic | upcase: 'x' }}", "TEMPLATE_SYNTAX", /takes 0 arguments, got 1/],
@@ -129,30 +129,30 @@ describe("what no template may hold", () => {
     ["{{ topic | default: a, other: b }}", "TEMPLATE_SYNTAX", /"default" has no argument named "other"/],
     ["{{ 'topic }}", "TEMPLATE_SYNTAX", /not closed/],
     ["{{ input['topic] }}", "TEMPLATE_SYNTAX", /not closed/],
-    ["{{ topic | date: '%Y' }}", "TEMPLATE_SYNTAX", /no filter "date"/],
-    ["{{ topic | where_exp: 'a', 'b' }}", "TEMPLATE_SYNTAX", /no filter/],
-    ["{{ topic | constructor }}", "TEMPLATE_SYNTAX", /no filter "constructor"/],
+    ["{{ topic | date: '%Y' }}", "TEMPLATE_SYNTAX", /filter "date" does not exist/],
+    ["{{ topic | where_exp: 'a', 'b' }}", "TEMPLATE_SYNTAX", /filter "where_exp" does not exist/],
+    ["{{ topic | constructor }}", "TEMPLATE_SYNTAX", /filter "constructor" does not exist/],
     ["{{ topic | append }}", "TEMPLATE_SYNTAX", /takes 1 arguments, got 0/],
     ["{% if a %}{{ topic | replace: 'x' }}{% endif %}", "TEMPLATE_SYNTAX", /takes 2 arguments, got 1/],
     ["{{ topic | append: x: 'y' }}", "TEMPLATE_SYNTAX", /no argument named "x"|takes 1/],
     ["{{ (1..100000000) }}", "TEMPLATE_SYNTAX", /Ranges/],
-    ["{% include 'secret' %}", "TEMPLATE_SYNTAX", /no tag "include"/],
-    ["{% render 'secret' %}", "TEMPLATE_SYNTAX", /no tag "render"/],
-    ["{% layout 'x' %}", "TEMPLATE_SYNTAX", /no tag "layout"/],
-    ["{% for i in (1..9) %}{{ i }}{% endfor %}", "TEMPLATE_SYNTAX", /no tag "for"/],
-    ["{% capture x %}a{% endcapture %}", "TEMPLATE_SYNTAX", /no tag "capture"/],
-    ["{% increment x %}", "TEMPLATE_SYNTAX", /no tag "increment"/],
-    ["{% liquid echo topic %}", "TEMPLATE_SYNTAX", /no tag "liquid"/],
-    ["{% echo topic %}", "TEMPLATE_SYNTAX", /no tag "echo"/],
-    ["{% constructor %}", "TEMPLATE_SYNTAX", /no tag "constructor"/],
-    ["{% __proto__ %}", "TEMPLATE_SYNTAX", /no tag "__proto__"/],
-    ["{{ topic.length }}", "PATH_ACCESS", /no members/],
-    ["{{ topic.constructor.constructor }}", "PATH_ACCESS", /no members/],
-    ["{{ topic['__proto__'] }}", "PATH_ACCESS", /no members/],
-    ["{{ input }}", "PATH_ACCESS", /one name belongs after "input": input\["key"\]\.$/],
-    ["{{ input | json }}", "PATH_ACCESS", /one name belongs/],
-    ["{{ steps }}", "PATH_ACCESS", /one name belongs after "steps": steps\.id\.$/],
-    ["{{ input.a.b }}", "PATH_ACCESS", /one name belongs/],
+    ["{% include 'secret' %}", "TEMPLATE_SYNTAX", /tag "include" is not allowed/],
+    ["{% render 'secret' %}", "TEMPLATE_SYNTAX", /tag "render" is not allowed/],
+    ["{% layout 'x' %}", "TEMPLATE_SYNTAX", /tag "layout" is not allowed/],
+    ["{% for i in (1..9) %}{{ i }}{% endfor %}", "TEMPLATE_SYNTAX", /tag "for" is not allowed/],
+    ["{% capture x %}a{% endcapture %}", "TEMPLATE_SYNTAX", /tag "capture" is not allowed/],
+    ["{% increment x %}", "TEMPLATE_SYNTAX", /tag "increment" is not allowed/],
+    ["{% liquid echo topic %}", "TEMPLATE_SYNTAX", /tag "liquid" is not allowed/],
+    ["{% echo topic %}", "TEMPLATE_SYNTAX", /tag "echo" is not allowed/],
+    ["{% constructor %}", "TEMPLATE_SYNTAX", /tag "constructor" is not allowed/],
+    ["{% __proto__ %}", "TEMPLATE_SYNTAX", /tag "__proto__" is not allowed/],
+    ["{{ topic.length }}", "PATH_ACCESS", /no fields/],
+    ["{{ topic.constructor.constructor }}", "PATH_ACCESS", /no fields/],
+    ["{{ topic['__proto__'] }}", "PATH_ACCESS", /no fields/],
+    ["{{ input }}", "PATH_ACCESS", /expected one name after "input": input\["key"\]\.$/],
+    ["{{ input | json }}", "PATH_ACCESS", /expected one name after/],
+    ["{{ steps }}", "PATH_ACCESS", /expected one name after "steps": steps\.id\.$/],
+    ["{{ input.a.b }}", "PATH_ACCESS", /expected one name after/],
     ["{{ input[topic] }}", "PATH_ACCESS", /one quoted text/],
     ["{{ input[0] }}", "PATH_ACCESS", /one quoted text/],
     ["{{ [topic] }}", "PATH_ACCESS", /one quoted text/],
@@ -160,16 +160,16 @@ describe("what no template may hold", () => {
     ["{{ 'text'.size }}", "PATH_ACCESS", /one quoted text/],
     ["{{ 'text'[topic] }}", "PATH_ACCESS", /one quoted text/],
     ["{{ a | append: input[b] }}", "PATH_ACCESS", /one quoted text/],
-    ["{% assign x = a | split: ',' %}{{ x[0] }}", "PATH_ACCESS", /one quoted text|no members/],
-    ["{% assign x = input %}{{ x }}", "PATH_ACCESS", /one name belongs/],
+    ["{% assign x = a | split: ',' %}{{ x[0] }}", "PATH_ACCESS", /one quoted text|no fields/],
+    ["{% assign x = input %}{{ x }}", "PATH_ACCESS", /expected one name after/],
     ["{{ forloop }}", "PATH_ACCESS", /reserved name/],
     ["{% assign input = 'x' %}", "SHADOWED", /reserved/],
     ["{% assign __proto__ = 'x' %}", "SHADOWED", /reserved/],
     ["{% if true %}".repeat(40) + "{% endif %}".repeat(40), "TEMPLATE_SYNTAX", /nested more than 32/],
     ["[".repeat(50_000).replace(/^/, "{{ input") + " }}", "TEMPLATE_SYNTAX", /Not a Liquid expression|closed/],
     ["x".repeat(100_001), "LIMITS", /limit is 100000/],
-    [`{% if ${"a contains b or ".repeat(600)} a %}{% endif %}`, "LIMITS", /compares 1200 times; the limit is 500/],
-    [`{% case a %}{% when ${"b or ".repeat(600)} b %}{% endcase %}`, "LIMITS", /compares 601 times/],
+    [`{% if ${"a contains b or ".repeat(600)} a %}{% endif %}`, "LIMITS", /makes 1200 comparisons; the limit is 500/],
+    [`{% case a %}{% when ${"b or ".repeat(600)} b %}{% endcase %}`, "LIMITS", /makes 601 comparisons/],
   ];
   const named = refusals.map(([template, code, message]) => [template.slice(0, 60), code, template, message] as const);
   test.each(named)("%s is refused as %s", (_, code, template, message) => {
@@ -188,7 +188,7 @@ describe("what no template may hold", () => {
   });
 });
 
-describe("a fault stands at the line of its cause", () => {
+describe("a fault names the line of its cause", () => {
   test.each([
     ["an expression", "one\ntwo\nthree {{ a\nb }}", 3],
     ["a block that is never closed", "one\n{% if a %}\nthree", 2],
@@ -212,15 +212,15 @@ describe("a fault stands at the line of its cause", () => {
     expect([0, 1, 2, 3, 4].map((offset) => lineOf("a\nb\n", offset))).toEqual([1, 1, 2, 2, 3]);
   });
 
-  test("and a tag that nobody knows is told what there is", () => {
+  test("and an unknown tag gets a list of those that exist", () => {
     expect(scanTemplate("{% for %}").faults.map((fault) => fault.message)).toEqual([
-      'There is no tag "for" here. Tags: if, unless, case, assign, comment, raw, #, and their parts.',
+      'The tag "for" is not allowed here. Allowed tags: if, unless, case, assign, comment, raw, #, and their branches and ends.',
     ]);
   });
 
-  test("and a filter that nobody knows is told what there is", () => {
+  test("and an unknown filter gets a list of those that exist", () => {
     expect(scanTemplate("{{ a | date: '%Y' }}").faults.map((fault) => fault.message)).toEqual([
-      'There is no filter "date". Filters: default, upcase, downcase, capitalize, strip, lstrip, rstrip, strip_newlines, append, prepend, replace, remove, truncate, truncatewords, split, join, first, last, size, json, plus, minus, times, divided_by, modulo, round, number_of_words.',
+      'The filter "date" does not exist. Filters: default, upcase, downcase, capitalize, strip, lstrip, rstrip, strip_newlines, append, prepend, replace, remove, truncate, truncatewords, split, join, first, last, size, json, plus, minus, times, divided_by, modulo, round, number_of_words.',
     ]);
   });
 
@@ -260,7 +260,12 @@ describe("declarations", () => {
 
   test("a declared key that nothing reads is a fault", () => {
     expect(faultsOf(textPrompt("{{ a }}", "inputs: { a: {}, b: {} }"))).toEqual([
-      { line: 5, field: "inputs.b", code: "INPUT_UNUSED", message: "is declared, but no template reads it" },
+      {
+        line: 5,
+        field: "inputs.b",
+        code: "INPUT_UNUSED",
+        message: "is declared, but no template uses it: use it or remove it",
+      },
     ]);
   });
 

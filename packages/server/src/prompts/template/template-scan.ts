@@ -1,7 +1,7 @@
 /**
- * Reads a template as its author wrote it, before anything is rendered: what it inserts, what it assigns, and every
+ * Checks a template as its author wrote it, before anything is rendered: what it inserts, what it assigns, and every
  * fault at once. Liquid itself is lenient (`{{ the topic }}` prints the first of two variables, `[key]` reads a name
- * chosen by a value, words after `)` vanish) and stops at the first error; a run must meet none of these.
+ * chosen by a value, words after `)` vanish) and stops at the first error. A run must never hit any of these.
  */
 import { TypeGuards, type TagToken, type Tokenizer, type TopLevelToken } from "liquidjs";
 import {
@@ -25,7 +25,7 @@ export interface TemplateFacts {
   /** Keys read, in order of appearance, each once. */
   readonly inputs: ReadonlyMap<string, Read>;
   readonly steps: ReadonlyMap<string, Read>;
-  /** Names the template assigns, with the place of the first assignment. */
+  /** Names the template assigns, with the offset of the first assignment. */
   readonly locals: ReadonlyMap<string, number>;
   readonly faults: readonly ScanFault[];
   readonly truthTests: readonly Read[];
@@ -72,7 +72,7 @@ class TemplateScan implements TemplateFacts {
 
   checkComparisons(): void {
     if (this.#comparisons <= COMPARISONS_MAX) return;
-    const message = `The template compares ${this.#comparisons} times; the limit is ${COMPARISONS_MAX}.`;
+    const message = `The template makes ${this.#comparisons} comparisons; the limit is ${COMPARISONS_MAX}.`;
     this.fault(0, message, "LIMITS");
   }
 
@@ -82,7 +82,7 @@ class TemplateScan implements TemplateFacts {
         if (TypeGuards.isTagToken(token) && token.name === "endcomment") this.#inComment = false;
       } else if (TypeGuards.isTagToken(token)) this.#readTag(token);
       else if (TypeGuards.isOutputToken(token)) {
-        this.#take(scanExpression(readerOf(token.input, token.contentRange), "value"));
+        this.#add(scanExpression(readerOf(token.input, token.contentRange), "value"));
       }
     }
   }
@@ -97,7 +97,10 @@ class TemplateScan implements TemplateFacts {
     else if (Object.hasOwn(BLOCKS, name)) this.#openBlock(token, reader);
     else if (!this.#readBranch(token, reader)) {
       const allowed = [...ALLOWED_TAGS].join(", ");
-      this.fault(token.begin, `There is no tag "${name}" here. Tags: ${allowed}, and their parts.`);
+      this.fault(
+        token.begin,
+        `The tag "${name}" is not allowed here. Allowed tags: ${allowed}, and their branches and ends.`,
+      );
     }
   }
 
@@ -105,21 +108,21 @@ class TemplateScan implements TemplateFacts {
     this.#open.push({ tag: token.name, hasElse: false });
     if (this.#open.length === NESTING_MAX + 1)
       this.fault(token.begin, `Tags are nested more than ${NESTING_MAX} deep.`);
-    this.#take(scanExpression(reader, token.name === "case" ? "value" : "condition"));
+    this.#add(scanExpression(reader, token.name === "case" ? "value" : "condition"));
   }
 
-  /** Reads elsif, else, when and the end tags; false when this tag cannot stand here. */
+  /** Reads elsif, else, when and the end tags; false when this tag is not allowed here. */
   #readBranch(token: TagToken, reader: Tokenizer): boolean {
     const block = this.#open.at(-1);
     const shape = block === undefined ? undefined : BLOCKS[block.tag];
     if (block === undefined || shape === undefined) return false;
     if (token.name === shape.end) this.#open.pop();
     else if (!shape.branches.includes(token.name)) return false;
-    else if (block.hasElse) this.fault(token.begin, `"${token.name}" stands after "else" and would never be used.`);
-    if (token.name === "elsif") this.#take(scanExpression(reader, "condition"));
-    else if (token.name === "when") this.#take(scanWhen(reader));
+    else if (block.hasElse) this.fault(token.begin, `"${token.name}" comes after "else" and would never be used.`);
+    if (token.name === "elsif") this.#add(scanExpression(reader, "condition"));
+    else if (token.name === "when") this.#add(scanWhen(reader));
     else if (token.args.trim() !== "")
-      this.fault(token.begin, `"${token.name}" takes nothing after it, got "${token.args}".`);
+      this.fault(token.begin, `"${token.name}" takes no arguments, got "${token.args}".`);
     if (token.name === "else") block.hasElse = true;
     return true;
   }
@@ -128,27 +131,27 @@ class TemplateScan implements TemplateFacts {
     const name = reader.readIdentifier();
     reader.skipBlank();
     if (name.size() === 0 || reader.peek() !== "=") {
-      return this.fault(name.begin, "An assignment has the form {% assign name = value %}.");
+      return this.fault(name.begin, "An assignment must have the form {% assign name = value %}.");
     }
     reader.advance();
-    this.#take(scanExpression(reader, "value"));
+    this.#add(scanExpression(reader, "value"));
     const key = name.getText();
     if (RESERVED_NAMES.has(key))
       this.fault(name.begin, `"${key}" is a reserved name and cannot be assigned.`, "SHADOWED");
     else if (!this.locals.has(key)) this.locals.set(key, name.begin);
   }
 
-  #take(facts: ExpressionFacts): void {
+  #add(facts: ExpressionFacts): void {
     for (const fault of facts.faults) this.fault(fault.offset, fault.message, fault.code);
-    for (const read of facts.reads) this.#takeRead(read);
+    for (const read of facts.reads) this.#addRead(read);
     this.truthTests.push(...facts.truthTests);
     this.#comparisons += facts.comparisons;
   }
 
-  #takeRead(read: Read): void {
+  #addRead(read: Read): void {
     if (read.kind === "name" && this.locals.has(read.key)) return;
     if (read.kind === "name" && RESERVED_NAMES.has(read.key)) {
-      const message = `"${read.key}" is a reserved name. An input of this name is read by input["${read.key}"].`;
+      const message = `"${read.key}" is a reserved name. Read an input of this name as input["${read.key}"].`;
       return this.fault(read.offset, message, "PATH_ACCESS");
     }
     const table = read.kind === "step" ? this.steps : this.inputs;

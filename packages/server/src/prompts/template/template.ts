@@ -27,8 +27,8 @@ export function parseTemplate(text: string, locals: readonly string[]): ParsedTe
 }
 
 /**
- * Inserts the values, which are text and never read as template again. Total for every template that passed the
- * publish-time scan and a scope that holds all its keys; anything else thrown is a bug.
+ * Inserts the values, which are text and never read as template again. Never throws for a template that passed
+ * the publish-time scan and a scope with all its keys; an error is a bug.
  */
 export function renderTemplate(template: ParsedTemplate, scope: RenderScope): Rendered {
   const context = contextOf(template, scope);

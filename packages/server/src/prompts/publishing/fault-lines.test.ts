@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { faultsOf } from "../prompt-fixtures.ts";
+import { faultsOf } from "../../../test/prompts/prompt-fixtures.ts";
 
 /** A front matter of lines 2 to 4 (`promptd`, `title`, `model`), more from line 5 on, then the body. */
 function file(fields: readonly string[], body = "x", model = "sandbox/text"): string {
@@ -17,11 +17,11 @@ function json(...prompts: readonly object[]): string {
   return JSON.stringify({ promptd: 1, prompts }, null, 1);
 }
 
-const placesOf = (text: string) => faultsOf(text).map((fault) => `${fault.line} ${fault.field} ${fault.code}`);
+const linesOf = (text: string) => faultsOf(text).map((fault) => `${fault.line} ${fault.field} ${fault.code}`);
 const draft = ["steps:", "  draft:", "    model: sandbox/text"];
 
-describe("a fault of a prompt file names the line where its cause stands", () => {
-  test.each<[name: string, text: string, place: string]>([
+describe("a fault of a prompt file names the line of its cause", () => {
+  test.each<[name: string, text: string, location: string]>([
     ["an unknown model", file(["tags: [a]"], "x", "acme/none"), "4 model MODEL"],
     [
       "an unknown model of a step",
@@ -163,20 +163,24 @@ describe("a fault of a prompt file names the line where its cause stands", () =>
     ],
     ["a field without a value", file(["tags: [a]", "description:"]), "6 description FIELD"],
     ["a flow key without a value", file(["tags: [a]", "options: { quality }"]), "6 options.quality FIELD"],
-    ["a key twice", file(["tags: [a]", "tags: [b]"]), "6 front matter FILE_SYNTAX"],
+    ["a key twice", file(["tags: [a]", "tags: [b]"]), "6 tags FILE_SYNTAX"],
     ["an alias", file(["tags: [a]", "inputs:", "  a: &x {}", "  b: *x"]), "8 front matter FILE_SYNTAX"],
     ["a tag", file(["tags: [a]", "description: !!binary aGk="]), "6 front matter FILE_SYNTAX"],
     ["a key that is no text", file(["tags: [a]", "x-map:", "  7: x"]), "7 front matter FILE_SYNTAX"],
     ["broken YAML", file(["tags: [a]", "inputs: ]"]), "6 front matter FILE_SYNTAX"],
-    ["nesting", file(["tags: [a]", `x-deep: ${"[".repeat(30)}${"]".repeat(30)}`]), "6 front matter FILE_SYNTAX"],
+    [
+      "nesting",
+      file(["tags: [a]", `x-deep: ${"[".repeat(30)}${"]".repeat(30)}`]),
+      `6 x-deep${"[1]".repeat(19)} LIMITS`,
+    ],
     ["a front matter that is a list", "---\n- a\n---\nx", "2 front matter FILE_SYNTAX"],
-  ])("%s", (_name, text, place) => {
-    expect(placesOf(text)).toContain(place);
+  ])("%s", (_name, text, location) => {
+    expect(linesOf(text)).toContain(location);
   });
 
-  test("two steps of one unknown model are two places", () => {
+  test("two steps of one unknown model are two locations", () => {
     const text = stepFile(["steps:", "  draft:", "    model: acme/none", "  paint:", "    model: acme/none"]);
-    expect(placesOf(text).filter((place) => place.endsWith(".model MODEL"))).toEqual([
+    expect(linesOf(text).filter((location) => location.endsWith(".model MODEL"))).toEqual([
       "9 steps.draft.model MODEL",
       "11 steps.paint.model MODEL",
       "11 steps.paint.model MODEL", // and it is not the prompt's model
@@ -186,7 +190,7 @@ describe("a fault of a prompt file names the line where its cause stands", () =>
 
 describe("a fault of a JSON import names its path and its line", () => {
   const one = { title: "One", model: "sandbox/text", template: "Say {{ a }}." };
-  test.each<[name: string, text: string, place: string]>([
+  test.each<[name: string, text: string, location: string]>([
     ["an unknown model", json(one, { ...one, model: "acme/none" }), "11 prompts[2].model MODEL"],
     ["an unknown option", json({ ...one, options: { size: "big" } }), "9 prompts[1].options.size MODEL"],
     [
@@ -226,7 +230,7 @@ describe("a fault of a JSON import names its path and its line", () => {
     ],
     ["broken JSON", '{"promptd": 1,\n "prompts": [}', "2 file FILE_SYNTAX"],
     ["JSON that stops", '{"promptd": 1,\n "prompts": [\n', "3 file FILE_SYNTAX"],
-  ])("%s", (_name, text, place) => {
-    expect(placesOf(text)).toContain(place);
+  ])("%s", (_name, text, location) => {
+    expect(linesOf(text)).toContain(location);
   });
 });

@@ -1,7 +1,7 @@
 import type { ImageInputSlot, PromptConfig, TextInputField } from "@promptd/contract";
-import type { CatalogueEntry } from "../models/index.ts";
-import type { InputField, PromptDefinition } from "./prompt-definition.ts";
-import { currentRunOptions } from "./inputs/run-options.ts";
+import type { CatalogueEntry } from "../../models/index.ts";
+import type { InputField, PromptDefinition } from "../prompt-definition.ts";
+import { currentRunOptions } from "../inputs/run-options.ts";
 
 /**
  * What callers see of a prompt: enough to build a form and a run. It is made from named members only, so template,

@@ -1,9 +1,9 @@
 /** What the tests of this slice publish: the example files of the documentation, and makers of small prompts. */
-import { loadCatalogue, type Catalogue } from "../models/index.ts";
-import type { LiveVersion, PromptSource } from "./prompt-definition.ts";
-import { PromptFileError, type FaultCode, type PromptFault } from "./format/prompt-fault.ts";
-import { parsePromptFile } from "./format/prompt-file.ts";
-import { buildConfig } from "./prompt-config.ts";
+import { loadCatalogue, type Catalogue } from "../../src/models/index.ts";
+import type { LiveVersion, PromptSource } from "../../src/prompts/prompt-definition.ts";
+import { PromptFileError, type FaultCode, type PromptFault } from "../../src/prompts/prompt-fault.ts";
+import { parsePromptFile } from "../../src/prompts/publishing/parse-prompt-file.ts";
+import { buildConfig } from "../../src/prompts/publishing/prompt-config.ts";
 
 export const catalogue: Catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
 

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { checkInputs } from "./inputs/check-inputs.ts";
-import { catalogue, liveVersion, PENCIL_PORTRAIT, textPrompt } from "./prompt-fixtures.ts";
+import { checkInputs } from "../inputs/check-inputs.ts";
+import { catalogue, liveVersion, PENCIL_PORTRAIT, textPrompt } from "../../../test/prompts/prompt-fixtures.ts";
 
 const FIELDS = [
   "{}",

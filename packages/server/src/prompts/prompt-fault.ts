@@ -13,7 +13,7 @@ export type FaultCode =
   | "RENDER";
 
 export interface PromptFault {
-  /** Line of the file, from 1; null when the fault has no single place. */
+  /** Line of the file, from 1; null when the fault has no single line. */
   readonly line: number | null;
   /** Dotted path of the field, such as `inputs.topic.maxLength`; the body of a step is `body` or `steps.<id>`. */
   readonly field: string;
@@ -22,7 +22,31 @@ export interface PromptFault {
   readonly message: string;
 }
 
-/** An import of thousands with one habit would else print thousands of lines. */
+/** Collects the faults of a file. */
+export class FaultList {
+  readonly faults: PromptFault[];
+  readonly #prefix: string;
+
+  constructor(prefix = "", faults: PromptFault[] = []) {
+    this.#prefix = prefix;
+    this.faults = faults;
+  }
+
+  /** The same list for one prompt in a file of several: `field` paths are relative to it. */
+  within(prefix: string): FaultList {
+    return new FaultList(this.#prefix + prefix, this.faults);
+  }
+
+  add(fault: PromptFault): void {
+    this.faults.push({ ...fault, field: this.#prefix + fault.field });
+  }
+
+  addField(line: number | null, field: string, message: string): void {
+    this.add({ line, field, code: "FIELD", message });
+  }
+}
+
+/** An import of thousands of prompts with the same mistake would otherwise print thousands of lines. */
 const FAULTS_SHOWN = 100;
 
 /** Every fault of one file at once. Meant for the author, who owns the text: it may quote the template. */
@@ -40,7 +64,6 @@ export class PromptFileError extends Error {
 }
 
 /** `line 7, inputs.topic.default: must be text …` */
-function faultText(fault: PromptFault): string {
-  const place = fault.line === null ? fault.field : `line ${fault.line}, ${fault.field}`;
-  return `${place}: ${fault.message} [${fault.code}]`;
+function faultText({ line, field, message, code }: PromptFault): string {
+  return `${line === null ? "" : `line ${line}, `}${field}: ${message} [${code}]`;
 }

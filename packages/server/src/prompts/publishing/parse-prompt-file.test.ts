@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { buildConfig } from "../prompt-config.ts";
+import { buildConfig } from "./prompt-config.ts";
 import {
   catalogue,
   codesOf,
@@ -9,9 +9,9 @@ import {
   STORY_COVER,
   TEA_POEM,
   textPrompt,
-} from "../prompt-fixtures.ts";
-import { parsePromptFile } from "./prompt-file.ts";
-import { PromptFileError } from "./prompt-fault.ts";
+} from "../../../test/prompts/prompt-fixtures.ts";
+import { parsePromptFile } from "./parse-prompt-file.ts";
+import { PromptFileError } from "../prompt-fault.ts";
 
 const messagesOf = (file: string) => faultsOf(file).map((fault) => `${fault.field}: ${fault.message}`);
 
@@ -96,7 +96,7 @@ describe("the form of a file", () => {
   });
 
   test("merge keys are ordinary keys, and so unknown ones", () => {
-    expect(messagesOf(textPrompt("x", "<<: { description: y }")).join()).toContain("<<: is not a field here");
+    expect(messagesOf(textPrompt("x", "<<: { description: y }")).join()).toContain("<<: is not a known field here");
   });
 });
 
@@ -107,19 +107,23 @@ describe("fields", () => {
       "inputs: { a: { default: 7 } }",
       /inputs\.a\.default: must be text, got the number 7: put it in quotes/,
     ],
-    ["an unknown field", "discription: x", /discription: is not a field here; fields: promptd, id, title/],
-    ["an unknown member of an input", "inputs: { a: { requird: true } }", /inputs\.a\.requird: is not a field here/],
+    ["an unknown field", "discription: x", /discription: is not a known field here. Known fields: promptd, id, title/],
+    [
+      "an unknown member of an input",
+      "inputs: { a: { requird: true } }",
+      /inputs\.a\.requird: is not a known field here/,
+    ],
     ["an id that is no UUID", "id: cat", /id: must be a UUID, got "cat"/],
-    ["a slug with capitals", "slug: Cat", /slug: must be 1 to 80/],
+    ["a slug with capitals", "slug: Cat", /slug: must have 1 to 80/],
     ["a long description", `description: ${"x".repeat(501)}`, /description: is 501 characters long; the limit is 500/],
     ["eleven tags", `tags: [${"abcdefghijk".split("").join(", ")}]`, /tags: has 11 tags; the limit is 10/],
     ["a default that is no option", "inputs: { a: { options: [x], default: y } }", /must be one of: x/],
     ["an empty default of a select", "inputs: { a: { options: [x], default: '' } }", /no empty choice/],
-    ["multiple without options", "inputs: { a: { multiple: {} } }", /goes with options only/],
+    ["multiple without options", "inputs: { a: { multiple: {} } }", /needs options: only a select/],
     [
       "a comma in a name of a multiple select",
       "inputs: { a: { options: ['x,y'], multiple: {} } }",
-      /no name may hold one/,
+      /a name must not contain one/,
     ],
     [
       "more choices than there are",
@@ -142,8 +146,12 @@ describe("fields", () => {
     ],
     ["17 image slots", `images: [${"{}, ".repeat(17)}]`, /has 17 image slots; the limit is 16/],
     ["a count of 5", "count: 5", /count: must be a whole number from 1 to 4/],
-    ["a sample of an unknown input", "samples: [{ inputs: { b: x } }]", /samples\[1\]\.inputs\.b: is no input/],
-    ["a sample image that is not https", "samples: [{ images: ['http://x'] }]", /must be https/],
+    ["a sample of an unknown input", "samples: [{ inputs: { b: x } }]", /samples\[1\]\.inputs\.b: is not an input/],
+    [
+      "a sample image that is not https",
+      "samples: [{ images: ['http://x'] }]",
+      /must be addresses that start with https/,
+    ],
   ])("%s is refused and explained", (_name, fields, message) => {
     expect(messagesOf(textPrompt("{{ a }}", fields)).join("\n")).toMatch(message);
   });

@@ -1,0 +1,153 @@
+/** Reads YAML and JSON into one kind of tree, with the line of every value. */
+import { parseTree, type Node as JsonNode } from "jsonc-parser";
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Scalar } from "yaml";
+import { describeJsonFault } from "../../http/body/json-fault.ts";
+import type { FaultList } from "../prompt-fault.ts";
+import type { SourceEntry, SourceNode } from "./source-tree.ts";
+
+/** Levels of maps and lists; prompt files need seven. */
+const DEPTH_MAX = 20;
+
+/** Line of the file at an offset of the text. */
+type LineAt = (offset: number) => number;
+
+/** @returns null when the text is not JSON; the fault says where. */
+export function readJsonSource(text: string, faults: FaultList): SourceNode | null {
+  const lines = new LineCounter();
+  lines.addNewLine(0);
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines.addNewLine(at + 1);
+  const lineAt: LineAt = (offset) => lines.linePos(offset).line;
+  try {
+    JSON.parse(text); // the reader below accepts more than JSON, and says less about what is wrong
+  } catch {
+    const fault = describeJsonFault(text);
+    const position = /position (\d+)/.exec(fault)?.[1];
+    const line = position === undefined ? null : lineAt(Number(position));
+    faults.add({ line, field: "file", code: "FILE_SYNTAX", message: `is not valid JSON: ${fault}` });
+    return null;
+  }
+  return readTree("file", faults, () => {
+    const root = parseTree(text);
+    return root === undefined ? null : convertJson(root, text, lineAt);
+  });
+}
+
+function convertJson(node: JsonNode, text: string, lineAt: LineAt): SourceNode {
+  const line = lineAt(node.offset);
+  const children = node.children ?? [];
+  if (node.type === "array")
+    return { kind: "list", line, items: children.map((child) => convertJson(child, text, lineAt)) };
+  if (node.type === "object") {
+    const entries = children.flatMap(({ children: [key, value] = [] }) =>
+      key === undefined || value === undefined
+        ? []
+        : [{ key: String(key.value), line: lineAt(key.offset), value: convertJson(value, text, lineAt) }],
+    );
+    return { kind: "map", line, entries };
+  }
+  return convertScalar(node.value, line, text.slice(node.offset, node.offset + node.length));
+}
+
+/**
+ * Reads YAML 1.2 (core schema) without aliases, merge keys and tags: what an author sees is what is published.
+ * @param firstLine line of the file where `text` begins.
+ * @returns null when the text is not YAML; the faults say where.
+ */
+export function readYamlSource(text: string, firstLine: number, faults: FaultList): SourceNode | null {
+  const lines = new LineCounter();
+  const lineAt: LineAt = (offset) => lines.linePos(offset).line + firstLine - 1;
+  const fault = (offset: number, message: string) =>
+    faults.add({ line: lineAt(offset), field: FRONT_MATTER, code: "FILE_SYNTAX", message });
+  return readTree(FRONT_MATTER, faults, () => {
+    const document = parseDocument(text, {
+      version: "1.2",
+      schema: "core",
+      merge: false,
+      uniqueKeys: false, // found below, for both formats
+      prettyErrors: false,
+      lineCounter: lines,
+    });
+    for (const error of document.errors) fault(error.pos[0], error.message);
+    return document.errors.length > 0 ? null : convertYaml(document.contents, null, { lineAt, fault });
+  });
+}
+
+const FRONT_MATTER = "front matter";
+
+interface YamlContext {
+  readonly lineAt: LineAt;
+  readonly fault: (offset: number, message: string) => void;
+}
+
+/**
+ * A map or list gets the line of its key, since its first member may be a line further down.
+ * @param keyOffset where the key of this value begins; null for the root and the items of a list.
+ */
+function convertYaml(node: unknown, keyOffset: number | null, context: YamlContext): SourceNode {
+  const { lineAt, fault } = context;
+  const offset = rangeStart(node) ?? keyOffset ?? 0;
+  if (isAlias(node)) fault(offset, "aliases (*name) are not supported in prompt files: write the value again");
+  else if (isMap(node) || isSeq(node) || isScalar(node)) {
+    if (node.tag !== undefined) fault(offset, `tags such as ${node.tag} are not supported in prompt files`);
+    const line = lineAt(isScalar(node) ? offset : (keyOffset ?? offset));
+    if (isMap(node)) return { kind: "map", line, entries: node.items.map((pair) => convertPair(pair, context)) };
+    if (isSeq(node)) return { kind: "list", line, items: node.items.map((item) => convertYaml(item, null, context)) };
+    const scalar = convertScalar(node.value, line, node.source ?? "");
+    return scalar.kind === "text" && node.type === "BLOCK_LITERAL" ? { ...scalar, textLine: line + 1 } : scalar;
+  }
+  return { kind: "nothing", line: lineAt(offset) };
+}
+
+function convertPair(pair: { key: unknown; value: unknown }, context: YamlContext): SourceEntry {
+  const offset = rangeStart(pair.key) ?? 0;
+  const scalar: Scalar | null = isScalar(pair.key) ? pair.key : null;
+  if (typeof scalar?.value !== "string") context.fault(offset, "a key must be text: put it in quotes");
+  const key = typeof scalar?.value === "string" ? scalar.value : (scalar?.source ?? "?");
+  return { key, line: context.lineAt(offset), value: convertYaml(pair.value, offset, context) };
+}
+
+/** Null for a value that is not written at all. */
+function rangeStart(node: unknown): number | null {
+  const hasRange = node !== null && typeof node === "object" && "range" in node && Array.isArray(node.range);
+  return hasRange ? Number((node as { range: unknown[] }).range[0]) : null;
+}
+
+/** @param source the value as the file spells it. */
+function convertScalar(value: unknown, line: number, source: string): SourceNode {
+  if (typeof value === "string") return { kind: "text", line, value };
+  if (typeof value === "number") return { kind: "number", line, value, source };
+  if (typeof value === "boolean") return { kind: "boolean", line, value };
+  return { kind: "nothing", line };
+}
+
+function readTree(field: string, faults: FaultList, read: () => SourceNode | null): SourceNode | null {
+  try {
+    const root = read();
+    if (root !== null) checkTree(root, [], faults);
+    return root;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error; // the parsers recurse: thousands of brackets exhaust the stack
+    faults.add({ line: null, field, code: "LIMITS", message: "maps and lists are nested too deep" });
+    return null;
+  }
+}
+
+/** @param path names and indexes that lead here, such as `.prompts`, `[2]`, `.inputs`. */
+function checkTree(node: SourceNode, path: readonly string[], faults: FaultList): void {
+  if (node.kind !== "map" && node.kind !== "list") return;
+  const fault = (line: number, at: readonly string[], code: "LIMITS" | "FILE_SYNTAX", message: string) =>
+    faults.add({ line, field: at.join("").slice(1), code, message });
+  if (path.length >= DEPTH_MAX)
+    return fault(node.line, path, "LIMITS", `maps and lists are nested more than ${DEPTH_MAX} deep`);
+  if (node.kind === "list") {
+    for (const [index, item] of node.items.entries()) checkTree(item, [...path, `[${index + 1}]`], faults);
+    return;
+  }
+  const seen = new Set<string>();
+  for (const { key, line, value } of node.entries) {
+    const at = [...path, `.${key}`];
+    if (seen.has(key)) fault(line, at, "FILE_SYNTAX", `the key "${key}" is used twice here`);
+    seen.add(key);
+    checkTree(value, at, faults);
+  }
+}

@@ -1,0 +1,73 @@
+/** What the keys and values of text inputs must look like, when a prompt is published and when it is run. */
+import type { InputField } from "./prompt-definition.ts";
+
+export const INPUT_KEYS_MAX = 64;
+const KEY_LENGTH_MAX = 100;
+
+/** Why a text cannot be an input key, or null. */
+export function keyProblem(key: string): string | null {
+  const length = codePointLength(key);
+  if (length < 1 || length > KEY_LENGTH_MAX)
+    return `a key must have 1 to ${KEY_LENGTH_MAX} characters, this one has ${length}`;
+  if (key !== key.trim()) return "a key must not start or end with a space";
+  if (/\p{Cc}/u.test(key) || !key.isWellFormed()) return "a key must not contain control characters";
+  if (key !== key.normalize("NFC")) return "a key must be in Unicode normal form C (composed letters)";
+  return key === "__proto__" ? "this key is not allowed" : null;
+}
+
+/** The field of a key that the file does not declare, because it has no `inputs` at all: a required text. */
+export function requiredField(key: string): InputField {
+  return {
+    key,
+    label: key,
+    description: "",
+    default: null,
+    allowEmpty: false,
+    maxLength: null,
+    choices: null,
+    multiple: null,
+  };
+}
+
+/** Names of a multiple select, in the caller's order. */
+export function splitChoices(value: string): string[] {
+  return value.trim() === "" ? [] : value.split(",").map((name) => name.trim());
+}
+
+export interface ValueProblem {
+  readonly code: "too_long" | "invalid_value";
+  /** The rest of a sentence that begins with the input's name. */
+  readonly text: string;
+}
+
+/** Why a value that is not blank does not fit its field, or null. */
+export function valueProblem(field: InputField, value: string): ValueProblem | null {
+  const length = field.maxLength === null ? 0 : codePointLength(value);
+  if (field.maxLength !== null && length > field.maxLength)
+    return { code: "too_long", text: `is ${length} characters long; the limit is ${field.maxLength}.` };
+  if (field.choices === null) return null;
+  const names = field.choices.map((choice) => choice.name);
+  if (field.multiple !== null) return choicesProblem(splitChoices(value), names, field.multiple);
+  return names.includes(value) ? null : { code: "invalid_value", text: `must be one of: ${names.join(", ")}.` };
+}
+
+function choicesProblem(
+  given: readonly string[],
+  names: readonly string[],
+  { min, max }: { readonly min: number; readonly max: number },
+): ValueProblem | null {
+  const range = min === max ? String(min) : `${min} to ${max}`;
+  const text = `takes ${range} of: ${names.join(", ")}, each once, separated by commas.`;
+  const fits =
+    given.every((name) => names.includes(name)) &&
+    new Set(given).size === given.length &&
+    given.length >= min &&
+    given.length <= max;
+  return fits ? null : { code: "invalid_value", text };
+}
+
+export function codePointLength(text: string): number {
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
+}

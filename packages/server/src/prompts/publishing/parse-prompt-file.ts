@@ -1,0 +1,55 @@
+import type { Catalogue } from "../../models/index.ts";
+import { readPromptFile, type WrittenPrompt } from "../format/prompt-file.ts";
+import type { PromptSource } from "../prompt-definition.ts";
+import { FaultList, PromptFileError } from "../prompt-fault.ts";
+import { joinSlug } from "./prompt-slug.ts";
+import { resolvePrompt } from "./resolve-prompt.ts";
+
+const CREDITS_MAX_DEFAULT = 10_000;
+
+/**
+ * From the text of a file to prompts that can be published.
+ * @throws PromptFileError with every fault of the file.
+ */
+export function parsePromptFile(
+  text: string,
+  catalogue: Catalogue,
+  limits: { creditsMax?: number } = {},
+): PromptSource[] {
+  const faults = new FaultList();
+  const options = { catalogue, creditsMax: limits.creditsMax ?? CREDITS_MAX_DEFAULT };
+  const resolved = readPromptFile(text, faults).flatMap((written) => {
+    const source = resolvePrompt(written.raw, written.faults, options);
+    return source === null ? [] : [{ source, written }];
+  });
+  checkDuplicates(resolved);
+  if (faults.faults.length > 0) throw new PromptFileError(faults.faults);
+  return withOwnSlugs(resolved.map(({ source }) => source));
+}
+
+/** One file never makes two versions of one prompt: an id or a slug of its own may appear in it only once. */
+function checkDuplicates(resolved: readonly { source: PromptSource; written: WrittenPrompt }[]): void {
+  const seen = new Set<string>();
+  for (const { source, written } of resolved) {
+    const names = { id: source.promptId, slug: source.slugGiven ? source.slug : null };
+    for (const [name, value] of Object.entries(names)) {
+      if (value === null) continue;
+      const key = `${name} ${value}`;
+      const message = `"${source.title}": another prompt in this file has the same ${name}`;
+      if (seen.has(key)) written.faults.addField(written.raw.lineOf(name), name, message);
+      seen.add(key);
+    }
+  }
+}
+
+/** Slugs made from equal titles get numbers. */
+function withOwnSlugs(sources: readonly PromptSource[]): PromptSource[] {
+  const slugs = new Set(sources.filter((source) => source.slugGiven).map((source) => source.slug));
+  return sources.map((source) => {
+    if (source.slugGiven) return source;
+    let { slug } = source;
+    for (let number = 2; slugs.has(slug); number += 1) slug = joinSlug(source.slug, number);
+    slugs.add(slug);
+    return { ...source, slug };
+  });
+}

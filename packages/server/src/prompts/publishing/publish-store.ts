@@ -1,0 +1,197 @@
+/** SQL of publishing. It works in arrays, 500 rows at a time. */
+import type { Modality, PromptConfig, PromptSamples } from "@promptd/contract";
+import type { Queryable, Tx } from "../../platform/database/database.ts";
+import type { PromptDefinition } from "../prompt-definition.ts";
+import { IS_SEARCHED, MODALITY_NUMBERS, type SearchedVersion } from "../prompts-store.ts";
+
+/** Taken first by everything that publishes or unpublishes: prompts, versions and index are then locked in one order. */
+const PUBLISH_LOCK = 18_019;
+
+export async function lockPublishing(tx: Tx): Promise<void> {
+  await tx.query("set local lock_timeout = 0"); // a bulk import may hold it for a minute
+  await tx.query("select pg_advisory_xact_lock($1)", [PUBLISH_LOCK]);
+}
+
+/** The author's prompts by their own slug. */
+export async function listOwnSlugs(tx: Tx, authorId: string): Promise<Map<string, string>> {
+  const text = "select own_slug, id from prompts where author_id = $1";
+  const rows = await tx.query<{ own_slug: string; id: string }>(text, [authorId]);
+  return new Map(rows.map((row) => [row.own_slug, row.id]));
+}
+
+/** What these prompts are called now; a prompt of which there are only drafts, by the newest. */
+export async function listTitles(tx: Tx, promptIds: readonly string[]): Promise<Map<string, string>> {
+  const text = `select distinct on (p.id) p.id, v.title from prompts p join prompt_versions v on v.prompt_id = p.id
+    where p.id = any($1::uuid[]) order by p.id, (v.id = p.latest_version_id) desc nulls last, v.number desc`;
+  const rows = await tx.query<{ id: string; title: string }>(text, [promptIds]);
+  return new Map(rows.map((row) => [row.id, row.title]));
+}
+
+export interface PromptRow {
+  readonly id: string;
+  readonly authorId: string;
+  readonly slug: string;
+  readonly isUnpublished: boolean;
+}
+
+export async function listPrompts(tx: Tx, promptIds: readonly string[]): Promise<Map<string, PromptRow>> {
+  const text = `select id, author_id as "authorId", slug, unpublished_at is not null as "isUnpublished"
+    from prompts where id = any($1::uuid[])`;
+  const rows = await tx.query<PromptRow>(text, [promptIds]);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+export async function listTakenSlugs(tx: Tx, slugs: readonly string[]): Promise<Set<string>> {
+  const rows = await tx.query<{ slug: string }>("select slug from prompts where slug = any($1)", [slugs]);
+  return new Set(rows.map((row) => row.slug));
+}
+
+export interface NewPrompt {
+  readonly id: string;
+  readonly ownSlug: string;
+  readonly slug: string;
+}
+
+export async function insertPrompts(tx: Tx, authorId: string, prompts: readonly NewPrompt[]): Promise<void> {
+  const text = `insert into prompts (id, author_id, own_slug, slug)
+    select new.id, $1, new.own_slug, new.slug from unnest($2::uuid[], $3::text[], $4::text[]) new (id, own_slug, slug)`;
+  const columns = [
+    prompts.map((each) => each.id),
+    prompts.map((each) => each.ownSlug),
+    prompts.map((each) => each.slug),
+  ];
+  await tx.query(text, [authorId, ...columns]);
+}
+
+export interface NewVersion {
+  readonly id: string;
+  readonly promptId: string;
+  readonly title: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly model: string;
+  readonly modality: Modality;
+  readonly definition: PromptDefinition;
+  readonly config: PromptConfig;
+  readonly samples: PromptSamples;
+  readonly estimatedCredits: number;
+}
+
+/** Numbers go on from the highest of the prompt; one version per prompt and call. `isDraft`: without published_at. */
+export async function insertVersions(
+  tx: Tx,
+  versions: readonly NewVersion[],
+  { estimateBasis, isDraft }: { readonly estimateBasis: string; readonly isDraft: boolean },
+): Promise<void> {
+  const text = `insert into prompt_versions (id, prompt_id, number, title, description, tags, model, modality, definition,
+      config, samples, estimated_credits, estimate_basis, published_at)
+    select new.id, new.prompt_id, 1 + coalesce((select max(v.number) from prompt_versions v where v.prompt_id = new.prompt_id), 0),
+      new.title, new.description, new.tags::json, new.model, new.modality, new.definition::json, new.config::json,
+      new.samples::json, new.estimated_credits, $12, case when $13 then null else promptd_now() end
+    from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::text[],
+      $9::text[], $10::text[], $11::int[])
+      new (id, prompt_id, title, description, tags, model, modality, definition, config, samples, estimated_credits)`;
+  const column = (value: (version: NewVersion) => unknown) => versions.map(value);
+  await tx.query(text, [
+    column((version) => version.id),
+    column((version) => version.promptId),
+    column((version) => version.title),
+    column((version) => version.description),
+    column((version) => JSON.stringify(version.tags)),
+    column((version) => version.model),
+    column((version) => MODALITY_NUMBERS[version.modality]),
+    column((version) => JSON.stringify(version.definition)),
+    column((version) => JSON.stringify(version.config)),
+    column((version) => JSON.stringify(version.samples)),
+    column((version) => version.estimatedCredits),
+    estimateBasis,
+    isDraft,
+  ]);
+}
+
+/** Makes these the latest versions; a prompt that was unpublished is published again. */
+export async function setLatestVersions(tx: Tx, versions: readonly { id: string; promptId: string }[]): Promise<void> {
+  const text = `update prompts p set latest_version_id = new.id, unpublished_at = null
+    from unnest($1::uuid[], $2::uuid[]) new (id, prompt_id) where p.id = new.prompt_id`;
+  await tx.query(text, [versions.map((version) => version.id), versions.map((version) => version.promptId)]);
+}
+
+/** Publishes a draft of this author; returns its promptId, or null when there is no such draft. */
+export async function publishDraftRow(tx: Tx, authorId: string, versionId: string): Promise<string | null> {
+  const text = `update prompt_versions v set published_at = promptd_now() from prompts p
+    where v.id = $2 and p.id = v.prompt_id and p.author_id = $1 and v.published_at is null returning v.id, v.prompt_id`;
+  const rows = await tx.query<{ id: string; prompt_id: string }>(text, [authorId, versionId]);
+  await setLatestVersions(
+    tx,
+    rows.map((row) => ({ id: row.id, promptId: row.prompt_id })),
+  );
+  return rows[0]?.prompt_id ?? null;
+}
+
+/** Sets or clears unpublished_at of a prompt that was published once; false when there is no such prompt. */
+export async function setUnpublished(tx: Tx, promptId: string, isUnpublished: boolean): Promise<boolean> {
+  const text = `update prompts set unpublished_at = case when $2 then coalesce(unpublished_at, promptd_now()) end
+    where id = $1 and latest_version_id is not null returning id`;
+  return (await tx.query(text, [promptId, isUnpublished])).length > 0;
+}
+
+export interface SearchedText extends SearchedVersion {
+  readonly title: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly definition: PromptDefinition;
+}
+
+interface SearchedTextRow {
+  prompt_id: string;
+  id: string;
+  title: string;
+  description: string;
+  tags: string[];
+  definition: PromptDefinition;
+}
+
+/** What the search index gets of these prompts; of one that is not searched nothing. */
+export async function listSearchedTexts(db: Queryable, promptIds: readonly string[]): Promise<SearchedText[]> {
+  const text = `select v.prompt_id, v.id, v.title, v.description, v.tags, v.definition
+    from prompts p join prompt_versions v on v.prompt_id = p.id where p.id = any ($1::uuid[]) and ${IS_SEARCHED}`;
+  const rows = await db.query<SearchedTextRow>(text, [promptIds]);
+  return rows.map(({ prompt_id: promptId, id: promptVersionId, ...rest }) => ({ promptId, promptVersionId, ...rest }));
+}
+/** Adds or takes back one vote and keeps the sum exact; null when the prompt is not published. */
+export async function changeVote(tx: Tx, accountId: string, promptId: string, up: boolean): Promise<number | null> {
+  const lock = `select up_votes from prompts
+    where id = $1 and unpublished_at is null and latest_version_id is not null for update`;
+  const [prompt] = await tx.query<{ up_votes: number }>(lock, [promptId]);
+  if (prompt === undefined) return null;
+  const change = up
+    ? "insert into prompt_votes (prompt_id, account_id) values ($1, $2) on conflict do nothing returning 1"
+    : "delete from prompt_votes where prompt_id = $1 and account_id = $2 returning 1";
+  if ((await tx.query(change, [promptId, accountId])).length === 0) return prompt.up_votes;
+  const upVotes = prompt.up_votes + (up ? 1 : -1);
+  await tx.query("update prompts set up_votes = $2 where id = $1", [promptId, upVotes]);
+  return upVotes;
+}
+
+export interface StaleEstimate {
+  readonly id: string;
+  readonly model: string;
+  readonly definition: PromptDefinition;
+}
+
+/** Latest versions whose estimate was made from other prices. */
+export function listStaleEstimates(db: Queryable, basis: string, limit: number): Promise<StaleEstimate[]> {
+  const text = `select v.id, v.model, v.definition from prompts p join prompt_versions v on v.id = p.latest_version_id
+    where v.estimate_basis <> $1 order by v.id limit $2`;
+  return db.query<StaleEstimate>(text, [basis, limit]);
+}
+
+export async function setEstimates(
+  db: Queryable,
+  basis: string,
+  estimates: readonly { readonly id: string; readonly credits: number }[],
+): Promise<void> {
+  const text = `update prompt_versions v set estimated_credits = new.credits, estimate_basis = $1
+    from unnest($2::uuid[], $3::int[]) new (id, credits) where v.id = new.id`;
+  await db.query(text, [basis, estimates.map((each) => each.id), estimates.map((each) => each.credits)]);
+}
