@@ -79,7 +79,7 @@ async function main(argv: readonly string[]): Promise<number> {
     );
     return 2;
   }
-  const functions = readSqlFunctions(join(ROOT, "packages/server/migrations"));
+  const functions = readSqlFunctions();
   const equivalents = readEquivalents();
   const runs = await openTestRuns(QUICK);
   const scores: Record<string, ReturnType<typeof summarise>> = {};
@@ -139,9 +139,10 @@ function isNoFunction(error: unknown): error is Error {
 
 function report({ mutant, outcome, killer }: Judged, position: string): void {
   const { before, after, line } = mutant;
-  const place = `${mutant.function.file}:${line} ${mutant.function.name}`;
-  if (outcome === "survived") console.log(`${position} SURVIVED ${place}\n  - ${before}\n  + ${after}`);
-  else console.log(`${position} ${outcome} ${place}: ${after.slice(0, 80)}${killer === null ? "" : ` <- ${killer}`}`);
+  const location = `${mutant.function.file}:${line} ${mutant.function.name}`;
+  if (outcome === "survived") console.log(`${position} SURVIVED ${location}\n  - ${before}\n  + ${after}`);
+  else
+    console.log(`${position} ${outcome} ${location}: ${after.slice(0, 80)}${killer === null ? "" : ` <- ${killer}`}`);
 }
 
 function summarise(judged: readonly Judged[]) {

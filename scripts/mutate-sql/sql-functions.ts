@@ -1,33 +1,31 @@
-/** The functions of a migration, each with its text and where it stands. */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+/** The functions of the database, each with its text and where it stands. */
+import { readSqlFiles, type SqlFile } from "../../packages/server/src/platform/database/sql-files.ts";
 
 export interface SqlFunction {
   readonly name: string;
-  /** File name of the migration. */
+  /** Path below `src`, such as "credits/sql/settle.sql". */
   readonly file: string;
-  /** Line of the migration in which `text` begins, counted from 1. */
+  /** Line of the file in which `text` begins, counted from 1. */
   readonly line: number;
-  /** The whole statement, as `create or replace`. */
+  /** The whole statement. */
   readonly text: string;
   /** Where the body between the dollar quotes begins and ends in `text`. */
   readonly bodyStart: number;
   readonly bodyEnd: number;
 }
 
-const STATEMENT = /^create function (?<name>\w+)\((?:.|\n)*?\$\$(?<body>(?:.|\n)*?)\$\$;/gm;
+const STATEMENT = /^create or replace function (?<name>\w+)\((?:.|\n)*?\$\$(?<body>(?:.|\n)*?)\$\$;/gm;
 
-export function readSqlFunctions(directory: string): SqlFunction[] {
-  const files = readdirSync(directory).filter((file) => file.endsWith(".sql"));
-  return files.sort().flatMap((file) => functionsOf(file, readFileSync(join(directory, file), "utf8")));
+export function readSqlFunctions(): SqlFunction[] {
+  return readSqlFiles().flatMap(functionsOf);
 }
 
-function functionsOf(file: string, migration: string): SqlFunction[] {
-  return [...migration.matchAll(STATEMENT)].map((match) => {
+function functionsOf(file: SqlFile): SqlFunction[] {
+  return [...file.text.matchAll(STATEMENT)].map((match) => {
+    const [text] = match;
     const { name = "", body = "" } = match.groups ?? {};
-    const text = match[0].replace("create function", "create or replace function");
     const bodyStart = text.indexOf("$$") + 2;
-    const line = migration.slice(0, match.index).split("\n").length;
-    return { name, file, line, text, bodyStart, bodyEnd: bodyStart + body.length };
+    const line = file.text.slice(0, match.index).split("\n").length;
+    return { name, file: file.name, line, text, bodyStart, bodyEnd: bodyStart + body.length };
   });
 }

@@ -5,7 +5,7 @@ export interface Mutant {
   readonly function: SqlFunction;
   /** The whole changed statement. */
   readonly text: string;
-  /** Line of the migration. */
+  /** Line of the file. */
   readonly line: number;
   /** The changed line before and after, without its indentation; together with the name it is the mutant's identity. */
   readonly before: string;
@@ -17,7 +17,7 @@ interface Token {
   readonly start: number;
 }
 
-/** A part of the statement; `end` is the first place behind it. */
+/** A part of the statement; `end` is the first position behind it. */
 interface Range {
   readonly start: number;
   readonly end: number;

@@ -9,7 +9,7 @@ create table accounts (
   created_at timestamptz not null default promptd_now()
 );
 
--- Only the SHA-256 of a key is kept: a key has 178 random bits, so a slow hash would add nothing but a way to flood us.
+-- Only the SHA-256 of a key is stored: a key has 178 random bits, so a slow hash would add nothing but a way to flood us.
 create table api_keys (
   id uuid primary key,
   account_id uuid not null references accounts,
@@ -24,64 +24,10 @@ create table api_keys (
 );
 create index api_keys_account on api_keys (account_id);
 
--- The last admitted times of a limiter scope (an account, or a key where the operator chose so) in microseconds.
--- Unlogged: no commit waits for the disk, and a crash of the server admits at most one more burst once.
+-- The last admitted times of a limiter scope in microseconds. The scope is an account, or a key if the operator chose so.
+-- Unlogged: no commit waits for the disk, and a crash of the database server admits at most one extra burst.
 create unlogged table rate_rings (
   scope_id uuid primary key,
   times bigint[] not null,
   admitted int not null
 ) with (fillfactor = 50);
-
--- Admits up to p_wanted requests of one scope: in every (t - 1 s, t] at most p_limit are admitted and refused ones do
--- not count. Called under the row lock, and reads the time there, once. Times over 1 s in the future (the clock
--- stepped back) are dropped.
-create function ring_admit(p_times bigint[], p_wanted int, p_limit int)
-returns table (times bigint[], admitted int, wait_us bigint) language plpgsql volatile as $$
-declare
-  now_us bigint := (extract(epoch from promptd_now()) * 1000000)::bigint;
-  live bigint[];
-begin
-  select coalesce(array_agg(t order by t), '{}') into live
-    from unnest(p_times) t where t > now_us - 1000000 and t <= now_us + 1000000;
-  admitted := greatest(0, least(p_wanted, p_limit - cardinality(live)));
-  times := live || array_fill(now_us, array[admitted]);
-  -- when the oldest of the ring leaves the window, there is room for one again
-  wait_us := case when cardinality(times) < p_limit then 0 else greatest(1, times[1] + 1000000 - now_us) end;
-  return next;
-end $$;
-
--- Key, plan and rate limit of a batch of requests in one statement. One row per known key, revoked ones included
--- (they are not counted); a missing row is an unknown key. `rank` counts the requests of a scope in this batch:
--- rank > admitted is over the limit. Scopes are locked in id order, so two batches cannot deadlock.
-create function admit(p_hashes bytea[], p_limit int, p_per_key boolean)
-returns table (
-  nth int, key_id uuid, account_id uuid, revoked_at timestamptz, pro_until timestamptz, pro boolean,
-  admitted int, rank int, used int, wait_us bigint
-) language sql as $$
-  with known as materialized (
-    select h.nth::int as nth, k.id as key_id, a.id as account_id, k.revoked_at, a.pro_until,
-      a.pro_until > promptd_now() as pro, case when p_per_key then k.id else a.id end as scope_id
-    from unnest(p_hashes) with ordinality h (hash, nth)
-    join api_keys k on k.key_hash = h.hash join accounts a on a.id = k.account_id
-  ), ranked as materialized (
-    select known.*, (row_number() over (partition by scope_id order by nth))::int as rank
-    from known where revoked_at is null
-  ), wanted as (
-    select scope_id, count(*)::int as n from ranked group by scope_id
-  ), rings as (
-    insert into rate_rings as ring (scope_id, times, admitted)
-    select wanted.scope_id, taken.times, taken.admitted
-      from wanted cross join lateral ring_admit('{}', wanted.n, p_limit) taken order by wanted.scope_id
-    on conflict (scope_id) do update set (times, admitted) = (
-      select taken.times, taken.admitted
-      from ring_admit(ring.times, (select n from wanted where wanted.scope_id = ring.scope_id), p_limit) taken)
-    returning ring.scope_id, ring.times, ring.admitted
-  )
-  select known.nth, known.key_id, known.account_id, known.revoked_at, known.pro_until, known.pro,
-    coalesce(rings.admitted, 0), coalesce(ranked.rank, 0), coalesce(cardinality(rings.times), 0),
-    case when rings.times is null then 0 else
-      greatest(1, rings.times[1] + 1000000 - (extract(epoch from promptd_now()) * 1000000)::bigint) end
-  from known
-  left join ranked on ranked.nth = known.nth
-  left join rings on rings.scope_id = known.scope_id
-$$;

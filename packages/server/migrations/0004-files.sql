@@ -1,4 +1,4 @@
--- Files: image inputs kept for a run, and what models generated. The bytes are in the blob store under the file's id.
+-- Files: stored image inputs of runs, and what models generated. The bytes are in the blob store under the file's id.
 
 -- A row is written only after its blob is durable; a blob without a row is swept after two hours.
 -- Rows stay after their bytes are gone, so that a run's history can be explained.
@@ -23,8 +23,8 @@ create index files_run on files (account_id, run_id);
 create index files_expiry on files (expires_at) where deleted_at is null;
 create index files_removal on files (expires_at, id) where deleted_at is not null and removed_at is null;
 
--- Which blobs are this database's: the store carries a mark that every sweep of orphans changes, and this row says what
--- the mark was and what it became. A database of another id, a copy and an older backup all differ from the mark.
+-- Which blobs belong to this database: the store carries a mark that every sweep of orphans changes, and this row records
+-- what the mark was and what it became. A database of another id, a copy and an older backup all differ from the mark.
 create table blob_store_mark (
   is_only boolean primary key default true check (is_only),
   installation_id uuid not null,
@@ -33,7 +33,7 @@ create table blob_store_mark (
 );
 
 -- Which secrets sign file addresses, newest last. A process whose secret is not the newest here refuses to start:
--- files signed by one host would otherwise fail on the next. Only a fingerprint is kept, never a key.
+-- files signed by one host would otherwise fail on the next. Only a fingerprint is stored, never a key.
 create table file_keys (
   id int primary key check (id > 0),
   fingerprint bytea not null check (octet_length(fingerprint) = 8),

@@ -37,15 +37,6 @@ create table prompt_versions (
 alter table prompts add constraint prompts_latest_version
   foreign key (id, latest_version_id) references prompt_versions (prompt_id, id);
 
--- A run names a version and is priced, executed and explained by it for ever: what was published does not change.
-create function published_version_is_final() returns trigger language plpgsql as $$
-begin
-  raise exception 'a published prompt version does not change' using errcode = 'PD901';
-end $$;
-create trigger published_version_is_final
-  before update of prompt_id, number, title, description, tags, model, modality, definition, config, samples, published_at
-  on prompt_versions for each row when (old.published_at is not null) execute function published_version_is_final();
-
 create table prompt_votes (
   prompt_id uuid not null references prompts,
   account_id uuid not null references accounts,

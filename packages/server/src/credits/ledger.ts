@@ -1,7 +1,7 @@
 /**
  * The ledger: every credit that appears, is set aside, spent, given back or expires is one row of an append-only
- * journal, written in the transaction that causes it. The rules are functions of the database (migration 0003), since
- * they must hold for every process under one lock; this file names them.
+ * journal, written in the transaction that causes it. The rules are functions of the database (`sql/`), because
+ * they must hold for every process under one lock. This file calls them.
  */
 import { isConnectionLoss } from "../platform/database/errors.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";

@@ -342,21 +342,21 @@ describe("the audit", () => {
     ]);
     expect(faults).toEqual(["grants above the balance"]);
   });
-  const keep = (id: string, run: string, amount: number) =>
+  const back = (id: string, run: string, amount: number) =>
     `insert into credit_expired_backing (account_id, run_id, amount) select '${id}', ${run}, ${amount}`;
   test.each([
-    ["that no hold keeps", (id: string) => keep(id, "gen_random_uuid()", 7)],
-    ["of a hold that is settled", (id: string) => `${keep(id, "run_id", 4)} ${holdOf(id, "captured")}`],
-    ["above their hold", (id: string) => `${keep(id, "run_id", 21)} ${holdOf(id, "held")}`],
-  ])("sees kept credits %s", async (_, damage) => {
-    expect(await auditAfter((id) => [damage(id)])).toEqual(["kept above the hold"]);
+    ["no hold", (id: string) => back(id, "gen_random_uuid()", 7)],
+    ["a settled hold", (id: string) => `${back(id, "run_id", 4)} ${holdOf(id, "captured")}`],
+    ["a hold beyond its amount", (id: string) => `${back(id, "run_id", 21)} ${holdOf(id, "held")}`],
+  ])("sees expired credits that back %s", async (_, damage) => {
+    expect(await auditAfter((id) => [damage(id)])).toEqual(["backing above the hold"]);
   });
-  test("sees grants above the balance that holds keep no part of", async () => {
+  test("sees grants above the balance that back no hold", async () => {
     const grants = (id: string, amount: number) =>
       `insert into credit_grants (account_id, remaining, expires_at) values ('${id}', ${amount}, 'infinity')`;
-    const kept = (id: string) => `${keep(id, "run_id", 20)} ${holdOf(id, "held")}`; // of a balance of 96
-    expect(await auditAfter((id) => [kept(id), grants(id, 76)])).toEqual([]);
-    expect(await auditAfter((id) => [kept(id), grants(id, 77)])).toEqual(["grants above the balance"]);
+    const backing = (id: string) => `${back(id, "run_id", 20)} ${holdOf(id, "held")}`; // of a balance of 96
+    expect(await auditAfter((id) => [backing(id), grants(id, 76)])).toEqual([]);
+    expect(await auditAfter((id) => [backing(id), grants(id, 77)])).toEqual(["grants above the balance"]);
   });
 
   test("freezes the account of a mismatch and no other: it takes no new holds", async () => {
@@ -367,7 +367,7 @@ describe("the audit", () => {
       await createAudit(fixture.db, createLog("silent", "stderr"))();
       expect((await fixture.create(broken, { hold: 1 })).kind).toBe("no_credits");
       expect((await fixture.create(sound, { hold: 1 })).kind).toBe("created");
-      expect((await checkLedger(fixture.db)).mismatches).toHaveLength(1); // told, and not mended
+      expect((await checkLedger(fixture.db)).mismatches).toHaveLength(1); // reported, and not repaired
     } finally {
       await fixture.close();
     }

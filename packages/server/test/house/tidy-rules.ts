@@ -30,6 +30,7 @@ const GROUND = ["platform", "http"];
 const SERVER = "packages/server/src/";
 
 const LINES_MAX = 400;
+const SQL_LINES_MAX = 250;
 const INDEX_LINES_MAX = 15;
 const BANNED_NAMES = ["shared", "common", "utils", "util", "helpers", "lib", "types", "misc", "manager", "base"];
 
@@ -156,7 +157,7 @@ export const fileSize: Rule = (sources) =>
   sources.filter(isCode).flatMap(({ path, text }) => {
     const lines = text.split("\n").length - 1;
     const isFace = /server\/src\/[a-z]+\/index\.ts$/.test(path);
-    const max = isFace ? INDEX_LINES_MAX : LINES_MAX;
+    const max = isFace ? INDEX_LINES_MAX : path.endsWith(".sql") ? SQL_LINES_MAX : LINES_MAX;
     return lines > max ? [`${path} has ${lines} lines, ${max} at most`] : [];
   });
 
@@ -178,6 +179,7 @@ export const goodNames: Rule = (sources) =>
 /** Table -> the one folder that may write it. */
 export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   schema_migrations: "platform",
+  schema_functions: "platform",
   cron_ticks: "platform",
   installation_facts: "marketplace-seed-store.ts",
   accounts: "accounts",
@@ -238,7 +240,7 @@ export const ownedTables: Rule = (sources) =>
 
 /** SQL stands in stores and in the few files whose subject is a statement. */
 const SQL_FILES =
-  /-store\.ts$|platform\/database\/(database|migrate|notifications)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/admission\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|inputs-reader|lease|run-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/open-server\.ts$/;
+  /\.sql$|-store\.ts$|platform\/database\/(database|migrate|notifications|sql-files)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/admission\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|inputs-reader|lease|run-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/open-server\.ts$/;
 
 export const sqlPlaces: Rule = (sources) =>
   sources
@@ -247,6 +249,31 @@ export const sqlPlaces: Rule = (sources) =>
       /["'`]\s*(?:select\s[\s\S]{1,400}?\sfrom\s|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s)/i.test(text),
     )
     .map(({ path }) => `${path}: SQL belongs in a store`);
+
+const SQL_DEFINITIONS = /^\s*create\s+(?:or\s+replace\s+)?((?:function|trigger|view|procedure)\s+\w+)/gim;
+
+/** Migrations make tables; what they do stands beside the slice, where each function has one text. */
+export const sqlDefinitions: Rule = (sources) => {
+  const seen = new Map<string, string>();
+  return sources
+    .filter(({ path }) => path.endsWith(".sql"))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(SQL_DEFINITIONS)].flatMap(([definition, name = ""]) => {
+        const other = seen.get(name);
+        seen.set(name, path);
+        if (path.includes("/migrations/"))
+          return [`${path} defines ${name}, which belongs in the sql folder of a slice`];
+        if (!/\/sql\/[a-z-]+\.sql$/.test(path)) return [`${path} is not in the sql folder of a slice`];
+        if (!/create\s+or\s+replace/i.test(definition)) return [`${path}: ${name} is not "create or replace"`];
+        return other === undefined ? [] : [`${path}: ${name} is defined in ${other} too`];
+      }),
+    );
+};
+
+export const sqlHeaders: Rule = (sources) =>
+  sources
+    .filter((source) => isCode(source) && source.path.endsWith(".sql") && !source.text.startsWith("-- "))
+    .map(({ path }) => `${path}: no comment says what the file is for`);
 
 export const exactPins: Rule = (sources) =>
   sources

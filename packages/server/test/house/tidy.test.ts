@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { VERSION } from "../../src/platform/version.ts";
 import * as rules from "./tidy-rules.ts";
 import type { Rule, Source } from "./tidy-rules.ts";
 
@@ -11,6 +12,7 @@ const PATTERNS = [
   "packages/*/test/**/*.ts",
   "packages/*/package.json",
   "packages/server/migrations/*.sql",
+  "packages/server/src/**/*.sql",
   "scripts/*.ts",
   "package.json",
   ".oxlintrc.json",
@@ -93,6 +95,29 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source }[] = [
     seeded: { path: "packages/server/src/runs/x.ts", text: 'db.query("select 1 from runs")' },
   },
   {
+    rule: rules.oneWriter,
+    promise: "each table has one writer in SQL files too",
+    seeded: { path: "packages/server/src/runs/sql/x.sql", text: "delete from credit_holds;" },
+  },
+  {
+    rule: rules.sqlDefinitions,
+    promise: "migrations define no function, trigger or view",
+    seeded: { path: "packages/server/migrations/9999-x.sql", text: "create function x() returns int" },
+  },
+  {
+    rule: rules.sqlDefinitions,
+    promise: "each function of the database is defined once",
+    seeded: {
+      path: "packages/server/src/runs/sql/x.sql",
+      text: "create or replace function x() $$ $$;\ncreate or replace function x(p int) $$ $$;",
+    },
+  },
+  {
+    rule: rules.sqlHeaders,
+    promise: "every SQL file begins with what it is for",
+    seeded: { path: "packages/server/src/runs/sql/x.sql", text: "create or replace view x as select 1;" },
+  },
+  {
     rule: rules.exactPins,
     promise: "dependencies are pinned exactly",
     seeded: { path: "packages/client/package.json", text: '{"dependencies":{"x":"^1.0.0"}}' },
@@ -130,11 +155,18 @@ test("a released migration never changes", () => {
   >;
   const found = Object.fromEntries(
     sources
-      .filter(({ path }) => path.endsWith(".sql"))
+      .filter(({ path }) => path.startsWith("packages/server/migrations/") && path.endsWith(".sql"))
       .map(({ path, text }) => [
         path.slice("packages/server/migrations/".length, -".sql".length),
         createHash("sha256").update(text).digest("hex"),
       ]),
   );
   expect(Object.fromEntries(Object.keys(released).map((name) => [name, found[name]]))).toEqual(released);
+});
+
+test("the server calls itself by the version of its package", () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, "packages/server/package.json"), "utf8")) as {
+    version: string;
+  };
+  expect(VERSION).toBe(version);
 });

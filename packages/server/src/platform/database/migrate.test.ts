@@ -1,16 +1,21 @@
-import { readdirSync } from "node:fs";
+import { globSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/support/test-database.ts";
 import { openConnection } from "./database.ts";
 import { createLog } from "../log.ts";
+import { VERSION } from "../version.ts";
 import { migrate } from "./migrate.ts";
+import { readSqlFiles } from "./sql-files.ts";
 
 const log = createLog("silent");
 const NAMES = readdirSync(join(import.meta.dirname, "../../../migrations"))
   .filter((file) => file.endsWith(".sql"))
   .map((file) => file.slice(0, -4))
   .sort();
+const [NOW, ...FUNCTIONS] = readSqlFiles().map((file) => file.name);
+const EVERYTHING = [NOW, ...NAMES, ...FUNCTIONS];
+const HOLD = "credits/sql/hold.sql";
 
 let database: TestDatabase;
 beforeEach(async () => {
@@ -32,9 +37,9 @@ async function ask<Row>(...statements: string[]): Promise<Row[]> {
 
 const makeEmpty = () => ask("drop schema public cascade", "create schema public");
 
-test("an empty database gets every migration in order; a second time there is nothing to do", async () => {
+test("an empty database gets every migration and every function in order; a second time there is nothing to do", async () => {
   await makeEmpty();
-  expect(await migrate(database.url, log)).toEqual(NAMES);
+  expect(await migrate(database.url, log)).toEqual(EVERYTHING);
   expect(await ask("select name from schema_migrations order by name")).toEqual(NAMES.map((name) => ({ name })));
   expect(await migrate(database.url, log)).toEqual([]);
 });
@@ -42,7 +47,7 @@ test("an empty database gets every migration in order; a second time there is no
 test("processes that start together migrate once: one applies everything, the others find it done", async () => {
   await makeEmpty();
   const applied = await Promise.all(Array.from({ length: 4 }, () => migrate(database.url, log)));
-  expect(applied.flat()).toEqual(NAMES);
+  expect(applied.flat()).toEqual(EVERYTHING);
 });
 
 test("a migration that differs from the applied one is refused by name, and nothing is changed", async () => {
@@ -57,7 +62,7 @@ test("a migration that differs from the applied one is refused by name, and noth
 
 test("a command given in passing makes the schema where there is none, and leaves an older one as it is", async () => {
   await makeEmpty();
-  expect(await migrate(database.url, log, "create")).toEqual(NAMES);
+  expect(await migrate(database.url, log, "create")).toEqual(EVERYTHING);
   expect(await migrate(database.url, log, "create")).toEqual([]);
   const last = NAMES.at(-1) ?? "";
   await ask(`delete from schema_migrations where name = '${last}'`);
@@ -93,4 +98,73 @@ test("a server older than PostgreSQL 15 is refused before anything is made", asy
   );
   await expect(migrate(database.url, log)).rejects.toThrow("promptd needs PostgreSQL 15 or newer; this is 14.");
   expect(await ask("select tablename from pg_tables where schemaname in ('public', 'old')")).toEqual([]);
+});
+
+describe("a function of the database", () => {
+  const CALL = `select credit_hold('00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000001', 1) as held`;
+  const OTHER_TEXT = `create or replace function credit_hold(p_account uuid, p_run uuid, p_amount bigint)
+    returns boolean language sql as $$ select true $$`;
+  const recordOther = (version: string) =>
+    `update schema_functions set sha256 = 'other', version = '${version}' where name = '${HOLD}'`;
+
+  test("whose text has changed is applied at the next start, and nothing else is", async () => {
+    await ask(OTHER_TEXT, recordOther(VERSION));
+    expect(await ask(CALL)).toEqual([{ held: true }]);
+    expect(await migrate(database.url, log)).toEqual([HOLD]);
+    expect(await ask(CALL)).toEqual([{ held: false }]);
+    expect(await migrate(database.url, log)).toEqual([]);
+  });
+
+  test("is applied once by processes that start together", async () => {
+    await ask(OTHER_TEXT, recordOther(VERSION));
+    const applied = await Promise.all(Array.from({ length: 4 }, () => migrate(database.url, log)));
+    expect(applied.flat()).toEqual([HOLD]);
+  });
+
+  test("of an older version is replaced, and all texts are recorded under the new version", async () => {
+    await ask("update schema_functions set version = '0.0.9'", recordOther("0.0.9"));
+    expect(await migrate(database.url, log)).toEqual([HOLD]);
+    expect(await ask("select distinct version from schema_functions")).toEqual([{ version: VERSION }]);
+  });
+
+  test.each(["0.10.0", "0.1.1", "1.0.0"])("of version %s is left alone by this one, which says so", async (newer) => {
+    const info = vi.fn();
+    await ask(OTHER_TEXT, `update schema_functions set version = '${newer}' where name <> '${HOLD}'`);
+    await ask(recordOther(VERSION));
+    expect(await migrate(database.url, { ...log, info })).toEqual([]);
+    expect(info.mock.calls).toEqual([
+      [{ version: VERSION, newest: newer }, "the database has the functions of a newer promptd"],
+    ]);
+    expect(await ask(CALL)).toEqual([{ held: true }]);
+  });
+
+  test("that was applied again by a newer version without a change is not replaced by an older text", async () => {
+    await ask("update schema_functions set version = '0.0.9'");
+    expect(await migrate(database.url, log)).toEqual([]);
+    expect(await ask("select distinct version from schema_functions")).toEqual([{ version: VERSION }]);
+  });
+
+  test("that differs is not replaced by a command given in passing", async () => {
+    await ask(OTHER_TEXT, recordOther("0.0.9"));
+    await expect(migrate(database.url, log, "create")).rejects.toThrow(
+      `The database is of an older promptd (it lacks ${HOLD}).`,
+    );
+    expect(await ask(CALL)).toEqual([{ held: true }]);
+  });
+
+  test("that cannot be applied leaves the previous schema", async () => {
+    await ask(
+      "drop function credit_hold(uuid, uuid, bigint)",
+      "create function credit_hold(uuid, uuid, bigint) returns text language sql as $$ select 'of somebody else' $$",
+      "update schema_functions set sha256 = 'other'",
+    );
+    await expect(migrate(database.url, log)).rejects.toThrow("cannot change return type of existing function");
+    expect(await ask("select distinct sha256 from schema_functions")).toEqual([{ sha256: "other" }]);
+    expect(await ask(CALL.replace("as held", "as text"))).toEqual([{ text: "of somebody else" }]);
+  });
+
+  test("is found wherever it stands in the sources", () => {
+    const cwd = join(import.meta.dirname, "../..");
+    expect(new Set(globSync("**/*.sql", { cwd }))).toEqual(new Set([NOW, ...FUNCTIONS]));
+  });
 });

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { openDatabase, type Tx } from "./database.ts";
 import { fault } from "../fault.ts";
 import type { Log } from "../log.ts";
+import { openDatabase, type Tx } from "./database.ts";
+import { planSqlFiles } from "./sql-files.ts";
 
 const DIRECTORY = join(import.meta.dirname, "../../../migrations");
 const LOCK = 18_016; // one number for all promptd processes, below the queue's 18017 and 18018
@@ -16,43 +17,56 @@ interface Migration {
 }
 
 /**
- * `upgrade`: applies whatever is missing. `create`: makes the schema where there is none, and refuses an older one: a
- * command that an operator gives in passing must not change the database under a server of the older version.
+ * `upgrade`: applies what is missing. `create`: creates the schema in an empty database and refuses an older one, so
+ * that an operator command never changes the database under a running server of the older version.
  */
 export type MigrationScope = "upgrade" | "create";
 
 /**
- * Applies the migrations that the database lacks, all in one transaction under a lock: two processes that start
- * together migrate once, and one that dies half-way leaves the previous schema.
+ * Applies the migrations and SQL files that the database lacks, all in one transaction under a lock: of processes that
+ * start together one does it, and one that dies half-way leaves the previous schema.
  * @returns the names applied now, in order.
  */
 export async function migrate(url: string, log: Log, scope: MigrationScope = "upgrade"): Promise<string[]> {
   const db = await openDatabase({ url, role: "migrate", poolMax: 1, log });
   try {
-    return await db.tx((tx) => applyPending(tx, readMigrations(), scope), { statementTimeoutMs: 0 });
+    return await db.tx((tx) => applyPending(tx, log, scope), { statementTimeoutMs: 0 });
   } finally {
     await db.close();
   }
 }
 
-async function applyPending(tx: Tx, migrations: readonly Migration[], scope: MigrationScope): Promise<string[]> {
+async function applyPending(tx: Tx, log: Log, scope: MigrationScope): Promise<string[]> {
   await tx.query("set local lock_timeout = 0");
   await tx.query("select pg_advisory_xact_lock($1)", [LOCK]);
   await checkServerVersion(tx);
-  await tx.query(`create table if not exists schema_migrations (
-    name text collate "C" primary key, sha256 text not null, applied_at timestamptz not null default clock_timestamp())`);
+  await tx.query(`
+    create table if not exists schema_migrations (
+      name text collate "C" primary key, sha256 text not null, applied_at timestamptz not null default clock_timestamp());
+    create table if not exists schema_functions (
+      name text collate "C" primary key, sha256 text not null, version text not null,
+      applied_at timestamptz not null default clock_timestamp())`);
   const rows = await tx.query<{ name: string; sha256: string }>("select name, sha256 from schema_migrations");
   const applied = new Map(rows.map((row) => [row.name, row.sha256]));
+  const migrations = readMigrations();
   refuseDifferences(applied, migrations);
   const pending = migrations.filter((migration) => !applied.has(migration.name));
-  const [first] = pending;
-  if (scope === "create" && applied.size > 0 && first !== undefined) throw schemaIsOlder(first.name);
+  const functions = await planSqlFiles(tx, log);
+  const changes = [...functions.beforeTables, ...pending, ...functions.afterTables];
+  const [first] = changes;
+  if (scope === "create" && applied.size > 0) {
+    if (first === undefined) return [];
+    throw schemaIsOlder(first.name);
+  }
+  for (const { text } of functions.beforeTables) await tx.query(text);
   for (const { name, text, sha256 } of pending) {
     await tx.query(text);
     await tx.query("insert into schema_migrations (name, sha256) values ($1, $2)", [name, sha256]);
     await fault("migrate.mid");
   }
-  return pending.map((migration) => migration.name);
+  for (const { text } of functions.afterTables) await tx.query(text);
+  await functions.record();
+  return changes.map((change) => change.name);
 }
 
 function schemaIsOlder(missing: string): Error {

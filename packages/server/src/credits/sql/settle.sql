@@ -1,0 +1,74 @@
+-- The end of holds. Lock order everywhere: runs, holds, balances; rows of several accounts in id order.
+
+-- Captures or releases the open holds of finished runs, each once. p_credits is the price of each run. The part of the
+-- hold above it becomes available again, except what expired credits backed: that expires now.
+create or replace function credit_settle(p_account uuid[], p_run uuid[], p_credits bigint[]) returns void language plpgsql as $$
+declare
+  v_now timestamptz; v_paid record;
+begin
+  perform 1 from credit_holds h join unnest(p_account, p_run) d (account_id, run_id) using (account_id, run_id)
+    where h.state = 'held' order by h.account_id, h.run_id for update of h;
+  perform 1 from credit_accounts where account_id in (select unnest(p_account)) order by account_id for update;
+  v_now := promptd_now();
+  perform credit_expire(account_id) from (
+    select distinct account_id from credit_grants
+    where account_id = any (p_account) and remaining > 0 and expires_at <= v_now) due;
+  for v_paid in
+    with settled as (
+      update credit_holds h
+        set state = case when d.credits > 0 then 'captured' else 'released' end, captured = least(d.credits, h.amount)
+      from unnest(p_account, p_run, p_credits) d (account_id, run_id, credits)
+      where h.account_id = d.account_id and h.run_id = d.run_id and h.state = 'held'
+      returning h.account_id, h.run_id, h.amount, h.captured
+    ), running as (
+      select s.*, a.posted - sum(s.captured) over w as posted_after, a.held - sum(s.amount) over w as held_after
+      from settled s join credit_accounts a using (account_id)
+      window w as (partition by s.account_id order by s.run_id)
+    ), journal as (
+      insert into credit_transfers (account_id, kind, debit, credit, amount, run_id, posted_after, held_after)
+      select * from (
+        select account_id, 'capture', 'user:held', 'system:revenue', captured, run_id, posted_after,
+          held_after + (amount - captured) from running where captured > 0
+        union all
+        select account_id, 'release', 'user:held', 'user:available', amount - captured, run_id, posted_after, held_after
+        from running where amount > captured
+      ) rows (account_id, kind, debit, credit, amount, run_id, posted_after, held_after)
+      order by account_id, run_id, kind -- capture before release, so that the running balances are in journal order
+    ), totals as (
+      select account_id, sum(captured)::bigint as captured, sum(amount)::bigint as amount from settled group by account_id
+    ), balances as (
+      update credit_accounts a set posted = a.posted - t.captured, held = a.held - t.amount
+      from totals t where a.account_id = t.account_id returning a.account_id, t.captured
+    ), backing as (
+      delete from credit_expired_backing b using settled s where b.account_id = s.account_id and b.run_id = s.run_id
+      returning b.account_id, b.amount, least(b.amount, s.captured) as paid
+    ), expired as (
+      select account_id, sum(paid)::bigint as paid, sum(amount - paid)::bigint as gone from backing group by account_id
+    )
+    select account_id, b.captured - coalesce(e.paid, 0) as by_grants, coalesce(e.gone, 0) as gone
+    from balances b left join expired e using (account_id)
+  loop
+    if v_paid.by_grants > 0 then perform credit_grants_spend(v_paid.account_id, v_paid.by_grants); end if;
+    if v_paid.gone > 0 then perform credit_write_off(v_paid.account_id, v_paid.gone); end if;
+  end loop;
+end $$;
+
+-- Takes the locks of credit_settle without waiting, for runs whose rows the caller has locked. Returns the runs that can
+-- be settled now. Another transaction has locked the hold or the balance of the others, perhaps for long.
+create or replace function credit_try_lock(p_account uuid[], p_run uuid[]) returns setof uuid language sql as $$
+  with due as materialized (
+    select * from unnest(p_account, p_run) d (account_id, run_id)
+  ), held as materialized (
+    select h.account_id, h.run_id from credit_holds h join due using (account_id, run_id)
+    where h.state = 'held' for update of h skip locked
+  ), balance as materialized (
+    select a.account_id from credit_accounts a where a.account_id = any (p_account) for update skip locked
+  )
+  select d.run_id from due d
+  where not exists (
+      select 1 from credit_holds h where h.account_id = d.account_id and h.run_id = d.run_id and h.state = 'held'
+        and not exists (select 1 from held where held.account_id = d.account_id and held.run_id = d.run_id))
+    and not exists (
+      select 1 from credit_accounts a where a.account_id = d.account_id
+        and not exists (select 1 from balance where balance.account_id = d.account_id))
+$$;

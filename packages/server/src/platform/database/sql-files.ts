@@ -1,0 +1,98 @@
+/**
+ * The functions, triggers and views of the database. They stand in `sql/` beside their slice, one file per rule, each as
+ * `create or replace`, and are re-applied when their text has changed.
+ *
+ * Old and new processes run side by side, so a function keeps its name, parameters and columns for as long as an older
+ * process may call it: a new signature takes a new name. A migration of a later release drops the old function.
+ */
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Log } from "../log.ts";
+import { VERSION } from "../version.ts";
+import type { Tx } from "./database.ts";
+
+/** `src` also when this file runs from `dist`: the package carries the SQL files where they are. */
+const SOURCES = join(import.meta.dirname, "../../../src");
+/** From left to right: what is defined in SQL (and not in PL/pgSQL) calls only what stands before it. */
+const FOLDERS = ["platform/database", "accounts", "credits", "prompts", "runs"];
+/** Column defaults call it, so it comes before the tables. */
+const BEFORE_TABLES = "platform/database/sql/now.sql";
+
+export interface SqlFile {
+  /** Path below `src`, such as "credits/sql/settle.sql". */
+  readonly name: string;
+  readonly text: string;
+  readonly sha256: string;
+}
+
+export function readSqlFiles(): SqlFile[] {
+  return FOLDERS.flatMap((folder) =>
+    readdirSync(join(SOURCES, folder, "sql"))
+      .filter((file) => file.endsWith(".sql"))
+      .sort()
+      .map((file) => {
+        const name = `${folder}/sql/${file}`;
+        const text = readFileSync(join(SOURCES, name), "utf8");
+        return { name, text, sha256: createHash("sha256").update(text).digest("hex") };
+      }),
+  );
+}
+
+interface AppliedFile {
+  readonly name: string;
+  readonly sha256: string;
+  /** Of the newest promptd that started here. */
+  readonly version: string;
+}
+
+export interface SqlFilesPlan {
+  /** What the database lacks or has in another text, in order. */
+  readonly beforeTables: readonly SqlFile[];
+  readonly afterTables: readonly SqlFile[];
+  /** To be called once they are applied. */
+  record(): Promise<void>;
+}
+
+/**
+ * Under the lock of the migrations. An older promptd changes nothing: its calls reach the newer functions, which have
+ * the same names. A newer one records its version even when its texts are the same, so that no older one replaces them.
+ */
+export async function planSqlFiles(tx: Tx, log: Log): Promise<SqlFilesPlan> {
+  const rows = await tx.query<AppliedFile>("select name, sha256, version from schema_functions");
+  const applied = new Map(rows.map((row) => [row.name, row.sha256]));
+  const files = readSqlFiles();
+  const changed = files.filter((file) => applied.get(file.name) !== file.sha256);
+  const newest =
+    rows
+      .map((row) => row.version)
+      .sort(compareVersions)
+      .at(-1) ?? "";
+  if (compareVersions(VERSION, newest) < 0) {
+    if (changed.length > 0) log.info({ version: VERSION, newest }, "the database has the functions of a newer promptd");
+    return { beforeTables: [], afterTables: [], record: () => Promise.resolve() };
+  }
+  return {
+    beforeTables: changed.filter((file) => file.name === BEFORE_TABLES),
+    afterTables: changed.filter((file) => file.name !== BEFORE_TABLES),
+    record: async () => {
+      if (changed.length > 0 || compareVersions(newest, VERSION) < 0) await recordSqlFiles(tx, files);
+    },
+  };
+}
+
+async function recordSqlFiles(tx: Tx, files: readonly SqlFile[]): Promise<void> {
+  await tx.query(
+    `insert into schema_functions (name, sha256, version)
+     select name, sha256, $3 from unnest($1::text[], $2::text[]) file (name, sha256)
+     on conflict (name) do update set sha256 = excluded.sha256, version = excluded.version, applied_at = excluded.applied_at`,
+    [files.map((file) => file.name), files.map((file) => file.sha256), VERSION],
+  );
+}
+
+/** By major, minor and patch; a pre-release counts as its release, and no version as the oldest. */
+function compareVersions(a: string, b: string): number {
+  const [left = [], right = []] = [a, b].map((version) => (version.split("-")[0] ?? "").split(".").map(Number));
+  const differing = right.findIndex((part, i) => part !== left[i]);
+  return differing === -1 ? 0 : (left[differing] ?? 0) - (right[differing] ?? 0);
+}
