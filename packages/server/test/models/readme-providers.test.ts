@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { killLeftovers, startPromptd, type PromptdProcess } from "../support/promptd-process.ts";
+import { COMPILE_CACHE, killLeftovers, startPromptd, type PromptdProcess } from "../support/promptd-process.ts";
 import { PNG } from "../providers/provider-answers.ts";
 import { startProviderDouble, type ProviderDouble } from "../providers/provider-double.ts";
 
@@ -97,7 +97,11 @@ async function startStandIns(): Promise<StandIns> {
 
 /** Runs a command of the README in a shell, in the checkout, as somebody who pasted it. */
 async function paste(command: string, environment: Readonly<Record<string, string>>): Promise<string> {
-  const env = { PATH: `${join(ROOT, "node_modules/.bin")}:${process.env["PATH"]}`, ...environment };
+  const env = {
+    PATH: `${join(ROOT, "node_modules/.bin")}:${process.env["PATH"]}`,
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
+    ...environment,
+  };
   const { stdout, stderr } = await execute("bash", ["-ec", command], { cwd: ROOT, env });
   return stdout + stderr.replaceAll(/^npm warn .*\n/gm, "");
 }
@@ -115,12 +119,15 @@ function pasteWithKey(command: string, { environment }: Walk): Promise<string> {
   return paste(`${exportKey.replace("<the demo key>", apiKey)}\n${command}`, environment);
 }
 
+/** npx takes as long as the command; that it finds the command is seen once for each variable, in the list of models. */
+const withoutNpx = (command: string) => command.replace(/^npx /, "");
+
 /** @returns what the commands printed, and the id of the published version. */
 async function publishAndRun(file: string, steps: Walk, out: string): Promise<{ printed: string; id: string }> {
-  const published = await pasteWithKey(publish.replace(/examples\/[\w.-]+/, file), steps);
+  const published = await pasteWithKey(withoutNpx(publish.replace(/examples\/[\w.-]+/, file)), steps);
   const id = /^[0-9a-f-]{36}/m.exec(published)?.[0] ?? "";
   const written = run.replace("<the id it printed>", id).replace("--out .", `--out ${out}`);
-  return { printed: published + (await pasteWithKey(written, steps)), id };
+  return { printed: published + (await pasteWithKey(withoutNpx(written), steps)), id };
 }
 
 async function requestOverHttp(id: string, { serving, environment }: Walk): Promise<string> {

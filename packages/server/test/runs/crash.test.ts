@@ -51,7 +51,7 @@ describe("kill -9 of a server with a hundred waiting runs, then a restart", () =
     const fixture = installation();
     const changes = { PROMPTD_LEASE_MS: "6000" };
     const caller = await fixture.createCaller();
-    const api = await fixture.start("api", changes);
+    const api = await fixture.startApi(changes);
     const [doomed, survivor] = [await fixture.start("worker", changes), await fixture.start("worker", changes)];
     // The survivor judges others only after a lease of good beats of its own; the installation has been up that long.
     await until(
@@ -74,7 +74,7 @@ describe("kill -9 of a server with a hundred waiting runs, then a restart", () =
     expect(performance.now() - killedMs).toBeLessThan(10_000);
     await Promise.all(runs);
     expect(await fixture.findFaults()).toEqual([]);
-    await Promise.all([api.stop(), survivor.stop()]);
+    await survivor.stop();
   }, 120_000);
 });
 
@@ -82,7 +82,7 @@ describe("a worker that is stopped and wakes later", () => {
   test("changes nothing: its runs have gone to another one and are charged once", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
-    const api = await fixture.start("api");
+    const api = await fixture.startApi();
     const zombie = await fixture.start("worker");
     const runs = Array.from({ length: 10 }, (_, i) =>
       create(caller.clientAt(api.url), fixture.prompts.paid, "sandbox: delay=2500\nslow", `run-${i}`),
@@ -100,7 +100,7 @@ describe("a worker that is stopped and wakes later", () => {
     await until(
       async () => (await fixture.db.query("select 1 from workers where os_pid = $1", [zombie.pid])).length === 1,
     );
-    await Promise.all([api.stop(), zombie.stop(), other.stop()]);
+    await Promise.all([zombie.stop(), other.stop()]);
     expect(await fixture.db.query("select id from workers")).toEqual([]);
   }, 120_000);
 });

@@ -75,11 +75,13 @@ describe("SIGTERM to an API process", () => {
   test("answers each of 200 waiting callers with 504 and the runId, resets none, and exits with 0", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
-    // With the lease of these tests a busy machine would cost the worker some of its runs, and them an attempt.
-    const worker = await fixture.start("worker", { PROMPTD_LEASE_MS: "6000" });
     const api = await fixture.start("api");
     const sent = Array.from({ length: 200 }, () => post(api.url, caller, "sandbox: delay=4000\nslow"));
     await until(async () => (await count("runs")) === 200);
+    // Started only now, so that no run ends before the stop. With the lease of these tests a busy machine would cost it
+    // some of its runs, and them an attempt.
+    const worker = await fixture.start("worker", { PROMPTD_LEASE_MS: "6000" });
+    await until(async () => (await count("runs where worker is not null")) > 0);
     const exit = await api.stop();
     const answers = await Promise.all(sent);
     expect(exit).toEqual({ code: 0, signal: null });
@@ -184,7 +186,7 @@ describe("SIGTERM to a worker", () => {
   test("lets runs finish within the grace and claims no new ones meanwhile", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
-    const api = await fixture.start("api");
+    const api = await fixture.startApi();
     const worker = await fixture.start("worker", { PROMPTD_DRAIN_SECONDS: "30" });
     const first = post(api.url, caller, "sandbox: delay=1500\nslow");
     await until(async () => (await count("runs where worker is not null")) === 1);
@@ -196,13 +198,12 @@ describe("SIGTERM to a worker", () => {
     expect(await worker.exit).toEqual({ code: 0, signal: null });
     expect(await count("runs where attempt = 0 and status = 'queued'")).toBe(1);
     expect(await count("workers")).toBe(0);
-    await api.stop();
   }, 60_000);
 
   test("gives runs back that outlive the grace, at once and without counting the attempt", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
-    const api = await fixture.start("api");
+    const api = await fixture.startApi();
     const leaving = await fixture.start("worker", { PROMPTD_DRAIN_SECONDS: "0" });
     const sent = Array.from({ length: 20 }, () => post(api.url, caller, "sandbox: delay=3000\nslow"));
     await until(async () => (await count("runs where worker is not null")) === 20);
@@ -212,7 +213,7 @@ describe("SIGTERM to a worker", () => {
     const next = await fixture.start("worker");
     expect((await Promise.all(sent)).map((answer) => answer.httpStatus)).toEqual(Array(20).fill(200));
     expect(await fixture.findFaults()).toEqual([]);
-    await Promise.all([api.stop(), next.stop()]);
+    await next.stop();
   }, 60_000);
 
   test("gives back also what a claim under way brings in after the signal", async () => {

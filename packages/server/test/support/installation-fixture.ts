@@ -4,9 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, type Client } from "@promptd/client";
 import { createAccount, createApiKey } from "../../src/accounts/index.ts";
+import { startApp, type App } from "../../src/app.ts";
 import { checkLedger, grantCredits } from "../../src/credits/index.ts";
 import { loadCatalogue } from "../../src/models/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
 import { openDatabase, type Database } from "../../src/platform/database/database.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
@@ -64,6 +66,8 @@ export interface InstallationFixture {
   readonly environment: Readonly<Record<string, string>>;
   readonly prompts: Readonly<Record<"paid" | "free" | "picture" | "clip" | "photo" | "long", string>>;
   start(role?: ServeOptions["role"], changes?: Readonly<Record<string, string>>): Promise<PromptdProcess>;
+  /** In this process, closed with the fixture: for tests that do nothing to the API. A process takes a second to start. */
+  startApi(changes?: Readonly<Record<string, string>>): Promise<{ readonly url: string; close(): Promise<void> }>;
   createCaller(credits?: number): Promise<InstallationCaller>;
   openRuns(): Promise<number>;
   /** What the audit objects to, and everything that is not as it must be when no run is open. */
@@ -79,6 +83,8 @@ const ENVIRONMENT = {
   PROMPTD_SYNC_WAIT_MS: "60000",
 };
 
+const API_HERE = { PORT: "0", PROMPTD_LOCAL_MODELS: "off", PROMPTD_DRAIN_SECONDS: "0" };
+
 /** @param databaseUrl an empty, migrated database. */
 export async function openInstallationFixture(
   databaseUrl: string,
@@ -90,11 +96,18 @@ export async function openInstallationFixture(
   const dataDir = await mkdtemp(join(tmpdir(), "promptd-data-"));
   const environment = { ...ENVIRONMENT, DATABASE_URL: databaseUrl, PROMPTD_DATA_DIR: dataDir, ...changes };
   const prompts = await publish(db, newId);
+  const apis: App[] = [];
   return {
     db,
     environment,
     prompts,
     start: (role = "all", more = {}) => startPromptd({ role, environment: { ...environment, ...more } }),
+    startApi: async (more = {}) => {
+      const config = readConfig({ ...API_HERE, ...environment, ...more });
+      const app = await startApp({ config, role: "api", log });
+      apis.push(app);
+      return { url: app.listenUrl ?? "", close: () => app.close() };
+    },
     createCaller: async (credits = 1_000_000) => {
       const accountId = await createAccount(db, newId, { email: `${newId()}@example.org`, plan: "pro" });
       await grantCredits(db, { accountId, amount: credits, reason: null, idempotencyKey: "test", expiresAt: null });
@@ -111,6 +124,7 @@ export async function openInstallationFixture(
     },
     findFaults: () => findFaults(db),
     close: async () => {
+      await Promise.all(apis.map((app) => app.close()));
       await db.close();
       await rm(dataDir, { recursive: true, force: true });
     },

@@ -1,0 +1,74 @@
+/**
+ * Videos of real providers' protocols in worker processes that are killed at the worst moments. The next worker asks
+ * for what a provider was already asked to make, and never starts it twice where its name was known.
+ */
+import { describe, expect, test } from "vitest";
+import { until } from "../support/promptd-process.ts";
+import {
+  createVideoRun,
+  double,
+  fixture,
+  isOperationStored,
+  letWorkerDie,
+  listCaptures,
+  listCalls,
+  openVideoRuns,
+  useVideoRuns,
+  VIDEO_MODELS,
+} from "./video-fixture.ts";
+
+useVideoRuns();
+
+describe.each(Object.entries(VIDEO_MODELS))("a worker that works on a video of %s", (_name, model) => {
+  test("and is killed while it waits leaves the same video to the next one", { timeout: 120_000 }, async () => {
+    await openVideoRuns();
+    const run = await createVideoRun(model);
+    const first = await fixture.start("worker");
+    await until(async () => double.polls.length > 0 && (await isOperationStored()));
+    await first.kill();
+    const asked = double.polls.length;
+    const second = await fixture.start("worker");
+    await until(() => double.polls.length > asked);
+    expect((await run.get()).runStatus).toBe("running");
+    double.finishVideos();
+    const { runStatus, outputs } = await run.finished();
+    expect([runStatus, outputs?.[0]?.type]).toEqual(["succeeded", "video"]);
+    expect(double.submissions).toEqual([1]);
+    expect(new Set(double.polls)).toEqual(new Set([1]));
+    await second.stop();
+    expect(await listCalls()).toEqual([{ send: 1, outcome: "video" }]);
+    expect(await listCaptures()).toHaveLength(1);
+    expect(await fixture.findFaults()).toEqual([]);
+  });
+
+  test("and is killed before the video's name is stored costs one more submission", { timeout: 120_000 }, async () => {
+    await openVideoRuns();
+    const run = await createVideoRun(model);
+    await letWorkerDie();
+    expect([double.submissions, await isOperationStored()]).toEqual([[1], false]);
+    double.finishVideos();
+    const second = await fixture.start("worker");
+    expect((await run.finished()).runStatus).toBe("succeeded");
+    expect(double.submissions).toEqual([1, 2]);
+    await second.stop();
+    expect(await listCalls()).toEqual([
+      { send: 1, outcome: null },
+      { send: 2, outcome: "video" },
+    ]);
+    expect(await listCaptures()).toHaveLength(1);
+    expect(await fixture.findFaults()).toEqual([]);
+  });
+});
+
+test("three workers killed before the video's name is stored end the run: failed, free, three submissions", async () => {
+  await openVideoRuns();
+  const run = await createVideoRun(VIDEO_MODELS.Veo);
+  for (let death = 1; death <= 3; death += 1) await letWorkerDie();
+  double.finishVideos();
+  const last = await fixture.start("worker");
+  expect(await run.finished()).toMatchObject({ runStatus: "failed" });
+  expect(double.submissions).toEqual([1, 2, 3]);
+  await last.stop();
+  expect(await listCaptures()).toEqual([]);
+  expect(await fixture.findFaults()).toEqual([]);
+}, 120_000);
