@@ -15,7 +15,7 @@ export interface ClientOptions {
   readonly maxRetries?: number | undefined;
   /** Longest time for one answer, not counting the server's own wait for a run; 30,000 when absent. */
   readonly timeoutMs?: number | undefined;
-  /** Hash of the model list the caller has cached: the server is told, and says when it is out of date. */
+  /** Hash of the model list the caller has cached: sent to the server, which says when it is out of date. */
   readonly resourcesHash?: string | undefined;
   /** Called for each answer that asks to refresh the model list (header action-require). */
   readonly onUpdateResources?: (() => void) | undefined;

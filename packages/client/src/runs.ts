@@ -35,7 +35,7 @@ export interface CreateAndWaitOptions extends CallOptions {
 export interface RunsClient {
   /** @throws PromptdError GATEWAY_TIMEOUT_ERROR with `runId` when the run outlives the server's wait. */
   create(body: CreateRunBody, options?: CreateRunOptions): Promise<Run>;
-  /** Creates a run once and stays with it until it is final, however long that takes; end it with the signal. */
+  /** Creates a run once and polls it until it is final, however long that takes; end it with the signal. */
   createAndWait(body: CreateRunBody, options?: CreateAndWaitOptions): Promise<Run>;
   get(runId: string, options?: GetRunOptions): Promise<Run>;
   list(query?: ListRunsQuery, options?: CallOptions): Promise<RunList>;

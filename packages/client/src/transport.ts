@@ -118,7 +118,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return null; // whoever answered does not speak the interface; the caller decides what that means
+    return null; // not an answer of promptd; the caller decides what that means
   }
 }
 
@@ -128,7 +128,7 @@ function connectionError(cause: unknown, timedOut: boolean, base: string): Promp
   return new PromptdConnectionError(`No connection to ${base}: ${reason}`, { timedOut, cause });
 }
 
-/** Runtimes say only "fetch failed" and keep the reason in the cause. */
+/** Runtimes say only "fetch failed" and put the reason in the cause. */
 function deepestMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;

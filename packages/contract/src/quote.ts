@@ -1,7 +1,7 @@
 const QUOTED_CODE_POINTS_MAX = 40;
 /**
  * C0 and C1 controls, DEL and lone surrogates: clients print messages to terminals, which would obey them. Controls of the
- * writing direction would turn the words of the message around the quotation.
+ * writing direction would reorder the words of the message around the quotation.
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu;
 
@@ -10,8 +10,8 @@ export function printable(text: string, codePointsMax = QUOTED_CODE_POINTS_MAX):
   const head = text.slice(0, 2 * codePointsMax + 2);
   const points = Array.from(head);
   const isCut = points.length > codePointsMax || head.length < text.length;
-  const kept = points.slice(0, codePointsMax).join("");
-  const escaped = kept.replace(UNPRINTABLE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const shown = points.slice(0, codePointsMax).join("");
+  const escaped = shown.replace(UNPRINTABLE, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
   return isCut ? `${escaped}…` : escaped;
 }
 

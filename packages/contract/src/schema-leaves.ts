@@ -38,7 +38,7 @@ export function leaf<Value>(schema: JsonSchema, check: (payload: CheckPayload) =
   return z.custom<Value>().check(check).meta(schema);
 }
 
-/** Issue for a character PostgreSQL cannot keep: U+0000, or half of a surrogate pair. Null when the text is sound. */
+/** Issue for a character PostgreSQL cannot store: U+0000, or half of a surrogate pair. Null when the text is sound. */
 export function textFault(what: string, text: string): Fault | null {
   if (text.includes("\u0000")) {
     return { code: "invalid_text", message: `${what} contains the character U+0000, which is not allowed.` };

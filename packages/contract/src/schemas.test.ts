@@ -85,7 +85,7 @@ describe("responses", () => {
   });
 });
 
-test("a quoted value is cut to 40 code points, and can neither command a terminal nor turn the text around it", () => {
+test("a quoted value is cut to 40 code points, and can neither command a terminal nor reorder the text around it", () => {
   expect(quote("a\u001b[31m\u0000\ud800")).toBe('"a\\u001b[31m\\u0000\\ud800"');
   expect(quote("ab\u202ecod.exe\u2066\u2069\u200f\u061c")).toBe('"ab\\u202ecod.exe\\u2066\\u2069\\u200f\\u061c"');
   expect(quote("👩".repeat(41))).toBe(`"${"👩".repeat(40)}…"`);

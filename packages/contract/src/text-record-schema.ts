@@ -25,30 +25,30 @@ export function textRecordLeaf(names: TextRecordNames): z.ZodType<Readonly<Recor
 
 function checkTextRecord(payload: CheckPayload, entries: [string, unknown][], names: TextRecordNames): object {
   const { textKeysMax, textBytesMaxTotal } = REQUEST_LIMITS;
-  const kept: Record<string, string> = {};
+  const checked: Record<string, string> = {};
   if (entries.length > textKeysMax) {
     const message = `${names.field} has ${entries.length} keys; at most ${textKeysMax} are accepted.`;
     report(payload, { code: "too_many", message });
-    return kept;
+    return checked;
   }
   let bytes = 0;
   for (const [key, value] of entries) {
     const fault = entryFault(names.entry, key, value);
     if (fault !== null) report(payload, { ...fault, path: [key] });
     const name = key.normalize("NFC");
-    if (Object.hasOwn(kept, name)) {
+    if (Object.hasOwn(checked, name)) {
       const message = `${names.entry} ${quote(name)} is given twice: two keys are equal after Unicode normalisation.`;
       report(payload, { code: "conflict", message, path: [key] });
     }
     if (typeof value !== "string") continue;
-    kept[name] = value;
+    checked[name] = value;
     bytes += utf8Length(value, 0);
   }
   if (bytes > textBytesMaxTotal) {
     const message = `${names.field} is ${kibibytes(bytes)} in all; the limit is 1,024 KiB.`;
     report(payload, { code: "too_long", message });
   }
-  return kept;
+  return checked;
 }
 
 /** Sentences are made only for entries at fault: this runs for every text of every run. */

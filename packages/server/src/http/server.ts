@@ -134,8 +134,8 @@ function createNodeServer(limits: HttpLimits): Server {
 }
 
 /**
- * An empty line now and then counts for Node as a sign of life and is no request. Who has sent nothing else for as long
- * as a connection is kept, and as headers may take, is gone.
+ * For Node an empty line now and then shows a live connection, though it is not a request. A caller who has sent nothing
+ * else for the time of keep-alive and headers together has gone.
  */
 function closeIdleConnections(server: Server, connections: Connections, limits: HttpLimits): void {
   const { keepAliveMs, headersMs, checkEveryMs } = limits;

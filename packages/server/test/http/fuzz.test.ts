@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextCycle } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -90,13 +90,16 @@ function writeRecord(
   writeFileSync(file, `${JSON.stringify({ requests: REQUESTS, seed: SEED, ...found, ...about })}\n`);
 }
 
-test("the measure of memory sees what is kept, and not what is garbage", async () => {
+test("the measure of memory sees what is retained, and not what is garbage", async () => {
   const size = 64 * 2 ** 20;
   const before = await measureUsed();
-  let kept: (Buffer | string[])[] = [Buffer.alloc(size / 2), Array.from({ length: 2 ** 20 }, (_, i) => `kept ${i}`)];
+  let retained: (Buffer | string[])[] = [
+    Buffer.alloc(size / 2),
+    Array.from({ length: 2 ** 20 }, (_, i) => `retained ${i}`),
+  ];
   expect((await measureUsed()) - before).toBeGreaterThan(size * 0.75);
-  expect(kept).toHaveLength(2);
-  kept = [];
+  expect(retained).toHaveLength(2);
+  retained = [];
   expect((await measureUsed()) - before).toBeLessThan(GROWTH_MAX / 4);
 });
 
@@ -113,7 +116,7 @@ async function measureUsed(): Promise<number> {
   const collect = findCollector();
   for (let round = 0; round < 2; round += 1) {
     collect();
-    await nextTurn();
+    await nextCycle();
   }
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;

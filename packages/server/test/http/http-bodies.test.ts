@@ -125,7 +125,7 @@ describe("an invalid UTF-8 body", () => {
     expect(at).toBeLessThanOrEqual(head.length + bytes.length);
   });
 
-  test("behind 40,000 good bytes is found at its place", async () => {
+  test("behind 40,000 good bytes is found at its position", async () => {
     const body = new Uint8Array([...head, ...Buffer.from("é".repeat(20_000)), 0xff]);
     expect((await refusal(body)).error.message).toContain(`(at byte ${head.length + 40_000})`);
   });
@@ -252,7 +252,7 @@ describe("a hostile body", () => {
 describe("image inputs", () => {
   const imagesOf = (images: unknown) => JSON.stringify({ promptVersionId: ID, inputs: { imageInputs: images } });
 
-  test("of another or no type are unsupported_image_type, each named by its place", async () => {
+  test("of another or no type are unsupported_image_type, each named by its position", async () => {
     const { error } = await refusal(imagesOf([{ type: "file" }, {}, { type: "url" }]));
     expect(error.message).toBe(
       'Image 1 has the type "file"; supported types are "url" and "base64". ' +

@@ -45,7 +45,7 @@ function head(account: string, headers: string): string {
   return `POST /v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account}\r\n${headers}\r\n\r\n`;
 }
 
-/** A caller who asks before it sends, so that its answer tells whether the server made room for the body. */
+/** A caller who asks before it sends, so that its answer shows whether the server made room for the body. */
 async function ask(account: string, bytes = LARGE.length) {
   const socket = await openSocket(own.port);
   sockets.push(socket);
@@ -143,7 +143,7 @@ describe("the memory for bodies", () => {
     expect((await next).status).toBe(200);
   });
 
-  test("is not kept by a caller who hangs up while waiting for it", async () => {
+  test("is not lost to a caller who hangs up while waiting for it", async () => {
     await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
     const stalled = [await stall("a"), await stall("a")];
     const gone = await openSocket(own.port);

@@ -46,8 +46,8 @@ export interface EdgeServer {
   post(path: string, body: string | Uint8Array<ArrayBuffer>, headers?: Record<string, string>): Promise<Response>;
 }
 
-/** An endpoint that answers when it is told to, and tells when it was asked. */
-export function createHeldGetMe() {
+/** A handler that answers when it is released, and shows when it was called. */
+export function createPausedGetMe() {
   const release = Promise.withResolvers<void>();
   const arrived = Promise.withResolvers<void>();
   const getMe = async () => {
@@ -201,7 +201,7 @@ export interface RawAnswer {
   readonly body: { readonly status: string; readonly message: string; readonly data: unknown };
 }
 
-/** Where to send, and perhaps what to tell when all is with the kernel, whoever reads it there. */
+/** Where to send, and perhaps what to call when all is with the kernel, before the server has read it. */
 export type Target = number | { readonly port: number; readonly onWritten: () => void };
 
 /** Everything the server sends until it closes the connection; the client never closes. Bytes are Latin-1. */

@@ -99,17 +99,17 @@ describe("admission", () => {
 
   test("answers 429 SERVER_BUSY beyond the cap on open requests, after 401", async () => {
     let release = () => {};
-    const gate = new Promise<void>((resolve) => (release = resolve));
+    const released = new Promise<void>((resolve) => (release = resolve));
     const me = { username: null, displayName: null, userFlags: 0 };
-    const entered = Promise.withResolvers<void>();
+    const arrived = Promise.withResolvers<void>();
     const getMe = async () => {
-      entered.resolve();
-      await gate;
+      arrived.resolve();
+      await released;
       return { data: me };
     };
     const own = await startEdge({ limits: { openRequestsMax: 1 }, handlers: { getMe } });
     const first = own.get("/v1/me");
-    await entered.promise;
+    await arrived.promise;
     const second = await own.get("/v1/me/credits");
     expect(await errorOf(second)).toMatchObject({ status: "TOO_MANY_REQUESTS_ERROR", data: { reason: "SERVER_BUSY" } });
     expect((await own.get("/v1/me/credits", {})).status).toBe(401);
@@ -232,7 +232,7 @@ describe("failures", () => {
     await own.http.close();
   });
 
-  test("to keep the contract are caught by checkResponses", async () => {
+  test("to meet the contract are caught by checkResponses", async () => {
     const data = { username: null, displayName: null, userFlags: 0, extra: 1 };
     const own = await startEdge({ handlers: { getMe: async () => ({ data }) } });
     expect((await own.get("/v1/me")).status).toBe(500);
@@ -248,21 +248,21 @@ describe("paths outside /v1", () => {
   });
 
   test("/readyz asks once for all who come while it asks, and anew for who comes after", async () => {
-    const looks: PromiseWithResolvers<Readiness>[] = [];
+    const calls: PromiseWithResolvers<Readiness>[] = [];
     const readiness = () => {
-      const look = Promise.withResolvers<Readiness>();
-      looks.push(look);
-      return look.promise;
+      const call = Promise.withResolvers<Readiness>();
+      calls.push(call);
+      return call.promise;
     };
     const own = await startEdge({ readiness });
     const answers = [1, 2, 3].map(() => own.get("/readyz", {}));
     await vi.waitUntil(() => own.http.openRequests === 3, { interval: 5 });
-    expect(looks).toHaveLength(1);
-    looks[0]?.reject(new Error("away"));
+    expect(calls).toHaveLength(1);
+    calls[0]?.reject(new Error("away"));
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([500, 500, 500]);
     const next = own.get("/readyz", {});
-    await vi.waitUntil(() => looks.length === 2, { interval: 5 });
-    looks[1]?.resolve({ ready: true, details: {} });
+    await vi.waitUntil(() => calls.length === 2, { interval: 5 });
+    calls[1]?.resolve({ ready: true, details: {} });
     expect((await next).status).toBe(200);
     await own.http.close();
   });
@@ -283,7 +283,7 @@ describe("paths outside /v1", () => {
     await stopped;
   });
 
-  test("/files/:name streams a file without a key, and keeps its own headers", async () => {
+  test("/files/:name streams a file without a key, with its own headers", async () => {
     const response = await edge.get("/files/a.png?e=1&k=1&s=x", {});
     expect(await response.text()).toBe("bytes");
     expect(response.headers.get("content-type")).toBe("image/png");

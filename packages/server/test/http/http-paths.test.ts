@@ -25,7 +25,7 @@ describe("paths and methods", () => {
     }
   });
 
-  test("reach the search before the prompt id, and tell upper from lower case", async () => {
+  test("reach the search before the prompt id, and distinguish upper from lower case", async () => {
     await edge.get("/v1/prompts/publish?q=cat");
     expect(lastCall().name).toBe("searchPrompts");
     const issues = await issuesOf(await edge.get("/v1/prompts/PUBLISH"));

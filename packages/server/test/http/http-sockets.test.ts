@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { Readable } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextCycle } from "node:timers/promises";
 import { errorEnvelopeSchema } from "@promptd/contract/schemas";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { RequestContext } from "../../src/http/endpoint.ts";
@@ -9,7 +9,7 @@ import { until } from "../support/promptd-process.ts";
 import {
   CREATE,
   ID,
-  createHeldGetMe,
+  createPausedGetMe,
   exchangeRaw,
   openSocket,
   readAnswers,
@@ -305,9 +305,9 @@ describe("callers who close their side when their request is out", () => {
     return readAnswers(text);
   };
 
-  test("get their answers, also those that take some turns of the event loop", async () => {
+  test("get their answers, also those that take some cycles of the event loop", async () => {
     const getMe = async () => {
-      for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+      for (let cycle = 0; cycle < 20; cycle += 1) await nextCycle();
       return { data: { username: null, displayName: null, userFlags: 0 } };
     };
     const own = await startEdge({ handlers: { getMe } });
@@ -356,7 +356,7 @@ describe("callers who hang up", () => {
     return { getMe, arrived: all.promise, gone };
   };
 
-  test("are told of to the handler, and free the request", async () => {
+  test("are reported to the handler, and free the request", async () => {
     const { getMe, arrived, gone } = waiting();
     const own = await startEdge({ limits: { halfClosedMs: 20 }, handlers: { getMe: getMe(20) } });
     const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(own.port)));
@@ -382,7 +382,7 @@ describe("callers who hang up", () => {
     await own.http.close();
   });
 
-  test("are not told of to the handler of a request that was answered", async () => {
+  test("are not reported to the handler of a request that was answered", async () => {
     let isGone = false;
     const getMe = async (_input: unknown, context: RequestContext) => {
       context.onGone(() => (isGone = true));
@@ -416,7 +416,7 @@ describe("keep-alive and stopping", () => {
   });
 
   test("requests that wait on one connection have a bound: those within it are answered, then comes one 429, then the end", async () => {
-    const { getMe, arrived, release } = createHeldGetMe();
+    const { getMe, arrived, release } = createPausedGetMe();
     const asked: string[] = [];
     const counted = async () => {
       asked.push("me");
@@ -437,8 +437,8 @@ describe("keep-alive and stopping", () => {
     await own.http.close();
   });
 
-  test("who hangs up with more than the bound is told nothing any more", async () => {
-    const { getMe, arrived, release } = createHeldGetMe();
+  test("who hangs up with more than the bound gets nothing any more", async () => {
+    const { getMe, arrived, release } = createPausedGetMe();
     const own = await startEdge({ limits: { connectionRequestsMax: 3 }, handlers: { getMe } });
     const socket = await openSocket(own.port);
     socket.write(`${GET_ME}\r\n`.repeat(10));
@@ -462,8 +462,8 @@ describe("keep-alive and stopping", () => {
     await own.http.close();
   });
 
-  test("a file is opened when its answer has its turn on the connection, not before", async () => {
-    const { getMe, arrived, release } = createHeldGetMe();
+  test("a file is opened when its answer is the next on the connection, not before", async () => {
+    const { getMe, arrived, release } = createPausedGetMe();
     let opened = 0;
     const openFile = async () => {
       opened += 1;
@@ -488,7 +488,7 @@ describe("keep-alive and stopping", () => {
   });
 
   test("nothing is begun behind a request whose answer ends the connection", async () => {
-    const { getMe, arrived, release } = createHeldGetMe();
+    const { getMe, arrived, release } = createPausedGetMe();
     const own = await startEdge({ handlers: { getMe } });
     const received = exchangeRaw(own.port, `${GET_ME}\r\n${GET_ME}Host: y\r\n\r\n${SECOND}`);
     await arrived;
@@ -499,7 +499,7 @@ describe("keep-alive and stopping", () => {
   });
 
   test("CONNECT behind a request takes no answer away: that one is answered, then CONNECT is refused", async () => {
-    const { getMe, arrived, release } = createHeldGetMe();
+    const { getMe, arrived, release } = createPausedGetMe();
     const own = await startEdge({ handlers: { getMe } });
     const received = exchangeRaw(own.port, `${GET_ME}\r\nCONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n`);
     await arrived;
@@ -509,7 +509,7 @@ describe("keep-alive and stopping", () => {
   });
 
   test("what is no request after a request takes no answer away: those before are answered, then the other is refused", async () => {
-    const { getMe, arrived, release } = createHeldGetMe();
+    const { getMe, arrived, release } = createPausedGetMe();
     const own = await startEdge({ handlers: { getMe } });
     const { socket, answers } = await openHeard(own.port);
     socket.write(`${GET_ME}\r\n${GET_ME}\r\n`);
@@ -522,7 +522,7 @@ describe("keep-alive and stopping", () => {
   });
 
   test("close ends idle connections and waits for open requests, which are answered", async () => {
-    const { getMe, arrived, release } = createHeldGetMe();
+    const { getMe, arrived, release } = createPausedGetMe();
     const own = await startEdge({ limits: { silentMs: 20 }, handlers: { getMe } });
     const idle = await openSocket(own.port);
     const idleEnded = once(idle, "close");
@@ -538,7 +538,7 @@ describe("keep-alive and stopping", () => {
   });
 
   test("close answers every request of a connection on which several wait, and begins no more behind the last answer", async () => {
-    const { getMe, arrived, release } = createHeldGetMe();
+    const { getMe, arrived, release } = createPausedGetMe();
     const own = await startEdge({ handlers: { getMe } });
     const { socket, answers } = await openHeard(own.port);
     const notice = Promise.withResolvers<void>();

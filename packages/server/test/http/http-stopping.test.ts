@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
-import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
+import { setImmediate as nextCycle, setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { createHeldGetMe, ID, openSocket, readAnswers, sendRaw, startEdge } from "./http-edge-server.ts";
+import { createPausedGetMe, ID, openSocket, readAnswers, sendRaw, startEdge } from "./http-edge-server.ts";
 import { until } from "../support/promptd-process.ts";
 
 const GET_ME = "GET /v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n\r\n";
@@ -22,7 +22,7 @@ function sendAtOnce(port: number, count: number): Promise<string>[] {
   });
 }
 
-/** Keeps this process from doing anything, as a pause of the machine does. */
+/** Blocks this process, as a pause of the machine does. */
 function standStill(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
@@ -36,7 +36,7 @@ async function openSilent(port: number): Promise<Socket> {
   return socket.resume();
 }
 
-describe("a server that is told to stop", () => {
+describe("a server that is asked to stop", () => {
   test("serves on during the notice, and closes each connection with its answer", async () => {
     const own = await startEdge();
     const notice = Promise.withResolvers<void>();
@@ -50,7 +50,7 @@ describe("a server that is told to stop", () => {
     expect(haveWaitsEnded).toBe(true);
   });
 
-  test("answers fifty connections that came in one turn of its loop, after the end of a notice it slept through", async () => {
+  test("answers fifty connections that came in one cycle of its event loop, after the end of a notice it slept through", async () => {
     const own = await startEdge();
     const noticeMs = 20;
     const closed = own.http.close({ notice: wait(noticeMs) });
@@ -71,7 +71,7 @@ describe("a server that is told to stop", () => {
   });
 
   test("ends waits before it closes their connections", async () => {
-    const { getMe, arrived, release } = createHeldGetMe();
+    const { getMe, arrived, release } = createPausedGetMe();
     const own = await startEdge({ handlers: { getMe } });
     const [sent] = sendAtOnce(own.port, 1);
     await arrived;
@@ -85,7 +85,7 @@ describe("a server that is told to stop", () => {
     const haveWaitsEnded = Promise.withResolvers<void>();
     const closed = own.http.close({ endWaits: haveWaitsEnded.resolve });
     await haveWaitsEnded.promise;
-    for (let turn = 0; turn < 1_000; turn += 1) await nextTurn(); // longer than anything without a timer takes
+    for (let cycle = 0; cycle < 1_000; cycle += 1) await nextCycle(); // longer than anything without a timer takes
     silent.write(GET_ME);
     const [chunk] = (await once(silent, "data")) as [Buffer];
     expect(statuses([chunk.toString("latin1")])).toEqual([[200]]);
@@ -144,7 +144,7 @@ describe("a server that is told to stop", () => {
     const haveWaitsEnded = Promise.withResolvers<void>();
     const closed = own.http.close({ graceMs: 60_000, endWaits: haveWaitsEnded.resolve });
     await haveWaitsEnded.promise;
-    for (let turn = 0; turn < 1_000; turn += 1) await nextTurn();
+    for (let cycle = 0; cycle < 1_000; cycle += 1) await nextCycle();
     answer.resolve();
     expect(statuses([(await sent) ?? ""])).toEqual([[200]]);
     await closed;
@@ -160,7 +160,7 @@ describe("a server that is told to stop", () => {
     expect(await ended).toEqual([]);
   });
 
-  test("stops once, however often it is told", async () => {
+  test("stops once, however often it is asked", async () => {
     const own = await startEdge();
     let times = 0;
     const endWaits = () => (times += 1);

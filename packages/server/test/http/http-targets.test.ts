@@ -37,7 +37,7 @@ describe("a request target in absolute form", () => {
     expect((await ask(target, { headers: "" })).status).toBe(401);
   });
 
-  test("keeps its query and its parameters", async () => {
+  test("has its query and its parameters", async () => {
     expect((await ask("http://other/v1/runs?limit=7")).status).toBe(200);
     expect(edge.calls.at(-1)?.input.query).toMatchObject({ limit: 7 });
     expect((await ask(`http://other/v1/runs/${ID}`)).status).toBe(200);
@@ -69,7 +69,7 @@ describe("a request target in absolute form", () => {
     "http://other/%76%31/me",
     "http://other/v1%2Fme",
     "http://v1/v1/nothing",
-  ])("%s does not lead past the door: 401 without a key, as in origin form", async (target) => {
+  ])("%s does not lead past authentication: 401 without a key, as in origin form", async (target) => {
     const path = target.slice(target.indexOf("/", "http://".length));
     for (const spelling of [target, path]) {
       const answer = await ask(spelling, { headers: "" });

@@ -103,7 +103,7 @@ describe("revoking a key", () => {
     expect((await get(second.client, "/v1/me")).httpStatus).toBe(200);
   });
 
-  test("is told with its date, and only to who has the key", async () => {
+  test("is reported with its date, and only to callers who have the key", async () => {
     await server.revokeKey(caller.keyId);
     const { message } = await authorize(`Bearer ${caller.apiKey}`);
     expect(message).toBe(`This API key was revoked on ${new Date().toISOString().slice(0, 10)}.`);
@@ -122,7 +122,7 @@ describe("revoking a key", () => {
     expect(await second.client.runs.get(run.runId)).toEqual(run);
   });
 
-  test("with an ended plan is still 401: who cannot be told apart is not told about plans", async () => {
+  test("with an ended plan is still 401: an unknown caller learns nothing about plans", async () => {
     await server.endPlan(caller.accountId);
     await server.revokeKey(caller.keyId);
     expect((await authorize(`Bearer ${caller.apiKey}`)).httpStatus).toBe(401);
@@ -135,7 +135,7 @@ test("a request without a key to /v1/ is answered with JSON at once, as reachabi
   expect(errorOf(answer).status).toBe("UNAUTHORIZED_ERROR");
 });
 
-test("many failures from one address become 429, which does not keep a good key out", async () => {
+test("many failures from one address become 429, which does not refuse a good key", async () => {
   const guarded = await startTestServer();
   try {
     const good = await guarded.createCaller();

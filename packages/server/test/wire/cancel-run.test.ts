@@ -9,7 +9,7 @@ let caller: TestCaller;
 let slowVersion = "";
 
 beforeAll(async () => {
-  // One place: a canceled run that did not give it back would stop every test after it.
+  // One permit: a canceled run that did not give it back would stop every test after it.
   server = await startTestServer({ environment: { PROMPTD_WORKER_CONCURRENCY: "1" } });
   ({ promptVersionId: slowVersion } = await server.publish(imagePrompt({ body: "sandbox: delay=600000\nA square." })));
 });
@@ -56,7 +56,7 @@ describe("a run in progress", () => {
     ]);
   });
 
-  test("stops its call of the model: the worker's only place is free for the next run", async () => {
+  test("stops its call of the model: the worker's only permit is free for the next run", async () => {
     const runId = await startRun(caller.client, bodyOf(slowVersion));
     await becomes(runId, "running");
     await cancelRun(caller.client, runId);

@@ -52,7 +52,7 @@ describe("a text run", () => {
     });
   });
 
-  test("keeps the prompt's title of its creation as its name, cut to 120 code points", async () => {
+  test("has the prompt's title of its creation as its name, cut to 120 code points", async () => {
     const slug = "named-once";
     const { accountId: authorId } = await server.createCaller({ credits: 0 });
     const first = await server.publish(textPrompt({ slug, title: "🍵".repeat(120) }), { authorId });
@@ -153,7 +153,7 @@ describe("a run of several items", () => {
     expect(run.tokens).toBe(12);
   });
 
-  test("keeps error items in their place beside usable ones, succeeds, and charges for what was delivered", async () => {
+  test("has error items in their position beside usable ones, succeeds, and charges for what was delivered", async () => {
     const { promptVersionId } = await server.publish(count(3, "sandbox: partial=1\n"));
     const run = await caller.client.runs.create(bodyOf(promptVersionId));
     expect(run.runStatus).toBe("succeeded");
@@ -214,7 +214,7 @@ test("an older published version stays runnable", async () => {
   expect(run.outputs[0]?.data).toContain("The first.");
 });
 
-test("the answer never shows a provider's body, and text that a database cannot keep is cleaned", async () => {
+test("the answer never shows a provider's body, and text that a database cannot store is cleaned", async () => {
   const { promptVersionId } = await server.publish(directedPrompt());
   const failed = await caller.client.runs.create(bodyOf(promptVersionId, { do: "error=400" }));
   expect(failed.outputs[0]?.data).not.toMatch(/HTTP|Sandbox|stack/);

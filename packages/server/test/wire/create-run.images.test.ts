@@ -132,7 +132,7 @@ describe("the number of images", () => {
     expect(issueLines(answer)).toEqual(["too_many body.inputs.imageInputs"]);
   });
 
-  test("of several slots is kept in order", async () => {
+  test("of several slots is stored in order", async () => {
     expect(runOf(await post(4, [PNG, PNG, PNG, PNG])).runStatus).toBe("succeeded");
   });
 });

@@ -1,4 +1,4 @@
-/** One envelope for everything (specification, "Standard envelope", "Errors"), and how clients are told to go on. */
+/** One envelope for everything (specification, "Standard envelope", "Errors"), and what clients are asked to do next. */
 import { ERRORS, type ErrorCode } from "@promptd/contract";
 import type { RawAnswer } from "@promptd/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

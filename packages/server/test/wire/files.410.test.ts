@@ -116,7 +116,7 @@ describe("after 24 hours", () => {
     });
   });
 
-  test("a wrong signature is still 404, so that 410 tells nobody about files", async () => {
+  test("a wrong signature is still 404, so that 410 shows nobody which files exist", async () => {
     const url = new URL(address);
     url.searchParams.set("s", "A".repeat(22));
     expect((await read(url.href)).httpStatus).toBe(404);

@@ -53,11 +53,11 @@ function expected(query: ListRunsQuery): { ids: string[]; hasMore: boolean } {
 }
 
 test("rows and hasMore are those of the model for every query", async () => {
-  const place = fc.nat(RUNS - 1);
-  const time = fc.tuple(place, fc.integer({ min: -2, max: 2 }));
+  const index = fc.nat(RUNS - 1);
+  const time = fc.tuple(index, fc.integer({ min: -2, max: 2 }));
   const queries = fc.record({
     limit: fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined }),
-    cursor: fc.option(fc.tuple(fc.constantFrom("startingAfter", "endingBefore"), place), { nil: null }),
+    cursor: fc.option(fc.tuple(fc.constantFrom("startingAfter", "endingBefore"), index), { nil: null }),
     status: fc.option(fc.constantFrom("queued", "running", "succeeded", "failed"), { nil: undefined }),
     since: fc.option(time, { nil: null }),
     until: fc.option(time, { nil: null }),

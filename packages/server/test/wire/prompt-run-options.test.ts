@@ -38,7 +38,7 @@ afterAll(() => server.close());
 const painting = (title: string, quality: string) =>
   server.publish(imagePrompt({ title, fields: `options: { quality: ${quality}, size: "256x256" }` }));
 
-/** As all three places show them, which agree. */
+/** As all three endpoints show them, which agree. */
 async function shownOptions(client: Client, title: string): Promise<PromptConfig["runOptions"]> {
   const row = (await client.prompts.search(title)).rows.find((each) => each.title === title);
   if (row === undefined) throw new Error(`Search does not find ${title}.`);

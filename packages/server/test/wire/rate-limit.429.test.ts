@@ -75,7 +75,7 @@ describe("within one second", () => {
 });
 
 describe("the window slides", () => {
-  test("a place is free exactly one second after it was taken", async () => {
+  test("a request is admitted again exactly one second after another was", async () => {
     expect(await burst(1)).toBe(1);
     await advance(600);
     expect(await burst(9)).toBe(4);

@@ -163,7 +163,7 @@ describe("action-require: update-resources", () => {
 });
 
 describe("the cache", () => {
-  test("is told by ETag and Cache-Control", async () => {
+  test("is shown by ETag and Cache-Control", async () => {
     const { headers } = await get(caller.client, "/v1/resources");
     expect(headers.get("etag")).toBe(`"${hash}"`);
     expect(headers.get("cache-control")).toBe("private, no-cache");
@@ -198,7 +198,7 @@ test("If-None-Match means nothing to the other endpoints", async () => {
 });
 
 // The last test: it changes the list for good.
-test("the list and its hash change when a provider is configured, in every process, and callers are told", async () => {
+test("the list and its hash change when a provider is configured, in every process, and callers learn of it", async () => {
   await server.startAnother("all", { OPENAI_API_KEY: "sk-test" });
   const resources = await vi.waitFor(
     async () => {

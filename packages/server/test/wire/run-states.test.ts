@@ -51,7 +51,7 @@ describe("without a worker", () => {
     await caller.client.runs.cancel(runId);
   });
 
-  test("a queued run past its deadline is failed, free, by the next worker that looks", async () => {
+  test("a queued run past its deadline is failed, free, by the next worker that polls", async () => {
     const runId = await startRun(caller.client, body);
     await server.shiftTime(601);
     const run = await finishedBy(await server.startAnother("worker"), runId);
@@ -96,7 +96,7 @@ describe("with a worker in another process", () => {
     expect(runOf(await postRun(caller.client, bodyOf(promptVersionId))).runStatus).toBe("succeeded");
   });
 
-  test("a waiting POST wakes as soon as the run ends there, not at its next look", async () => {
+  test("a waiting POST wakes as soon as the run ends there, not at its next poll", async () => {
     const startedMs = performance.now();
     for (let i = 0; i < 5; i += 1) {
       expect((await postRun(caller.client, bodyOf(version, { do: "tokens=2" }))).httpStatus).toBe(200);

@@ -9,7 +9,7 @@ const SEPARATORS_MAX = 20_000;
 
 /**
  * Bytes outside texts, and quotation marks inside them: what is looked at one by one. The texts of a valid request
- * hold at most 1 MiB, its pictures no quotation marks.
+ * hold at most 1 MiB, its images no quotation marks.
  */
 const STEPS_MAX = 1_250_000;
 
@@ -28,7 +28,7 @@ MEANING[QUOTE] = TEXT;
 
 /**
  * Bytes of a request body to a JSON value; an empty body is `{}`. Strict where the platform is lenient: invalid UTF-8
- * would become U+FFFD, deep nesting a stack overflow, `__proto__` a trap for whoever copies the object.
+ * would become U+FFFD, deep nesting a stack overflow, `__proto__` a trap for code that copies the object.
  * @throws Problem BAD_REQUEST_ERROR that says what is wrong and where.
  */
 export function parseJsonBody(bytes: Buffer, contentType: string | null): unknown {
@@ -132,7 +132,7 @@ function canDecode(decoder: InstanceType<typeof TextDecoder>, part: Uint8Array):
   }
 }
 
-/** `JSON.parse` makes `__proto__` an ordinary member; whoever later copies or merges the object would fall for it. */
+/** `JSON.parse` makes `__proto__` an ordinary member; code that later copies or merges the object would set its prototype. */
 function refuseTrapKeys(value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   if (Object.hasOwn(value, "__proto__")) {

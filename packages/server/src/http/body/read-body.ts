@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Problem } from "../../platform/problem.ts";
 import { unreadable } from "./json-body.ts";
 
-/** Nobody is left to answer: the caller closed the connection while sending. Not an error of the server. */
+/** There is nobody to answer: the caller closed the connection while sending. Not an error of the server. */
 export class CallerGone extends Error {
   override readonly name = "CallerGone";
 }
@@ -16,23 +16,23 @@ export function hasBody(request: IncomingMessage): boolean {
 export type Reserve = (bytes: number) => void;
 
 /**
- * Reads the body whole, or to its end without keeping it (`reserve` null).
+ * Reads the body whole, or to its end without storing it (`reserve` null).
  * @throws Problem BAD_REQUEST_ERROR as soon as more than `bytesMax` have arrived, or what `reserve` throws; the rest
  * stays unread.
  */
 export function receiveBody(request: IncomingMessage, bytesMax: number, reserve: Reserve | null): Promise<Buffer> {
-  // Gone before it was read: no event of it comes any more, and whoever waits for one keeps what it holds for good.
+  // Gone before it was read: it emits no event any more, and what waits for one would never be freed.
   if (request.destroyed) return Promise.reject(callerGone());
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   let bytes = 0;
-  let kept = reserve === null ? null : new KeptBytes(declaredBytes(request), reserve);
+  let stored = reserve === null ? null : new BodyBuffer(declaredBytes(request), reserve);
   // The listeners stay, since taking them off costs more, and live as long as the request, which may wait for two minutes:
-  // once settled they hold nothing and throw away what still comes.
+  // once settled they refer to nothing and discard what still comes.
   let settle: Settle | null = { resolve, reject };
   const end = () => {
     const ended = settle;
     settle = null;
-    kept = null;
+    stored = null;
     return ended;
   };
   request.on("data", (chunk: Buffer) => {
@@ -43,13 +43,13 @@ export function receiveBody(request: IncomingMessage, bytesMax: number, reserve:
       return;
     }
     try {
-      kept?.add(chunk);
+      stored?.add(chunk);
     } catch (noRoom) {
       end()?.reject(noRoom);
     }
   });
   request.on("end", () => {
-    const whole = kept?.whole() ?? NOTHING;
+    const whole = stored?.whole() ?? NOTHING;
     end()?.resolve(whole);
   });
   const onGone = () => end()?.reject(callerGone());
@@ -67,14 +67,14 @@ interface Settle {
 }
 
 const NOTHING = Buffer.alloc(0);
-/** First size of what is kept of a body without a declared length; doubled as it grows. */
+/** First size of the buffer of a body without a declared length; doubled as it grows. */
 const FIRST_BYTES = 16 * 1024;
 
 /**
  * A body in one piece from the start: what is declared is allocated once, and the system gives memory only to what is
  * written. A list of the chunks would cost many times their bytes when they come one by one, and twice at the end.
  */
-class KeptBytes {
+class BodyBuffer {
   readonly #declared: number | null;
   readonly #reserve: Reserve;
   #room: Buffer = NOTHING;
@@ -108,13 +108,13 @@ class KeptBytes {
   }
 }
 
-/** Null: sent in chunks, so nobody knows yet. */
+/** Null: sent in chunks, so it is not known yet. */
 export function declaredBytes({ headers }: IncomingMessage): number | null {
   const length = headers["content-length"];
   return length === undefined ? null : Number(length);
 }
 
-/** What the length alone says, before a caller that asks is told to go on sending. @throws Problem BAD_REQUEST_ERROR. */
+/** What the length alone says, before a caller that asks is asked to go on sending. @throws Problem BAD_REQUEST_ERROR. */
 export function refuseTooLarge(request: IncomingMessage, bytesMax: number): void {
   if ((declaredBytes(request) ?? 0) > bytesMax) throw tooLarge(bytesMax);
 }

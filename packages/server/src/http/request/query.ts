@@ -1,4 +1,4 @@
-/** One parameter as it was sent; null where the bytes are no UTF-8 or a percent sign begins no pair of digits. */
+/** One parameter as it was sent; null where the bytes are not UTF-8, or a percent sign is not followed by two digits. */
 export interface QueryParameter {
   readonly name: string | null;
   readonly value: string | null;
@@ -7,7 +7,7 @@ export interface QueryParameter {
 }
 
 /**
- * Splits and decodes a query string by our own rules: `+` is a space, and what does not decode is told from what does.
+ * Splits and decodes a query string by our own rules: `+` is a space, and what does not decode is null.
  * The platform's parsers pass `%ff` through as three characters.
  */
 export function parseQuery(query: string): QueryParameter[] {

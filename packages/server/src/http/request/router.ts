@@ -52,7 +52,7 @@ export function createRouter(endpoints: readonly Endpoint[], prefixes: Readonly<
         );
       }
       const allowed = METHODS.filter((other) => find(other, target) !== null);
-      // 404 also for a wrong method, since 405 is not among the specified statuses; `Allow` tells the difference.
+      // 404 also for a wrong method, since 405 is not among the specified statuses; `Allow` shows the difference.
       const headers = allowed.length === 0 ? {} : { allow: [...allowed, "OPTIONS"].join(", ") };
       const path = printable(plainPath(target), 200);
       return new Problem("NOT_FOUND_ERROR", `Unrecognized request: ${method} ${path}.`, { headers });

@@ -56,8 +56,8 @@ function endIfAnswered(socket: Duplex, { open, ending }: TrackedConnection): voi
 }
 
 /**
- * Open connections and their requests. When a connection is lost, the answer of a pipelined request that had not got
- * its turn emits no event on Node 20 (on 24 it does; both tried 2026-11), so the connection's own end counts as well.
+ * Open connections and their requests. When a connection is lost, the answer of a pipelined request that was not yet
+ * due emits no event on Node 20 (on 24 it does; both tried 2026-11), so the connection's own end counts as well.
  */
 export function trackConnections(server: Server, openMaxEach: number): Connections {
   const connections = new Map<Socket, TrackedConnection>();

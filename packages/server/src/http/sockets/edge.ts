@@ -66,8 +66,8 @@ function tooManyWaiting(): Problem {
 
 /**
  * A caller may close its side once its request is out, and still read. Node would end the connection before an answer
- * that takes a moment. It looks the same as a caller who has gone, so the answer has little time. Node tells the switch
- * in its source only (24.21, lib/_http_server.js).
+ * that takes a moment. A caller who has gone looks the same, so the answer has little time. The switch is documented
+ * only in Node's source (24.21, lib/_http_server.js).
  */
 function answerHalfClosed(server: Server, halfClosedMs: number): void {
   Object.assign(server, { httpAllowHalfOpen: true });

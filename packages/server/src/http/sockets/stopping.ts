@@ -1,9 +1,9 @@
 /**
  * How a server stops: one way through its phases, and one rule for each kind of connection, all of it here.
  *
- *   serving    until it is told to stop
+ *   serving    until it is asked to stop
  *   noticing   /readyz fails and answers close their connections; all is served, until a load balancer had its time
- *   gathering  the same, until nothing new has come for some turns of the event loop
+ *   gathering  the same, until nothing new has come for some cycles of the event loop
  *   finishing  nobody listens, and waits are over: what has come is answered
  *
  * Then a connection is closed
@@ -12,9 +12,9 @@
  *   after `silentMs` when it has sent nothing: its request may be on its way;
  *   after `requestMs` when its request is still not whole: Node's limits on slow senders end with its listening;
  *   after the grace of the stop, `stopMsMin` at least, whatever it does: a caller who reads a little now and then, or
- *   an answer that never comes, would keep the process for ever.
+ *   an answer that never comes, would keep the process alive for ever.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextCycle } from "node:timers/promises";
 import type { Connections } from "./connections.ts";
 
 export interface StopOrder {
@@ -33,7 +33,7 @@ export interface StoppingSetup {
   readonly silentMs: number;
   readonly requestMs: number;
   readonly stopMsMin: number;
-  /** Connections that the kernel keeps at most for a process that does not take them. */
+  /** Most connections that the kernel queues for a process that does not take them. */
   readonly backlog: number;
 }
 
@@ -57,25 +57,25 @@ export function createStopping(setup: StoppingSetup): Stopping {
 async function stopInOrder(setup: StoppingSetup, { notice, graceMs = 0, endWaits }: StopOrder): Promise<void> {
   await notice;
   await gather(setup);
-  const ended = setup.stopListening(); // in the same turn: what came in between would be reset
+  const ended = setup.stopListening(); // in the same cycle: what came in between would be reset
   endWaits?.();
   await Promise.all([ended, finish(setup, Math.max(graceMs, setup.stopMsMin))]);
 }
 
-/** Turns without anything new after which nothing is taken to be waiting: one for a connection, one for its request. */
-const QUIET_TURNS = 4;
+/** Cycles without anything new after which nothing can be waiting: one for a connection, one for its request, twice. */
+const QUIET_CYCLES = 4;
 
 /**
  * Takes what is there already. A process that was paused or starved finds connections that the kernel has accepted for
- * it, with their requests; Node takes one of them per turn, and closing the port resets the rest. After as many turns as
+ * it, with their requests; Node takes one of them per cycle, and closing the port resets the rest. After as many cycles as
  * there can be connections, those that were there have been taken, however many still come.
  */
 async function gather({ connections, backlog }: StoppingSetup): Promise<void> {
-  let quietTurns = 0;
-  for (let turn = 0; turn < backlog && quietTurns < QUIET_TURNS; turn += 1) {
+  let quietCycles = 0;
+  for (let cycle = 0; cycle < backlog && quietCycles < QUIET_CYCLES; cycle += 1) {
     const before = connections.arrivals;
-    await nextTurn(); // comes right after the loop has looked at its sockets
-    quietTurns = connections.arrivals === before ? quietTurns + 1 : 0;
+    await nextCycle(); // resolves right after the loop has polled its sockets
+    quietCycles = connections.arrivals === before ? quietCycles + 1 : 0;
   }
 }
 
