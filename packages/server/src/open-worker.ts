@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Parts } from "./app-parts.ts";
 import type { Closers } from "./closers.ts";
-import { settlePrice, uncappedPrice } from "./models/index.ts";
+import { availability, settlePrice, uncappedPrice } from "./models/index.ts";
 import { openDatabase } from "./platform/database/database.ts";
 import { findVersion, renderStep, stepOptions } from "./prompts/index.ts";
 import { createFinisher, createInputsReader, readDelivered, saveDelivered, Worker } from "./runs/index.ts";
@@ -39,10 +39,8 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
     ports: {
       readInputs: createInputsReader(db),
       findVersion: (promptVersionId) => findVersion(db, promptVersionId),
-      findModel: (model) => {
-        const entry = models.catalogue.find(model);
-        return entry === null ? null : { entry, isEnabled: models.catalogue.isEnabled(model) };
-      },
+      findModel: (model) => models.catalogue.find(model),
+      availability: (model) => availability(models.catalogue, model),
       renderStep,
       stepOptions: (version, index, runOptions) => stepOptions(version, index, runOptions, models.catalogue),
       loadImages: (images, limits, signal) => files.loadImages(images, limits, signal),

@@ -2,6 +2,7 @@ export { createModelCaller } from "./calls/call-model.ts";
 export { createCanceledVideosTick } from "./calls/canceled-videos.ts";
 export { CatalogueError, loadCatalogue } from "./catalogue/catalogue.ts";
 export type { Catalogue, CatalogueEntry, CatalogueOptions } from "./catalogue/catalogue.ts";
+export { availability, isSimulated, unavailableSentence, type Availability } from "./catalogue/availability.ts";
 export { openAdapter } from "./ai-sdk/open-adapter.ts";
 export { faultOfEmbeddingsModel } from "./catalogue/embeddings-model.ts";
 export { createEnabledModels } from "./catalogue/enabled-models.ts";

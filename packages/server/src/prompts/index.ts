@@ -9,6 +9,6 @@ export type { PromptOfModel } from "./prompts-store.ts";
 export { listSearchDocuments, publishPrompts, republishPrompt, unpublishPrompt } from "./publishing/publish.ts";
 export type { Publication, PublishedPrompt, PublishOptions } from "./publishing/publish.ts";
 export { renderStep } from "./template/render-step.ts";
-export { findWithdrawnModel } from "./inputs/run-options.ts";
+export { findGoneModel } from "./inputs/run-options.ts";
 export { planSteps, stepOptions } from "./inputs/step-plans.ts";
 export { findLiveVersion, findVersion } from "./version-cache.ts";

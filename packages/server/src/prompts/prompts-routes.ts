@@ -12,7 +12,7 @@ import {
   type FoundPrompt,
   type PublicVersion,
 } from "./prompts-store.ts";
-import { findWithdrawnModel, publicRunOptions } from "./inputs/run-options.ts";
+import { findGoneModel, publicRunOptions } from "./inputs/run-options.ts";
 
 const SEARCH_ROWS_MAX = 20;
 /** All that ranking gives: where a popular model was retired, most of the best may fall out after the search. */
@@ -69,7 +69,7 @@ function currentConfig({ config, steps }: PublicVersion, catalogue: Catalogue): 
 /** Null for a prompt of which a model is retired or unknown here: it could not be run. */
 function searchRow(prompt: FoundPrompt, catalogue: Catalogue): SearchRow | null {
   const entry = catalogue.find(prompt.model);
-  if (entry === null || findWithdrawnModel(prompt.steps, catalogue) !== null) return null;
+  if (entry === null || findGoneModel(prompt.steps, catalogue) !== null) return null;
   return {
     promptId: prompt.promptId,
     promptVersionId: prompt.promptVersionId,

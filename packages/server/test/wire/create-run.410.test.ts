@@ -73,7 +73,7 @@ describe("a version whose model is retired", () => {
     expect(answer.httpStatus).toBe(410);
     expect(errorOf(answer)).toEqual({
       status: "GONE_ERROR",
-      message: `The model ${WITHDRAWN} of this prompt version has been withdrawn. Use a newer version of the prompt.`,
+      message: `The model ${WITHDRAWN} is retired. Use a newer version of the prompt.`,
       data: { reason: "MODEL_RETIRED", model: WITHDRAWN },
     });
     expect((await caller.client.runs.list({ limit: 50 })).rows).toHaveLength(before);

@@ -67,7 +67,7 @@ describe("without a worker", () => {
     expect((await caller.client.me.credits()).credits).toBe(1_000);
   });
 
-  test("a model that was withdrawn while the run waited fails it with a sentence, free", async () => {
+  test("a model that was retired while the run waited fails it with a sentence, free", async () => {
     const model = { model: "sandbox/text", status: "retired", retiredAt: "2026-11-01" };
     const file = writeOverlay({ models: [model] });
     const runId = await startRun(caller.client, body);
@@ -75,9 +75,7 @@ describe("without a worker", () => {
     expect(run).toMatchObject({
       runStatus: "failed",
       tokens: 0,
-      outputs: [
-        { type: "error", data: "The model sandbox/text has been withdrawn. Use a newer version of the prompt." },
-      ],
+      outputs: [{ type: "error", data: "The model sandbox/text is retired. Use a newer version of the prompt." }],
     });
     expect((await caller.client.me.credits()).credits).toBe(1_000);
   });

@@ -32,7 +32,7 @@ describe("a model", () => {
   test("that is not configured here fails without a send", async () => {
     const { call, sends } = setup();
     expect(await call("hi", { model: "openai/gpt-5.2" })).toEqual(
-      failedWith("Model openai/gpt-5.2 is not configured on this server."),
+      failedWith("The model openai/gpt-5.2 is not enabled on this server."),
     );
     expect(await sends()).toEqual([]);
   });

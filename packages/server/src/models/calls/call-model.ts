@@ -9,6 +9,7 @@ import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import { createByteBudget } from "../limits/byte-budget.ts";
 import type { CallContext } from "./call-context.ts";
+import { availability, unavailableSentence } from "../catalogue/availability.ts";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.ts";
 import { cleanText } from "./clean-text.ts";
 import { embeddingsModel } from "../catalogue/embeddings-model.ts";
@@ -18,7 +19,7 @@ import { SENDS_MAX } from "./provider-calls-store.ts";
 import { createSendCounter } from "./attempt-counter.ts";
 import { sendOnce, type Job, type Sent } from "./attempt-once.ts";
 import { createSendRecord } from "./attempt-record.ts";
-import { DECLINED, notConfigured, retired, sentenceFor, SENDS_USED_UP } from "./sentences.ts";
+import { DECLINED, sentenceFor, SENDS_USED_UP } from "./sentences.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
 import { waitOrAbort, type Wait } from "./waiting.ts";
 import type { CallFailure, FailureCause } from "../providers/failure.ts";
@@ -72,10 +73,9 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
 }
 
 async function callModel(context: CallContext, request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome> {
-  const entry = context.catalogue.find(request.model);
-  if (entry?.status === "retired") return failed(retired(request.model, entry.successor ?? null));
-  if (entry === null || !context.catalogue.isEnabled(request.model)) return failed(notConfigured(request.model));
-  return sendUntilSettled(context, { request, entry }, signal);
+  const found = availability(context.catalogue, request.model);
+  if (found.kind !== "available") return failed(unavailableSentence(request.model, found));
+  return sendUntilSettled(context, { request, entry: found.entry }, signal);
 }
 
 async function sendUntilSettled(context: CallContext, wanted: Job, signal: AbortSignal): Promise<ModelOutcome> {

@@ -26,11 +26,3 @@ export const SENDS_USED_UP = "The model could not be reached after several attem
 export function sentenceFor(cause: FailureCause): string {
   return SENTENCES[cause];
 }
-
-export function notConfigured(model: string): string {
-  return `Model ${model} is not configured on this server.`;
-}
-
-export function retired(model: string, successor: string | null): string {
-  return `Model ${model} is retired.${successor === null ? "" : ` Use ${successor}.`}`;
-}

@@ -2,6 +2,7 @@
 import type { Log } from "../../platform/log.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import { createBreaker, type Breaker } from "../../platform/resilience/breaker.ts";
+import { isSimulated } from "../catalogue/availability.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { ModelResult } from "../ai-sdk/model-adapter.ts";
 import { createModelSlots, type ModelSlots } from "./model-slots.ts";
@@ -59,7 +60,7 @@ export function createModelGate(budget: ByteBudget, monotonicMs: () => number, l
         leave: (result) => {
           reservation.release();
           // The sandbox fails when a caller writes so: that must not close it to others.
-          const counts = entry.provider !== "sandbox";
+          const counts = !isSimulated(entry);
           slots.release(counts ? slotOutcome(result) : "other");
           breaker.record(counts ? breakerOutcome(result) : "skipped");
         },

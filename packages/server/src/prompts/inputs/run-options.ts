@@ -1,5 +1,5 @@
 import type { PromptConfig } from "@promptd/contract";
-import type { Catalogue, CatalogueEntry } from "../../models/index.ts";
+import { availability, unavailableSentence, type Catalogue, type CatalogueEntry } from "../../models/index.ts";
 import type { StepDefinition } from "../prompt-definition.ts";
 
 type RunOptions = PromptConfig["runOptions"];
@@ -39,16 +39,16 @@ export function defaultsOf(runOptions: RunOptions): Record<string, string> {
 }
 
 /**
- * The first model of the steps that no new run may use; null: there is none. A model that left the catalogue is as gone
- * as a retired one: nobody knows what it costs.
+ * The first model of the steps that no new run may use, and why; null: there is none. A model that left the catalogue is
+ * as gone as a retired one: its price is not known.
  */
-export function findWithdrawnModel(
+export function findGoneModel(
   steps: readonly StepModel[],
   catalogue: Catalogue,
-): { readonly model: string; readonly successor: string | null } | null {
+): { readonly model: string; readonly why: string } | null {
   for (const { model } of steps) {
-    const entry = catalogue.find(model);
-    if (entry === null || entry.status === "retired") return { model, successor: entry?.successor ?? null };
+    const found = availability(catalogue, model);
+    if (found.kind === "retired" || found.kind === "unknown") return { model, why: unavailableSentence(model, found) };
   }
   return null;
 }

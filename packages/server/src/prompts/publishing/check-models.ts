@@ -1,4 +1,10 @@
-import type { Catalogue, CatalogueEntry } from "../../models/index.ts";
+import {
+  availability,
+  isSimulated,
+  unavailableSentence,
+  type Catalogue,
+  type CatalogueEntry,
+} from "../../models/index.ts";
 import type { StepDefinition } from "../prompt-definition.ts";
 import type { CheckedStep } from "./check-templates.ts";
 import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
@@ -44,30 +50,30 @@ function locationOf(name: string, step: RawStep, { prompt }: StepContext): Fault
 
 function checkModel(model: string, location: FaultLocation, context: StepContext): void {
   if (model === "") return; // its absence is reported already
-  const entry = context.catalogue.find(model);
-  const at = { ...location, code: "MODEL" as const };
+  const found = availability(context.catalogue, model);
   const warn = (warning: string) => {
     if (!context.warnings.includes(warning)) context.warnings.push(warning);
   };
-  if (entry === null) {
-    const enabled = context.catalogue.entries
-      .map((each) => each.model)
-      .filter((each) => context.catalogue.isEnabled(each));
-    const message = `there is no model "${model}". Enabled here: ${enabled.join(", ")}; "promptd admin models list" shows all.`;
-    context.faults.add({ ...at, message });
-  } else if (entry.status === "retired") {
-    context.faults.add({ ...at, message: `the model ${model} is retired.${successorOf(entry)}` });
-  } else {
-    if (entry.status === "deprecated") warn(`The model ${model} is deprecated.${successorOf(entry)}`);
-    if (!context.catalogue.isEnabled(model))
-      warn(`The model ${model} is not configured on this server: runs fail until it is.`);
-    if (entry.provider === "sandbox" && entry.modality === "text")
-      warn(`${model} is a sandbox model: the prompt text becomes visible in outputs.`);
+  if (found.kind === "unknown" || found.kind === "retired") {
+    const why = unavailableSentence(model, found);
+    const message = found.kind === "unknown" ? `${why} ${listEnabled(context.catalogue)}` : why;
+    context.faults.add({ ...location, code: "MODEL", message: message.charAt(0).toLowerCase() + message.slice(1) });
+    return;
   }
+  const { entry } = found;
+  if (entry.status === "deprecated") warn(`The model ${model} is deprecated.${successorOf(entry)}`);
+  if (found.kind === "disabled") warn(`${unavailableSentence(model, found)} Runs fail until it is.`);
+  if (entry.modality === "text" && isSimulated(entry))
+    warn(`${model} is a sandbox model: the prompt text becomes visible in outputs.`);
+}
+
+function listEnabled(catalogue: Catalogue): string {
+  const enabled = catalogue.entries.map(({ model }) => model).filter((model) => catalogue.isEnabled(model));
+  return `Enabled here: ${enabled.join(", ")}; "promptd admin models list" shows all.`;
 }
 
 function successorOf(entry: CatalogueEntry): string {
-  return entry.successor === undefined || entry.successor === null ? "" : ` Use ${entry.successor}.`;
+  return entry.successor === undefined || entry.successor === null ? "" : ` Its successor is ${entry.successor}.`;
 }
 
 function resolveStep(step: CheckedStep, context: StepContext): StepDefinition {

@@ -377,7 +377,7 @@ describe("samples and warnings", () => {
     expect(parseOne(TEA_POEM).warnings.join()).toContain("becomes visible in outputs");
     const other = catalogue.entries.find((entry) => !catalogue.isEnabled(entry.model) && entry.status === "active");
     const file = textPrompt("x").replace("sandbox/text", other?.model ?? "");
-    expect(parseOne(file).warnings.join()).toContain("is not configured on this server");
+    expect(parseOne(file).warnings.join()).toContain("is not enabled on this server");
   });
 });
 

@@ -11,7 +11,7 @@ import { priceCeiling, type Catalogue } from "../../models/index.ts";
 import {
   checkInputs,
   findLiveVersion,
-  findWithdrawnModel,
+  findGoneModel,
   planSteps,
   type CheckedInputs,
   type LiveVersion,
@@ -72,7 +72,7 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
   const { body } = request;
   const version = await findLiveVersion(options.db, body.promptVersionId);
   if (version === null) throw notFound("published prompt version", body.promptVersionId);
-  refuseWithdrawnModel(version, options.catalogue);
+  refuseGoneModel(version, options.catalogue);
   const checked = checkInputs(version, body, options.catalogue);
   for (const name of checked.ignored) request.ignore(name);
   if (checked.issues.length > 0) throw invalid(checked.issues);
@@ -156,16 +156,11 @@ function isRefusal(error: unknown): error is Problem {
   return error instanceof Problem && error.code !== "SERVER_ERROR";
 }
 
-function refuseWithdrawnModel(version: LiveVersion, catalogue: Catalogue): void {
-  const withdrawn = findWithdrawnModel(version.definition.steps, catalogue);
-  if (withdrawn === null) return;
-  const { model } = withdrawn;
-  const successor = withdrawn.successor === null ? "" : ` Its successor is ${withdrawn.successor}.`;
-  throw new Problem(
-    "GONE_ERROR",
-    `The model ${model} of this prompt version has been withdrawn.${successor} Use a newer version of the prompt.`,
-    { data: { reason: "MODEL_RETIRED", model } },
-  );
+function refuseGoneModel(version: LiveVersion, catalogue: Catalogue): void {
+  const gone = findGoneModel(version.definition.steps, catalogue);
+  if (gone === null) return;
+  const data = { reason: "MODEL_RETIRED" as const, model: gone.model };
+  throw new Problem("GONE_ERROR", `${gone.why} Use a newer version of the prompt.`, { data });
 }
 
 /** Free: the prices are all zero, or an author runs an own prompt. */

@@ -5,7 +5,7 @@ import { errorItem, type RunItem } from "./run-items.ts";
 import type { Postponed } from "./run-outcome.ts";
 
 export interface ItemPorts extends OutputPorts {
-  findModel(model: string): { readonly entry: CatalogueEntry; readonly isEnabled: boolean } | null;
+  findModel(model: string): CatalogueEntry | null;
   callModel: ModelCaller["call"];
   /** False while files cannot be stored. */
   storageIsReady: Files["isReady"];
@@ -32,7 +32,7 @@ export async function executeItem(
   ports: ItemPorts,
   signal: AbortSignal,
 ): Promise<RunItem | Postponed> {
-  const makesFile = ports.findModel(request.model)?.entry.modality !== "text";
+  const makesFile = ports.findModel(request.model)?.modality !== "text";
   // What cannot be stored must not be paid for.
   if (makesFile && !(await ports.storageIsReady())) return { kind: "postponed", delayMs: STORAGE_RETRY_MS };
   const answer = await ports.callModel(request, signal);

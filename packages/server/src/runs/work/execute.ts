@@ -3,7 +3,7 @@
  * are priced. A model that fails is a result of the run and becomes an error item.
  */
 import { isStorageFailure, type LoadedImage, type StoredImage } from "../../files/index.ts";
-import type { PriceSnapshot, StepUsage } from "../../models/index.ts";
+import { unavailableSentence, type Availability, type PriceSnapshot, type StepUsage } from "../../models/index.ts";
 import type { LiveVersion, StepDefinition } from "../../prompts/index.ts";
 import { isOutage } from "../../platform/database/errors.ts";
 import { Problem } from "../../platform/problem.ts";
@@ -30,6 +30,7 @@ export interface ExecuteRunPorts extends ImagePorts, ItemPorts {
     stepIndex: number,
     runOptions: Readonly<Record<string, string>>,
   ): Readonly<Record<string, string>>;
+  availability(model: string): Availability;
   settlePrice(run: ClaimedRun, prices: PriceSnapshot, delivered: readonly StepUsage[]): number;
   readDelivered(run: ClaimedRun): Promise<DeliveredItem[]>;
   saveDelivered(run: ClaimedRun, item: DeliveredItem, signal: AbortSignal): Promise<void>;
@@ -78,17 +79,16 @@ async function execute(run: ClaimedRun, ports: ExecuteRunPorts, signal: AbortSig
 
 /** Accepted by a process whose catalogue is newer, as in a deploy: one of those can execute it, nearly until the deadline. */
 function namesUnknownModel(version: LiveVersion, ports: ExecuteRunPorts): boolean {
-  return version.definition.steps.some((step) => ports.findModel(step.model) === null);
+  return version.definition.steps.some((step) => ports.availability(step.model).kind === "unknown");
 }
 
-/** A model may have been withdrawn, or switched off, while the run waited. Free: nothing was called. */
+/** A model may have been retired or disabled while the run waited. Free: nothing was called. */
 function findUnusableModel(version: LiveVersion, ports: ExecuteRunPorts): string | null {
   for (const model of new Set(version.definition.steps.map((step) => step.model))) {
-    const found = ports.findModel(model);
-    // First: a retired model is never enabled either.
-    if (found?.entry.status === "retired")
-      return `The model ${model} has been withdrawn. Use a newer version of the prompt.`;
-    if (found === null || !found.isEnabled) return `The model ${model} is not enabled on this server.`;
+    const found = ports.availability(model);
+    if (found.kind === "available") continue;
+    const advice = found.kind === "retired" ? " Use a newer version of the prompt." : "";
+    return unavailableSentence(model, found) + advice;
   }
   return null;
 }

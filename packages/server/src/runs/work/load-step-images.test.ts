@@ -26,7 +26,7 @@ function worker(budgetBytes: number, waitMs: number, loadedBytes = 1_000) {
   const ports = {
     findModel: (model: string) => {
       const entry = catalogue.find(model);
-      return entry === null ? null : { entry, isEnabled: true };
+      return entry;
     },
     holdImages: (bytes: number, signal: AbortSignal) => budget.reserve(bytes, waitMs, signal),
     loadImages: async (images: readonly StoredImage[]) => {
@@ -67,7 +67,7 @@ test("an image of unknown size is expected to be as large as one may be, and a r
     loadStepImages(
       { version: versionOf(model), images },
       {
-        findModel: (name) => ({ entry: catalogue.find(name) ?? fail(), isEnabled: true }),
+        findModel: (name) => catalogue.find(name) ?? fail(),
         holdImages: (bytes, signal) => {
           expected.push(bytes);
           return spy.budget.reserve(bytes, 1, signal);
@@ -90,7 +90,7 @@ test("an image of unknown size is expected to be as large as one may be, and a r
 test("images that are refused or cannot be read release their memory", async () => {
   const { budget } = worker(6 * MiB, 1);
   const ports = {
-    findModel: (name: string) => ({ entry: catalogue.find(name) ?? fail(), isEnabled: true }),
+    findModel: (name: string) => catalogue.find(name) ?? fail(),
     holdImages: (bytes: number, signal: AbortSignal) => budget.reserve(bytes, 1, signal),
   };
   const run = { version: versionOf("sandbox/image"), images: [stored(MiB)] };

@@ -20,7 +20,7 @@ interface RunImages {
 }
 
 export interface ImagePorts {
-  findModel(model: string): { readonly entry: CatalogueEntry; readonly isEnabled: boolean } | null;
+  findModel(model: string): CatalogueEntry | null;
   holdImages: ModelCaller["holdImages"];
   loadImages: Files["loadImages"];
 }
@@ -55,7 +55,7 @@ export async function loadStepImages(run: RunImages, ports: ImagePorts, signal: 
 function modelsThatTakeImages(version: LiveVersion, ports: Pick<ImagePorts, "findModel">) {
   const models = new Set(version.definition.steps.filter((step) => step.images.length > 0).map((step) => step.model));
   return [...models].flatMap((model) => {
-    const limits = ports.findModel(model)?.entry.inputs?.images;
+    const limits = ports.findModel(model)?.inputs?.images;
     return limits === undefined ? [] : [{ model, limits: { bytesMax: limits.bytes, sideMax: limits.maxSide } }];
   });
 }
