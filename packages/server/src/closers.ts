@@ -1,3 +1,5 @@
+import { orAborted, withDeadline } from "./platform/resilience/deadline.ts";
+
 /** What was opened, to be closed in the opposite order: at the end, or half-way through a start that fails. */
 export interface Closers {
   add(close: () => Promise<unknown>): void;
@@ -10,24 +12,17 @@ const PART_MS = 20_000;
 
 export function createClosers({ partMs }: { readonly partMs: number } = { partMs: PART_MS }): Closers {
   const steps: (() => Promise<unknown>)[] = [];
+  const error = () => new Error(`A part did not close within ${partMs / 1_000} s.`);
   return {
     add: (close) => void steps.push(close),
     run: async () => {
       const failures: unknown[] = [];
       for (let close = steps.pop(); close !== undefined; close = steps.pop()) {
-        await within(partMs, close()).catch((error: unknown) => failures.push(error));
+        await withDeadline(partMs, (signal) => orAborted(close(), signal), { error }).catch((cause: unknown) =>
+          failures.push(cause),
+        );
       }
       if (failures.length > 0) throw failures[0];
     },
   };
-}
-
-async function within(limitMs: number, closing: Promise<unknown>): Promise<void> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`A part did not close within ${limitMs / 1_000} s.`)), limitMs);
-  try {
-    await Promise.race([closing, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -40,7 +40,7 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   const url = given ?? embedded?.url ?? "";
   const outro =
     embedded === null
-      ? `\n${direct === null ? "DATABASE_URL" : "DATABASE_DIRECT_URL"} leads to ${describePlace(direct ?? url)}.`
+      ? `\n${direct === null ? "DATABASE_URL" : "DATABASE_DIRECT_URL"} leads to ${describeAddress(direct ?? url)}.`
       : "";
   try {
     const applied = await orStartFailure(() => migrate(direct ?? url, log, options.migrations), { outro });
@@ -64,10 +64,10 @@ export async function openInstallation(options: InstallationOptions): Promise<In
 }
 
 /** Where the operator's address leads, without the password in it. */
-function describePlace(url: string): string {
+function describeAddress(url: string): string {
   const { username = "", host = "", pathname = "" } = URL.parse(url) ?? {};
-  const place = host === "" ? "a socket of this machine" : host;
-  return `${place}, database "${decodeURIComponent(pathname.slice(1))}", user "${decodeURIComponent(username)}"`;
+  const server = host === "" ? "a socket of this machine" : host;
+  return `${server}, database "${decodeURIComponent(pathname.slice(1))}", user "${decodeURIComponent(username)}"`;
 }
 
 /** Whatever lies in the data directory beside an embedded database: files, the secret, the demo key. @throws StartFailure. */

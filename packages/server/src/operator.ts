@@ -15,6 +15,7 @@ import { enableFaults } from "./platform/fault.ts";
 import { createIdSource, isUuid } from "./platform/ids.ts";
 import { createLog, type Log } from "./platform/log.ts";
 import { Problem } from "./platform/problem.ts";
+import { settleWithin } from "./platform/resilience/deadline.ts";
 import { stopOnSignal } from "./platform/shutdown.ts";
 import {
   listPromptsOfModels,
@@ -59,30 +60,22 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   let isStarting = true;
   stopOnSignal(async (signal) => {
     if (isStarting) stop.abort(new StartFailure("The start was given up."));
-    const started = await within(START_ENDS_MS, starting);
-    // A person at the terminal is no load balancer that must first turn away.
+    if (!(await settleWithin([starting], START_ENDS_MS))) {
+      throw new StartFailure("The start hangs; the process is ended as it is.");
+    }
+    const started = await starting.catch(() => null);
+    // Only a load balancer needs time to stop sending requests, not a person at the terminal.
     const noticeMs = signal === "SIGTERM" ? config.PROMPTD_STOP_NOTICE_SECONDS * 1_000 : 0;
     await started?.app.close({ noticeMs });
   }, log);
   const { app, demo } = await starting;
-  stop.signal.throwIfAborted(); // told to stop meanwhile: nobody may take this server for a running one
+  stop.signal.throwIfAborted(); // stopped meanwhile: this server must not be reported as running
   isStarting = false;
   return { url: app.listenUrl, publicUrl: app.publicUrl, demo };
 }
 
-/** A start that was given up has ended by then, or hangs in something that knows of no giving up. */
+/** A start that was aborted has ended by then, or hangs in something that ignores the abort. */
 const START_ENDS_MS = 20_000;
-
-/** @returns null when the start failed. @throws StartFailure when it does not end. */
-async function within<Started>(limitMs: number, starting: Promise<Started>): Promise<Started | null> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new StartFailure("The start hangs; the process is ended as it is.")), limitMs);
-  try {
-    return await Promise.race([starting.catch(() => null), promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 interface Start {
   readonly config: Config;

@@ -1,5 +1,5 @@
 /**
- * Named places where a test may kill, stop or disturb the process. Without `enableFaults` every point is an empty
+ * Named points where a test may kill, stop or disturb the process. Without `enableFaults` every point is an empty
  * step; the names are listed here so that the crash matrix can walk through all of them.
  */
 import { setTimeout as wait } from "node:timers/promises";

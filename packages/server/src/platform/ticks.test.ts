@@ -125,7 +125,7 @@ describe("periodic work", () => {
         return hung.promise;
       },
     };
-    const ticks = await startTicks(db, [deaf], hearing, { patienceMs: 20 });
+    const ticks = await startTicks(db, [deaf], hearing, { stopTimeoutMs: 20 });
     await ran.promise;
     await ticks.stop();
     expect(warned).toEqual([{ ticks: ["deaf"] }]);

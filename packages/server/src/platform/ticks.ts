@@ -1,8 +1,8 @@
-import { setTimeout as wait } from "node:timers/promises";
 import type { Database } from "./database/database.ts";
 import type { Log } from "./log.ts";
+import { settleWithin } from "./resilience/deadline.ts";
 
-/** Work that is due every so often in the whole installation: one process wins each turn and does all that is overdue. */
+/** Work that is due every so often in the whole installation: one process wins each run and does all that is overdue. */
 export interface Tick {
   readonly name: string;
   readonly everySeconds: number;
@@ -11,23 +11,23 @@ export interface Tick {
 }
 
 export interface Ticks {
-  /** Resolves when no work is under way, or when what is left has not heeded the stop. */
+  /** Resolves when no work is under way, or when what is left has ignored the stop for too long. */
   stop(): Promise<void>;
 }
 
-const LOOK_MS = 1_000;
-/** A step of heedful work takes less: a statement 5 s at most, and mostly milliseconds. */
-const PATIENCE_MS = 5_000;
+const POLL_MS = 1_000;
+/** A step of work takes less: a statement 5 s at most, and mostly milliseconds. */
+const STOP_TIMEOUT_MS = 5_000;
 
 /**
- * Starts looking for due ticks once a second. Each has turns of its own, so that a long one keeps no other waiting. A
- * tick that fails is logged and comes again at its next turn.
+ * Polls for due ticks once a second. Each runs by itself, so that a long one delays no other. A tick that fails is logged
+ * and runs again when it is next due.
  */
 export async function startTicks(
   db: Database,
   ticks: readonly Tick[],
   log: Log,
-  { patienceMs }: { readonly patienceMs: number } = { patienceMs: PATIENCE_MS },
+  { stopTimeoutMs }: { readonly stopTimeoutMs: number } = { stopTimeoutMs: STOP_TIMEOUT_MS },
 ): Promise<Ticks> {
   for (const { name, everySeconds } of ticks) {
     await db.query(
@@ -37,32 +37,29 @@ export async function startTicks(
     );
   }
   const stopping = new AbortController();
-  const turns = new Map<Tick, Promise<void>>();
-  let looking: Promise<void> | null = null;
-  const look = async (): Promise<void> => {
-    const idle = ticks.filter((tick) => !turns.has(tick));
+  const running = new Map<Tick, Promise<void>>();
+  let polling: Promise<void> | null = null;
+  const poll = async (): Promise<void> => {
+    const idle = ticks.filter((tick) => !running.has(tick));
     for (const tick of await takeDueTicks(db, idle, log)) {
-      const turn = runTick(tick, log, stopping.signal).finally(() => turns.delete(tick));
-      turns.set(tick, turn);
+      const run = runTick(tick, log, stopping.signal).finally(() => running.delete(tick));
+      running.set(tick, run);
     }
   };
   const timer = setInterval(() => {
-    looking ??= look().finally(() => {
-      looking = null;
+    polling ??= poll().finally(() => {
+      polling = null;
     });
-  }, LOOK_MS);
+  }, POLL_MS);
   timer.unref();
   return {
     stop: async () => {
       clearInterval(timer);
       stopping.abort();
-      await looking;
-      const patience = new AbortController();
-      const tooLong = wait(patienceMs, null, { signal: patience.signal }).catch(() => {});
-      await Promise.race([Promise.all(turns.values()), tooLong]);
-      patience.abort();
-      const left = [...turns.keys()].map(({ name }) => name);
-      if (left.length > 0) log.warn({ ticks: left }, "periodic work did not end in time and is left behind");
+      await polling;
+      if (await settleWithin(running.values(), stopTimeoutMs)) return;
+      const left = [...running.keys()].map(({ name }) => name);
+      log.warn({ ticks: left }, "periodic work did not end in time and is left behind");
     },
   };
 }
@@ -73,7 +70,7 @@ export async function runDueTicks(db: Database, ticks: readonly Tick[], log: Log
   await Promise.all(due.map((tick) => runTick(tick, log, new AbortController().signal)));
 }
 
-/** Those whose turn this process has won. */
+/** Those that this process has won. */
 async function takeDueTicks(db: Database, ticks: readonly Tick[], log: Log): Promise<Tick[]> {
   try {
     const statement = { name: "ticks_claim", text: "select name from ticks_claim($1) name" };
@@ -90,6 +87,6 @@ async function runTick(tick: Tick, log: Log, stop: AbortSignal): Promise<void> {
   try {
     await tick.run(stop);
   } catch (error) {
-    log.error({ err: error, tick: tick.name }, "periodic work failed; it comes again at its next turn");
+    log.error({ err: error, tick: tick.name }, "periodic work failed; it runs again when it is next due");
   }
 }

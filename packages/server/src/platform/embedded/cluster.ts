@@ -8,16 +8,16 @@ import { fault } from "../fault.ts";
 import type { Log } from "../log.ts";
 import { DEFAULT_DB_UID, type ServerAccount } from "./account.ts";
 import type { Binaries } from "./binaries.ts";
-import type { Place } from "./files.ts";
+import type { ClusterFiles } from "./files.ts";
 
 const DRAFT_PREFIX = "pg.init-";
 
-export async function ensureCluster(place: Place, binaries: Binaries, log: Log): Promise<void> {
-  const major = await readFile(join(place.clusterDir, "PG_VERSION"), "utf8").catch(() => null);
-  if (major === null) await createCluster(place, binaries, log);
-  else refuseOtherMajor(major.trim(), binaries.major, place.clusterDir);
-  await handOver(place.clusterDir, place.account);
-  await writeAccessRules(place);
+export async function ensureCluster(files: ClusterFiles, binaries: Binaries, log: Log): Promise<void> {
+  const major = await readFile(join(files.clusterDir, "PG_VERSION"), "utf8").catch(() => null);
+  if (major === null) await createCluster(files, binaries, log);
+  else refuseOtherMajor(major.trim(), binaries.major, files.clusterDir);
+  await handOver(files.clusterDir, files.account);
+  await writeAccessRules(files);
 }
 
 function refuseOtherMajor(found: string, ours: string, clusterDir: string): void {
@@ -30,19 +30,19 @@ function refuseOtherMajor(found: string, ours: string, clusterDir: string): void
 }
 
 /** `initdb` into a sibling, then one rename: a directory named `pg` always holds a whole cluster. */
-async function createCluster(place: Place, binaries: Binaries, log: Log): Promise<void> {
+async function createCluster(files: ClusterFiles, binaries: Binaries, log: Log): Promise<void> {
   const startedMs = performance.now();
-  await refuseStrangeContent(place.clusterDir);
-  await removeDrafts(place.dataDir);
-  const draft = await mkdtemp(join(place.dataDir, DRAFT_PREFIX));
-  if (place.account.isForeign) await chown(draft, place.account.uid, place.account.gid);
-  await runInitdb(binaries, draft, place.account);
+  await refuseStrangeContent(files.clusterDir);
+  await removeDrafts(files.dataDir);
+  const draft = await mkdtemp(join(files.dataDir, DRAFT_PREFIX));
+  if (files.account.isForeign) await chown(draft, files.account.uid, files.account.gid);
+  await runInitdb(binaries, draft, files.account);
   await fault("embedded.init_mid");
-  await rm(place.clusterDir, { recursive: true, force: true });
-  await rename(draft, place.clusterDir);
-  await syncDirectory(place.dataDir);
-  log.info({ dataDir: place.dataDir, durationMs: Math.round(performance.now() - startedMs) }, "database created");
-  if (place.account.isForeign && place.account.uid === DEFAULT_DB_UID) {
+  await rm(files.clusterDir, { recursive: true, force: true });
+  await rename(draft, files.clusterDir);
+  await syncDirectory(files.dataDir);
+  log.info({ dataDir: files.dataDir, durationMs: Math.round(performance.now() - startedMs) }, "database created");
+  if (files.account.isForeign && files.account.uid === DEFAULT_DB_UID) {
     log.warn("the database runs as uid 65534, which other services may share; PROMPTD_DB_UID names a better one");
   }
 }
@@ -122,8 +122,8 @@ async function handOver(path: string, account: ServerAccount): Promise<void> {
  * Who may connect. Only the cluster's owner and root can reach the socket at all; when the server runs under another
  * account, which other services may share, the socket's peer must be root as well.
  */
-async function writeAccessRules(place: Place): Promise<void> {
-  const { account, clusterDir } = place;
+async function writeAccessRules(files: ClusterFiles): Promise<void> {
+  const { account, clusterDir } = files;
   const rule = account.isForeign ? "local all all peer map=promptd\n" : "local all all trust\n";
   await writeOwned(join(clusterDir, "pg_hba.conf"), rule, account);
   if (account.isForeign) {

@@ -7,7 +7,7 @@ import { describeDataDirFailure } from "../file-failure.ts";
 import { chooseServerAccount, ownIds, type ServerAccount } from "./account.ts";
 import { makePrivateDirectory } from "../make-directory.ts";
 
-export interface Place {
+export interface ClusterFiles {
   readonly dataDir: string;
   /** The cluster; the server's working directory and home of its socket. Mode 0700, owned by the server's account. */
   readonly clusterDir: string;
@@ -22,13 +22,13 @@ export interface Place {
 const SOCKET_PATH_BYTES_MAX = 103;
 const SOCKET_NAME = "/.s.PGSQL.5432";
 
-export async function preparePlace(dataDir: string, dbUid: number | undefined): Promise<Place> {
+export async function prepareClusterFiles(dataDir: string, dbUid: number | undefined): Promise<ClusterFiles> {
   try {
     await ensureDataDir(dataDir);
     const real = await realpath(dataDir);
     const clusterDir = join(real, "pg");
     const cluster = (await lstat(clusterDir).catch(() => null))?.uid ?? null;
-    const place: Place = {
+    const files: ClusterFiles = {
       dataDir: real,
       clusterDir,
       logFile: join(real, "pg.log"),
@@ -36,8 +36,8 @@ export async function preparePlace(dataDir: string, dbUid: number | undefined): 
       socketDir: chooseSocketDir(clusterDir),
       account: await chooseServerAccount({ dataDir: (await lstat(real)).uid, cluster }, dbUid),
     };
-    await ensureSocketLink(place);
-    return place;
+    await ensureSocketLink(files);
+    return files;
   } catch (cause) {
     throw new Error(describeDataDirFailure(dataDir, cause), { cause });
   }
@@ -62,8 +62,8 @@ function chooseSocketDir(clusterDir: string): string {
  * Makes the short link, again if a cleaner of temporary files took it. A link that someone else made there could lead
  * clients to a foreign server, so it is refused.
  */
-export async function ensureSocketLink(place: Pick<Place, "socketDir" | "clusterDir">): Promise<void> {
-  const { socketDir, clusterDir } = place;
+export async function ensureSocketLink(files: Pick<ClusterFiles, "socketDir" | "clusterDir">): Promise<void> {
+  const { socketDir, clusterDir } = files;
   if (socketDir === clusterDir) return;
   const found = await lstat(socketDir).catch(() => null);
   if (found !== null) {
@@ -79,11 +79,11 @@ export async function ensureSocketLink(place: Pick<Place, "socketDir" | "cluster
   });
 }
 
-export async function removeSocketLink(place: Pick<Place, "socketDir" | "clusterDir">): Promise<void> {
-  if (place.socketDir !== place.clusterDir) await unlink(place.socketDir).catch(() => {});
+export async function removeSocketLink(files: Pick<ClusterFiles, "socketDir" | "clusterDir">): Promise<void> {
+  if (files.socketDir !== files.clusterDir) await unlink(files.socketDir).catch(() => {});
 }
 
 /** Names everything that PGPORT or PGSSLMODE in the environment could change. */
-export function databaseUrl(place: Pick<Place, "socketDir">, role: string, database: string): string {
-  return `postgresql://${role}@/${database}?host=${encodeURIComponent(place.socketDir)}&port=5432&sslmode=disable`;
+export function databaseUrl(files: Pick<ClusterFiles, "socketDir">, role: string, database: string): string {
+  return `postgresql://${role}@/${database}?host=${encodeURIComponent(files.socketDir)}&port=5432&sslmode=disable`;
 }

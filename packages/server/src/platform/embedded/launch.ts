@@ -1,14 +1,14 @@
 /** Joins the living server of a data directory or starts one, and makes sure that promptd's role and database exist. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { setTimeout as wait } from "node:timers/promises";
 import { openConnection } from "../database/database.ts";
 import { isConnectionLoss, sqlState } from "../database/errors.ts";
 import { fault } from "../fault.ts";
 import type { Log } from "../log.ts";
+import { pollUntil } from "../resilience/deadline.ts";
 import { prepareBinaries } from "./binaries.ts";
 import { childOptions, dataPath, ensureCluster, explainChildFailure } from "./cluster.ts";
-import { databaseUrl, ensureSocketLink, type Place } from "./files.ts";
+import { databaseUrl, ensureSocketLink, type ClusterFiles } from "./files.ts";
 import { findPostmaster, isReady, readPidFile, removeStalePidFile } from "./postmaster.ts";
 import { logSize, openServerLog, readLogTail, rotateServerLog } from "./server-log.ts";
 
@@ -16,7 +16,7 @@ import { logSize, openServerLog, readLogTail, rotateServerLog } from "./server-l
 export type Session = ReturnType<typeof openConnection>;
 
 export interface Launch {
-  readonly place: Place;
+  readonly files: ClusterFiles;
   readonly log: Log;
   /** Server settings over the ones below; for tests. */
   readonly settings: Readonly<Record<string, string>>;
@@ -63,7 +63,7 @@ export interface Found {
 
 /** Callers hold the start lock. */
 export async function joinOrStart(launch: Launch): Promise<Found> {
-  await ensureSocketLink(launch.place);
+  await ensureSocketLink(launch.files);
   const joined = await join(launch);
   const session = joined ?? (await start(launch));
   try {
@@ -77,27 +77,27 @@ export async function joinOrStart(launch: Launch): Promise<Found> {
 
 /** A living server may still be starting or already stopping: either becomes clear by waiting. */
 async function join(launch: Launch): Promise<Session | null> {
-  const { clusterDir } = launch.place;
-  const deadline = performance.now() + READY_MS_MAX;
-  while (performance.now() < deadline) {
-    const tried = await tryConnect(launch.place, "embedded");
-    if (tried !== "no server" && tried !== "not yet") return tried;
-    if (tried === "no server" && (await findPostmaster(clusterDir)) === null) return null;
-    await wait(POLL_MS, undefined, { signal: launch.signal });
-  }
+  const { clusterDir } = launch.files;
+  const ask = async () => {
+    const tried = await tryConnect(launch.files, "embedded");
+    if (typeof tried !== "string") return tried;
+    return tried === "no server" && (await findPostmaster(clusterDir)) === null ? tried : null;
+  };
+  const found = await pollUntil(ask, { everyMs: POLL_MS, timeoutMs: READY_MS_MAX, signal: launch.signal });
+  if (found !== null) return found === "no server" ? null : found;
   throw new Error(
-    `The database server in ${clusterDir} is alive but accepts no connection; see ${launch.place.logFile}.`,
+    `The database server in ${clusterDir} is alive but accepts no connection; see ${launch.files.logFile}.`,
   );
 }
 
-export async function tryConnect(place: Place, role: string): Promise<Session | "no server" | "not yet"> {
-  const session = openConnection(databaseUrl(place, "postgres", "postgres"), role);
+export async function tryConnect(files: ClusterFiles, role: string): Promise<Session | "no server" | "not yet"> {
+  const session = openConnection(databaseUrl(files, "postgres", "postgres"), role);
   try {
     await session.connect();
     // A copied or moved directory must not lead to the server of the original.
     const { rows } = await session.query<{ text: string }>("select pg_read_file('postmaster.pid') as text");
-    if (rows[0]?.text === (await readPidFile(place.clusterDir))) return session;
-    throw new Error(`Another directory's server answers at ${place.socketDir}; stop it first.`);
+    if (rows[0]?.text === (await readPidFile(files.clusterDir))) return session;
+    throw new Error(`Another directory's server answers at ${files.socketDir}; stop it first.`);
   } catch (error) {
     void session.end().catch(() => {});
     const code = sqlState(error);
@@ -113,33 +113,35 @@ function isTimeout(error: unknown): boolean {
 }
 
 async function start(launch: Launch): Promise<Session> {
-  const { place, log } = launch;
+  const { files, log } = launch;
   const binaries = await prepareBinaries();
-  await ensureCluster(place, binaries, log);
-  await rotateServerLog(place.logFile).catch((error: unknown) => log.warn({ err: error }, "pg.log was not rotated"));
-  const deadline = performance.now() + RETRY_MS_MAX;
-  for (;;) {
+  await ensureCluster(files, binaries, log);
+  await rotateServerLog(files.logFile).catch((error: unknown) => log.warn({ err: error }, "pg.log was not rotated"));
+  let refusal = "";
+  const ask = async () => {
     const startedMs = performance.now();
     const session = await startOnce(launch, binaries.postgres);
     if (typeof session !== "string") {
-      log.info({ dataDir: place.dataDir, durationMs: Math.round(performance.now() - startedMs) }, "database started");
+      log.info({ dataDir: files.dataDir, durationMs: Math.round(performance.now() - startedMs) }, "database started");
       return session;
     }
-    if (!PASSING_REFUSAL.test(session) || performance.now() > deadline) {
-      throw new Error(`PostgreSQL did not start. The end of ${place.logFile}:\n${session}`);
-    }
-    if (await removeStalePidFile(place.clusterDir)) log.warn("removed the pid file of a database server that is gone");
-    await wait(RETRY_MS, undefined, { signal: launch.signal });
-  }
+    refusal = session;
+    if (!PASSING_REFUSAL.test(refusal)) return refusal;
+    if (await removeStalePidFile(files.clusterDir)) log.warn("removed the pid file of a database server that is gone");
+    return null;
+  };
+  const started = await pollUntil(ask, { everyMs: RETRY_MS, timeoutMs: RETRY_MS_MAX, signal: launch.signal });
+  if (started !== null && typeof started !== "string") return started;
+  throw new Error(`PostgreSQL did not start. The end of ${files.logFile}:\n${refusal}`);
 }
 
 /** @returns the session, or the server's last words when it ended before it was ready. */
 async function startOnce(launch: Launch, program: string): Promise<Session | string> {
-  const logStart = await logSize(launch.place.logFile);
+  const logStart = await logSize(launch.files.logFile);
   const child = await spawnServer(launch, program);
   await fault("embedded.before_ready");
   try {
-    return (await waitUntilReady(launch, child)) ?? (await readLogTail(launch.place.logFile, logStart));
+    return (await waitUntilReady(launch, child)) ?? (await readLogTail(launch.files.logFile, logStart));
   } catch (error) {
     // Whoever gives up waiting has no users for it; the pid file, by which others would find it, may not exist yet.
     if (launch.signal.aborted && child.kill("SIGINT")) {
@@ -151,18 +153,15 @@ async function startOnce(launch: Launch, program: string): Promise<Session | str
 }
 
 /** @returns null when the server ended instead. */
-async function waitUntilReady({ place, signal }: Launch, child: ChildProcess): Promise<Session | null> {
-  const deadline = performance.now() + READY_MS_MAX;
-  while (performance.now() < deadline) {
-    signal.throwIfAborted();
-    if (child.exitCode !== null || child.signalCode !== null) return null;
-    if (await isReady(place.clusterDir)) {
-      const session = await tryConnect(place, "embedded");
-      if (typeof session !== "string") return session;
-    }
-    await wait(POLL_MS, undefined, { signal });
-  }
-  throw new Error(`PostgreSQL has not become ready in ${READY_MS_MAX / 1000} s; see ${place.logFile}.`);
+async function waitUntilReady({ files, signal }: Launch, child: ChildProcess): Promise<Session | null> {
+  const ask = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return "ended";
+    const session = (await isReady(files.clusterDir)) ? await tryConnect(files, "embedded") : "not yet";
+    return typeof session === "string" ? null : session;
+  };
+  const found = await pollUntil(ask, { everyMs: POLL_MS, timeoutMs: READY_MS_MAX, signal });
+  if (found !== null) return found === "ended" ? null : found;
+  throw new Error(`PostgreSQL has not become ready in ${READY_MS_MAX / 1000} s; see ${files.logFile}.`);
 }
 
 /**
@@ -170,12 +169,12 @@ async function waitUntilReady({ place, signal }: Launch, child: ChildProcess): P
  * promptd's death does not break it.
  */
 async function spawnServer(launch: Launch, program: string): Promise<ChildProcess> {
-  const { place, settings } = launch;
+  const { files, settings } = launch;
   const options = Object.entries({ ...SETTINGS, ...settings }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const file = await openServerLog(place.logFile);
+  const file = await openServerLog(files.logFile);
   try {
-    const child = spawn(program, ["-D", dataPath(place.clusterDir, place.account), ...options], {
-      ...childOptions(place.clusterDir, place.account),
+    const child = spawn(program, ["-D", dataPath(files.clusterDir, files.account), ...options], {
+      ...childOptions(files.clusterDir, files.account),
       detached: true,
       stdio: ["ignore", file.fd, file.fd],
     });
@@ -183,7 +182,7 @@ async function spawnServer(launch: Launch, program: string): Promise<ChildProces
     child.unref();
     return child;
   } catch (cause) {
-    throw explainChildFailure(cause, place.account);
+    throw explainChildFailure(cause, files.account);
   } finally {
     await file.close();
   }

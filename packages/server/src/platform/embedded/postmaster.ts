@@ -4,7 +4,7 @@
  */
 import { readdir, readFile, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
+import { pollUntil } from "../resilience/deadline.ts";
 
 const PID_FILE = "postmaster.pid";
 
@@ -34,14 +34,10 @@ export async function removeStalePidFile(clusterDir: string): Promise<boolean> {
   return true;
 }
 
-/** Resolves false when the process is still there after the time. */
+/** @returns false when the process is still there after the time. */
 export async function waitForEnd(clusterDir: string, pid: number, waitMsMax: number): Promise<boolean> {
-  const deadline = performance.now() + waitMsMax;
-  while (await worksIn(clusterDir, pid)) {
-    if (performance.now() > deadline) return false;
-    await wait(20);
-  }
-  return true;
+  const hasEnded = async () => ((await worksIn(clusterDir, pid)) ? null : true);
+  return (await pollUntil(hasEnded, { everyMs: 20, timeoutMs: waitMsMax })) ?? false;
 }
 
 function pidIn(text: string | null): number | null {

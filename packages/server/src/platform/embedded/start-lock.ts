@@ -3,7 +3,7 @@
  * the holder: made and filled in one system call, so that nobody ever sees it empty.
  */
 import { readFile, readlink, symlink, unlink } from "node:fs/promises";
-import { setTimeout as wait } from "node:timers/promises";
+import { pollUntil } from "../resilience/deadline.ts";
 
 const POLL_MS = 25;
 /** Longer than any start: crash recovery of a large cluster takes minutes. */
@@ -13,7 +13,7 @@ const TAKEOVER_DEPTH_MAX = 3;
 
 export interface LockWait {
   readonly waitMsMax?: number;
-  /** Ends the waiting with an AbortError; the work itself is not interrupted. */
+  /** Ends the wait with its reason; the work itself is not interrupted. */
   readonly signal?: AbortSignal;
 }
 
@@ -35,16 +35,16 @@ async function acquire(file: string, depth: number, lockWait: LockWait): Promise
   const { waitMsMax = WAIT_MS_DEFAULT, signal } = lockWait;
   const me = await nameProcess(process.pid);
   if (me === null) throw new Error("The embedded database needs /proc to tell living processes from dead ones.");
-  const deadline = performance.now() + waitMsMax;
-  for (;;) {
-    if (await tryCreate(file, me)) return;
-    const holder = await readlink(file).catch(() => null);
-    if (holder !== null && !(await isAlive(holder))) await removeStale(file, holder, depth);
-    else await wait(POLL_MS, undefined, signal === undefined ? {} : { signal });
-    if (performance.now() > deadline) {
-      throw new Error(`Process ${holder ?? "unknown"} has been starting the database for too long (${file}).`);
-    }
-  }
+  let holder: string | null = null;
+  const ask = async () => {
+    if (await tryCreate(file, me)) return true;
+    holder = await readlink(file).catch(() => null);
+    if (holder === null || (await isAlive(holder))) return null;
+    await removeStale(file, holder, depth);
+    return (await tryCreate(file, me)) ? true : null;
+  };
+  if ((await pollUntil(ask, { everyMs: POLL_MS, timeoutMs: waitMsMax, signal })) !== null) return;
+  throw new Error(`Process ${String(holder ?? "unknown")} has been starting the database for too long (${file}).`);
 }
 
 async function tryCreate(file: string, me: string): Promise<boolean> {

@@ -1,12 +1,12 @@
 /**
  * The embedded database: real PostgreSQL 18 as a child process of whichever promptd came first, shared by all promptd
- * processes of the data directory, started again when it dies, stopped by the last one that leaves.
+ * processes of the data directory, started again when it dies, stopped by the last one that ends.
  */
-import { setTimeout as wait } from "node:timers/promises";
 import { isConnectionLoss, isSilence } from "../database/errors.ts";
 import type { Log } from "../log.ts";
+import { settleWithin, sleep } from "../resilience/deadline.ts";
 import { joinOrStart, type Found, type Launch, type Session } from "./launch.ts";
-import { databaseUrl, ensureSocketLink, preparePlace } from "./files.ts";
+import { databaseUrl, ensureSocketLink, prepareClusterFiles } from "./files.ts";
 import { rotateServerLog } from "./server-log.ts";
 import { withStartLock } from "./start-lock.ts";
 import { stopUnlessUsed } from "./users.ts";
@@ -31,29 +31,29 @@ export interface EmbeddedPostgres {
 
 /** @throws Error with one clear message for the operator: wrong owner, other major version, no binaries, no start. */
 export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-  const place = await preparePlace(options.dataDir, options.dbUid);
+  const files = await prepareClusterFiles(options.dataDir, options.dbUid);
   const stopping = new AbortController();
   const signal = AbortSignal.any([stopping.signal, ...(options.signal === undefined ? [] : [options.signal])]);
-  const launch: Launch = { place, log: options.log, settings: options.settings ?? {}, signal };
-  const found = await withStartLock(place.lockFile, () => joinOrStart(launch), { signal });
-  const watch = superviseServer(launch, found);
+  const launch: Launch = { files, log: options.log, settings: options.settings ?? {}, signal };
+  const found = await withStartLock(files.lockFile, () => joinOrStart(launch), { signal });
+  const supervisor = superviseServer(launch, found);
   const housekeeping = setInterval(() => void tidy(launch), HOUSEKEEPING_MS).unref();
   return {
-    url: databaseUrl(place, "promptd", "promptd"),
+    url: databaseUrl(files, "promptd", "promptd"),
     stop: async () => {
       clearInterval(housekeeping);
       stopping.abort();
-      await watch.leave();
+      await supervisor.release();
     },
   };
 }
 
 const HOUSEKEEPING_MS = 60_000;
 
-async function tidy({ place, log }: Launch): Promise<void> {
+async function tidy({ files, log }: Launch): Promise<void> {
   try {
-    await rotateServerLog(place.logFile);
-    await ensureSocketLink(place);
+    await rotateServerLog(files.logFile);
+    await ensureSocketLink(files);
   } catch (error) {
     log.warn({ err: error }, "housekeeping of the embedded database failed");
   }
@@ -69,18 +69,18 @@ export function backOffMs(failures: number): number {
 }
 
 /** A frozen server never answers a goodbye. */
-const LEAVE_MS_MAX = 1_000;
-/** Whoever holds the start lock longer than this is starting the server for itself, and will stop it. */
+const GOODBYE_MS_MAX = 1_000;
+/** A process that holds the start lock longer than this is starting the server for itself, and will stop it. */
 const LOCK_MS_MAX = 15_000;
 
 /** The session's end is the sign that the server is gone: no polling, noticed at once. */
 function superviseServer(launch: Launch, first: Found) {
-  const { place, log, signal } = launch;
+  const { files, log, signal } = launch;
   let session: Session | null = null;
   let recovery: Promise<void> = Promise.resolve();
   let failures = 0;
 
-  function hold({ session: opened, isStarted }: Found): void {
+  function watch({ session: opened, isStarted }: Found): void {
     const openedMs = performance.now();
     session = opened;
     const onEnd = (): void => {
@@ -88,11 +88,11 @@ function superviseServer(launch: Launch, first: Found) {
       session = null;
       if (signal.aborted) return;
       failures = isStarted && performance.now() - openedMs < STABLE_MS ? failures + 1 : 0;
-      log.warn({ dataDir: place.dataDir }, "the connection to the database server ended; looking after it");
+      log.warn({ dataDir: files.dataDir }, "the connection to the database server ended; looking after it");
       recovery = recover();
     };
     opened.once("end", onEnd);
-    // One that ended while the start lock was given back has told nobody.
+    // A connection that ended while the start lock was released has emitted its event to nobody.
     opened.query("select 1").catch((error: unknown) => {
       if (isConnectionLoss(error) && !isSilence(error)) onEnd();
     });
@@ -100,10 +100,10 @@ function superviseServer(launch: Launch, first: Found) {
 
   async function recover(): Promise<void> {
     while (!signal.aborted) {
-      await wait(backOffMs(failures), undefined, { signal }).catch(() => {});
+      await sleep(backOffMs(failures), signal).catch(() => {});
       if (signal.aborted) return;
       try {
-        hold(await withStartLock(place.lockFile, () => joinOrStart(launch), { signal }));
+        watch(await withStartLock(files.lockFile, () => joinOrStart(launch), { signal }));
         return;
       } catch (error) {
         if (signal.aborted) return;
@@ -114,19 +114,19 @@ function superviseServer(launch: Launch, first: Found) {
     }
   }
 
-  /** Leaving must not fail or hang, whatever state the server, its disk or another promptd is in. */
-  async function leave(): Promise<void> {
+  /** Must not fail or hang, whatever state the server, its disk or another promptd is in. */
+  async function release(): Promise<void> {
     await recovery;
-    const left = async () => {
-      await Promise.race([session?.end(), wait(LEAVE_MS_MAX, undefined, { ref: false })]);
-      await stopUnlessUsed(place, log);
+    const stop = async () => {
+      await settleWithin([session?.end() ?? Promise.resolve()], GOODBYE_MS_MAX);
+      await stopUnlessUsed(files, log);
     };
-    await withStartLock(place.lockFile, left, { waitMsMax: LOCK_MS_MAX }).catch((error: unknown) => {
+    await withStartLock(files.lockFile, stop, { waitMsMax: LOCK_MS_MAX }).catch((error: unknown) => {
       void session?.end().catch(() => {});
       log.warn({ err: error }, "the database server was left as it is");
     });
   }
 
-  hold(first);
-  return { leave };
+  watch(first);
+  return { release };
 }

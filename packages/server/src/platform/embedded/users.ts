@@ -2,45 +2,44 @@
  * Who uses the server: every promptd process holds connections named `promptd:<role>:<pid>`. The last one stops it.
  * Runs under the start lock, so that no process joins between the count and the stop.
  */
-import { setTimeout as wait } from "node:timers/promises";
 import type { Log } from "../log.ts";
+import { pollUntil } from "../resilience/deadline.ts";
 import { tryConnect, type Session } from "./launch.ts";
-import { removeSocketLink, type Place } from "./files.ts";
+import { removeSocketLink, type ClusterFiles } from "./files.ts";
 import { findPostmaster, waitForEnd } from "./postmaster.ts";
 
 const OWN_MS_MAX = 5_000;
 const STOP_MS_MAX = 10_000;
 const POLL_MS = 20;
 
-export async function stopUnlessUsed(place: Place, log: Log): Promise<void> {
-  const session = await connectToStop(place);
+export async function stopUnlessUsed(files: ClusterFiles, log: Log): Promise<void> {
+  const session = await connectToStop(files);
   if (session === null) return;
   try {
     if (await hasOtherUsers(session)) return;
   } finally {
     await session.end();
   }
-  const pid = await findPostmaster(place.clusterDir);
+  const pid = await findPostmaster(files.clusterDir);
   if (pid === null) return;
   process.kill(pid, "SIGINT"); // fast shutdown: ends connections, writes a checkpoint. Never SIGKILL.
-  if (await waitForEnd(place.clusterDir, pid, STOP_MS_MAX)) {
-    await removeSocketLink(place);
-    log.info({ dataDir: place.dataDir }, "database stopped");
+  if (await waitForEnd(files.clusterDir, pid, STOP_MS_MAX)) {
+    await removeSocketLink(files);
+    log.info({ dataDir: files.dataDir }, "database stopped");
   } else {
     log.warn({ pid }, "the database is still shutting down; it goes on by itself");
   }
 }
 
 /** A server that we started a moment ago may still be starting; null when there is none or it stays silent. */
-async function connectToStop(place: Place): Promise<Session | null> {
-  const deadline = performance.now() + STOP_MS_MAX;
-  while (performance.now() < deadline) {
-    const tried = await tryConnect(place, "stop");
+async function connectToStop(files: ClusterFiles): Promise<Session | null> {
+  const ask = async () => {
+    const tried = await tryConnect(files, "stop");
     if (typeof tried !== "string") return tried;
-    if (tried === "no server" && (await findPostmaster(place.clusterDir)) === null) return null;
-    await wait(POLL_MS);
-  }
-  return null;
+    return tried === "no server" && (await findPostmaster(files.clusterDir)) === null ? tried : null;
+  };
+  const found = await pollUntil(ask, { everyMs: POLL_MS, timeoutMs: STOP_MS_MAX });
+  return typeof found === "string" ? null : found;
 }
 
 /**
@@ -48,8 +47,8 @@ async function connectToStop(place: Place): Promise<Session | null> {
  * process that stops next must not take them for a user and leave the server running.
  */
 async function hasOtherUsers(session: Session): Promise<boolean> {
-  const deadline = performance.now() + OWN_MS_MAX;
-  for (;;) {
+  let hasOthers = false;
+  const areOwnGone = async () => {
     const { rows } = await session.query<{ own: number; others: number }>(
       `select (count(*) filter (where split_part(application_name, ':', 3) = $1))::int as own,
               (count(*) filter (where split_part(application_name, ':', 3) <> $1))::int as others
@@ -57,7 +56,9 @@ async function hasOtherUsers(session: Session): Promise<boolean> {
       [String(process.pid)],
     );
     const { own = 0, others = 0 } = rows[0] ?? {};
-    if (own === 0 || performance.now() > deadline) return others > 0;
-    await wait(POLL_MS);
-  }
+    hasOthers = others > 0;
+    return own === 0 ? true : null;
+  };
+  await pollUntil(areOwnGone, { everyMs: POLL_MS, timeoutMs: OWN_MS_MAX });
+  return hasOthers;
 }

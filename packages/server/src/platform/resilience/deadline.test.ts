@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { DeadlineError, orAborted, settleWithin, sleep, withDeadline } from "./deadline.ts";
+import { DeadlineError, orAborted, pollUntil, settleWithin, sleep, withDeadline } from "./deadline.ts";
 
 const never = new Promise<never>(() => {});
 const untilAborted = (signal: AbortSignal) => orAborted(never, signal);
@@ -56,4 +56,29 @@ test("settling is waited for until the time is over, whether the work succeeds o
   expect(await settleWithin([Promise.resolve(), Promise.reject(new Error("failed"))], 60_000)).toBe(true);
   expect(await settleWithin([], 60_000)).toBe(true);
   expect(await settleWithin([Promise.resolve(), never], 1)).toBe(false);
+});
+
+describe("polling", () => {
+  const everyMs = 1;
+
+  test("ends with the first answer that is not null", async () => {
+    let asked = 0;
+    expect(await pollUntil(async () => ((asked += 1) < 3 ? null : asked), { everyMs, timeoutMs: 60_000 })).toBe(3);
+  });
+
+  test("asks once at least, and ends without an answer when the time is over", async () => {
+    expect(await pollUntil(async () => "at once", { everyMs, timeoutMs: 0 })).toBe("at once");
+    expect(await pollUntil(async () => null, { everyMs, timeoutMs: 1 })).toBeNull();
+  });
+
+  test("ends with the reason of an abort", async () => {
+    const stop = new AbortController();
+    const ask = async () => {
+      stop.abort(new Error("given up"));
+      return null;
+    };
+    await expect(pollUntil(ask, { everyMs: 60_000, timeoutMs: 60_000, signal: stop.signal })).rejects.toThrow(
+      "given up",
+    );
+  });
 });

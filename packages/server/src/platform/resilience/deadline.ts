@@ -65,6 +65,29 @@ export async function settleWithin(promises: Iterable<Promise<unknown>>, ms: num
   }
 }
 
+interface PollOptions {
+  readonly everyMs: number;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Asks again and again until the answer is not null. @returns null when the time passed first; it is asked once at least.
+ * @throws the signal's reason when it aborts.
+ */
+export async function pollUntil<Result>(
+  ask: () => Promise<Result | null>,
+  options: PollOptions,
+): Promise<Result | null> {
+  const untilMs = performance.now() + options.timeoutMs;
+  do {
+    const answer = await ask();
+    if (answer !== null) return answer;
+    await sleep(options.everyMs, options.signal);
+  } while (performance.now() < untilMs);
+  return null;
+}
+
 function startTimer(ms: number, onEnd: () => void): NodeJS.Timeout {
   return setTimeout(onEnd, Math.min(Math.max(ms, 0), TIMER_MS_MAX));
 }
