@@ -1,9 +1,9 @@
 import type { Client } from "@promptd/client";
 import type { CreateRunBody, Run } from "@promptd/contract";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../command.ts";
-import { findPrompt, isNotFound, neitherFailure } from "../find-version.ts";
-import { reportRun } from "../report-run.ts";
-import { readImage, readPairs } from "../run-inputs.ts";
+import { findPrompt, isNotFound, neitherFailure } from "../runs/find-version.ts";
+import { reportRun } from "../runs/report-run.ts";
+import { readImage, readPairs } from "../runs/run-inputs.ts";
 import { withSession } from "../session.ts";
 
 export const run: Command = {

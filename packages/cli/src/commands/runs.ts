@@ -1,7 +1,7 @@
 import { RUN_STATUSES, type ListRunsQuery, type RunList, type RunListRow, type RunStatus } from "@promptd/contract";
 import { CommandFailure, type Command, type CommandArgs } from "../command.ts";
 import { formatRun, formatRunRows } from "../output.ts";
-import { reportRun } from "../report-run.ts";
+import { reportRun } from "../runs/report-run.ts";
 import { withSession } from "../session.ts";
 
 export const runsList: Command = {

@@ -1,6 +1,6 @@
 import type { PromptConfig, PromptVersion, TextInputField } from "@promptd/contract";
 import type { Command } from "../command.ts";
-import { findVersion } from "../find-version.ts";
+import { findVersion } from "../runs/find-version.ts";
 import { formatTable } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import { withSession } from "../session.ts";

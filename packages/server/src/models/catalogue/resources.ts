@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import type { ModelEntry, Resources } from "@promptd/contract";
-import type { CatalogueEntry } from "./catalogue.ts";
+import type { ModelRecord } from "./catalogue-file.ts";
 
 /**
  * The list a client may cache. Models sorted by id and options by key, in UTF-16 code units; values keep the order of
  * the catalogue. The hash covers exactly what is sent, so that a client can verify it.
  */
-export function buildResources(entries: readonly CatalogueEntry[]): Resources {
+export function buildResources(entries: readonly ModelRecord[]): Resources {
   const models = entries.map(describeModel).sort((a, b) => compareUnits(a.model, b.model));
   const resources = { models };
   return { hash: hashResources(resources), resources };
@@ -17,7 +17,7 @@ export function hashResources(resources: Resources["resources"]): string {
   return createHash("sha256").update(canonicalJson(resources)).digest("base64url");
 }
 
-function describeModel(entry: CatalogueEntry): ModelEntry {
+function describeModel(entry: ModelRecord): ModelEntry {
   const options = Object.entries(entry.runOptions).map(([key, option]) => ({
     key,
     options: Object.keys(option.values),

@@ -35,16 +35,17 @@ async function acquire(file: string, depth: number, lockWait: LockWait): Promise
   const { waitMsMax = WAIT_MS_DEFAULT, signal } = lockWait;
   const me = await nameProcess(process.pid);
   if (me === null) throw new Error("The embedded database needs /proc to tell living processes from dead ones.");
-  let holder: string | null = null;
+  let lastHolder = "unknown";
   const ask = async () => {
     if (await tryCreate(file, me)) return true;
-    holder = await readlink(file).catch(() => null);
+    const holder = await readlink(file).catch(() => null);
+    lastHolder = holder ?? "unknown";
     if (holder === null || (await isAlive(holder))) return null;
     await removeStale(file, holder, depth);
     return (await tryCreate(file, me)) ? true : null;
   };
   if ((await pollUntil(ask, { everyMs: POLL_MS, timeoutMs: waitMsMax, signal })) !== null) return;
-  throw new Error(`Process ${String(holder ?? "unknown")} has been starting the database for too long (${file}).`);
+  throw new Error(`Process ${lastHolder} has been starting the database for too long (${file}).`);
 }
 
 async function tryCreate(file: string, me: string): Promise<boolean> {

@@ -1,8 +1,8 @@
 import type { Run } from "@promptd/contract";
 import { mkdir, writeFile } from "node:fs/promises";
 import { extname, join, resolve } from "node:path";
-import { CommandFailure, type CommandIo } from "./command.ts";
-import { describeWriteFailure } from "./file-failure.ts";
+import { CommandFailure, type CommandIo } from "../command.ts";
+import { describeWriteFailure } from "../file-failure.ts";
 
 export interface SavedFile {
   /** Index of the item in `outputs`, from 0. */

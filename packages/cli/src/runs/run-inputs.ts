@@ -2,8 +2,8 @@ import { imageFromBytes, imageFromUrl } from "@promptd/client";
 import type { ImageInput } from "@promptd/contract";
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { CommandFailure } from "./command.ts";
-import { describeReadFailure } from "./file-failure.ts";
+import { CommandFailure } from "../command.ts";
+import { describeReadFailure } from "../file-failure.ts";
 
 /** Bounds memory, not the interface: the server takes 10 MiB per image and says so itself. */
 const IMAGE_BYTES_MAX = 32 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { PromptdError, type Client } from "@promptd/client";
 import type { PromptVersion } from "@promptd/contract";
-import { CommandFailure } from "./command.ts";
-import { printableLine } from "./printable.ts";
+import { CommandFailure } from "../command.ts";
+import { printableLine } from "../printable.ts";
 
 /**
  * People have either id at hand and need not know which. Ids of prompts and versions never coincide, so the order

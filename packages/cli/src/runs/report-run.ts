@@ -1,6 +1,6 @@
 import type { Run } from "@promptd/contract";
-import type { CommandIo } from "./command.ts";
-import { formatRun } from "./output.ts";
+import type { CommandIo } from "../command.ts";
+import { formatRun } from "../output.ts";
 import { saveOutputs } from "./save-outputs.ts";
 
 /**
