@@ -224,7 +224,7 @@ const TIME_FAULT = (flag: string, got: string) =>
 /** What was typed, and all of stderr. */
 const REFUSALS: readonly (readonly [string, string])[] = [
   ["user create", "--email is required.\nExample: --email ada@example.org\n"],
-  ["user create --email nobody", '"nobody" is no e-mail address, such as ada@example.org.\n'],
+  ["user create --email nobody", '"nobody" is not a valid e-mail address. Expected one such as ada@example.org.\n'],
   ["user create --email a@b.c --plan gold", '--plan must be pro or none, got "gold".\n'],
   ["user create --email a@b.c --credits -3", '--credits must be a whole number from 0 to 1000000000000, got "-3".\n'],
   ["user create --email a@b.c --credits 1.5", '--credits must be a whole number from 0 to 1000000000000, got "1.5".\n'],

@@ -24,10 +24,13 @@ export interface CreateAccount {
   readonly plan: Plan;
 }
 
-/** @throws Problem VALIDATION_ERROR when the address has no form, or it or the user name is taken. */
+/** @throws Problem VALIDATION_ERROR when the address is not valid, or it or the user name is taken. */
 export async function createAccount(db: Queryable, newId: () => string, account: CreateAccount): Promise<string> {
   if (!EMAIL.test(account.email)) {
-    throw new Problem("VALIDATION_ERROR", `"${account.email}" is no e-mail address, such as ada@example.org.`);
+    throw new Problem(
+      "VALIDATION_ERROR",
+      `"${account.email}" is not a valid e-mail address. Expected one such as ada@example.org.`,
+    );
   }
   const accountId = newId();
   const created = await insertAccount(db, {
@@ -63,7 +66,7 @@ export async function setPlan(
   await updatePlan(db, accountId, plan.plan === "pro" ? end : "-infinity");
 }
 
-/** The whole key is returned here and never again. @throws Problem VALIDATION_ERROR at 20 live keys. */
+/** Returns the whole key, which nothing can show again. @throws Problem VALIDATION_ERROR at 20 live keys. */
 export async function createApiKey(
   db: Database,
   newId: () => string,
@@ -97,7 +100,7 @@ export async function revokeApiKey(db: Database, keyId: string): Promise<Date> {
   return revokedAt;
 }
 
-/** Whether this key would be let in now, its plan and rate left aside. */
+/** Whether this key would be admitted now, apart from its plan and rate. */
 export function isLiveKey(db: Database, apiKey: string): Promise<boolean> {
   return hasLiveKey(db, hashApiKey(apiKey));
 }

@@ -1,15 +1,16 @@
 /**
  * Admission to /v1: key, plan and rate limit in one statement, decided from the headers alone. Requests that arrive in
- * one turn of the event loop share a statement (measured 2026-11: 5.7 times the rate of one statement each). Nothing
- * about a key is cached: a revocation counts for every statement that starts after its commit.
+ * one iteration of the event loop share a statement (measured 2026-11: 5.7 times the rate of one statement each).
+ * Nothing about a key is cached: a revocation counts for every statement that starts after its commit.
  */
 import { setImmediate } from "node:timers";
-import { setTimeout as wait } from "node:timers/promises";
 import type { Admission, Admit } from "../http/endpoint.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
 import type { Log } from "../platform/log.ts";
 import { Problem } from "../platform/problem.ts";
+import { sleep } from "../platform/resilience/deadline.ts";
+import { createSemaphore } from "../platform/resilience/semaphore.ts";
 import { recordKeyUse } from "./accounts-store.ts";
 import { hashApiKey, hasKeyForm } from "./api-keys.ts";
 
@@ -19,10 +20,10 @@ export interface AdmissionOptions {
   readonly log: Log;
   readonly limitPerSecond: number;
   readonly scope: "account" | "key";
-  /** False: plans are not asked for. */
+  /** False: no plan is required. */
   readonly plans: boolean;
-  /** How a request waits for its place; a test lets its own clock run meanwhile. */
-  readonly pause?: (ms: number) => Promise<unknown>;
+  /** For tests, which advance their own clock meanwhile. */
+  readonly sleep?: (ms: number) => Promise<unknown>;
 }
 
 export interface AdmissionControl {
@@ -49,9 +50,9 @@ const BATCHES_IN_FLIGHT_MAX = 3;
 const KEY_USE_MS = 60_000;
 const BATCH_MAX = 500;
 /**
- * A request that comes this much too early waits for its place instead of being refused, and once more when another one
- * took it. A caller of exactly five a second has timers and a network that jitter; without this an exact window refused
- * 13 % of its requests (measured 2026-11), and with it the window is as exact as before.
+ * A request that comes this much too early waits until the window has room instead of being refused, and waits again if
+ * another request was admitted first. A caller that sends exactly five a second has timers and a network that jitter;
+ * without this the exact window refused 13 % of its requests (measured 2026-11). The window stays exact.
  */
 const EARLY_US_MAX = 250_000;
 const WAITS_MAX = 2;
@@ -66,42 +67,41 @@ const TEXTS = {
 };
 
 export function createAdmissionControl(options: AdmissionOptions): AdmissionControl {
+  const { db, clock, log, limitPerSecond } = options;
   const lookUp = createBatcher(options);
-  const { pause = wait } = options;
   const used = new Map<string, number>();
-  const places = createWaitingPlaces(options.limitPerSecond);
+  /** As many requests of one scope may wait as a second admits: the rest of a flood is refused at once. */
+  const waits = createSemaphore({ permits: Infinity, keyShareMax: limitPerSecond });
 
   async function admit(request: { readonly authorization: readonly string[] }): Promise<Admission> {
     const key = readKey(request.authorization);
     if (key instanceof Problem) return { kind: "refused", problem: key, remaining: null };
-    const hash = hashApiKey(key);
-    const first = await lookUp(hash);
-    const row = first !== null && isLittleEarly(first) ? await waitForPlace(first, hash) : first;
-    const admission = judge(row, options);
-    if (admission.kind === "admitted") used.set(admission.caller.keyId, options.clock.nowMs());
+    const admission = judge(await lookUpInTime(hashApiKey(key)), options);
+    if (admission.kind === "admitted") used.set(admission.caller.keyId, clock.nowMs());
     return admission;
   }
-  /** Asks again when the place should be free; who finds as many waiting as a second admits keeps the first answer. */
-  async function waitForPlace(row: AdmissionRow, hash: Buffer): Promise<AdmissionRow | null> {
-    const leave = places.take(options.scope === "key" ? row.key_id : row.account_id);
-    if (leave === null) return row;
-    let last: AdmissionRow | null = row;
+  /** Checks a request that is slightly early again when the window should have room. */
+  async function lookUpInTime(hash: Buffer): Promise<AdmissionRow | null> {
+    let row = await lookUp(hash);
+    if (!isSlightlyEarly(row)) return row;
+    const permit = waits.tryAcquire({ key: options.scope === "key" ? row.key_id : row.account_id });
+    if (permit === null) return row;
     try {
-      for (let i = 0; i < WAITS_MAX && last !== null && isLittleEarly(last); i += 1) {
-        await pause(Math.ceil(last.wait_us / 1_000) + 1);
-        last = await lookUp(hash);
+      for (let i = 0; i < WAITS_MAX && isSlightlyEarly(row); i += 1) {
+        await (options.sleep ?? sleep)(Math.ceil(row.wait_us / 1_000) + 1);
+        row = await lookUp(hash);
       }
-      return last;
+      return row;
     } finally {
-      leave();
+      permit.release();
     }
   }
   async function flush(): Promise<void> {
     if (used.size === 0) return;
     const uses = new Map(used);
     used.clear();
-    await recordKeyUse(options.db, uses).catch((error: unknown) =>
-      options.log.warn({ err: error }, "the times of key use were not written"),
+    await recordKeyUse(db, uses).catch((error: unknown) =>
+      log.warn({ err: error }, "the times of key use were not written"),
     );
   }
   const timer = setInterval(() => void flush(), KEY_USE_MS).unref();
@@ -114,29 +114,11 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
   };
 }
 
-/** As many requests of one account, or key, may wait at once as a second admits: a flood is refused at once. */
-function createWaitingPlaces(max: number) {
-  const taken = new Map<string, number>();
-  return {
-    /** The way to give the place back; null: none is free. */
-    take: (scope: string): (() => void) | null => {
-      const count = taken.get(scope) ?? 0;
-      if (count >= max) return null;
-      taken.set(scope, count + 1);
-      return () => {
-        const left = (taken.get(scope) ?? 1) - 1;
-        if (left === 0) taken.delete(scope);
-        else taken.set(scope, left);
-      };
-    },
-  };
-}
-
 /** The key of exactly one well-formed header, or the 401 that says what is wrong. */
 function readKey(authorization: readonly string[]): string | Problem {
   const [header] = authorization;
   if (header === undefined || header.trim() === "") return unauthorized(TEXTS.missing);
-  // Two headers: one of them was meant for somebody else, and which is not ours to guess.
+  // One of two headers is meant for another service, and guessing which could leak the other.
   if (authorization.length > 1) {
     const text = `The request has ${authorization.length} Authorization headers. Send one: "Authorization: Bearer <API_KEY>".`;
     return unauthorized(text);
@@ -147,8 +129,8 @@ function readKey(authorization: readonly string[]): string | Problem {
   return hasKeyForm(key) ? key : unauthorized(TEXTS.invalid);
 }
 
-function isLittleEarly(row: AdmissionRow): boolean {
-  return row.rank > row.admitted && row.wait_us <= EARLY_US_MAX;
+function isSlightlyEarly(row: AdmissionRow | null): row is AdmissionRow {
+  return row !== null && row.rank > row.admitted && row.wait_us <= EARLY_US_MAX;
 }
 
 function judge(row: AdmissionRow | null, options: AdmissionOptions): Admission {
@@ -168,7 +150,7 @@ function unauthorized(text: string): Problem {
   return new Problem("UNAUTHORIZED_ERROR", text, { headers: { "www-authenticate": "Bearer" } });
 }
 
-/** One second is always enough: the window is one second long. The exact wait stands beside it for those who can use it. */
+/** One second is always enough: the window is one second long. The exact wait is in a header of its own. */
 function overLimit(waitUs: number, options: AdmissionOptions): Problem {
   const waitMs = Math.min(1_000, Math.ceil(waitUs / 1_000));
   const requests = options.limitPerSecond === 1 ? "1 request" : `${options.limitPerSecond} requests`;
@@ -190,7 +172,7 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** Gathers the look-ups of one turn of the event loop; at most three statements are in flight, the rest gather on. */
+/** Batches the look-ups of one iteration of the event loop. While three statements are in flight, the batch grows. */
 function createBatcher(options: AdmissionOptions): (hash: Buffer) => Promise<AdmissionRow | null> {
   let waiting: Waiter[] = [];
   let inFlight = 0;
@@ -201,11 +183,11 @@ function createBatcher(options: AdmissionOptions): (hash: Buffer) => Promise<Adm
     scheduled = true;
     setImmediate(() => {
       scheduled = false;
-      void send(waiting.splice(0, BATCH_MAX));
+      void runBatch(waiting.splice(0, BATCH_MAX));
       schedule();
     });
   }
-  async function send(batch: readonly Waiter[]): Promise<void> {
+  async function runBatch(batch: readonly Waiter[]): Promise<void> {
     inFlight += 1;
     try {
       const rows = await options.db.named<AdmissionRow>(
@@ -216,7 +198,7 @@ function createBatcher(options: AdmissionOptions): (hash: Buffer) => Promise<Adm
       const byPosition = new Map(rows.map((row) => [row.nth, row]));
       for (const [i, waiter] of batch.entries()) waiter.resolve(byPosition.get(i + 1) ?? null);
     } catch (error) {
-      // Closed when the database is down: a limit that opens on failure is none.
+      // Admission fails closed: a limit that opens when the database is down is not a limit.
       for (const waiter of batch) waiter.reject(error);
     } finally {
       inFlight -= 1;

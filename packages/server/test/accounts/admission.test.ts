@@ -1,5 +1,5 @@
 /** What admission to /v1 answers each key: form, revocation, rate and plan, on a stopped database clock. */
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   createApiKey,
@@ -36,7 +36,7 @@ function openAdmission(change: AdmissionChange = {}): AdmissionControl {
   const clock = { nowMs: () => USED_MS };
   const usual = { db: engine.db, clock, log, limitPerSecond: 5, scope: "account", plans: true } as const;
   const control = createAdmissionControl({
-    pause: () => Promise.reject(new Error("nobody waits here")),
+    sleep: () => Promise.reject(new Error("no request waits here")),
     ...usual,
     ...change,
   });
@@ -44,14 +44,14 @@ function openAdmission(change: AdmissionChange = {}): AdmissionControl {
   return control;
 }
 
-async function knock(control: AdmissionControl, ...authorization: string[]) {
+async function request(control: AdmissionControl, ...authorization: string[]) {
   const admission = await control.admit({ authorization, address: "192.0.2.1" });
   if (admission.kind === "admitted") return { ...admission.caller, remaining: admission.remaining };
   const { code, message, headers, data } = admission.problem;
   return { code, message, headers, data, remaining: admission.remaining };
 }
 
-/** As many knocks as the limit allows, one after the other. */
+/** As many requests as the limit allows, one after the other. */
 async function fill(control: AdmissionControl, apiKey: string, times = 5): Promise<void> {
   for (let i = 0; i < times; i += 1) await control.admit({ authorization: [`Bearer ${apiKey}`], address: "" });
 }
@@ -68,7 +68,7 @@ const FORM = 'The Authorization header must have the form "Bearer <API_KEY>".';
 const INVALID = "The API key is not valid. Check it, or create a new one on the API keys page.";
 const LONG = 'The Authorization header is longer than 256 characters. Send only "Bearer <API_KEY>".';
 
-describe("without a key that could be one, a caller is told what is wrong and counted nowhere", () => {
+describe("without a possible key, the answer says what is wrong and nothing is counted", () => {
   const key = mintApiKey();
   test.each([
     ["no header", [], MISSING],
@@ -90,34 +90,36 @@ describe("without a key that could be one, a caller is told what is wrong and co
       'The request has 3 Authorization headers. Send one: "Authorization: Bearer <API_KEY>".',
     ],
   ])("%s", async (_, headers, message) => {
-    expect(await knock(openAdmission(), ...headers)).toEqual(refused(message));
+    expect(await request(openAdmission(), ...headers)).toEqual(refused(message));
   });
 
   test("a text that cannot be a key costs the database nothing", async () => {
     const { db, statements } = watched();
-    expect(await knock(openAdmission({ db }), `Bearer ${"a".repeat(39)}`)).toEqual(refused(INVALID));
+    expect(await request(openAdmission({ db }), `Bearer ${"a".repeat(39)}`)).toEqual(refused(INVALID));
     expect(statements).toEqual([]);
   });
 });
 
 describe("a good key", () => {
   test.each(["Bearer KEY", "bearer KEY", "BEARER   KEY", "Bearer KEY  "])(
-    "is let in as %j, and says whose it is and how many requests are left",
+    "is admitted as %j, with its account and how many requests are left",
     async (form) => {
       const { accountId, apiKeys, keyIds } = await createKeys(engine, 1);
       const control = openAdmission();
       const header = form.replace("KEY", apiKeys[0] ?? "");
-      expect(await knock(control, header)).toEqual({ accountId, keyId: keyIds[0], remaining: 4 });
-      expect(await knock(control, header)).toMatchObject({ remaining: 3 });
+      expect(await request(control, header)).toEqual({ accountId, keyId: keyIds[0], remaining: 4 });
+      expect(await request(control, header)).toMatchObject({ remaining: 3 });
     },
   );
 
-  test("that was revoked is told the day, however many requests it sends", async () => {
+  test("that was revoked is answered with the day, however many requests it sends", async () => {
     const { apiKeys, keyIds } = await createKeys(engine, 1);
     await revokeApiKey(engine.db, keyIds[0] ?? "");
     const control = openAdmission();
     for (let i = 0; i < 7; i += 1) {
-      expect(await knock(control, `Bearer ${apiKeys[0]}`)).toEqual(refused("This API key was revoked on 2001-09-09."));
+      expect(await request(control, `Bearer ${apiKeys[0]}`)).toEqual(
+        refused("This API key was revoked on 2001-09-09."),
+      );
     }
   });
 
@@ -125,9 +127,9 @@ describe("a good key", () => {
     const { apiKeys } = await createKeys(engine, 2);
     const [perKey, perAccount] = [openAdmission({ scope: "key" }), openAdmission()];
     await fill(perKey, apiKeys[0] ?? "");
-    expect(await knock(perKey, `Bearer ${apiKeys[1]}`)).toMatchObject({ remaining: 4 });
+    expect(await request(perKey, `Bearer ${apiKeys[1]}`)).toMatchObject({ remaining: 4 });
     await fill(perAccount, apiKeys[0] ?? "");
-    expect(await knock(perAccount, `Bearer ${apiKeys[1]}`)).toMatchObject({ code: "TOO_MANY_REQUESTS_ERROR" });
+    expect(await request(perAccount, `Bearer ${apiKeys[1]}`)).toMatchObject({ code: "TOO_MANY_REQUESTS_ERROR" });
   });
 });
 
@@ -146,81 +148,81 @@ describe("over the limit", () => {
     header = `Bearer ${apiKey}`;
   });
 
-  test("a caller is told the wait to the next millisecond, and one second at most", async () => {
+  test("the answer names the wait to the next millisecond, and one second at most", async () => {
     const control = openAdmission();
     await fill(control, apiKey);
     await stopClock(engine.db, NOW_US + 749_999);
-    expect(await knock(control, header)).toEqual(tooMany("251"));
+    expect(await request(control, header)).toEqual(tooMany("251"));
     await stopClock(engine.db, NOW_US + 500_000);
-    expect(await knock(control, header)).toEqual(tooMany("500"));
+    expect(await request(control, header)).toEqual(tooMany("500"));
     await stopClock(engine.db, NOW_US - 900_000); // the clock stepped back
-    expect(await knock(control, header)).toEqual(tooMany("1000"));
+    expect(await request(control, header)).toEqual(tooMany("1000"));
   });
 
   test("the limit is named in good English, and a lower one leaves nothing rather than less", async () => {
     await fill(openAdmission(), apiKey);
-    expect(await knock(openAdmission({ limitPerSecond: 1 }), header)).toEqual(tooMany("1000", "1 request"));
+    expect(await request(openAdmission({ limitPerSecond: 1 }), header)).toEqual(tooMany("1000", "1 request"));
   });
 
-  test("by a quarter of a second, a request waits for its place and a millisecond more, and is let in", async () => {
-    const pauses: number[] = [];
+  test("by a quarter of a second, a request waits until there is room and a millisecond more, and is admitted", async () => {
+    const sleeps: number[] = [];
     let nowUs = NOW_US + 750_000;
-    const pause = async (ms: number) => {
-      pauses.push(ms);
+    const sleep = async (ms: number) => {
+      sleeps.push(ms);
       await stopClock(engine.db, (nowUs += ms * 1_000));
     };
-    const control = openAdmission({ pause });
+    const control = openAdmission({ sleep });
     await fill(control, apiKey, 5);
     await stopClock(engine.db, nowUs);
-    expect(await knock(control, header)).toMatchObject({ remaining: 4 });
-    expect(pauses).toEqual([251]);
+    expect(await request(control, header)).toMatchObject({ remaining: 4 });
+    expect(sleeps).toEqual([251]);
   });
 
   test.each(["account", "key"] as const)(
     "no more requests of one %s wait at once than a second admits; a flood is refused at once, another's request waits",
     async (scope) => {
-      const gate = Promise.withResolvers<void>();
+      const released = Promise.withResolvers<void>();
       let waiting = 0;
-      const pause = () => {
+      const sleep = () => {
         waiting += 1;
-        return gate.promise;
+        return released.promise;
       };
-      const control = openAdmission({ pause, scope });
+      const control = openAdmission({ sleep, scope });
       const other = (await createKeys(engine, 1)).apiKeys[0] ?? "";
       await fill(control, apiKey);
       await fill(control, other);
       await stopClock(engine.db, NOW_US + 950_000);
-      let told = 0;
-      const flood = Array.from({ length: 20 }, () => knock(control, header).finally(() => (told += 1)));
-      await until(() => told === 15);
+      let answered = 0;
+      const flood = Array.from({ length: 20 }, () => request(control, header).finally(() => (answered += 1)));
+      await until(() => answered === 15);
       expect(waiting).toBe(5);
-      const late = knock(control, `Bearer ${other}`);
+      const late = request(control, `Bearer ${other}`);
       await until(() => waiting === 6);
       await stopClock(engine.db, NOW_US + 1_000_000);
-      gate.resolve();
+      released.resolve();
       expect((await Promise.all(flood)).filter((answer) => "accountId" in answer)).toHaveLength(5);
       expect(await late).toMatchObject({ remaining: 4 });
-      await fill(control, apiKey); // whoever waited gave its place back: the next ones wait again
+      await fill(control, apiKey); // those that waited have ended: the next ones may wait
       await stopClock(engine.db, NOW_US + 1_900_000);
-      await knock(control, header);
+      await request(control, header);
       expect(waiting).toBe(8);
     },
   );
 
-  test("a request that found its place does not wait, however soon another one is free", async () => {
+  test("a request that fits does not wait, however soon there is room for another", async () => {
     const control = openAdmission();
     await fill(control, apiKey, 4);
     await stopClock(engine.db, NOW_US + 950_000);
-    expect(await knock(control, header)).toMatchObject({ remaining: 0 });
+    expect(await request(control, header)).toMatchObject({ remaining: 0 });
   });
 
-  test("a request that waited in vain waits once more, and no third time", async () => {
-    let pauses = 0;
-    const control = openAdmission({ pause: async () => (pauses += 1) });
+  test("a request that is still early after its wait waits once more, and no third time", async () => {
+    let sleeps = 0;
+    const control = openAdmission({ sleep: async () => (sleeps += 1) });
     await fill(control, apiKey);
     await stopClock(engine.db, NOW_US + 950_000);
-    expect(await knock(control, header)).toEqual(tooMany("50"));
-    expect(pauses).toBe(2);
+    expect(await request(control, header)).toEqual(tooMany("50"));
+    expect(sleeps).toBe(2);
   });
 });
 
@@ -238,26 +240,26 @@ describe("a plan", () => {
   test("that never was is asked for, one that ended is to be renewed; both after the rate", async () => {
     const control = openAdmission();
     await setPlan(engine.db, account.accountId, { plan: "none", untilMs: null });
-    expect(await knock(control, header)).toEqual(planProblem("PLAN_REQUIRED", "The API needs a Pro plan.", 4));
+    expect(await request(control, header)).toEqual(planProblem("PLAN_REQUIRED", "The API needs a Pro plan.", 4));
     await setPlan(engine.db, account.accountId, { plan: "pro", untilMs: NOW_US / 1_000 });
     const lapsed = planProblem("PLAN_LAPSED", "Your Pro plan has ended. Renew it to use the API.", 3);
-    expect(await knock(control, header)).toEqual(lapsed);
+    expect(await request(control, header)).toEqual(lapsed);
     await fill(control, account.apiKeys[0] ?? "", 3);
-    expect(await knock(control, header)).toMatchObject({ code: "TOO_MANY_REQUESTS_ERROR" });
+    expect(await request(control, header)).toMatchObject({ code: "TOO_MANY_REQUESTS_ERROR" });
   });
 
   test("is not asked for where the operator sells none", async () => {
     await setPlan(engine.db, account.accountId, { plan: "none", untilMs: null });
-    expect(await knock(openAdmission({ plans: false }), header)).toMatchObject({ accountId: account.accountId });
+    expect(await request(openAdmission({ plans: false }), header)).toMatchObject({ accountId: account.accountId });
   });
 });
 
-/** The database, and how many keys each statement of admission asked for; all wait for `gate`, and fail when `broken`. */
-function watched(gate: Promise<void> = Promise.resolve()) {
+/** The database, and how many keys each statement of admission asked for; all wait for `released`, and fail when `broken`. */
+function watched(released: Promise<void> = Promise.resolve()) {
   const seen = { statements: [] as number[], broken: false };
   const named: Database["named"] = async (name, text, values) => {
     seen.statements.push((values[0] as Buffer[]).length);
-    await gate;
+    await released;
     if (seen.broken) throw new Error("the database is away");
     return engine.db.named(name, text, values);
   };
@@ -268,7 +270,7 @@ describe("many requests at once", () => {
   test("share a statement where they arrive together", async () => {
     const watch = watched();
     const control = openAdmission({ db: watch.db });
-    await Promise.all(Array.from({ length: 20 }, () => knock(control, `Bearer ${mintApiKey()}`)));
+    await Promise.all(Array.from({ length: 20 }, () => request(control, `Bearer ${mintApiKey()}`)));
     expect(watch.statements).toEqual([20]);
   });
 
@@ -276,14 +278,14 @@ describe("many requests at once", () => {
     const { apiKeys, keyIds } = await createKeys(engine, 2);
     const [first, second] = apiKeys;
     const keys = Array.from({ length: 2_100 }, (_, i) => (i === 0 ? first : i === 1_777 ? second : mintApiKey()));
-    const gate = Promise.withResolvers<void>();
-    const watch = watched(gate.promise);
+    const released = Promise.withResolvers<void>();
+    const watch = watched(released.promise);
     const control = openAdmission({ db: watch.db });
-    const knocks = keys.map((key) => knock(control, `Bearer ${key}`));
-    for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+    const requests = keys.map((key) => request(control, `Bearer ${key}`));
+    for (let i = 0; i < 20; i += 1) await yieldToEventLoop();
     expect(watch.statements).toEqual([500, 500, 500]);
-    gate.resolve();
-    const answers = await Promise.all(knocks);
+    released.resolve();
+    const answers = await Promise.all(requests);
     const admitted = answers.flatMap((answer, i) => ("keyId" in answer ? [[i, answer.keyId]] : []));
     expect(admitted).toEqual([
       [0, keyIds[0]],
@@ -298,10 +300,10 @@ describe("many requests at once", () => {
     const control = openAdmission({ db: watch.db });
     watch.broken = true;
     const keys = Array.from({ length: 2_100 }, mintApiKey);
-    const outcomes = await Promise.allSettled(keys.map((key) => knock(control, `Bearer ${key}`)));
+    const outcomes = await Promise.allSettled(keys.map((key) => request(control, `Bearer ${key}`)));
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toEqual([]);
     watch.broken = false;
-    expect(await knock(control, `Bearer ${apiKeys[0]}`)).toMatchObject({ remaining: 4 });
+    expect(await request(control, `Bearer ${apiKeys[0]}`)).toMatchObject({ remaining: 4 });
   });
 });
 
@@ -317,9 +319,9 @@ describe("when a key was last used", () => {
   test("is written once at close, for keys that were admitted", async () => {
     const { accountId, apiKeys, keyIds } = await createKeys(engine, 2);
     const control = openAdmission();
-    await knock(control, `Bearer ${apiKeys[0]}`);
+    await request(control, `Bearer ${apiKeys[0]}`);
     await fill(control, apiKeys[0] ?? "", 4);
-    await knock(control, `Bearer ${apiKeys[1]}`);
+    await request(control, `Bearer ${apiKeys[1]}`);
     await control.close();
     expect([await lastUse(keyIds[0]), await lastUse(keyIds[1])]).toEqual([USED_MS, null]);
     await engine.db.query("update api_keys set last_used_at = null where account_id = $1", [accountId]);
@@ -331,7 +333,7 @@ describe("when a key was last used", () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const key = await createApiKey(engine.db, engine.newId, { accountId: await engine.createAccount(), name: "test" });
     const control = openAdmission();
-    await knock(control, `Bearer ${key.apiKey}`);
+    await request(control, `Bearer ${key.apiKey}`);
     vi.advanceTimersByTime(59_999);
     expect(await lastUse(key.keyId)).toBeNull();
     vi.advanceTimersByTime(1);
@@ -346,7 +348,7 @@ describe("when a key was last used", () => {
     const there = await openDatabase({ url: engine.url, role: "other", log, poolMax: 2 });
     const control = openAdmission({ db: there, log: noting });
     const { apiKeys } = await createKeys(engine, 1);
-    await knock(control, `Bearer ${apiKeys[0]}`);
+    await request(control, `Bearer ${apiKeys[0]}`);
     await there.close();
     await control.close();
     await control.close(); // nothing is left to write

@@ -8,7 +8,7 @@ export interface FloodOrder {
   readonly databaseUrl: string;
   readonly apiKeys: readonly string[];
   readonly floods: number;
-  /** It floods until it is told to stop and has been refused with this status. */
+  /** It floods until it is asked to stop and has been refused with this status. */
   readonly untilRefusedWith: 401 | 429;
 }
 export interface FloodReport {

@@ -17,18 +17,18 @@ beforeAll(async () => {
 afterEach(() => engine.shiftClock(0));
 afterAll(() => engine.close());
 
-function openAdmission(db: Database = engine.db, pause?: (ms: number) => Promise<unknown>): AdmissionControl {
+function openAdmission(db: Database = engine.db, sleep?: (ms: number) => Promise<unknown>): AdmissionControl {
   const options = { db, clock: systemClock, log, limitPerSecond: 5, scope: "account", plans: true } as const;
-  return createAdmissionControl(pause === undefined ? options : { ...options, pause });
+  return createAdmissionControl(sleep === undefined ? options : { ...options, sleep });
 }
 
-async function knock(control: AdmissionControl, apiKey: string): Promise<"admitted" | number> {
+async function request(control: AdmissionControl, apiKey: string): Promise<"admitted" | number> {
   const admission = await control.admit({ authorization: [`Bearer ${apiKey}`], address: "127.0.0.1" });
   return admission.kind === "admitted" ? "admitted" : admission.problem.httpStatus;
 }
 
 describe("the limiter", () => {
-  test("admits exactly five of a hundred requests that arrive together, and tells the others to wait a second", async () => {
+  test("admits exactly five of a hundred requests that arrive together, and asks the others to wait a second", async () => {
     const { apiKeys } = await createKeys(engine, 1);
     const control = openAdmission();
     const admissions = await Promise.all(
@@ -46,7 +46,7 @@ describe("the limiter", () => {
     const [one, two] = [await createKeys(engine, 2), await createKeys(engine, 1)];
     const control = openAdmission();
     const keys = Array.from({ length: 30 }, (_, i) => [...one.apiKeys, ...two.apiKeys][i % 3] ?? "");
-    await Promise.all(keys.map((key) => knock(control, key)));
+    await Promise.all(keys.map((key) => request(control, key)));
     expect(await admissionsOf(engine, one.accountId)).toHaveLength(5);
     expect(await admissionsOf(engine, two.accountId)).toHaveLength(5);
   });
@@ -56,7 +56,7 @@ describe("the limiter", () => {
     expect(answers.filter((answer) => answer === "admitted")).toHaveLength(50);
   });
 
-  // Seeds, so that a failure can be looked at again. 40 ms each way are a busy machine's, 80 ms those of one with several
+  // Seeds, so that a failure can be repeated. 40 ms each way are a busy machine's, 80 ms those of one with several
   // times more work than processors.
   test.each([
     [40, 1],
@@ -94,7 +94,7 @@ describe("the limiter", () => {
       });
     });
     async function call(): Promise<void> {
-      answers.push(await knock(control, apiKeys[0] ?? ""));
+      answers.push(await request(control, apiKeys[0] ?? ""));
       settle();
     }
     while (due.length > 0) {
@@ -115,10 +115,10 @@ describe("the limiter", () => {
     const key = apiKeys[0] ?? "";
     const control = openAdmission();
     await stopClock(engine.db, 5_000_000_000);
-    for (let i = 0; i < 5; i += 1) expect(await knock(control, key)).toBe("admitted");
-    expect(await knock(control, key)).toBe(429);
+    for (let i = 0; i < 5; i += 1) expect(await request(control, key)).toBe("admitted");
+    expect(await request(control, key)).toBe(429);
     await stopClock(engine.db, 5_000_000_000 - 3_600_000_000);
-    expect(await knock(control, key)).toBe("admitted");
+    expect(await request(control, key)).toBe("admitted");
   });
 });
 
@@ -128,9 +128,9 @@ describe("a key", () => {
     const there = await openDatabase({ url: engine.url, role: "other", log, poolMax: 2 });
     try {
       const control = openAdmission(there);
-      expect(await knock(control, apiKeys[0] ?? "")).toBe("admitted");
+      expect(await request(control, apiKeys[0] ?? "")).toBe("admitted");
       await revokeApiKey(engine.db, keyIds[0] ?? "");
-      expect(await knock(control, apiKeys[0] ?? "")).toBe(401);
+      expect(await request(control, apiKeys[0] ?? "")).toBe(401);
     } finally {
       await there.close();
     }
@@ -140,8 +140,8 @@ describe("a key", () => {
     const { accountId, apiKeys, keyIds } = await createKeys(engine, 2);
     await revokeApiKey(engine.db, keyIds[0] ?? "");
     const control = openAdmission();
-    for (let i = 0; i < 8; i += 1) expect(await knock(control, apiKeys[0] ?? "")).toBe(401);
+    for (let i = 0; i < 8; i += 1) expect(await request(control, apiKeys[0] ?? "")).toBe(401);
     expect(await admissionsOf(engine, accountId)).toEqual([]);
-    expect(await knock(control, apiKeys[1] ?? "")).toBe("admitted");
+    expect(await request(control, apiKeys[1] ?? "")).toBe("admitted");
   });
 });
