@@ -1,5 +1,5 @@
 /**
- * The ledger: every credit that appears, is set aside, spent, given back or expires is one row of an append-only
+ * The ledger: every credit that is granted, held, captured, released or expires is one row of an append-only
  * journal, written in the transaction that causes it. The rules are functions of the database (`sql/`), because
  * they must hold for every process under one lock. This file calls them.
  */
@@ -10,7 +10,7 @@ import { fault } from "../platform/fault.ts";
 export interface Grant {
   readonly accountId: string;
   readonly amount: number;
-  /** What was granted for; kept in the journal. */
+  /** What it was granted for; stored in the journal. */
   readonly reason: string | null;
   /** A second grant under the same key changes nothing; one of another amount or expiry is a conflict. */
   readonly idempotencyKey: string;
@@ -58,11 +58,11 @@ export async function availableCredits(db: Database, accountId: string): Promise
 const EXPIRY_BATCH = 1_000;
 
 /**
- * Writes expired grants to the journal. The balance never waits for it: reads subtract what has expired, and whatever
- * changes the balance writes it first. An account that is locked or cannot be written is passed over, and comes again at
- * the next turn. The time is read in a subquery, since a volatile function is never an index condition, and not in this
- * process, whose dates would cut it to milliseconds.
- * @throws Error when accounts were passed over; a lost connection ends the turn.
+ * Writes expired grants to the journal. No balance depends on when it runs: reads subtract what has expired, and every
+ * change of a balance writes it first. An account that is locked or cannot be written is skipped until the next run. The
+ * time is read in a subquery, because a volatile function is never an index condition, and not in this process, whose
+ * dates would cut it to milliseconds.
+ * @throws Error when accounts were skipped; a lost connection ends the run.
  */
 export async function expireCredits(db: Database, stop?: AbortSignal): Promise<void> {
   const failures: unknown[] = [];

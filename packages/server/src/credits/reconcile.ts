@@ -1,6 +1,8 @@
 import type { Database } from "../platform/database/database.ts";
 import { isStatementTimeout } from "../platform/database/errors.ts";
 import type { Log } from "../platform/log.ts";
+import { createAdaptiveBatch } from "../platform/resilience/adaptive-batch.ts";
+import { retry } from "../platform/resilience/retry.ts";
 
 /** One disagreement between balances, journal, holds and runs. There is no harmless one. */
 interface LedgerMismatch {
@@ -44,26 +46,40 @@ function toMismatch(row: MismatchRow): LedgerMismatch {
 }
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
-/** It runs by itself and locks nothing; a transaction of minutes would stop the cleaning of indexes. */
+/** It runs alone and locks nothing, but a transaction of minutes would stop the cleaning of indexes. */
 const AUDIT_TIME = { statementTimeoutMs: 30_000 };
+const QUICK_MS = 10_000;
 
 /**
- * The periodic form, a batch of accounts per turn in the order of their ids, so that no turn reads the whole journal. An
- * account with a mismatch takes no new holds until a person has looked: balances are never repaired by an update, a
- * repair is a journal row of kind `adjust`. Every turn gets on: where a batch takes too long it is halved, and an account
- * that alone takes too long is passed over; `promptd admin ledger check` has no time limit.
+ * The periodic form: each run audits the next batch of accounts in the order of their ids, so that none reads the whole
+ * journal. An account with a mismatch takes no new holds until an operator has looked. A balance is never repaired by an
+ * update; a repair is a journal row of kind `adjust`. Every run makes progress: a batch that takes too long is halved,
+ * and one account that takes too long is skipped. `promptd admin ledger check` has no time limit.
  */
 export function createAudit(db: Database, log: Log): (stop?: AbortSignal) => Promise<void> {
+  const batch = createAdaptiveBatch({ max: AUDIT_BATCH, quickMs: QUICK_MS, isTooLarge: isStatementTimeout });
   let after = FIRST_ID;
-  let size = AUDIT_BATCH;
   return async (stop) => {
+    const { size } = batch;
     const accounts = await listAccounts(db, after, size);
-    const { ids, rows } = await auditAsMany(db, accounts, stop);
-    const isEnd = ids.length < size && ids.length === accounts.length;
+    let ids: readonly string[] = [];
+    const auditBatch = (): Promise<MismatchRow[]> =>
+      batch.run((count) => {
+        stop?.throwIfAborted();
+        ids = accounts.slice(0, count);
+        return findMismatches(db, ids);
+      }, accounts.length);
+    const rows = await retry(auditBatch, {
+      on: (error) => isStatementTimeout(error) && ids.length > 1,
+      signal: stop,
+    }).catch((error: unknown) => {
+      if (!isStatementTimeout(error) || ids.length > 1) throw error;
+      log.warn({ accountId: ids[0] }, "the audit of an account takes too long and was skipped");
+      return [];
+    });
+    const isEnd = accounts.length < size && ids.length === accounts.length;
     after = isEnd ? FIRST_ID : (ids.at(-1) ?? FIRST_ID);
-    size = ids.length < accounts.length ? ids.length : Math.min(AUDIT_BATCH, 2 * size);
-    if (rows === null) log.warn({ accountId: ids[0] }, "the audit of an account takes too long and was passed over");
-    else if (rows.length > 0) await freeze(db, log, rows.map(toMismatch));
+    if (rows.length > 0) await freeze(db, log, rows.map(toMismatch));
   };
 }
 
@@ -75,22 +91,9 @@ async function listAccounts(db: Database, after: string, limit: number): Promise
   return rows.map((row) => row.account_id);
 }
 
-interface Audited {
-  readonly ids: readonly string[];
-  /** Null: one account alone took too long. */
-  readonly rows: readonly MismatchRow[] | null;
-}
-
-/** The first of the accounts, half as many as long as it takes too long. */
-async function auditAsMany(db: Database, ids: readonly string[], stop?: AbortSignal): Promise<Audited> {
-  stop?.throwIfAborted();
-  try {
-    const text = `${AUDIT} where account_id = any ($1::uuid[])`;
-    return { ids, rows: await db.tx((tx) => tx.query<MismatchRow>(text, [ids]), AUDIT_TIME) };
-  } catch (error) {
-    if (!isStatementTimeout(error)) throw error;
-    return ids.length <= 1 ? { ids, rows: null } : auditAsMany(db, ids.slice(0, Math.ceil(ids.length / 2)), stop);
-  }
+function findMismatches(db: Database, ids: readonly string[]): Promise<MismatchRow[]> {
+  const text = `${AUDIT} where account_id = any ($1::uuid[])`;
+  return db.tx((tx) => tx.query<MismatchRow>(text, [ids]), AUDIT_TIME);
 }
 
 async function freeze(db: Database, log: Log, mismatches: readonly LedgerMismatch[]): Promise<void> {
