@@ -5,9 +5,6 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** Where a caller that counts results (.ci/run) wants them as JSON, beside the usual output. */
 const jsonFile = process.env["VITEST_JSON_FILE"];
 
-/** How often a failed test is tried again: never, but in .ci/run, which names every test that needed it. */
-const retry = Number(process.env["VITEST_RETRY"] ?? "0");
-
 /** They break the database, the network and processes on purpose and take minutes: `npm run test:faults`. */
 export const FAULT_TESTS = "packages/**/faults-*.test.ts";
 
@@ -54,7 +51,6 @@ export default defineConfig({
     // A worker runs many files: loading the sources anew for each took a third of the processor time (2026-11-22).
     isolate: false,
     sequence: { sequencer: LongestFirst },
-    retry,
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

@@ -1,7 +1,7 @@
 /**
- * Runs the tests that use a database on a throwaway PostgreSQL made from the machine's own programs (15 or newer, the
- * oldest found, since the embedded server covers the newest); with arguments, what they choose, as `vitest run` does.
- * Installs PostgreSQL on Debian when it is missing.
+ * Runs the tests of SQL on a throwaway PostgreSQL made from the machine's own programs (15 or newer, the oldest found,
+ * since the embedded server covers the newest); with arguments, what they choose, as `vitest run` does. Installs
+ * PostgreSQL on Debian when it is missing.
  */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -15,6 +15,15 @@ const VITEST = join(ROOT, "node_modules/vitest/vitest.mjs");
 const MAJOR_MIN = 15;
 /** A test that does not import it, through whatever, meets no other server here than in `npm test`. */
 const DATABASE_OF_TESTS = "packages/server/test/support/test-database.ts";
+/** Tests with a database whose subject is something else: HTTP, a provider, the file store, a process, ranking. */
+const NOT_ABOUT_SQL = [
+  "packages/cli/test/{move-secret,start}.test.ts",
+  "packages/server/test/{files,http,models,providers}/**",
+  "packages/server/test/runs/{drain,storage-outage,video-worker-*,waiting*}.test.ts",
+  "packages/server/test/search/search-{overload,quality,robustness,titles}.test.ts",
+  "packages/server/test/wire/{authentication,authorisation,envelope,order-of-checks,paths-and-methods,prompt-run-options}*",
+  "packages/server/test/wire/create-run.{410,504,images,options,shape.422,text-inputs}.test.ts",
+];
 /** `nobody`: PostgreSQL refuses to run as root. */
 const UNPRIVILEGED = 65_534;
 const READY_MS_MAX = 60_000;
@@ -119,7 +128,8 @@ function isReady(data: string): boolean {
 
 async function runVitest(url: string): Promise<number> {
   const chosen = process.argv.slice(2);
-  const command = chosen.length > 0 ? ["run", ...chosen] : ["related", "--run", DATABASE_OF_TESTS];
+  const all = ["related", "--run", DATABASE_OF_TESTS, ...NOT_ABOUT_SQL.map((glob) => `--exclude=${glob}`)];
+  const command = chosen.length > 0 ? ["run", ...chosen] : all;
   const env = { ...process.env, PROMPTD_TEST_DATABASE_URL: url };
   const vitest = spawn(process.execPath, [VITEST, ...command], { cwd: ROOT, env, stdio: "inherit" });
   process.on("SIGTERM", () => vitest.kill("SIGTERM"));
