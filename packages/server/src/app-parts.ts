@@ -12,7 +12,7 @@ import { createIdSource } from "./platform/ids.ts";
 import type { Log } from "./platform/log.ts";
 import { createNotifications, type Notifications } from "./platform/database/notifications.ts";
 import { listPopularity, listSearchDocuments, listSearchedVersions } from "./prompts/index.ts";
-import { AccountTurns, WaitingHub } from "./runs/index.ts";
+import { AccountLockQueue, WaitingHub } from "./runs/index.ts";
 import { createSearch, type Search, type SearchOptions } from "./search/index.ts";
 import { orStartFailure } from "./start-failure.ts";
 
@@ -41,7 +41,7 @@ export interface Parts {
   readonly files: Files;
   readonly search: Search;
   readonly hub: WaitingHub;
-  readonly turns: AccountTurns;
+  readonly accountLocks: AccountLockQueue;
   /** What answers and file addresses begin with. The port is known only when the server listens. */
   readonly address: { url: string };
 }
@@ -88,8 +88,8 @@ export async function openParts(options: AppOptions, installation: Installation,
     embeddings: embeddingsOf(config, models),
   });
   closers.add(() => search.close());
-  const turns = new AccountTurns();
-  return { options, installation, db, clock, newId, notifications, models, files, search, hub, turns, address };
+  const accountLocks = new AccountLockQueue();
+  return { options, installation, db, clock, newId, notifications, models, files, search, hub, accountLocks, address };
 }
 
 /**

@@ -87,10 +87,10 @@ interface StopTimes {
 }
 
 /** Ends the work of a process, API and worker side by side: both have time limits. Only the first call counts. */
-function createStop({ hub, turns }: Parts, server: HttpServer | null, worker: Worker | null) {
+function createStop({ hub, accountLocks }: Parts, server: HttpServer | null, worker: Worker | null) {
   const endWaits = () => {
     hub.drain();
-    turns.drain();
+    accountLocks.drain();
   };
   const noticeOf = (ms: number) => (ms > 0 ? wait(ms) : Promise.resolve());
   let stopping: Promise<unknown> | null = null;
@@ -110,7 +110,7 @@ async function listen({ options, address }: Parts, server: HttpServer): Promise<
   return url;
 }
 
-/** Seconds between turns: each is as often as its promise needs and as seldom as it may be. */
+/** Seconds between runs: each is as often as its promise needs and as seldom as it may be. */
 function periodicWork({ db, files, models, search, options }: Parts): Tick[] {
   return [
     ...files.ticks,

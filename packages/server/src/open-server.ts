@@ -12,7 +12,7 @@ import { checkImages, runsRoutes } from "./runs/index.ts";
 
 /** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: tells a worker of this process. */
 export function openServer(parts: Parts, wakeWorker: () => void, closers: Closers): HttpServer {
-  const { options, db, newId, models, files, search, hub, turns, notifications, address } = parts;
+  const { options, db, newId, models, files, search, hub, accountLocks, notifications, address } = parts;
   const { config, log } = options;
   const { catalogue } = models;
   const admission = openAdmission(parts);
@@ -36,7 +36,7 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
           catalogue,
           files,
           hub,
-          turns,
+          accountLocks,
           newId,
           publicUrl: () => address.url,
           syncWaitMs: config.PROMPTD_SYNC_WAIT_MS,

@@ -1,4 +1,4 @@
-export { AccountTurns } from "./create/account-lock-queue.ts";
+export { AccountLockQueue } from "./create/account-lock-queue.ts";
 export { checkImages } from "./create/check-images.ts";
 export { createUsesCount } from "./count-uses.ts";
 export { readDelivered, saveDelivered } from "./work/run-items.ts";

@@ -7,11 +7,12 @@ import type { Database } from "../platform/database/database.ts";
 import { isOutage } from "../platform/database/errors.ts";
 import { fault } from "../platform/fault.ts";
 import { notFound, Problem } from "../platform/problem.ts";
-import type { AccountTurns } from "./create/account-lock-queue.ts";
-import { createRun, getRun } from "./create/create-run.ts";
+import type { AccountLockQueue } from "./create/account-lock-queue.ts";
+import { createRun } from "./create/create-run.ts";
 import { findRunOfKey, readIdempotency } from "./create/idempotency.ts";
+import { getRun } from "./read/get-run.ts";
 import { listRuns } from "./read/list-runs.ts";
-import { describeApplied, readPreferences } from "./create/preferences.ts";
+import { describeApplied, readPreferences } from "./wait/preferences.ts";
 import { isFinal } from "./run-state.ts";
 import { cancelRunRow } from "./runs-store.ts";
 import type { Wait, WaitingHub } from "./wait/wait-for-run.ts";
@@ -21,7 +22,7 @@ export interface RunsRoutesOptions {
   readonly catalogue: Catalogue;
   readonly files: Files;
   readonly hub: WaitingHub;
-  readonly turns: AccountTurns;
+  readonly accountLocks: AccountLockQueue;
   readonly newId: () => string;
   readonly publicUrl: () => string;
   readonly syncWaitMs: number;
@@ -197,8 +198,9 @@ async function retrieve(runId: string, context: RequestContext, options: RunsRou
 
 async function cancel(runId: string, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {
   const { accountId } = context.caller;
-  const outcome = await options.turns.run(accountId, (limits) => cancelRunRow(options.db, accountId, runId, limits));
+  const { accountLocks, db } = options;
+  const outcome = await accountLocks.run(accountId, (limits) => cancelRunRow(db, accountId, runId, limits));
   if (outcome === "not_found") throw notFound("run", runId);
   if (outcome !== "finished") options.onCanceled(runId);
-  return { data: await getRun(options.db, accountId, runId) };
+  return { data: await getRun(db, accountId, runId) };
 }

@@ -92,7 +92,7 @@ export class NoConnectionFree extends Error {
   }
 }
 
-/** The database gave no answer to those whose turn came first; nothing was sent. */
+/** The database gave no answer to those that asked first; nothing was sent. */
 export class TurnedAway extends Error {
   override readonly name = "TurnedAway";
 
@@ -101,11 +101,11 @@ export class TurnedAway extends Error {
   }
 }
 
-/** The turn to lock an account did not come, since somebody kept the lock or all connections; nothing was sent. */
+/** An account could not be locked in time: somebody else has the lock, or all connections were taken; nothing was sent. */
 export class AccountLocked extends Error {
   override readonly name = "AccountLocked";
 
   constructor(afterMs: number) {
-    super(`The turn to lock the account did not come within ${afterMs / 1_000} s.`);
+    super(`The account could not be locked within ${afterMs / 1_000} s.`);
   }
 }

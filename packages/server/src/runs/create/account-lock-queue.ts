@@ -1,79 +1,75 @@
 /**
- * The way of this process to the locks of accounts. Creating and canceling a run lock the account until they commit, and
- * somebody may keep that lock: a transaction left open, a process that is frozen. Who waits for it in the database has
- * a connection of the pool that all accounts share, so no attempt waits there for long. The rest of the wait is out here:
- * those of the account stand in line, and the first of them tries now and then. While nobody keeps the lock there is
- * no line, and some of an account go side by side.
+ * Queues this process's transactions that lock an account. Creating and canceling a run lock the account until they
+ * commit, and somebody else may have that lock for long: a transaction left open, a process that is frozen. A wait in the
+ * database takes a connection of the pool that all accounts share, so no attempt waits there for long. The rest of the
+ * wait is out here: transactions of a locked account queue, and the first of them retries. While nobody else has the
+ * lock there is no queue, and some of an account run side by side.
  */
 import { AccountLocked, isLockTimeout, TurnedAway } from "../../platform/database/errors.ts";
 import type { TxOptions } from "../../platform/database/database.ts";
-import { ACCOUNT_LOCK_MS } from "../run-limits.ts";
-import { createSemaphore, type Semaphore } from "../../platform/resilience/semaphore.ts";
+import { withDeadline } from "../../platform/resilience/deadline.ts";
 import { retry } from "../../platform/resilience/retry.ts";
+import { createSemaphore, type Semaphore } from "../../platform/resilience/semaphore.ts";
+import { ACCOUNT_LOCK_MS } from "../run-limits.ts";
 
 /** Enough that the next commit waits for the one before, and half of the pool: it has eight connections. */
 const SIDE_BY_SIDE_MAX = 4;
-const PAUSE = { baseMs: 100, capMs: 1_000 };
-/** A queue of commits on a slow disk may take seconds; who waits longer is told so. */
-const PATIENCE_MS = 30_000;
-/** At a stop: enough for what only stands behind others, and well before connections are closed. */
-const STOP_PATIENCE_MS = 2_000;
+const BACKOFF = { baseMs: 100, capMs: 1_000 };
+/** A queue of commits on a slow disk may take seconds. */
+const TIMEOUT_MS = 30_000;
+/** In a shutdown: enough for what only waits for others of this process, and well before connections are closed. */
+const SHUTDOWN_TIMEOUT_MS = 2_000;
 
 type Limits = TxOptions & { readonly signal: AbortSignal };
-/** One transaction that locks the account; it is made again when the lock was not to be had. */
+/** One transaction that locks the account; it is repeated when it did not get the lock. */
 type Attempt<Result> = (limits: Limits) => Promise<Result>;
 
-/** An account for as long as somebody here wants to lock it. */
+/** An account while somebody here wants to lock it. */
 interface Account {
   readonly permits: Semaphore;
-  /** Where those stand whose account is locked by somebody else. */
+  /** For those whose account is locked by somebody else. */
   readonly queue: Semaphore;
   isLocked: boolean;
   users: number;
 }
 
-interface Patience {
-  readonly signal: AbortSignal;
-  readonly shorten: () => void;
-  readonly end: () => void;
-}
-
-export class AccountTurns {
+export class AccountLockQueue {
   readonly #accounts = new Map<string, Account>();
-  readonly #patiences = new Set<Patience>();
+  readonly #shutdown = new AbortController();
   #isDraining = false;
 
-  /** @throws the last error of `attempt`, AccountLocked when the patience ended before its turn came, or TurnedAway. */
-  async run<Result>(accountId: string, attempt: Attempt<Result>): Promise<Result> {
-    const patience = startPatience(this.#isDraining ? STOP_PATIENCE_MS : PATIENCE_MS);
-    this.#patiences.add(patience);
-    const limits = { lockTimeoutMs: ACCOUNT_LOCK_MS, signal: patience.signal };
-    try {
-      return await this.#runWithin(accountId, attempt, limits);
-    } finally {
-      patience.end();
-      this.#patiences.delete(patience);
-    }
+  /** @throws the last error of `attempt`, AccountLocked at the timeout, or TurnedAway. */
+  run<Result>(accountId: string, attempt: Attempt<Result>): Promise<Result> {
+    const timeoutMs = this.#isDraining ? SHUTDOWN_TIMEOUT_MS : TIMEOUT_MS;
+    return withDeadline(
+      timeoutMs,
+      (signal) => this.#run(accountId, attempt, { lockTimeoutMs: ACCOUNT_LOCK_MS, signal }),
+      {
+        ...(this.#isDraining ? {} : { signal: this.#shutdown.signal }),
+        error: () => new AccountLocked(timeoutMs),
+      },
+    );
   }
 
-  /** Those who wait for the account are told what somebody before them has found out in vain: they would wait as long. */
-  turnAway(accountId: string, cause: unknown): void {
+  /** Fails all that wait for the account now: what failed before them would fail for them as well. */
+  rejectWaiting(accountId: string, cause: unknown): void {
     const account = this.#accounts.get(accountId);
     for (const semaphore of [account?.queue, account?.permits]) semaphore?.rejectWaiting(new TurnedAway(cause));
   }
 
-  /** The process stops: who still waits for an account is answered before connections are closed. */
+  /** The process shuts down: what still waits for an account is answered before connections are closed. */
   drain(): void {
     this.#isDraining = true;
-    for (const patience of this.#patiences) patience.shorten();
+    const end = () => this.#shutdown.abort(new AccountLocked(SHUTDOWN_TIMEOUT_MS));
+    setTimeout(end, SHUTDOWN_TIMEOUT_MS).unref();
   }
 
-  async #runWithin<Result>(accountId: string, attempt: Attempt<Result>, limits: Limits): Promise<Result> {
+  async #run<Result>(accountId: string, attempt: Attempt<Result>, limits: Limits): Promise<Result> {
     const account = this.#accounts.get(accountId) ?? newAccount();
     this.#accounts.set(accountId, account);
     account.users += 1;
     try {
-      return await account.permits.run(() => runInTurn(account, attempt, limits), { signal: limits.signal });
+      return await account.permits.run(() => runLocking(account, attempt, limits), { signal: limits.signal });
     } finally {
       account.users -= 1;
       if (account.users === 0) this.#accounts.delete(accountId);
@@ -90,7 +86,7 @@ function newAccount(): Account {
   };
 }
 
-async function runInTurn<Result>(account: Account, attempt: Attempt<Result>, limits: Limits): Promise<Result> {
+async function runLocking<Result>(account: Account, attempt: Attempt<Result>, limits: Limits): Promise<Result> {
   if (!account.isLocked) {
     try {
       return await attempt(limits);
@@ -99,27 +95,17 @@ async function runInTurn<Result>(account: Account, attempt: Attempt<Result>, lim
       account.isLocked = true;
     }
   }
-  return account.queue.run(
-    async () => {
-      const { signal } = limits;
-      const result = await retry(() => attempt(limits), { on: isLockTimeout, backoff: PAUSE, signal });
-      account.isLocked = false;
-      return result;
-    },
-    { signal: limits.signal },
-  );
-}
-
-function startPatience(ms: number): Patience {
-  const controller = new AbortController();
-  const abortAfter = (givenMs: number) => setTimeout(() => controller.abort(new AccountLocked(givenMs)), givenMs);
-  let timer = abortAfter(ms);
-  return {
-    signal: controller.signal,
-    shorten: () => {
-      clearTimeout(timer);
-      timer = abortAfter(STOP_PATIENCE_MS);
-    },
-    end: () => clearTimeout(timer),
+  const { signal } = limits;
+  const attempts = async (): Promise<Result> => {
+    let isLocked = false;
+    try {
+      return await retry(() => attempt(limits), { on: isLockTimeout, backoff: BACKOFF, signal });
+    } catch (error) {
+      isLocked = isLockTimeout(error);
+      throw error;
+    } finally {
+      account.isLocked = isLocked; // whatever else it failed of, it got the lock
+    }
   };
+  return account.queue.run(attempts, { signal });
 }

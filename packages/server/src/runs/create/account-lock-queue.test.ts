@@ -1,0 +1,104 @@
+import { setImmediate as nextTick } from "node:timers/promises";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { AccountLocked, TurnedAway } from "../../platform/database/errors.ts";
+import { AccountLockQueue } from "./account-lock-queue.ts";
+
+const locked = () =>
+  Promise.reject(Object.assign(new Error("canceling statement due to lock timeout"), { code: "55P03" }));
+
+/** Attempts that go on until the test ends them, and how many of them there have been at once. */
+function openAttempts() {
+  const ends: (() => void)[] = [];
+  const attempt = () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    ends.push(resolve);
+    return promise;
+  };
+  return { attempt, ends };
+}
+
+async function begunOf(ends: readonly unknown[], count: number): Promise<void> {
+  await vi.waitFor(() => expect(ends).toHaveLength(count));
+}
+
+test("while nobody else has the lock, four transactions of an account run side by side", async () => {
+  const queue = new AccountLockQueue();
+  const { attempt, ends } = openAttempts();
+  const runs = Array.from({ length: 6 }, () => queue.run("one", attempt));
+  await begunOf(ends, 4);
+  ends[0]?.();
+  await begunOf(ends, 5);
+  ends.forEach((end) => end());
+  await begunOf(ends, 6);
+  ends.forEach((end) => end());
+  expect(await Promise.all(runs)).toHaveLength(6);
+});
+
+test("while somebody else has the lock, one transaction of the account retries and the others wait", async () => {
+  const queue = new AccountLockQueue();
+  let isLocked = true;
+  let [running, runningMax, attempts] = [0, 0, 0];
+  const attempt = async () => {
+    running += 1;
+    attempts += 1;
+    if (attempts > 5 && isLocked) runningMax = Math.max(runningMax, running); // four went side by side
+    await nextTick();
+    running -= 1;
+    return isLocked ? locked() : undefined;
+  };
+  const runs = Array.from({ length: 8 }, () => queue.run("one", attempt));
+  await vi.waitFor(() => expect(attempts).toBeGreaterThan(7), { timeout: 5_000 });
+  isLocked = false;
+  await Promise.all(runs);
+  expect(runningMax).toBe(1);
+});
+
+test("an account whose lock was got by a transaction that then failed is free again for all", async () => {
+  const queue = new AccountLockQueue();
+  let attempts = 0;
+  const failing = queue.run("one", () => {
+    attempts += 1;
+    return attempts === 1 ? locked() : Promise.reject(new Error("refused"));
+  });
+  const { attempt, ends } = openAttempts();
+  const user = queue.run("one", attempt); // the account stays known here
+  await expect(failing).rejects.toThrow("refused");
+  const runs = [queue.run("one", attempt), queue.run("one", attempt)];
+  await begunOf(ends, 3);
+  ends.forEach((end) => end());
+  await Promise.all([user, ...runs]);
+});
+
+test("all that wait for an account can be failed at once, and later ones wait as before", async () => {
+  const queue = new AccountLockQueue();
+  const { attempt, ends } = openAttempts();
+  const running = Array.from({ length: 4 }, () => queue.run("one", attempt));
+  const waiting = queue.run("one", attempt);
+  await begunOf(ends, 4);
+  queue.rejectWaiting("one", new Error("silent"));
+  await expect(waiting).rejects.toThrow(TurnedAway);
+  const later = queue.run("one", attempt);
+  ends.forEach((end) => end());
+  await begunOf(ends, 5);
+  ends.forEach((end) => end());
+  await Promise.all([...running, later]);
+});
+
+test("a shutdown ends the waits for a locked account within seconds", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const queue = new AccountLockQueue();
+  const { attempt } = openAttempts();
+  const never = Array.from({ length: 4 }, () => queue.run("one", attempt));
+  for (const run of never) run.catch(() => {});
+  const [before, settled] = [queue.run("one", attempt), vi.fn<() => void>()];
+  before.catch(settled);
+  queue.drain();
+  const after = queue.run("one", attempt);
+  after.catch(settled);
+  await vi.advanceTimersByTimeAsync(1_900);
+  expect(settled).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(200);
+  await expect(before).rejects.toThrow(AccountLocked);
+  await expect(after).rejects.toThrow(AccountLocked);
+});
