@@ -10,7 +10,7 @@ import { createSemaphore } from "../platform/resilience/semaphore.ts";
 import type { Tick } from "../platform/ticks.ts";
 import { createDiskBlobs } from "./blobs/disk-blobs.ts";
 import { createS3Blobs } from "./blobs/s3-blobs.ts";
-import type { S3Options } from "./blobs/s3-request.ts";
+import type { S3Options } from "./blobs/s3-client.ts";
 import { createSpool, type Spool } from "./blobs/spool.ts";
 import { watchStorage } from "./blobs/watched-blobs.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "./fetch/guarded-fetch.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import S3rver from "@20minutes/s3rver";
-import type { S3Options } from "../../src/files/blobs/s3-request.ts";
+import type { S3Options } from "../../src/files/blobs/s3-client.ts";
 
 /** An S3-compatible server that checks signatures, behind a door at which a test can disturb requests. */
 export interface BucketServer {

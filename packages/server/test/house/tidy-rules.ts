@@ -84,7 +84,7 @@ const ONE_IMPORTER: readonly { readonly module: RegExp; readonly only: RegExp }[
   { module: /^find-my-way$/, only: /server\/src\/http\/request\/router\.ts$/ },
   {
     module: /^undici$/,
-    only: /server\/src\/files\/fetch\/guarded-(fetch|connect)\.ts$|server\/src\/models\/providers\/transport\.ts$/,
+    only: /server\/src\/files\/(fetch\/guarded-(fetch|connect)|blobs\/s3-client)\.ts$|server\/src\/models\/providers\/transport\.ts$/,
   },
   { module: /^sharp$/, only: /server\/src\/files\// },
   { module: /^liquidjs$/, only: /server\/src\/prompts\// },
