@@ -82,7 +82,7 @@ export const SETTINGS = {
   DATABASE_DIRECT_URL: setting(postgresUrl, {
     default: null,
     expected: "postgresql://user:password@host:5432/database",
-    meaning: "The same database past a transaction pooler, for LISTEN. Unset: DATABASE_URL.",
+    meaning: "The same database without the transaction pooler, for LISTEN. Unset: DATABASE_URL.",
   }),
   PROMPTD_DATA_DIR: setting(text, {
     default: "./.promptd",
@@ -93,7 +93,7 @@ export const SETTINGS = {
     default: null,
     expected: "an http:// or https:// address",
     meaning:
-      "Address callers reach the API under; it begins every file address and Location. Unset: http://HOST:PORT. A start prints it beside the address it listens on.",
+      "Base URL under which callers reach the API; file URLs and Location headers begin with it. Unset: http://HOST:PORT. A start prints it next to the address it listens on.",
   }),
   PROMPTD_SYNC_WAIT_MS: range("milliseconds", [0, 600_000], {
     default: "120000",
@@ -106,12 +106,12 @@ export const SETTINGS = {
   PROMPTD_RATE_LIMIT_SCOPE: setting(z.enum(["account", "key"]), {
     default: "account",
     expected: "account or key",
-    meaning: "Whether the limit counts all keys of an account together or each key alone.",
+    meaning: "Whether the limit counts all keys of an account together or each key separately.",
   }),
   PROMPTD_PLANS: setting(onOff, {
     default: "on",
     expected: ON_OFF,
-    meaning: "off: every account may use the API, whatever its plan. For private installations.",
+    meaning: "off: every account may use the API, with or without a plan. For private installations.",
   }),
   PROMPTD_ACTIVE_RUNS_MAX: range("a number", [1, 1_000_000], {
     default: "1000",
@@ -123,12 +123,12 @@ export const SETTINGS = {
   }),
   PROMPTD_REQUEST_SECONDS: range("seconds", [1, 3_600], {
     default: "30",
-    meaning: "Time for a request to arrive whole; longer where callers upload images over slow lines.",
+    meaning: "Time for a request to arrive completely. Raise it if callers upload images over slow connections.",
   }),
   PROMPTD_CORS_ORIGINS: setting(origins, {
     default: "*",
     expected: "* or a comma list of origins such as https://example.org",
-    meaning: "Origins whose pages may call /v1.",
+    meaning: "Origins whose web pages may call /v1.",
   }),
   PROMPTD_WORKER_CONCURRENCY: range("a number", [1, 10_000], {
     default: "200",
@@ -137,21 +137,21 @@ export const SETTINGS = {
   PROMPTD_LEASE_MS: range("milliseconds", [300, 60_000], {
     default: "6000",
     meaning:
-      "After this long without a heartbeat a worker is lost and its runs are claimed again. The same for all processes.",
+      "After this long without a heartbeat a worker counts as dead and its runs are claimed again. Use the same value in all processes.",
   }),
   PROMPTD_STOP_NOTICE_SECONDS: range("seconds", [0, 300], {
     default: "1",
     meaning:
-      "After SIGTERM an API process serves on for this long while /readyz fails, so that a load balancer turns away from it first. Set it above the balancer's checking interval. Ctrl-C does not wait.",
+      "After SIGTERM an API process keeps serving for this long while /readyz fails, so that a load balancer stops sending requests first. Set it above the balancer's check interval. Ctrl-C does not wait.",
   }),
   PROMPTD_DRAIN_SECONDS: range("seconds", [0, 3_600], {
     default: "30",
     meaning:
-      "How long a stopping worker lets its runs finish before it gives them back, and a stopping API process its downloads before it closes them (15 seconds at least).",
+      "How long a stopping worker lets its runs finish before it releases them, and a stopping API process its downloads before it closes them (at least 15 seconds).",
   }),
   PROMPTD_FILE_TTL_SECONDS: range("seconds", [1, 31_536_000], {
     default: "86400",
-    meaning: "Life of a generated file; then its address answers 410.",
+    meaning: "Lifetime of a generated file; after it the URL answers 410.",
   }),
   PROMPTD_HOLD_MAX_CREDITS: range("credits", [1, 1_000_000_000], {
     default: "10000",
@@ -160,34 +160,35 @@ export const SETTINGS = {
   PROMPTD_SECRET: setting(z.string().min(32), {
     default: null,
     expected: "at least 32 characters",
-    meaning: "Signs file addresses; the same for all processes. Unset: a random one is kept in the data directory.",
+    meaning:
+      "Signs file URLs. Use the same value in all processes. Unset: a random one is stored in the data directory.",
   }),
   PROMPTD_SECRET_PREVIOUS: setting(z.string().min(32), {
     default: null,
     expected: "at least 32 characters",
     meaning:
-      "PROMPTD_SECRET before a rotation: addresses signed with it stay valid until they expire. Unset: what the data directory holds.",
+      "PROMPTD_SECRET before a rotation: URLs signed with it stay valid until they expire. Unset: the secret in the data directory.",
   }),
   PROMPTD_S3_BUCKET: setting(text, {
     default: null,
     expected: "a bucket name",
     meaning:
-      "Keeps files in this S3-compatible bucket instead of the data directory. Needs PROMPTD_S3_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
+      "Stores files in this S3-compatible bucket instead of the data directory. Needs PROMPTD_S3_ENDPOINT, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.",
   }),
   PROMPTD_S3_ENDPOINT: setting(httpUrl, {
     default: null,
     expected: "an http:// or https:// address",
-    meaning: "Address of the service the bucket is at, such as https://s3.eu-central-1.amazonaws.com.",
+    meaning: "Base URL of the bucket's service, such as https://s3.eu-central-1.amazonaws.com.",
   }),
   PROMPTD_S3_REGION: setting(text, {
     default: "us-east-1",
     expected: "a region",
-    meaning: "Region that requests to the bucket are signed for.",
+    meaning: "Region used to sign requests to the bucket.",
   }),
   PROMPTD_S3_PREFIX: setting(text, {
     default: "promptd/",
     expected: "letters, digits and / _ . -",
-    meaning: "Begins the name of every object in the bucket.",
+    meaning: "Prefix of the name of every object in the bucket.",
   }),
   PROMPTD_DATABASE_POOL: range("a number", [2, 200], {
     default: "8",
@@ -217,19 +218,19 @@ export const SETTINGS = {
     default: "on",
     expected: ON_OFF,
     meaning:
-      "off: model servers on this machine are not looked for. They are only looked for when HOST is a loopback address.",
+      "off: promptd does not search for model servers on this machine. It only does so when HOST is a loopback address.",
   }),
   PROMPTD_INFLIGHT_BYTES: setting(integer(1_048_576, 1_099_511_627_776), {
     default: "536870912",
     expected: "bytes from 1048576",
-    meaning: "Memory one worker may hold in model calls in flight: a third for input images, the rest for the calls.",
+    meaning: "Memory that model calls of one worker may use: a third for input images, the rest for the calls.",
   }),
   PROMPTD_EMBEDDING_MODEL: setting(text, {
     default: null,
     expected:
       "openai/…, google/…, compatible/… (a model of the server at OPENAI_BASE_URL) or …/… of a provider of the models file",
     meaning:
-      "Model that embeds prompts and search queries. Set, titles, descriptions, tags, names of inputs and queries leave this machine. The same in every process.",
+      "Model that embeds prompts and search queries. If set, titles, descriptions, tags, input names and queries leave this machine. Use the same value in every process.",
   }),
   PROMPTD_LOG_LEVEL: setting(z.enum(LOG_LEVELS), {
     default: "info",
@@ -239,32 +240,32 @@ export const SETTINGS = {
   PROMPTD_FAULT: setting(text, {
     default: null,
     expected: "name:action[@n], comma-separated",
-    meaning: "Breaks named points on purpose, for tests. Refused when NODE_ENV is production.",
+    meaning: "Makes named points in the code fail, for tests. Refused when NODE_ENV is production.",
   }),
   OPENAI_BASE_URL: setting(baseUrl, {
     default: null,
     expected: "an http:// or https:// address without ? and #",
-    meaning: "Any server that speaks the OpenAI interface.",
+    meaning: "Base URL of any server that speaks the OpenAI API.",
   }),
   ANTHROPIC_BASE_URL: setting(baseUrl, {
     default: null,
     expected: "an http:// or https:// address without ? and #",
-    meaning: "Another address of the Anthropic interface.",
+    meaning: "Another base URL of the Anthropic API.",
   }),
   GOOGLE_GENERATIVE_AI_BASE_URL: setting(baseUrl, {
     default: null,
     expected: "an http:// or https:// address without ? and #",
-    meaning: "Another address of the Gemini interface.",
+    meaning: "Another base URL of the Gemini API.",
   }),
   FAL_BASE_URL: setting(baseUrl, {
     default: null,
     expected: "an http:// or https:// address without ? and #",
-    meaning: "Another address of the fal interface.",
+    meaning: "Another base URL of the fal API.",
   }),
   REPLICATE_BASE_URL: setting(baseUrl, {
     default: null,
     expected: "an http:// or https:// address without ? and #",
-    meaning: "Another address of the Replicate interface.",
+    meaning: "Another base URL of the Replicate API.",
   }),
   OLLAMA_HOST: setting(text, {
     default: null,
@@ -273,9 +274,9 @@ export const SETTINGS = {
   }),
 } as const;
 
-/** Keys of other services, under their own usual names. Each may be given as NAME_FILE, the path of a file that holds it. */
+/** Keys of other services, under their own usual names. Each may be given as NAME_FILE, the path of a file with the value. */
 export const PROVIDER_KEYS = {
-  OPENAI_API_KEY: "Enables the OpenAI models, and is sent to OPENAI_BASE_URL where that is set.",
+  OPENAI_API_KEY: "Enables the OpenAI models, and is sent to OPENAI_BASE_URL if that is set.",
   ANTHROPIC_API_KEY: "Enables the Anthropic models.",
   GOOGLE_GENERATIVE_AI_API_KEY: "Enables the Gemini models.",
   FAL_API_KEY: "Enables the fal models.",
