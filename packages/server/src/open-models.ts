@@ -3,7 +3,7 @@ import {
   createCanceledVideosTick,
   createEnabledModels,
   createModelCaller,
-  createSendsTick,
+  createProviderCallsTick,
   openAdapter,
   type Catalogue,
   type ModelCaller,
@@ -60,7 +60,7 @@ export async function openModels(options: OpenModelsOptions): Promise<Models> {
     caller,
     ticks: [
       ...enabled.ticks,
-      createSendsTick(db, log),
+      createProviderCallsTick(db, log),
       ...(isCaller ? [createCanceledVideosTick({ db, log, catalogue, adapter })] : []),
     ],
     announce: async () => {

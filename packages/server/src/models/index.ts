@@ -6,10 +6,10 @@ export { availability, isSimulated, unavailableSentence, type Availability } fro
 export { openAdapter } from "./ai-sdk/open-adapter.ts";
 export { faultOfEmbeddingsModel } from "./catalogue/embeddings-model.ts";
 export { createEnabledModels } from "./catalogue/enabled-models.ts";
-export { createSendsTick } from "./calls/forget-attempts.ts";
+export { createProviderCallsTick } from "./calls/provider-calls.ts";
 export type { ModelCaller } from "./calls/model-request.ts";
 export { checkOverlay, listModels, type ModelLine, type OverlayReport } from "./catalogue/models-report.ts";
 export { modelsRoutes } from "./catalogue/models-routes.ts";
 export { priceCeiling, priceEstimate, settlePrice, uncappedPrice } from "./pricing/price-plan.ts";
-export { RunGone } from "./calls/video-call.ts";
+export { RunGone } from "./calls/video-jobs.ts";
 export type { PriceSnapshot, StepPlan, StepUsage } from "./pricing/price-plan.ts";

@@ -104,7 +104,7 @@ export const oneImporter: Rule = (sources) =>
 
 /** Folders inside a slice from left to right, where they have an order: import only to the left, types included. */
 const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
-  models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "limits", "calls"],
+  models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "calls"],
 };
 
 export const innerOrder: Rule = (sources) =>

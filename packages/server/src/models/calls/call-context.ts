@@ -3,20 +3,18 @@ import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { ModelAdapter } from "../ai-sdk/model-adapter.ts";
-import type { ModelGate } from "../limits/model-gate.ts";
-import type { SendCounter } from "./attempt-counter.ts";
-import type { SendRecord } from "./attempt-record.ts";
-import type { Wait } from "./waiting.ts";
+import type { CallAdmission } from "./call-admission.ts";
+import type { CallCounter, CallRecord } from "./provider-calls.ts";
 
 /** What every part of a call needs. */
 export interface CallContext {
   readonly db: Database;
   readonly log: Log;
   readonly adapter: ModelAdapter;
-  readonly wait: Wait;
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly random: Random;
   readonly catalogue: Catalogue;
-  readonly gate: ModelGate;
-  readonly counter: SendCounter;
-  readonly record: SendRecord;
+  readonly admission: CallAdmission;
+  readonly counter: CallCounter;
+  readonly record: CallRecord;
 }

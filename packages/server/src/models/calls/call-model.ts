@@ -1,27 +1,23 @@
 /**
- * Policy of model calls: how often something is sent, where, how long is waited in between, and what the caller is
- * told. No SDK here. A send is counted in the database before it is made (attempt-once.ts), so that retries and crashes
- * together never exceed three sends per output item; a started video is found again and asked for instead of being
- * paid twice.
+ * Policy of model calls: how many attempts are made, of which model, how long the pauses are, and what the caller reads.
+ * No SDK here. A provider call is counted in the database before it is made (attempt.ts), so that retries and crashes
+ * together never exceed three per output item; a started video is found again and polled instead of being paid twice.
  */
 import { fullJitterDelayMs, systemRandom, type Random } from "../../platform/resilience/retry.ts";
+import { sleep } from "../../platform/resilience/deadline.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
-import { createByteBudget } from "../limits/byte-budget.ts";
 import type { CallContext } from "./call-context.ts";
 import { availability, unavailableSentence } from "../catalogue/availability.ts";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.ts";
-import { cleanText } from "./clean-text.ts";
+import { ATTEMPTS_USED_UP, cleanText, DECLINED, sentenceFor } from "./caller-text.ts";
 import { embeddingsModel } from "../catalogue/embeddings-model.ts";
 import type { ModelAdapter } from "../ai-sdk/model-adapter.ts";
-import { createModelGate, WAIT_IN_PROCESS_MS } from "../limits/model-gate.ts";
-import { SENDS_MAX } from "./provider-calls-store.ts";
-import { createSendCounter } from "./attempt-counter.ts";
-import { sendOnce, type Job, type Sent } from "./attempt-once.ts";
-import { createSendRecord } from "./attempt-record.ts";
-import { DECLINED, sentenceFor, SENDS_USED_UP } from "./sentences.ts";
+import { createCallAdmission, createMemoryBudget, WAIT_IN_PROCESS_MS } from "./call-admission.ts";
+import { ATTEMPTS_MAX } from "./provider-calls-store.ts";
+import { createCallCounter, createCallRecord } from "./provider-calls.ts";
+import { attempt, type Attempt, type Job } from "./attempt.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
-import { waitOrAbort, type Wait } from "./waiting.ts";
 import type { CallFailure, FailureCause } from "../providers/failure.ts";
 import type { ModelCaller, ModelOutcome, ModelRequest } from "./model-request.ts";
 
@@ -33,12 +29,12 @@ export interface ModelCallerOptions {
   readonly inflightBytesMax: number;
   readonly adapter: ModelAdapter;
   readonly random?: Random;
-  readonly wait?: Wait;
+  readonly wait?: CallContext["wait"];
 }
 
 /**
- * Of the byte budget, for images that runs hold from before they are loaded until their calls have ended; the rest is
- * for what a call adds. Apart, so that runs that hold images can never keep each other from sending them.
+ * Of the memory, for images from before a run loads them until its calls have ended; the rest is for what a call adds.
+ * Two budgets, so that runs with images in memory can never keep each other from sending them.
  */
 const IMAGES_SHARE = 1 / 3;
 const BACKOFF = { baseMs: 1_000, capMs: 30_000 };
@@ -50,20 +46,20 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
     log,
     adapter,
     catalogue,
-    wait: options.wait ?? waitOrAbort,
+    wait: options.wait ?? sleep,
     random: options.random ?? systemRandom,
-    gate: createModelGate(
-      createByteBudget(options.inflightBytesMax * (1 - IMAGES_SHARE)),
+    admission: createCallAdmission(
+      createMemoryBudget(options.inflightBytesMax * (1 - IMAGES_SHARE)),
       () => performance.now(),
       log,
     ),
-    counter: createSendCounter(db),
-    record: createSendRecord(db, log),
+    counter: createCallCounter(db),
+    record: createCallRecord(db, log),
   };
-  const images = createByteBudget(options.inflightBytesMax * IMAGES_SHARE);
+  const images = createMemoryBudget(options.inflightBytesMax * IMAGES_SHARE);
   return {
     call: (request, signal) => callModel(context, request, signal),
-    holdImages: (bytes, signal) => images.reserve(bytes, WAIT_IN_PROCESS_MS, signal),
+    holdImages: (bytes, signal) => images.reserve(bytes, signal),
     embedTexts: async (model, texts, signal) => adapter.embedTexts(embeddingsModel(catalogue, model), texts, signal),
     close: async () => {
       await context.record.close();
@@ -75,34 +71,34 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
 async function callModel(context: CallContext, request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome> {
   const found = availability(context.catalogue, request.model);
   if (found.kind !== "available") return failed(unavailableSentence(request.model, found));
-  return sendUntilSettled(context, { request, entry: found.entry }, signal);
+  return attemptUntilSettled(context, { request, entry: found.entry }, signal);
 }
 
-async function sendUntilSettled(context: CallContext, wanted: Job, signal: AbortSignal): Promise<ModelOutcome> {
+async function attemptUntilSettled(context: CallContext, wanted: Job, signal: AbortSignal): Promise<ModelOutcome> {
   const fallback = fallbackOf(context, wanted.entry);
   let job = wanted;
   let hasRetriedOnce = false;
   for (;;) {
     signal.throwIfAborted();
-    const sent = await sendOnce(context, job, signal);
-    if (sent.kind === "answered") return outcomeOf(sent);
-    if (fallback !== null && job === wanted && givesWay(sent)) {
+    const made = await attempt(context, job, signal);
+    if (made.kind === "answered") return outcomeOf(made);
+    if (fallback !== null && job === wanted && callsFallback(made)) {
       logFallback(context, wanted, fallback);
       job = { ...wanted, entry: fallback };
       continue;
     }
-    if (sent.kind === "used-up") return failed(SENDS_USED_UP);
-    if (sent.kind === "failed") {
-      if (isFinal(sent, hasRetriedOnce)) return failedAs(sent.failure);
-      hasRetriedOnce ||= sent.failure.retry === "once";
+    if (made.kind === "used-up") return failed(ATTEMPTS_USED_UP);
+    if (made.kind === "failed") {
+      if (isFinal(made, hasRetriedOnce)) return failedAs(made.failure);
+      hasRetriedOnce ||= made.failure.retry === "once";
     }
-    const end = await waitForNextSend(context, { request: wanted.request, sent }, signal);
+    const end = await waitForNextAttempt(context, { request: wanted.request, made }, signal);
     if (end !== null) return end;
   }
 }
 
-type Failed = Extract<Sent, { kind: "failed" }>;
-type Busy = Extract<Sent, { kind: "busy" }>;
+type Failed = Extract<Attempt, { kind: "failed" }>;
+type Busy = Extract<Attempt, { kind: "busy" }>;
 
 /** The same model elsewhere, where the operator declared one: never for videos, whose started job belongs to one place. */
 function fallbackOf(context: CallContext, entry: CatalogueEntry): CatalogueEntry | null {
@@ -113,12 +109,12 @@ function fallbackOf(context: CallContext, entry: CatalogueEntry): CatalogueEntry
 
 const ELSEWHERE_MAY_DO: ReadonlySet<FailureCause> = new Set(["overloaded", "network", "rate_limited"]);
 
-/** The last of the three sends is kept for the fallback; a model that is left in peace gives way at once. */
-function givesWay(sent: Sent): boolean {
-  if (sent.kind === "busy") return sent.isBroken;
-  if (sent.kind !== "failed" || sent.send >= SENDS_MAX) return false;
-  const { breaker, cause } = sent.failure;
-  return breaker === "opens" || (sent.send === SENDS_MAX - 1 && ELSEWHERE_MAY_DO.has(cause));
+/** The fallback gets the last of the three attempts; at once when the breaker of the model is open. */
+function callsFallback(made: Attempt): boolean {
+  if (made.kind === "busy") return made.isBroken;
+  if (made.kind !== "failed" || made.send >= ATTEMPTS_MAX) return false;
+  const { breaker, cause } = made.failure;
+  return breaker === "opens" || (made.send === ATTEMPTS_MAX - 1 && ELSEWHERE_MAY_DO.has(cause));
 }
 
 function logFallback({ log }: CallContext, { request, entry }: Job, fallback: CatalogueEntry): void {
@@ -126,27 +122,27 @@ function logFallback({ log }: CallContext, { request, entry }: Job, fallback: Ca
 }
 
 function isFinal({ failure, send }: Failed, hasRetriedOnce: boolean): boolean {
-  return failure.retry === "never" || send >= SENDS_MAX || (failure.retry === "once" && hasRetriedOnce);
+  return failure.retry === "never" || send >= ATTEMPTS_MAX || (failure.retry === "once" && hasRetriedOnce);
 }
 
 /**
  * Short waits are spent here, long ones give the run back, and none goes past the run's deadline.
  * @returns null when the wait is over, else how the call ends.
  */
-async function waitForNextSend(
+async function waitForNextAttempt(
   context: CallContext,
-  { request, sent }: { readonly request: ModelRequest; readonly sent: Failed | Busy },
+  { request, made }: { readonly request: ModelRequest; readonly made: Failed | Busy },
   signal: AbortSignal,
 ): Promise<ModelOutcome | null> {
-  const delayMs = sent.kind === "busy" ? sent.waitMs : backoffMs(context, sent);
+  const delayMs = made.kind === "busy" ? made.waitMs : backoffMs(context, made);
   if (performance.now() + delayMs >= request.deadlineMs) {
-    return sent.kind === "busy" ? failed(sentenceFor("overloaded")) : failedAs(sent.failure);
+    return made.kind === "busy" ? failed(sentenceFor("overloaded")) : failedAs(made.failure);
   }
   if (delayMs < WAIT_IN_PROCESS_MS) {
     await context.wait(delayMs, signal);
     return null;
   }
-  await context.record.flush(); // whoever goes on must see how this send ended
+  await context.record.flush(); // the next attempt must see how this one ended
   return { kind: "later", delayMs: Math.ceil(delayMs) };
 }
 
@@ -154,7 +150,7 @@ function backoffMs({ random }: CallContext, { failure, send }: Failed): number {
   return Math.max(failure.retryAfterMs ?? 0, fullJitterDelayMs(send, BACKOFF, random));
 }
 
-function outcomeOf({ result }: Extract<Sent, { kind: "answered" }>): ModelOutcome {
+function outcomeOf({ result }: Extract<Attempt, { kind: "answered" }>): ModelOutcome {
   if (result.kind === "refused") return { kind: "failed", message: DECLINED, usage: result.usage ?? NO_USAGE };
   if (result.kind !== "text") return result;
   const { text, isCut } = cleanText(result.text);

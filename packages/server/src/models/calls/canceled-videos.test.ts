@@ -5,10 +5,10 @@ import { createLog } from "../../platform/log.ts";
 import { cancelRunRow } from "../../runs/runs-store.ts";
 import { createCanceledVideosTick } from "./canceled-videos.ts";
 import type { VideoCancel } from "../ai-sdk/model-adapter.ts";
-import { keepOperation } from "./provider-calls-store.ts";
+import { storeOperation } from "./provider-calls-store.ts";
 import { failure } from "../providers/failure.ts";
-import { createSendCounter } from "./attempt-counter.ts";
-import { waitOrAbort } from "./waiting.ts";
+import { createCallCounter } from "./provider-calls.ts";
+import { sleep } from "../../platform/resilience/deadline.ts";
 
 const MODEL = "sandbox/video";
 const OVERLOADED = failure("overloaded", { retry: "safe", breaker: "counted", httpStatus: 503 });
@@ -29,9 +29,9 @@ async function startVideo() {
   const runs = await engine.claim(worker);
   const request = { accountId, runId, attempt: 1, step: 0, item: 0 };
   const entry = { model: MODEL, provider: "sandbox", providerModel: "video" };
-  const begun = await createSendCounter(engine.db).begin({ request, entry });
+  const begun = await createCallCounter(engine.db).begin({ request, entry });
   if (begun.kind !== "begun") throw new Error("the send was not begun");
-  await keepOperation(engine.db, begun.key, { attempt: 1, operation: "o" });
+  await storeOperation(engine.db, begun.key, { attempt: 1, operation: "o" });
   return {
     cancel: () => cancelRunRow(engine.db, accountId, runId),
     finish: (ok: boolean) => engine.finish(worker, runs, { ok }),
@@ -106,7 +106,7 @@ test.each([true, false])(
       },
       wait: (ms, signal) => {
         started.resolve(); // between the start, whose name is kept, and the first question
-        return waitOrAbort(ms, signal);
+        return sleep(ms, signal);
       },
     });
     const outcome = call({ accountId, runId, model: MODEL, deadlineMs: performance.now() + 60_000 });

@@ -1,15 +1,15 @@
 /**
- * Stops videos at their provider that nobody waits for any more: they took too long, or their run was canceled by its
- * caller or failed without them. By the record of sends and not by the worker that started them: a canceled run may be
+ * Cancels videos at their provider that nobody waits for any more: they took too long, or their run was canceled by its
+ * caller or failed without them. By the record of calls and not by the worker that started them: a canceled run may be
  * waiting between two attempts, or its worker may be dead.
  */
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
+import { withDeadline } from "../../platform/resilience/deadline.ts";
 import type { Tick } from "../../platform/ticks.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { ModelAdapter } from "../ai-sdk/model-adapter.ts";
-import { endSends, findAbandonedVideos, type AbandonedVideo, type SendEnd } from "./provider-calls-store.ts";
-import { startDeadline } from "./waiting.ts";
+import { recordEnds, findAbandonedVideos, type AbandonedVideo, type CallEnd } from "./provider-calls-store.ts";
 import type { FailureCause } from "../providers/failure.ts";
 
 /** Every second of a video that nobody waits for is paid by the operator. */
@@ -31,8 +31,8 @@ export function createCanceledVideosTick(options: CanceledVideosOptions): Tick {
     everySeconds: EVERY_SECONDS,
     run: async () => {
       const videos = await findAbandonedVideos(options.db, BATCH);
-      const ends = await Promise.all(videos.map((video) => stop(options, video)));
-      await endSends(
+      const ends = await Promise.all(videos.map((video) => cancel(options, video)));
+      await recordEnds(
         options.db,
         ends.filter((end) => end !== null),
       );
@@ -40,24 +40,19 @@ export function createCanceledVideosTick(options: CanceledVideosOptions): Tick {
   };
 }
 
-/** Null: what failed may pass, and the next turn tries again. */
-async function stop(
+/** Null: what failed may pass, and the next tick tries again. */
+async function cancel(
   { adapter, catalogue, log }: CanceledVideosOptions,
   video: AbandonedVideo,
-): Promise<SendEnd | null> {
+): Promise<CallEnd | null> {
   const { key, model, operation } = video;
   const entry = catalogue.find(model);
-  const deadline = startDeadline(CANCEL_MS, new AbortController().signal);
-  const result = await (
-    entry === null
-      ? Promise.resolve({ kind: "impossible" as const })
-      : adapter.cancelVideo({ entry, operation }, deadline.signal)
-  )
-    .catch((error: unknown) => {
-      log.warn({ err: error, runId: key.runId, model }, "a request to cancel a video broke");
-      return { kind: "broken" as const };
-    })
-    .finally(() => deadline.stop());
+  const result = await withDeadline(CANCEL_MS, async (signal) =>
+    entry === null ? { kind: "impossible" as const } : adapter.cancelVideo({ entry, operation }, signal),
+  ).catch((error: unknown) => {
+    log.warn({ err: error, runId: key.runId, model }, "a request to cancel a video broke");
+    return { kind: "broken" as const };
+  });
   const mayPass = result.kind === "broken" || (result.kind === "failed" && PASSING.has(result.cause));
   if (mayPass && !video.isLastTry) return null;
   const outcome = OUTCOMES[result.kind];

@@ -1,6 +1,6 @@
 /** What the rest of the server asks of models, and what comes of it. */
 import type { SpooledFile } from "../../files/index.ts";
-import type { Reservation } from "../limits/byte-budget.ts";
+import type { Permit } from "../../platform/resilience/semaphore.ts";
 import type { ModelImage } from "../ai-sdk/model-adapter.ts";
 import type { Usage } from "../providers/failure.ts";
 
@@ -11,7 +11,7 @@ export interface ModelRequest {
   /** Fence: a later attempt's call makes what an earlier one writes void. */
   readonly attempt: number;
   readonly step: number;
-  /** 0-based place among the items of the step. */
+  /** 0-based number among the items of the step. */
   readonly item: number;
   readonly model: string;
   readonly options: Readonly<Record<string, string>>;
@@ -21,17 +21,17 @@ export interface ModelRequest {
   /** Null: the model's limit. */
   readonly maxOutputTokens: number | null;
   /**
-   * The run's deadline; nothing is sent or awaited past it. On this process's monotonic clock (`performance.now()`): its
+   * The run's deadline; no call is made or awaited past it. On this process's monotonic clock (`performance.now()`): its
    * wall clock may be set while the call is under way.
    */
   readonly deadlineMs: number;
 }
 
 export type ModelOutcome =
-  /** `isTruncated`: the output limit cut the text; a normal success. */
+  /** `truncated`: the output limit cut the text; a normal success. */
   | { readonly kind: "text"; readonly text: string; readonly truncated: boolean; readonly usage: Usage }
   | { readonly kind: "image"; readonly bytes: Uint8Array; readonly mediaType: string; readonly usage: Usage }
-  /** Whoever gets a spooled file keeps or discards it. */
+  /** The receiver of a spooled file stores or discards it. */
   | {
       readonly kind: "video";
       readonly content: Uint8Array | SpooledFile;
@@ -47,7 +47,7 @@ export interface ModelCaller {
   /** Rejects only when `signal` is aborted, or for a bug or an outage of the database. */
   call(request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome>;
   /** Memory for a run's input images, taken before they are loaded. Null: none is free, come again a little later. */
-  holdImages(bytes: number, signal: AbortSignal): Promise<Reservation | null>;
+  holdImages(bytes: number, signal: AbortSignal): Promise<Permit | null>;
   /**
    * Vectors for search, one per text and in order.
    * @param model `provider/model`: openai, google, or a provider of the overlay file that some model of it uses.

@@ -1,29 +1,29 @@
-/** SQL of the sends to providers (migration 0005). Every statement changes rows of one item of one run only. */
+/** SQL of the calls of providers (migration 0005). Every statement changes rows of one item of one run only. */
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { JsonValue } from "../catalogue/mapping.ts";
 import type { ModelRequest } from "./model-request.ts";
 import type { Usage } from "../providers/failure.ts";
 
-export interface SendKey {
+export interface CallKey {
   readonly runId: string;
   readonly step: number;
   readonly item: number;
   readonly send: number;
 }
 
-export type SendStart =
-  /** The row is written: send now. */
-  | { readonly kind: "begun"; readonly key: SendKey }
-  /** An earlier attempt started a video that has not failed: ask for it instead of paying again. */
-  | { readonly kind: "started"; readonly key: SendKey; readonly operation: JsonValue }
+export type CallStart =
+  /** The row is written: call the provider now. */
+  | { readonly kind: "begun"; readonly key: CallKey }
+  /** An earlier attempt started a video that has not failed: poll it instead of paying again. */
+  | { readonly kind: "started"; readonly key: CallKey; readonly operation: JsonValue }
   | { readonly kind: "used-up" };
 
-export const SENDS_MAX = 3;
+export const ATTEMPTS_MAX = 3;
 
-/** A send about to be made. */
-export interface SendWish {
-  /** Asked for again under the same id, after an answer was lost, it is counted once. */
+/** A provider call about to be made. */
+export interface CallToCount {
+  /** Counted again under the same id, after an answer was lost, it is counted once. */
   readonly id: string;
   readonly request: Pick<ModelRequest, "accountId" | "runId" | "attempt" | "step" | "item">;
   readonly entry: Pick<CatalogueEntry, "model" | "provider" | "providerModel">;
@@ -37,13 +37,13 @@ interface BeginRow {
 }
 
 /**
- * Counts sends before they are made, many in one statement and one commit: the earlier sends of each item are read, and
- * the next one is inserted unless three were made or a started video is open. No two wishes may be for one item.
+ * Counts calls before they are made, many in one statement and one commit: the earlier calls of each item are read, and
+ * the next one is inserted unless three were made or a started video is open. No two may be for one item.
  * Rows are inserted in the order of their key, so that two processes cannot block each other.
- * @returns in the order of the wishes; null where another attempt took the number in the same moment: ask again.
+ * @returns in their order; null where another attempt took the number in the same moment: count again.
  */
-export async function beginSends(db: Queryable, wishes: readonly SendWish[]): Promise<(SendStart | null)[]> {
-  const column = (read: (wish: SendWish) => unknown): unknown[] => wishes.map(read);
+export async function countCalls(db: Queryable, calls: readonly CallToCount[]): Promise<(CallStart | null)[]> {
+  const column = (read: (call: CallToCount) => unknown): unknown[] => calls.map(read);
   const rows = await db.query<BeginRow>(
     {
       name: "provider_calls_begin",
@@ -63,7 +63,7 @@ export async function beginSends(db: Queryable, wishes: readonly SendWish[]): Pr
         ), begun as (
           insert into provider_calls (run_id, step, item, send, account_id, attempt, model, provider, provider_model, wish)
           select run_id, step, item, sends + 1, account_id, attempt, model, provider, provider_model, wish from state
-          where sends < ${SENDS_MAX} and own is null and open is null order by run_id, step, item
+          where sends < ${ATTEMPTS_MAX} and own is null and open is null order by run_id, step, item
           on conflict do nothing
           returning run_id, step, item, send
         )
@@ -83,19 +83,19 @@ export async function beginSends(db: Queryable, wishes: readonly SendWish[]): Pr
       column(({ id }) => id),
     ],
   );
-  return wishes.map(({ request }, place) => startOf(request, rows[place]));
+  return calls.map(({ request }, index) => startOf(request, rows[index]));
 }
 
-function startOf(request: SendWish["request"], row: BeginRow | undefined): SendStart | null {
-  if (row === undefined) throw new Error("The database answered fewer sends than it was asked for.");
-  const key = (send: number): SendKey => ({ runId: request.runId, step: request.step, item: request.item, send });
+function startOf(request: CallToCount["request"], row: BeginRow | undefined): CallStart | null {
+  if (row === undefined) throw new Error("The database counted fewer calls than it was asked for.");
+  const key = (send: number): CallKey => ({ runId: request.runId, step: request.step, item: request.item, send });
   if (row.begun !== null) return { kind: "begun", key: key(row.begun) };
   if (row.open !== null) return { kind: "started", key: key(row.open), operation: row.operation };
-  return row.sends >= SENDS_MAX ? { kind: "used-up" } : null;
+  return row.sends >= ATTEMPTS_MAX ? { kind: "used-up" } : null;
 }
 
-/** Uncounts a send that was begun and not made: nothing was asked of the provider, so nothing can be paid for. */
-export async function withdrawSend(db: Queryable, key: SendKey): Promise<void> {
+/** Uncounts a call that was never made: nothing was asked of the provider, so nothing can be paid for. */
+export async function withdrawCall(db: Queryable, key: CallKey): Promise<void> {
   await db.query(
     "delete from provider_calls where run_id = $1 and step = $2 and item = $3 and send = $4 and ended_at is null",
     [key.runId, key.step, key.item, key.send],
@@ -103,12 +103,12 @@ export async function withdrawSend(db: Queryable, key: SendKey): Promise<void> {
 }
 
 /**
- * Keeps how the provider names a started video. Fenced by the attempt that sent it.
+ * Stores how the provider names a started video. Fenced by the attempt that started it.
  * @returns false when another attempt owns the row.
  */
-export async function keepOperation(
+export async function storeOperation(
   db: Queryable,
-  key: SendKey,
+  key: CallKey,
   { attempt, operation }: { attempt: number; operation: JsonValue },
 ): Promise<boolean> {
   const rows = await db.query<{ send: number }>(
@@ -123,8 +123,8 @@ export async function keepOperation(
   return rows.length > 0;
 }
 
-export interface SendEnd {
-  readonly key: SendKey;
+export interface CallEnd {
+  readonly key: CallKey;
   readonly outcome: string;
   readonly httpStatus: number | null;
   readonly code: string | null;
@@ -134,12 +134,12 @@ export interface SendEnd {
 }
 
 /**
- * Records how sends ended, many at once; a send that has ended already keeps its first end. A video that took too long
- * goes on at its provider: its send ends when it has been stopped there (canceled-videos.ts).
+ * Records how calls ended, many at once; one that has ended already keeps its first end. A video that took too long goes
+ * on at its provider: its call ends when it has been canceled there (canceled-videos.ts).
  */
-export async function endSends(db: Queryable, ends: readonly SendEnd[]): Promise<void> {
+export async function recordEnds(db: Queryable, ends: readonly CallEnd[]): Promise<void> {
   if (ends.length === 0) return;
-  const column = (read: (end: SendEnd) => unknown): unknown[] => ends.map(read);
+  const column = (read: (end: CallEnd) => unknown): unknown[] => ends.map(read);
   await db.query(
     {
       name: "provider_call_end",
@@ -173,7 +173,7 @@ export async function endSends(db: Queryable, ends: readonly SendEnd[]): Promise
 
 /** A started video that no run waits for any more. */
 export interface AbandonedVideo {
-  readonly key: SendKey;
+  readonly key: CallKey;
   readonly model: string;
   readonly operation: JsonValue;
   /** Its run ended long enough ago: whatever is wrong with its provider now, it is not tried again. */
@@ -192,7 +192,7 @@ interface AbandonedRow {
 
 /**
  * Videos of ended runs that took too long, and those whose run failed while they were under way. A canceled run's are
- * told at once; of other runs the end of the send may not be written yet, so a minute passes first.
+ * found at once; of other runs the end of the call may not be written yet, so a minute passes first.
  */
 export async function findAbandonedVideos(db: Queryable, batch: number): Promise<AbandonedVideo[]> {
   const rows = await db.query<AbandonedRow>(
@@ -218,19 +218,19 @@ export async function findAbandonedVideos(db: Queryable, batch: number): Promise
 }
 
 /**
- * A provider's invoice for a month can be compared with what was sent; and no run lives for more than half an hour, so
- * that no limit of sends needs an older row.
+ * A provider's invoice for a month can be compared with the calls; and no run lives for more than half an hour, so that
+ * no limit of attempts needs an older row.
  */
-const KEPT_DAYS = 35;
+const STORED_DAYS = 35;
 
 /**
- * Deletes a batch of old sends by the time inside their runs' ids, which is the order of the primary key: no scan of
+ * Deletes a batch of old calls by the time inside their runs' ids, which is the order of the primary key: no scan of
  * what stays. @returns how many there were.
  */
-export async function deleteOldSends(db: Database, batch: number): Promise<number> {
+export async function deleteOldCalls(db: Database, batch: number): Promise<number> {
   const [row] = await db.query<{ deleted: number }>(
     `with edge as materialized (
-        select promptd_now() - make_interval(days => ${KEPT_DAYS}) as at
+        select promptd_now() - make_interval(days => ${STORED_DAYS}) as at
       ), old as (
         select c.run_id, c.step, c.item, c.send from provider_calls c
         where c.run_id < (select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid from edge)

@@ -5,9 +5,8 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { resolveMapping, loadCatalogue, type Catalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
-import { costMicro } from "./cost.ts";
 import { priceCeiling, priceEstimate, ratesOf, settlePrice, uncappedPrice, type StepPlan } from "./price-plan.ts";
-import { NO_USAGE } from "./usage.ts";
+import { NO_USAGE, costMicro } from "./usage.ts";
 
 const shipped = loadCatalogue({ overlayFile: null, hasSecret: () => true, sandbox: true });
 

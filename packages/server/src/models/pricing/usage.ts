@@ -1,5 +1,6 @@
 /** Usage as providers report it, made safe: a hostile or broken server may report negative, huge or no numbers. */
 import { Buffer } from "node:buffer";
+import { nanoCredits, type PriceRates } from "../../credits/index.ts";
 import type { Mapping } from "../catalogue/mapping.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Usage } from "../providers/failure.ts";
@@ -79,4 +80,17 @@ function tokens(count: number | undefined): number | null {
 export function callBytes(call: Pick<MeteredCall, "images" | "prompt" | "instructions">): number {
   const images = call.images.reduce((sum, image) => sum + image.bytes.byteLength, 0);
   return 65_536 + 5 * images + 2 * Buffer.byteLength(call.prompt + call.instructions);
+}
+
+const NANO_PER_MICRO = 1_000n;
+
+const COST_MAX = BigInt(Number.MAX_SAFE_INTEGER);
+
+/**
+ * What one call cost at the catalogue's prices, in micro-credits, rounded up: the operator's record. A broken count of
+ * a provider times a high price is cut: a number that the column cannot hold would leave all ends beside it unwritten.
+ */
+export function costMicro(rates: PriceRates, usage: Usage): number {
+  const micro = (nanoCredits(rates, usage) + NANO_PER_MICRO - 1n) / NANO_PER_MICRO;
+  return Number(micro > COST_MAX ? COST_MAX : micro);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { classifyAnswer, classifyJobFailure, classifyTransport, retryAfterMs, FAILURE_CAUSES } from "./failure.ts";
-import { DECLINED, sentenceFor } from "../calls/sentences.ts";
+import { DECLINED, sentenceFor } from "../calls/caller-text.ts";
 
 const NOW_MS = Date.parse("2026-11-20T12:00:00Z");
 const classify = (httpStatus: number, body: unknown = {}, headers: Record<string, string> = {}) =>

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LoadedImage, StoredImage } from "../../files/index.ts";
-import { createByteBudget } from "../../models/limits/byte-budget.ts";
+import { createMemoryBudget } from "../../models/calls/call-admission.ts";
 import { loadCatalogue } from "../../models/index.ts";
 import type { LiveVersion } from "../../prompts/index.ts";
 import { loadStepImages } from "./load-step-images.ts";
@@ -21,14 +21,14 @@ const ADDRESS: StoredImage = { type: "url", url: "https://images.example.org/cat
 
 /** A worker's memory for images, and what is read when. */
 function worker(budgetBytes: number, waitMs: number, loadedBytes = 1_000) {
-  const budget = createByteBudget(budgetBytes);
+  const budget = createMemoryBudget(budgetBytes, waitMs);
   const reads: (readonly StoredImage[])[] = [];
   const ports = {
     findModel: (model: string) => {
       const entry = catalogue.find(model);
       return entry;
     },
-    holdImages: (bytes: number, signal: AbortSignal) => budget.reserve(bytes, waitMs, signal),
+    holdImages: (bytes: number, signal: AbortSignal) => budget.reserve(bytes, signal),
     loadImages: async (images: readonly StoredImage[]) => {
       reads.push(images);
       const one: LoadedImage = { bytes: new Uint8Array(loadedBytes), mediaType: "image/jpeg" };
@@ -70,7 +70,7 @@ test("an image of unknown size is expected to be as large as one may be, and a r
         findModel: (name) => catalogue.find(name) ?? fail(),
         holdImages: (bytes, signal) => {
           expected.push(bytes);
-          return spy.budget.reserve(bytes, 1, signal);
+          return spy.budget.reserve(bytes, signal);
         },
         loadImages: async () => ({ kind: "loaded", images: [] }),
       },
@@ -91,7 +91,7 @@ test("images that are refused or cannot be read release their memory", async () 
   const { budget } = worker(6 * MiB, 1);
   const ports = {
     findModel: (name: string) => catalogue.find(name) ?? fail(),
-    holdImages: (bytes: number, signal: AbortSignal) => budget.reserve(bytes, 1, signal),
+    holdImages: (bytes: number, signal: AbortSignal) => budget.reserve(bytes, signal),
   };
   const run = { version: versionOf("sandbox/image"), images: [stored(MiB)] };
   const refusing = { ...ports, loadImages: async () => ({ kind: "refused" as const, message: "damaged" }) };

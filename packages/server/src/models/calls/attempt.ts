@@ -1,19 +1,18 @@
 /**
- * One send to a provider: admitted by the gate, counted in the database, made under its deadline, recorded. Whatever
+ * One attempt: a provider call that is admitted, counted in the database, made under its deadline and recorded. Whatever
  * the provider does is a value; what rejects is an abort, a bug, or an outage of the database.
  */
 import { fault } from "../../platform/fault.ts";
 import type { CallContext } from "./call-context.ts";
 import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
-import { costMicro } from "../pricing/cost.ts";
 import type { ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
-import type { Entry } from "../limits/model-gate.ts";
+import type { Admission } from "./call-admission.ts";
 import { ratesOf } from "../pricing/price-plan.ts";
-import { withdrawSend, type SendKey, type SendStart } from "./provider-calls-store.ts";
-import { failure, type CallFailure } from "../providers/failure.ts";
-import { callBytes } from "../pricing/usage.ts";
-import { runVideo } from "./video-call.ts";
-import { startDeadline } from "./waiting.ts";
+import { withdrawCall, type CallKey, type CallStart } from "./provider-calls-store.ts";
+import type { CallFailure } from "../providers/failure.ts";
+import { callBytes, costMicro } from "../pricing/usage.ts";
+import { runVideo } from "./video-jobs.ts";
+import { TIMED_OUT, withinTime } from "./time-limit.ts";
 import type { ModelRequest } from "./model-request.ts";
 
 /** What is wanted, and the model that is to make it: the wanted one, or its fallback. */
@@ -22,71 +21,62 @@ export interface Job {
   readonly entry: CatalogueEntry;
 }
 
-export type Sent =
+export type Attempt =
   | { readonly kind: "answered"; readonly result: Exclude<ModelResult, CallFailure> }
-  /** `send`: the how manieth it was, from 1. */
+  /** `send`: the number of the call among those of its item, from 1. */
   | { readonly kind: "failed"; readonly failure: CallFailure; readonly send: number }
-  /** Nothing was sent: the model has no room, or is left in peace. */
-  | Extract<Entry, { kind: "busy" }>
-  /** Nothing was sent: earlier sends, perhaps of workers that crashed, were all there may be. */
+  /** No call was made: the model has no room, or its breaker is open. */
+  | Extract<Admission, { kind: "busy" }>
+  /** No call was made: earlier ones, perhaps of workers that crashed, were all there may be. */
   | { readonly kind: "used-up" };
 
-export async function sendOnce(context: CallContext, job: Job, signal: AbortSignal): Promise<Sent> {
-  const entrance = await context.gate.enter(job.entry, callBytes(job.request), signal);
-  if (entrance.kind === "busy") return entrance;
-  let leaveAs: ModelResult | "aborted" | "not-sent" = "not-sent";
+export async function attempt(context: CallContext, job: Job, signal: AbortSignal): Promise<Attempt> {
+  const admission = await context.admission.admit(job.entry, callBytes(job.request), signal);
+  if (admission.kind === "busy") return admission;
+  let ending: ModelResult | "aborted" | "not-made" = "not-made";
   try {
     const start = await context.counter.begin(job);
     if (start.kind === "used-up") return start;
     await fault("call.before_send");
     if (signal.aborted) await withdraw(context, start);
     signal.throwIfAborted();
-    leaveAs = "aborted";
+    ending = "aborted";
     const result = await makeInTime(context, { job, start }, signal);
-    leaveAs = result;
+    ending = result;
     await fault("call.after_answer");
     record(context, job, { key: start.key, result });
     return result.kind === "failed"
       ? { kind: "failed", failure: result, send: start.key.send }
       : { kind: "answered", result };
   } finally {
-    entrance.leave(leaveAs);
+    admission.release(ending);
   }
 }
 
-/** The sends of an item are few, and this one was never made. One that stays counted is no more than that. */
+/** The calls of an item are few, and this one was never made. One that stays counted is no more than that. */
 async function withdraw({ db, log }: CallContext, start: StartedJob["start"]): Promise<void> {
   if (start.kind === "started") return;
-  await withdrawSend(db, start.key).catch((error: unknown) =>
-    log.warn({ err: error, runId: start.key.runId }, "a send that was not made stays counted"),
+  await withdrawCall(db, start.key).catch((error: unknown) =>
+    log.warn({ err: error, runId: start.key.runId }, "a provider call that was not made stays counted"),
   );
 }
 
 interface StartedJob {
   readonly job: Job;
-  readonly start: Exclude<SendStart, { kind: "used-up" }>;
+  readonly start: Exclude<CallStart, { kind: "used-up" }>;
 }
-
-const TIMED_OUT = failure("timeout", { retry: "never", breaker: "counted" });
 
 /** Rejects when `signal` is aborted; the deadline's end is a value. */
 async function makeInTime(context: CallContext, started: StartedJob, signal: AbortSignal): Promise<ModelResult> {
   const { request, entry } = started.job;
   const leftMs = request.deadlineMs - performance.now();
   if (leftMs <= 0) return { ...TIMED_OUT, breaker: "ignored" }; // the model had no chance
-  const deadline = startDeadline(Math.min(entry.limits.timeoutMs, leftMs), signal);
-  try {
-    const result = await make(context, started, deadline.signal);
+  return withinTime(Math.min(entry.limits.timeoutMs, leftMs), signal, async (own) => {
+    const result = await make(context, started, own);
     if (signal.aborted) await discard(result);
     signal.throwIfAborted();
-    return deadline.hasPassed() && result.kind === "failed" ? TIMED_OUT : result;
-  } catch (error) {
-    signal.throwIfAborted();
-    if (deadline.hasPassed()) return TIMED_OUT;
-    throw error;
-  } finally {
-    deadline.stop();
-  }
+    return own.aborted && result.kind === "failed" ? TIMED_OUT : result;
+  });
 }
 
 function make(context: CallContext, { job, start }: StartedJob, signal: AbortSignal): Promise<ModelResult> {
@@ -97,12 +87,12 @@ function make(context: CallContext, { job, start }: StartedJob, signal: AbortSig
     : context.adapter.callModel(call, signal);
 }
 
-/** A file that came for nobody does not stay on the disk. */
+/** A file that nobody waits for does not stay on the disk. */
 async function discard(result: ModelResult): Promise<void> {
   if (result.kind === "video" && "discard" in result.content) await result.content.discard();
 }
 
-function modelCall({ request, entry }: Job, key: SendKey): ModelCall {
+function modelCall({ request, entry }: Job, key: CallKey): ModelCall {
   return {
     entry,
     mapping: resolveMapping(entry, request.options),
@@ -116,7 +106,7 @@ function modelCall({ request, entry }: Job, key: SendKey): ModelCall {
   };
 }
 
-function record(context: CallContext, job: Job, { key, result }: { key: SendKey; result: ModelResult }): void {
+function record(context: CallContext, job: Job, { key, result }: { key: CallKey; result: ModelResult }): void {
   const { request, entry } = job;
   const { usage } = result;
   const rates = ratesOf({ ...entry, priceFactor: "1" }, resolveMapping(entry, request.options));

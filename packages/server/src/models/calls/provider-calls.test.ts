@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { useTestDatabase } from "../../../test/support/test-database.ts";
 import type { Database } from "../../platform/database/database.ts";
-import { createSendCounter } from "./attempt-counter.ts";
+import { createCallCounter } from "./provider-calls.ts";
 
 let db: Database;
 useTestDatabase((opened) => (db = opened.db));
@@ -15,7 +15,7 @@ const wish = (runId: string, change: { step?: number; item?: number; attempt?: n
 
 test("of sends of one item that begin at once in two processes, three are counted and the others refused", async () => {
   const runId = randomUUID();
-  const [one, other] = [createSendCounter(db), createSendCounter(db)];
+  const [one, other] = [createCallCounter(db), createCallCounter(db)];
   const begin = (n: number) => (n % 2 === 0 ? one : other).begin(wish(runId, { attempt: n + 1 }));
   const starts = await Promise.all(Array.from({ length: 10 }, (_, n) => begin(n)));
   const sends = starts.flatMap((start) => (start.kind === "begun" ? [start.key.send] : []));
@@ -32,7 +32,7 @@ test("a burst is counted item by item in few statements", async () => {
       return db.query(statement, values);
     },
   };
-  const counter = createSendCounter(counted);
+  const counter = createCallCounter(counted);
   const runs = Array.from({ length: 1_200 }, () => randomUUID());
   const starts = await Promise.all(runs.map((runId) => counter.begin(wish(runId))));
   expect(starts.map((start) => start.kind === "begun" && start.key)).toEqual(
@@ -47,7 +47,7 @@ test("a database that fails refuses the send, and the next one is counted again"
     ...db,
     query: (statement, values) => (isDown ? Promise.reject(new Error("down")) : db.query(statement, values)),
   };
-  const counter = createSendCounter(flaky);
+  const counter = createCallCounter(flaky);
   await expect(counter.begin(wish(randomUUID()))).rejects.toThrow("down");
   isDown = false;
   await expect(counter.begin(wish(randomUUID()))).resolves.toMatchObject({ kind: "begun" });
@@ -64,7 +64,7 @@ test("a send whose answer was lost is asked for again, and counted once", async 
       return rows as never;
     },
   };
-  const start = await createSendCounter(losing).begin(wish(runId));
+  const start = await createCallCounter(losing).begin(wish(runId));
   expect(start).toEqual({ kind: "begun", key: { runId, step: 0, item: 0, send: 1 } });
   expect(await db.query("select send from provider_calls where run_id = $1", [runId])).toEqual([{ send: 1 }]);
 });

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { cleanText, TEXT_BYTES_MAX } from "./clean-text.ts";
+import { cleanText, TEXT_BYTES_MAX } from "./caller-text.ts";
 
 test("any text becomes well-formed, without U+0000, and within the limit", () => {
   fc.assert(

@@ -5,8 +5,8 @@ import type { Database } from "../../platform/database/database.ts";
 import { createIdSource, firstIdOfMs } from "../../platform/ids.ts";
 import { createLog } from "../../platform/log.ts";
 import { systemClock } from "../../platform/clock.ts";
-import { createSendsTick } from "./forget-attempts.ts";
-import { createSendCounter } from "./attempt-counter.ts";
+import { createProviderCallsTick } from "./provider-calls.ts";
+import { createCallCounter } from "./provider-calls.ts";
 
 const log = createLog("silent");
 const newId = createIdSource(systemClock);
@@ -21,10 +21,10 @@ beforeEach(async () => {
 
 const entry = { model: "sandbox/text", provider: "sandbox", providerModel: "text" };
 const begin = (runId: string) =>
-  createSendCounter(db).begin({ request: { accountId: runId, runId, attempt: 1, step: 0, item: 0 }, entry });
+  createCallCounter(db).begin({ request: { accountId: runId, runId, attempt: 1, step: 0, item: 0 }, entry });
 const rowsLeft = async () =>
   (await db.query<{ run_id: string }>("select run_id from provider_calls order by run_id")).map((row) => row.run_id);
-const forget = (): Promise<void> => createSendsTick(db, log).run();
+const forget = (): Promise<void> => createProviderCallsTick(db, log).run();
 
 test("sends are kept for 35 days, whatever became of them, and then forgotten", async () => {
   const runId = newId();

@@ -6,10 +6,10 @@ import { useTestDatabase } from "../../../test/support/test-database.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { ModelAdapter, ModelResult, ReadyVideo } from "../ai-sdk/model-adapter.ts";
 import { failure } from "../providers/failure.ts";
-import { createSendCounter } from "./attempt-counter.ts";
+import { createCallCounter } from "./provider-calls.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
-import { RunGone, runVideo } from "./video-call.ts";
-import { waitOrAbort } from "./waiting.ts";
+import { RunGone, runVideo } from "./video-jobs.ts";
+import { sleep } from "../../platform/resilience/deadline.ts";
 
 let db: Database;
 useTestDatabase((opened) => (db = opened.db));
@@ -121,10 +121,10 @@ function start() {
   const request = requestOf({ model: call.entry.model, deadlineMs: 0 });
   const canceler = new AbortController();
   const run = async (keeping: Database = db) => {
-    const begun = await createSendCounter(db).begin({ request, entry: call.entry });
+    const begun = await createCallCounter(db).begin({ request, entry: call.entry });
     if (begun.kind !== "begun") throw new Error("the send was not begun");
     const job = { request, call, start: begun };
-    return runVideo({ adapter, db: keeping, wait: waitOrAbort }, job, canceler.signal);
+    return runVideo({ adapter, db: keeping, wait: sleep }, job, canceler.signal);
   };
   const operations = () => db.query("select operation from provider_calls where run_id = $1", [request.runId]);
   return {

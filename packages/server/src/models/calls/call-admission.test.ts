@@ -1,0 +1,111 @@
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { loadCatalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
+import { createCallAdmission, createMemoryBudget, WAIT_IN_PROCESS_MS, type Admission } from "./call-admission.ts";
+import type { ModelResult } from "../ai-sdk/model-adapter.ts";
+import { failure } from "../providers/failure.ts";
+import { NO_USAGE } from "../pricing/usage.ts";
+
+const never = new AbortController().signal;
+const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => true, sandbox: true });
+const OK: ModelResult = { kind: "text", text: "done", truncated: false, usage: NO_USAGE, requestId: null };
+const RATE_LIMITED = failure("rate_limited", { retry: "safe", breaker: "ignored" });
+const REFUSED_KEY = failure("credentials", { retry: "never", breaker: "opens" });
+
+/** The admission to a model of a provider with so many calls at once. */
+function setup(concurrency: number, bytesMax = 1_000, waitMs?: number) {
+  const known = catalogue.find("openai/gpt-5.2");
+  if (known === null) throw new Error("no entry");
+  const entry: CatalogueEntry = { ...known, limits: { ...known.limits, concurrency } };
+  const budget = createMemoryBudget(bytesMax, waitMs);
+  const clock = { nowMs: 0 };
+  const lines: string[] = [];
+  const log = pino({ base: null, timestamp: false }, { write: (line: string) => void lines.push(line) });
+  const admission = createCallAdmission(budget, () => clock.nowMs, log);
+  const admit = async (bytes = 1): Promise<Extract<Admission, { kind: "admitted" }>> => {
+    const admitted = await admission.admit(entry, bytes, never);
+    if (admitted.kind !== "admitted") throw new Error(`busy for ${admitted.waitMs} ms`);
+    return admitted;
+  };
+  const kinds = async (count: number): Promise<string[]> => {
+    const admissions = await Promise.all(Array.from({ length: count }, () => admission.admit(entry, 1, never)));
+    for (const one of admissions) if (one.kind === "admitted") one.release("not-made");
+    return admissions.map(({ kind }) => kind);
+  };
+  return { admission, entry, budget, clock, lines, admit, kinds };
+}
+
+test("no more calls than the model's limit are under way, and a slot is free again when one has ended", async () => {
+  const { admission, entry, admit } = setup(2);
+  const [first] = [await admit(), await admit()];
+  expect(await admission.admit(entry, 1, never)).toEqual({ kind: "busy", waitMs: WAIT_IN_PROCESS_MS, isBroken: false });
+  first.release(OK);
+  await admit();
+});
+
+test("an answer 429 halves the slots of its model, and ten successes give one back", async () => {
+  const { admit, kinds } = setup(4);
+  (await admit()).release(RATE_LIMITED);
+  expect(await kinds(4)).toEqual(["admitted", "admitted", "busy", "busy"]);
+  for (let success = 0; success < 10; success += 1) (await admit()).release(OK);
+  expect(await kinds(4)).toEqual(["admitted", "admitted", "admitted", "busy"]);
+});
+
+test("a model keeps one slot after any number of answers 429, and gets no more than its limit back", async () => {
+  const { admit, kinds } = setup(2);
+  for (let answer = 0; answer < 5; answer += 1) (await admit()).release(RATE_LIMITED);
+  for (let success = 0; success < 9; success += 1) (await admit()).release(OK);
+  expect(await kinds(3)).toEqual(["admitted", "busy", "busy"]);
+  for (let success = 0; success < 100; success += 1) (await admit()).release(OK);
+  expect(await kinds(3)).toEqual(["admitted", "admitted", "busy"]);
+});
+
+test("a call that finds no memory in time is busy, and leaves its slot free", async () => {
+  const { admission, entry, admit } = setup(2, 10, 1);
+  const first = await admit(10);
+  expect(await admission.admit(entry, 5, never)).toEqual({ kind: "busy", waitMs: WAIT_IN_PROCESS_MS, isBroken: false });
+  first.release(OK);
+  await Promise.all([admit(), admit()]);
+});
+
+test("a call that is canceled while it waits for memory leaves its slot free", async () => {
+  const { admission, entry, admit } = setup(2, 10);
+  const first = await admit(10);
+  const cancel = new AbortController();
+  const waiting = admission.admit(entry, 5, cancel.signal);
+  cancel.abort(new Error("canceled"));
+  await expect(waiting).rejects.toThrow("canceled");
+  first.release(OK);
+  await Promise.all([admit(), admit()]);
+});
+
+test("a model whose key is refused is closed, and uses neither a slot nor memory for calls it refuses", async () => {
+  const { admission, entry, budget, admit } = setup(2);
+  (await admit()).release(REFUSED_KEY);
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    expect(await admission.admit(entry, 400, never)).toEqual({ kind: "busy", waitMs: 15_000, isBroken: true });
+  }
+  expect(budget.usedBytes).toBe(0);
+});
+
+test("that a model's breaker opens and closes is logged, once each, with the model's name", async () => {
+  const { admit, clock, lines } = setup(2);
+  (await admit()).release(REFUSED_KEY);
+  clock.nowMs += 15_000;
+  (await admit()).release(REFUSED_KEY);
+  clock.nowMs += 15_000;
+  (await admit()).release(OK);
+  (await admit()).release(OK);
+  const model = { provider: "openai", model: "openai/gpt-5.2" };
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+    { level: 40, ...model, msg: expect.stringContaining("opened") as unknown },
+    { level: 30, ...model, msg: expect.stringContaining("closed") as unknown },
+  ]);
+});
+
+test("models do not share slots", async () => {
+  const { admission, entry, admit } = setup(1);
+  await admit();
+  const other = { ...entry, model: "openai/another" };
+  expect((await admission.admit(other, 1, never)).kind).toBe("admitted");
+});

@@ -1,0 +1,130 @@
+/** What a call must pass before it is made: its model's slots, memory, and the model's circuit breaker. */
+import type { Log } from "../../platform/log.ts";
+import { createBreaker, type Breaker } from "../../platform/resilience/breaker.ts";
+import { createSemaphore, type Permit, type Semaphore } from "../../platform/resilience/semaphore.ts";
+import type { ModelResult } from "../ai-sdk/model-adapter.ts";
+import { isSimulated } from "../catalogue/availability.ts";
+import type { CatalogueEntry } from "../catalogue/catalogue.ts";
+
+export type Admission =
+  | { readonly kind: "admitted"; release(result: CallEnding): void }
+  /** Worth another attempt after this many milliseconds. `isBroken`: its breaker is open; else it is merely full. */
+  | { readonly kind: "busy"; readonly waitMs: number; readonly isBroken: boolean };
+
+type CallEnding = ModelResult | "aborted" | "not-made";
+
+export interface CallAdmission {
+  admit(entry: CatalogueEntry, bytes: number, signal: AbortSignal): Promise<Admission>;
+}
+
+/** A call waits in this process at most this long; then the run is given back and others use its slot. */
+export const WAIT_IN_PROCESS_MS = 2_000;
+
+/**
+ * Bounds the memory of calls in flight: a 1 MB image costs about 2.9 MB while it is sent (measured 2026-11), so counting
+ * calls alone would let images fill the heap.
+ */
+export interface MemoryBudget {
+  /** Null when none was free in time. Rejects when aborted. */
+  reserve(bytes: number, signal: AbortSignal): Promise<Permit | null>;
+  readonly usedBytes: number;
+}
+
+export function createMemoryBudget(bytesMax: number, timeoutMs = WAIT_IN_PROCESS_MS): MemoryBudget {
+  const late = new Error("no memory was free in time");
+  const bytes = createSemaphore({ permits: bytesMax, timeoutMs, timeoutError: () => late });
+  return {
+    get usedBytes() {
+      return bytes.used;
+    },
+    reserve: (weight, signal) =>
+      bytes.acquire({ weight, signal }).catch((error: unknown) => {
+        if (error === late) return null;
+        throw error;
+      }),
+  };
+}
+
+/**
+ * Per provider and model, in this worker alone. What a model did longer ago says nothing about it now; a call lasts
+ * minutes at most, and an outage seconds.
+ */
+const BREAKER = { windowCalls: 20, windowMs: 60_000, callsMin: 10, failingShare: 0.5, openMs: 15_000 };
+const SUCCESSES_PER_SLOT = 10;
+
+interface ModelState {
+  readonly breaker: Breaker;
+  /**
+   * Calls at once of this worker. The claim bounds them over all workers; this is the part that learns: a 429 halves
+   * the number, ten successes add one back, up to the catalogue's limit.
+   */
+  readonly slots: Semaphore;
+  successes: number;
+}
+
+/** @param monotonicMs a clock that never jumps. */
+export function createCallAdmission(memory: MemoryBudget, monotonicMs: () => number, log: Log): CallAdmission {
+  const states = new Map<string, ModelState>();
+  const stateOf = (entry: CatalogueEntry): ModelState => {
+    const key = `${entry.provider} ${entry.model}`;
+    const state = states.get(key) ?? {
+      breaker: createBreaker({ ...BREAKER, nowMs: monotonicMs, onChange: (change) => logChange(log, entry, change) }),
+      slots: createSemaphore({ permits: entry.limits.concurrency }),
+      successes: 0,
+    };
+    states.set(key, state);
+    return state;
+  };
+  return {
+    admit: async (entry, bytes, signal) => {
+      const state = stateOf(entry);
+      const slot = state.slots.tryAcquire();
+      if (slot === null) return { kind: "busy", waitMs: WAIT_IN_PROCESS_MS, isBroken: false };
+      const reservation = await memory.reserve(bytes, signal).catch((error: unknown) => {
+        slot.release();
+        throw error;
+      });
+      const waitMs = reservation === null ? WAIT_IN_PROCESS_MS : state.breaker.admit();
+      if (reservation === null || waitMs > 0) {
+        reservation?.release();
+        slot.release();
+        return { kind: "busy", waitMs, isBroken: reservation !== null };
+      }
+      return {
+        kind: "admitted",
+        release: (result) => {
+          reservation.release();
+          // The sandbox fails when a caller writes so: that must not close it to others.
+          if (isSimulated(entry)) state.breaker.record("skipped");
+          else learn(state, entry, result);
+          slot.release();
+        },
+      };
+    },
+  };
+}
+
+function learn(state: ModelState, entry: CatalogueEntry, result: CallEnding): void {
+  state.breaker.record(breakerOutcome(result));
+  if (typeof result === "string") return;
+  const { slots } = state;
+  if (result.kind !== "failed") {
+    state.successes = slots.permits < entry.limits.concurrency ? state.successes + 1 : 0;
+    if (state.successes < SUCCESSES_PER_SLOT) return;
+    slots.permits += 1;
+  } else if (result.cause === "rate_limited") {
+    slots.permits = Math.max(1, Math.floor(slots.permits / 2));
+  } else return;
+  state.successes = 0;
+}
+
+function breakerOutcome(result: CallEnding): "ok" | "failed" | "opens" | "skipped" {
+  if (typeof result === "string") return "skipped";
+  if (result.kind !== "failed") return "ok";
+  return { ignored: "skipped" as const, counted: "failed" as const, opens: "opens" as const }[result.breaker];
+}
+
+function logChange(log: Log, { provider, model }: CatalogueEntry, change: "open" | "closed"): void {
+  if (change === "closed") log.info({ provider, model }, "the model answers again: its circuit breaker closed");
+  else log.warn({ provider, model }, "the model keeps failing: its circuit breaker opened, and its runs wait");
+}

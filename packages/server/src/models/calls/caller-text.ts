@@ -1,0 +1,51 @@
+/** Texts that callers read: what models wrote, made safe to store, and the sentences of failures. */
+import { Buffer } from "node:buffer";
+import type { FailureCause } from "../providers/failure.ts";
+
+/**
+ * Everything a caller can read about a failed model call. A provider's own words never leave the process: they may hold
+ * keys, addresses, or another customer's text.
+ */
+const SENTENCES: Readonly<Record<FailureCause, string>> = {
+  rate_limited: "The model provider is overloaded. Try again later.",
+  overloaded: "The model provider is overloaded. Try again later.",
+  network: "The model provider could not be reached.",
+  timeout: "The model did not answer in time.",
+  bad_request: "The model provider did not accept this request.",
+  too_long: "The prompt is too long for this model.",
+  credentials: "The model provider is not available.",
+  quota: "The model provider is not available.",
+  protocol: "The model provider sent an answer that could not be read.",
+  too_large: "The model's answer is too large.",
+  empty: "The model returned nothing.",
+  image_unusable: "The model's file could not be read.",
+  job_failed: "The model provider could not finish this request.",
+};
+
+export const DECLINED = "The model declined this request.";
+export const ATTEMPTS_USED_UP = "The model could not be reached after several attempts.";
+
+export function sentenceFor(cause: FailureCause): string {
+  return SENTENCES[cause];
+}
+
+/** A text larger than this is cut: an output is a row of the database and an answer of the API. */
+export const TEXT_BYTES_MAX = 2_097_152;
+
+/**
+ * Makes a provider's text storable: lone surrogates become U+FFFD, so does U+0000 (PostgreSQL refuses it, and a paid
+ * run would then never finish), and what is over the limit is cut between code points.
+ */
+export function cleanText(text: string): { readonly text: string; readonly isCut: boolean } {
+  const cut = cutBytes(text.toWellFormed().replaceAll("\u0000", "\ufffd"), TEXT_BYTES_MAX);
+  return { text: cut, isCut: cut.length < text.length };
+}
+
+function cutBytes(text: string, bytesMax: number): string {
+  if (text.length * 3 <= bytesMax) return text;
+  const bytes = Buffer.from(text);
+  if (bytes.length <= bytesMax) return text;
+  let end = bytesMax;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString("utf8", 0, end);
+}
