@@ -154,7 +154,7 @@ describe("through the policy, on a real database", () => {
     const begun = performance.now();
     const outcome = await setup(url)({ deadlineMs: performance.now() + 300 });
     expect(outcome).toMatchObject({ kind: "failed", message: "The model did not answer in time." });
-    expect(performance.now() - begun).toBeLessThan(5_000);
+    expect(performance.now() - begun).toBeLessThan(30_000); // it would trickle on for ever
   });
 
   test("a provider that hangs for ever is ended by the deadline, and its connection is closed", async () => {

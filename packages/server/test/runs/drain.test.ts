@@ -178,8 +178,8 @@ describe("SIGTERM to an API process", () => {
       return hasEnded;
     });
     expect(await server.exit).toEqual({ code: 1, signal: null });
-    expect(performance.now() - secondMs).toBeLessThan(5_000); // not the 600 s of its grace
-  }, 60_000);
+    expect(performance.now() - secondMs).toBeLessThan(60_000); // not the 600 s of its grace
+  }, 90_000);
 });
 
 describe("SIGTERM to a worker", () => {

@@ -48,7 +48,7 @@ describe("a run in progress", () => {
     const startedMs = performance.now();
     await cancelRun(caller.client, runId);
     const [posted, polled] = await Promise.all([posting, polling]);
-    expect(performance.now() - startedMs).toBeLessThan(5_000);
+    expect(performance.now() - startedMs).toBeLessThan(15_000); // not the minute that the poll waits
     expect([posted.httpStatus, polled.httpStatus]).toEqual([200, 200]);
     expect([runOf(posted), runOf(polled)]).toEqual([
       { runId, ...CANCELED },
