@@ -88,7 +88,7 @@ describe("roles", () => {
   });
 
   test("of another name are refused", async () => {
-    expect(await run(["serve", "--role", "boss"], installation.environment)).toEqual({
+    expect(await runHere(["serve", "--role", "boss"], installation.environment)).toEqual({
       code: 1,
       stdout: "",
       stderr: '--role must be one of all, api, worker, got "boss".\n',
@@ -241,7 +241,7 @@ async function refuse(code: string, message: string): Promise<{ port: number; se
 describe("a start that cannot succeed: one clear message, exit code 1, nothing on stdout", () => {
   test("bad settings, all at once, before anything is started", async () => {
     const changes = { PORT: "http", PROMPTD_SEDE: "off", DATABASE_URL: "mysql://root:hunter2@db/x" };
-    expect(await run(["serve", "--json"], { ...installation.environment, ...changes })).toEqual({
+    expect(await runHere(["serve", "--json"], { ...installation.environment, ...changes })).toEqual({
       code: 1,
       stdout: "",
       stderr: `The configuration has 3 faults:
@@ -254,7 +254,7 @@ describe("a start that cannot succeed: one clear message, exit code 1, nothing o
 
   test("a database that is not there is named without its password", async () => {
     const changes = { DATABASE_URL: "postgresql://ada:hunter2@127.0.0.1:1/prompts" };
-    expect(await run(["serve", "--json"], { ...installation.environment, ...changes })).toEqual({
+    expect(await runHere(["serve", "--json"], { ...installation.environment, ...changes })).toEqual({
       code: 1,
       stdout: "",
       stderr: `The database cannot be used: connect ECONNREFUSED 127.0.0.1:1.
@@ -267,7 +267,7 @@ DATABASE_URL leads to 127.0.0.1:1, database "prompts", user "ada".
   test("a wrong password", async () => {
     const { port } = await refuse("28P01", 'password authentication failed for user "ada"');
     const changes = { DATABASE_URL: `postgresql://ada:hunter2@127.0.0.1:${port}/prompts` };
-    const { code, stdout, stderr } = await run(["serve", "--json"], { ...installation.environment, ...changes });
+    const { code, stdout, stderr } = await runHere(["serve", "--json"], { ...installation.environment, ...changes });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(stderr).toBe(`The database cannot be used: password authentication failed for user "ada".
 Check that it is running, and the address, database, user and password that promptd uses.
@@ -296,7 +296,7 @@ DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".
 
   test("a data directory that is a file", async () => {
     const changes = { PROMPTD_DATA_DIR: join(import.meta.dirname, "start-database.test.ts") };
-    const { code, stderr } = await run(["serve", "--json"], { ...installation.environment, ...changes });
+    const { code, stderr } = await runHere(["serve", "--json"], { ...installation.environment, ...changes });
     expect(code).toBe(1);
     expect(stderr).toContain("start-database.test.ts (PROMPTD_DATA_DIR) is not usable: it is a file, not a folder.");
   });
@@ -313,7 +313,7 @@ DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".
 
   test("a database of a newer promptd", async () => {
     await ask("insert into schema_migrations (name, sha256) values ('9999-tomorrow', 'x')");
-    const { code, stderr } = await run(["migrate", "--json"], installation.environment);
+    const { code, stderr } = await runHere(["migrate", "--json"], installation.environment);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^The database was migrated by a newer promptd \(it has 9999-tomorrow\)\./);
   });
