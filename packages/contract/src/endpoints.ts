@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { ErrorCode } from "./errors.ts";
-import type { endpointSchemas } from "./schemas.ts";
+import type { EndpointSchemas, endpointSchemas } from "./schemas.ts";
 
 /** What a caller shows to say who it is. */
 export type Credential = "apiKey" | "session" | "token";
@@ -142,14 +142,13 @@ export const ENDPOINTS = {
 
 export type EndpointName = keyof typeof ENDPOINTS;
 
-type Schemas = typeof endpointSchemas;
-
 /** What each endpoint takes and answers, read from its schemas. Types only: nothing of a schema is loaded. */
-export type EndpointShapes = {
-  readonly [N in EndpointName]: {
+export type ShapesOf<Schemas extends Readonly<Record<string, EndpointSchemas>>> = {
+  readonly [N in keyof Schemas]: {
     readonly params: z.output<Schemas[N]["params"]>;
     readonly query: z.output<Schemas[N]["query"]>;
     readonly body: Schemas[N]["body"] extends z.ZodType<infer Body> ? Body : undefined;
     readonly data: z.output<Schemas[N]["data"]>;
   };
 };
+export type EndpointShapes = ShapesOf<typeof endpointSchemas>;

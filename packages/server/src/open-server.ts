@@ -4,7 +4,7 @@ import { accountsRoutes, createAdmissionControl, type AdmissionControl } from ".
 import type { Parts } from "./app-parts.ts";
 import type { Closers } from "./closers.ts";
 import { creditsRoutes } from "./credits/index.ts";
-import { toEndpoints, type Handlers } from "./http/endpoint.ts";
+import { toEndpoints } from "./http/endpoint.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
 import { modelsRoutes } from "./models/index.ts";
 import { promptsRoutes } from "./prompts/index.ts";
@@ -52,7 +52,7 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
             notifications.notify("run_done", runId);
           },
         }),
-      } satisfies Handlers,
+      },
     }),
     openFile: files.openFile,
     readiness: () => checkReadiness(parts),

@@ -2,9 +2,9 @@ import {
   DEFAULT_BODY_BYTES_MAX,
   type Credential,
   type EndpointEntry,
-  type EndpointName,
   type EndpointShapes,
   type Issue,
+  type ShapesOf,
 } from "@promptd/contract";
 import type { EndpointSchemas } from "@promptd/contract/schemas";
 import type { IncomingMessage } from "node:http";
@@ -65,20 +65,23 @@ export interface Answer<Data> {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Input has the types of EndpointShapes: decoded, checked by the contract schemas, free of NUL and lone surrogates. */
-export interface HandlerInput<N extends EndpointName> {
-  readonly params: EndpointShapes[N]["params"];
-  readonly query: EndpointShapes[N]["query"];
-  readonly body: EndpointShapes[N]["body"];
+interface Shape {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly data: unknown;
 }
 
-type Handler<N extends EndpointName> = (
-  input: HandlerInput<N>,
-  context: RequestContext,
-) => Promise<Answer<EndpointShapes[N]["data"]>>;
+/** One handler for every endpoint. Its input is decoded, checked by the schemas, free of NUL and lone surrogates. */
+type HandlersOf<Shapes extends Readonly<Record<keyof Shapes, Shape>>> = {
+  readonly [N in keyof Shapes]: (
+    input: Pick<Shapes[N], "params" | "query" | "body">,
+    context: RequestContext,
+  ) => Promise<Answer<Shapes[N]["data"]>>;
+};
 
-/** One handler for every entry of ENDPOINTS; each slice gives some of them. */
-export type Handlers = { readonly [N in EndpointName]: Handler<N> };
+/** Those of /v1; each slice gives some of them. */
+export type Handlers = HandlersOf<EndpointShapes>;
 
 /**
  * Rules for a body that no schema of the contract can hold. Takes the parsed body whatever is wrong with it, and what
@@ -109,28 +112,24 @@ export interface Endpoint extends Pick<EndpointEntry, "method" | "path" | "auth"
   readonly handle: (input: EndpointInput, context: ServerContext) => Promise<Answer<unknown> | TextAnswer | FileAnswer>;
 }
 
-export interface EndpointInput {
-  readonly params: unknown;
-  readonly query: unknown;
-  readonly body: unknown;
+export type EndpointInput = Omit<Shape, "data">;
+
+/** The endpoints of one API: what the contract says of each, with its handler. */
+export interface Api<Schemas extends Readonly<Record<string, EndpointSchemas>>> {
+  readonly entries: Readonly<Record<keyof Schemas, EndpointEntry>>;
+  readonly schemas: Schemas;
+  readonly handlers: HandlersOf<ShapesOf<Schemas>>;
+  readonly checks?: Partial<Record<keyof Schemas, CheckBody>>;
 }
 
-export interface Api {
-  readonly entries: Readonly<Record<string, EndpointEntry>>;
-  readonly schemas: Readonly<Record<string, EndpointSchemas>>;
-  readonly handlers: Readonly<Record<string, unknown>>;
-  readonly checks?: Readonly<Record<string, CheckBody>>;
-}
-
-/** Joins what the contract says of each endpoint with its handler. */
-export function toEndpoints({ entries, schemas, handlers, checks = {} }: Api): Endpoint[] {
-  return Object.entries(entries).map(([name, entry]) => ({
-    ...entry,
-    bodyBytesMax: entry.bodyBytesMax ?? DEFAULT_BODY_BYTES_MAX,
-    schemas: schemas[name] ?? null,
-    checkBody: checks[name] ?? null,
+export function toEndpoints<Schemas extends Readonly<Record<string, EndpointSchemas>>>(api: Api<Schemas>): Endpoint[] {
+  return Object.keys(api.schemas).map((name: keyof Schemas) => ({
+    ...api.entries[name],
+    bodyBytesMax: api.entries[name].bodyBytesMax ?? DEFAULT_BODY_BYTES_MAX,
+    schemas: api.schemas[name] ?? null,
+    checkBody: api.checks?.[name] ?? null,
     // A handler is only ever called with the input that the schemas of the same name made.
-    handle: handlers[name] as Endpoint["handle"],
+    handle: api.handlers[name] as Endpoint["handle"],
   }));
 }
 

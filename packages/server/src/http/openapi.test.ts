@@ -1,7 +1,7 @@
 import { ENDPOINTS, ERRORS } from "@promptd/contract";
 import { describe, expect, test } from "vitest";
 import { endpointSchemas } from "@promptd/contract/schemas";
-import { toEndpoints } from "./endpoint.ts";
+import { toEndpoints, type Handlers } from "./endpoint.ts";
 import { openApiText } from "./openapi.ts";
 import { openEndpoints } from "./open-endpoints.ts";
 import { createRouter } from "./request/router.ts";
@@ -34,7 +34,8 @@ describe("the OpenAPI document", () => {
   });
 
   test("describes no route that is not mounted", () => {
-    const endpoints = toEndpoints({ entries: ENDPOINTS, schemas: endpointSchemas, handlers: {} });
+    const handlers = Object.fromEntries(Object.keys(ENDPOINTS).map((name) => [name, never])) as unknown as Handlers;
+    const endpoints = toEndpoints({ entries: ENDPOINTS, schemas: endpointSchemas, handlers });
     const router = createRouter([...endpoints, ...open], {});
     for (const [path, operations] of Object.entries(document.paths)) {
       const methods = Object.keys(operations).map((method) => method.toUpperCase());

@@ -2,6 +2,7 @@
  * Properties of the code itself: who may import whom, which file may touch what, how long a file may be. Every rule
  * takes sources and gives the violations it found, so that the test can also show that it catches a seeded one.
  */
+import { ENDPOINTS } from "@promptd/contract";
 import { dirname, join, normalize, relative } from "node:path";
 
 export interface Source {
@@ -105,6 +106,7 @@ export const oneImporter: Rule = (sources) =>
 /** Folders inside a slice from left to right, where they have an order: import only to the left, types included. */
 const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
   models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "calls"],
+  http: ["endpoint.ts", "answer", "body", "request", "sockets"],
 };
 
 export const innerOrder: Rule = (sources) =>
@@ -137,6 +139,11 @@ const ONE_SPEAKER: readonly { readonly what: string; readonly words: RegExp; rea
     what: "Math.random",
     words: /\bMath\.random\b/,
     only: /platform\/(ids|resilience\/retry)\.ts$|^packages\/client\/src\/client\.ts$/,
+  },
+  {
+    what: "the name of an endpoint: what differs stands in its entry in the contract",
+    words: new RegExp(`\\b(?:${Object.keys(ENDPOINTS).join("|")})\\b`),
+    only: /^packages\/(?!server\/src\/http\/)/,
   },
 ];
 

@@ -65,6 +65,11 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source }[] = [
     seeded: { path: "packages/server/src/runs/x.ts", text: "const x = Date.now();\n" },
   },
   {
+    rule: rules.oneSpeaker,
+    promise: "the request path knows no endpoint by name",
+    seeded: { path: "packages/server/src/http/request/x.ts", text: 'const isLarge = name === "createRun";\n' },
+  },
+  {
     rule: rules.fileSize,
     promise: "no file is longer than a reader can hold",
     seeded: { path: "packages/server/src/runs/x.ts", text: "\n".repeat(401) },

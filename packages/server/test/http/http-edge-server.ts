@@ -118,9 +118,9 @@ function memoryLog(lines: LogLine[]): Log {
 }
 
 function withBodyLimits(bodyBytesMax: Partial<Record<EndpointName, number>>) {
-  const entries: Record<string, EndpointEntry> = { ...ENDPOINTS };
+  const entries: Record<EndpointName, EndpointEntry> = { ...ENDPOINTS };
   for (const [name, bytes] of Object.entries(bodyBytesMax)) {
-    entries[name] = { ...ENDPOINTS[name as EndpointName], bodyBytesMax: bytes };
+    entries[name as EndpointName] = { ...ENDPOINTS[name as EndpointName], bodyBytesMax: bytes };
   }
   return entries;
 }
@@ -128,7 +128,7 @@ function withBodyLimits(bodyBytesMax: Partial<Record<EndpointName, number>>) {
 type Overrides = Partial<Omit<HttpServerOptions, "endpoints" | "authenticators">> & {
   readonly admit?: Admit;
   readonly handlers?: Partial<Handlers>;
-  readonly checks?: Readonly<Record<string, CheckBody>>;
+  readonly checks?: Partial<Record<EndpointName, CheckBody>>;
   readonly bodyBytesMax?: Partial<Record<EndpointName, number>>;
   /** Beside those of the contract. */
   readonly endpoints?: readonly Endpoint[];

@@ -97,7 +97,7 @@ describe("admission", () => {
     }
   });
 
-  test("answers 429 SERVER_BUSY beyond the cap on open requests, after 401", async () => {
+  test("answers 429 SERVER_BUSY beyond the cap on open requests, after 401 and before 402", async () => {
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
     const me = { username: null, displayName: null, userFlags: 0 };
@@ -113,6 +113,7 @@ describe("admission", () => {
     const second = await own.get("/v1/me/credits");
     expect(await errorOf(second)).toMatchObject({ status: "TOO_MANY_REQUESTS_ERROR", data: { reason: "SERVER_BUSY" } });
     expect((await own.get("/v1/me/credits", {})).status).toBe(401);
+    expect((await own.get("/v1/me/credits", { authorization: "Bearer lapsed" })).status).toBe(429);
     release();
     expect((await first).status).toBe(200);
     expect((await own.get("/v1/me/credits")).status).toBe(200);

@@ -1,7 +1,7 @@
 /** Where a request leads: paths, methods, a page of another origin, and query strings. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { toEndpoints, type Admit, type HandlerInput, type RequestContext } from "../../src/http/endpoint.ts";
+import { toEndpoints, type Admit } from "../../src/http/endpoint.ts";
 import { Problem } from "../../src/platform/problem.ts";
 import { errorOf, ID, issuesOf, KEY, startEdge, type EdgeServer } from "./http-edge-server.ts";
 
@@ -114,9 +114,7 @@ describe("an endpoint beside those of /v1", () => {
       },
     },
     handlers: {
-      createKey: async ({ body }: HandlerInput<"createRun">, { caller }: RequestContext) => ({
-        data: { name: `${(body as unknown as { name: string }).name} of ${caller.accountId}` },
-      }),
+      createKey: async ({ body }, { caller }) => ({ data: { name: `${body.name} of ${caller.accountId}` } }),
     },
   });
   const by = (word: string): Admit => {
