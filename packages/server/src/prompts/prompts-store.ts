@@ -28,8 +28,8 @@ interface PublicVersionRow {
 }
 
 const PUBLIC_COLUMNS = `v.prompt_id, v.id, v.title, v.published_at, v.config, (
-    select json_agg(json_build_object('model', step -> 'model', 'options', step -> 'options') order by place)
-    from json_array_elements(v.definition -> 'steps') with ordinality listed (step, place)) as steps`;
+    select json_agg(json_build_object('model', step -> 'model', 'options', step -> 'options') order by position)
+    from json_array_elements(v.definition -> 'steps') with ordinality listed (step, position)) as steps`;
 const IS_LIVE = "v.published_at is not null and p.unpublished_at is null";
 
 /** The latest published version of a prompt, or the named one if it is published and of this prompt. */
@@ -184,11 +184,11 @@ export interface PromptOfModel {
   readonly version: number;
   /** False: only callers that name this version are concerned. */
   readonly isLatest: boolean;
-  /** Those of the asked models that the version uses, in any step. */
+  /** The requested models that the version uses, in any step. */
   readonly models: readonly string[];
 }
 
-/** Published versions of live prompts that call one of these models. Reads all of them: for an operator's question. */
+/** Published versions of live prompts that call one of these models. Reads all of them, for an operator command. */
 export function listPromptsOfModels(db: Queryable, models: readonly string[]): Promise<PromptOfModel[]> {
   return db.query<PromptOfModel>(
     `select p.id as "promptId", p.slug, v.title, v.id as "promptVersionId", v.number as version,
@@ -207,7 +207,7 @@ export interface Popularity {
   readonly upVotes: number;
 }
 
-/** For search, which lets it decide between prompts that match equally well. */
+/** For search, which ranks prompts that match equally well by it. */
 export async function listPopularity(db: Queryable, promptIds: readonly string[]): Promise<Map<string, Popularity>> {
   const rows = await db.query<{ id: string; uses: number; up_votes: number }>(
     "select id, uses, up_votes from prompts where id = any ($1::uuid[])",

@@ -1,6 +1,6 @@
 /**
- * A blob store that is watched: its failures are told from faults of the work that meets them, and while it takes no
- * writes this is known, so that no provider is paid for a file that could not be kept.
+ * Watches a blob store: its failures are distinguished from faults of the work that meets them, and it is known while
+ * the store takes no writes, so that no provider is paid for a file that could not be stored.
  */
 import { randomFillSync } from "node:crypto";
 import { finished, Transform, type Readable } from "node:stream";
@@ -21,7 +21,7 @@ export interface WatchOptions {
   readonly monotonicMs: () => number;
 }
 
-/** As large as a small picture: a disk that still takes a few bytes is full all the same. */
+/** As large as a small picture: a disk with room for only a few bytes counts as full. */
 const PROBE_BYTES = 262_144;
 const PROBE_EVERY_MS = 2_000;
 
@@ -43,14 +43,14 @@ export function watchStorage(inner: BlobStore, innerSpool: Spool, options: Watch
       await work();
       note(false);
     } catch (cause) {
-      if (cause instanceof TypeError) throw cause; // a key that is none: a fault of ours
+      if (cause instanceof TypeError) throw cause; // an invalid key is a bug of ours
       note(true, cause);
       throw new StorageFailure("A file could not be stored.", { cause });
     }
   };
   const probe = async (): Promise<boolean> => {
     const key = newId();
-    const bytes = randomFillSync(Buffer.allocUnsafe(PROBE_BYTES)); // a disk that packs would take zeros for nothing
+    const bytes = randomFillSync(Buffer.allocUnsafe(PROBE_BYTES)); // a compressing disk would store zeros in no space
     await write(() => inner.put(key, () => [bytes], PROBE_BYTES)).catch(() => {});
     await inner.delete(key).catch(() => {}); // else the sweep of orphans removes it
     return !isBroken;
@@ -98,8 +98,8 @@ async function reading<Result>(work: () => Promise<Result>): Promise<Result> {
 }
 
 /**
- * A body that breaks off, or ends before its announced length, is a failure and never a shorter file. Whoever goes away
- * closes what stands behind it at once, also before the first byte was read and while the store is silent.
+ * A body that breaks off, or ends before its announced length, is a failure and never a shorter file. A reader that
+ * goes away closes the underlying stream at once, even before the first byte was read and while the store is silent.
  */
 function watchedBody({ body, size, part }: OpenBlob): Readable {
   const expected = part === null ? size : part.end - part.start + 1;
@@ -116,11 +116,11 @@ function watchedBody({ body, size, part }: OpenBlob): Readable {
     if (cause) watched.destroy(new StorageFailure("A file could not be read to its end.", { cause }));
   });
   watched.once("close", () => body.destroy());
-  watched.on("error", () => {}); // before it is read nobody hears it, and whoever reads it is told by the reading
+  watched.on("error", () => {}); // nobody listens before it is read; the read itself reports it
   return body.pipe(watched);
 }
 
-/** What the provider's side throws is passed on as it is: only the disk's own failures are the storage's. */
+/** Errors of the provider's side are passed on unchanged: only the disk's own failures are storage failures. */
 async function spoolPieces(
   spool: Spool,
   pieces: AsyncIterable<Uint8Array>,

@@ -19,7 +19,7 @@ export type FetchFault =
   | "encoding"
   | "too-large";
 
-/** Ends a fetch. Its reason is for the log; a caller is told at most that something was too large. */
+/** Ends a fetch. Its reason is for the log; a caller learns at most that something was too large. */
 export class FetchRefusal extends Error {
   override readonly name = "FetchRefusal";
   readonly fault: FetchFault;
@@ -35,7 +35,7 @@ export interface ConnectTarget {
   readonly port: number;
 }
 
-/** The two steps that touch the network; a test puts others in their place and counts their calls. */
+/** The two steps that touch the network; tests replace them and count their calls. */
 export interface NetworkSteps {
   /** All addresses of a name; empty when it has none. */
   readonly resolve: (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;

@@ -5,6 +5,8 @@
  */
 import type { TLSSocket } from "node:tls";
 import { Client, type Dispatcher } from "undici";
+import { orAborted, withDeadline } from "../../platform/resilience/deadline.ts";
+import { retry } from "../../platform/resilience/retry.ts";
 import { connectGuarded, FetchRefusal, NETWORK, type FetchFault, type NetworkSteps } from "./guarded-connect.ts";
 import { parsePublicUrl } from "./public-address.ts";
 import { collectBytes, readLimited, ReaderFault, type BodyReader } from "./limited-body.ts";
@@ -32,13 +34,13 @@ export interface GuardedFetchOptions {
 
 export type FetchOutcome<Result> =
   | { readonly kind: "fetched"; readonly content: Result }
-  /** `fault` is for logs and counters. Only "too-large" may be told to a caller: the rest would make a port scanner. */
+  /** `fault` is for logs and counters. Callers may learn only "too-large": the rest would make a port scanner. */
   | { readonly kind: "refused"; readonly fault: FetchFault };
 
 export interface GuardedFetch {
   /** At most `bytesMax` bytes of an https address. Rejects only when `signal` aborts or on a bug. */
   fetch(address: string, bytesMax: number, signal: AbortSignal): Promise<FetchOutcome<Buffer>>;
-  /** The same for bytes that are not held in memory. An error of `read` itself is rethrown. */
+  /** The same for bytes that do not stay in memory. An error of `read` itself is rethrown. */
   fetchInto<Result>(address: string, limits: BodyReader<Result>, signal: AbortSignal): Promise<FetchOutcome<Result>>;
 }
 
@@ -67,16 +69,18 @@ async function fetchGuarded<Result>(
 ): Promise<FetchOutcome<Result>> {
   const { signal } = bounds;
   signal.throwIfAborted();
-  const total = startDeadline(settings.times.totalMs, signal);
+  const follow = (total: AbortSignal) => followRedirects(address, { ...bounds, signal: total }, settings);
   try {
-    return { kind: "fetched", content: await followRedirects(address, { ...bounds, signal: total.signal }, settings) };
+    return { kind: "fetched", content: await withTimeout(settings.times.totalMs, follow, signal) };
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof FetchRefusal) return { kind: "refused", fault: error.fault };
     throw error instanceof ReaderFault ? error.cause : error;
-  } finally {
-    total.stop();
   }
+}
+
+function withTimeout<Result>(ms: number, work: (signal: AbortSignal) => Promise<Result>, signal: AbortSignal) {
+  return withDeadline(ms, work, { signal, error: () => new FetchRefusal("timeout") });
 }
 
 interface Bounds<Result> extends BodyReader<Result> {
@@ -85,27 +89,21 @@ interface Bounds<Result> extends BodyReader<Result> {
 
 async function followRedirects<Result>(address: string, bounds: Bounds<Result>, settings: Settings): Promise<Result> {
   let next = address;
-  let retriesLeft = 1;
-  for (let hops = 0; hops <= REDIRECTS_MAX;) {
+  let retriesLeft = 1; // for all hops together
+  const on = (error: unknown) => isTransient(error) && retriesLeft-- > 0;
+  for (let hops = 0; hops <= REDIRECTS_MAX; hops += 1) {
     const parsed = parsePublicUrl(next);
     if ("fault" in parsed) throw new FetchRefusal("blocked");
-    try {
-      const answer = await fetchHop(parsed.url, bounds, settings);
-      if (answer.kind === "body") return answer.content;
-      next = answer.location;
-      hops += 1;
-    } catch (error) {
-      if (retriesLeft === 0 || !isWorthRetrying(error, bounds.signal)) throw error;
-      retriesLeft -= 1;
-    }
+    const answer = await retry(() => fetchHop(parsed.url, bounds, settings), { on, signal: bounds.signal });
+    if (answer.kind === "body") return answer.content;
+    next = answer.location;
   }
   throw new FetchRefusal("redirect");
 }
 
-/** A failed connection or an answer of 500 to 599, once. */
-function isWorthRetrying(error: unknown, signal: AbortSignal): boolean {
-  if (signal.aborted || !(error instanceof FetchRefusal)) return false;
-  return error.fault === "connection" || error instanceof ServerFault;
+/** A failed connection, or an answer of 500 to 599. */
+function isTransient(error: unknown): boolean {
+  return error instanceof ServerFault || (error instanceof FetchRefusal && error.fault === "connection");
 }
 
 class ServerFault extends FetchRefusal {
@@ -122,8 +120,8 @@ async function fetchHop<Result>(url: URL, bounds: Bounds<Result>, settings: Sett
   const socket = await connectInTime(url, bounds.signal, settings);
   let offered = false;
   const client = new Client(url.origin, {
-    // The checked socket is the only one it gets; a second attempt would be a connection nobody has looked at.
-    // Told in a later step: the client does not notice an answer that is there before its own call returns.
+    // The checked socket is the only one it gets; a second one would be a connection that was not checked. It gets it
+    // in a microtask, since it does not notice an answer that is there before its own call returns.
     connect: (_options, done) => {
       const refused = offered;
       offered = true;
@@ -132,32 +130,28 @@ async function fetchHop<Result>(url: URL, bounds: Bounds<Result>, settings: Sett
     headersTimeout: 0, // both of its own timers count idle time only; the deadlines here count all of it
     bodyTimeout: 0,
   });
-  const headers = startDeadline(settings.times.headersMs, bounds.signal);
+  const { signal } = bounds;
+  const request = { path: url.pathname + url.search, method: "GET", headers: REQUEST_HEADERS, signal } as const;
   try {
-    const request = { path: url.pathname + url.search, method: "GET", headers: REQUEST_HEADERS } as const;
-    const answer = await client.request({ ...request, signal: headers.signal });
-    headers.disarm();
-    return await readAnswer(answer, url, bounds);
+    const ask = (headersSignal: AbortSignal) => orAborted(client.request(request), headersSignal);
+    return await readAnswer(await withTimeout(settings.times.headersMs, ask, signal), url, bounds);
   } catch (error) {
-    throw asRefusal(error, headers.signal);
+    throw asRefusal(error, signal);
   } finally {
-    headers.stop();
     socket.destroy();
     await client.destroy();
   }
 }
 
-async function connectInTime(url: URL, signal: AbortSignal, settings: Settings): Promise<TLSSocket> {
-  const connecting = startDeadline(settings.times.connectMs, signal);
+async function connectInTime(url: URL, signal: AbortSignal, { steps, trusted, times }: Settings): Promise<TLSSocket> {
+  // A step that ignores its signal must not delay the deadline.
+  const connect = (inner: AbortSignal) => orAborted(connectGuarded(url, steps, trusted, inner), inner);
   try {
-    const { steps, trusted } = settings;
-    return await raceAbort(connectGuarded(url, steps, trusted, connecting.signal), connecting.signal);
+    return await withTimeout(times.connectMs, connect, signal);
   } catch (error) {
-    // A connection that takes too long is one that failed: it may be tried again in what is left of the time.
+    // A connection that takes too long counts as failed: it may be retried in what is left of the time.
     if (error instanceof FetchRefusal && error.fault !== "timeout") throw error;
     throw new FetchRefusal("connection", error);
-  } finally {
-    connecting.stop();
   }
 }
 
@@ -185,41 +179,4 @@ function asRefusal(error: unknown, signal: AbortSignal): unknown {
   if (error instanceof FetchRefusal || error instanceof ReaderFault) return error;
   if (signal.aborted) return signal.reason;
   return new FetchRefusal("connection", error);
-}
-
-interface Deadline {
-  readonly signal: AbortSignal;
-  /** Switches its own limit off; the outer signal goes on counting. */
-  disarm(): void;
-  /** Must be called: it frees the timer and the link to the outer signal. */
-  stop(): void;
-}
-
-function startDeadline(ms: number, outer: AbortSignal): Deadline {
-  const controller = new AbortController();
-  const expire = () => controller.abort(new FetchRefusal("timeout"));
-  const follow = () => controller.abort(outer.reason);
-  if (outer.aborted) follow();
-  outer.addEventListener("abort", follow, { once: true });
-  const timer = setTimeout(expire, ms);
-  return {
-    signal: controller.signal,
-    disarm: () => clearTimeout(timer),
-    stop: () => {
-      clearTimeout(timer);
-      outer.removeEventListener("abort", follow);
-    },
-  };
-}
-
-/** A step that does not listen to its signal must not hold a deadline up. */
-async function raceAbort<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const stop = () => reject(signal.reason as Error);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }

@@ -59,7 +59,7 @@ export function decodeHead(text: string, count: number): Uint8Array {
 const CHUNK_CHARACTERS = 1_048_576;
 
 /**
- * Decodes piece by piece, so that neither a second text nor the whole image has to be held at once. A piece ends
+ * Decodes in chunks, so that neither a second text nor the whole image has to be in memory at once. A chunk ends
  * after whole groups of four digits; the decoder itself skips the white space between them.
  */
 export function* decodeChunks(text: string): Generator<Buffer> {

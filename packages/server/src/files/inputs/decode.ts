@@ -1,5 +1,5 @@
 /**
- * The gate for image bytes: what cannot be decoded completely, inside the limits, is no image, whatever its name or
+ * Decodes all image bytes: what cannot be decoded completely, within the limits, is not an image, whatever its name or
  * media type says. What passes is encoded again, so nothing but pixels gets through.
  */
 import sharp, { type Sharp } from "sharp";
@@ -15,7 +15,7 @@ sharp.unblock({
     "VipsForeignLoadNsgifBuffer",
   ],
 });
-sharp.concurrency(1); // one thread per image: the gate decides how many images are decoded at once
+sharp.concurrency(1); // one thread per image: a semaphore decides how many images are decoded at once
 sharp.cache(false); // no image comes twice
 
 const PIXELS_MAX = 50_000_000;

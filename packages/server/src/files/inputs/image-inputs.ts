@@ -11,14 +11,14 @@ export const RUN_IMAGE_BYTES_MAX = 20 * MEBIBYTE;
 
 const PATH = ["body", "inputs", "imageInputs"] as const;
 
-/** What one image amounts to: an issue, or the bytes it will hold (0 for an address, unknown until it is fetched). */
+/** What one image amounts to: an issue, or its size in bytes (0 for an address, unknown until it is fetched). */
 type Finding = { readonly issue: Issue } | { readonly bytes: number };
 
 /**
  * Everything about a run's images that shows without the database and without fetching: the form of each, the form
  * of an address, and of Base64 data its alphabet, size and first bytes. Nothing is decoded but those first bytes.
  * Elements are taken as unknown, since the wording for a wrong type is decided here and not by a schema.
- * @returns all issues, in order; none when the images may be kept with `storeInputImages`.
+ * @returns all issues, in order; none when the images may be stored with `storeInputImages`.
  * Source: specification, "Image input".
  */
 export function checkImageInputs(images: readonly ImageInput[] | readonly unknown[]): Issue[] {

@@ -1,3 +1,4 @@
+import { orAborted } from "../../platform/resilience/deadline.ts";
 import type { Semaphore } from "../../platform/resilience/semaphore.ts";
 import type { Log } from "../../platform/log.ts";
 import { fault } from "../../platform/fault.ts";
@@ -5,7 +6,6 @@ import { DecodeRefusal, prepareForModel, type DecodeFault, type ImageLimits, typ
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { GuardedFetch } from "../fetch/guarded-fetch.ts";
 import { IMAGE_BYTES_MAX, RUN_IMAGE_BYTES_MAX } from "./image-inputs.ts";
-import { orAborted } from "../blobs/or-aborted.ts";
 import type { Refused, StoredImage } from "../stored-file.ts";
 
 export type LoadOutcome = { readonly kind: "loaded"; readonly images: readonly LoadedImage[] } | Refused;
@@ -13,7 +13,7 @@ export type LoadOutcome = { readonly kind: "loaded"; readonly images: readonly L
 export interface LoadPorts {
   readonly blobs: BlobStore;
   readonly fetcher: GuardedFetch;
-  /** Bounds the images held in memory before they are decoded, over all runs of this process. */
+  /** Limits the images in memory before they are decoded, over all runs of this process. */
   readonly fetching: Semaphore;
   readonly decoding: Semaphore;
   readonly log: Log;
@@ -26,7 +26,7 @@ class ImageRefusal extends Error {
 
 /**
  * Fetches all images of a run at once, then decodes them. The first one that fails refuses the run and stops the
- * others; when several fail, which one is named is a matter of time.
+ * others; when several fail, timing decides which one is named.
  */
 export async function loadImages(
   images: readonly StoredImage[],
@@ -37,10 +37,9 @@ export async function loadImages(
   signal.throwIfAborted();
   const stopper = new AbortController();
   const either = AbortSignal.any([signal, stopper.signal]);
-  const budget = createBudget(RUN_IMAGE_BYTES_MAX);
-  const loading = images.map((image, index) =>
-    loadImage({ image, position: index + 1, limits }, budget, either, ports),
-  );
+  let bytesLeft = RUN_IMAGE_BYTES_MAX;
+  const fits = (bytes: number) => (bytesLeft -= bytes) >= 0;
+  const loading = images.map((image, index) => loadImage({ image, position: index + 1, limits, fits }, either, ports));
   try {
     return { kind: "loaded", images: await Promise.all(loading) };
   } catch (error) {
@@ -49,7 +48,7 @@ export async function loadImages(
     throw error;
   } finally {
     stopper.abort();
-    await Promise.allSettled(loading); // nothing of this run works on after the caller was told
+    await Promise.allSettled(loading); // no work for this run goes on after the caller has its answer
   }
 }
 
@@ -64,13 +63,15 @@ interface Task {
   /** From 1, as callers count. */
   readonly position: number;
   readonly limits: ImageLimits;
+  /** Whether these bytes fit into what all images of the run may have together. */
+  readonly fits: (bytes: number) => boolean;
 }
 
-function loadImage(task: Task, budget: Budget, signal: AbortSignal, ports: LoadPorts): Promise<LoadedImage> {
+function loadImage(task: Task, signal: AbortSignal, ports: LoadPorts): Promise<LoadedImage> {
   return ports.fetching.run(
     async () => {
       const bytes = await readImage(task, signal, ports);
-      if (!budget.take(bytes.byteLength)) {
+      if (!task.fits(bytes.byteLength)) {
         throw new ImageRefusal("The images of this run are larger than 20 MiB together.");
       }
       await fault("images.after_fetch");
@@ -85,12 +86,12 @@ async function readImage(task: Task, signal: AbortSignal, ports: LoadPorts): Pro
   const outcome = await ports.fetcher.fetch(task.image.url, IMAGE_BYTES_MAX, signal);
   if (outcome.kind === "fetched") return outcome.content;
   ports.log.info({ fault: outcome.fault }, "an image input was not fetched");
-  // One text for blocked, refused, timed out and not found: another would tell what our network can reach.
+  // One text for blocked, refused, timed out and not found: different texts would reveal what our network can reach.
   const what = outcome.fault === "too-large" ? "is larger than 10 MiB" : "could not be fetched";
   throw new ImageRefusal(`The image at position ${task.position} ${what}.`);
 }
 
-/** A kept image that is not there is an outage, not the caller's fault: another worker may see the right disk. */
+/** A missing stored image is an outage, not the caller's fault: another worker may see the right disk. */
 async function readBlob(fileId: string, blobs: BlobStore): Promise<Buffer> {
   const blob = await blobs.get(fileId, null);
   if (blob === null) throw new Error(`The stored image ${fileId} is missing. Do all processes share the blob store?`);
@@ -111,18 +112,4 @@ async function decodeImage(task: Task, bytes: Buffer): Promise<LoadedImage> {
     if (!(error instanceof DecodeRefusal)) throw error;
     throw new ImageRefusal(`The image at position ${task.position} ${DECODE_FAULTS[error.fault]}.`);
   }
-}
-
-interface Budget {
-  take(bytes: number): boolean;
-}
-
-function createBudget(bytesMax: number): Budget {
-  let left = bytesMax;
-  return {
-    take: (bytes) => {
-      left -= bytes;
-      return left >= 0;
-    },
-  };
 }

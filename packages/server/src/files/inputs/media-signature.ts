@@ -13,7 +13,7 @@ export function findImageFormat(head: Uint8Array): ImageFormat | null {
   return text.startsWith("GIF87a") || text.startsWith("GIF89a") ? "gif" : null;
 }
 
-/** As much of a file as its type is told from. */
+/** How much of a file is needed to tell its type. */
 export const VIDEO_HEAD_BYTES = 4_096;
 
 /** MP4 by its `ftyp` box, WebM by an EBML header whose document type is webm. Null: neither. */

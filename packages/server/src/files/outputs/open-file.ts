@@ -55,7 +55,7 @@ async function answer(
   return { status: 206, headers: { ...headers, ...partHeaders }, body: blob.body };
 }
 
-/** A file is generated content on our origin: it must not run as a page, be sniffed, or tell where it was linked from. */
+/** A file is generated content on our origin: it must not run as a page, be sniffed, or reveal where it was linked from. */
 function fixedHeaders(name: string, file: SignedFile, secondsLeft: number): Record<string, string> {
   return {
     "Content-Type": file.mediaType,
@@ -83,7 +83,7 @@ function parseRange(header: string | null): ByteRange | null {
   return { kind: "from", start: Number(start), end: end === undefined ? null : Number(end) };
 }
 
-/** One text for a wrong signature, a wrong ending and an unknown file: nobody learns which ids exist. */
+/** One message for a wrong signature, a wrong extension and an unknown file, so that it does not reveal which ids exist. */
 function unknownFile(): Problem {
   return new Problem("NOT_FOUND_ERROR", "No file has this address. Use the address exactly as the run gave it.");
 }

@@ -44,5 +44,5 @@ test("a secret that others can read is refused", async () => {
 
 test.each(["", "short", "!".repeat(43)])("a file that holds no secret is refused, not replaced: %o", async (text) => {
   await writeFile(join(directory, "secret"), text, { mode: 0o600 });
-  await expect(loadOrCreateSecret(directory)).rejects.toThrow("does not hold a secret");
+  await expect(loadOrCreateSecret(directory)).rejects.toThrow("does not contain a secret");
 });

@@ -53,7 +53,7 @@ async function readUnusedSecrets(dataDir: string, log: Log): Promise<Buffer[]> {
 /**
  * The server's secret from `<dataDir>/secret`, made at the first start: 32 random bytes as base64url, mode 0600.
  * Processes that start together end up with the same one: the file appears whole, by a hard link, or not at all.
- * @throws Error when the file can be read by others, or does not hold a secret.
+ * @throws Error when the file can be read by others, or does not contain a secret.
  */
 export async function loadOrCreateSecret(dataDir: string): Promise<Buffer> {
   const path = join(dataDir, NAME);
@@ -89,9 +89,9 @@ async function loadAllSecrets(dataDir: string): Promise<Buffer[]> {
 export async function rotateSecret(dataDir: string): Promise<void> {
   await loadOrCreateSecret(dataDir);
   const draft = await writeDraft(dataDir);
-  const kept = `${draft}.previous`;
-  await link(join(dataDir, NAME), kept);
-  await rename(kept, join(dataDir, PREVIOUS_NAME));
+  const previous = `${draft}.previous`;
+  await link(join(dataDir, NAME), previous);
+  await rename(previous, join(dataDir, PREVIOUS_NAME));
   await rename(draft, join(dataDir, NAME));
   await syncDirectory(dataDir);
 }
@@ -122,7 +122,7 @@ async function readSecret(path: string): Promise<Buffer | null> {
   }
   const secret = Buffer.from(text.trim(), "base64url");
   if (secret.length !== SECRET_BYTES) {
-    throw new Error(`${path} does not hold a secret (32 bytes as base64url). Restore it from a backup.`);
+    throw new Error(`${path} does not contain a secret (32 bytes as base64url). Restore it from a backup.`);
   }
   return secret;
 }

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { open as openPath } from "node:fs/promises";
 import type { Clock } from "../../platform/clock.ts";
+import { orAborted } from "../../platform/resilience/deadline.ts";
 import type { Semaphore } from "../../platform/resilience/semaphore.ts";
 import type { BlobStore, SpooledFile } from "../blobs/blob-store.ts";
-import { orAborted } from "../blobs/or-aborted.ts";
 import { DecodeRefusal, encodeOutput, type DecodeFault } from "../inputs/decode.ts";
 import { findVideoType, VIDEO_HEAD_BYTES } from "../inputs/media-signature.ts";
 import type { PublishedMediaType, Refused, StoredFile } from "../stored-file.ts";

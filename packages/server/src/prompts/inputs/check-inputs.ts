@@ -55,7 +55,7 @@ function fillInputs(
     if (final === null) missing.push(field.key);
     else filled[field.key] = final;
     if (final === null || final === field.default) continue;
-    // A blank that counts as a value is no choice, but has a length.
+    // A blank that counts as a value is not a choice, but has a length.
     const issue = valueIssue(final.trim() === "" ? { ...field, choices: null } : field, final);
     if (issue !== null) wrong.push(issue);
   }

@@ -19,8 +19,8 @@ export function currentRunOptions(
     Object.entries(entry.runOptions).map(([key, option]) => {
       const options = Object.keys(option.values);
       const authors = Object.hasOwn(chosen, key) ? chosen[key] : undefined;
-      const isKept = authors !== undefined && options.includes(authors);
-      return [key, { default: isKept ? authors : (option.default ?? null), options }];
+      const isStillOffered = authors !== undefined && options.includes(authors);
+      return [key, { default: isStillOffered ? authors : (option.default ?? null), options }];
     }),
   );
 }

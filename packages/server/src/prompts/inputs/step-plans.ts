@@ -9,7 +9,7 @@ export interface PlannedVersion {
   readonly definition: PromptDefinition;
 }
 
-/** Stands for a text nobody has given yet, in estimates. */
+/** Size of a text that is not known yet, in estimates. */
 const ESTIMATED_INPUT_BYTES = 200;
 
 /**
@@ -40,7 +40,7 @@ function authorsOptions({ model, options }: StepModel, catalogue: Catalogue): Re
 }
 
 /**
- * What every step may cost at most, for the hold: all steps rendered, empty texts standing for earlier outputs.
+ * What every step may cost at most, for the hold: all steps rendered, with empty texts for earlier outputs.
  * @throws Problem VALIDATION_ERROR when a rendered text is too long.
  */
 export function planSteps(
@@ -57,7 +57,7 @@ export function planSteps(
   });
 }
 
-/** What every step usually costs: the templates as they stand, defaults or 200 characters for what callers will give. */
+/** What every step usually costs: the templates as they are, with defaults or 200 characters for what callers will give. */
 export function planTypicalSteps(version: PlannedVersion, catalogue: Catalogue): StepPlan[] {
   const inputBytes = version.definition.inputs.reduce((sum, input) => sum + typicalBytes(input), 0);
   return version.definition.steps.map((step, index) => {

@@ -129,17 +129,17 @@ function checkStepImages(
 ): void {
   const slotsMax = context.prompt.images.length;
   const imagesMax = entry.inputs?.images?.max ?? 0;
-  const place = locationOf("images", raw, context);
+  const location = locationOf("images", raw, context);
   const lineOf = raw.images === null ? context.prompt.lineOf : raw.lineOf;
   const unknown = step.images.findIndex((slot) => slot >= slotsMax);
   if (unknown !== -1) {
     const message = `names an image slot that does not exist; the prompt has ${slotsMax}`;
-    context.faults.add({ ...place, line: lineOf("images", unknown), code: "MODEL", message });
+    context.faults.add({ ...location, line: lineOf("images", unknown), code: "MODEL", message });
   }
   if (step.images.length > imagesMax) {
     const takes = imagesMax === 0 ? "takes no images" : `takes at most ${imagesMax} images`;
     const message = `${entry.model} ${takes}, this step sends ${step.images.length}`;
-    context.faults.add({ ...place, line: lineOf("images", imagesMax), code: "MODEL", message });
+    context.faults.add({ ...location, line: lineOf("images", imagesMax), code: "MODEL", message });
   }
 }
 
@@ -151,16 +151,16 @@ function checkOptions(
   const keys = Object.keys(entry.runOptions);
   for (const [key, value] of Object.entries(options)) {
     const option = Object.hasOwn(entry.runOptions, key) ? entry.runOptions[key] : undefined;
-    const place = {
+    const location = {
       line: (step ?? context.prompt).lineOf("options", key),
       field: `${step === null ? "" : `steps.${step.id}.`}options.${key}`,
     };
     if (option === undefined) {
       const accepted = keys.length === 0 ? "it has none" : `accepted: ${keys.join(", ")}`;
-      context.faults.add({ ...place, code: "MODEL", message: `is not an option of ${entry.model}; ${accepted}` });
+      context.faults.add({ ...location, code: "MODEL", message: `is not an option of ${entry.model}; ${accepted}` });
     } else if (!Object.hasOwn(option.values, value)) {
       const accepted = Object.keys(option.values).join(", ");
-      context.faults.add({ ...place, code: "MODEL", message: `"${value}" is not accepted; accepted: ${accepted}` });
+      context.faults.add({ ...location, code: "MODEL", message: `"${value}" is not accepted; accepted: ${accepted}` });
     }
   }
 }

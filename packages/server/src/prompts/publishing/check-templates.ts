@@ -82,9 +82,9 @@ function readKeys(templates: readonly CheckedTemplate[]): Map<string, [CheckedTe
 
 function inputsOf(templates: readonly CheckedTemplate[], faults: FaultList): InputField[] {
   const found = readKeys(templates);
-  for (const [key, place] of found) {
+  for (const [key, first] of found) {
     const problem = keyProblem(key);
-    if (problem !== null) addReadFault(place, "FIELD", `the key "${key}" cannot be an input: ${problem}`, faults);
+    if (problem !== null) addReadFault(first, "FIELD", `the key "${key}" cannot be an input: ${problem}`, faults);
   }
   const beyond = [...found.values()][INPUT_KEYS_MAX];
   if (beyond !== undefined) {
@@ -98,11 +98,11 @@ function inputsOf(templates: readonly CheckedTemplate[], faults: FaultList): Inp
 function checkDeclarations(prompt: RawPrompt, templates: readonly CheckedTemplate[], faults: FaultList): void {
   const declared = new Set((prompt.inputs ?? []).map((input) => input.key));
   const found = readKeys(templates);
-  for (const [key, place] of found) {
+  for (const [key, first] of found) {
     if (declared.has(key)) continue;
     const names = [...declared].map((name) => `"${name}"`).join(", ");
     const message = `"${key}" is used here but not declared under inputs. Declared: ${names === "" ? "none" : names}.`;
-    addReadFault(place, "INPUT_UNDECLARED", message, faults);
+    addReadFault(first, "INPUT_UNDECLARED", message, faults);
   }
   // A template that cannot be read may use them.
   if (templates.some((template) => template.facts.faults.length > 0)) return;

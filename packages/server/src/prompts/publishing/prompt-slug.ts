@@ -3,23 +3,23 @@ import { createHash } from "node:crypto";
 const SLUG_LENGTH_MAX = 80;
 const HASH_LENGTH = 8;
 
-/** Signs that are part of a name: C, C++ and C# are three languages, and net is not .NET. */
-const NAMING_SIGNS: readonly (readonly [RegExp, string])[] = [
+/** Characters that are part of a name: C, C++ and C# are three languages, and net is not .NET. */
+const NAMING_CHARACTERS: readonly (readonly [RegExp, string])[] = [
   [/(?<=[a-z0-9+])\+/g, "-plus"],
   [/(?<=[a-z0-9])#/g, "-sharp"],
   [/(?<![a-z0-9.])\.(?=[a-z])/g, "dot-"],
 ];
 
 /**
- * The slug of a title: lower-case ASCII words, with the signs of names spelled out. Where letters or digits were lost (another script, a long title), a
- * piece of the title's hash keeps two titles from meeting in one slug, which would make one a version of the other.
+ * The slug of a title: lower-case ASCII words, with such characters spelled out. Where letters or digits were lost (another script, a long title), a
+ * piece of the title's hash prevents two titles from getting one slug, which would make one a version of the other.
  */
 export function slugOfTitle(title: string): string {
   const words = title
     .normalize("NFKD")
     .replaceAll(/\p{M}+/gu, "")
     .toLowerCase();
-  const slug = NAMING_SIGNS.reduce((text, [sign, name]) => text.replaceAll(sign, name), words)
+  const slug = NAMING_CHARACTERS.reduce((text, [sign, name]) => text.replaceAll(sign, name), words)
     .replaceAll(/['’]/g, "")
     .replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-|-$/g, "");

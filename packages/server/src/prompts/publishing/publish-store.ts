@@ -8,7 +8,7 @@ import { IS_SEARCHED, MODALITY_NUMBERS, type SearchedVersion } from "../prompts-
 const PUBLISH_LOCK = 18_019;
 
 export async function lockPublishing(tx: Tx): Promise<void> {
-  await tx.query("set local lock_timeout = 0"); // a bulk import may hold it for a minute
+  await tx.query("set local lock_timeout = 0"); // a bulk import may hold the lock for a minute
   await tx.query("select pg_advisory_xact_lock($1)", [PUBLISH_LOCK]);
 }
 
@@ -158,7 +158,7 @@ export async function listSearchedTexts(db: Queryable, promptIds: readonly strin
   const rows = await db.query<SearchedTextRow>(text, [promptIds]);
   return rows.map(({ prompt_id: promptId, id: promptVersionId, ...rest }) => ({ promptId, promptVersionId, ...rest }));
 }
-/** Adds or takes back one vote and keeps the sum exact; null when the prompt is not published. */
+/** Adds or removes one vote and keeps the sum exact; null when the prompt is not published. */
 export async function changeVote(tx: Tx, accountId: string, promptId: string, up: boolean): Promise<number | null> {
   const lock = `select up_votes from prompts
     where id = $1 and unpublished_at is null and latest_version_id is not null for update`;

@@ -1,5 +1,5 @@
 /**
- * Publishing, taking back, and publishing again. A prompt and its place in the search index change in one transaction:
+ * Publishing, unpublishing, and publishing again. A prompt and its entry in the search index change in one transaction:
  * what can be found can be run, at every moment.
  */
 import { USER_FLAGS } from "@promptd/contract";
@@ -35,7 +35,7 @@ export interface PublishOptions {
   readonly authorId: string;
   readonly catalogue: Catalogue;
   readonly newId: () => string;
-  /** True: versions are stored but nobody can find, read or run them until publishDraft. */
+  /** True: versions are stored but cannot be found, read or run until publishDraft. */
   readonly isDraft?: boolean;
 }
 
@@ -53,7 +53,7 @@ export interface Publication extends PublishedPrompt {
    * author may have meant two prompts. Else null.
    */
   readonly replacedTitle: string | null;
-  /** True: the prompt had been unpublished, and this put it, with its older versions, back before everybody. */
+  /** True: the prompt had been unpublished, and this made it and its older versions public again. */
   readonly isPublishedAgain: boolean;
 }
 
@@ -250,7 +250,7 @@ export function publishDraft(db: Database, authorId: string, promptVersionId: st
 }
 
 /**
- * Takes a prompt back: at commit nobody finds, reads or runs any of its versions. Runs that exist go on.
+ * Unpublishes a prompt: from the commit on none of its versions can be found, read or run. Existing runs go on.
  * @throws Problem NOT_FOUND_ERROR when no prompt of this id was ever published.
  */
 export function unpublishPrompt(db: Database, promptId: string): Promise<{ promptId: string; published: false }> {

@@ -98,7 +98,7 @@ function tryRendering(version: PlannedVersion, { raw, faults, options }: Trial):
   for (const [index, sample] of [null, ...raw.samples].entries()) {
     const values = trialValues(version.definition.inputs, sample);
     const name = sample === null ? "default values" : `sample ${index}`;
-    const place = (step: StepDefinition | null) =>
+    const location = (step: StepDefinition | null) =>
       sample === null ? placeOfStep(raw, step) : { line: sample.line, field: `samples[${index}]` };
     let rendering: StepDefinition | null = null;
     try {
@@ -110,10 +110,10 @@ function tryRendering(version: PlannedVersion, { raw, faults, options }: Trial):
       const { credits } = priceCeiling(catalogue, plans, version.model);
       if (credits <= creditsMax) continue;
       const message = `a run with ${name} could cost ${credits} credits; the limit is ${creditsMax}. Lower maxOutputTokens or count.`;
-      faults.add({ ...place(null), code: "RENDER", message });
+      faults.add({ ...location(null), code: "RENDER", message });
     } catch (error) {
       const message = `cannot be rendered with ${name}: ${error instanceof Error ? error.message : String(error)}`;
-      faults.add({ ...place(rendering), code: "RENDER", message });
+      faults.add({ ...location(rendering), code: "RENDER", message });
       if (!(error instanceof Problem) && !isLiquidError(error)) throw error;
     }
   }
