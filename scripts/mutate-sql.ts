@@ -1,7 +1,7 @@
 /**
  * Mutation test of the rules that are functions of the database: for each change of one token in them, does a test fail,
  * and fail again? `npm run mutate:sql` runs all groups; arguments name groups, functions or lines (`credit_hold:132`).
- * Ends with 1 below 90 % in a group, and with --write keeps the result of whole groups in bench/results/mutation.json.
+ * Ends with 1 below 90 % in a group, and with --write stores the result of whole groups in bench/results/mutation.json.
  * What no test can tell apart is listed, with the reason, in mutate-sql/equivalent-mutants.json.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -71,11 +71,11 @@ process.exitCode = await main(process.argv.slice(2));
 
 async function main(argv: readonly string[]): Promise<number> {
   const wanted = argv.filter((name) => !name.startsWith("--"));
-  const isKept = argv.includes("--write");
+  const isStored = argv.includes("--write");
   const parts = wanted.filter((name) => !(name in GROUPS));
-  if (isKept && parts.length > 0) {
+  if (isStored && parts.length > 0) {
     console.error(
-      `--write keeps the score of whole groups (${Object.keys(GROUPS).join(", ")}), not of ${parts.join(", ")}.`,
+      `--write stores the score of whole groups (${Object.keys(GROUPS).join(", ")}), not of ${parts.join(", ")}.`,
     );
     return 2;
   }
@@ -104,7 +104,7 @@ async function main(argv: readonly string[]): Promise<number> {
   } finally {
     await runs.close();
   }
-  if (isKept) keep(scores);
+  if (isStored) store(scores);
   return Object.values(scores).every((score) => score.score >= SCORE_MIN) ? 0 : 1;
 }
 
@@ -165,7 +165,7 @@ function readEquivalents(): Equivalent[] {
   return JSON.parse(readFileSync(file, "utf8")) as Equivalent[];
 }
 
-function keep(scores: Readonly<Record<string, unknown>>): void {
+function store(scores: Readonly<Record<string, unknown>>): void {
   const file = join(ROOT, "bench/results/mutation.json");
   const before = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as { sql?: object }) : {};
   const sql = { ...before.sql, ...scores };

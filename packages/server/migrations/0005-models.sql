@@ -31,7 +31,7 @@ create index provider_calls_started on provider_calls (sent_at) where operation 
 create index provider_calls_time on provider_calls using brin (sent_at);
 
 -- The models that are offered, for all processes: were each to decide alone, their lists and hashes could differ.
--- The process that started last writes what its configuration enables; what probes find is kept beside it.
+-- The process that started last writes what its configuration enables; what probes find is stored beside it.
 create table enabled_models (
   model text collate "C" primary key,
   is_found boolean not null default false, -- by asking a running server for its models
@@ -39,7 +39,7 @@ create table enabled_models (
   missed int not null default 0 -- probes in a row that did not find it
 );
 
--- Public numbers of models that no file knows, given out once and kept for good.
+-- Public numbers of models that no file knows, assigned once and never changed.
 create table model_indexes (
   model text collate "C" primary key,
   index int not null unique generated always as identity (start with 20000)

@@ -87,7 +87,7 @@ export async function insertKey(db: Database, key: NewKey, keysMax: number): Pro
   });
 }
 
-/** Revokes once: a key already revoked keeps its first time. @returns that time, or null when no key has the id. */
+/** Revokes once: a key that is revoked already stays at its first time. @returns that time, or null when no key has the id. */
 export async function revokeKey(db: Queryable, keyId: string): Promise<Date | null> {
   const rows = await db.query<{ revoked_at: Date }>(
     "update api_keys set revoked_at = coalesce(revoked_at, promptd_now()) where id = $1 returning revoked_at",

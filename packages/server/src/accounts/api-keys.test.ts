@@ -43,7 +43,7 @@ describe("a key", () => {
     expect(others.map(hasKeyForm)).toEqual(others.map(() => false));
   });
 
-  test("is kept as its SHA-256 and shown as its first eight and last four characters", () => {
+  test("is stored as its SHA-256 and shown as its first eight and last four characters", () => {
     expect(hashApiKey("abc").toString("hex")).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     expect(displayOf("pd_01234567890123456789")).toBe("pd_01234…6789");
   });

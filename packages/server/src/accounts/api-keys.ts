@@ -13,7 +13,7 @@ export function mintApiKey(): string {
 }
 
 /**
- * Whether a text can be a key at all. It saves the database a look-up for typing errors and scans; it is no barrier
+ * Whether a text can be a key at all. It saves the database a query for typing errors and scans. It is not a barrier
  * to an attacker, since the check characters are public.
  */
 export function hasKeyForm(text: string): boolean {

@@ -1,5 +1,5 @@
 /**
- * Price arithmetic in integers. Rates are micro-credits (1 credit = 1,000,000) per unit; a sum is kept in
+ * Price arithmetic in integers. Rates are micro-credits (1 credit = 1,000,000) per unit; a sum is in
  * nano-credits, since a rate per 1,000 tokens times tokens is a thousand times too large, and is rounded once, up.
  * Floating point never touches a price: 0.1 + 0.2 credits must be 0.3 credits.
  */
@@ -49,7 +49,8 @@ export function isDecimal(text: string): boolean {
  */
 export function parseCredits(text: string): bigint {
   const { whole, part = "" } = DECIMAL.exec(text)?.groups ?? {};
-  if (whole === undefined) throw new RangeError(`"${text}" is no price: expected up to 9 digits and 6 decimals.`);
+  if (whole === undefined)
+    throw new RangeError(`"${text}" is not a valid price: expected up to 9 digits and 6 decimals.`);
   return BigInt(whole) * MICRO_PER_CREDIT + BigInt(part.padEnd(6, "0"));
 }
 

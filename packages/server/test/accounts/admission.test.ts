@@ -83,7 +83,7 @@ describe("without a possible key, the answer says what is wrong and nothing is c
     ["256 characters", [`Bearer ${"a".repeat(249)}`], INVALID],
     ["257 characters", [`Bearer ${"a".repeat(250)}`], LONG],
     ["a slip in the key", [`Bearer ${key.slice(0, -1)}`], INVALID],
-    ["a key that nobody was given", [`Bearer ${key}`], INVALID],
+    ["a key that does not exist", [`Bearer ${key}`], INVALID],
     [
       "three headers",
       [`Bearer ${key}`, "", `Bearer ${key}`],
@@ -342,7 +342,7 @@ describe("when a key was last used", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("is lost with a warning while the database is away, and nobody waits for it", async () => {
+  test("is lost with a warning while the database is away, and no request waits for it", async () => {
     const warnings: string[] = [];
     const noting = { ...log, warn: (_: object, text: string) => void warnings.push(text) } as unknown as Log;
     const there = await openDatabase({ url: engine.url, role: "other", log, poolMax: 2 });

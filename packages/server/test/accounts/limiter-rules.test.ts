@@ -27,7 +27,7 @@ describe("a ring", () => {
   test.each([
     ["admits into an empty one", [], 1, { times: at(0), admitted: 1, wait_us: 0 }],
     ["admits as many as the limit", [], 7, { times: at(0, 0, 0, 0, 0), admitted: 5, wait_us: 1_000_000 }],
-    ["admits nobody who does not ask", at(-10), 0, { times: at(-10), admitted: 0, wait_us: 0 }],
+    ["admits none when none is wanted", at(-10), 0, { times: at(-10), admitted: 0, wait_us: 0 }],
     ["forgets what is a second old", at(-1_000_000, -999_999), 1, { times: at(-999_999, 0), admitted: 1, wait_us: 0 }],
     [
       "gives the room that is left",
@@ -47,13 +47,13 @@ describe("a ring", () => {
       1,
       { times: at(-900_000, -5, -4, -3, 0), admitted: 1, wait_us: 100_000 },
     ],
-    ["keeps a time up to a second ahead", at(1_000_000), 1, { times: at(1_000_000, 0), admitted: 1, wait_us: 0 }],
+    ["counts a time up to a second ahead", at(1_000_000), 1, { times: at(1_000_000, 0), admitted: 1, wait_us: 0 }],
     ["drops a time further ahead: the clock stepped back", at(1_000_001), 1, { times: at(0), admitted: 1, wait_us: 0 }],
   ])("%s", async (_, times, wanted, expected) => {
     expect(await take(times, wanted)).toEqual(expected);
   });
 
-  test("longer than a limit that was lowered admits nobody, and keeps its times", async () => {
+  test("longer than a limit that was lowered admits none, and loses no time", async () => {
     expect(await take(at(-4, -3, -2), 1, 2)).toEqual({ times: at(-4, -3, -2), admitted: 0, wait_us: 999_996 });
   });
 });

@@ -50,7 +50,7 @@ function ledgerOf(rig: LedgerRig) {
       const text = "select remaining from credit_grants where account_id = $1 order by expires_at, grant_id";
       return (await list<{ remaining: number }>(text, of)).map((row) => row.remaining);
     },
-    /** What each open hold keeps of expired grants, in the order of the runs. */
+    /** The expired credits that back each open hold, in the order of the runs. */
     keptOf: async (of = rig.account): Promise<number[]> => {
       const text = "select amount from credit_expired_backing where account_id = $1 order by run_id";
       return (await list<{ amount: number }>(text, of)).map((row) => row.amount);

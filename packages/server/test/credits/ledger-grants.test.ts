@@ -79,7 +79,7 @@ describe("expired credits", () => {
     expect([await grantsOf(), await keptOf()]).toEqual([[0], [3]]);
   });
 
-  test("are kept by the open holds of this account, the earliest run first, each up to its amount", async () => {
+  test("back the open holds of this account, the earliest run first, each up to its amount", async () => {
     const other = await rig.engine.createAccount();
     await grant(50, "x", null, other);
     await hold(rig.engine.newId(), 50, other);
@@ -101,7 +101,7 @@ describe("expired credits", () => {
     expect([await balanceOf(), await keptOf(other)]).toEqual([[29, 9], []]);
   });
 
-  test("that had expired before they were granted are written off at once, and no hold keeps them", async () => {
+  test("that had expired before they were granted are written off at once, and back no hold", async () => {
     await grant(10, "a");
     await hold(rig.engine.newId(), 10);
     await grant(4, "b", 0);
@@ -114,7 +114,7 @@ describe("expired credits", () => {
     expect([await grantsOf(), await keptOf()]).toEqual([[3], []]);
   });
 
-  test("are written off before a hold looks at the balance, down to a single one", async () => {
+  test("are written off before a hold reads the balance, down to a single one", async () => {
     await grant(1, "a", 1);
     await grant(4, "b");
     await stopClock(rig.engine.db, NOW_US + 1);
@@ -133,7 +133,7 @@ describe("expired credits", () => {
     expect(await available()).toBe(5);
     await value(`credit_expire('${rig.account}')`);
     expect(await available()).toBe(5);
-    await grant(3, "c", 2); // the hold keeps no more than it has already
+    await grant(3, "c", 2); // the hold has no room for more
     expect(await available()).toBe(8);
     await stopClock(rig.engine.db, NOW_US + 2);
     expect(await available()).toBe(5);

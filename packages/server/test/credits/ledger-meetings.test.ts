@@ -35,7 +35,7 @@ describe("two transactions that meet", () => {
     expect([await balanceOf(), (await journalOf()).slice(2)]).toEqual([[9, 0], [[...EXPIRE, 4, 9, 0]]]);
   });
 
-  test("expire what a hold that is given back no longer keeps, before anybody else can hold it", async () => {
+  test("that backed a released hold expire before another run can hold them", async () => {
     await grant(4, "a", 1);
     const run = rig.engine.newId();
     await hold(run, 3);
@@ -131,16 +131,16 @@ describe("two transactions that meet", () => {
     await grant(9, "a");
     const runs = [rig.engine.newId(), rig.engine.newId(), rig.engine.newId()];
     for (const run of runs) await hold(run, 1);
-    const [kept = "", done = "", free = ""] = runs;
-    await settle([rig.account], [done], [1]); // its hold is closed, so nobody's lock on it matters
+    const [locked = "", done = "", free = ""] = runs;
+    await settle([rig.account], [done], [1]); // its hold is closed, so no lock on it matters
     const tryLock = "select id from credit_try_lock($1, $2) id order by id";
     const asked = [
       [rig.account, rig.account, rig.account, other],
-      [kept, done, free, rig.engine.newId()],
+      [locked, done, free, rig.engine.newId()],
     ];
     const { db } = rig.engine;
     await db.tx(async (tx) => {
-      await tx.query("select 1 from credit_holds where run_id = any ($1::uuid[]) for update", [[kept, done]]);
+      await tx.query("select 1 from credit_holds where run_id = any ($1::uuid[]) for update", [[locked, done]]);
       await tx.query("select 1 from credit_accounts where account_id = $1 for update", [other]);
       expect(await db.query(tryLock, asked)).toEqual(
         [{ id: done }, { id: free }].sort((a, b) => (a.id < b.id ? -1 : 1)),
@@ -148,7 +148,7 @@ describe("two transactions that meet", () => {
     });
     await db.tx(async (tx) => {
       await tx.query(tryLock, asked);
-      // Another account and an open hold of a run that was not asked for are nobody's business.
+      // Another account, and an open hold of a run that was not asked for, are not locked.
       await db.tx((later) =>
         later.query("select 1 from credit_accounts where account_id = $1 for update nowait", [third]),
       );
@@ -161,9 +161,9 @@ describe("two transactions that meet", () => {
     });
     await db.tx(async (tx) => {
       await tx.query(tryLock, [[rig.account], [free]]);
-      expect(await db.query("select 1 as free from credit_holds where run_id = $1 for update nowait", [kept])).toEqual([
-        { free: 1 },
-      ]);
+      expect(
+        await db.query("select 1 as free from credit_holds where run_id = $1 for update nowait", [locked]),
+      ).toEqual([{ free: 1 }]);
     });
   });
 
@@ -199,7 +199,7 @@ describe("two transactions that meet", () => {
     const accounts = await Promise.all(Array.from({ length: 12 }, () => rig.engine.createAccount()));
     const runs = accounts.map(() => rig.engine.newId());
     const order = accounts.map((_, i) => i).toSorted((i, j) => ((accounts[i] ?? "") < (accounts[j] ?? "") ? 1 : -1));
-    // Written last to first: whoever takes the rows as they lie, or as they are named, comes to the earliest one last.
+    // Written last to first: a settlement in the order of the rows, or of the arguments, would reach the earliest one last.
     for (const i of order) await grant(20, "a", null, accounts[i]);
     for (const i of order) await hold(runs[i] ?? "", 10, accounts[i]);
     const first = accounts.toSorted()[0];

@@ -16,29 +16,29 @@ export type Act = { readonly account: number; readonly run: number } & (
   | { readonly kind: "expire"; readonly hour: Hour; readonly isSwept: boolean }
 );
 
-const place = { account: fc.nat(ACCOUNTS - 1), run: fc.nat(RUNS - 1) };
+const target = { account: fc.nat(ACCOUNTS - 1), run: fc.nat(RUNS - 1) };
 const amount = fc.integer({ min: 1, max: 30 });
 const someHour = fc.constantFrom<Hour[]>(1, 2);
 
 /** Few accounts, runs and keys, so that duplicates and repeats of every kind come up by themselves. */
 export const ledgerActs: fc.Arbitrary<Act> = fc.oneof(
   fc.record({
-    ...place,
+    ...target,
     kind: fc.constant("grant" as const),
     amount,
     key: fc.nat(KEYS - 1),
     hour: fc.option(someHour),
   }),
-  fc.record({ ...place, kind: fc.constant("hold" as const), amount }),
-  fc.record({ ...place, kind: fc.constant("finish" as const), credits: fc.integer({ min: 0, max: 40 }) }),
-  fc.record({ ...place, kind: fc.constant("expire" as const), hour: someHour, isSwept: fc.boolean() }),
+  fc.record({ ...target, kind: fc.constant("hold" as const), amount }),
+  fc.record({ ...target, kind: fc.constant("finish" as const), credits: fc.integer({ min: 0, max: 40 }) }),
+  fc.record({ ...target, kind: fc.constant("expire" as const), hour: someHour, isSwept: fc.boolean() }),
 );
 
 interface Hold {
   /** 0 once its run is final. */
   amount: number;
   /** Part of `amount` that is of expired grants. */
-  kept: number;
+  backing: number;
 }
 
 interface Account {
@@ -75,7 +75,7 @@ export class LedgerModel {
       case "hold":
         if (account.holds.has(act.run)) return true; // the same run sent again is created already
         if (this.available(act.account) < act.amount) return false;
-        account.holds.set(act.run, { amount: act.amount, kept: 0 });
+        account.holds.set(act.run, { amount: act.amount, backing: 0 });
         return true;
       case "finish":
         return finish(account, act.run, act.credits);
@@ -96,26 +96,26 @@ export class LedgerModel {
 
 const HOURS: readonly Hour[] = [1, 2];
 
-/** The holds that are open keep what they can, the earliest created first; nobody can have the rest any more. */
+/** Expired credits back the open holds, the earliest created first; the rest is written off. */
 function expire(account: Account, hour: Hour): void {
   let left = account.expiring.get(hour) ?? 0;
   account.expiring.delete(hour);
   for (const [, hold] of [...account.holds].sort(([one], [other]) => one - other)) {
-    const kept = Math.min(left, hold.amount - hold.kept);
-    hold.kept += kept;
-    left -= kept;
+    const backing = Math.min(left, hold.amount - hold.backing);
+    hold.backing += backing;
+    left -= backing;
   }
   account.posted -= left;
 }
 
-/** A run pays with what its hold kept, then with what expires earliest; what it kept and does not pay is gone. */
+/** A run pays with the backing of its hold, then with what expires earliest; what it does not pay of the backing is written off. */
 function finish(account: Account, run: number, credits: number): boolean {
-  const { amount: held, kept } = account.holds.get(run) ?? { amount: 0, kept: 0 };
+  const { amount: held, backing } = account.holds.get(run) ?? { amount: 0, backing: 0 };
   if (held === 0) return false;
   const captured = Math.min(credits, held);
-  account.holds.set(run, { amount: 0, kept: 0 });
-  account.posted -= Math.max(captured, kept);
-  let unpaid = captured - Math.min(captured, kept);
+  account.holds.set(run, { amount: 0, backing: 0 });
+  account.posted -= Math.max(captured, backing);
+  let unpaid = captured - Math.min(captured, backing);
   for (const hour of HOURS) {
     const part = account.expiring.get(hour) ?? 0;
     account.expiring.set(hour, part - Math.min(part, unpaid));

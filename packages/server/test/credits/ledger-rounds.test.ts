@@ -1,4 +1,4 @@
-/** What is done to many accounts: expiry in batches, the audit in turns; and what a grant answers. */
+/** What is done to many accounts: expiry in batches, the audit batch by batch; and what a grant answers. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { availableCredits, checkLedger, createAudit, expireCredits, grantCredits } from "../../src/credits/index.ts";
 import { enableFaults } from "../../src/platform/fault.ts";
@@ -27,7 +27,7 @@ async function createBalances(count: number): Promise<void> {
   );
 }
 
-/** The audit looks at all accounts, so each test begins without any; the journal lets nobody but its owner clear it. */
+/** The audit reads all accounts, so each test starts without any; only the owner of the journal can clear it. */
 async function clearLedger(): Promise<void> {
   await engine.db.tx(async (tx) => {
     await tx.query("alter table credit_transfers disable trigger user");
@@ -53,15 +53,15 @@ async function damage(...accounts: readonly number[]): Promise<void> {
 }
 
 describe("a grant", () => {
-  const wish = { amount: 10, reason: "a gift", idempotencyKey: "gift", expiresAt: "2030-01-01T00:00:00.000Z" };
+  const usual = { amount: 10, reason: "a gift", idempotencyKey: "gift", expiresAt: "2030-01-01T00:00:00.000Z" };
 
   test("is granted once, repeated after that, and a conflict names what was granted, until when, and when", async () => {
     const accountId = await engine.createAccount();
-    const send = (change: Partial<typeof wish> = {}) => grantCredits(engine.db, { accountId, ...wish, ...change });
+    const send = (change: Partial<typeof usual> = {}) => grantCredits(engine.db, { accountId, ...usual, ...change });
     expect([await send(), await send()]).toEqual([{ kind: "granted" }, { kind: "repeated" }]);
     expect(await send({ amount: 11 })).toEqual({
       kind: "conflict",
-      used: { amount: 10, expiresAt: new Date(wish.expiresAt), at: new Date(NOW_US / 1_000) },
+      used: { amount: 10, expiresAt: new Date(usual.expiresAt), at: new Date(NOW_US / 1_000) },
     });
     expect(await availableCredits(engine.db, accountId)).toBe(10);
     const journal = await engine.db.query("select idem, actor from credit_transfers where account_id = $1", [
@@ -106,14 +106,14 @@ test("an expiry reaches every account whose credits have ended, however many, an
   expect(await balances()).toEqual({ empty: 1_001, full: 1 });
 });
 
-test("an expiry passes over an account that is locked, and says so", async () => {
+test("an expiry skips an account that is locked, and says so", async () => {
   await createBalances(1_002);
   await stopClock(engine.db, NOW_US + 1_000_000);
   await engine.db.tx(async (tx) => {
     await tx.query("set local idle_in_transaction_session_timeout = 0"); // a busy machine takes long for a thousand
     await tx.query("select 1 from credit_accounts where account_id = $1 for update", [idOf(1)]);
-    const told = "The expired credits of 1 account could not be written to the journal.";
-    await expect(expireCredits(engine.db)).rejects.toThrow(told);
+    const message = "The expired credits of 1 account could not be written to the journal.";
+    await expect(expireCredits(engine.db)).rejects.toThrow(message);
     expect(await balances()).toEqual({ empty: 1_001, full: 1 });
   });
   await expireCredits(engine.db);
@@ -133,7 +133,7 @@ function failing(code: string, ...accounts: readonly number[]): { readonly db: D
   return { db: { ...engine.db, query }, asked };
 }
 
-test("an expiry that several accounts did not allow tries each once in a turn, counts them and keeps the first cause", async () => {
+test("an expiry that several accounts did not allow tries each once, counts them and reports the first cause", async () => {
   await createBalances(4);
   await stopClock(engine.db, NOW_US + 1_000_000);
   const { db, asked } = failing("55P03", 1, 3, 4);
@@ -145,7 +145,7 @@ test("an expiry that several accounts did not allow tries each once in a turn, c
   expect(asked).toEqual([1, 2, 3, 4].map(idOf));
 });
 
-test("an expiry whose connection is lost ends its turn there", async () => {
+test("an expiry whose connection is lost ends there", async () => {
   await createBalances(3);
   await stopClock(engine.db, NOW_US + 1_000_000);
   const { db, asked } = failing("ECONNRESET", 2);
@@ -153,7 +153,7 @@ test("an expiry whose connection is lost ends its turn there", async () => {
   expect(asked).toEqual([1, 2].map(idOf));
 });
 
-test("an expiry ends when the process stops, and the next turn goes on", async () => {
+test("an expiry ends when the process stops, and the next run continues", async () => {
   await createBalances(3);
   await stopClock(engine.db, NOW_US + 1_000_000);
   const stop = new AbortController();
@@ -183,7 +183,7 @@ describe("the audit of everything", () => {
   });
 });
 
-test("the audit of everything sees one moment: what happens while it looks is not half in its report", async () => {
+test("the audit of everything sees one moment: what happens meanwhile is not half in its report", async () => {
   await createBalances(2);
   const tx: typeof engine.db.tx = (work, options) =>
     engine.db.tx((inner) => {
@@ -198,14 +198,14 @@ test("the audit of everything sees one moment: what happens while it looks is no
   expect((await checkLedger(engine.db)).mismatches).toHaveLength(1);
 });
 
-describe("the audit in turns", () => {
-  const told: [account: string, text: string][] = [];
+describe("the periodic audit", () => {
+  const logged: [account: string, text: string][] = [];
   const log = {
     ...createLog("silent", "stderr"),
-    error: ({ accountId }: { readonly accountId: string }, text: string) => void told.push([accountId, text]),
+    error: ({ accountId }: { readonly accountId: string }, text: string) => void logged.push([accountId, text]),
   } as unknown as Log;
   const SENTENCE = "the ledger does not add up; the account takes no new paid runs";
-  beforeEach(() => void told.splice(0));
+  beforeEach(() => void logged.splice(0));
 
   async function frozen(): Promise<string[]> {
     const rows = await engine.db.query<{ id: string }>(
@@ -215,19 +215,19 @@ describe("the audit in turns", () => {
   }
 
   test.each([
-    ["the turn is full at the last account", 500],
-    ["a turn is left over", 501],
-  ])("looks at every account once in a round and then begins again, where %s", async (_, count) => {
+    ["a batch ends with the last account", 500],
+    ["the last batch has one account", 501],
+  ])("audits every account once in a round and then starts again, where %s", async (_, count) => {
     await createBalances(count);
     const audit = createAudit(engine.db, log);
     await audit();
     await audit();
-    expect([told, await frozen()]).toEqual([[], []]);
+    expect([logged, await frozen()]).toEqual([[], []]);
     await damage(1, count);
     const rounds: string[][] = [];
-    for (let turn = 0; turn < 4; turn += 1) {
+    for (let i = 0; i < 4; i += 1) {
       await audit();
-      rounds.push(told.splice(0).map(([account]) => account));
+      rounds.push(logged.splice(0).map(([account]) => account));
     }
     const [first, last] = [idOf(1), idOf(count)];
     expect(rounds).toEqual(count === 500 ? [[first, last], [], [first, last], []] : [[first], [last], [first], [last]]);
@@ -250,14 +250,14 @@ describe("the audit in turns", () => {
     return { ...db, query: slowly((text, values) => db.query(text, values)), tx };
   }
 
-  test("looks at fewer accounts where many take too long, and never at the same ones again", async () => {
+  test("audits fewer accounts where many take too long, and never the same ones again", async () => {
     await createBalances(501);
     await damage(1, 250, 501);
     const audit = createAudit(
       slowing((accounts) => accounts.length > 300),
       log,
     );
-    for (let turn = 0; turn < 3; turn += 1) await audit();
+    for (let i = 0; i < 3; i += 1) await audit();
     expect(await frozen()).toEqual([idOf(1), idOf(250), idOf(501)]);
   });
 
@@ -286,7 +286,7 @@ describe("the audit in turns", () => {
       slowing((accounts) => accounts.includes(idOf(2))),
       hearing,
     );
-    for (let turn = 0; turn < 4; turn += 1) await audit();
+    for (let i = 0; i < 4; i += 1) await audit();
     expect([await frozen(), warned]).toEqual([[idOf(3)], [{ accountId: idOf(2) }]]);
   });
 
@@ -301,11 +301,11 @@ describe("the audit in turns", () => {
     expect(asked).toEqual([{ statementTimeoutMs: 30_000 }]);
   });
 
-  test("tells of each fault, and freezes no account but those that have one", async () => {
+  test("logs each fault, and freezes only the accounts that have one", async () => {
     await createBalances(3);
     await damage(2);
     await createAudit(engine.db, log)();
-    expect(told).toEqual([[idOf(2), SENTENCE]]);
+    expect(logged).toEqual([[idOf(2), SENTENCE]]);
     expect(await frozen()).toEqual([idOf(2)]);
   });
 });

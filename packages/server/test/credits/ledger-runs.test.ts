@@ -41,7 +41,7 @@ describe("a hold", () => {
 });
 
 describe("settling", () => {
-  test("captures what each run costs, gives the rest back, and keeps the journal's balances exact", async () => {
+  test("captures what each run costs, releases the rest, and leaves the journal's balances exact", async () => {
     const other = await rig.engine.createAccount();
     const runs = Array.from({ length: 4 }, () => rig.engine.newId());
     const [r1 = "", r2 = "", r3 = "", r4 = ""] = runs;
@@ -101,8 +101,8 @@ test("a run that costs one credit takes it off the grants as well", async () => 
   expect([await balanceOf(), await grantsOf()]).toEqual([[2, 0], [2]]);
 });
 
-describe("settling a hold that kept expired credits", () => {
-  test("leaves what a run of the same id kept in another account", async () => {
+describe("settling a hold that expired credits back", () => {
+  test("leaves the backing of a run of the same id in another account", async () => {
     const other = await rig.engine.createAccount();
     const run = rig.engine.newId();
     for (const account of [rig.account, other]) {
@@ -132,7 +132,7 @@ describe("settling a hold that kept expired credits", () => {
       [...RELEASE, 10, 121, 20],
       [...CAPTURE, 8, 113, 12],
       [...RELEASE, 2, 113, 10],
-      [...EXPIRE, 16, 97, 10], // 10 + 10 + 5 were kept, 4 + 0 + 5 paid
+      [...EXPIRE, 16, 97, 10], // 10 + 10 + 5 backed the holds, 4 + 0 + 5 paid
     ]);
     expect([await grantsOf(), await keptOf(), await balanceOf()]).toEqual([[0, 97], [], [97, 10]]);
     expect((await journalOf(other)).slice(2)).toEqual([[...CAPTURE, 10, 0, 0]]);

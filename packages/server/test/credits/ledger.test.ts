@@ -13,22 +13,22 @@ afterEach(() => engine.clear()); // a claim must not find what the test before i
 afterAll(() => engine.close());
 
 /** Sequences too rare to be left to chance. */
-const place = { account: 0, run: 0 };
+const target = { account: 0, run: 0 };
 const heldPastItsExpiry: Act[] = [
-  { ...place, kind: "grant", amount: 10, key: 0, hour: 1 },
-  { ...place, kind: "hold", amount: 6 },
-  { ...place, kind: "expire", hour: 1, isSwept: true },
-  { ...place, kind: "finish", credits: 1 },
-  { ...place, kind: "hold", run: 1, amount: 1 },
+  { ...target, kind: "grant", amount: 10, key: 0, hour: 1 },
+  { ...target, kind: "hold", amount: 6 },
+  { ...target, kind: "expire", hour: 1, isSwept: true },
+  { ...target, kind: "finish", credits: 1 },
+  { ...target, kind: "hold", run: 1, amount: 1 },
 ];
 const heldAfterTheExpiry: Act[] = [
-  { ...place, kind: "grant", amount: 25, key: 0, hour: null },
-  { ...place, kind: "grant", amount: 15, key: 1, hour: 1 },
-  { ...place, kind: "hold", amount: 15 },
-  { ...place, kind: "expire", hour: 1, isSwept: false },
-  { ...place, kind: "hold", run: 1, amount: 25 },
-  { ...place, kind: "finish", credits: 0 },
-  { ...place, kind: "hold", run: 2, amount: 15 },
+  { ...target, kind: "grant", amount: 25, key: 0, hour: null },
+  { ...target, kind: "grant", amount: 15, key: 1, hour: 1 },
+  { ...target, kind: "hold", amount: 15 },
+  { ...target, kind: "expire", hour: 1, isSwept: false },
+  { ...target, kind: "hold", run: 1, amount: 25 },
+  { ...target, kind: "finish", credits: 0 },
+  { ...target, kind: "hold", run: 2, amount: 15 },
 ];
 
 /** A mutation run only asks whether a sequence fails, not for the shortest that does. */
@@ -59,8 +59,8 @@ describe("the ledger", () => {
   }
 
   /** False for a key that was used before, whatever it was used for. */
-  async function grantOnce(wish: Parameters<typeof grantCredits>[1]): Promise<boolean> {
-    return (await grantCredits(engine.db, wish)).kind === "granted";
+  async function grantOnce(request: Parameters<typeof grantCredits>[1]): Promise<boolean> {
+    return (await grantCredits(engine.db, request)).kind === "granted";
   }
 
   async function actOnDatabase(act: Act, accountId: string, runId: string): Promise<boolean> {
@@ -130,21 +130,21 @@ describe("the ledger", () => {
 
   test("one idempotency key grants once, however many grants arrive together", async () => {
     const account = await engine.createAccount();
-    const wish = { accountId: account, amount: 7, reason: null, idempotencyKey: "once", expiresAt: null };
-    const granted = await Promise.all(Array.from({ length: 12 }, () => grantCredits(engine.db, wish)));
+    const request = { accountId: account, amount: 7, reason: null, idempotencyKey: "once", expiresAt: null };
+    const granted = await Promise.all(Array.from({ length: 12 }, () => grantCredits(engine.db, request)));
     expect(granted.map(({ kind }) => kind).sort()).toEqual(["granted", ...Array<string>(11).fill("repeated")]);
     expect(await availableCredits(engine.db, account)).toBe(7);
   });
 
-  test("one idempotency key with two amounts at once grants one of them, and tells the other what was granted", async () => {
+  test("one idempotency key with two amounts at once grants one of them, and reports to the other what was granted", async () => {
     const account = await engine.createAccount();
-    const wish = { accountId: account, reason: null, idempotencyKey: "once", expiresAt: null };
-    const outcomes = await Promise.all([7, 8].map((amount) => grantCredits(engine.db, { ...wish, amount })));
+    const request = { accountId: account, reason: null, idempotencyKey: "once", expiresAt: null };
+    const outcomes = await Promise.all([7, 8].map((amount) => grantCredits(engine.db, { ...request, amount })));
     const granted = await availableCredits(engine.db, account);
     expect([7, 8]).toContain(granted);
     const used = { amount: granted, expiresAt: null, at: expect.any(Date) };
-    const told = [7, 8].map((amount) => (amount === granted ? { kind: "granted" } : { kind: "conflict", used }));
-    expect(outcomes).toEqual(told);
+    const expected = [7, 8].map((amount) => (amount === granted ? { kind: "granted" } : { kind: "conflict", used }));
+    expect(outcomes).toEqual(expected);
     expect(await engine.audit()).toEqual([]);
   });
 
