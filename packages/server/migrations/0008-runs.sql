@@ -23,6 +23,7 @@ create table runs (
   inputs_bytes int not null generated always as (octet_length(inputs::text)) stored, -- known without reading them
   run_options json not null default '{}',
   outputs json not null default '[]',
+  outputs_bytes int not null generated always as (octet_length(outputs::text)) stored,
   fail_reason text,
   primary key (account_id, id),
   check ((status in ('succeeded', 'failed')) = (finished_at is not null)),

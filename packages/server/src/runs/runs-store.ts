@@ -105,13 +105,13 @@ export interface RunOfAccount {
 }
 
 export interface FinishedRun extends RunOfAccount {
-  /** At most so many are its outputs. */
+  /** Of its outputs. */
   readonly bytes: number;
 }
 
 export interface FinishedRuns {
   readonly read: readonly Run[];
-  /** Final as well, and not read, since all together would be more than was asked for. */
+  /** Final as well, but with outputs that are too large to come with the others (large-rows.ts). */
   readonly unread: readonly FinishedRun[];
 }
 
@@ -121,14 +121,7 @@ interface FinishedRow extends Omit<RunRow, "outputs"> {
   outputs: OutputItem[] | null;
 }
 
-/** PostgreSQL makes 273 bytes out of three and a bit with pglz, and 255 out of one with lz4. */
-const OUTPUTS_BYTES_MOST = `pg_column_size(outputs)::bigint
-  * case pg_column_compression(outputs) when 'pglz' then 88 when 'lz4' then 255 else 1 end`;
-
-/**
- * Those of the given runs that are final, at most 1,000 at a time; the smallest with their outputs, which are at most
- * `bytesMax` together. Large ones are told by their stored size, so what is not read costs nothing.
- */
+/** Those of the given runs that are final, at most 1,000 at a time; the smallest with their outputs, up to `bytesMax`. */
 export async function findFinishedRuns(
   db: Database,
   runs: readonly RunOfAccount[],
@@ -136,12 +129,10 @@ export async function findFinishedRuns(
 ): Promise<FinishedRuns> {
   const rows = await db.named<FinishedRow>(
     "waiters_done",
-    `select account_id, id, status, credits, bytes,
-       case when sum(bytes) over (order by bytes, id) <= $3 then outputs end as outputs
-     from (
-       select r.account_id, r.id, r.status, r.credits, r.outputs, ${OUTPUTS_BYTES_MOST} as bytes
-       from unnest($1::uuid[], $2::uuid[]) d (account_id, id)
-       join runs r on r.account_id = d.account_id and r.id = d.id where r.finished_at is not null) done`,
+    `select r.account_id, r.id, r.status, r.credits, r.outputs_bytes as bytes,
+       case when sum(r.outputs_bytes) over (order by r.outputs_bytes, r.id) <= $3 then r.outputs end as outputs
+     from unnest($1::uuid[], $2::uuid[]) d (account_id, id)
+     join runs r on r.account_id = d.account_id and r.id = d.id where r.finished_at is not null`,
     [...idColumns(runs), bytesMax],
   );
   return {
@@ -152,8 +143,8 @@ export async function findFinishedRuns(
   };
 }
 
-/** Whole runs, however large: through the pool, since the pipelined connections must never wait. */
-export async function readRuns(db: Queryable, runs: readonly RunOfAccount[]): Promise<Run[]> {
+/** Whole runs by id, however large. */
+export async function readRuns(db: Queryable, runs: readonly RunOfAccount[]): Promise<Map<string, Run>> {
   const rows = await db.query<RunRow>(
     {
       name: "runs_read",
@@ -162,7 +153,20 @@ export async function readRuns(db: Queryable, runs: readonly RunOfAccount[]): Pr
     },
     idColumns(runs),
   );
-  return rows.map(toRun);
+  return new Map(rows.map((row) => [row.id, toRun(row)]));
+}
+
+/** The inputs of runs by id, however large. */
+export async function readInputs(db: Queryable, runs: readonly RunOfAccount[]): Promise<Map<string, unknown>> {
+  const rows = await db.query<{ id: string; inputs: unknown }>(
+    {
+      name: "run_inputs",
+      text: `select r.id, r.inputs from unnest($1::uuid[], $2::uuid[]) d (account_id, id)
+        join runs r on r.account_id = d.account_id and r.id = d.id`,
+    },
+    idColumns(runs),
+  );
+  return new Map(rows.map((row) => [row.id, row.inputs]));
 }
 
 function idColumns(runs: readonly RunOfAccount[]): [string[], string[]] {
@@ -187,43 +191,32 @@ export interface RunPage {
   readonly bytesMax: number;
 }
 
-const LIST_COLUMNS = "id, prompt_version_id, outputs, status, credits, run_name";
-/** What was not compressed is told by its stored size, without reading it. */
-const OUTPUTS_BYTES = `case when pg_column_compression(outputs) is null then pg_column_size(outputs)
-  else octet_length(outputs::text) end::bigint`;
-
 interface PageRow extends Omit<ListRow, "outputs"> {
-  /** Null: of the row that shows that there are more. */
+  /** Null: of the rows that show that there are more. */
   outputs: OutputItem[] | null;
 }
 
 /**
- * Walks from row to row by an index, over no more of them than the page takes, which large outputs end early, and one
- * beyond. Newest first, or from `after` on oldest first. One text per shape of the query, never `$5 is null or
- * status = $5`: a generic plan could use no index for it (measured 2026-11: four buffers for each row this way, 100,887
- * the other at 5 million rows; fifty rows in 1.4 ms, where one statement without a bound took 0.8 ms).
+ * The rows of a page and one beyond it, newest first, or from `after` on oldest first; those whose outputs are beyond the
+ * budget come without them, which reads nothing of these. One text per shape of the query, never
+ * `$5 is null or status = $5`: a generic plan could use no index for it.
  */
 export async function listRunRows(db: Queryable, accountId: string, page: RunPage): Promise<RunList> {
   const values: unknown[] = [accountId, page.before, page.from, page.rowsMax, page.bytesMax];
   const status = page.status === null ? "" : `and status = $${values.push(page.status)}`;
-  const [start, beyond] =
-    page.after === null
-      ? ["$2", (id: string) => `id < ${id} ${status} order by id desc`]
-      : [`$${values.push(page.after)}`, (id: string) => `id > ${id} and id < $2 ${status} order by id`];
-  const rowBeyond = (id: string) =>
-    `(select ${LIST_COLUMNS}, ${OUTPUTS_BYTES} as row_bytes from runs
-      where account_id = $1 and id >= $3 and ${beyond(id)} limit 1)`;
+  const after = page.after === null ? "" : `and id > $${values.push(page.after)}`;
+  const order = page.after === null ? "id desc" : "id";
   const rows = await db.query<PageRow>(
     {
       name: `runs_list${page.status === null ? "" : "_of_status"}${page.after === null ? "" : "_back"}`,
-      text: `with recursive page as (
-          select 1 as n, first.row_bytes as bytes, first.* from ${rowBeyond(start)} first
-          union all
-          select page.n + 1, page.bytes + next.row_bytes, next.* from page cross join lateral ${rowBeyond("page.id")} next
-          where page.n <= $4 and (page.n = 1 or page.bytes <= $5)
-        )
-        select id, prompt_version_id, status, credits, run_name,
-          case when n = 1 or (n <= $4 and bytes <= $5) then outputs end as outputs from page order by n`,
+      text: `select id, prompt_version_id, status, credits, run_name,
+          case when n = 1 or (n <= $4 and bytes <= $5) then outputs end as outputs
+        from (
+          select found.*, row_number() over (order by ${order}) as n, sum(outputs_bytes) over (order by ${order}) as bytes
+          from (
+            select id, prompt_version_id, outputs, outputs_bytes, status, credits, run_name from runs
+            where account_id = $1 and id < $2 and id >= $3 ${after} ${status} order by ${order} limit $4 + 1) found) page
+        order by n`,
     },
     values,
   );

@@ -3,7 +3,7 @@ import type { Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
 import type { Notifications } from "../../src/platform/database/notifications.ts";
 import type { ExecuteRunPorts } from "../../src/runs/work/execute.ts";
-import { createInputsReader } from "../../src/runs/work/inputs-reader.ts";
+import { createInputsReader } from "../../src/runs/work/claim.ts";
 import { createFinisher } from "../../src/runs/work/finish.ts";
 import { Worker, type WorkerOptions } from "../../src/runs/work/worker.ts";
 import type { Engine } from "./engine-fixture.ts";

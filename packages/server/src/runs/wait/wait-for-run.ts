@@ -9,8 +9,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Run } from "@promptd/contract";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
-import { LargeRuns } from "./large-runs.ts";
-import { findFinishedRuns, type RunOfAccount } from "../runs-store.ts";
+import { createBodyReader, type ReadBody } from "../large-rows.ts";
+import { findFinishedRuns, readRuns, type FinishedRun, type RunOfAccount } from "../runs-store.ts";
 
 export interface Wait {
   /** The final run, or null when the time was over, the place was given up or the process stops. */
@@ -46,7 +46,9 @@ export class WaitingHub {
   readonly #woken = new Set<string>();
   #waiting = 0;
   #isDraining = false;
-  readonly #large: LargeRuns;
+  readonly #readRun: ReadBody<Run>;
+  /** Runs with large outputs that are being read. */
+  readonly #reads = new Map<string, Promise<void>>();
   #isGathering = false;
   #isLookingAtAll = false;
   #isLookingLast = false;
@@ -59,13 +61,7 @@ export class WaitingHub {
     this.#db = db;
     this.#log = log;
     this.#floorMs = floorMs;
-    this.#large = new LargeRuns({
-      db,
-      log,
-      bytesMax: QUERY_BYTES_MAX,
-      isAwaited: (runId) => this.#waiters.has(runId),
-      onRead: (run) => this.#end(run.runId, run, () => true),
-    });
+    this.#readRun = createBodyReader({ bytesMax: QUERY_BYTES_MAX, readBodies: (runs) => readRuns(db, runs) });
   }
 
   get waiting(): number {
@@ -137,7 +133,7 @@ export class WaitingHub {
     for (let i = 0; i < runIds.length; i += QUERY_RUNS_MAX) {
       const runs = runIds.slice(i, i + QUERY_RUNS_MAX).flatMap((runId) => {
         const [first] = this.#waitersOf(runId);
-        return first === undefined || this.#large.has(runId) ? [] : [{ accountId: first.accountId, runId }];
+        return first === undefined || this.#reads.has(runId) ? [] : [{ accountId: first.accountId, runId }];
       });
       if (runs.length > 0) await this.#answerFinished(runs);
     }
@@ -147,10 +143,21 @@ export class WaitingHub {
     try {
       const { read, unread } = await findFinishedRuns(this.#db, runs, QUERY_BYTES_MAX);
       for (const run of read) this.#end(run.runId, run, () => true);
-      if (unread.length > 0) this.#large.add(unread);
+      for (const run of unread) this.#readLarge(run);
     } catch (error) {
       this.#log.warn({ err: error }, "waiting runs could not be looked up; the next look is in a second");
     }
+  }
+
+  #readLarge({ accountId, runId, bytes }: FinishedRun): void {
+    const isWanted = () => this.#waiters.has(runId);
+    const read = this.#readRun({ run: { accountId, runId }, bytes, isWanted })
+      .then((run) => run !== null && this.#end(runId, run, () => true))
+      .catch((error: unknown) =>
+        this.#log.warn({ err: error, runId }, "large outputs could not be read; retrying in a second"),
+      )
+      .then(() => void this.#reads.delete(runId));
+    this.#reads.set(runId, read);
   }
 
   /** Ends the waits that have reached their time, each with its run when a last look finds it final. */
@@ -168,7 +175,7 @@ export class WaitingHub {
 
   async #lookLast(runIds: readonly string[]): Promise<void> {
     await this.#look(runIds);
-    if (runIds.some((runId) => this.#large.has(runId))) await this.#large.allRead;
+    await Promise.all(runIds.flatMap((runId) => this.#reads.get(runId) ?? []));
   }
 
   /** One at a time: a database that is slow is not asked the same again before it has answered. */

@@ -5,6 +5,9 @@
 import type { Database, Queryable } from "../../platform/database/database.ts";
 import { sqlState } from "../../platform/database/errors.ts";
 import { fault } from "../../platform/fault.ts";
+import { orAborted } from "../../platform/resilience/deadline.ts";
+import { createBodyReader } from "../large-rows.ts";
+import { readInputs } from "../runs-store.ts";
 
 export interface ClaimedRun {
   readonly accountId: string;
@@ -20,7 +23,7 @@ export interface ClaimedRun {
   /** Null: a free run. */
   readonly hold: number | null;
   readonly prices: unknown;
-  /** Null: too large to come with the claim; they are read when the run begins (inputs-reader.ts). */
+  /** Null: too large to come with the claim; they are read when the run begins. */
   readonly inputs: unknown;
   readonly runOptions: Readonly<Record<string, string>>;
 }
@@ -117,6 +120,15 @@ function toClaimedRun(row: ClaimRow, workerId: string, sentMs: number): ClaimedR
       runOptions: row.run_options,
     },
   ];
+}
+
+/** Reads the inputs that were too large to come with the claim, one run's after the other. @throws the signal's reason. */
+export function createInputsReader(db: Queryable): (run: ClaimedRun, signal: AbortSignal) => Promise<unknown> {
+  const readBody = createBodyReader({ bytesMax: 0, readBodies: (runs) => readInputs(db, runs) });
+  return async (run, signal) => {
+    if (run.inputs !== null) return run.inputs;
+    return orAborted(readBody({ run, bytes: 0, isWanted: () => !signal.aborted }), signal);
+  };
 }
 
 /**
