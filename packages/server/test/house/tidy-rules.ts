@@ -87,7 +87,7 @@ const ONE_IMPORTER: readonly { readonly module: RegExp; readonly only: RegExp }[
     module: /^undici$/,
     only: /server\/src\/files\/(fetch\/guarded-(fetch|connect)|blobs\/s3-client)\.ts$|server\/src\/models\/providers\/transport\.ts$/,
   },
-  { module: /^sharp$/, only: /server\/src\/files\// },
+  { module: /^sharp$/, only: /server\/src\/(files\/|models\/sandbox\/image\.ts$)/ },
   { module: /^liquidjs$/, only: /server\/src\/prompts\// },
   { module: /^pino$/, only: /server\/src\/platform\/log\.ts$/ },
 ];

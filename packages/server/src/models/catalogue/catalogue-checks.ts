@@ -4,8 +4,7 @@ import { parseCredits, scaleRate } from "../../credits/index.ts";
 import type { ModelRecord, OverlayRecord } from "./catalogue-file.ts";
 import { mappingMembers, RATE_NAMES, type Mapping } from "./mapping.ts";
 import { BUILT_IN_PROVIDERS, providerOf, RESERVED_NAMES } from "../providers/index.ts";
-import type { MergedOverlay } from "./merge-overlay.ts";
-import type { ReadOverlay } from "./read-overlay.ts";
+import type { MergedOverlay, ReadOverlay } from "./overlay.ts";
 
 interface Known {
   /** Every name that the overlay has under `providers`. */

@@ -9,8 +9,7 @@ import { checkRecords } from "./catalogue-checks.ts";
 import { catalogueFileSchema, describeIssues, type ModelRecord } from "./catalogue-file.ts";
 import type { OwnServer } from "../providers/endpoint.ts";
 import { providerOf } from "../providers/index.ts";
-import { mergeOverlay } from "./merge-overlay.ts";
-import { NO_OVERLAY, readOverlay } from "./read-overlay.ts";
+import { mergeOverlay, NO_OVERLAY, readOverlay } from "./overlay.ts";
 import { mergeMappings, type Mapping } from "./mapping.ts";
 import { buildResources } from "./resources.ts";
 

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { encodePng, type Colour } from "./png-encoder.ts";
 import { SandboxFailure } from "./sandbox-failure.ts";
+
+type Colour = readonly [red: number, green: number, blue: number];
 
 export interface ImageSize {
   readonly width: number;
@@ -63,7 +64,17 @@ export async function drawSandboxImage(order: ImageOrder): Promise<Uint8Array> {
   drawBand(pixels, order.size);
   const frames = order.images.map((image) => colourOf(createHash("sha256").update(image.bytes).digest(), 0));
   const palette = [...shadesBetween(colourOf(digest, 0), colourOf(digest, 3)), ...BAND_COLOURS, ...frames];
-  return encodePng({ width, height, pixels, palette });
+  return encodePng(pixels, palette, order.size);
+}
+
+async function encodePng(pixels: Uint8Array, palette: readonly Colour[], size: ImageSize): Promise<Uint8Array> {
+  const colours = Uint8Array.from(palette.flat());
+  const rgb = new Uint8Array(pixels.length * 3);
+  for (let at = 0; at < rgb.length; at += 1) rgb[at] = colours[(pixels[Math.floor(at / 3)] ?? 0) * 3 + (at % 3)] ?? 0;
+  const { default: sharp } = await import("sharp"); // only where an image is drawn: the catalogue knows this file too
+  return sharp(rgb, { raw: { ...size, channels: 3 } })
+    .png()
+    .toBuffer();
 }
 
 const BAND_COLOURS: readonly Colour[] = [

@@ -1,12 +1,12 @@
+import type { Clock } from "../../platform/clock.ts";
+import { sleep } from "../../platform/resilience/deadline.ts";
 import { directiveFault, readDirectives, type Directives } from "./directives.ts";
 import { drawSandboxImage, parseImageSize } from "./image.ts";
 import { SandboxFailure } from "./sandbox-failure.ts";
-import { waitForAbort, type SandboxTimer } from "./sandbox-timer.ts";
 import { countInputTokens, writeSandboxText } from "./text.ts";
 import { chooseClip, isClip, loadClip } from "./video.ts";
 
 export { SandboxFailure } from "./sandbox-failure.ts";
-export { createSandboxTimer, type SandboxTimer } from "./sandbox-timer.ts";
 
 /**
  * The provider that needs no key: same boundary, errors and metering as a real one, without network.
@@ -19,9 +19,9 @@ export interface SandboxRequest {
   readonly instructions: string;
   readonly prompt: string;
   readonly images: readonly { readonly bytes: Uint8Array; readonly mediaType: string }[];
-  /** 0-based place among the items of its step. */
+  /** 0-based number among the items of its step. */
   readonly itemIndex: number;
-  /** From 1, counted across crashes: what `flaky` looks at. */
+  /** From 1, counted across crashes: what `flaky` depends on. */
   readonly callNumber: number;
 }
 
@@ -67,6 +67,16 @@ export interface SandboxVideoOperation {
 export type SandboxVideoStatus =
   | { readonly status: "pending" }
   | { readonly status: "completed"; readonly videos: readonly { bytes: Uint8Array; mediaType: "video/mp4" }[] };
+
+/** Time as the sandbox sees it, passed in so that tests need not wait. */
+export interface SandboxTimer extends Clock {
+  /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as it is aborted. */
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+export function createSandboxTimer(clock: Clock): SandboxTimer {
+  return { nowMs: clock.nowMs, wait: sleep };
+}
 
 /** Time from start to ready when no `delay` says otherwise: long enough that one poll finds it pending. */
 const VIDEO_READY_MS = 500;
@@ -188,7 +198,7 @@ function failRefused(directives: Directives): void {
   });
 }
 
-/** A 400, so that the failing items are not sent again. */
+/** A 400, so that no other attempt is made for the failing items. */
 function failPartially(request: SandboxRequest, directives: Directives): void {
   if (directives.partial === undefined || request.itemIndex < directives.partial) return;
   throw new SandboxFailure("status", "Sandbox: this item fails, as asked.", { httpStatus: 400 });
@@ -208,4 +218,12 @@ function isOperation(value: unknown): value is SandboxVideoOperation {
   if (typeof value !== "object" || value === null) return false;
   const { v, clip, readyAt } = value as Record<string, unknown>;
   return v === 1 && typeof readyAt === "number" && (clip === null || (typeof clip === "string" && isClip(clip)));
+}
+
+/** Never resolves: the answer of a provider that hangs. */
+function waitForAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.throwIfAborted();
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
 }
