@@ -10,7 +10,7 @@ import { modelsRoutes } from "./models/index.ts";
 import { promptsRoutes } from "./prompts/index.ts";
 import { checkImages, runsRoutes } from "./runs/index.ts";
 
-/** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: tells a worker of this process. */
+/** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: wakes a worker of this process. */
 export function openServer(parts: Parts, wakeWorker: () => void, closers: Closers): HttpServer {
   const { options, db, newId, models, files, search, hub, accountLocks, notifications, address } = parts;
   const { config, log } = options;

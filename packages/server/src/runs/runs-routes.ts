@@ -1,4 +1,3 @@
-import { setTimeout as pause } from "node:timers/promises";
 import type { CreateRunBody, Run } from "@promptd/contract";
 import type { Files } from "../files/index.ts";
 import type { Answer, Handlers, RequestContext } from "../http/endpoint.ts";
@@ -7,6 +6,7 @@ import type { Database } from "../platform/database/database.ts";
 import { isOutage } from "../platform/database/errors.ts";
 import { fault } from "../platform/fault.ts";
 import { notFound, Problem } from "../platform/problem.ts";
+import { settleWithin } from "../platform/resilience/deadline.ts";
 import type { AccountLockQueue } from "./create/account-lock-queue.ts";
 import { createRun } from "./create/create-run.ts";
 import { findRunOfKey, readIdempotency } from "./create/idempotency.ts";
@@ -28,9 +28,9 @@ export interface RunsRoutesOptions {
   readonly syncWaitMs: number;
   readonly activeRunsMax: number;
   readonly holdMaxCredits: number;
-  /** A run was created and committed: tell the workers. */
+  /** A run was created and committed: wake the workers. */
   readonly onCreated: (runId: string) => void;
-  /** A run was canceled while a worker had it: tell that worker, and everybody who waits. */
+  /** A run was canceled while a worker had it: notify that worker, and everybody who waits. */
   readonly onCanceled: (runId: string) => void;
 }
 
@@ -38,7 +38,7 @@ type RunsHandlers = Pick<Handlers, "createRun" | "getRun" | "listRuns" | "cancel
 
 const POLL_AFTER_TIMEOUT_SECONDS = "5";
 const POLL_SECONDS = "2";
-/** With the hub's last look a caller is still answered within a second of its window's end. */
+/** With the hub's last poll a caller is still answered within a second of its window's end. */
 const REPLAY_VIEW_MS_MAX = 500;
 
 export function runsRoutes(options: RunsRoutesOptions): RunsHandlers {
@@ -50,7 +50,7 @@ export function runsRoutes(options: RunsRoutesOptions): RunsHandlers {
   };
 }
 
-/** A run and this request's place among those who wait for it. */
+/** A run and this request's wait for it. */
 interface Awaited {
   readonly runId: string;
   readonly wait: Wait;
@@ -61,7 +61,7 @@ interface Started extends Awaited {
   readonly isReplay: boolean;
 }
 
-/** In two parts, so that the body, which may be 32 MiB, is not kept while the request waits. */
+/** In two parts, so that the body, which may be 32 MiB, is not retained while the request waits. */
 function create(body: CreateRunBody, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {
   return startRun(body, context, options).then((started) => {
     context.releaseBody();
@@ -116,8 +116,8 @@ async function answerCreate(
 }
 
 /**
- * The run as it is for whoever needs more than its id: a 202 shows it, and the run of an earlier request may have ended
- * long ago, though the last look did not come to it in time. Null where a 504 has to do: to a new run, in a stop (ten
+ * The run as it is for a caller who needs more than its id: a 202 shows it, and the run of an earlier request may have ended
+ * long ago, though the last poll did not come to it in time. Null where a 504 has to do: to a new run, in a stop (ten
  * thousand look-ups at once took 12 s and half of them failed, busy machine, 2026-11-21), and without the database.
  */
 async function viewUnfinished(
@@ -129,7 +129,8 @@ async function viewUnfinished(
   if (!respondAsync && (!isReplay || hub.isDraining)) return null;
   try {
     const view = getRun(db, caller.accountId, runId);
-    return await (respondAsync ? view : Promise.race([view, pause(REPLAY_VIEW_MS_MAX, null)]));
+    const isInTime = respondAsync || (await settleWithin([view], REPLAY_VIEW_MS_MAX));
+    return isInTime ? await view : null;
   } catch (error) {
     if (isOutage(error)) return null;
     throw error;
@@ -148,7 +149,7 @@ async function awaitEnd(wait: Wait): Promise<Run | null> {
   }
 }
 
-/** A run that exists already may have ended before this registration, so the hub looks at once. */
+/** A run that exists already may have ended before this registration, so the hub polls at once. */
 function joinRun(runId: string, context: RequestContext, options: RunsRoutesOptions): Awaited {
   const wait = beginWait(runId, context, options);
   options.hub.wake([runId]);
