@@ -14,7 +14,7 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { decodeDataFile, encodeDataFile } from "../packages/server/src/search/data/data-file.ts";
 import { weighFields } from "../packages/server/src/search/index/document-terms.ts";
-import { encodeExpansions } from "../packages/server/src/search/query/expansion.ts";
+import { encodeExpansions } from "../packages/server/src/search/text/expansion.ts";
 import { foldDocumentBy } from "../packages/server/src/search/meaning/built-in-embedder.ts";
 import { decodeGeneralVectors, encodeGeneralVectors } from "../packages/server/src/search/meaning/general-vectors.ts";
 import { decodeBaseVectors, encodeBaseVectors } from "../packages/server/src/search/meaning/lsa.ts";

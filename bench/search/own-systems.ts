@@ -3,12 +3,13 @@ import { systemClock } from "../../packages/server/src/platform/clock.ts";
 import type { Database } from "../../packages/server/src/platform/database/database.ts";
 import { createSearch, indexDocuments, vacuumIndex } from "../../packages/server/src/search/index.ts";
 import type { EmbeddingsModel, Search } from "../../packages/server/src/search/index.ts";
-import { findByBuiltIn } from "../../packages/server/src/search/meaning/meaning.ts";
-import { findByTerms } from "../../packages/server/src/search/index/mirror-store.ts";
-import { createMirror } from "../../packages/server/src/search/index/mirror.ts";
+import { findByBuiltIn } from "../../packages/server/src/search/query/nearest-documents.ts";
+import { findByTerms } from "../../packages/server/src/search/index/replica-store.ts";
+import { createMirror } from "../../packages/server/src/search/index/replica.ts";
 import { planQuery } from "../../packages/server/src/search/query/query-plan.ts";
-import { loadBuiltInEmbedder, loadExpansions } from "../../packages/server/src/search/data/search-data.ts";
-import { createTurns } from "../../packages/server/src/search/yielding.ts";
+import { loadBuiltInEmbedder } from "../../packages/server/src/search/meaning/built-in-embedder.ts";
+import { loadExpansions } from "../../packages/server/src/search/text/expansion.ts";
+import { createTimeSlice } from "../../packages/server/src/search/text/time-slice.ts";
 import { documentOf } from "./evaluation-data.ts";
 import type { CorpusPrompt } from "./evaluation-data.ts";
 import type { System } from "./peers.ts";
@@ -63,7 +64,7 @@ export async function createLegs(db: Database): Promise<System[]> {
         pairsWith: (character) => mirror.pairsWith(character),
       },
       table,
-      turns: createTurns(),
+      slice: createTimeSlice(),
     });
   const idsOf = (hits: readonly { doc: number }[]) =>
     hits.slice(0, DEPTH).flatMap(({ doc }) => mirror.documents.get(doc)?.promptId ?? []);

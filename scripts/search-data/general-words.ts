@@ -1,7 +1,7 @@
 /** The vectors of usual English words, as a file keeps them and as search wants them. */
-import { bytesOf, sectionOf } from "../../packages/server/src/search/data/data-file.ts";
+import { bytesOf, numbersOf, sectionOf } from "../../packages/server/src/search/data/data-file.ts";
 import type { Sections } from "../../packages/server/src/search/data/data-file.ts";
-import { stemEnglish } from "../../packages/server/src/search/text/stemmer.ts";
+import { stemEnglish } from "../../packages/server/src/search/text/analyser.ts";
 import { decompose } from "./svd.ts";
 
 export interface Word {
@@ -34,8 +34,8 @@ export function encodeWords(words: readonly Word[]): Sections {
 }
 
 export function readWords(sections: Sections): Word[] {
-  const scales = new Float32Array(sectionOf(sections, "scales").buffer);
-  const rows = new Int8Array(sectionOf(sections, "rows").buffer);
+  const scales = numbersOf(sections, "scales", Float32Array);
+  const rows = numbersOf(sections, "rows", Int8Array);
   const dims = rows.length / scales.length;
   const texts = Buffer.from(sectionOf(sections, "text")).toString("utf8").split("\n");
   return texts.map((text, i) => {

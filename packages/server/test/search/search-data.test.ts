@@ -6,7 +6,7 @@ import { trainVectors } from "../../../../scripts/search-data/lsa-training.ts";
 import { buildGeneralVectors, readTrainingPrompts } from "../../../../scripts/build-search-data.ts";
 import { decodeDataFile } from "../../src/search/data/data-file.ts";
 import { decodeBaseVectors } from "../../src/search/meaning/lsa.ts";
-import { loadBuiltInEmbedder } from "../../src/search/data/search-data.ts";
+import { loadBuiltInEmbedder } from "../../src/search/meaning/built-in-embedder.ts";
 import { hashSections } from "../../src/search/meaning/word-vectors.ts";
 
 const DIRECTORY = new URL("../../search-data/", import.meta.url);

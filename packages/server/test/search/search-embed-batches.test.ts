@@ -23,7 +23,7 @@ function openWith(embedTexts: EmbeddingsModel["embedTexts"]) {
   return { search, asked };
 }
 
-/** Turns, as far apart as the pause after a failure. */
+/** Runs, as far apart as the pause after a failure. */
 async function takeTurns(search: ReturnType<typeof openWith>["search"], turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) {
     await fixture.runTick(search, "search-embed").catch(() => {});

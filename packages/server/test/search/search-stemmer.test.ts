@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readCorpus } from "../../../../bench/search/evaluation-data.ts";
-import { stemEnglish } from "../../src/search/text/stemmer.ts";
+import { stemEnglish } from "../../src/search/text/analyser.ts";
 import { openSearch } from "./search-fixture.ts";
 import type { SearchFixture } from "./search-fixture.ts";
 

@@ -2,47 +2,85 @@
  * The form of the shipped data files: gzip over
  *   4 bytes    length of the header, little endian
  *   header     JSON: {"name": [offset, bytes], ...}, offsets from the end of the header
- *   sections   one after another
+ *   sections   each aligned to 8 bytes, so that its numbers are read in place
  * Numbers are little endian, as on every machine this runs on.
  */
+import { readFile } from "node:fs/promises";
 import { gunzip, gzipSync } from "node:zlib";
 import { promisify } from "node:util";
 
 export type Sections = Readonly<Record<string, Uint8Array>>;
 
+const DIRECTORY = new URL("../../../search-data/", import.meta.url);
+const ALIGNMENT = 8;
+
 export function encodeDataFile(sections: Sections): Buffer {
   const header: Record<string, [number, number]> = {};
+  const parts: Uint8Array[] = [];
   let offset = 0;
   for (const [name, bytes] of Object.entries(sections)) {
     header[name] = [offset, bytes.byteLength];
-    offset += bytes.byteLength;
+    const padding = Buffer.alloc(-bytes.byteLength & (ALIGNMENT - 1));
+    parts.push(bytes, padding);
+    offset += bytes.byteLength + padding.byteLength;
   }
-  const text = Buffer.from(JSON.stringify(header));
+  const text = JSON.stringify(header);
+  const spaces = " ".repeat(-(text.length + 4) & (ALIGNMENT - 1));
   const length = Buffer.alloc(4);
-  length.writeUInt32LE(text.byteLength);
-  return gzipSync(Buffer.concat([length, text, ...Object.values(sections)]), { level: 9 });
+  length.writeUInt32LE(text.length + spaces.length);
+  return gzipSync(Buffer.concat([length, Buffer.from(text + spaces), ...parts]), { level: 9 });
 }
 
 const unzip = promisify(gunzip);
+/** More than the content needs, so that zlib fills one buffer and joins none. */
+const SPARE_BYTES = 64;
 
-/** Unpacks outside of the event loop's thread. Each section is a copy of its own, so that it is aligned. */
-export async function decodeDataFile(packed: Uint8Array): Promise<Sections> {
-  const bytes = await unzip(packed);
+/** Unpacks outside of the event loop's thread, into one buffer that all sections share. */
+export async function decodeDataFile(packed: Buffer): Promise<Sections> {
+  const unpackedBytes = packed.readUInt32LE(packed.byteLength - 4); // gzip ends with it
+  const bytes = await unzip(packed, { chunkSize: unpackedBytes + SPARE_BYTES });
   const bodyStart = 4 + bytes.readUInt32LE(0);
   const header = JSON.parse(bytes.toString("utf8", 4, bodyStart)) as Record<string, [number, number]>;
   return Object.fromEntries(
     Object.entries(header).map(([name, [offset, length]]) => {
-      const section = new Uint8Array(length);
-      section.set(bytes.subarray(bodyStart + offset, bodyStart + offset + length));
-      return [name, section];
+      const section = bytes.subarray(bodyStart + offset, bodyStart + offset + length);
+      return [name, section.byteOffset % ALIGNMENT === 0 ? section : Uint8Array.from(section)];
     }),
   );
+}
+
+/** Reads a shipped file once in the life of a process, when it is first needed. A read that failed is tried anew. */
+export function loadOnce<Data>(load: () => Promise<Data>): () => Promise<Data> {
+  let loading: Promise<Data> | null = null;
+  return () => {
+    loading ??= load().catch((error: unknown) => {
+      loading = null;
+      throw error;
+    });
+    return loading;
+  };
+}
+
+export async function readDataFile(name: string): Promise<Sections> {
+  return decodeDataFile(await readFile(new URL(name, DIRECTORY)));
 }
 
 export function sectionOf(sections: Sections, name: string): Uint8Array {
   const section = sections[name];
   if (section === undefined) throw new Error(`The search data has no section ${name}: build it again.`);
   return section;
+}
+
+type NumbersOf<Numbers> = new (buffer: ArrayBufferLike, byteOffset: number, length: number) => Numbers;
+
+/** A section as numbers, without copying. */
+export function numbersOf<Numbers>(
+  sections: Sections,
+  name: string,
+  Type: NumbersOf<Numbers> & { readonly BYTES_PER_ELEMENT: number },
+): Numbers {
+  const { buffer, byteOffset, byteLength } = sectionOf(sections, name);
+  return new Type(buffer, byteOffset, byteLength / Type.BYTES_PER_ELEMENT);
 }
 
 /** Bytes of a typed array, without copying. */

@@ -42,7 +42,7 @@ export async function recountWords(tx: Tx): Promise<string[]> {
   return rows.map(({ word }) => word);
 }
 
-/** Tells every process to read these counts again; there is no document 0. */
+/** Lets every process read these counts again; there is no document 0. */
 export async function noteCounts(
   tx: Tx,
   { terms, words }: { readonly terms: readonly string[]; readonly words: readonly string[] },

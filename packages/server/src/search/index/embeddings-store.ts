@@ -1,5 +1,15 @@
-/** SQL of the embedders and their vectors. `bytea` is the truth: float32, little endian, unit length. */
-import type { Queryable, Tx } from "../../platform/database/database.ts";
+/**
+ * SQL of the embedders and their vectors. `bytea` is the truth: float32, little endian, unit length.
+ *
+ * Every process says which embedder it is set to (`wanted_at`), so that one without the setting of the others, or an
+ * older one after a roll-back, does not take the model from them.
+ *
+ *   building --every document has its vector, and no process wants the active model--> active
+ *   active --another becomes active--> retired --wanted again--> building
+ *   building or retired --unwanted for a day--> deleted
+ */
+import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
+import { lockIndex } from "./index-store.ts";
 
 /** Any fixed number: the first half of the advisory locks' names, the embedder is the second. */
 const EMBEDDING_LOCK = 7_306_012;
@@ -57,7 +67,7 @@ export async function wantBuiltIn(db: Queryable, embedder: string): Promise<void
 }
 
 /** Another one is active, which is no model's or that of a model nobody is set to, and no document lacks its vector. */
-export async function canActivate(db: Queryable, embedder: string, mayReplaceModel: boolean): Promise<boolean> {
+async function canActivate(db: Queryable, embedder: string, mayReplaceModel: boolean): Promise<boolean> {
   const [row] = await db.query<{ replaceable: boolean }>(
     `select exists (select from search_embedders where embedder = $1 and state <> 'active') and not exists (
        select from search_embedders where state = 'active' and model is not null
@@ -68,7 +78,7 @@ export async function canActivate(db: Queryable, embedder: string, mayReplaceMod
 }
 
 /** Under the index lock. Two statements: in one, the unique index on the active state would see both rows active. */
-export async function setActive(tx: Tx, embedder: string): Promise<void> {
+async function setActive(tx: Tx, embedder: string): Promise<void> {
   await tx.query("update search_embedders set state = 'retired', retired_at = promptd_now() where state = 'active'");
   await tx.query("update search_embedders set state = 'active', retired_at = null where embedder = $1", [embedder]);
 }
@@ -117,7 +127,7 @@ export async function insertVectors(
 }
 
 /** Tells every process that these documents have a vector now; nobody holds those of a model that is not active yet. */
-export async function noteVectors(tx: Queryable, embedder: string, docs: readonly number[]): Promise<void> {
+async function noteVectors(tx: Queryable, embedder: string, docs: readonly number[]): Promise<void> {
   await tx.query(
     `insert into search_changes (doc, terms, words) select doc, '{}', '{}' from unnest($2::int[]) as v (doc)
      where exists (select from search_embedders where embedder = $1 and (state = 'active' or model is null))`,
@@ -177,4 +187,36 @@ export function vectorFromBytes(bytes: Buffer): Float32Array {
   const copy = new Uint8Array(bytes.byteLength);
   copy.set(bytes);
   return new Float32Array(copy.buffer);
+}
+
+/** @returns whether search answers with this embedder from now on. */
+export async function activate(
+  db: Database,
+  embedder: string,
+  { mayReplaceModel }: { readonly mayReplaceModel: boolean },
+): Promise<boolean> {
+  if (!(await canActivate(db, embedder, mayReplaceModel))) return false;
+  return db.tx(async (tx) => {
+    await lockIndex(tx); // from here on no document comes in between
+    if (!(await canActivate(tx, embedder, mayReplaceModel))) return false;
+    await setActive(tx, embedder);
+    return true;
+  });
+}
+
+export interface MadeVector {
+  readonly doc: number;
+  readonly vector: Float32Array;
+}
+
+/** Stores vectors and tells the processes that hold such. */
+export async function keepVectors(db: Database, embedder: string, vectors: readonly MadeVector[]): Promise<void> {
+  await db.tx(async (tx) => {
+    await insertVectors(tx, embedder, vectors);
+    await noteVectors(
+      tx,
+      embedder,
+      vectors.map(({ doc }) => doc),
+    );
+  });
 }

@@ -6,8 +6,8 @@ import type { SearchDocument } from "./document-terms.ts";
 import { ensureEmbedder, insertVectors } from "./embeddings-store.ts";
 import { deleteDocuments, insertDocuments, listIndexed, lockIndex, renameVersions } from "./index-store.ts";
 import type { NewDocument } from "./index-store.ts";
-import { loadBuiltInEmbedder } from "../data/search-data.ts";
-import { eachInTurns } from "../yielding.ts";
+import { loadBuiltInEmbedder } from "../meaning/built-in-embedder.ts";
+import { mapInSlices } from "../text/time-slice.ts";
 
 const BATCH_MAX = 500;
 
@@ -24,7 +24,7 @@ export async function indexDocuments(tx: Tx, documents: readonly SearchDocument[
   await lockIndex(tx);
   const latest = [...new Map(documents.map((document) => [document.promptId.toLowerCase(), document])).values()];
   for (let i = 0; i < latest.length; i += BATCH_MAX) {
-    await indexBatch(tx, await eachInTurns(latest.slice(i, i + BATCH_MAX), prepareDocument));
+    await indexBatch(tx, await mapInSlices(latest.slice(i, i + BATCH_MAX), prepareDocument));
   }
 }
 
@@ -68,7 +68,7 @@ async function indexBatch(tx: Tx, documents: readonly NewDocument[]): Promise<vo
 async function embedBuiltIn(tx: Tx, documents: readonly NewDocument[], docOf: ReadonlyMap<string, number>) {
   const base = await loadBuiltInEmbedder();
   await ensureEmbedder(tx, base.embedder, base.dims);
-  const vectors = await eachInTurns(documents, ({ promptId, weights }) => ({
+  const vectors = await mapInSlices(documents, ({ promptId, weights }) => ({
     doc: docOf.get(promptId) ?? 0,
     vector: foldDocument(base, weights) ?? new Float32Array(base.dims),
   }));

@@ -4,7 +4,10 @@
  * service and no training here. English only.
  */
 import { createHash } from "node:crypto";
-import type { Expansion } from "../query/expansion.ts";
+import type { Expansion } from "../text/expansion.ts";
+import { loadOnce, readDataFile } from "../data/data-file.ts";
+import { decodeGeneralVectors } from "./general-vectors.ts";
+import { decodeBaseVectors } from "./lsa.ts";
 import type { LearntVectors } from "./lsa.ts";
 import type { WordVectors } from "./word-vectors.ts";
 
@@ -42,7 +45,7 @@ const EXPANSIONS_PER_TOKEN = 15;
 /** Expansions of a word that a table does not have must carry its meaning alone, so they weigh more. */
 const EXPANSION_SHARE = { known: 1, unknown: 1.2 };
 
-export function createBuiltInEmbedder(learnt: LearntVectors, general: WordVectors): BuiltInEmbedder {
+function createBuiltInEmbedder(learnt: LearntVectors, general: WordVectors): BuiltInEmbedder {
   const tables = [
     { ...learnt, share: SHARES.learnt },
     { ...general, share: SHARES.general },
@@ -57,6 +60,12 @@ export function createBuiltInEmbedder(learnt: LearntVectors, general: WordVector
     idf: learnt.idf,
   };
 }
+
+/** One file after the other, so that other work runs between them. */
+export const loadBuiltInEmbedder: () => Promise<BuiltInEmbedder> = loadOnce(async () => {
+  const learnt = decodeBaseVectors(await readDataFile("base-vectors.bin.gz"));
+  return createBuiltInEmbedder(learnt, decodeGeneralVectors(await readDataFile("general-vectors.bin.gz")));
+});
 
 /**
  * The document's vector, unit length, the mean not removed; null when no table has a word of it. Vectors made from

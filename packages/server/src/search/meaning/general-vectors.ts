@@ -2,9 +2,9 @@
  * Word vectors of general English, derived from GloVe: what words mean outside of prompts, brands, films and products
  * among them. Four bits a number, read in place.
  */
-import { bytesOf, sectionOf } from "../data/data-file.ts";
+import { bytesOf, numbersOf, sectionOf } from "../data/data-file.ts";
 import type { Sections } from "../data/data-file.ts";
-import { decodeWordList, encodeWordList } from "../text/word-list.ts";
+import { decodeWordList, encodeWordList } from "../data/word-list.ts";
 import { hashSections, withHashedVectors } from "./word-vectors.ts";
 import type { WordVectors } from "./word-vectors.ts";
 
@@ -36,7 +36,7 @@ export function encodeGeneralVectors({ terms, vectors, mean }: GeneralVectors): 
 export function decodeGeneralVectors(sections: Sections): WordVectors {
   const terms = decodeWordList("terms", sections);
   const rows = sectionOf(sections, "rows");
-  const mean = new Float32Array(sectionOf(sections, "mean").buffer);
+  const mean = numbersOf(sections, "mean", Float32Array);
   const dims = mean.length;
   const level = (row: number, k: number) => {
     const pair = rows[(row * dims + k) >>> 1] as number;

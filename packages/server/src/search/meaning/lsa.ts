@@ -2,9 +2,9 @@
  * Word vectors learnt from the seed catalogue by latent semantic analysis: one for each stem of its texts. They know
  * what words mean in prompts.
  */
-import { bytesOf, sectionOf } from "../data/data-file.ts";
+import { bytesOf, numbersOf } from "../data/data-file.ts";
 import type { Sections } from "../data/data-file.ts";
-import { decodeWordList, encodeWordList } from "../text/word-list.ts";
+import { decodeWordList, encodeWordList } from "../data/word-list.ts";
 import { hashSections, withHashedVectors } from "./word-vectors.ts";
 import type { WordVectors } from "./word-vectors.ts";
 
@@ -50,11 +50,11 @@ export function decodeBaseVectors(sections: Sections): LearntVectors {
   const list = decodeWordList("terms", sections);
   // Asked a hundred times per query; a map of these few thousand words costs a megabyte.
   const rowOf = new Map(Array.from({ length: list.length }, (_, row) => [list.at(row), row]));
-  const trainedIdf = new Float32Array(sectionOf(sections, "idf").buffer);
-  const scales = new Float32Array(sectionOf(sections, "scales").buffer);
-  const rows = new Int8Array(sectionOf(sections, "rows").buffer);
-  const mean = new Float32Array(sectionOf(sections, "mean").buffer);
-  const [documentCount = 0] = new Uint32Array(sectionOf(sections, "documentCount").buffer);
+  const trainedIdf = numbersOf(sections, "idf", Float32Array);
+  const scales = numbersOf(sections, "scales", Float32Array);
+  const rows = numbersOf(sections, "rows", Int8Array);
+  const mean = numbersOf(sections, "mean", Float32Array);
+  const [documentCount = 0] = numbersOf(sections, "documentCount", Uint32Array);
   const dims = mean.length;
   const untrainedIdf = Math.log(1 + documentCount / (1 + UNTRAINED_DF));
 

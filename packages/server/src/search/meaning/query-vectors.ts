@@ -5,7 +5,7 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import { titleKey } from "../text/analyser.ts";
-import { Remembered } from "../remembered.ts";
+import { LRUCache } from "lru-cache";
 import { acceptVectors } from "./remote-embedder.ts";
 import type { EmbeddingsModel } from "./remote-embedder.ts";
 
@@ -31,7 +31,7 @@ const REMEMBERED_MAX = 1_000;
 const BREAKER = { failures: 5, windowMs: 30_000, pauseMs: 30_000 };
 
 export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
-  const known = new Remembered<Float32Array>(REMEMBERED_MAX);
+  const known = new LRUCache<string, Float32Array>({ max: REMEMBERED_MAX });
   const asking = new Map<string, Question>();
   const breaker = createBreaker(options.clock);
   const closing = new AbortController();
@@ -69,8 +69,8 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
   return {
     find: async (query, { embedder, dims }) => {
       const key = `${embedder} ${titleKey(query)}`;
-      const vector = known.find(key);
-      if (vector !== null) return vector;
+      const vector = known.get(key);
+      if (vector !== undefined) return vector;
       if (breaker.isOpen() || closing.signal.aborted) return null;
       const question = asking.get(key) ?? createQuestion((own) => ask(key, query, dims, own));
       if (!asking.has(key)) asking.set(key, question);

@@ -103,15 +103,15 @@ test("a long scan lets other work in between", async () => {
   const matrix = new VectorMatrix({ dims, shippedMean: null });
   const row = unit(...Array.from({ length: dims }, (_, k) => k));
   for (let i = 1; i <= 12_000; i += 1) matrix.set(i, row);
-  let turns = 0;
+  let yields = 0;
   const count = () => {
-    turns += 1;
+    yields += 1;
     handle = setImmediate(count);
   };
   let handle = setImmediate(count);
   await matrix.findNearest(row, 10);
   clearImmediate(handle);
-  expect(turns).toBeGreaterThan(0);
+  expect(yields).toBeGreaterThan(0);
 });
 
 test("a mean that is renewed holds nobody up, and scans meanwhile are right", async () => {
@@ -120,14 +120,14 @@ test("a mean that is renewed holds nobody up, and scans meanwhile are right", as
   for (let i = 1; i <= 4_000; i += 1)
     matrix.set(i, unit(...Array.from({ length: dims }, (_, k) => Math.sin(i * k) + 1)));
   const settling = matrix.settle();
-  let turns = 0;
+  let yields = 0;
   const isSettled = settling.then(() => true);
   while (!(await Promise.race([isSettled, new Promise<false>((resolve) => setImmediate(() => resolve(false)))]))) {
-    turns += 1;
+    yields += 1;
     const [nearest] = await matrix.findNearest(unit(...Array.from({ length: dims }, (_, k) => Math.sin(7 * k) + 1)), 1);
     expect(nearest).toMatchObject({ doc: 7, cosine: expect.closeTo(1, 4) as number });
   }
-  expect(turns).toBeGreaterThan(0);
+  expect(yields).toBeGreaterThan(0);
 });
 
 test("rows that come and go while the matrix is packed are there, and gone, afterwards", async () => {

@@ -4,17 +4,17 @@ import { isOutage } from "../../platform/database/errors.ts";
 import type { Semaphore } from "../../platform/resilience/semaphore.ts";
 import type { Log } from "../../platform/log.ts";
 import { cutQuery } from "../text/analyser.ts";
-import type { ExpansionTable } from "./expansion.ts";
+import type { ExpansionTable } from "../text/expansion.ts";
 import { fuse } from "./fusion.ts";
 import type { DenseEvidence, Ranked } from "./fusion.ts";
-import { findByTerms } from "../index/mirror-store.ts";
-import type { LexicalHit } from "../index/mirror-store.ts";
-import type { Mirror } from "../index/mirror.ts";
+import { findByTerms } from "../index/replica-store.ts";
+import type { LexicalHit } from "../index/replica-store.ts";
+import type { Mirror } from "../index/replica.ts";
 import { planQuery } from "./query-plan.ts";
 import type { QueryPlan } from "./query-plan.ts";
 import { findLiterally, likenTitles } from "../text/title-likeness.ts";
-import { createTurns } from "../yielding.ts";
-import type { Turns } from "../yielding.ts";
+import { createTimeSlice } from "../text/time-slice.ts";
+import type { TimeSlice } from "../text/time-slice.ts";
 
 export interface FindPorts {
   readonly db: Database;
@@ -36,22 +36,22 @@ const EXACT_MAX = 500;
 /** Best first; at most the candidates of all legs together. */
 export async function findDocuments(query: string, ports: FindPorts): Promise<Ranked[]> {
   const { mirror } = ports;
-  const turns = createTurns();
+  const slice = createTimeSlice();
   const text = cutQuery(query);
-  const plan = await planQuery(text, { counts: countsOf(mirror), table: ports.table, turns });
+  const plan = await planQuery(text, { counts: countsOf(mirror), table: ports.table, slice });
   const ranked = await (plan.tokens.length === 0
-    ? rankLiterally(text, mirror, turns)
-    : rankByEvidence(text, plan, { ...ports, turns }));
+    ? rankLiterally(text, mirror, slice)
+    : rankByEvidence(text, plan, { ...ports, slice }));
   const exact = mirror.docsTitled(query);
   return putFirst(exact.size > 0 ? exact : mirror.docsSpelled(query), ranked);
 }
 
 interface RankPorts extends FindPorts {
-  readonly turns: Turns;
+  readonly slice: TimeSlice;
 }
 
 async function rankByEvidence(query: string, plan: QueryPlan, ports: RankPorts): Promise<Ranked[]> {
-  if (ports.turns.isOver()) await ports.turns.next();
+  if (ports.slice.isOver()) await ports.slice.yieldToEventLoop();
   const [words, dense] = await Promise.all([
     findByWords(plan, ports),
     ports.findByMeaning(query, plan, CANDIDATES_PER_LEG),
@@ -59,8 +59,8 @@ async function rankByEvidence(query: string, plan: QueryPlan, ports: RankPorts):
   const lexical = words.hits;
   const candidates = new Set([...lexical, ...(dense?.neighbours ?? [])].map(({ doc }) => doc));
   const documents = [...candidates].flatMap((doc) => ports.mirror.documents.get(doc) ?? []);
-  await ports.turns.next(); // the scan of the vectors has just ended
-  const { titles, isTelling } = await likenTitles([query, plan.readAs], documents, ports.turns);
+  await ports.slice.yieldToEventLoop(); // the scan of the vectors has just ended
+  const { titles, isTelling } = await likenTitles([query, plan.readAs], documents, ports.slice);
   const ranked = fuse({
     lexical,
     idealLexical: plan.idealScore,
@@ -110,10 +110,10 @@ export class TooManySearches extends Error {
 }
 
 /** By likeness; where letters say nothing (emoji, signs), the shorter title says more of the query. */
-async function rankLiterally(query: string, mirror: Mirror, turns: Turns): Promise<Ranked[]> {
-  const found = await findLiterally(query, mirror.titles(), turns);
+async function rankLiterally(query: string, mirror: Mirror, slice: TimeSlice): Promise<Ranked[]> {
+  const found = await findLiterally(query, mirror.titles(), slice);
   const documents = found.flatMap((doc) => mirror.documents.get(doc) ?? []);
-  const { titles } = await likenTitles([query], documents, turns);
+  const { titles } = await likenTitles([query], documents, slice);
   return documents
     .map(({ doc, title }) => ({ doc, score: titles.get(doc) ?? 1 / (1 + title.length) }))
     .sort((a, b) => b.score - a.score || a.doc - b.doc);

@@ -2,7 +2,7 @@
  * One ranking out of three kinds of evidence: words, meaning, likeness of the title. Weighted scores, not ranks: a
  * noisy list gets the same vote as a perfect one by reciprocal ranks (typing errors .848 -> .714, measured 2026-11).
  */
-import type { LexicalHit } from "../index/mirror-store.ts";
+import type { LexicalHit } from "../index/replica-store.ts";
 
 export interface Evidence {
   readonly lexical: readonly LexicalHit[];
@@ -96,4 +96,42 @@ function supportedDocs({ lexical, dense, titles, areTitlesTelling }: Evidence): 
     ...(areTitlesTelling ? titles.keys() : []),
     ...near.map(({ doc }) => doc),
   ]);
+}
+
+interface Popularity {
+  readonly uses: number;
+  readonly upVotes: number;
+}
+
+export type PopularityOf = (promptIds: readonly string[]) => Promise<ReadonlyMap<string, Popularity>>;
+
+export interface ScoredPrompt {
+  readonly promptId: string;
+  readonly score: number;
+}
+
+/**
+ * The ids of the first `limit`. Popularity is asked for only where scores are equal: it decides between equals and
+ * lifts nothing over a better match.
+ */
+export async function orderPrompts(
+  ranked: readonly ScoredPrompt[],
+  limit: number,
+  popularityOf: PopularityOf | undefined,
+): Promise<string[]> {
+  const last = ranked[limit - 1]?.score ?? Number.NEGATIVE_INFINITY;
+  const candidates = ranked.filter(({ score }) => score >= last);
+  const tied = candidates.filter(
+    ({ score }, i) => score === candidates[i - 1]?.score || score === candidates[i + 1]?.score,
+  );
+  const popularity =
+    tied.length === 0 || popularityOf === undefined ? null : await popularityOf(tied.map(({ promptId }) => promptId));
+  const known = (promptId: string) => popularity?.get(promptId) ?? { uses: 0, upVotes: 0 };
+  return [...candidates]
+    .sort((a, b) => {
+      const [x, y] = [known(a.promptId), known(b.promptId)];
+      return b.score - a.score || y.uses - x.uses || y.upVotes - x.upVotes || (a.promptId < b.promptId ? -1 : 1);
+    })
+    .slice(0, limit)
+    .map(({ promptId }) => promptId);
 }

@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from "vitest";
-import type { ExpansionTable } from "./expansion.ts";
+import type { ExpansionTable } from "../text/expansion.ts";
 import { planQuery } from "./query-plan.ts";
-import { loadExpansions } from "../data/search-data.ts";
-import { stemEnglish } from "../text/stemmer.ts";
-import { createTurns } from "../yielding.ts";
+import { loadExpansions } from "../text/expansion.ts";
+import { stemEnglish } from "../text/analyser.ts";
+import { createTimeSlice } from "../text/time-slice.ts";
 import { Vocabulary } from "../text/vocabulary.ts";
 
 let table: ExpansionTable;
@@ -19,7 +19,7 @@ function plan(query: string, words: readonly string[], pairs: readonly string[] 
   const countOf = (term: string) => (terms.has(term) ? 10 : 0);
   const pairsWith = (character: string) => pairs.filter((pair) => pair.includes(character));
   const counts = { documentCount: 1_000, vocabulary, countOf, pairsWith };
-  return planQuery(query, { counts, table, turns: createTurns() });
+  return planQuery(query, { counts, table, slice: createTimeSlice() });
 }
 
 test("a word said again and again is looked for once, and may still be unfinished", async () => {

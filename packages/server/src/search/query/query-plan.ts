@@ -2,11 +2,11 @@
 import { contentTokens, tokenize, unspacedCharacters } from "../text/analyser.ts";
 import type { Token } from "../text/analyser.ts";
 import type { QueryTerm } from "../meaning/built-in-embedder.ts";
-import { splitWord } from "../text/compound-words.ts";
-import type { Expansion, ExpansionTable } from "./expansion.ts";
-import type { WeightedTerm } from "../index/mirror-store.ts";
-import { stemEnglish } from "../text/stemmer.ts";
-import type { Turns } from "../yielding.ts";
+import { splitWord } from "../text/spellings.ts";
+import type { Expansion, ExpansionTable } from "../text/expansion.ts";
+import type { WeightedTerm } from "../index/replica-store.ts";
+import { stemEnglish } from "../text/analyser.ts";
+import type { TimeSlice } from "../text/time-slice.ts";
 import { readWord } from "../text/word-readings.ts";
 import type { CatalogueCounts, Reading } from "../text/word-readings.ts";
 
@@ -41,7 +41,7 @@ const TITLE_HIT = (3 * 2.2) / (3 + 1.2);
 interface PlanPorts {
   readonly counts: CatalogueCounts;
   readonly table: ExpansionTable;
-  readonly turns: Turns;
+  readonly slice: TimeSlice;
 }
 
 interface ReadToken {
@@ -72,11 +72,11 @@ export async function planQuery(query: string, ports: PlanPorts): Promise<QueryP
 }
 
 /** What the query says, each word once, however often it says it. */
-async function findTokens(query: string, { counts, table, turns }: PlanPorts): Promise<Token[]> {
+async function findTokens(query: string, { counts, table, slice }: PlanPorts): Promise<Token[]> {
   const tokens: Token[] = [];
   for (const token of eachOnce(contentTokens(query)).slice(0, TOKENS_MAX)) {
     tokens.push(...splitUnknown(token, counts, table));
-    if (turns.isOver()) await turns.next();
+    if (slice.isOver()) await slice.yieldToEventLoop();
   }
   return eachOnce(tokens).slice(0, TOKENS_MAX);
 }
@@ -92,17 +92,17 @@ function eachOnce(tokens: readonly Token[]): Token[] {
   return [...byTerm.values()];
 }
 
-async function readTokens(tokens: readonly Token[], { counts, table, turns }: PlanPorts): Promise<ReadToken[]> {
+async function readTokens(tokens: readonly Token[], { counts, table, slice }: PlanPorts): Promise<ReadToken[]> {
   const characters = tokens.filter(({ word }) => unspacedCharacters(word).length === 1).length;
   const pairsMax = Math.min(PAIRS.perCharacter, Math.floor(PAIRS.perQuery / Math.max(1, characters)));
   const perToken = Math.floor(EXPANSIONS.perQuery / Math.max(1, tokens.length));
-  const effort = { turns, left: CORRECTION_EFFORT };
+  const effort = { slice, left: CORRECTION_EFFORT };
   const words: ReadToken[] = [];
   for (const token of tokens) {
     const reading = await readWord(token, { counts, table, effort, pairsMax });
     const expansions = token.isQuoted ? [] : expandWord(reading.word, { counts, table, perToken });
     words.push({ token, reading, expansions });
-    if (turns.isOver()) await turns.next();
+    if (slice.isOver()) await slice.yieldToEventLoop();
   }
   return words;
 }

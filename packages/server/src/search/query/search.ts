@@ -5,27 +5,28 @@ import { createSemaphore } from "../../platform/resilience/semaphore.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Tick } from "../../platform/ticks.ts";
 import type { BuiltInEmbedder } from "../meaning/built-in-embedder.ts";
-import { auditCounts, auditDocuments } from "../index/audit-index.ts";
-import type { PublishedPrompts } from "../index/audit-index.ts";
-import { embedByBuiltIn } from "../meaning/embed-built-in.ts";
-import { createEmbeddingByModel } from "../meaning/embed-by-model.ts";
-import type { ExpansionTable } from "./expansion.ts";
+import { auditCounts, auditDocuments } from "../index/audit.ts";
+import type { PublishedPrompts } from "../index/audit.ts";
+import { embedByBuiltIn } from "../index/embed-built-in.ts";
+import { createEmbeddingByModel } from "../index/embed-by-model.ts";
+import type { ExpansionTable } from "../text/expansion.ts";
 import { findDocuments, TooManySearches } from "./find-documents.ts";
 import type { DenseEvidence } from "./fusion.ts";
 import { renewOutdated, tidyIndex } from "../index/housekeeping.ts";
-import { findByBuiltIn, findByVector } from "../meaning/meaning.ts";
-import { createMirror } from "../index/mirror.ts";
-import type { MirroredEmbedder } from "../meaning/vector-matrices.ts";
-import type { Mirror } from "../index/mirror.ts";
-import type { ActiveEmbedder } from "../index/mirror-store.ts";
+import { findByBuiltIn, findByVector } from "./nearest-documents.ts";
+import { createMirror } from "../index/replica.ts";
+import type { MirroredEmbedder } from "../index/replica-vectors.ts";
+import type { Mirror } from "../index/replica.ts";
+import type { ActiveEmbedder } from "../index/replica-store.ts";
 import type { QueryPlan } from "./query-plan.ts";
-import { orderPrompts } from "./order-prompts.ts";
-import type { PopularityOf } from "./order-prompts.ts";
+import { orderPrompts } from "./fusion.ts";
+import type { PopularityOf } from "./fusion.ts";
 import { createQueryVectors } from "../meaning/query-vectors.ts";
 import type { QueryVectors } from "../meaning/query-vectors.ts";
 import { isRemote, remoteEmbedderId } from "../meaning/remote-embedder.ts";
 import type { EmbeddingsModel } from "../meaning/remote-embedder.ts";
-import { loadBuiltInEmbedder, loadExpansions } from "../data/search-data.ts";
+import { loadBuiltInEmbedder } from "../meaning/built-in-embedder.ts";
+import { loadExpansions } from "../text/expansion.ts";
 
 export interface SearchOptions {
   readonly db: Database;
@@ -136,7 +137,7 @@ function deadlineOf({ embeddingDeadlineMs }: SearchOptions): { deadlineMs?: numb
 
 function createTicks(options: SearchOptions, closing: AbortSignal): Tick[] {
   const { db, embeddings: model } = options;
-  // Turns are won by one process of the installation: those of one model's processes must not go to others.
+  // Of all processes one runs a tick of this name: those without this model must not run it.
   const modelTicks = model
     ? [
         {

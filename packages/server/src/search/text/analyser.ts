@@ -3,11 +3,27 @@
  * PostgreSQL's own parser is not used: there `C++` and `C#` both become `c`, a Chinese phrase is one token and a
  * query of stop words is empty (measured 2026-11).
  */
-import { stemEnglish } from "./stemmer.ts";
-import { STOP_WORDS } from "./stop-words.ts";
+import { stem } from "porter2";
 
 /** Raise it when the same text gives other terms than before: documents of an older version are indexed again. */
-export const ANALYSER_VERSION = 2;
+export const ANALYSER_VERSION = 3;
+
+/**
+ * Words that carry no subject. The first block is the usual English list, contractions written without their
+ * apostrophe; the second holds what people write around the subject when they ask a prompt catalogue for something.
+ */
+const USUAL = `
+i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its
+itself they them their theirs themselves what which who whom whose this that these those am is are was were be been
+being have has had having do does did doing done a an the and but if or because as until while of at by for with about
+against between into through during before after above below to from up down in out on off over under again further
+then once here there when where why how all any both each few more most other some such no nor not only own same so
+than too very can could will would shall should may might must just also now im ive id ill youre youve youd youll hes
+shes theyre theyve theyd weve wed thats whats theres lets dont doesnt didnt isnt arent wasnt werent hasnt havent hadnt
+cant cannot couldnt wont wouldnt shouldnt`;
+const ASKING = "want need like make please help give get way thing something someone let further";
+
+const STOP_WORDS: ReadonlySet<string> = new Set(`${USUAL} ${ASKING}`.trim().split(/\s+/));
 
 export interface Token {
   /** Lower case, accents of Latin words stripped; what the speller compares. */
@@ -104,6 +120,11 @@ export function tokenize(text: string): Token[] {
 /** The tokens that carry meaning. */
 export function contentTokens(text: string): Token[] {
   return tokenize(text).filter((token) => !token.isStopWord);
+}
+
+/** `running`, `runs` and `run` are one term (Snowball's English stemmer). Words of other letters stay as they are. */
+export function stemEnglish(word: string): string {
+  return /^[a-z']+$/.test(word) ? stem(word) : word;
 }
 
 function quotedSpans(text: string): [number, number][] {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { tokenize } from "./analyser.ts";
 import { completeWord, correctWord, editDistance } from "./speller.ts";
-import { createTurns } from "../yielding.ts";
+import { createTimeSlice } from "./time-slice.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
 function setup(words: Readonly<Record<string, readonly [count: number, titleCount: number]>>): Vocabulary {
@@ -10,7 +10,7 @@ function setup(words: Readonly<Record<string, readonly [count: number, titleCoun
   for (const [word, [count, titleCount]] of Object.entries(words)) vocabulary.set(word, count, titleCount);
   return vocabulary;
 }
-const effort = (left = 1_000_000) => ({ turns: createTurns(), left });
+const effort = (left = 1_000_000) => ({ slice: createTimeSlice(), left });
 const corrected = async (word: string, vocabulary: Vocabulary, within = effort()) =>
   (await correctWord(word, vocabulary, within)).map((found) => found.word);
 
@@ -77,13 +77,13 @@ test("a query is corrected until its effort is spent, which the size of the voca
   }
 });
 
-test("other work of the process has its turns while one word is compared with many", async () => {
+test("other work of the process runs while one word is compared with many", async () => {
   const words = Array.from({ length: 200 }, (_, i) => `train${String.fromCodePoint(97 + (i % 26))}${i}`);
   const vocabulary = setup(Object.fromEntries(words.map((word) => [word, [1, 1] as const])));
-  let turns = 0;
-  const counted = { isOver: () => true, next: async () => void (turns += 1) };
-  await correctWord("traina77", vocabulary, { turns: counted, left: 1_000_000 });
-  expect(turns).toBeGreaterThan(2);
+  let yields = 0;
+  const counted = { isOver: () => true, yieldToEventLoop: async () => void (yields += 1) };
+  await correctWord("traina77", vocabulary, { slice: counted, left: 1_000_000 });
+  expect(yields).toBeGreaterThan(2);
 });
 
 test("the last word is completed from titles only, most frequent first, eight at most", () => {

@@ -3,8 +3,8 @@
  * it may become. It knows only words of public fields. Weights: measured 2026-11 on the development queries.
  */
 import type { Token } from "./analyser.ts";
-import { Remembered } from "../remembered.ts";
-import type { Turns } from "../yielding.ts";
+import { LRUCache } from "lru-cache";
+import type { TimeSlice } from "./time-slice.ts";
 import type { VocabularyWord, Vocabulary } from "./vocabulary.ts";
 
 export interface Correction {
@@ -29,7 +29,7 @@ const COMPLETION_WEIGHT = 0.6;
 
 /** What correcting the words of one query may take. */
 export interface Effort {
-  readonly turns: Turns;
+  readonly slice: TimeSlice;
   /** Comparisons of letters that are left; the word for which they run out is still finished. */
   left: number;
 }
@@ -69,12 +69,12 @@ interface Found {
   readonly cost: number;
 }
 
-const memories = new WeakMap<Vocabulary, { readonly version: number; readonly found: Remembered<Found> }>();
+const memories = new WeakMap<Vocabulary, { readonly version: number; readonly found: LRUCache<string, Found> }>();
 
-function memoryOf(vocabulary: Vocabulary): Remembered<Found> {
+function memoryOf(vocabulary: Vocabulary): LRUCache<string, Found> {
   const known = memories.get(vocabulary);
   if (known?.version === vocabulary.version) return known.found;
-  const found = new Remembered<Found>(REMEMBERED_MAX);
+  const found = new LRUCache<string, Found>({ max: REMEMBERED_MAX });
   memories.set(vocabulary, { version: vocabulary.version, found });
   return found;
 }
@@ -88,8 +88,8 @@ async function recall(
 ): Promise<Correction[]> {
   if (effort.left <= 0) return [];
   const memory = memoryOf(vocabulary);
-  const known = memory.find(key);
-  if (known !== null) {
+  const known = memory.get(key);
+  if (known !== undefined) {
     effort.left -= known.cost;
     return known.corrections;
   }
@@ -120,7 +120,7 @@ async function findMisspellings(
     const distance = editDistance(word, entry.word, edits);
     if (distance <= edits) keepBest(scores, entry.word, scoreMisspelling(word, entry, distance));
     compared += 1;
-    if (compared % COMPARED_PER_LOOK === 0 && effort.turns.isOver()) await effort.turns.next();
+    if (compared % COMPARED_PER_LOOK === 0 && effort.slice.isOver()) await effort.slice.yieldToEventLoop();
   }
   effort.left -= vocabulary.countSimilarLengths(word, edits) + COMPARED_COST * compared;
   return scores;
@@ -166,7 +166,7 @@ export function completeWord(token: Token, vocabulary: Vocabulary): Correction[]
     .map(({ word }) => ({ word, weight: COMPLETION_WEIGHT }));
 }
 
-/** Three rows of the table, used by turns: a query compares thousands of words. */
+/** Three rows of the table, used in rotation: a query compares thousands of words. */
 const ROWS = [0, 1, 2].map(() => new Uint8Array(LETTERS.max + 4));
 
 /**

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { findLiterally, likenTitles } from "./title-likeness.ts";
-import { createTurns } from "../yielding.ts";
+import { createTimeSlice } from "./time-slice.ts";
 
 const documents = (...titles: string[]) => titles.map((title, doc) => ({ doc, promptId: "", title, len: 1 }));
 /** Other work's turn comes after each look. */
-const impatient = { ...createTurns(), isOver: () => true };
+const impatient = { ...createTimeSlice(), isOver: () => true };
 
 test("the titles of c++ and c# are not alike", async () => {
-  const { titles } = await likenTitles(["c++"], documents("C# tutor", "C++ tutor", "Choir leader"), createTurns());
+  const { titles } = await likenTitles(["c++"], documents("C# tutor", "C++ tutor", "Choir leader"), createTimeSlice());
   expect([...titles.keys()]).toEqual([1]);
 });
 
@@ -19,15 +19,15 @@ test("a query of few letters is no reason to show a title that is alike", async 
     ["query", true],
     ["art ideas", true],
   ] as const) {
-    expect((await likenTitles([query], documents("Quest"), createTurns())).isTelling, query).toBe(isTelling);
+    expect((await likenTitles([query], documents("Quest"), createTimeSlice())).isTelling, query).toBe(isTelling);
   }
 });
 
 test("other work of the process has its turn between two titles", async () => {
-  let turns = 0;
-  const counted = { isOver: () => true, next: async () => void (turns += 1) };
+  let yields = 0;
+  const counted = { isOver: () => true, yieldToEventLoop: async () => void (yields += 1) };
   await likenTitles(["river"], documents("River", "Cruise", "Slow river"), counted);
-  expect(turns).toBe(3);
+  expect(yields).toBe(3);
 });
 
 test("a title that is set again while they are read is found once", async () => {
@@ -42,7 +42,7 @@ test("a title that is set again while they are read is found once", async () => 
 test("of more titles than are ranked the shortest are taken, wherever they stand", async () => {
   const titles = new Map(Array.from({ length: 900 }, (_, i) => [`what ${"x".repeat(900 - i)}`, new Set([i])]));
   titles.set("what all of them have", new Set(Array.from({ length: 300_000 }, (_, i) => 1_000 + i)));
-  const found = await findLiterally("what", titles, createTurns());
+  const found = await findLiterally("what", titles, createTimeSlice());
   expect(found).toHaveLength(200);
   for (const doc of [899, 890, 884]) expect(found).toContain(doc);
   expect(found).not.toContain(600);

@@ -1,7 +1,6 @@
 /** How alike a query and titles are by their letters: finds what is misspelt in ways no word list knows. */
 import { foldText, titleKey, tokenize } from "./analyser.ts";
-import type { MirroredDocument } from "../index/mirror-store.ts";
-import { Remembered } from "../remembered.ts";
+import { LRUCache } from "lru-cache";
 import {
   countCommon,
   countInner,
@@ -12,15 +11,14 @@ import {
   wordSimilarity,
 } from "./trigram.ts";
 import type { Trigrams, WantedTrigrams } from "./trigram.ts";
-import type { Turns } from "../yielding.ts";
+import type { TimeSlice } from "./time-slice.ts";
 
 const WORD_SIMILARITY_MIN = 0.35;
 /** So that of titles that hold the query the shorter one comes first. */
 const SIMILARITY_SHARE = 0.8;
 
 /** Titles cut before: the same prompts are candidates again and again. About half a kilobyte each. */
-const REMEMBERED_MAX = 8_000;
-const remembered = new Remembered<Trigrams>(REMEMBERED_MAX);
+const cutTitles = new LRUCache<string, Trigrams>({ max: 8_000 });
 
 export interface TitleLikeness {
   /** Document -> likeness above 0, the greatest over all forms of the query. */
@@ -37,8 +35,8 @@ const INNER_TRIGRAMS_MIN = 3;
 
 export async function likenTitles(
   forms: readonly string[],
-  documents: Iterable<MirroredDocument>,
-  turns: Turns,
+  documents: Iterable<{ readonly doc: number; readonly title: string }>,
+  slice: TimeSlice,
 ): Promise<TitleLikeness> {
   const wanted = [...new Set(forms.map(foldText))].map((form) => wantedTrigrams(form, SIGNED_WORD));
   const titles = new Map<number, number>();
@@ -46,7 +44,7 @@ export async function likenTitles(
     const trigrams = cutTitle(title);
     const greatest = Math.max(...wanted.map((form) => likenessOf(form, trigrams)));
     if (greatest > 0) titles.set(doc, greatest);
-    if (turns.isOver()) await turns.next();
+    if (slice.isOver()) await slice.yieldToEventLoop();
   }
   return { titles, isTelling: wanted.some((form) => countInner(form) >= INNER_TRIGRAMS_MIN) };
 }
@@ -59,10 +57,10 @@ function likenessOf(wanted: WantedTrigrams, title: Trigrams): number {
 }
 
 function cutTitle(title: string): Trigrams {
-  const known = remembered.find(title);
-  if (known !== null) return known;
+  const known = cutTitles.get(title);
+  if (known !== undefined) return known;
   const trigrams = trigramsOf(foldText(title), SIGNED_WORD);
-  remembered.set(title, trigrams);
+  cutTitles.set(title, trigrams);
   return trigrams;
 }
 
@@ -80,7 +78,7 @@ const CHARACTER_UNITS = 2;
 export async function findLiterally(
   query: string,
   titles: Iterable<readonly [title: string, docs: ReadonlySet<number>]>,
-  turns: Turns,
+  slice: TimeSlice,
 ): Promise<number[]> {
   const wanted = titleKey(query);
   if (wanted === "") return [];
@@ -91,7 +89,7 @@ export async function findLiterally(
   for (const [title, docs] of titles) {
     if (holds(title, wanted, { startsWithWord, isOneWord })) addShortest(lengths, docs, title.length);
     read += 1;
-    if (read % TITLES_PER_LOOK === 0 && turns.isOver()) await turns.next();
+    if (read % TITLES_PER_LOOK === 0 && slice.isOver()) await slice.yieldToEventLoop();
   }
   keepShortest(lengths);
   return [...lengths.keys()];

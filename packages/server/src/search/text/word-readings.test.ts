@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from "vitest";
 import { contentTokens } from "./analyser.ts";
-import type { ExpansionTable } from "../query/expansion.ts";
-import { loadExpansions } from "../data/search-data.ts";
-import { stemEnglish } from "./stemmer.ts";
-import { createTurns } from "../yielding.ts";
+import type { ExpansionTable } from "./expansion.ts";
+import { loadExpansions } from "../text/expansion.ts";
+import { stemEnglish } from "./analyser.ts";
+import { createTimeSlice } from "./time-slice.ts";
 import { Vocabulary } from "./vocabulary.ts";
 import { readWord } from "./word-readings.ts";
 
@@ -23,7 +23,7 @@ async function read(query: string, words: Readonly<Record<string, number>>) {
     counts: { documentCount: 100, vocabulary, countOf: (term: string) => counts.get(term) ?? 0, pairsWith: () => [] },
     table,
   };
-  const effort = { turns: createTurns(), left: 1_000_000 };
+  const effort = { slice: createTimeSlice(), left: 1_000_000 };
   const reading = await readWord(token, { ...rules, effort, pairsMax: 50 });
   return { ...reading, others: reading.others.map(({ word }) => word) };
 }
@@ -77,7 +77,7 @@ test("a character of a script without spaces stands for its most usual pairs, th
   const [token] = contentTokens("的");
   if (token === undefined) throw new Error("no token");
   const counts = { documentCount: 100, vocabulary: new Vocabulary(), countOf, pairsWith: () => pairs };
-  const effort = { turns: createTurns(), left: 1_000_000 };
+  const effort = { slice: createTimeSlice(), left: 1_000_000 };
   const { others } = await readWord(token, { counts, table, effort, pairsMax: 50 });
   const byUse = pairs.toSorted((a, b) => countOf(b) - countOf(a) || (a < b ? -1 : 1));
   expect(others.map(({ word }) => word)).toEqual(byUse.slice(0, 50));

@@ -1,21 +1,20 @@
 /**
  * Periodic work of a process that is set to an embeddings model: says that the model is wanted, gives documents the
- * vectors they lack, and moves search to the model once none is missing. Each turn stores one batch at most and leaves
+ * vectors they lack, and moves search to the model once none is missing. Each run stores one batch at most and leaves
  * the rest to the next, so a killed process loses one batch.
  *
  * A batch that fails is halved while the model answers anything at all, so one text that it refuses, or a model that
- * needs its time, holds up nothing else. A text that is refused alone, again and again, is set aside.
+ * is slow, holds up nothing else. A text that is refused alone, again and again, is set aside.
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
-import { embeddingInput } from "../index/document-terms.ts";
-import * as store from "../index/embeddings-store.ts";
-import type { Embedder, UnembeddedDocument } from "../index/embeddings-store.ts";
-import { activate, keepVectors } from "../index/embedders.ts";
-import { Refusals } from "./refusals.ts";
-import { acceptVectors, remoteEmbedderId } from "./remote-embedder.ts";
-import type { EmbeddingsModel } from "./remote-embedder.ts";
+import { embeddingInput } from "./document-terms.ts";
+import * as store from "./embeddings-store.ts";
+import type { Embedder, UnembeddedDocument } from "./embeddings-store.ts";
+import { activate, keepVectors } from "./embeddings-store.ts";
+import { acceptVectors, remoteEmbedderId } from "../meaning/remote-embedder.ts";
+import type { EmbeddingsModel } from "../meaning/remote-embedder.ts";
 
 export interface EmbedByModelOptions {
   readonly db: Database;
@@ -148,4 +147,33 @@ const SET_ASIDE =
 
 function pairUp(documents: readonly UnembeddedDocument[], vectors: readonly Float32Array[]) {
   return documents.map(({ doc }, i) => ({ doc, vector: vectors[i] as Float32Array }));
+}
+
+const AGAIN_AFTER_MS = [30_000, 300_000];
+
+class Refusals {
+  readonly #refused = new Map<number, { readonly times: number; readonly dueMs: number }>();
+
+  docs(): number[] {
+    return [...this.#refused.keys()];
+  }
+
+  nextDue(nowMs: number): number | null {
+    for (const [doc, { dueMs }] of this.#refused) if (dueMs <= nowMs) return doc;
+    return null;
+  }
+
+  add(doc: number, nowMs: number): void {
+    const times = this.#refused.get(doc)?.times ?? 0;
+    this.#refused.set(doc, { times: times + 1, dueMs: nowMs + (AGAIN_AFTER_MS[times] ?? 0) });
+  }
+
+  /** It was refused after every pause. */
+  isFinal(doc: number): boolean {
+    return (this.#refused.get(doc)?.times ?? 0) > AGAIN_AFTER_MS.length;
+  }
+
+  forget(doc: number): void {
+    this.#refused.delete(doc);
+  }
 }

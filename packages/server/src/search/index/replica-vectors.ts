@@ -4,10 +4,10 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Queryable } from "../../platform/database/database.ts";
-import { listVectorsOf, vectorFromBytes } from "../index/embeddings-store.ts";
-import { createTurns } from "../yielding.ts";
-import { VectorMatrix } from "./vector-matrix.ts";
-import type { MatrixOptions } from "./vector-matrix.ts";
+import { listVectorsOf, vectorFromBytes } from "./embeddings-store.ts";
+import { createTimeSlice } from "../text/time-slice.ts";
+import { VectorMatrix } from "../meaning/vector-matrix.ts";
+import type { MatrixOptions } from "../meaning/vector-matrix.ts";
 
 /** An embedder whose vectors this process wants at hand. */
 export interface MirroredEmbedder extends MatrixOptions {
@@ -117,9 +117,9 @@ export class HeldMatrices {
 
   async #readInto(matrix: VectorMatrix, embedder: string, docs: readonly number[]): Promise<void> {
     const rows = await listVectorsOf(this.#db, embedder, docs);
-    const turns = createTurns();
+    const slice = createTimeSlice();
     for (const { doc, vec } of rows) {
-      if (turns.isOver()) await turns.next();
+      if (slice.isOver()) await slice.yieldToEventLoop();
       if (this.#documents.has(doc)) matrix.set(doc, vectorFromBytes(vec)); // else taken out since it was read
     }
   }

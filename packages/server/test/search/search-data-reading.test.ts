@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
-type SearchData = typeof import("./search-data.ts");
-
-let data: SearchData;
+let data: Pick<typeof import("../../src/search/meaning/built-in-embedder.ts"), "loadBuiltInEmbedder"> &
+  Pick<typeof import("../../src/search/text/expansion.ts"), "loadExpansions">;
 // Modules live as long as the worker that runs many test files: this test needs one that has loaded nothing yet.
 beforeAll(async () => {
   vi.doMock("node:fs/promises", async (importOriginal) => {
@@ -10,7 +9,10 @@ beforeAll(async () => {
     return { ...original, readFile: vi.fn(original.readFile) };
   });
   vi.resetModules();
-  data = await import("./search-data.ts");
+  data = {
+    ...(await import("../../src/search/meaning/built-in-embedder.ts")),
+    ...(await import("../../src/search/text/expansion.ts")),
+  };
 });
 afterAll(() => {
   vi.doUnmock("node:fs/promises");

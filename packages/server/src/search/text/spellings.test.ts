@@ -1,6 +1,34 @@
 import { expect, test } from "vitest";
-import { spellOut, splitWord } from "./compound-words.ts";
+import { otherSpellings, spellOut, splitWord } from "./spellings.ts";
 import { Vocabulary } from "./vocabulary.ts";
+
+test.each([
+  ["optimise", "optimize"],
+  ["organisations", "organizations"],
+  ["analysing", "analyzing"],
+  ["behaviour", "behavior"],
+  ["colouring", "coloring"],
+  ["favourites", "favorites"],
+  ["centre", "center"],
+  ["theatres", "theaters"],
+  ["catalogue", "catalog"],
+  ["travelling", "traveling"],
+  ["counsellor", "counselor"],
+  ["defence", "defense"],
+  ["programme", "program"],
+])("%s and %s are one word, whichever of them is asked for", (british, american) => {
+  expect(otherSpellings(british)).toContain(american);
+  expect(otherSpellings(american)).toContain(british);
+});
+
+test("letters that a keyboard lacks are written as two", () => {
+  expect(otherSpellings("fuessen")).toContain("fussen");
+  expect(otherSpellings("paediatric")).toContain("pediatric");
+});
+
+test("short words and words of other scripts have one spelling", () => {
+  for (const word of ["hour", "tier", "film", "москва", "c++"]) expect(otherSpellings(word)).toEqual([]);
+});
 
 function setup(words: Readonly<Record<string, number>>): Vocabulary {
   const vocabulary = new Vocabulary();

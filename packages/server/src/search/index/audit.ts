@@ -1,6 +1,6 @@
 /**
- * Once a week the index is held against what it was made from: against the published prompts, and its counts against
- * its own postings and words. Whatever is found is mended and logged; there should never be anything.
+ * Once a week the index is compared with what it was made from: with the published prompts, and its counts with its
+ * own postings and words. Differences are repaired and logged; there should never be any.
  */
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";

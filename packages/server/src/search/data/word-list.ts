@@ -1,6 +1,6 @@
 /** A sorted list of ASCII or UTF-8 words in one buffer: tens of thousands of words without as many objects. */
-import { bytesOf, sectionOf } from "../data/data-file.ts";
-import type { Sections } from "../data/data-file.ts";
+import { bytesOf, numbersOf, sectionOf } from "./data-file.ts";
+import type { Sections } from "./data-file.ts";
 
 export interface WordList {
   readonly length: number;
@@ -23,8 +23,9 @@ export function encodeWordList(name: string, words: readonly string[]): Record<s
 }
 
 export function decodeWordList(name: string, sections: Sections): WordList {
-  const text = Buffer.from(sectionOf(sections, `${name}Text`).buffer);
-  const offsets = new Uint32Array(sectionOf(sections, `${name}Offsets`).buffer);
+  const { buffer, byteOffset, byteLength } = sectionOf(sections, `${name}Text`);
+  const text = Buffer.from(buffer, byteOffset, byteLength);
+  const offsets = numbersOf(sections, `${name}Offsets`, Uint32Array);
   const start = (position: number) => offsets[position] as number;
   const length = offsets.length - 1;
   return {

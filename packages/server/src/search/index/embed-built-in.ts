@@ -2,16 +2,16 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
-import { foldDocument } from "./built-in-embedder.ts";
-import type { BuiltInEmbedder } from "./built-in-embedder.ts";
-import { weighFields } from "../index/document-terms.ts";
-import * as store from "../index/embeddings-store.ts";
-import type { UnembeddedDocument } from "../index/embeddings-store.ts";
-import { lockIndex } from "../index/index-store.ts";
-import { activate, keepVectors } from "../index/embedders.ts";
-import type { MadeVector } from "../index/embedders.ts";
-import { loadBuiltInEmbedder } from "../data/search-data.ts";
-import { eachInTurns } from "../yielding.ts";
+import { foldDocument } from "../meaning/built-in-embedder.ts";
+import type { BuiltInEmbedder } from "../meaning/built-in-embedder.ts";
+import { weighFields } from "./document-terms.ts";
+import * as store from "./embeddings-store.ts";
+import type { UnembeddedDocument } from "./embeddings-store.ts";
+import { lockIndex } from "./index-store.ts";
+import { activate, keepVectors } from "./embeddings-store.ts";
+import type { MadeVector } from "./embeddings-store.ts";
+import { loadBuiltInEmbedder } from "../meaning/built-in-embedder.ts";
+import { mapInSlices } from "../text/time-slice.ts";
 
 export interface EmbedBuiltInOptions {
   readonly db: Database;
@@ -48,7 +48,7 @@ export async function embedByBuiltIn(options: EmbedBuiltInOptions): Promise<void
 }
 
 function foldAll(base: BuiltInEmbedder, documents: readonly UnembeddedDocument[]): Promise<MadeVector[]> {
-  return eachInTurns(documents, (document) => ({
+  return mapInSlices(documents, (document) => ({
     doc: document.doc,
     vector: foldDocument(base, weighFields(document)) ?? new Float32Array(base.dims),
   }));

@@ -10,11 +10,11 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { titleKey, titleLetters, unspacedCharacters } from "../text/analyser.ts";
-import { HeldMatrices } from "../meaning/vector-matrices.ts";
-import type { MirroredEmbedder } from "../meaning/vector-matrices.ts";
-import * as store from "./mirror-store.ts";
-import type { ActiveEmbedder, Change, MirroredDocument } from "./mirror-store.ts";
-import { createTurns } from "../yielding.ts";
+import { HeldMatrices } from "./replica-vectors.ts";
+import type { MirroredEmbedder } from "./replica-vectors.ts";
+import * as store from "./replica-store.ts";
+import type { ActiveEmbedder, Change, MirroredDocument } from "./replica-store.ts";
+import { createTimeSlice } from "../text/time-slice.ts";
 import type { VectorMatrix } from "../meaning/vector-matrix.ts";
 import { Vocabulary } from "../text/vocabulary.ts";
 
@@ -196,9 +196,9 @@ class State {
     for (const { word, n, nTitle } of wordCounts) this.vocabulary.set(word, n, nTitle);
     // What is gone goes first: the text before and the text after have different numbers.
     for (const doc of docs) if (!present.has(doc)) this.#deleteDocument(doc);
-    const turns = createTurns(); // each title is normalised
+    const slice = createTimeSlice(); // each title is normalised
     for (const row of documents) {
-      if (turns.isOver()) await turns.next();
+      if (slice.isOver()) await slice.yieldToEventLoop();
       this.#setDocument(row);
     }
     await this.matrices.read([...present.keys()]);
@@ -260,9 +260,9 @@ async function eachPage<Row, Key>(
   let after = first;
   for (;;) {
     const rows = await read(after);
-    const turns = createTurns();
+    const slice = createTimeSlice();
     for (const row of rows) {
-      if (turns.isOver()) await turns.next();
+      if (slice.isOver()) await slice.yieldToEventLoop();
       after = take(row);
     }
     if (rows.length < PAGE) return;

@@ -1,7 +1,7 @@
 /** Which stems a reader may mean who wrote a given English word: a table derived from WordNet, read in place. */
-import { bytesOf, sectionOf } from "../data/data-file.ts";
+import { bytesOf, loadOnce, numbersOf, readDataFile, sectionOf } from "../data/data-file.ts";
 import type { Sections } from "../data/data-file.ts";
-import { decodeWordList, encodeWordList } from "../text/word-list.ts";
+import { decodeWordList, encodeWordList } from "../data/word-list.ts";
 
 export interface Expansion {
   readonly term: string;
@@ -41,8 +41,8 @@ export function encodeExpansions(table: ReadonlyMap<string, readonly Expansion[]
 export function decodeExpansions(sections: Sections): ExpansionTable {
   const lemmas = decodeWordList("lemmas", sections);
   const terms = decodeWordList("terms", sections);
-  const starts = new Uint32Array(sectionOf(sections, "starts").buffer);
-  const pairTerms = new Uint16Array(sectionOf(sections, "pairTerms").buffer);
+  const starts = numbersOf(sections, "starts", Uint32Array);
+  const pairTerms = numbersOf(sections, "pairTerms", Uint16Array);
   const pairWeights = sectionOf(sections, "pairWeights");
 
   function positions(word: string): number[] {
@@ -68,6 +68,10 @@ export function decodeExpansions(sections: Sections): ExpansionTable {
     },
   };
 }
+
+export const loadExpansions: () => Promise<ExpansionTable> = loadOnce(async () =>
+  decodeExpansions(await readDataFile("expansions.bin.gz")),
+);
 
 /** Endings and what they may stand for; the second member replaces the ending. */
 const ENDINGS: readonly (readonly [RegExp, string])[] = [

@@ -1,9 +1,9 @@
 /** The nearest documents by meaning, as evidence for the ranking. */
-import { coverageOf, foldQuery, scaleToUnit } from "./built-in-embedder.ts";
-import type { BuiltInEmbedder } from "./built-in-embedder.ts";
-import type { DenseEvidence, FusionWeights, NearDocument } from "../query/fusion.ts";
-import type { QueryPlan } from "../query/query-plan.ts";
-import type { Neighbour, VectorMatrix } from "./vector-matrix.ts";
+import { coverageOf, foldQuery, scaleToUnit } from "../meaning/built-in-embedder.ts";
+import type { BuiltInEmbedder } from "../meaning/built-in-embedder.ts";
+import type { DenseEvidence, FusionWeights, NearDocument } from "./fusion.ts";
+import type { QueryPlan } from "./query-plan.ts";
+import type { Neighbour, VectorMatrix } from "../meaning/vector-matrix.ts";
 
 /** Fitted to the built-in embedder on the development queries, 2026-11. */
 const BUILT_IN_WEIGHTS: FusionWeights = { lexical: 0.5, dense: 1.2, title: 0.6 };
