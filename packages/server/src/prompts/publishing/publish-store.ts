@@ -85,28 +85,13 @@ export async function insertVersions(
 ): Promise<void> {
   const text = `insert into prompt_versions (id, prompt_id, number, title, description, tags, model, modality, definition,
       config, samples, estimated_credits, estimate_basis, published_at)
-    select new.id, new.prompt_id, 1 + coalesce((select max(v.number) from prompt_versions v where v.prompt_id = new.prompt_id), 0),
-      new.title, new.description, new.tags::json, new.model, new.modality, new.definition::json, new.config::json,
-      new.samples::json, new.estimated_credits, $12, case when $13 then null else promptd_now() end
-    from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::text[],
-      $9::text[], $10::text[], $11::int[])
-      new (id, prompt_id, title, description, tags, model, modality, definition, config, samples, estimated_credits)`;
-  const column = (value: (version: NewVersion) => unknown) => versions.map(value);
-  await tx.query(text, [
-    column((version) => version.id),
-    column((version) => version.promptId),
-    column((version) => version.title),
-    column((version) => version.description),
-    column((version) => JSON.stringify(version.tags)),
-    column((version) => version.model),
-    column((version) => MODALITY_NUMBERS[version.modality]),
-    column((version) => JSON.stringify(version.definition)),
-    column((version) => JSON.stringify(version.config)),
-    column((version) => JSON.stringify(version.samples)),
-    column((version) => version.estimatedCredits),
-    estimateBasis,
-    isDraft,
-  ]);
+    select new.id, "promptId", 1 + coalesce((select max(v.number) from prompt_versions v where v.prompt_id = "promptId"), 0),
+      title, description, tags, model, modality, definition, config, samples, "estimatedCredits", $2,
+      case when $3 then null else promptd_now() end
+    from json_to_recordset($1::json) new (id uuid, "promptId" uuid, title text, description text, tags json, model text,
+      modality smallint, definition json, config json, samples json, "estimatedCredits" int)`;
+  const rows = versions.map((version) => ({ ...version, modality: MODALITY_NUMBERS[version.modality] }));
+  await tx.query(text, [JSON.stringify(rows), estimateBasis, isDraft]);
 }
 
 /** Makes these the latest versions; a prompt that was unpublished is published again. */
