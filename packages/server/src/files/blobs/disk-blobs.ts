@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { constants, type Dirent } from "node:fs";
-import { mkdir, open, opendir, readdir, readFile, realpath, rename, stat, unlink } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, realpath, rename, stat, unlink } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fault } from "../../platform/fault.ts";
@@ -17,11 +17,10 @@ import {
   type OpenBody,
   type SpooledFile,
 } from "./blob-store.ts";
+import { ignoreMissing, isMissing, PRIVATE_DIRECTORY, PRIVATE_FILE, removeOlder } from "./spool.ts";
 
 const PARTIAL = "partial";
 const SHARD = /^[0-9a-f]{2}$/;
-const PRIVATE_DIRECTORY = 0o700;
-const PRIVATE_FILE = 0o600;
 
 /**
  * Blobs as files below `root`, two levels of directories by the last four digits of the id: the first ones are a
@@ -83,12 +82,7 @@ class DiskBlobs implements BlobStore {
   }
 
   async discardPartial(beforeMs: number, onSkipped: OnSkipped): Promise<void> {
-    for await (const entry of await opendir(join(this.#root, PARTIAL))) {
-      const path = join(this.#root, PARTIAL, entry.name);
-      const modifiedAtMs = await modifiedAt(path).catch(skipping(onSkipped));
-      if (typeof modifiedAtMs !== "number" || modifiedAtMs >= beforeMs) continue;
-      await unlink(path).catch(ignoreMissing).catch(onSkipped);
-    }
+    await removeOlder(join(this.#root, PARTIAL), beforeMs, onSkipped);
   }
 
   get markLocation(): string {
@@ -210,12 +204,4 @@ function skipping(onSkipped: OnSkipped): (cause: unknown) => never[] {
     onSkipped(cause);
     return [];
   };
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && ["ENOENT", "ENOTDIR", "ELOOP"].includes(String(error.code));
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (!isMissing(error)) throw error;
 }

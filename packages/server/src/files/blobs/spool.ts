@@ -11,8 +11,8 @@ export interface Spool {
   discardBefore(beforeMs: number, onSkipped: OnSkipped): Promise<void>;
 }
 
-const PRIVATE_DIRECTORY = 0o700;
-const PRIVATE_FILE = 0o600;
+export const PRIVATE_DIRECTORY = 0o700;
+export const PRIVATE_FILE = 0o600;
 
 /** @param directory on the file system of the blobs, so that a file can become one without being copied. */
 export function createSpool(directory: string): Spool {
@@ -28,16 +28,7 @@ export function createSpool(directory: string): Spool {
         throw error;
       }
     },
-    discardBefore: async (beforeMs, onSkipped) => {
-      for (const name of await readdir(directory)
-        .catch(ignoreMissing)
-        .then((names) => names ?? [])) {
-        const path = join(directory, name);
-        const found = await stat(path).catch(ignoreMissing);
-        if (found === undefined || found.mtimeMs >= beforeMs) continue;
-        await unlink(path).catch(ignoreMissing).catch(onSkipped);
-      }
-    },
+    discardBefore: (beforeMs, onSkipped) => removeOlder(directory, beforeMs, onSkipped),
   };
 }
 
@@ -60,6 +51,22 @@ async function writePieces(
   return { bytes, sha256: hash.digest("hex") };
 }
 
-function ignoreMissing(error: unknown): undefined {
-  if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+/** Removes the files of a directory that were last written before that time. */
+export async function removeOlder(directory: string, beforeMs: number, onSkipped: OnSkipped): Promise<void> {
+  for (const name of (await readdir(directory).catch(ignoreMissing)) ?? []) {
+    const path = join(directory, name);
+    try {
+      if ((await stat(path)).mtimeMs < beforeMs) await unlink(path);
+    } catch (cause) {
+      if (!isMissing(cause)) onSkipped(cause);
+    }
+  }
+}
+
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && ["ENOENT", "ENOTDIR", "ELOOP"].includes(String(error.code));
+}
+
+export function ignoreMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
 }
