@@ -10,6 +10,8 @@ export const FAULT_TESTS = "packages/**/faults-*.test.ts";
 
 /** They take longest, so they start first: one that began last would run alone in the end. */
 const LONGEST = [
+  "faults-points-kill",
+  "faults-database",
   "start-database",
   "drain",
   "embedded",
