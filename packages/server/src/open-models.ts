@@ -44,14 +44,14 @@ export async function openModels(options: OpenModelsOptions): Promise<Models> {
   const { secret } = config;
   const catalogue = loadCatalogueOf(config);
   const localModels = config.PROMPTD_LOCAL_MODELS && isLoopback(config.HOST);
-  const wish = {
+  const settings = {
     catalogue,
     db,
     log,
     probe: isCaller ? { secret, localModels, ownPort: config.PORT } : null,
     limitRuns: (limits: ReadonlyMap<string, number>) => writeModelLimits(db, limits),
   };
-  const enabled = await throughOutage(() => createEnabledModels(wish), options);
+  const enabled = await throughOutage(() => createEnabledModels(settings), options);
   const adapter = await openAdapter({ catalogue, secret, clock, log, spool });
   const inflightBytesMax = config.PROMPTD_INFLIGHT_BYTES;
   const caller = createModelCaller({ catalogue, db, log, adapter, inflightBytesMax });

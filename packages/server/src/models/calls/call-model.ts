@@ -100,7 +100,7 @@ async function attemptUntilSettled(context: CallContext, wanted: Job, signal: Ab
 type Failed = Extract<Attempt, { kind: "failed" }>;
 type Busy = Extract<Attempt, { kind: "busy" }>;
 
-/** The same model elsewhere, where the operator declared one: never for videos, whose started job belongs to one place. */
+/** The same model elsewhere, where the operator declared one: never for videos, whose started job belongs to one provider. */
 function fallbackOf(context: CallContext, entry: CatalogueEntry): CatalogueEntry | null {
   if (entry.fallback === undefined || entry.modality === "video" || !context.catalogue.isEnabled(entry.fallback))
     return null;

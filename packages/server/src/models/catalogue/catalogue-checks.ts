@@ -111,7 +111,7 @@ function checkOptions(record: ModelRecord): string[] {
   return faults;
 }
 
-/** A run keeps its rates as JSON numbers, which hold no larger integer exactly. */
+/** A run stores its rates as JSON numbers, which hold no larger integer exactly. */
 const RATE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
 
 function checkPrice(record: ModelRecord, priceFactor: string): string[] {
@@ -153,8 +153,8 @@ function checkUnusedPrices(record: ModelRecord): string[] {
         return usual !== undefined && all.length > 0 && all.every((mapping) => mapping.price?.[name] !== undefined);
       })
       .map(([key, { values }]) => {
-        const places = Object.keys(values).map((value) => `runOptions.${key}.values.${value}.price.${name}`);
-        return `price.${name} has no effect: every value of the option ${key} has its own. Put the prices into ${places.join(", ")}, or change all prices with priceFactor.`;
+        const paths = Object.keys(values).map((value) => `runOptions.${key}.values.${value}.price.${name}`);
+        return `price.${name} has no effect: every value of the option ${key} has its own. Put the prices into ${paths.join(", ")}, or change all prices with priceFactor.`;
       });
   });
 }

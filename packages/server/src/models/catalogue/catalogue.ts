@@ -45,7 +45,7 @@ export interface CatalogueOptions {
   /** PROMPTD_MODELS_FILE. */
   readonly overlayFile: string | null;
   readonly hasSecret: (environmentName: string) => boolean;
-  /** What keeps a key from being sent, for the keys that the overlay names; absent: no key is looked at. */
+  /** What keeps a key from being sent, for the keys that the overlay names; absent: no key is checked. */
   readonly keyFaults?: (environmentName: string) => readonly string[];
   /** False removes the sandbox models. */
   readonly sandbox: boolean;
@@ -144,12 +144,12 @@ const MINIMUM_CREDITS = 1;
 /** The record with every default filled in. */
 export function entryOf(
   record: ModelRecord,
-  place: Pick<CatalogueEntry, "server" | "priceFactor" | "origin">,
+  source: Pick<CatalogueEntry, "server" | "priceFactor" | "origin">,
 ): CatalogueEntry {
   return {
     ...record,
-    ...place,
-    requires: record.requires ?? place.server?.apiKeyEnv,
+    ...source,
+    requires: record.requires ?? source.server?.apiKeyEnv,
     minimum: record.price.minimum ?? MINIMUM_CREDITS,
     typicalOutputTokens: record.typical?.outputTokens ?? TYPICAL_OUTPUT_TOKENS,
   };

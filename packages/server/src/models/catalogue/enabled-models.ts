@@ -2,7 +2,7 @@
  * Which models are offered, the same in every process: the hash of GET /v1/resources must not depend on who answers.
  * Of the processes that call models, the one that started last writes what its configuration enables; every process
  * reads the set every 5 seconds.
- * (Were each turn's winner to write its own, two processes with different keys would make the list flap for ever.)
+ * (If every process wrote its own, two processes with different keys would make the list flap without end.)
  */
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
@@ -41,7 +41,7 @@ const FOUND_CONCURRENCY = 2;
 
 /** Adopts the common set. */
 export async function createEnabledModels(options: EnabledModelsOptions): Promise<EnabledModels> {
-  const { catalogue, db, log, probe: places } = options;
+  const { catalogue, db, log, probe: servers } = options;
   const refresh = async (): Promise<void> => adopt(catalogue, await listEnabled(db));
   const probe = async (asked: ProbeOptions): Promise<void> => {
     const found = await findModels(asked, catalogue.entries);
@@ -57,12 +57,12 @@ export async function createEnabledModels(options: EnabledModelsOptions): Promis
   timer.unref();
   return {
     announce: async () => {
-      if (places === null) return;
+      if (servers === null) return;
       await writeConfigured(db, catalogue.enabledHere());
-      await probe(places);
+      await probe(servers);
     },
     refresh,
-    ticks: places === null ? [] : [{ name: "model-servers", everySeconds: PROBE_SECONDS, run: () => probe(places) }],
+    ticks: servers === null ? [] : [{ name: "model-servers", everySeconds: PROBE_SECONDS, run: () => probe(servers) }],
     close: () => clearInterval(timer),
   };
 }
@@ -79,7 +79,7 @@ function adopt(catalogue: Catalogue, rows: readonly EnabledRow[]): void {
   );
 }
 
-/** What is assumed of a server nobody described: it is free, slow and small. Behind a key it may well cost something. */
+/** What is assumed of a server that no file describes: it is free, slow and small. Behind a key it may well cost something. */
 function foundEntry(model: string, index: number, server: FoundServer): CatalogueEntry {
   return entryOf(
     {

@@ -106,7 +106,7 @@ function readIds(body: string, { provider }: ServerToAsk): string[] | null {
   }
   if (typeof list !== "object" || list === null) return null;
   const { object, data } = list as Record<string, unknown>;
-  // OpenRouter does not call its list one; of a server that nobody named, the word is asked for.
+  // OpenRouter does not call its list one; a server that was not named must use the word.
   const isList = object === "list" || (object === undefined && provider === compatible.id);
   if (!isList || !Array.isArray(data)) return null;
   return data.flatMap((item: unknown) => {

@@ -159,8 +159,8 @@ function changeRecord(before: ModelRecord, change: OverlayRecord): MergedRecord 
   }
   // A price of the operator's own needs no confirmation any more.
   const confirmed = change.price === undefined ? {} : { priceToConfirm: false };
-  const kept = Object.fromEntries(left.map((name) => [name, before.price[name]]));
-  const price = change.price === undefined ? {} : { price: { ...kept, ...change.price } };
+  const leftRates = Object.fromEntries(left.map((name) => [name, before.price[name]]));
+  const price = change.price === undefined ? {} : { price: { ...leftRates, ...change.price } };
   const limits = { ...before.limits, ...definedOf(change.limits) };
   const changed = definedOf(change) as Partial<ModelRecord>;
   return { record: { ...before, ...confirmed, ...changed, ...price, index: before.index, limits }, faults };

@@ -35,7 +35,7 @@ export interface StepUsage {
   readonly usage: Usage;
 }
 
-/** The rates of a run as JSON, kept on its row: a later change of the catalogue does not touch it. Micro-credits. */
+/** The rates of a run as JSON, stored on its row: a later change of the catalogue does not touch it. Micro-credits. */
 export interface PriceSnapshot {
   readonly v: 1;
   /** The hold; nothing more is ever captured. 0: the run is free. */

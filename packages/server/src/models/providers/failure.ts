@@ -136,7 +136,7 @@ const RULES: readonly Rule[] = [
   { fits: () => true, decision: { cause: "bad_request", retry: "never", breaker: "ignored" } },
 ];
 
-/** An HTTP answer that is no result. @param nowMs to read a Retry-After that names a date. */
+/** An HTTP answer that is not a result. @param nowMs to read a Retry-After that names a date. */
 export function classifyAnswer({ httpStatus, headers, body: text }: ProviderAnswer, nowMs: number): Failure {
   const body = text.slice(0, BODY_READ_MAX);
   const delayMs = httpStatus === 429 ? bodyDelayMs(body) : null;
@@ -194,7 +194,7 @@ function errorCode(body: string): string | null {
   try {
     parsed = JSON.parse(body);
   } catch {
-    return null; // no JSON: nothing machine-readable to tell
+    return null; // not JSON: nothing machine-readable
   }
   const error = member(parsed, "error") ?? parsed;
   const words = ["code", "type", "status", "title"].map((name) => member(error, name));

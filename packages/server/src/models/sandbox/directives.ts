@@ -78,13 +78,13 @@ export function directiveFault(word: string): SandboxFailure {
 /** Adds the words of the directive lines to `words` and gives the text without those lines. */
 function takeDirectiveLines(text: string, words: string[]): string {
   if (!text.includes(LINE_START)) return text; // spares a million-line prompt the splitting
-  const kept: string[] = [];
+  const others: string[] = [];
   for (const [line, content = ""] of text.matchAll(/([^\r\n]*)(?:\r\n|\r|\n|$)/g)) {
     const found = directiveWords(content);
-    if (found === null) kept.push(line);
+    if (found === null) others.push(line);
     else words.push(...found);
   }
-  return kept.join("");
+  return others.join("");
 }
 
 /** Null: not a directive line. */

@@ -143,9 +143,9 @@ function drawBand(pixels: Uint8Array, size: ImageSize): void {
   const top = Math.floor((size.height - bandHeight) / 2);
   pixels.fill(BAND, top * size.width, (top + bandHeight) * size.width);
   const left = Math.floor((size.width - (WORD.length * LETTER_WIDTH - 1) * dot) / 2);
-  for (const [place, letter] of Array.from(WORD).entries()) {
+  for (const [index, letter] of Array.from(WORD).entries()) {
     drawLetter(pixels, size.width, LETTERS[letter] ?? [], {
-      left: left + place * LETTER_WIDTH * dot,
+      left: left + index * LETTER_WIDTH * dot,
       top: top + 2 * dot,
       dot,
     });

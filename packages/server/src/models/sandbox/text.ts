@@ -1,7 +1,7 @@
 import { Buffer } from "node:buffer";
 import type { Directives } from "./directives.ts";
 
-/** The first line of every text: nobody shall take it for a model's work. */
+/** The first line of every text: so that it is not mistaken for a model's work. */
 const SANDBOX_NOTICE = "[sandbox output, not an AI model]";
 
 /** The sandbox counts 4 bytes as one token, for input, output and every limit. */
