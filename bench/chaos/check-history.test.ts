@@ -155,8 +155,8 @@ const IN_THE_DATABASE: Record<string, { readonly seed: readonly string[]; readon
   },
   "an item sent a fourth time": {
     seed: [
-      "alter table provider_calls drop constraint provider_calls_send_check",
-      `insert into provider_calls (run_id, step, item, send, account_id, attempt, model, provider, provider_model)
+      "alter table provider_calls drop constraint provider_calls_call_number_check",
+      `insert into provider_calls (run_id, step, item, call_number, account_id, attempt, model, provider, provider_model)
        select run_id, step, item, n, account_id, attempt, model, provider, provider_model
        from (select * from provider_calls limit 1) one, generate_series(11, 13) n`,
     ],

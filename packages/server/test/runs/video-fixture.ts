@@ -91,5 +91,5 @@ export async function letWorkerDie(): Promise<void> {
 
 export const isOperationStored = async () =>
   (await fixture.db.query("select 1 from provider_calls where operation is not null")).length === 1;
-export const listCalls = () => fixture.db.query("select send, outcome from provider_calls order by send");
+export const listCalls = () => fixture.db.query("select call_number, outcome from provider_calls order by call_number");
 export const listCaptures = () => fixture.db.query("select 1 from credit_transfers where kind = 'capture'");

@@ -36,7 +36,7 @@ describe.each(Object.entries(CANCELS))("a canceled run with a video of %s", (nam
     await until(isEnded);
     expect(double.cancels).toEqual(seen);
     await worker.stop();
-    expect(await listCalls()).toEqual([{ send: 1, outcome }]);
+    expect(await listCalls()).toEqual([{ call_number: 1, outcome }]);
     expect(await listCaptures()).toEqual([]);
     expect(await fixture.findFaults()).toEqual([]);
   });
@@ -52,6 +52,6 @@ describe.each(Object.entries(CANCELS))("a canceled run with a video of %s", (nam
     await until(isEnded);
     expect(double.cancels).toEqual(seen);
     expect(double.submissions).toEqual([1]);
-    expect(await listCalls()).toEqual([{ send: 1, outcome }]);
+    expect(await listCalls()).toEqual([{ call_number: 1, outcome }]);
   });
 });

@@ -36,7 +36,7 @@ describe.each(Object.entries(VIDEO_MODELS))("a worker that works on a video of %
     expect(double.submissions).toEqual([1]);
     expect(new Set(double.polls)).toEqual(new Set([1]));
     await second.stop();
-    expect(await listCalls()).toEqual([{ send: 1, outcome: "video" }]);
+    expect(await listCalls()).toEqual([{ call_number: 1, outcome: "video" }]);
     expect(await listCaptures()).toHaveLength(1);
     expect(await fixture.findFaults()).toEqual([]);
   });
@@ -52,8 +52,8 @@ describe.each(Object.entries(VIDEO_MODELS))("a worker that works on a video of %
     expect(double.submissions).toEqual([1, 2]);
     await second.stop();
     expect(await listCalls()).toEqual([
-      { send: 1, outcome: null },
-      { send: 2, outcome: "video" },
+      { call_number: 1, outcome: null },
+      { call_number: 2, outcome: "video" },
     ]);
     expect(await listCaptures()).toHaveLength(1);
     expect(await fixture.findFaults()).toEqual([]);

@@ -12,7 +12,7 @@ import { createCaller, type CallerFixture } from "./model-caller-fixture.ts";
 import type { ModelOutcome, ModelRequest } from "../../src/models/calls/model-request.ts";
 
 interface SendRow {
-  readonly send: number;
+  readonly call_number: number;
   readonly attempt: number;
   readonly model: string;
   readonly outcome: string | null;
@@ -40,8 +40,8 @@ export function createSandboxCaller(db: Database, change: Partial<ModelCallerOpt
     sends: async () => {
       await caller.close();
       return db.query<SendRow>(
-        `select send, attempt, model, outcome, http_status, operation, usage, cost_micro
-         from provider_calls where run_id = $1 order by step, item, send`,
+        `select call_number, attempt, model, outcome, http_status, operation, usage, cost_micro
+         from provider_calls where run_id = $1 order by step, item, call_number`,
         [runId],
       );
     },

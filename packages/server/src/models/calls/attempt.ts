@@ -23,8 +23,8 @@ export interface Job {
 
 export type Attempt =
   | { readonly kind: "answered"; readonly result: Exclude<ModelResult, CallFailure> }
-  /** `send`: the number of the call among those of its item, from 1. */
-  | { readonly kind: "failed"; readonly failure: CallFailure; readonly send: number }
+  /** `callNumber`: the number of the call among those of its item, from 1. */
+  | { readonly kind: "failed"; readonly failure: CallFailure; readonly callNumber: number }
   /** No call was made: the model has no room, or its breaker is open. */
   | Extract<Admission, { kind: "busy" }>
   /** No call was made: earlier ones, perhaps of workers that crashed, were all there may be. */
@@ -46,7 +46,7 @@ export async function attempt(context: CallContext, job: Job, signal: AbortSigna
     await fault("call.after_answer");
     record(context, job, { key: start.key, result });
     return result.kind === "failed"
-      ? { kind: "failed", failure: result, send: start.key.send }
+      ? { kind: "failed", failure: result, callNumber: start.key.callNumber }
       : { kind: "answered", result };
   } finally {
     admission.release(ending);
@@ -101,7 +101,7 @@ function modelCall({ request, entry }: Job, key: CallKey): ModelCall {
     images: request.images,
     maxOutputTokens: request.maxOutputTokens ?? entry.limits.maxOutputTokens,
     itemIndex: request.item,
-    callNumber: key.send,
+    callNumber: key.callNumber,
     idempotencyKey: `${request.runId}:${request.step}:${request.item}`,
   };
 }

@@ -17,7 +17,7 @@ describe("a call", () => {
     expect(outcome.kind === "text" && outcome.text).toContain("Be brief.\nWrite a haiku.");
     const [row, ...more] = await sends();
     expect(more).toEqual([]);
-    expect(row).toMatchObject({ send: 1, outcome: "text", usage: { inputTokens: 6 } });
+    expect(row).toMatchObject({ call_number: 1, outcome: "text", usage: { inputTokens: 6 } });
     expect(row?.cost_micro).toBeGreaterThan(0);
   });
 
@@ -25,7 +25,7 @@ describe("a call", () => {
     const { call, waits, sends } = setup();
     expect(await call("hi\nsandbox: flaky=1 error=429 retryafter=1")).toMatchObject({ kind: "text" });
     expect(waits).toEqual([1_000]);
-    expect((await sends()).map((row) => [row.send, row.outcome, row.http_status])).toEqual([
+    expect((await sends()).map((row) => [row.call_number, row.outcome, row.http_status])).toEqual([
       [1, "rate_limited", 429],
       [2, "text", null],
     ]);
@@ -42,7 +42,7 @@ describe("a call", () => {
     await call("sandbox: error=503");
     expect(await call("sandbox: error=503", { attempt: 2 })).toMatchObject({ kind: "failed" });
     expect(await call("sandbox: error=503", { attempt: 2, item: 1 })).toMatchObject({ kind: "failed" });
-    expect((await sends()).map((row) => [row.send, row.attempt])).toEqual([
+    expect((await sends()).map((row) => [row.call_number, row.attempt])).toEqual([
       [1, 1],
       [2, 1],
       [3, 1],
@@ -70,7 +70,7 @@ describe("a call", () => {
   test("counts sends of an earlier attempt that died without an outcome", async () => {
     const { call, runId, sends } = setup();
     await db.query(
-      `insert into provider_calls (run_id, step, item, send, account_id, attempt, model, provider, provider_model)
+      `insert into provider_calls (run_id, step, item, call_number, account_id, attempt, model, provider, provider_model)
        select $1, 0, 0, n, $1, 1, 'm', 'p', 'p' from generate_series(1, 2) n`,
       [runId],
     );

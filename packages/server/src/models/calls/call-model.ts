@@ -112,17 +112,17 @@ const ELSEWHERE_MAY_DO: ReadonlySet<FailureCause> = new Set(["overloaded", "netw
 /** The fallback gets the last of the three attempts; at once when the breaker of the model is open. */
 function callsFallback(made: Attempt): boolean {
   if (made.kind === "busy") return made.isBroken;
-  if (made.kind !== "failed" || made.send >= ATTEMPTS_MAX) return false;
+  if (made.kind !== "failed" || made.callNumber >= ATTEMPTS_MAX) return false;
   const { breaker, cause } = made.failure;
-  return breaker === "opens" || (made.send === ATTEMPTS_MAX - 1 && ELSEWHERE_MAY_DO.has(cause));
+  return breaker === "opens" || (made.callNumber === ATTEMPTS_MAX - 1 && ELSEWHERE_MAY_DO.has(cause));
 }
 
 function logFallback({ log }: CallContext, { request, entry }: Job, fallback: CatalogueEntry): void {
   log.warn({ runId: request.runId, model: entry.model, fallback: fallback.model }, "a fallback model is called");
 }
 
-function isFinal({ failure, send }: Failed, hasRetriedOnce: boolean): boolean {
-  return failure.retry === "never" || send >= ATTEMPTS_MAX || (failure.retry === "once" && hasRetriedOnce);
+function isFinal({ failure, callNumber }: Failed, hasRetriedOnce: boolean): boolean {
+  return failure.retry === "never" || callNumber >= ATTEMPTS_MAX || (failure.retry === "once" && hasRetriedOnce);
 }
 
 /**
@@ -146,8 +146,8 @@ async function waitForNextAttempt(
   return { kind: "later", delayMs: Math.ceil(delayMs) };
 }
 
-function backoffMs({ random }: CallContext, { failure, send }: Failed): number {
-  return Math.max(failure.retryAfterMs ?? 0, fullJitterDelayMs(send, BACKOFF, random));
+function backoffMs({ random }: CallContext, { failure, callNumber }: Failed): number {
+  return Math.max(failure.retryAfterMs ?? 0, fullJitterDelayMs(callNumber, BACKOFF, random));
 }
 
 function outcomeOf({ result }: Extract<Attempt, { kind: "answered" }>): ModelOutcome {

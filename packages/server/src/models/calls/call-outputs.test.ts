@@ -64,7 +64,7 @@ describe("a video", () => {
     expect(outcome).toMatchObject({ kind: "video", mediaType: "video/mp4", usage: { seconds: 4 } });
     expect(waits).toEqual([2_000]);
     const [row] = await sends();
-    expect(row).toMatchObject({ send: 1, outcome: "video", operation: { v: 1 } });
+    expect(row).toMatchObject({ call_number: 1, outcome: "video", operation: { v: 1 } });
   });
 
   test("is asked for after 2, 3, 5, 8 and then every 10 seconds", async () => {

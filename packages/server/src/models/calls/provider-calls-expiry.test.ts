@@ -46,7 +46,7 @@ test("only what is old goes: a run that is under way keeps the count of its send
   await begin(young);
   await forget();
   expect(await rowsLeft()).toEqual([young]);
-  expect(await begin(young)).toMatchObject({ kind: "begun", key: { send: 2 } });
+  expect(await begin(young)).toMatchObject({ kind: "begun", key: { callNumber: 2 } });
 });
 
 test("an id from a process whose clock was wrong takes no fresh record away", async () => {
@@ -58,7 +58,7 @@ test("an id from a process whose clock was wrong takes no fresh record away", as
 
 test("more than one batch goes in one turn", async () => {
   await db.query(
-    `insert into provider_calls (run_id, step, item, send, account_id, attempt, model, provider, provider_model, sent_at)
+    `insert into provider_calls (run_id, step, item, call_number, account_id, attempt, model, provider, provider_model, sent_at)
      select $1::uuid, 0, n, 1, $1::uuid, 1, 'm', 'p', 'p', promptd_now() - interval '40 days' from generate_series(1, 5001) n`,
     [firstIdOfMs(systemClock.nowMs() - 40 * DAY_SECONDS * 1_000)],
   );

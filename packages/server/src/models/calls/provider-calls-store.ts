@@ -9,7 +9,7 @@ export interface CallKey {
   readonly runId: string;
   readonly step: number;
   readonly item: number;
-  readonly send: number;
+  readonly callNumber: number;
 }
 
 export type CallStart =
@@ -30,7 +30,7 @@ export interface CallToCount {
 }
 
 interface BeginRow {
-  sends: number;
+  calls: number;
   begun: number | null;
   open: number | null;
   operation: JsonValue;
@@ -50,26 +50,31 @@ export async function countCalls(db: Queryable, calls: readonly CallToCount[]): 
       text: `with asked as (
           select * from unnest($1::uuid[], $2::int[], $3::int[], $4::uuid[], $5::int[], $6::text[], $7::text[], $8::text[],
               $9::uuid[])
-            with ordinality as a (run_id, step, item, account_id, attempt, model, provider, provider_model, wish, place)
+            with ordinality as a (run_id, step, item, account_id, attempt, model, provider, provider_model,
+              request_token, nth)
         ), state as materialized (
-          select a.*, counted.sends, counted.own, open.send as open, open.operation from asked a
+          select a.*, counted.calls, counted.own, open.call_number as open, open.operation from asked a
           cross join lateral (
-            select coalesce(max(c.send), 0) as sends, max(c.send) filter (where c.wish = a.wish) as own from provider_calls c
+            select coalesce(max(c.call_number), 0) as calls,
+              max(c.call_number) filter (where c.request_token = a.request_token) as own
+            from provider_calls c
             where c.run_id = a.run_id and c.step = a.step and c.item = a.item) counted
-          left join lateral (select c.send, c.operation from provider_calls c
+          left join lateral (select c.call_number, c.operation from provider_calls c
             where c.run_id = a.run_id and c.step = a.step and c.item = a.item
               and c.operation is not null and (c.outcome is null or c.outcome = 'video')
-            order by c.send desc limit 1) open on true
+            order by c.call_number desc limit 1) open on true
         ), begun as (
-          insert into provider_calls (run_id, step, item, send, account_id, attempt, model, provider, provider_model, wish)
-          select run_id, step, item, sends + 1, account_id, attempt, model, provider, provider_model, wish from state
-          where sends < ${ATTEMPTS_MAX} and own is null and open is null order by run_id, step, item
+          insert into provider_calls (run_id, step, item, call_number, account_id, attempt, model, provider, provider_model,
+            request_token)
+          select run_id, step, item, calls + 1, account_id, attempt, model, provider, provider_model, request_token
+          from state
+          where calls < ${ATTEMPTS_MAX} and own is null and open is null order by run_id, step, item
           on conflict do nothing
-          returning run_id, step, item, send
+          returning run_id, step, item, call_number
         )
-        select s.sends, coalesce(s.own, b.send) as begun, s.open, s.operation from state s
+        select s.calls, coalesce(s.own, b.call_number) as begun, s.open, s.operation from state s
         left join begun b on b.run_id = s.run_id and b.step = s.step and b.item = s.item
-        order by s.place`,
+        order by s.nth`,
     },
     [
       column(({ request }) => request.runId),
@@ -88,17 +93,22 @@ export async function countCalls(db: Queryable, calls: readonly CallToCount[]): 
 
 function startOf(request: CallToCount["request"], row: BeginRow | undefined): CallStart | null {
   if (row === undefined) throw new Error("The database counted fewer calls than it was asked for.");
-  const key = (send: number): CallKey => ({ runId: request.runId, step: request.step, item: request.item, send });
+  const key = (callNumber: number): CallKey => ({
+    runId: request.runId,
+    step: request.step,
+    item: request.item,
+    callNumber,
+  });
   if (row.begun !== null) return { kind: "begun", key: key(row.begun) };
   if (row.open !== null) return { kind: "started", key: key(row.open), operation: row.operation };
-  return row.sends >= ATTEMPTS_MAX ? { kind: "used-up" } : null;
+  return row.calls >= ATTEMPTS_MAX ? { kind: "used-up" } : null;
 }
 
 /** Uncounts a call that was never made: nothing was asked of the provider, so nothing can be paid for. */
 export async function withdrawCall(db: Queryable, key: CallKey): Promise<void> {
   await db.query(
-    "delete from provider_calls where run_id = $1 and step = $2 and item = $3 and send = $4 and ended_at is null",
-    [key.runId, key.step, key.item, key.send],
+    "delete from provider_calls where run_id = $1 and step = $2 and item = $3 and call_number = $4 and ended_at is null",
+    [key.runId, key.step, key.item, key.callNumber],
   );
 }
 
@@ -111,14 +121,14 @@ export async function storeOperation(
   key: CallKey,
   { attempt, operation }: { attempt: number; operation: JsonValue },
 ): Promise<boolean> {
-  const rows = await db.query<{ send: number }>(
+  const rows = await db.query<{ call_number: number }>(
     {
       name: "provider_call_operation",
       text: `update provider_calls set operation = $6
-             where run_id = $1 and step = $2 and item = $3 and send = $4 and attempt = $5 and ended_at is null
-             returning send`,
+             where run_id = $1 and step = $2 and item = $3 and call_number = $4 and attempt = $5 and ended_at is null
+             returning call_number`,
     },
-    [key.runId, key.step, key.item, key.send, attempt, JSON.stringify(operation)],
+    [key.runId, key.step, key.item, key.callNumber, attempt, JSON.stringify(operation)],
   );
   return rows.length > 0;
 }
@@ -146,20 +156,22 @@ export async function recordEnds(db: Queryable, ends: readonly CallEnd[]): Promi
       text: `with ends as (
           select * from unnest($1::uuid[], $2::int[], $3::int[], $4::int[], $5::text[], $6::int[], $7::text[], $8::text[],
             $9::text[], $10::boolean[], $11::bigint[])
-          as e (run_id, step, item, send, outcome, http_status, provider_code, request_id, usage, usage_estimated, cost_micro)
+          as e (run_id, step, item, call_number, outcome, http_status, provider_code, request_id, usage, usage_estimated,
+            cost_micro)
         )
         update provider_calls c
         set ended_at = case when e.outcome = 'timeout' and c.operation is not null then null else promptd_now() end,
           outcome = e.outcome, http_status = e.http_status, provider_code = e.provider_code, request_id = e.request_id,
           usage = e.usage::json, usage_estimated = e.usage_estimated, cost_micro = e.cost_micro
         from ends e
-        where c.run_id = e.run_id and c.step = e.step and c.item = e.item and c.send = e.send and c.ended_at is null`,
+        where c.run_id = e.run_id and c.step = e.step and c.item = e.item and c.call_number = e.call_number
+          and c.ended_at is null`,
     },
     [
       column((end) => end.key.runId),
       column((end) => end.key.step),
       column((end) => end.key.item),
-      column((end) => end.key.send),
+      column((end) => end.key.callNumber),
       column((end) => end.outcome),
       column((end) => end.httpStatus),
       column((end) => end.code),
@@ -184,7 +196,7 @@ interface AbandonedRow {
   run_id: string;
   step: number;
   item: number;
-  send: number;
+  call_number: number;
   model: string;
   operation: JsonValue;
   is_last: boolean;
@@ -198,7 +210,7 @@ export async function findAbandonedVideos(db: Queryable, batch: number): Promise
   const rows = await db.query<AbandonedRow>(
     {
       name: "provider_calls_abandoned",
-      text: `select c.run_id, c.step, c.item, c.send, c.model, c.operation,
+      text: `select c.run_id, c.step, c.item, c.call_number, c.model, c.operation,
           r.finished_at < promptd_now() - interval '2 minutes' as is_last
         from provider_calls c join runs r on r.account_id = c.account_id and r.id = c.run_id
         where c.operation is not null and c.ended_at is null and c.sent_at > promptd_now() - interval '2 hours'
@@ -210,7 +222,7 @@ export async function findAbandonedVideos(db: Queryable, batch: number): Promise
     [batch],
   );
   return rows.map((row) => ({
-    key: { runId: row.run_id, step: row.step, item: row.item, send: row.send },
+    key: { runId: row.run_id, step: row.step, item: row.item, callNumber: row.call_number },
     model: row.model,
     operation: row.operation,
     isLastTry: row.is_last,
@@ -232,13 +244,14 @@ export async function deleteOldCalls(db: Database, batch: number): Promise<numbe
     `with edge as materialized (
         select promptd_now() - make_interval(days => ${STORED_DAYS}) as at
       ), old as (
-        select c.run_id, c.step, c.item, c.send from provider_calls c
+        select c.run_id, c.step, c.item, c.call_number from provider_calls c
         where c.run_id < (select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid from edge)
           and c.sent_at < (select at from edge) -- an id from a process whose clock was wrong
-        order by c.run_id, c.step, c.item, c.send limit $1
+        order by c.run_id, c.step, c.item, c.call_number limit $1
       ), deleted as (
         delete from provider_calls c using old
-        where c.run_id = old.run_id and c.step = old.step and c.item = old.item and c.send = old.send returning 1
+        where c.run_id = old.run_id and c.step = old.step and c.item = old.item and c.call_number = old.call_number
+        returning 1
       )
       select count(*)::int as deleted from deleted`,
     [batch],

@@ -8,7 +8,7 @@ let db: Database;
 useTestDatabase((opened) => (db = opened.db));
 
 const entry = { model: "sandbox/text", provider: "sandbox", providerModel: "text" };
-const wish = (runId: string, change: { step?: number; item?: number; attempt?: number } = {}) => ({
+const call = (runId: string, change: { step?: number; item?: number; attempt?: number } = {}) => ({
   request: { accountId: runId, runId, attempt: 1, step: 0, item: 0, ...change },
   entry,
 });
@@ -16,10 +16,10 @@ const wish = (runId: string, change: { step?: number; item?: number; attempt?: n
 test("of sends of one item that begin at once in two processes, three are counted and the others refused", async () => {
   const runId = randomUUID();
   const [one, other] = [createCallCounter(db), createCallCounter(db)];
-  const begin = (n: number) => (n % 2 === 0 ? one : other).begin(wish(runId, { attempt: n + 1 }));
+  const begin = (n: number) => (n % 2 === 0 ? one : other).begin(call(runId, { attempt: n + 1 }));
   const starts = await Promise.all(Array.from({ length: 10 }, (_, n) => begin(n)));
-  const sends = starts.flatMap((start) => (start.kind === "begun" ? [start.key.send] : []));
-  expect(sends.sort((a, b) => a - b)).toEqual([1, 2, 3]);
+  const numbers = starts.flatMap((start) => (start.kind === "begun" ? [start.key.callNumber] : []));
+  expect(numbers.sort((a, b) => a - b)).toEqual([1, 2, 3]);
   expect(starts.filter((start) => start.kind === "used-up")).toHaveLength(7);
 });
 
@@ -34,9 +34,9 @@ test("a burst is counted item by item in few statements", async () => {
   };
   const counter = createCallCounter(counted);
   const runs = Array.from({ length: 1_200 }, () => randomUUID());
-  const starts = await Promise.all(runs.map((runId) => counter.begin(wish(runId))));
+  const starts = await Promise.all(runs.map((runId) => counter.begin(call(runId))));
   expect(starts.map((start) => start.kind === "begun" && start.key)).toEqual(
-    runs.map((runId) => ({ runId, step: 0, item: 0, send: 1 })),
+    runs.map((runId) => ({ runId, step: 0, item: 0, callNumber: 1 })),
   );
   expect(statements).toBeLessThanOrEqual(6);
 });
@@ -48,9 +48,9 @@ test("a database that fails refuses the send, and the next one is counted again"
     query: (statement, values) => (isDown ? Promise.reject(new Error("down")) : db.query(statement, values)),
   };
   const counter = createCallCounter(flaky);
-  await expect(counter.begin(wish(randomUUID()))).rejects.toThrow("down");
+  await expect(counter.begin(call(randomUUID()))).rejects.toThrow("down");
   isDown = false;
-  await expect(counter.begin(wish(randomUUID()))).resolves.toMatchObject({ kind: "begun" });
+  await expect(counter.begin(call(randomUUID()))).resolves.toMatchObject({ kind: "begun" });
 });
 
 test("a send whose answer was lost is asked for again, and counted once", async () => {
@@ -64,7 +64,9 @@ test("a send whose answer was lost is asked for again, and counted once", async 
       return rows as never;
     },
   };
-  const start = await createCallCounter(losing).begin(wish(runId));
-  expect(start).toEqual({ kind: "begun", key: { runId, step: 0, item: 0, send: 1 } });
-  expect(await db.query("select send from provider_calls where run_id = $1", [runId])).toEqual([{ send: 1 }]);
+  const start = await createCallCounter(losing).begin(call(runId));
+  expect(start).toEqual({ kind: "begun", key: { runId, step: 0, item: 0, callNumber: 1 } });
+  expect(await db.query("select call_number from provider_calls where run_id = $1", [runId])).toEqual([
+    { call_number: 1 },
+  ]);
 });

@@ -44,7 +44,7 @@ function resume(loads: readonly ReadyVideo["load"][]) {
   };
   const wait = async (ms: number): Promise<void> => void waits.push(ms);
   const call = callOf(entryOf("fal/luma-ray-2"));
-  const key = { runId: randomUUID(), step: 0, item: 0, send: 1 };
+  const key = { runId: randomUUID(), step: 0, item: 0, callNumber: 1 };
   const { runId, step, item } = key;
   const job = {
     request: requestOf({ runId, step, item, attempt: 2, model: call.entry.model, prompt: "", deadlineMs: 0 }),
