@@ -43,10 +43,10 @@ describe("a file that cannot be read", () => {
 });
 
 describe("a file that cannot be written", () => {
-  test("has no place, no right or no room", async () => {
+  test("has no folder, no right or no room", async () => {
     const below = await failed(mkdir(join(directory, "file/deeper"), { recursive: true }));
     expect(describeWriteFailure("file/deeper", below)).toBe(
-      "file/deeper cannot be written: a part of its path is a file, not a folder. Name another place.",
+      "file/deeper cannot be written: a part of its path is a file, not a folder. Choose another path.",
     );
     const onto = await failed(mkdir(join(directory, "file"), { recursive: true }));
     expect(describeWriteFailure("file", onto)).toBe(
