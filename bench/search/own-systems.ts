@@ -5,7 +5,7 @@ import { createSearch, indexDocuments, vacuumIndex } from "../../packages/server
 import type { EmbeddingsModel, Search } from "../../packages/server/src/search/index.ts";
 import { findByBuiltIn } from "../../packages/server/src/search/query/nearest-documents.ts";
 import { findByTerms } from "../../packages/server/src/search/index/replica-store.ts";
-import { createMirror } from "../../packages/server/src/search/index/replica.ts";
+import { createReplica } from "../../packages/server/src/search/index/replica.ts";
 import { planQuery } from "../../packages/server/src/search/query/query-plan.ts";
 import { loadBuiltInEmbedder } from "../../packages/server/src/search/meaning/built-in-embedder.ts";
 import { loadExpansions } from "../../packages/server/src/search/text/expansion.ts";
@@ -51,30 +51,30 @@ export async function createOwnSearch(db: Database, embeddings: EmbeddingsModel 
 export async function createLegs(db: Database): Promise<System[]> {
   const [base, table] = await Promise.all([loadBuiltInEmbedder(), loadExpansions()]);
   const own = { embedder: base.embedder, dims: base.dims, shippedMean: base.mean };
-  const mirror = createMirror({ db, clock: systemClock, chooseEmbedders: () => [own] });
-  await mirror.refresh();
-  const matrix = mirror.matrixOf(base.embedder);
+  const replica = createReplica({ db, clock: systemClock, chooseEmbedders: () => [own] });
+  await replica.refresh();
+  const matrix = replica.matrixOf(base.embedder);
   if (matrix === null) throw new Error("The built-in vectors were not loaded.");
   const plan = (query: string) =>
     planQuery(query, {
       counts: {
-        documentCount: mirror.documents.size,
-        vocabulary: mirror.vocabulary,
-        countOf: (term) => mirror.countOf(term),
-        pairsWith: (character) => mirror.pairsWith(character),
+        documentCount: replica.documents.size,
+        vocabulary: replica.vocabulary,
+        countOf: (term) => replica.countOf(term),
+        pairsWith: (character) => replica.pairsWith(character),
       },
       table,
       slice: createTimeSlice(),
     });
   const idsOf = (hits: readonly { doc: number }[]) =>
-    hits.slice(0, DEPTH).flatMap(({ doc }) => mirror.documents.get(doc)?.promptId ?? []);
+    hits.slice(0, DEPTH).flatMap(({ doc }) => replica.documents.get(doc)?.promptId ?? []);
   return [
     {
       name: "lexical leg",
       find: async (query) => {
         const { lexical: terms } = await plan(query);
         return idsOf(
-          await findByTerms(db, { terms, averageLength: mirror.averageLength, limit: DEPTH }, WORDS_TIMEOUT_MS),
+          await findByTerms(db, { terms, averageLength: replica.averageLength, limit: DEPTH }, WORDS_TIMEOUT_MS),
         );
       },
     },

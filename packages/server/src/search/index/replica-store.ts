@@ -55,7 +55,7 @@ export async function readCursor(db: Queryable): Promise<string> {
   return row.cursor;
 }
 
-export interface MirroredDocument {
+export interface ReplicaDocument {
   readonly doc: number;
   readonly promptId: string;
   readonly title: string;
@@ -64,14 +64,14 @@ export interface MirroredDocument {
 
 const DOCUMENT_COLUMNS = `doc, prompt_id as "promptId", title, len`;
 
-export function listDocuments(db: Queryable, afterDoc: number, limit: number): Promise<MirroredDocument[]> {
+export function listDocuments(db: Queryable, afterDoc: number, limit: number): Promise<ReplicaDocument[]> {
   return db.query(`select ${DOCUMENT_COLUMNS} from search_docs where doc > $1 order by doc limit $2`, [
     afterDoc,
     limit,
   ]);
 }
 
-export function listDocumentsOf(db: Queryable, docs: readonly number[]): Promise<MirroredDocument[]> {
+export function listDocumentsOf(db: Queryable, docs: readonly number[]): Promise<ReplicaDocument[]> {
   return db.query(`select ${DOCUMENT_COLUMNS} from search_docs where doc = any($1::int[])`, [docs]);
 }
 

@@ -10,7 +10,7 @@ import { VectorMatrix } from "../meaning/vector-matrix.ts";
 import type { MatrixOptions } from "../meaning/vector-matrix.ts";
 
 /** An embedder whose vectors this process wants at hand. */
-export interface MirroredEmbedder extends MatrixOptions {
+export interface ReplicatedEmbedder extends MatrixOptions {
   readonly embedder: string;
 }
 
@@ -24,21 +24,21 @@ type Documents = Pick<ReadonlyMap<number, unknown>, "has" | "keys" | "size">;
 
 const PAGE = 1_000;
 
-export class HeldMatrices {
+export class ReplicaVectors {
   readonly #db: Queryable;
   readonly #documents: Documents;
-  readonly #held: Map<string, VectorMatrix>;
-  readonly #coming = new Map<string, Coming>();
+  readonly #loaded: Map<string, VectorMatrix>;
+  readonly #loading = new Map<string, Coming>();
 
   /** `before`: of the copy that this one replaces. A document's vector never changes, so those are not read again. */
-  constructor(db: Queryable, documents: Documents, before: HeldMatrices | null) {
+  constructor(db: Queryable, documents: Documents, before: ReplicaVectors | null) {
     this.#db = db;
     this.#documents = documents;
-    this.#held = new Map(before === null ? [] : before.#held);
+    this.#loaded = new Map(before === null ? [] : before.#loaded);
   }
 
   of(embedder: string): VectorMatrix | null {
-    return this.#held.get(embedder) ?? null;
+    return this.#loaded.get(embedder) ?? null;
   }
 
   delete(doc: number): void {
@@ -52,7 +52,7 @@ export class HeldMatrices {
 
   /** After the documents were read anew: forgets those that are gone, and reads what is missing. */
   async follow(): Promise<void> {
-    for (const [embedder, matrix] of this.#held) {
+    for (const [embedder, matrix] of this.#loaded) {
       for (const doc of matrix.docs()) if (!this.#documents.has(doc)) matrix.delete(doc);
       await this.#fill(matrix, embedder, () => true);
     }
@@ -62,23 +62,23 @@ export class HeldMatrices {
    * Sees to it that these are held, and no others. False while one of them is still being read; until then those that
    * were held before stay. `isFirst`: nobody can be answered before they are there.
    */
-  async hold(choices: readonly MirroredEmbedder[], isFirst: boolean): Promise<boolean> {
-    for (const choice of choices) if (!this.#held.has(choice.embedder)) this.#begin(choice);
-    for (const { read } of this.#coming.values()) if (isFirst || this.#isSmall()) await read;
-    for (const [embedder, { matrix, state }] of this.#coming) {
-      if (state === "whole") this.#held.set(embedder, matrix);
-      if (state !== "reading") this.#coming.delete(embedder);
+  async load(choices: readonly ReplicatedEmbedder[], isFirst: boolean): Promise<boolean> {
+    for (const choice of choices) if (!this.#loaded.has(choice.embedder)) this.#begin(choice);
+    for (const { read } of this.#loading.values()) if (isFirst || this.#isSmall()) await read;
+    for (const [embedder, { matrix, state }] of this.#loading) {
+      if (state === "whole") this.#loaded.set(embedder, matrix);
+      if (state !== "reading") this.#loading.delete(embedder);
     }
     const wanted = new Set(choices.map(({ embedder }) => embedder));
-    for (const embedder of this.#coming.keys()) if (!wanted.has(embedder)) this.#coming.delete(embedder);
-    if (![...wanted].every((embedder) => this.#held.has(embedder))) return false;
-    for (const embedder of this.#held.keys()) if (!wanted.has(embedder)) this.#held.delete(embedder);
+    for (const embedder of this.#loading.keys()) if (!wanted.has(embedder)) this.#loading.delete(embedder);
+    if (![...wanted].every((embedder) => this.#loaded.has(embedder))) return false;
+    for (const embedder of this.#loaded.keys()) if (!wanted.has(embedder)) this.#loaded.delete(embedder);
     return true;
   }
 
   /** Renews means; only that of a small matrix is waited for. */
   async settle(): Promise<void> {
-    const settling = [...this.#held.values()].map((matrix) => matrix.settle());
+    const settling = [...this.#loaded.values()].map((matrix) => matrix.settle());
     if (this.#isSmall()) await Promise.all(settling);
   }
 
@@ -87,14 +87,14 @@ export class HeldMatrices {
   }
 
   *#all(): Iterable<readonly [embedder: string, matrix: VectorMatrix]> {
-    yield* this.#held;
-    for (const [embedder, { matrix }] of this.#coming) yield [embedder, matrix];
+    yield* this.#loaded;
+    for (const [embedder, { matrix }] of this.#loading) yield [embedder, matrix];
   }
 
-  #begin(choice: MirroredEmbedder): void {
-    if (this.#coming.has(choice.embedder)) return;
+  #begin(choice: ReplicatedEmbedder): void {
+    if (this.#loading.has(choice.embedder)) return;
     const matrix = new VectorMatrix({ ...choice, capacity: this.#documents.size });
-    const isWanted = () => this.#coming.get(choice.embedder)?.matrix === matrix;
+    const isWanted = () => this.#loading.get(choice.embedder)?.matrix === matrix;
     const read = async () => {
       try {
         await this.#fill(matrix, choice.embedder, isWanted);
@@ -105,7 +105,7 @@ export class HeldMatrices {
       }
     };
     const coming: Coming = { matrix, state: "reading", read: nextTurn().then(read) };
-    this.#coming.set(choice.embedder, coming);
+    this.#loading.set(choice.embedder, coming);
   }
 
   async #fill(matrix: VectorMatrix, embedder: string, isWanted: () => boolean): Promise<void> {

@@ -1,36 +1,36 @@
 /**
- * What this process keeps of the index: titles, counts of terms and words, vectors. PostgreSQL is the truth; the copy
+ * This process's copy of the index in memory: titles, counts of terms and words, vectors. PostgreSQL is the truth; the copy
  * is brought up to date before every query and once a second, and may at worst be late by what commits meanwhile.
  *
  *   load      everything, in pages, so that no page blocks the process for long
- *   refresh   what search_changes names since the last look; several callers share one look
+ *   refresh   what search_changes names since the last poll; several callers share one poll
  *
- * A look is small: what takes long, an embedder's vectors or their mean, is read beside the queries (vector-matrices.ts).
+ * A poll is small: what takes long, an embedder's vectors or their mean, is read beside the queries (replica-vectors.ts).
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { titleKey, titleLetters, unspacedCharacters } from "../text/analyser.ts";
-import { HeldMatrices } from "./replica-vectors.ts";
-import type { MirroredEmbedder } from "./replica-vectors.ts";
+import { ReplicaVectors } from "./replica-vectors.ts";
+import type { ReplicatedEmbedder } from "./replica-vectors.ts";
 import * as store from "./replica-store.ts";
-import type { ActiveEmbedder, Change, MirroredDocument } from "./replica-store.ts";
+import type { ActiveEmbedder, Change, ReplicaDocument } from "./replica-store.ts";
 import { createTimeSlice } from "../text/time-slice.ts";
 import type { VectorMatrix } from "../meaning/vector-matrix.ts";
 import { Vocabulary } from "../text/vocabulary.ts";
 
-export interface MirrorOptions {
+export interface ReplicaOptions {
   readonly db: Database;
   readonly clock: Clock;
   /** Which vectors to hold, given the active embedder of the installation and the number of documents. */
-  readonly chooseEmbedders: (active: ActiveEmbedder | null, documents: number) => readonly MirroredEmbedder[];
+  readonly chooseEmbedders: (active: ActiveEmbedder | null, documents: number) => readonly ReplicatedEmbedder[];
 }
 
 const PAGE = 1_000;
-/** search_changes keeps an hour; who slept nearly as long starts over. */
+/** search_changes goes back an hour; a process that slept nearly as long starts over. */
 const RELOAD_AFTER_MS = 50 * 60 * 1_000;
 
-export interface Mirror {
-  readonly documents: ReadonlyMap<number, MirroredDocument>;
+export interface IndexReplica {
+  readonly documents: ReadonlyMap<number, ReplicaDocument>;
   readonly vocabulary: Vocabulary;
   readonly averageLength: number;
   /** Documents that have the term; 0 for one that no document has. */
@@ -49,21 +49,21 @@ export interface Mirror {
   refresh(): Promise<void>;
 }
 
-export function createMirror(options: MirrorOptions): Mirror {
+export function createReplica(options: ReplicaOptions): IndexReplica {
   let state: State | null = null;
   let running: Promise<void> | null = null;
   let waiting: Promise<void> | null = null;
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const isStale = state === null || options.clock.nowMs() - state.readAtMs > RELOAD_AFTER_MS;
     const next = isStale || state === null ? await loadState(options, state) : state;
     await next.catchUp();
     state = next;
   }
-  /** One look at a time. Whoever comes during a look waits for the next one, which begins after they came. */
+  /** One poll at a time. A caller that comes during a poll waits for the next one, which begins after its call. */
   function refresh(): Promise<void> {
     if (running === null) {
-      running = look().finally(() => {
+      running = poll().finally(() => {
         running = null;
       });
       return running;
@@ -101,15 +101,15 @@ export function createMirror(options: MirrorOptions): Mirror {
   };
 }
 
-async function loadState(options: MirrorOptions, before: State | null): Promise<State> {
-  // The cursor first: what commits while the pages are read is read again by the first look.
+async function loadState(options: ReplicaOptions, before: State | null): Promise<State> {
+  // The cursor first: what commits while the pages are read is read again by the first poll.
   const state = new State(options, await store.readCursor(options.db), before);
   await state.loadAll();
   return state;
 }
 
 class State {
-  readonly documents = new Map<number, MirroredDocument>();
+  readonly documents = new Map<number, ReplicaDocument>();
   readonly terms = new Map<string, number>();
   /** Character -> terms of two characters that have it, for scripts without spaces. */
   readonly pairs = new Map<string, Set<string>>();
@@ -117,22 +117,22 @@ class State {
   /** By titleLetters. */
   readonly spelled = new Map<string, Set<number>>();
   readonly vocabulary = new Vocabulary();
-  readonly matrices: HeldMatrices;
+  readonly matrices: ReplicaVectors;
   activeEmbedder: ActiveEmbedder | null;
   readAtMs = 0;
   #totalLength = 0;
   #cursor: string;
   /** Nobody was answered from these vectors yet. */
   #isFirst: boolean;
-  readonly #options: MirrorOptions;
+  readonly #options: ReplicaOptions;
 
   /** `before`: what this one replaces, and takes the vectors from. */
-  constructor(options: MirrorOptions, cursor: string, before: State | null) {
+  constructor(options: ReplicaOptions, cursor: string, before: State | null) {
     this.#options = options;
     this.#cursor = cursor;
     this.#isFirst = before === null;
     this.activeEmbedder = before?.activeEmbedder ?? null;
-    this.matrices = new HeldMatrices(options.db, this.documents, before?.matrices ?? null);
+    this.matrices = new ReplicaVectors(options.db, this.documents, before?.matrices ?? null);
   }
 
   get averageLength(): number {
@@ -175,7 +175,7 @@ class State {
     this.#cursor = read.cursor;
     this.readAtMs = startedAtMs;
     const wanted = this.#options.chooseEmbedders(read.active, this.documents.size);
-    if (await this.matrices.hold(wanted, this.#isFirst)) this.activeEmbedder = read.active;
+    if (await this.matrices.load(wanted, this.#isFirst)) this.activeEmbedder = read.active;
     this.#isFirst = false;
     await this.matrices.settle();
   }
@@ -204,7 +204,7 @@ class State {
     await this.matrices.read([...present.keys()]);
   }
 
-  #setDocument(row: MirroredDocument): void {
+  #setDocument(row: ReplicaDocument): void {
     this.#forget(row.doc);
     this.documents.set(row.doc, row);
     this.#totalLength += row.len;

@@ -4,6 +4,8 @@
  */
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
+import { createBreaker } from "../../platform/resilience/breaker.ts";
+import { settleWithin } from "../../platform/resilience/deadline.ts";
 import { titleKey } from "../text/analyser.ts";
 import { LRUCache } from "lru-cache";
 import { acceptVectors } from "./remote-embedder.ts";
@@ -28,23 +30,24 @@ export interface QueryVectorsOptions {
 const DEADLINE_MS = 300;
 const GIVE_UP_MS = 5_000;
 const REMEMBERED_MAX = 1_000;
-const BREAKER = { failures: 5, windowMs: 30_000, pauseMs: 30_000 };
+/** Five failures of the last five within half a minute, and the model is not asked for half a minute. */
+const BREAKER = { windowCalls: 5, callsMin: 5, failingShare: 1, windowMs: 30_000, openMs: 30_000 };
 
 export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
   const known = new LRUCache<string, Float32Array>({ max: REMEMBERED_MAX });
   const asking = new Map<string, Question>();
-  const breaker = createBreaker(options.clock);
+  const breaker = createBreaker({ ...BREAKER, nowMs: () => options.clock.nowMs() });
   const closing = new AbortController();
 
   /** A question that is late, and later given up, has failed once; so it has when several wait for it. */
   function createQuestion(answer: (outcome: Outcome) => Question["answer"]): Question {
     let isCounted = false;
     const failed = () => {
-      if (!isCounted) breaker.failed();
+      if (!isCounted) breaker.record("failed");
       isCounted = true;
     };
     const succeeded = () => {
-      if (!isCounted) breaker.succeeded();
+      if (!isCounted) breaker.record("ok");
     };
     return { failed, answer: answer({ failed, succeeded }) };
   }
@@ -71,18 +74,21 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
       const key = `${embedder} ${titleKey(query)}`;
       const vector = known.get(key);
       if (vector !== undefined) return vector;
-      if (breaker.isOpen() || closing.signal.aborted) return null;
-      const question = asking.get(key) ?? createQuestion((own) => ask(key, query, dims, own));
-      if (!asking.has(key)) asking.set(key, question);
-      const inTime = await withinMs(question.answer, options.deadlineMs ?? DEADLINE_MS);
-      if (inTime === "late") question.failed();
-      return inTime === "late" ? null : inTime;
+      if (closing.signal.aborted) return null;
+      const asked = asking.get(key);
+      if (asked === undefined && breaker.admit() > 0) return null;
+      const question = asked ?? createQuestion((own) => ask(key, query, dims, own));
+      asking.set(key, question);
+      const isAnswered = await settleWithin([question.answer], options.deadlineMs ?? DEADLINE_MS);
+      if (isAnswered) return question.answer;
+      question.failed();
+      return null;
     },
     close: () => closing.abort(),
   };
 }
 
-/** Tells the breaker, once: an answer that nobody waited for is kept, but a model that is always late serves no query. */
+/** Reported to the breaker once: a late answer is cached, but a model that is always late serves no query. */
 interface Outcome {
   readonly failed: () => void;
   readonly succeeded: () => void;
@@ -91,34 +97,4 @@ interface Outcome {
 /** What the model is being asked. */
 interface Question extends Pick<Outcome, "failed"> {
   readonly answer: Promise<Float32Array | null>;
-}
-
-async function withinMs<Result>(work: Promise<Result>, ms: number): Promise<Result | "late"> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<"late">((resolve) => {
-    timer = setTimeout(() => resolve("late"), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function createBreaker(clock: Clock) {
-  let failures: number[] = [];
-  let openUntilMs = 0;
-  return {
-    isOpen: () => clock.nowMs() < openUntilMs,
-    succeeded: () => {
-      failures = [];
-    },
-    failed: () => {
-      const nowMs = clock.nowMs();
-      failures = [...failures.filter((at) => nowMs - at < BREAKER.windowMs), nowMs];
-      if (failures.length < BREAKER.failures) return;
-      failures = [];
-      openUntilMs = nowMs + BREAKER.pauseMs;
-    },
-  };
 }

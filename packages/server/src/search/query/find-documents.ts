@@ -9,7 +9,7 @@ import { fuse } from "./fusion.ts";
 import type { DenseEvidence, Ranked } from "./fusion.ts";
 import { findByTerms } from "../index/replica-store.ts";
 import type { LexicalHit } from "../index/replica-store.ts";
-import type { Mirror } from "../index/replica.ts";
+import type { IndexReplica } from "../index/replica.ts";
 import { planQuery } from "./query-plan.ts";
 import type { QueryPlan } from "./query-plan.ts";
 import { findLiterally, likenTitles } from "../text/title-likeness.ts";
@@ -18,7 +18,7 @@ import type { TimeSlice } from "../text/time-slice.ts";
 
 export interface FindPorts {
   readonly db: Database;
-  readonly mirror: Mirror;
+  readonly replica: IndexReplica;
   readonly table: ExpansionTable;
   readonly log: Log;
   /** Keeps search from taking every connection. */
@@ -35,15 +35,15 @@ const EXACT_MAX = 500;
 
 /** Best first; at most the candidates of all legs together. */
 export async function findDocuments(query: string, ports: FindPorts): Promise<Ranked[]> {
-  const { mirror } = ports;
+  const { replica } = ports;
   const slice = createTimeSlice();
   const text = cutQuery(query);
-  const plan = await planQuery(text, { counts: countsOf(mirror), table: ports.table, slice });
+  const plan = await planQuery(text, { counts: countsOf(replica), table: ports.table, slice });
   const ranked = await (plan.tokens.length === 0
-    ? rankLiterally(text, mirror, slice)
+    ? rankLiterally(text, replica, slice)
     : rankByEvidence(text, plan, { ...ports, slice }));
-  const exact = mirror.docsTitled(query);
-  return putFirst(exact.size > 0 ? exact : mirror.docsSpelled(query), ranked);
+  const exact = replica.docsTitled(query);
+  return putFirst(exact.size > 0 ? exact : replica.docsSpelled(query), ranked);
 }
 
 interface RankPorts extends FindPorts {
@@ -58,7 +58,7 @@ async function rankByEvidence(query: string, plan: QueryPlan, ports: RankPorts):
   ]);
   const lexical = words.hits;
   const candidates = new Set([...lexical, ...(dense?.neighbours ?? [])].map(({ doc }) => doc));
-  const documents = [...candidates].flatMap((doc) => ports.mirror.documents.get(doc) ?? []);
+  const documents = [...candidates].flatMap((doc) => ports.replica.documents.get(doc) ?? []);
   await ports.slice.yieldToEventLoop(); // the scan of the vectors has just ended
   const { titles, isTelling } = await likenTitles([query, plan.readAs], documents, ports.slice);
   const ranked = fuse({
@@ -83,10 +83,10 @@ interface WordsFound {
 /** Words that most prompts have take the database long; the answer then comes from meaning and titles. */
 async function findByWords(
   plan: QueryPlan,
-  { db, mirror, connections, log, wordsTimeoutMs }: FindPorts,
+  { db, replica, connections, log, wordsTimeoutMs }: FindPorts,
 ): Promise<WordsFound> {
   if (plan.lexical.length === 0) return { hits: [], failure: null };
-  const wanted = { terms: plan.lexical, averageLength: mirror.averageLength, limit: CANDIDATES_PER_LEG };
+  const wanted = { terms: plan.lexical, averageLength: replica.averageLength, limit: CANDIDATES_PER_LEG };
   try {
     return { hits: await connections.run(() => findByTerms(db, wanted, wordsTimeoutMs)), failure: null };
   } catch (error) {
@@ -110,9 +110,9 @@ export class TooManySearches extends Error {
 }
 
 /** By likeness; where letters say nothing (emoji, signs), the shorter title says more of the query. */
-async function rankLiterally(query: string, mirror: Mirror, slice: TimeSlice): Promise<Ranked[]> {
-  const found = await findLiterally(query, mirror.titles(), slice);
-  const documents = found.flatMap((doc) => mirror.documents.get(doc) ?? []);
+async function rankLiterally(query: string, replica: IndexReplica, slice: TimeSlice): Promise<Ranked[]> {
+  const found = await findLiterally(query, replica.titles(), slice);
+  const documents = found.flatMap((doc) => replica.documents.get(doc) ?? []);
   const { titles } = await likenTitles([query], documents, slice);
   return documents
     .map(({ doc, title }) => ({ doc, score: titles.get(doc) ?? 1 / (1 + title.length) }))
@@ -131,11 +131,11 @@ function putFirst(exact: ReadonlySet<number>, ranked: readonly Ranked[]): Ranked
   return [...[...lifted.values()].sort((a, b) => b.score - a.score || a.doc - b.doc), ...rest];
 }
 
-function countsOf(mirror: Mirror) {
+function countsOf(replica: IndexReplica) {
   return {
-    documentCount: mirror.documents.size,
-    vocabulary: mirror.vocabulary,
-    countOf: (term: string) => mirror.countOf(term),
-    pairsWith: (character: string) => mirror.pairsWith(character),
+    documentCount: replica.documents.size,
+    vocabulary: replica.vocabulary,
+    countOf: (term: string) => replica.countOf(term),
+    pairsWith: (character: string) => replica.pairsWith(character),
   };
 }

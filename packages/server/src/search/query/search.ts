@@ -14,9 +14,9 @@ import { findDocuments, TooManySearches } from "./find-documents.ts";
 import type { DenseEvidence } from "./fusion.ts";
 import { renewOutdated, tidyIndex } from "../index/housekeeping.ts";
 import { findByBuiltIn, findByVector } from "./nearest-documents.ts";
-import { createMirror } from "../index/replica.ts";
-import type { MirroredEmbedder } from "../index/replica-vectors.ts";
-import type { Mirror } from "../index/replica.ts";
+import { createReplica } from "../index/replica.ts";
+import type { ReplicatedEmbedder } from "../index/replica-vectors.ts";
+import type { IndexReplica } from "../index/replica.ts";
 import type { ActiveEmbedder } from "../index/replica-store.ts";
 import type { QueryPlan } from "./query-plan.ts";
 import { orderPrompts } from "./fusion.ts";
@@ -82,11 +82,11 @@ export function createSearch(options: SearchOptions): Search {
     const warnOfOther = createWarning(options.log);
     const chooseEmbedders = (active: ActiveEmbedder | null, documents: number) => {
       if (isOfOtherModel(active, model)) warnOfOther();
-      return chooseMirrored({ base, model, active, documents });
+      return chooseEmbeddersOf({ base, model, active, documents });
     };
-    const mirror = createMirror({ db: options.db, clock: options.clock, chooseEmbedders });
-    timer = setInterval(() => void mirror.refresh().catch(() => {}), REFRESH_EVERY_MS).unref();
-    return { base, table, mirror };
+    const replica = createReplica({ db: options.db, clock: options.clock, chooseEmbedders });
+    timer = setInterval(() => void replica.refresh().catch(() => {}), REFRESH_EVERY_MS).unref();
+    return { base, table, replica };
   }
   function open(): Promise<Opened> {
     opened ??= openAll().catch((error: unknown) => {
@@ -97,20 +97,28 @@ export function createSearch(options: SearchOptions): Search {
   }
   return {
     find: async (query, limit) => {
-      const { base, table, mirror } = await open();
-      await mirror.refresh();
-      const findByMeaning = meaningFinder({ base, mirror, queryVectors });
+      const { base, table, replica } = await open();
+      await replica.refresh();
+      const findByMeaning = meaningFinder({ base, replica, queryVectors });
       const { db, log } = options;
-      const ranked = await findDocuments(query, { db, log, mirror, table, connections, wordsTimeoutMs, findByMeaning });
+      const ranked = await findDocuments(query, {
+        db,
+        log,
+        replica,
+        table,
+        connections,
+        wordsTimeoutMs,
+        findByMeaning,
+      });
       const prompts = ranked.flatMap(({ doc, score }) => {
-        const promptId = mirror.documents.get(doc)?.promptId;
+        const promptId = replica.documents.get(doc)?.promptId;
         return promptId === undefined ? [] : { promptId, score };
       });
       return orderPrompts(prompts, limit, options.popularityOf);
     },
     warm: async () => {
       try {
-        await (await open()).mirror.refresh();
+        await (await open()).replica.refresh();
       } catch (error) {
         options.log.warn({ err: error }, "search could not be prepared; the first query tries again");
       }
@@ -128,7 +136,7 @@ export function createSearch(options: SearchOptions): Search {
 interface Opened {
   readonly base: BuiltInEmbedder;
   readonly table: ExpansionTable;
-  readonly mirror: Mirror;
+  readonly replica: IndexReplica;
 }
 
 function deadlineOf({ embeddingDeadlineMs }: SearchOptions): { deadlineMs?: number } {
@@ -165,7 +173,7 @@ async function auditIndex({ db, log, published }: SearchOptions): Promise<void> 
   await auditCounts(db, log);
 }
 
-interface MirroredChoice {
+interface EmbedderChoice {
   readonly base: BuiltInEmbedder;
   readonly model: EmbeddingsModel | null;
   readonly active: ActiveEmbedder | null;
@@ -173,7 +181,7 @@ interface MirroredChoice {
 }
 
 /** The active model's vectors if this process can ask that model, and the built-in ones unless that is too much. */
-function chooseMirrored({ base, model, active, documents }: MirroredChoice): MirroredEmbedder[] {
+function chooseEmbeddersOf({ base, model, active, documents }: EmbedderChoice): ReplicatedEmbedder[] {
   const own = { embedder: base.embedder, dims: base.dims, shippedMean: base.mean };
   if (active === null || !isOf(model, active)) return [own];
   const remote = { ...active, shippedMean: null };
@@ -203,16 +211,16 @@ function createWarning(log: Log): () => void {
 
 interface MeaningPorts {
   readonly base: BuiltInEmbedder;
-  readonly mirror: Mirror;
+  readonly replica: IndexReplica;
   readonly queryVectors: QueryVectors | null;
 }
 
 /** One embedder answers a query from start to end: its id is looked up once, with the matrix that belongs to it. */
-function meaningFinder({ base, mirror, queryVectors }: MeaningPorts) {
+function meaningFinder({ base, replica, queryVectors }: MeaningPorts) {
   return async (query: string, plan: QueryPlan, limit: number): Promise<DenseEvidence | null> => {
-    const active = mirror.activeEmbedder();
-    const remote = active === null || active.embedder === base.embedder ? null : mirror.matrixOf(active.embedder);
-    const builtIn = mirror.matrixOf(base.embedder);
+    const active = replica.activeEmbedder();
+    const remote = active === null || active.embedder === base.embedder ? null : replica.matrixOf(active.embedder);
+    const builtIn = replica.matrixOf(base.embedder);
     if (active !== null && remote !== null && queryVectors !== null) {
       const vector = await queryVectors.find(query, active);
       if (vector !== null) return findByVector(remote, vector, limit);
