@@ -70,6 +70,58 @@ export const folderOrder: Rule = (sources) =>
         .map((target) => `${path} -> ${target}`);
     });
 
+/** Sub-folders of a slice from left to right. Import only to the left; files of the slice itself stand beside them. */
+export const SUB_ORDER: Readonly<Record<string, readonly string[]>> = {
+  platform: ["config", "resilience", "database", "embedded"],
+  http: ["answer", "body", "request", "sockets"],
+  files: ["blobs", "fetch", "inputs", "outputs"],
+  models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "limits", "calls"],
+  prompts: ["template", "inputs", "format", "publishing"],
+  runs: ["create", "wait", "work", "read"],
+};
+
+export const subFolderOrder: Rule = (sources) =>
+  sources
+    .filter((source) => isCode(source) && source.path.startsWith(SERVER))
+    .flatMap(({ path, text }) => {
+      const [slice = "", from = ""] = path.slice(SERVER.length).split("/");
+      const order = SUB_ORDER[slice] ?? [];
+      return targetsOf({ path, text })
+        .filter((target) => target.startsWith(`${SERVER}${slice}/`))
+        .filter((target) => order.indexOf(target.split("/")[4] ?? "") > order.indexOf(from) && order.includes(from))
+        .map((target) => `${path} -> ${target}`);
+    });
+
+/** Paths that a source imports by relative names, types too. */
+function targetsOf({ path, text }: Source): string[] {
+  return importsOf(text)
+    .filter((name) => name.startsWith("."))
+    .map((name) => normalize(join(dirname(path), name)));
+}
+
+/** Every file that can be reached from itself, over imports of types too. */
+export const noImportCircle: Rule = (sources) => {
+  const code = sources.filter(isCode);
+  const known = new Set(code.map(({ path }) => path));
+  const left = new Map(code.map((source) => [source.path, targetsOf(source).filter((target) => known.has(target))]));
+  // What imports nothing that is left stands in no circle, again and again; what remains does, or leads into one.
+  for (let size = -1; size !== left.size;) {
+    size = left.size;
+    for (const [path, targets] of left) if (!targets.some((target) => left.has(target))) left.delete(path);
+  }
+  return [...left].map(([path, targets]) => `${path} -> ${targets.filter((target) => left.has(target)).join(", ")}`);
+};
+
+const FOLDER_SOURCES_MAX = 15;
+
+export const folderCount: Rule = (sources) => {
+  const counts = new Map<string, number>();
+  for (const { path } of sources.filter(isCode)) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+  return [...counts]
+    .filter(([, count]) => count > FOLDER_SOURCES_MAX)
+    .map(([folder, count]) => `${folder} has ${count} sources, ${FOLDER_SOURCES_MAX} at most`);
+};
+
 function mayImport(from: string, target: string): boolean {
   const to = target.split("/")[0] ?? "";
   const isLeft = ORDER.includes(to) && ORDER.indexOf(to) < ORDER.indexOf(from);
@@ -155,6 +207,22 @@ export const oneSpeaker: Rule = (sources) =>
         ({ what }) => `${source.path} may not use ${what}`,
       ),
     );
+
+/** A race against a timer, and a loop without an end in its head: a retry or a poll, mostly. */
+const OWN_RESILIENCE = /\bPromise\.race\(|\bfor \(;;\)|\bwhile \(true\)|\bfor \(let \w+ = \d+; ; \w/;
+const OWN_RESILIENCE_EXCEPTIONS: readonly RegExp[] = [
+  /models\/calls\/call-model\.ts$/, // what comes next depends on how the last attempt ended: fallback, retry, give back
+  /search\/(meaning\/query-vectors|index\/(mirror|replica)|\w+\/embed-by-model)\.ts$/,
+  /models\/calls\/video-(call|jobs)\.ts$/, // the answer decides whether it is asked again, and when
+];
+
+export const oneResilience: Rule = (sources) =>
+  sources
+    .filter((source) => isCode(source) && source.path.startsWith(SERVER))
+    .filter(({ path }) => !path.startsWith(`${SERVER}platform/resilience/`))
+    .filter(({ path }) => !OWN_RESILIENCE_EXCEPTIONS.some((exception) => exception.test(path)))
+    .filter(({ text }) => OWN_RESILIENCE.test(withoutComments(text)))
+    .map(({ path }) => `${path}: retry, poll and time out through platform/resilience`);
 
 function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\/|(^|\s)\/\/[^\n]*/g, "$1");

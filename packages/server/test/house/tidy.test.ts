@@ -22,8 +22,8 @@ const sources: Source[] = globSync(PATTERNS, { cwd: ROOT }).map((path) => ({
   text: readFileSync(join(ROOT, path), "utf8"),
 }));
 
-/** Rule, what it promises, and a source that breaks it. */
-const RULES: readonly { rule: Rule; promise: string; seeded: Source }[] = [
+/** Rule, what it promises, and a source, or several, that break it. */
+const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly Source[] }[] = [
   {
     rule: rules.packageDirection,
     promise: "packages import only what they may",
@@ -38,6 +38,24 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source }[] = [
     rule: rules.folderOrder,
     promise: "a slice is entered only through its index.ts",
     seeded: { path: "packages/server/src/runs/x.ts", text: 'import { x } from "../prompts/publish.ts";\n' },
+  },
+  {
+    rule: rules.subFolderOrder,
+    promise: "sub-folders of a slice import only to the left",
+    seeded: { path: "packages/server/src/http/answer/x.ts", text: 'import type { X } from "../request/x.ts";\n' },
+  },
+  {
+    rule: rules.noImportCircle,
+    promise: "no imports go round in a circle, of types neither",
+    seeded: [
+      { path: "packages/client/src/x.ts", text: 'import type { Y } from "./y.ts";\n' },
+      { path: "packages/client/src/y.ts", text: 'import { x } from "./x.ts";\n' },
+    ],
+  },
+  {
+    rule: rules.folderCount,
+    promise: "no folder has more sources than a reader can scan",
+    seeded: Array.from({ length: 16 }, (_, i) => ({ path: `packages/server/src/runs/x${i}.ts`, text: "" })),
   },
   {
     rule: rules.oneImporter,
@@ -68,6 +86,11 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source }[] = [
     rule: rules.oneSpeaker,
     promise: "the request path knows no endpoint by name",
     seeded: { path: "packages/server/src/http/request/x.ts", text: 'const isLarge = name === "createRun";\n' },
+  },
+  {
+    rule: rules.oneResilience,
+    promise: "retries, polls and time limits go through platform/resilience",
+    seeded: { path: "packages/server/src/runs/x.ts", text: "return Promise.race([work, timer]);\n" },
   },
   {
     rule: rules.fileSize,
@@ -149,7 +172,7 @@ describe.each(RULES)("$promise", ({ rule, seeded }) => {
     expect(rule(sources)).toEqual([]);
   });
   test("and a seeded violation is caught", () => {
-    expect(rule([seeded]).length).toBeGreaterThan(0);
+    expect(rule([seeded].flat()).length).toBeGreaterThan(0);
   });
 });
 

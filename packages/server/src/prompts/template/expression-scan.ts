@@ -56,22 +56,27 @@ export function scanWhen(reader: Tokenizer): ExpressionFacts {
   const facts: ExpressionFacts = { reads: [], faults: [], truthTests: [], comparisons: 0 };
   const begin = reader.p;
   try {
-    for (;;) {
-      scanValue(reader.readValueOrThrow(), facts);
-      facts.comparisons += 1;
-      reader.skipBlank();
-      if (reader.end()) return facts;
+    while (scanWhenValue(reader, facts)) {
       if (reader.peek() === ",") reader.advance();
       else if (reader.readIdentifier().getText() !== "or") {
         addSyntax(facts, begin, 'Separate the values of "when" with "," or "or".');
         return facts;
       }
     }
+    return facts;
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     addSyntax(facts, begin, `Not a list of values: ${firstLine(error.message)}.`);
     return facts;
   }
+}
+
+/** @returns false after the last value. */
+function scanWhenValue(reader: Tokenizer, facts: ExpressionFacts): boolean {
+  scanValue(reader.readValueOrThrow(), facts);
+  facts.comparisons += 1;
+  reader.skipBlank();
+  return !reader.end();
 }
 
 interface Scan {

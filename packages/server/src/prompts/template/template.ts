@@ -44,19 +44,17 @@ export function renderTemplate(template: ParsedTemplate, scope: RenderScope): Re
   return { kind: "text", text: text.toWellFormed() };
 }
 
-const TIME_LIMIT_TRIES = 2;
-
 /**
  * The time limit stops a template that computes too much. A process that was merely paused (garbage collection, a
- * busy machine) meets it too, so only a rendering that is slow every time counts.
+ * busy machine) meets it too, so only a rendering that is slow twice counts.
  */
 function renderWithin(template: ParsedTemplate, context: object): string {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return engine.renderSync([...template.nodes], context) as string;
-    } catch (error) {
-      if (attempt >= TIME_LIMIT_TRIES || !/render limit exceeded/.test(messageOf(error))) throw error;
-    }
+  const render = () => engine.renderSync([...template.nodes], context) as string;
+  try {
+    return render();
+  } catch (error) {
+    if (!/render limit exceeded/.test(messageOf(error))) throw error;
+    return render();
   }
 }
 

@@ -5,10 +5,10 @@
  * read afterwards, in parts. One timer ends all waits that reached their time, after a last look: ten thousand timers
  * would cost more than the waits.
  */
-import { setTimeout as pause } from "node:timers/promises";
 import type { Run } from "@promptd/contract";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
+import { settleWithin } from "../../platform/resilience/deadline.ts";
 import { createBodyReader, type ReadBody } from "../large-rows.ts";
 import { findFinishedRuns, readRuns, type FinishedRun, type RunOfAccount } from "../runs-store.ts";
 
@@ -168,7 +168,7 @@ export class WaitingHub {
     for (const [runId, waiters] of this.#waiters) if (waiters.some(isDue)) due.push(runId);
     if (due.length === 0) return;
     this.#isLookingLast = true;
-    await Promise.race([this.#lookLast(due), pause(LAST_LOOK_MS_MAX)]);
+    await settleWithin([this.#lookLast(due)], LAST_LOOK_MS_MAX);
     this.#isLookingLast = false;
     this.#endAll(isDue);
   }
