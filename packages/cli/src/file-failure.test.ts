@@ -50,18 +50,18 @@ describe("a file that cannot be written", () => {
     );
     const onto = await failed(mkdir(join(directory, "file"), { recursive: true }));
     expect(describeWriteFailure("file", onto)).toBe(
-      "file cannot be written: a part of its path is a file, not a folder. Name another place.",
+      "file cannot be written: a part of its path is a file, not a folder. Choose another path.",
     );
     const over = await failed(writeFile(directory, "x"));
-    expect(describeWriteFailure("d", over)).toBe("d cannot be written: it is a folder. Name another place.");
+    expect(describeWriteFailure("d", over)).toBe("d cannot be written: it is a folder. Choose another path.");
     expect(describeWriteFailure("d", failure("EACCES"))).toBe(
-      "d cannot be written: this user may not write there. Change the permissions, or name another place.",
+      "d cannot be written: this user may not write there. Change the permissions, or choose another path.",
     );
     expect(describeWriteFailure("d", failure("ENOSPC"))).toBe(
       "d cannot be written: the disk is full. Make room on it.",
     );
     expect(describeWriteFailure("d", failure("EROFS"))).toBe(
-      "d cannot be written: its disk can only be read. Name another place.",
+      "d cannot be written: its disk can only be read. Choose another path.",
     );
     expect(describeWriteFailure("d", failure("EIO"))).toBe("d could not be written (EIO). Check the disk.");
   });
