@@ -6,7 +6,7 @@ export type RunEvent = "claimed" | "completed" | "broke" | "canceled" | "release
 /**
  * The whole life of a run, as callers see it. `null` means the event cannot happen in that state and is dropped: a
  * worker that lost its lease may still report, and must change nothing. The type has no Partial, so a new state or
- * event does not compile until every cell is decided. The database holds the same rules (migration 0008); a test
+ * event does not compile until every cell is decided. The database holds the same rules (sql/); a test
  * drives both through every cell.
  */
 export const TRANSITIONS: Record<RunStatus, Record<RunEvent, RunStatus | null>> = {

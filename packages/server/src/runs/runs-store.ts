@@ -224,7 +224,7 @@ export async function listRunRows(db: Queryable, accountId: string, page: RunPag
   return { rows: within, hasMore: rows.length > within.length };
 }
 
-/** Outcomes as in migration 0008. */
+/** Outcomes as in sql/create.sql. */
 export type CancelOutcome = "not_found" | "finished" | "canceled_waiting" | "canceled_running";
 
 export async function cancelRunRow(
