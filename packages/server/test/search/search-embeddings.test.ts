@@ -162,7 +162,7 @@ test("a model that answers wrongly while building stores nothing and is asked ag
 
 test("a flip during a hundred queries disturbs none of them", async () => {
   await publishTwo();
-  const search = fixture.openAnother({ embeddings: knowing() });
+  const search = fixture.openAnother({ embeddings: knowing(), wordsTimeoutMs: 30_000 });
   await search.find("zorblat", 20);
   const queries = Array.from({ length: 100 }, (_, i) => search.find(i % 2 === 0 ? "zorblat" : "quandle", 20));
   await embedAll(search);
