@@ -76,6 +76,7 @@ export const SUB_ORDER: Readonly<Record<string, readonly string[]>> = {
   http: ["answer", "body", "request", "sockets"],
   files: ["blobs", "fetch", "inputs", "outputs"],
   models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "limits", "calls"],
+  search: ["data", "text", "meaning", "index", "query"],
   prompts: ["template", "inputs", "format", "publishing"],
   runs: ["create", "wait", "work", "read"],
 };
@@ -212,8 +213,9 @@ export const oneSpeaker: Rule = (sources) =>
 const OWN_RESILIENCE = /\bPromise\.race\(|\bfor \(;;\)|\bwhile \(true\)|\bfor \(let \w+ = \d+; ; \w/;
 const OWN_RESILIENCE_EXCEPTIONS: readonly RegExp[] = [
   /models\/calls\/call-model\.ts$/, // what comes next depends on how the last attempt ended: fallback, retry, give back
-  /search\/(meaning\/query-vectors|index\/(mirror|replica)|\w+\/embed-by-model)\.ts$/,
-  /models\/calls\/video-(call|jobs)\.ts$/, // the answer decides whether it is asked again, and when
+  /search\/index\/embed-by-model\.ts$/, // batches until one was embedded: a refused one is halved, a single text set aside
+  /search\/index\/replica\.ts$/, // pages of a table, read until the last one
+  /models\/calls\/video-jobs\.ts$/, // the answer decides whether it is asked again, and when
 ];
 
 export const oneResilience: Rule = (sources) =>
