@@ -55,7 +55,7 @@ export async function openParts(options: AppOptions, installation: Installation,
   closers.add(() => notifications.close());
   const hub = new WaitingHub(db, log);
   notifications.listen("run_done", (ids) => hub.wake(ids));
-  notifications.onGap(() => hub.lookAtAll());
+  notifications.onGap(() => hub.pollAll());
   const address = { url: config.PROMPTD_PUBLIC_URL ?? localUrl(config.HOST, config.PORT) };
   await makeDataDir(config.dataDir);
   const secrets = await orStartFailure(async () => ({

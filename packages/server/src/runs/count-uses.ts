@@ -5,7 +5,7 @@ import { takeUncountedUses } from "./runs-store.ts";
 
 /** A run's id is made before its insert: it may commit this much later, on a process whose clock is a little behind. */
 const SETTLE_MS = 15_000;
-/** One statement takes the runs of so much time at first; more after each that went well, less after one that took too long. */
+/** One statement counts the runs of so much time at first; more after each that succeeded, less after one that timed out. */
 const SPAN_MS = 3_600_000;
 
 /**
@@ -25,7 +25,7 @@ export function createUsesCount(db: Database): (stop?: AbortSignal) => Promise<v
       } catch (error) {
         if (!isStatementTimeout(error) || spanMs === 1) throw error;
         spanMs = Math.ceil(spanMs / 2);
-        growth = 1; // in this turn: else every other part would be too much again
+        growth = 1; // for the rest of this tick: else every other part would be too much again
       }
     }
   };

@@ -84,10 +84,10 @@ async function startRun(body: CreateRunBody, context: RequestContext, options: R
       options.onCreated(runId);
       return { runId, wait, isReplay: false };
     }
-    wait.leave();
+    wait.cancel();
     return { ...joinRun(created.runId, context, options), isReplay: true };
   } catch (error) {
-    wait.leave();
+    wait.cancel();
     throw error;
   }
 }
@@ -145,7 +145,7 @@ async function awaitEnd(wait: Wait): Promise<Run | null> {
     await fault("wait.before_reply");
     return finished;
   } finally {
-    wait.leave();
+    wait.cancel();
   }
 }
 
@@ -162,7 +162,7 @@ function beginWait(runId: string, context: RequestContext, options: RunsRoutesOp
     runId,
     untilMs: context.arrivedAtMs + windowMs(context, options),
   });
-  context.onGone(() => wait.leave());
+  context.onGone(() => wait.cancel());
   return wait;
 }
 

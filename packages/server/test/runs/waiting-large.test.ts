@@ -101,7 +101,7 @@ test("a run whose outputs take too long does not take those with it that were re
 test("outputs for which nobody waits any more are not read", async () => {
   const runs = await createRuns(4);
   const waits: ReturnType<WaitingHub["wait"]>[] = [];
-  const { db, reads } = watched(() => waits.slice(1).forEach((wait) => wait.leave()));
+  const { db, reads } = watched(() => waits.slice(1).forEach((wait) => wait.cancel()));
   const hub = hubOn(db);
   waits.push(...runs.map((run) => hub.wait({ ...run, untilMs: inAMinute() })));
   await endTogether(runs.map(({ runId }, i) => ({ runId, bytes: (5 + i) * MIB })));
@@ -136,5 +136,5 @@ test("a look that is not answered is not begun again beside itself", async () =>
   // Its last look is given up after six turns of the timer, at each of which a look of all is due.
   await hub.wait({ ...second, untilMs: performance.now() + 100 }).finished;
   expect(asked.filter((runIds) => runIds.includes(first.runId))).toHaveLength(1);
-  wait.leave();
+  wait.cancel();
 });

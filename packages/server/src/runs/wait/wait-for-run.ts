@@ -1,8 +1,8 @@
 /**
  * The hub of waiting requests. A request registers before its run is inserted, so no end of a run can be missed. Ends
- * arrive as hints (from this process or another) and are gathered for one turn of the event loop, then one query
- * answers them all; once a second the hub looks by itself, since hints may be lost. What is too large for that query is
- * read afterwards, in parts. One timer ends all waits that reached their time, after a last look: ten thousand timers
+ * arrive as notifications (from this process or another) and are gathered for one tick of the event loop, then one query
+ * answers them all; once a second the hub polls, since notifications may be lost. What is too large for that query is
+ * read afterwards, in parts. One timer ends all waits that reached their time, after a last poll: ten thousand timers
  * would cost more than the waits.
  */
 import type { Run } from "@promptd/contract";
@@ -13,10 +13,10 @@ import { createBodyReader, type ReadBody } from "../large-rows.ts";
 import { findFinishedRuns, readRuns, type FinishedRun, type RunOfAccount } from "../runs-store.ts";
 
 export interface Wait {
-  /** The final run, or null when the time was over, the place was given up or the process stops. */
+  /** The final run, or null when the time was over, the wait was canceled or the process shuts down. */
   readonly finished: Promise<Run | null>;
-  /** Gives the place up; `finished` resolves with null. */
-  leave(): void;
+  /** `finished` resolves with null. */
+  cancel(): void;
 }
 
 export interface WaitRequest extends RunOfAccount {
@@ -24,10 +24,10 @@ export interface WaitRequest extends RunOfAccount {
   readonly untilMs: number;
 }
 
-const FLOOR_MS = 1_000;
-const TIMEOUT_LOOK_MS = 50;
+const POLL_MS = 1_000;
+const TIMER_MS = 50;
 /** A caller is answered within a second of its window's end, also when the database is silent. */
-const LAST_LOOK_MS_MAX = 300;
+const LAST_POLL_MS_MAX = 300;
 const QUERY_RUNS_MAX = 1_000;
 /** Of outputs, in one statement: few milliseconds for those behind it, and for the event loop. */
 const QUERY_BYTES_MAX = 4 * 2 ** 20;
@@ -50,17 +50,17 @@ export class WaitingHub {
   /** Runs with large outputs that are being read. */
   readonly #reads = new Map<string, Promise<void>>();
   #isGathering = false;
-  #isLookingAtAll = false;
-  #isLookingLast = false;
+  #isPollingAll = false;
+  #isPollingDue = false;
   #timer: NodeJS.Timeout | null = null;
-  #lastFloorMs = 0;
-  readonly #floorMs: number;
+  #polledMs = 0;
+  readonly #pollMs: number;
 
-  /** @param floorMs in tests: how often the hub looks by itself. */
-  constructor(db: Database, log: Log, floorMs = FLOOR_MS) {
+  /** @param pollMs in tests: how often the hub polls. */
+  constructor(db: Database, log: Log, pollMs = POLL_MS) {
     this.#db = db;
     this.#log = log;
-    this.#floorMs = floorMs;
+    this.#pollMs = pollMs;
     this.#readRun = createBodyReader({ bytesMax: QUERY_BYTES_MAX, readBodies: (runs) => readRuns(db, runs) });
   }
 
@@ -68,19 +68,19 @@ export class WaitingHub {
     return this.#waiting;
   }
 
-  /** True: the process stops, and nobody waits here any more. */
+  /** True: the process shuts down, and nobody waits here any more. */
   get isDraining(): boolean {
     return this.#isDraining;
   }
 
   wait({ accountId, runId, untilMs }: WaitRequest): Wait {
-    if (this.#isDraining) return { finished: Promise.resolve(null), leave: () => {} };
+    if (this.#isDraining) return { finished: Promise.resolve(null), cancel: () => {} };
     const { promise, resolve } = Promise.withResolvers<Run | null>();
     const waiter: Waiter = { accountId, untilMs, resolve };
-    this.#waiters.set(runId, this.#waitersOf(runId).concat(waiter)); // as long as it must be, where push keeps 17 places
+    this.#waiters.set(runId, this.#waitersOf(runId).concat(waiter)); // as long as it must be, where push allocates 17
     this.#waiting += 1;
-    this.#timer ??= setInterval(() => this.#onTimer(), TIMEOUT_LOOK_MS);
-    return { finished: promise, leave: () => this.#end(runId, null, (other) => other === waiter) };
+    this.#timer ??= setInterval(() => this.#onTimer(), TIMER_MS);
+    return { finished: promise, cancel: () => this.#end(runId, null, (other) => other === waiter) };
   }
 
   /** These runs may be final now; ids that nobody waits for cost nothing. */
@@ -92,16 +92,16 @@ export class WaitingHub {
       this.#isGathering = false;
       const runs = [...this.#woken];
       this.#woken.clear();
-      void this.#look(runs);
+      void this.#poll(runs);
     });
   }
 
-  /** Looks at every waiting run at the timer's next turn, or after the look under way: hints may have been lost. */
-  lookAtAll(): void {
-    this.#lastFloorMs = -Infinity;
+  /** Polls every waiting run when the timer next fires, or after the poll under way: notifications may have been lost. */
+  pollAll(): void {
+    this.#polledMs = -Infinity;
   }
 
-  /** Ends all waits at once and begins no new ones: the process stops. */
+  /** Ends all waits at once and begins no new ones: the process shuts down. */
   drain(): void {
     this.#isDraining = true;
     this.#endAll(() => true);
@@ -129,7 +129,7 @@ export class WaitingHub {
     for (const [runId, waiters] of this.#waiters) if (waiters.some(isMeant)) this.#end(runId, null, isMeant);
   }
 
-  async #look(runIds: readonly string[]): Promise<void> {
+  async #poll(runIds: readonly string[]): Promise<void> {
     for (let i = 0; i < runIds.length; i += QUERY_RUNS_MAX) {
       const runs = runIds.slice(i, i + QUERY_RUNS_MAX).flatMap((runId) => {
         const [first] = this.#waitersOf(runId);
@@ -145,7 +145,7 @@ export class WaitingHub {
       for (const run of read) this.#end(run.runId, run, () => true);
       for (const run of unread) this.#readLarge(run);
     } catch (error) {
-      this.#log.warn({ err: error }, "waiting runs could not be looked up; the next look is in a second");
+      this.#log.warn({ err: error }, "waiting runs could not be read; the next poll is in a second");
     }
   }
 
@@ -160,37 +160,37 @@ export class WaitingHub {
     this.#reads.set(runId, read);
   }
 
-  /** Ends the waits that have reached their time, each with its run when a last look finds it final. */
+  /** Ends the waits that have reached their time, each with its run when a last poll finds it final. */
   async #endDue(nowMs: number): Promise<void> {
-    if (this.#isLookingLast) return;
+    if (this.#isPollingDue) return;
     const isDue = (waiter: Waiter) => waiter.untilMs <= nowMs;
     const due: string[] = [];
     for (const [runId, waiters] of this.#waiters) if (waiters.some(isDue)) due.push(runId);
     if (due.length === 0) return;
-    this.#isLookingLast = true;
-    await settleWithin([this.#lookLast(due)], LAST_LOOK_MS_MAX);
-    this.#isLookingLast = false;
+    this.#isPollingDue = true;
+    await settleWithin([this.#pollDue(due)], LAST_POLL_MS_MAX);
+    this.#isPollingDue = false;
     this.#endAll(isDue);
   }
 
-  async #lookLast(runIds: readonly string[]): Promise<void> {
-    await this.#look(runIds);
+  async #pollDue(runIds: readonly string[]): Promise<void> {
+    await this.#poll(runIds);
     await Promise.all(runIds.flatMap((runId) => this.#reads.get(runId) ?? []));
   }
 
   /** One at a time: a database that is slow is not asked the same again before it has answered. */
-  async #lookAtFloor(nowMs: number): Promise<void> {
-    if (this.#isLookingAtAll || nowMs - this.#lastFloorMs < this.#floorMs) return;
-    this.#lastFloorMs = nowMs;
-    this.#isLookingAtAll = true;
-    await this.#look([...this.#waiters.keys()]);
-    this.#isLookingAtAll = false;
+  async #pollAllWhenDue(nowMs: number): Promise<void> {
+    if (this.#isPollingAll || nowMs - this.#polledMs < this.#pollMs) return;
+    this.#polledMs = nowMs;
+    this.#isPollingAll = true;
+    await this.#poll([...this.#waiters.keys()]);
+    this.#isPollingAll = false;
   }
 
   #onTimer(): void {
     const nowMs = performance.now();
     void this.#endDue(nowMs);
-    void this.#lookAtFloor(nowMs);
+    void this.#pollAllWhenDue(nowMs);
     if (this.#waiters.size > 0 || this.#timer === null) return;
     clearInterval(this.#timer);
     this.#timer = null;
