@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { decodeDataFile, encodeDataFile } from "../packages/server/src/search/data/data-file.ts";
-import { weighFields } from "../packages/server/src/search/index/document-terms.ts";
+import { weighFields } from "../packages/server/src/search/indexing/document-terms.ts";
 import { encodeExpansions } from "../packages/server/src/search/text/expansion.ts";
 import { foldDocumentBy } from "../packages/server/src/search/meaning/built-in-embedder.ts";
 import { decodeGeneralVectors, encodeGeneralVectors } from "../packages/server/src/search/meaning/general-vectors.ts";

@@ -4,8 +4,8 @@ import type { Database } from "../../packages/server/src/platform/database/datab
 import { createSearch, indexDocuments, vacuumIndex } from "../../packages/server/src/search/index.ts";
 import type { EmbeddingsModel, Search } from "../../packages/server/src/search/index.ts";
 import { findByBuiltIn } from "../../packages/server/src/search/query/nearest-documents.ts";
-import { findByTerms } from "../../packages/server/src/search/index/replica-store.ts";
-import { createReplica } from "../../packages/server/src/search/index/replica.ts";
+import { findByTerms } from "../../packages/server/src/search/indexing/replica-store.ts";
+import { createReplica } from "../../packages/server/src/search/indexing/replica.ts";
 import { planQuery } from "../../packages/server/src/search/query/query-plan.ts";
 import { loadBuiltInEmbedder } from "../../packages/server/src/search/meaning/built-in-embedder.ts";
 import { loadExpansions } from "../../packages/server/src/search/text/expansion.ts";

@@ -4,7 +4,7 @@
  * the ranking uses a good embedder, and nothing about how good any real one is.
  */
 import { createHash } from "node:crypto";
-import { embeddingInput } from "../../packages/server/src/search/index/document-terms.ts";
+import { embeddingInput } from "../../packages/server/src/search/indexing/document-terms.ts";
 import type { EmbeddingsModel } from "../../packages/server/src/search/index.ts";
 import { documentOf } from "./evaluation-data.ts";
 import type { CorpusPrompt, JudgedQuery } from "./evaluation-data.ts";

@@ -1,6 +1,6 @@
 /** Latent semantic analysis of the training prompts: words that keep the same company get like vectors. */
 import { contentTokens } from "../../packages/server/src/search/text/analyser.ts";
-import { weighFields } from "../../packages/server/src/search/index/document-terms.ts";
+import { weighFields } from "../../packages/server/src/search/indexing/document-terms.ts";
 import { decompose } from "./svd.ts";
 import type { SparseMatrix } from "./svd.ts";
 

@@ -22,7 +22,7 @@ import { registerFileKeys } from "./outputs/file-keys.ts";
 import { createOpenFile } from "./outputs/open-file.ts";
 import type { SecretReadings } from "./outputs/server-secret.ts";
 import { storeOutput, type GeneratedFile } from "./outputs/store-outputs.ts";
-import { createSweeps } from "./outputs/sweep.ts";
+import { createSweeps } from "./outputs/sweep-files.ts";
 import type { Refused, StoredFile, StoredImage } from "./stored-file.ts";
 
 export interface FilesOptions {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { endpointSchemas } from "@promptd/contract/schemas";
 import { toEndpoints, type Handlers } from "./endpoint.ts";
 import { openApiText } from "./openapi.ts";
-import { openEndpoints } from "./open-endpoints.ts";
+import { openEndpoints } from "./public-endpoints.ts";
 import { createRouter } from "./request/router.ts";
 
 interface Operation {

@@ -8,7 +8,7 @@ import {
 } from "@promptd/contract";
 import { endpointSchemas, ERROR_SCHEMAS } from "@promptd/contract/schemas";
 import { z } from "zod";
-import { RESPONSE_HEADERS } from "./answer/response-headers.ts";
+import { RESPONSE_HEADERS } from "./response/response-headers.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -12,7 +12,7 @@ import type { AddressInfo } from "node:net";
 import type { Log } from "../platform/log.ts";
 import { createBodyBudget } from "./body/body-budget.ts";
 import type { Authenticators, Endpoint, OpenFile, Readiness } from "./endpoint.ts";
-import { openEndpoints } from "./open-endpoints.ts";
+import { openEndpoints } from "./public-endpoints.ts";
 import { Exchange, type ExchangeSetup } from "./request/exchange.ts";
 import { createFailedAdmissions } from "./request/failed-admissions.ts";
 import { HEADER_BYTES_MAX } from "./request/parse-head.ts";

@@ -1,7 +1,7 @@
 export { AccountLockQueue } from "./create/account-lock-queue.ts";
 export { checkImages } from "./create/check-images.ts";
 export { createUsesCount } from "./count-uses.ts";
-export { readDelivered, saveDelivered } from "./work/run-items.ts";
+export { readDelivered, saveDelivered } from "./work/output-items.ts";
 export { createFinisher } from "./work/finish.ts";
 export { pruneIdempotencyKeys } from "./create/idempotency.ts";
 export { createInputsReader, writeModelLimits } from "./work/claim.ts";

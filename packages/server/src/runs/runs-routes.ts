@@ -12,7 +12,7 @@ import { createRun } from "./create/create-run.ts";
 import { findRunOfKey, readIdempotency } from "./create/idempotency.ts";
 import { getRun } from "./read/get-run.ts";
 import { listRuns } from "./read/list-runs.ts";
-import { describeApplied, readPreferences } from "./wait/preferences.ts";
+import { describeApplied, readPreferences } from "./wait/prefer-header.ts";
 import { isFinal } from "./run-state.ts";
 import { cancelRunRow } from "./runs-store.ts";
 import type { Wait, WaitingHub } from "./wait/wait-for-run.ts";

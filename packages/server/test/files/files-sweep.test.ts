@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { createDiskBlobs } from "../../src/files/blobs/disk-blobs.ts";
 import type { BlobStore } from "../../src/files/blobs/blob-store.ts";
 import { createSpool, StorageFailure } from "../../src/files/index.ts";
-import { createSweeps } from "../../src/files/outputs/sweep.ts";
+import { createSweeps } from "../../src/files/outputs/sweep-files.ts";
 import { enableFaults } from "../../src/platform/fault.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";

@@ -73,10 +73,10 @@ export const folderOrder: Rule = (sources) =>
 /** Sub-folders of a slice from left to right. Import only to the left; files of the slice itself stand beside them. */
 export const SUB_ORDER: Readonly<Record<string, readonly string[]>> = {
   platform: ["config", "resilience", "database", "embedded"],
-  http: ["answer", "body", "request", "sockets"],
+  http: ["response", "body", "request", "sockets"],
   files: ["blobs", "fetch", "inputs", "outputs"],
-  models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "limits", "calls"],
-  search: ["data", "text", "meaning", "index", "query"],
+  models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "calls"],
+  search: ["data", "text", "meaning", "indexing", "query"],
   prompts: ["template", "inputs", "format", "publishing"],
   runs: ["create", "wait", "work", "read"],
 };
@@ -159,7 +159,7 @@ export const oneImporter: Rule = (sources) =>
 /** Folders inside a slice from left to right, where they have an order: import only to the left, types included. */
 const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
   models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "calls"],
-  http: ["endpoint.ts", "answer", "body", "request", "sockets"],
+  http: ["endpoint.ts", "response", "body", "request", "sockets"],
 };
 
 export const innerOrder: Rule = (sources) =>

@@ -42,7 +42,7 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly S
   {
     rule: rules.subFolderOrder,
     promise: "sub-folders of a slice import only to the left",
-    seeded: { path: "packages/server/src/http/answer/x.ts", text: 'import type { X } from "../request/x.ts";\n' },
+    seeded: { path: "packages/server/src/http/response/x.ts", text: 'import type { X } from "../request/x.ts";\n' },
   },
   {
     rule: rules.noImportCircle,

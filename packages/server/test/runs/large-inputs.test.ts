@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { openDatabase, type Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { createClaimer } from "../../src/runs/work/claimer.ts";
+import { createClaimer } from "../../src/runs/work/claim-loop.ts";
 import { createInputsReader, type ClaimedRun } from "../../src/runs/work/claim.ts";
 import { createMany, openEngine, type Engine } from "./engine-fixture.ts";
 import { until } from "../support/promptd-process.ts";

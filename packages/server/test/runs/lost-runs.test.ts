@@ -4,8 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import type { StoredFile } from "../../src/files/index.ts";
 import { createLog } from "../../src/platform/log.ts";
 import type { Database, Queryable } from "../../src/platform/database/database.ts";
-import { createClaimer } from "../../src/runs/work/claimer.ts";
-import { saveDelivered } from "../../src/runs/work/run-items.ts";
+import { createClaimer } from "../../src/runs/work/claim-loop.ts";
+import { saveDelivered } from "../../src/runs/work/output-items.ts";
 import { createFinisher } from "../../src/runs/work/finish.ts";
 import type { ClaimedRun } from "../../src/runs/work/claim.ts";
 import type { RunResult } from "../../src/runs/work/run-outcome.ts";

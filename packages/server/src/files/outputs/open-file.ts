@@ -1,5 +1,5 @@
 import type { FileAnswer, FileRequest, OpenFile } from "../../http/endpoint.ts";
-import { namesEntityTag } from "../../http/answer/entity-tag.ts";
+import { namesEntityTag } from "../../http/response/entity-tag.ts";
 import { isoTime, type Clock } from "../../platform/clock.ts";
 import { Problem } from "../../platform/problem.ts";
 import type { BlobStore, ByteRange } from "../blobs/blob-store.ts";

@@ -9,9 +9,9 @@ import { Problem } from "../../platform/problem.ts";
 import type { BodyReservation } from "../body/body-budget.ts";
 import type { Admission, Answer, Caller, Endpoint, EndpointInput } from "../endpoint.ts";
 import type { FileAnswer, ServerContext, TextAnswer } from "../endpoint.ts";
-import { checkErrorEnvelope, errorText, internalError, problemHeaders } from "../answer/envelope.ts";
+import { checkErrorEnvelope, errorText, internalError, problemHeaders } from "../response/envelope.ts";
 import { CallerGone, hasBody } from "../body/read-body.ts";
-import { corsHeaders, ignoredHeader, isOutdatedAgent, type Headers } from "../answer/response-headers.ts";
+import { corsHeaders, ignoredHeader, isOutdatedAgent, type Headers } from "../response/response-headers.ts";
 import { headerValues } from "./parse-head.ts";
 import type { Route } from "./router.ts";
 

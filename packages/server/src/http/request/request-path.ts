@@ -1,8 +1,8 @@
 /** The way of every request: the steps in their order, each of which may refuse it by throwing a Problem. */
 import type { Credential } from "@promptd/contract";
 import { Problem } from "../../platform/problem.ts";
-import { successText } from "../answer/envelope.ts";
-import { preflightHeaders } from "../answer/response-headers.ts";
+import { successText } from "../response/envelope.ts";
+import { preflightHeaders } from "../response/response-headers.ts";
 import { serverBusy, type BodyBudget } from "../body/body-budget.ts";
 import { parseJsonBody } from "../body/json-body.ts";
 import { callerGone, declaredBytes, receiveBody, refuseBodyForm, refuseTooLarge } from "../body/read-body.ts";

@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import type { Log } from "../../platform/log.ts";
 import { badRequest, Problem } from "../../platform/problem.ts";
 import type { Connections } from "./connections.ts";
-import { errorText, problemHeaders } from "../answer/envelope.ts";
+import { errorText, problemHeaders } from "../response/envelope.ts";
 
 export interface EdgeSetup {
   readonly log: Log;

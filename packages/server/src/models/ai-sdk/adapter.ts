@@ -4,7 +4,7 @@
  */
 import { embedMany } from "ai";
 import type { EmbeddingsModel } from "../catalogue/embeddings-model.ts";
-import { resolveEndpoint } from "../providers/endpoint.ts";
+import { resolveEndpoint } from "../providers/provider-endpoint.ts";
 import { providerOf } from "../providers/index.ts";
 import { createTransport, type Transport } from "../providers/transport.ts";
 import { FILE_ANSWER_BYTES_MAX, sourceOf, type Adapter, type AdapterOptions } from "./call-settings.ts";

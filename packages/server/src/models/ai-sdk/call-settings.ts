@@ -5,7 +5,7 @@ import type { GuardedFetch, Spool } from "../../files/index.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
-import type { ReadSecret } from "../providers/endpoint.ts";
+import type { ReadSecret } from "../providers/provider-endpoint.ts";
 import { ALL_PROVIDERS, providerOf } from "../providers/index.ts";
 import type { ModelSource, ProviderEndpoint } from "../providers/provider.ts";
 import type { createTransport, FetchLimits, Transport } from "../providers/transport.ts";

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import type { Resources } from "@promptd/contract";
 import { checkRecords } from "./catalogue-checks.ts";
 import { catalogueFileSchema, describeIssues, type ModelRecord } from "./catalogue-file.ts";
-import type { OwnServer } from "../providers/endpoint.ts";
+import type { OwnServer } from "../providers/provider-endpoint.ts";
 import { providerOf } from "../providers/index.ts";
 import { mergeOverlay, NO_OVERLAY, readOverlay } from "./overlay.ts";
 import { mergeMappings, type Mapping } from "./mapping.ts";

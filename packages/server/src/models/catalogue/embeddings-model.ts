@@ -1,5 +1,5 @@
 import { ALL_PROVIDERS } from "../providers/index.ts";
-import type { ReadSecret } from "../providers/endpoint.ts";
+import type { ReadSecret } from "../providers/provider-endpoint.ts";
 import type { Catalogue, CatalogueEntry } from "./catalogue.ts";
 
 /** A model that makes vectors of texts, for search; it stands in no catalogue. */

@@ -9,7 +9,7 @@ import type { Log } from "../../platform/log.ts";
 import type { Tick } from "../../platform/ticks.ts";
 import { entryOf, type Catalogue, type CatalogueEntry } from "./catalogue.ts";
 import { listEnabled, writeConfigured, writeFound, type EnabledRow, type FoundServer } from "./enabled-models-store.ts";
-import { compatible } from "../providers/compatible.ts";
+import { compatible } from "../providers/openai-compatible.ts";
 import { findModels, type ProbeOptions } from "./model-servers.ts";
 
 export interface EnabledModelsOptions {

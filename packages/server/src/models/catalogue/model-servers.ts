@@ -7,10 +7,10 @@ import { request as requestHttps } from "node:https";
 import { isLoopback } from "../../platform/config/config.ts";
 import type { CatalogueEntry } from "./catalogue.ts";
 import type { FoundModel, FoundServer } from "./enabled-models-store.ts";
-import { compatible } from "../providers/compatible.ts";
+import { compatible } from "../providers/openai-compatible.ts";
 import { LOCAL_PROVIDER } from "../providers/index.ts";
 import { openai } from "../providers/openai.ts";
-import { compatibleEndpoint, type ReadSecret } from "../providers/endpoint.ts";
+import { compatibleEndpoint, type ReadSecret } from "../providers/provider-endpoint.ts";
 
 export interface ProbeOptions {
   readonly secret: ReadSecret;

@@ -1,5 +1,5 @@
 import type { Handlers } from "../../http/endpoint.ts";
-import { namesEntityTag } from "../../http/answer/entity-tag.ts";
+import { namesEntityTag } from "../../http/response/entity-tag.ts";
 import type { Catalogue } from "./catalogue.ts";
 
 /** GET /v1/resources. A client that names the current hash in If-None-Match gets 304 without a body. */

@@ -1,5 +1,5 @@
 import { anthropic } from "./anthropic.ts";
-import { compatible } from "./compatible.ts";
+import { compatible } from "./openai-compatible.ts";
 import { fal } from "./fal.ts";
 import { google } from "./google.ts";
 import { openai } from "./openai.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { MODALITIES, type Modality } from "@promptd/contract";
 import { systemClock } from "../../platform/clock.ts";
 import { PROVIDER_KEYS, SETTINGS } from "../../platform/config/settings.ts";
-import { resolveEndpoint } from "./endpoint.ts";
+import { resolveEndpoint } from "./provider-endpoint.ts";
 import { ALL_PROVIDERS, BUILT_IN_PROVIDERS, LOCAL_PROVIDER, providerOf, RESERVED_NAMES } from "./index.ts";
 import { classifyAnswer, classifyJobFailure } from "./failure.ts";
 import type { CancelRequest, Meaning, ModelSource } from "./provider.ts";

@@ -8,7 +8,7 @@ import { chmod, copyFile, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, 
 import { createRequire } from "node:module";
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { ownIds } from "./account.ts";
+import { ownIds } from "./os-account.ts";
 
 export interface Binaries {
   readonly initdb: string;

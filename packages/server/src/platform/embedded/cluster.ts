@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { fault } from "../fault.ts";
 import type { Log } from "../log.ts";
-import { DEFAULT_DB_UID, type ServerAccount } from "./account.ts";
+import { DEFAULT_DB_UID, type ServerAccount } from "./os-account.ts";
 import type { Binaries } from "./binaries.ts";
 import type { ClusterFiles } from "./files.ts";
 

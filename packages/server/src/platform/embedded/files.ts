@@ -4,7 +4,7 @@ import { chmod, lstat, readdir, readlink, realpath, symlink, unlink } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describeDataDirFailure } from "../file-failure.ts";
-import { chooseServerAccount, ownIds, type ServerAccount } from "./account.ts";
+import { chooseServerAccount, ownIds, type ServerAccount } from "./os-account.ts";
 import { makePrivateDirectory } from "../make-directory.ts";
 
 export interface ClusterFiles {

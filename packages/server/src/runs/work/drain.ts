@@ -4,7 +4,7 @@ import { settleWithin } from "../../platform/resilience/deadline.ts";
 import { fault } from "../../platform/fault.ts";
 import type { Log } from "../../platform/log.ts";
 import { releaseUnknownRuns, stopClaiming } from "./claim.ts";
-import type { Claimer } from "./claimer.ts";
+import type { Claimer } from "./claim-loop.ts";
 import type { Lease } from "./lease.ts";
 import type { Slots } from "./slots.ts";
 import type { Sweep } from "./sweep.ts";

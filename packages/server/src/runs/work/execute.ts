@@ -8,9 +8,9 @@ import type { LiveVersion, StepDefinition } from "../../prompts/index.ts";
 import { isOutage } from "../../platform/database/errors.ts";
 import { Problem } from "../../platform/problem.ts";
 import type { ClaimedRun } from "./claim.ts";
-import { executeItem, type ItemPorts } from "./execute-item.ts";
+import { executeItem, type ItemPorts } from "./execute-output.ts";
 import { loadStepImages, type ImagePorts } from "./load-step-images.ts";
-import { errorItem, isDelivered, type DeliveredItem, type RunItem } from "./run-items.ts";
+import { errorItem, isDelivered, type DeliveredItem, type RunItem } from "./output-items.ts";
 import { failed, type Postponed, type RunOutcome, type RunResult } from "./run-outcome.ts";
 
 /** What a run needs from the outside. */

@@ -5,7 +5,7 @@
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Notifications } from "../../platform/database/notifications.ts";
-import { createClaimer, type Claimer } from "./claimer.ts";
+import { createClaimer, type Claimer } from "./claim-loop.ts";
 import { drain } from "./drain.ts";
 import { executeRun, type ExecuteRunPorts } from "./execute.ts";
 import type { Finisher } from "./finish.ts";

@@ -2,7 +2,7 @@
  * One ranking out of three kinds of evidence: words, meaning, likeness of the title. Weighted scores, not ranks: a
  * noisy list gets the same vote as a perfect one by reciprocal ranks (typing errors .848 -> .714, measured 2026-11).
  */
-import type { LexicalHit } from "../index/replica-store.ts";
+import type { LexicalHit } from "../indexing/replica-store.ts";
 
 export interface Evidence {
   readonly lexical: readonly LexicalHit[];

@@ -4,7 +4,7 @@ import type { Token } from "../text/analyser.ts";
 import type { QueryTerm } from "../meaning/built-in-embedder.ts";
 import { splitWord } from "../text/spellings.ts";
 import type { Expansion, ExpansionTable } from "../text/expansion.ts";
-import type { WeightedTerm } from "../index/replica-store.ts";
+import type { WeightedTerm } from "../indexing/replica-store.ts";
 import { stemEnglish } from "../text/analyser.ts";
 import type { TimeSlice } from "../text/time-slice.ts";
 import { readWord } from "../text/word-readings.ts";

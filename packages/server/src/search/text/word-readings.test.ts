@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { contentTokens } from "./analyser.ts";
 import type { ExpansionTable } from "./expansion.ts";
-import { loadExpansions } from "../text/expansion.ts";
+import { loadExpansions } from "./expansion.ts";
 import { stemEnglish } from "./analyser.ts";
 import { createTimeSlice } from "./time-slice.ts";
 import { Vocabulary } from "./vocabulary.ts";

@@ -1,7 +1,7 @@
 import { isStorageFailure, type Files } from "../../files/index.ts";
 import type { CatalogueEntry, ModelCaller } from "../../models/index.ts";
 import { retry } from "../../platform/resilience/retry.ts";
-import { errorItem, type RunItem } from "./run-items.ts";
+import { errorItem, type RunItem } from "./output-items.ts";
 import type { Postponed } from "./run-outcome.ts";
 
 export interface ItemPorts extends OutputPorts {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { compatibleEndpoint, resolveEndpoint } from "./endpoint.ts";
+import { compatibleEndpoint, resolveEndpoint } from "./provider-endpoint.ts";
 
 const secretOf =
   (environment: Record<string, string>) =>

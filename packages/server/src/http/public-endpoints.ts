@@ -1,5 +1,5 @@
 import type { EndpointEntry } from "@promptd/contract";
-import { successText } from "./answer/envelope.ts";
+import { successText } from "./response/envelope.ts";
 import { serverBusy } from "./body/body-budget.ts";
 import type { Endpoint, OpenFile, Readiness } from "./endpoint.ts";
 import { openApiText } from "./openapi.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { StorageFailure } from "../../files/index.ts";
-import { storeWithRetries } from "./execute-item.ts";
+import { storeWithRetries } from "./execute-output.ts";
 
 const IMAGE = { modality: "image", bytes: new Uint8Array(1), mediaType: "image/png" } as const;
 const VIDEO = { modality: "video", content: new Uint8Array(1), mediaType: "video/mp4" } as const;

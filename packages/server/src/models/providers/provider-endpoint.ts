@@ -1,5 +1,5 @@
 /** Where a provider is reached and with which key. The names of its settings stand in the provider's own file. */
-import { compatible } from "./compatible.ts";
+import { compatible } from "./openai-compatible.ts";
 import { providerOf } from "./index.ts";
 import type { ProviderAddress, ProviderEndpoint, ProviderSettings } from "./provider.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeApplied, readPreferences } from "./preferences.ts";
+import { describeApplied, readPreferences } from "./prefer-header.ts";
 
 describe("the Prefer header", () => {
   test.each([

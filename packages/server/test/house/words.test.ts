@@ -1,0 +1,42 @@
+/** The private words that docs/glossary.md retires appear in no identifier of the sources. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../../../..");
+
+/** Words that have no use here at all, as one part of an identifier such as `waitForTurn`. */
+const RETIRED = new Set(
+  `turn turns told tell tells patience patient patiently wish wishes ear bell door doors beat beats kept keeping outlast
+   gate gates look looks looked place places visit vain`.split(/\s+/),
+);
+/** Identifiers of Node and of libraries, and plain English compounds. */
+const ALLOWED = new Set(["lookUp"]);
+
+function withoutTextsAndComments(source: string): string {
+  return source
+    .replaceAll(/\/\*[\s\S]*?\*\/|(^|\s)\/\/[^\n]*/g, " ")
+    .replaceAll(/"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`[^`$]*`/g, '""');
+}
+
+function retiredIn(source: string): string[] {
+  const identifiers = new Set(withoutTextsAndComments(source).match(/[A-Za-z_$][\w$]*/g));
+  return [...identifiers].filter(
+    (identifier) =>
+      !ALLOWED.has(identifier) &&
+      (identifier.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? []).some((part) => RETIRED.has(part.toLowerCase())),
+  );
+}
+
+test("no identifier is made of a retired word", () => {
+  const files = globSync("packages/*/src/**/*.ts", { cwd: ROOT });
+  const found = files.flatMap((file) =>
+    retiredIn(readFileSync(join(ROOT, file), "utf8")).map((identifier) => `${file}: ${identifier}`),
+  );
+  expect(found).toEqual([]);
+});
+
+test("and one that is would be found", () => {
+  expect(retiredIn("const waitForTurn = 1; // a turn")).toEqual(["waitForTurn"]);
+  expect(retiredIn('const KEPT_MAX = "told"; lookUp();')).toEqual(["KEPT_MAX"]);
+});
