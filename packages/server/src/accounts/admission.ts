@@ -76,12 +76,12 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
   async function admit(request: { readonly authorization: readonly string[] }): Promise<Admission> {
     const key = readKey(request.authorization);
     if (key instanceof Problem) return { kind: "refused", problem: key, remaining: null };
-    const admission = judge(await lookUpInTime(hashApiKey(key)), options);
+    const admission = judge(await findWithinTimeout(hashApiKey(key)), options);
     if (admission.kind === "admitted") used.set(admission.caller.keyId, clock.nowMs());
     return admission;
   }
   /** Checks a request that is slightly early again when the window should have room. */
-  async function lookUpInTime(hash: Buffer): Promise<AdmissionRow | null> {
+  async function findWithinTimeout(hash: Buffer): Promise<AdmissionRow | null> {
     let row = await lookUp(hash);
     if (!isSlightlyEarly(row)) return row;
     const permit = waits.tryAcquire({ key: options.scope === "key" ? row.key_id : row.account_id });

@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 test("a folder is made with those above it, for its owner only; one that is there is left as it is", async () => {
   const path = join(root, "a/b/c");
-  for (let turn = 0; turn < 2; turn += 1) await makePrivateDirectory(path);
+  for (let round = 0; round < 2; round += 1) await makePrivateDirectory(path);
   expect((await stat(path)).mode & 0o777).toBe(0o700);
 });
 

@@ -36,11 +36,11 @@ const MESSAGE_LENGTH_MAX = 1_000;
 
 /** All problems of one stage at once; the message joins theirs so that callers who print only `message` see them. */
 export function invalid(issues: readonly Issue[]): Problem {
-  const kept = issues.slice(0, ISSUES_MAX);
-  const joined = [...new Set(kept.map((issue) => issue.message))].join(" ");
+  const listed = issues.slice(0, ISSUES_MAX);
+  const joined = [...new Set(listed.map((issue) => issue.message))].join(" ");
   const message =
     joined.length > MESSAGE_LENGTH_MAX ? `${joined.slice(0, MESSAGE_LENGTH_MAX - 1).toWellFormed()}…` : joined;
-  return new Problem("VALIDATION_ERROR", message, { data: { issues: kept } });
+  return new Problem("VALIDATION_ERROR", message, { data: { issues: listed } });
 }
 
 /** Used for another account's thing as well: absent and foreign must give the same bytes. */

@@ -9,7 +9,7 @@ interface Stopping {
   readonly exit: Promise<unknown[]>;
   readonly nextLine: () => Promise<string>;
   /** `go` lets what `drain` waits for happen; `later` moves the clock of the process by two seconds. */
-  readonly tell: (word: "go" | "later") => void;
+  readonly write: (word: "go" | "later") => void;
 }
 
 /**
@@ -37,7 +37,7 @@ async function start(drain: string): Promise<Stopping> {
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const nextLine = async (): Promise<string> => String((await lines.next()).value);
   expect(await nextLine()).toBe("ready");
-  return { child, exit: once(child, "exit"), nextLine, tell: (word) => void child.stdin.write(`${word}\n`) };
+  return { child, exit: once(child, "exit"), nextLine, write: (word) => void child.stdin.write(`${word}\n`) };
 }
 
 const DRAIN_UNTIL_GO = 'await go.promise; console.log("drained");';
@@ -45,31 +45,31 @@ const DRAIN_UNTIL_GO = 'await go.promise; console.log("drained");';
 test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
   "%s lets the work end, then the process ends with exit code 0",
   async (signal) => {
-    const { child, exit, nextLine, tell } = await start(DRAIN_UNTIL_GO);
+    const { child, exit, nextLine, write } = await start(DRAIN_UNTIL_GO);
     child.kill(signal);
     expect([await nextLine(), await nextLine()]).toEqual(["draining", signal]);
-    tell("go");
+    write("go");
     expect(await nextLine()).toBe("drained");
     expect(await exit).toEqual([0, null]);
   },
 );
 
 test("the same Ctrl-C that comes twice, from the terminal and from npm, is one", async () => {
-  const { child, exit, nextLine, tell } = await start(DRAIN_UNTIL_GO);
+  const { child, exit, nextLine, write } = await start(DRAIN_UNTIL_GO);
   child.kill("SIGINT");
   expect([await nextLine(), await nextLine()]).toEqual(["draining", "SIGINT"]);
   child.kill("SIGINT");
   expect(await nextLine()).toBe("SIGINT");
-  tell("go");
+  write("go");
   expect(await nextLine()).toBe("drained");
   expect(await exit).toEqual([0, null]);
 });
 
 test("a second signal of either kind ends the process at once, with exit code 1", async () => {
-  const { child, exit, nextLine, tell } = await start("await new Promise(() => {});");
+  const { child, exit, nextLine, write } = await start("await new Promise(() => {});");
   child.kill("SIGTERM");
   expect([await nextLine(), await nextLine()]).toEqual(["draining", "SIGTERM"]);
-  tell("later");
+  write("later");
   expect(await nextLine()).toBe("later");
   child.kill("SIGINT");
   expect(await exit).toEqual([1, null]);

@@ -41,21 +41,21 @@ async function register(target: Database, ticks: readonly Tick[]): Promise<void>
 const makeDue = () => db.query("update cron_ticks set next_at = promptd_now() - interval '3 hours'");
 
 describe("periodic work", () => {
-  test("runs once in the whole installation for each turn, however many processes look at once", async () => {
+  test("runs once in the whole installation for each interval, however many processes poll at once", async () => {
     const tick = counting("work");
     await Promise.all([register(db, [tick]), register(other, [tick])]);
-    const look = () => Promise.all([db, other, db, other, db].map((one) => runDueTicks(one, [tick], log)));
-    await look();
+    const poll = () => Promise.all([db, other, db, other, db].map((one) => runDueTicks(one, [tick], log)));
+    await poll();
     expect(tick.count).toBe(1);
-    await look();
+    await poll();
     expect(tick.count).toBe(1);
     await makeDue(); // three turns were missed: they are one
-    await look();
-    await look();
+    await poll();
+    await poll();
     expect(tick.count).toBe(2);
   });
 
-  test("that fails is logged, stops nothing else, and comes again at its next turn", async () => {
+  test("that fails is logged, stops nothing else, and runs again at its next interval", async () => {
     const failing = counting("failing", () => {
       throw new Error("no luck");
     });
@@ -141,7 +141,7 @@ describe("periodic work", () => {
     expect(tick.count).toBe(1);
   });
 
-  test("looks by itself, and ends with its turn when it is stopped", async () => {
+  test("polls by itself, and ends with its run when it is stopped", async () => {
     const [ran, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const order: string[] = [];
     const slow: Tick = {
@@ -150,7 +150,7 @@ describe("periodic work", () => {
       run: async () => {
         ran.resolve();
         await release.promise;
-        order.push("turn");
+        order.push("run");
       },
     };
     const ticks = await startTicks(db, [slow], log);
@@ -161,6 +161,6 @@ describe("periodic work", () => {
     expect(order).toEqual([]);
     release.resolve();
     await stopping;
-    expect(order).toEqual(["turn", "stopped"]);
+    expect(order).toEqual(["run", "stopped"]);
   });
 });

@@ -144,7 +144,7 @@ describe("a generated image", () => {
     expect((await getFile(files, stored.url)).status).toBe(200);
     const gone = {
       status: "GONE_ERROR",
-      message: "This file expired on 2026-11-21 at 10:15 UTC. Generated files are kept for 24 hours.",
+      message: "This file expired on 2026-11-21 at 10:15 UTC. Generated files are available for 24 hours.",
       data: { reason: "FILE_EXPIRED" },
     };
     for (const ms of [0, 1_000, 400 * 24 * HOUR_MS]) {

@@ -156,30 +156,6 @@ export const oneImporter: Rule = (sources) =>
       ),
     );
 
-/** Folders inside a slice from left to right, where they have an order: import only to the left, types included. */
-const INNER_ORDER: Readonly<Record<string, readonly string[]>> = {
-  models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "calls"],
-  http: ["endpoint.ts", "response", "body", "request", "sockets"],
-};
-
-export const innerOrder: Rule = (sources) =>
-  sources
-    .filter((source) => isCode(source) && source.path.startsWith(SERVER))
-    .flatMap(({ path, text }) => {
-      const [slice = "", from = ""] = path.slice(SERVER.length).split("/");
-      const order = INNER_ORDER[slice];
-      if (order === undefined || !order.includes(from)) return [];
-      return importsOf(text)
-        .filter((name) => name.startsWith("."))
-        .map((name) => relative(SERVER, normalize(join(dirname(path), name))))
-        .filter((target) => target.startsWith(`${slice}/`) && !isLeftOrSame(order, from, target.split("/")[1] ?? ""))
-        .map((target) => `${path} -> ${target}`);
-    });
-
-function isLeftOrSame(order: readonly string[], from: string, to: string): boolean {
-  return order.includes(to) && order.indexOf(to) <= order.indexOf(from);
-}
-
 /** What only few files may say. */
 const ONE_SPEAKER: readonly { readonly what: string; readonly words: RegExp; readonly only: RegExp }[] = [
   { what: "process.env", words: /process\.env\b/, only: /platform\/config\/config\.ts$|cli\/src\/main\.ts$/ },
@@ -213,8 +189,8 @@ export const oneSpeaker: Rule = (sources) =>
 const OWN_RESILIENCE = /\bPromise\.race\(|\bfor \(;;\)|\bwhile \(true\)|\bfor \(let \w+ = \d+; ; \w/;
 const OWN_RESILIENCE_EXCEPTIONS: readonly RegExp[] = [
   /models\/calls\/call-model\.ts$/, // what comes next depends on how the last attempt ended: fallback, retry, give back
-  /search\/index\/embed-by-model\.ts$/, // batches until one was embedded: a refused one is halved, a single text set aside
-  /search\/index\/replica\.ts$/, // pages of a table, read until the last one
+  /search\/indexing\/embed-by-model\.ts$/, // batches until one was embedded: a refused one is halved, a single text set aside
+  /search\/indexing\/replica\.ts$/, // pages of a table, read until the last one
   /models\/calls\/video-jobs\.ts$/, // the answer decides whether it is asked again, and when
 ];
 
@@ -317,7 +293,7 @@ export const ownedTables: Rule = (sources) =>
 
 /** SQL stands in stores and in the few files whose subject is a statement. */
 const SQL_FILES =
-  /\.sql$|-store\.ts$|platform\/database\/(database|migrate|notifications|sql-files)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/admission\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|lease|run-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/open-server\.ts$/;
+  /\.sql$|-store\.ts$|platform\/database\/(database|migrate|notifications|sql-files)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/admission\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|lease|output-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/open-server\.ts$/;
 
 export const sqlPlaces: Rule = (sources) =>
   sources

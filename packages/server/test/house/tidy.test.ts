@@ -73,11 +73,6 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly S
     seeded: { path: "packages/server/src/models/providers/x.ts", text: 'const { embed } = await import("ai");\n' },
   },
   {
-    rule: rules.innerOrder,
-    promise: "folders of a slice import only to the left, where they have an order",
-    seeded: { path: "packages/server/src/models/providers/x.ts", text: 'import type { X } from "../calls/x.ts";\n' },
-  },
-  {
     rule: rules.oneSpeaker,
     promise: "environment, clock and chance are passed in",
     seeded: { path: "packages/server/src/runs/x.ts", text: "const x = Date.now();\n" },

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readlink, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { until } from "../../../test/support/promptd-process.ts";
 import { createLog } from "../../platform/log.ts";
@@ -69,7 +69,7 @@ describe("a file that is read", () => {
     const silent = new Readable({ read: () => {} });
     const body = await open(delivering(silent));
     body.resume();
-    await nextTurn();
+    await yieldToEventLoop();
     body.destroy();
     await until(() => silent.closed);
     expect(silent.destroyed).toBe(true);

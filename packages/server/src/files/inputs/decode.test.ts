@@ -244,17 +244,17 @@ describe("generated images", () => {
     ["webp", "image/webp"],
     ["gif", "image/png"],
   ] as const)("%s is published as %s", async (format, mediaType) => {
-    const kept = await encodeOutput(await halves()[format]().toBuffer());
-    expect(kept.mediaType).toBe(mediaType);
-    expect((await sharp(kept.bytes).metadata()).mediaType).toBe(mediaType);
+    const encoded = await encodeOutput(await halves()[format]().toBuffer());
+    expect(encoded.mediaType).toBe(mediaType);
+    expect((await sharp(encoded.bytes).metadata()).mediaType).toBe(mediaType);
   });
 
   test.each(["png", "webp"] as const)("%s keeps every pixel", async (format) => {
     const noise = sharp(randomBytes(64 * 64 * 4), { raw: { width: 64, height: 64, channels: 4 } });
     const source = await noise.toFormat(format, { lossless: true }).toBuffer();
     const pixels = (bytes: Buffer) => sharp(bytes).ensureAlpha().raw().toBuffer();
-    const kept = await encodeOutput(source);
-    expect((await pixels(kept.bytes)).equals(await pixels(source))).toBe(true);
+    const encoded = await encodeOutput(source);
+    expect((await pixels(encoded.bytes)).equals(await pixels(source))).toBe(true);
   });
 
   test("what hides behind or inside an image is not published", async () => {

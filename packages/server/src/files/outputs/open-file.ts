@@ -90,7 +90,7 @@ function unknownFile(): Problem {
 
 function expiredFile(expiresAt: number, ttlSeconds: number): Problem {
   const [day, time] = isoTime(expiresAt * 1_000).split("T") as [string, string];
-  const message = `This file expired on ${day} at ${time.slice(0, 5)} UTC. Generated files are kept for ${inWords(ttlSeconds)}.`;
+  const message = `This file expired on ${day} at ${time.slice(0, 5)} UTC. Generated files are available for ${inWords(ttlSeconds)}.`;
   return new Problem("GONE_ERROR", message, { data: { reason: "FILE_EXPIRED" } });
 }
 

@@ -39,7 +39,7 @@ async function startVideo() {
 }
 
 /** Looks once; the provider answers like that. @returns the videos it was asked to stop, and how the send ended. */
-async function look(answer: () => Promise<VideoCancel>) {
+async function poll(answer: () => Promise<VideoCancel>) {
   const asked: unknown[] = [];
   const tick = createCanceledVideosTick({
     db: engine.db,
@@ -64,23 +64,23 @@ const overloaded = async (): Promise<VideoCancel> => OVERLOADED;
 
 test("the video of a canceled run is stopped once", async () => {
   await (await startVideo()).cancel();
-  expect(await look(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
-  expect((await look(canceled)).asked).toEqual([]);
+  expect(await poll(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
+  expect((await poll(canceled)).asked).toEqual([]);
 });
 
 test("a video that a run waits for, or that came, is left alone", async () => {
   const { finish } = await startVideo();
-  expect((await look(canceled)).asked).toEqual([]);
+  expect((await poll(canceled)).asked).toEqual([]);
   await finish(true);
   await engine.shiftClock(300);
-  expect((await look(canceled)).asked).toEqual([]);
+  expect((await poll(canceled)).asked).toEqual([]);
 });
 
 test("a video whose run failed without it is stopped a minute later", async () => {
   await (await startVideo()).finish(false);
-  expect((await look(canceled)).asked).toEqual([]);
+  expect((await poll(canceled)).asked).toEqual([]);
   await engine.shiftClock(90);
-  expect(await look(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
+  expect(await poll(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
 });
 
 test.each([true, false])(
@@ -105,7 +105,7 @@ test.each([true, false])(
         close: async () => {},
       },
       wait: (ms, signal) => {
-        started.resolve(); // between the start, whose name is kept, and the first question
+        started.resolve(); // between the start, whose name is stored, and the first question
         return sleep(ms, signal);
       },
     });
@@ -114,10 +114,10 @@ test.each([true, false])(
     await vi.advanceTimersByTimeAsync(60_000);
     expect(await outcome).toMatchObject({ kind: "failed" });
     await caller.close();
-    expect(await look(canceled)).toMatchObject({ asked: [] }); // another worker may have the run and wait for the video
+    expect(await poll(canceled)).toMatchObject({ asked: [] }); // another worker may have the run and wait for the video
     await engine.finish(worker, runs, { ok });
-    expect(await look(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
-    expect((await look(canceled)).asked).toEqual([]);
+    expect(await poll(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
+    expect((await poll(canceled)).asked).toEqual([]);
   },
 );
 
@@ -126,17 +126,17 @@ test.each([
   ["breaks", () => Promise.reject(new Error("reset"))],
 ])("a provider that %s is asked again for two minutes", async (_what, answer) => {
   await (await startVideo()).cancel();
-  expect(await look(answer)).toMatchObject({ asked: ["o"], outcome: null });
-  expect(await look(answer)).toMatchObject({ asked: ["o"], outcome: null });
+  expect(await poll(answer)).toMatchObject({ asked: ["o"], outcome: null });
+  expect(await poll(answer)).toMatchObject({ asked: ["o"], outcome: null });
   await engine.shiftClock(150);
-  expect(await look(answer)).toMatchObject({ asked: ["o"], outcome: "cancel_failed" });
-  expect((await look(answer)).asked).toEqual([]);
+  expect(await poll(answer)).toMatchObject({ asked: ["o"], outcome: "cancel_failed" });
+  expect((await poll(answer)).asked).toEqual([]);
 });
 
 test("a provider that refuses is asked once", async () => {
   await (await startVideo()).cancel();
   const refused = failure("bad_request", { retry: "never", breaker: "ignored", httpStatus: 400 });
-  const seen = await look(async () => refused);
+  const seen = await poll(async () => refused);
   expect(seen).toEqual({ asked: ["o"], outcome: "cancel_failed", httpStatus: 400 });
-  expect((await look(canceled)).asked).toEqual([]);
+  expect((await poll(canceled)).asked).toEqual([]);
 });

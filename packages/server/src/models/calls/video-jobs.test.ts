@@ -120,11 +120,11 @@ function start() {
   const call = callOf(entryOf("fal/luma-ray-2"));
   const request = requestOf({ model: call.entry.model, deadlineMs: 0 });
   const canceler = new AbortController();
-  const run = async (keeping: Database = db) => {
+  const run = async (store: Database = db) => {
     const begun = await createCallCounter(db).begin({ request, entry: call.entry });
     if (begun.kind !== "begun") throw new Error("the send was not begun");
     const job = { request, call, start: begun };
-    return runVideo({ adapter, db: keeping, wait: sleep }, job, canceler.signal);
+    return runVideo({ adapter, db: store, wait: sleep }, job, canceler.signal);
   };
   const operations = () => db.query("select operation from provider_calls where run_id = $1", [request.runId]);
   return {
@@ -150,20 +150,20 @@ describe("a start that is under way", () => {
 
   test("keeps the video's name through an outage of the database: nothing else could find or stop it", async () => {
     const { run, answer, abort, operations } = start();
-    const kept = Promise.withResolvers<void>();
+    const stored = Promise.withResolvers<void>();
     let tries = 0;
     const away: Database = {
       ...db,
       query: async (statement, values) => {
         if ((tries += 1) <= 3) throw Object.assign(new Error("shutting down"), { code: "57P01" });
         const rows = await db.query(statement, values);
-        kept.resolve();
+        stored.resolve();
         return rows as never;
       },
     };
     const result = run(away);
     answer();
-    await kept.promise;
+    await stored.promise;
     abort(new Error("the test is over"));
     await expect(result).rejects.toThrow("the test is over");
     expect(await operations()).toEqual([{ operation: "o" }]);

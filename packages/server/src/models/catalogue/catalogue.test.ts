@@ -53,15 +53,15 @@ describe("the shipped catalogue", () => {
   };
 
   test("never reuses, changes or drops a public number", () => {
-    const kept = JSON.parse(readFileSync(new URL("./catalogue-indexes.json", import.meta.url), "utf8")) as [
+    const recorded = JSON.parse(readFileSync(new URL("./catalogue-indexes.json", import.meta.url), "utf8")) as [
       number,
       string,
     ][];
     const now = new Map(shipped.models.map(({ index, model }) => [index, model]));
     // The list only grows: a new model is appended to it, and no pair of it may ever differ from the catalogue.
-    expect(kept.map(([index]) => [index, now.get(index)])).toEqual(kept);
-    expect(now.size).toBe(kept.length);
-    expect(new Set(kept.map(([, model]) => model)).size).toBe(kept.length);
+    expect(recorded.map(([index]) => [index, now.get(index)])).toEqual(recorded);
+    expect(now.size).toBe(recorded.length);
+    expect(new Set(recorded.map(([, model]) => model)).size).toBe(recorded.length);
   });
 
   test("names source and date of every price that is charged for a real model", () => {
@@ -292,9 +292,9 @@ test("option mappings are merged from left to right, provider options by key at 
       ...own,
       modality: "image",
       api: undefined,
-      defaults: { size: "512x512", providerOptions: { home: { steps: 4, look: { warm: true } } } },
+      defaults: { size: "512x512", providerOptions: { home: { steps: 4, style: { warm: true } } } },
       runOptions: {
-        look: { default: "cold", values: { cold: { providerOptions: { home: { look: { cold: true } } } } } },
+        style: { default: "cold", values: { cold: { providerOptions: { home: { style: { cold: true } } } } } },
         size: { values: { large: { size: "1024x1024" } } },
       },
     }),
@@ -303,7 +303,7 @@ test("option mappings are merged from left to right, provider options by key at 
   if (entry === null) throw new Error("the overlay's model is missing");
   expect(resolveMapping(entry, { size: "large" })).toEqual({
     size: "1024x1024",
-    providerOptions: { home: { steps: 4, look: { warm: true, cold: true } } },
+    providerOptions: { home: { steps: 4, style: { warm: true, cold: true } } },
   });
   expect(resolveMapping(entry, { size: "no such value" }).size).toBe("512x512");
 });

@@ -62,7 +62,7 @@ export interface DatabaseOptions {
   readonly role: string;
   readonly log: Log;
   readonly poolMax?: number;
-  /** Connections of the pool are kept, however long nobody uses them; else they are closed after ten seconds. */
+  /** Idle connections of the pool stay open; otherwise they are closed after ten seconds. */
   readonly staysOpen?: boolean;
   /** In tests: how long a connection may take to open, and work may wait until one is free. */
   readonly times?: { readonly connectTimeoutMs: number; readonly busyMsMax: number };
@@ -214,7 +214,7 @@ async function runWithin(pool: Pool, timeoutMs: number, query: QueryConfig): Pro
     await client.query(`begin; set local statement_timeout = ${Math.trunc(timeoutMs)}`);
     return await client.query(query);
   } finally {
-    // The rows are not kept waiting; a connection that does not answer is thrown away.
+    // The rows do not wait for it; a connection that does not answer is thrown away.
     const release = (broken?: Error) => client.release(broken);
     void client.query("commit").then(() => release(), release);
   }
@@ -240,10 +240,10 @@ async function runTransaction<Result>(
   options: TxOptions,
 ): Promise<Result> {
   const client = await pool.connect();
-  const patience = options.statementTimeoutMs === undefined ? {} : { query_timeout: NO_QUERY_TIMEOUT_MS };
+  const timeLimit = options.statementTimeoutMs === undefined ? {} : { query_timeout: NO_QUERY_TIMEOUT_MS };
   const tx: Tx = {
     kind: "tx",
-    query: async (statement, values) => rowsOf(await client.query({ ...queryOf(statement, values), ...patience })),
+    query: async (statement, values) => rowsOf(await client.query({ ...queryOf(statement, values), ...timeLimit })),
   };
   let broken: Error | undefined;
   try {
@@ -255,7 +255,7 @@ async function runTransaction<Result>(
       await client.query("set local idle_in_transaction_session_timeout = 0");
     }
     const result = await work(tx);
-    await client.query({ text: "commit", ...patience });
+    await client.query({ text: "commit", ...timeLimit });
     return result;
   } catch (error) {
     // Of a silent server the rollback would wait behind what was never answered.

@@ -38,7 +38,7 @@ export async function prepareBinaries(): Promise<Binaries> {
       faults.push(error instanceof Error ? error.message : String(error));
     }
   }
-  throw new Error(`The PostgreSQL programs could not be copied to a usable place: ${faults.join("; ")}`);
+  throw new Error(`The PostgreSQL programs could not be copied to a usable directory: ${faults.join("; ")}`);
 }
 
 async function findPackage(): Promise<{ directory: string; version: string }> {

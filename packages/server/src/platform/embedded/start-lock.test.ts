@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readlink, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setImmediate as yieldTurn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { withStartLock } from "./start-lock.ts";
 
@@ -22,7 +22,7 @@ describe("the start lock", () => {
         inside += 1;
         most = Math.max(most, inside);
         expect(await readlink(file)).toMatch(new RegExp(`^${process.pid}-\\d+$`));
-        await yieldTurn();
+        await yieldToEventLoop();
         inside -= 1;
       });
     await Promise.all(Array.from({ length: 12 }, enter));

@@ -15,7 +15,7 @@ function brokenUntil(backAtMs: number) {
     storeOutput: async () => {
       tries += 1;
       if (nowMs < backAtMs) throw new StorageFailure("full");
-      return { kind: "refused", message: "kept, as far as this test goes" } as const;
+      return { kind: "refused", message: "stored, as far as this test goes" } as const;
     },
     nowMs: () => nowMs,
     wait: async (ms: number, signal: AbortSignal) => {
@@ -28,16 +28,16 @@ function brokenUntil(backAtMs: number) {
 
 test("an image is retained until the storage takes it", async () => {
   const storage = brokenUntil(120_000);
-  const kept = await storeWithRetries(IMAGE, { deadlineMs: DEADLINE_MS, ports: storage.ports }, never);
-  expect(kept).toEqual({ kind: "refused", message: "kept, as far as this test goes" });
+  const stored = await storeWithRetries(IMAGE, { deadlineMs: DEADLINE_MS, ports: storage.ports }, never);
+  expect(stored).toEqual({ kind: "refused", message: "stored, as far as this test goes" });
   expect(storage.state().nowMs).toBeGreaterThanOrEqual(120_000);
   expect(storage.state().tries).toBeLessThan(200); // it does not hammer a storage that is down
 });
 
 test("at the deadline an image is given up with a clear sentence, before the run is ended from outside", async () => {
   const storage = brokenUntil(Infinity);
-  const kept = await storeWithRetries(IMAGE, { deadlineMs: DEADLINE_MS, ports: storage.ports }, never);
-  expect(kept).toEqual({
+  const stored = await storeWithRetries(IMAGE, { deadlineMs: DEADLINE_MS, ports: storage.ports }, never);
+  expect(stored).toEqual({
     kind: "refused",
     message: "The result could not be stored. You were not charged for it.",
   });

@@ -21,8 +21,8 @@ export async function recountTerms(tx: Tx): Promise<string[]> {
     `insert into search_terms (term, df)
      select term, coalesce(found.df, 0)
      from (select term, count(*)::int as df from search_postings group by term) as found
-     full join search_terms kept using (term)
-     where coalesce(kept.df, 0) <> coalesce(found.df, 0)
+     full join search_terms stored using (term)
+     where coalesce(stored.df, 0) <> coalesce(found.df, 0)
      on conflict (term) do update set df = excluded.df returning term`,
   );
   return rows.map(({ term }) => term);
@@ -35,8 +35,8 @@ export async function recountWords(tx: Tx): Promise<string[]> {
      select word, coalesce(found.n, 0), coalesce(found.n_title, 0)
      from (select word, count(*)::int as n, count(*) filter (where word = any (d.title_words))::int as n_title
            from search_docs d, unnest(d.words) as word group by word) as found
-     full join search_vocab kept using (word)
-     where (coalesce(kept.n, 0), coalesce(kept.n_title, 0)) <> (coalesce(found.n, 0), coalesce(found.n_title, 0))
+     full join search_vocab stored using (word)
+     where (coalesce(stored.n, 0), coalesce(stored.n_title, 0)) <> (coalesce(found.n, 0), coalesce(found.n_title, 0))
      on conflict (word) do update set n = excluded.n, n_title = excluded.n_title returning word`,
   );
   return rows.map(({ word }) => word);

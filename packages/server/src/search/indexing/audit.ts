@@ -62,9 +62,9 @@ function mendPrompts(db: Database, published: PublishedPrompts, promptIds: reado
     const wanted = await published.listDocuments(tx, promptIds);
     const indexed = await listIndexed(tx, promptIds);
     const suspects = new Set(differingPrompts(wanted, indexed));
-    const kept = new Set(wanted.map(({ promptId }) => promptId));
+    const wantedIds = new Set(wanted.map(({ promptId }) => promptId));
     const outdated = wanted.filter(({ promptId }) => suspects.has(promptId));
-    const gone = indexed.filter(({ promptId }) => !kept.has(promptId));
+    const gone = indexed.filter(({ promptId }) => !wantedIds.has(promptId));
     await removeDocuments(
       tx,
       gone.map(({ promptId }) => promptId),
@@ -74,7 +74,7 @@ function mendPrompts(db: Database, published: PublishedPrompts, promptIds: reado
   });
 }
 
-/** Counts are kept by adding and taking away. Every process hears of those that were wrong. */
+/** Counts change by adding and subtracting. Every process is notified of those that were wrong. */
 export async function auditCounts(db: Database, log: Log): Promise<void> {
   const terms = await recount(db, async (tx) => {
     const wrong = await recountTerms(tx);

@@ -25,7 +25,7 @@ export interface EmbedBuiltInOptions {
 
 const BATCH = 500;
 /** Nearly until the next turn: after an upgrade with other tables prompts are found by words alone until this is done. */
-const TURN_MS_MAX = 50_000;
+const SLICE_MS_MAX = 50_000;
 
 /** Publishing has written the vectors already; only after an upgrade with other tables all are made anew. */
 export async function embedByBuiltIn(options: EmbedBuiltInOptions): Promise<void> {
@@ -36,7 +36,7 @@ export async function embedByBuiltIn(options: EmbedBuiltInOptions): Promise<void
     await store.ensureEmbedder(tx, base.embedder, base.dims);
   });
   await store.wantBuiltIn(db, base.embedder);
-  const endMs = clock.nowMs() + TURN_MS_MAX;
+  const endMs = clock.nowMs() + SLICE_MS_MAX;
   while (!closing.aborted && clock.nowMs() < endMs) {
     const documents = await store.listUnembedded(db, base.embedder, { limit: BATCH });
     if (documents.length === 0) break;

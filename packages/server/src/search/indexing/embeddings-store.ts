@@ -34,9 +34,9 @@ export async function ensureEmbedder(tx: Tx, embedder: string, dims: number): Pr
 }
 
 /** So often a process says again which embedder it is set to; seldom, for each time writes a row. */
-const WISH_RENEWED = "1 minute";
+const WANTED_RENEWED = "1 minute";
 /** So long after the last wish an embedder may be replaced: a process whose database is away for a while is not gone. */
-const WISH_LASTS = "10 minutes";
+const WANTED_LASTS = "10 minutes";
 const UNWANTED_KEPT = "24 hours";
 
 /** Says that a process is set to this model's embedder. A retired one is taken up again, and keeps what it has. */
@@ -46,7 +46,7 @@ export async function wantEmbedder(db: Queryable, { embedder, dims }: Embedder, 
      on conflict (embedder) do update set wanted_at = promptd_now(), retired_at = null,
        state = case e.state when 'active' then 'active' else 'building' end
      where e.state = 'retired' or e.wanted_at < promptd_now() - $4::interval`,
-    [embedder, dims, model, WISH_RENEWED],
+    [embedder, dims, model, WANTED_RENEWED],
   );
 }
 
@@ -54,7 +54,7 @@ export async function wantEmbedder(db: Queryable, { embedder, dims }: Embedder, 
 export async function wantEmbeddersOf(db: Queryable, model: string): Promise<void> {
   await db.query(
     "update search_embedders set wanted_at = promptd_now() where model = $1 and wanted_at < promptd_now() - $2::interval",
-    [model, WISH_RENEWED],
+    [model, WANTED_RENEWED],
   );
 }
 
@@ -62,7 +62,7 @@ export async function wantEmbeddersOf(db: Queryable, model: string): Promise<voi
 export async function wantBuiltIn(db: Queryable, embedder: string): Promise<void> {
   await db.query(
     "update search_embedders set wanted_at = promptd_now() where embedder = $1 and wanted_at < promptd_now() - $2::interval",
-    [embedder, WISH_RENEWED],
+    [embedder, WANTED_RENEWED],
   );
 }
 
@@ -72,7 +72,7 @@ async function canActivate(db: Queryable, embedder: string, mayReplaceModel: boo
     `select exists (select from search_embedders where embedder = $1 and state <> 'active') and not exists (
        select from search_embedders where state = 'active' and model is not null
          and not ($3 and wanted_at < promptd_now() - $2::interval)) as replaceable`,
-    [embedder, WISH_LASTS, mayReplaceModel],
+    [embedder, WANTED_LASTS, mayReplaceModel],
   );
   return row?.replaceable === true && (await listUnembedded(db, embedder, { limit: 1 })).length === 0;
 }

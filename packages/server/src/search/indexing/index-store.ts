@@ -193,11 +193,11 @@ export async function deleteUnusedCounts(tx: Tx): Promise<void> {
   await tx.query("delete from search_vocab where n = 0");
 }
 
-const CHANGES_KEPT = "1 hour";
+const CHANGES_RETAINED = "1 hour";
 
 /** A process that slept longer reads everything anew. */
 export async function deleteOldChanges(db: Queryable): Promise<void> {
-  await db.query("delete from search_changes where at < promptd_now() - $1::interval", [CHANGES_KEPT]);
+  await db.query("delete from search_changes where at < promptd_now() - $1::interval", [CHANGES_RETAINED]);
 }
 
 /** Minutes on a large table, so without the limit of other statements. */

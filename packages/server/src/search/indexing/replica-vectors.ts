@@ -2,7 +2,7 @@
  * The vectors that this process holds. What changed is taken over at once; a whole embedder is read, and its mean
  * renewed, beside the queries, which go on with what was held before. Only a catalogue of one page is not worth that.
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Queryable } from "../../platform/database/database.ts";
 import { listVectorsOf, vectorFromBytes } from "./embeddings-store.ts";
 import { createTimeSlice } from "../text/time-slice.ts";
@@ -104,7 +104,7 @@ export class ReplicaVectors {
         coming.state = "failed"; // the next look begins again, and fails itself while the database is away
       }
     };
-    const coming: Coming = { matrix, state: "reading", read: nextTurn().then(read) };
+    const coming: Coming = { matrix, state: "reading", read: yieldToEventLoop().then(read) };
     this.#loading.set(choice.embedder, coming);
   }
 

@@ -78,7 +78,7 @@ export class VectorMatrix {
     this.#addToSum(vector, 1);
   }
 
-  /** The row is only marked: a scan that has begun keeps its place. */
+  /** The row is only marked: a scan that has begun stays valid. */
   delete(doc: number): void {
     const row = this.#rowOf.get(doc);
     if (row === undefined) return;
@@ -269,7 +269,7 @@ function scaleOf(vector: Float32Array, mean: Mean): number {
 /** Keeps the best so far; sorted only at the end, thinned out when it has grown to twice the limit. */
 class BestRows {
   readonly #limit: number;
-  #kept: Neighbour[] = [];
+  #nearest: Neighbour[] = [];
   #least = Number.NEGATIVE_INFINITY;
 
   constructor(limit: number) {
@@ -278,14 +278,14 @@ class BestRows {
 
   offer(doc: number, cosine: number): void {
     if (cosine <= this.#least) return;
-    this.#kept.push({ doc, cosine });
-    if (this.#kept.length >= 2 * this.#limit) {
-      this.#kept = this.sorted();
-      this.#least = this.#kept.at(-1)?.cosine ?? this.#least;
+    this.#nearest.push({ doc, cosine });
+    if (this.#nearest.length >= 2 * this.#limit) {
+      this.#nearest = this.sorted();
+      this.#least = this.#nearest.at(-1)?.cosine ?? this.#least;
     }
   }
 
   sorted(): Neighbour[] {
-    return this.#kept.sort((x, y) => y.cosine - x.cosine || x.doc - y.doc).slice(0, this.#limit);
+    return this.#nearest.sort((x, y) => y.cosine - x.cosine || x.doc - y.doc).slice(0, this.#limit);
   }
 }

@@ -86,8 +86,8 @@ function eachOnce(tokens: readonly Token[]): Token[] {
   const byTerm = new Map<string, Token>();
   for (const token of tokens) {
     const before = byTerm.get(token.term) ?? token;
-    const kept = token.isLast ? token : before;
-    byTerm.set(token.term, { ...kept, isQuoted: before.isQuoted && token.isQuoted });
+    const chosen = token.isLast ? token : before;
+    byTerm.set(token.term, { ...chosen, isQuoted: before.isQuoted && token.isQuoted });
   }
   return [...byTerm.values()];
 }
@@ -116,7 +116,7 @@ function denseTerm({ reading, expansions }: ReadToken, counts: CatalogueCounts):
   return { term, certainty, isInCatalogue: counts.countOf(term) > 0, expansions: related };
 }
 
-/** `weatherchart` is looked for as weather and chart, if nothing is known of it as a whole. */
+/** `weatherchart` is searched as weather and chart, if nothing is known of it as a whole. */
 function splitUnknown(token: Token, counts: CatalogueCounts, table: ExpansionTable): Token[] {
   const isKnown = token.isQuoted || counts.countOf(token.term) > 0 || table.hasWord(token.word);
   const parts = isKnown ? null : splitWord(token.word, counts.vocabulary);
@@ -130,7 +130,7 @@ interface Joined {
 }
 
 /**
- * `screen play` is looked for as screenplay as well, as `screen-play` is: in the place of both words where documents
+ * `screen play` is searched as screenplay as well, as `screen-play` is: in the place of both words where documents
  * have that, and by its meaning where the embedder knows it.
  */
 function joinNeighbours(tokens: readonly Token[]): Joined[] {

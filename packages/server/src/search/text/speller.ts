@@ -36,7 +36,7 @@ export interface Effort {
 
 /** A word of the vocabulary whose length alone fits costs a tenth of one that is compared letter by letter. */
 const COMPARED_COST = 10;
-const COMPARED_PER_LOOK = 20;
+const COMPARED_PER_SLICE = 20;
 
 /** What the word may have been meant to be, best first; empty when nothing is spelt alike. */
 export async function correctWord(word: string, vocabulary: Vocabulary, effort: Effort): Promise<Correction[]> {
@@ -120,7 +120,7 @@ async function findMisspellings(
     const distance = editDistance(word, entry.word, edits);
     if (distance <= edits) keepBest(scores, entry.word, scoreMisspelling(word, entry, distance));
     compared += 1;
-    if (compared % COMPARED_PER_LOOK === 0 && effort.slice.isOver()) await effort.slice.yieldToEventLoop();
+    if (compared % COMPARED_PER_SLICE === 0 && effort.slice.isOver()) await effort.slice.yieldToEventLoop();
   }
   effort.left -= vocabulary.countSimilarLengths(word, edits) + COMPARED_COST * compared;
   return scores;

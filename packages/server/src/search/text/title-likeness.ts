@@ -66,7 +66,7 @@ function cutTitle(title: string): Trigrams {
 
 const LITERAL_MAX = 200;
 /** Reading a title takes less time than the clock. */
-const TITLES_PER_LOOK = 50;
+const TITLES_PER_SLICE = 50;
 /** A character is one or two of the units that a text is counted in. */
 const CHARACTER_UNITS = 2;
 
@@ -89,7 +89,7 @@ export async function findLiterally(
   for (const [title, docs] of titles) {
     if (holds(title, wanted, { startsWithWord, isOneWord })) addShortest(lengths, docs, title.length);
     read += 1;
-    if (read % TITLES_PER_LOOK === 0 && slice.isOver()) await slice.yieldToEventLoop();
+    if (read % TITLES_PER_SLICE === 0 && slice.isOver()) await slice.yieldToEventLoop();
   }
   keepShortest(lengths);
   return [...lengths.keys()];
