@@ -164,7 +164,7 @@ describe("a generated image", () => {
     const stored = await storeImage(files, rig.png);
     rig.nowMs += ttlSeconds * 1_000;
     expect(await getFile(files, stored.url)).toMatchObject({
-      message: expect.stringContaining(`kept for ${words}.`) as string,
+      message: expect.stringContaining(`available for ${words}.`) as string,
     });
   });
 
