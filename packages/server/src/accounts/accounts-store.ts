@@ -60,6 +60,11 @@ export async function updatePlan(db: Queryable, accountId: string, proUntil: str
   await db.query("update accounts set pro_until = $2 where id = $1", [accountId, proUntil]);
 }
 
+/** A plan that lasts ends now. One that has ended, or never was (-infinity), stays as it is: they are different 402s. */
+export async function endPlan(db: Queryable, accountId: string): Promise<void> {
+  await db.query("update accounts set pro_until = least(pro_until, promptd_now()) where id = $1", [accountId]);
+}
+
 /** Sets bits of `userFlags` (USER_FLAGS of the contract); those that are set already cost no write. */
 export async function addUserFlags(db: Queryable, accountId: string, flags: number): Promise<void> {
   const text = "update accounts set user_flags = user_flags | $2 where id = $1 and user_flags & $2 <> $2";

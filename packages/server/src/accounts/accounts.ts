@@ -2,6 +2,7 @@ import { Problem } from "../platform/problem.ts";
 import { isoTime } from "../platform/clock.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import {
+  endPlan,
   findAccountByName,
   hasLiveKey,
   insertAccount,
@@ -62,8 +63,8 @@ export async function setPlan(
   accountId: string,
   plan: { readonly plan: Plan; readonly untilMs: number | null },
 ): Promise<void> {
-  const end = plan.untilMs === null ? "infinity" : isoTime(plan.untilMs);
-  await updatePlan(db, accountId, plan.plan === "pro" ? end : "-infinity");
+  if (plan.plan === "none") return endPlan(db, accountId);
+  await updatePlan(db, accountId, plan.untilMs === null ? "infinity" : isoTime(plan.untilMs));
 }
 
 /** Returns the whole key, which nothing can show again. @throws Problem VALIDATION_ERROR at 20 live keys. */

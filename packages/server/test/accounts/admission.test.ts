@@ -239,6 +239,7 @@ describe("a plan", () => {
 
   test("that never was is asked for, one that ended is to be renewed; both after the rate", async () => {
     const control = openAdmission();
+    await engine.db.query("update accounts set pro_until = default where id = $1", [account.accountId]);
     await setPlan(engine.db, account.accountId, { plan: "none", untilMs: null });
     expect(await request(control, header)).toEqual(planProblem("PLAN_REQUIRED", "The API needs a Pro plan.", 4));
     await setPlan(engine.db, account.accountId, { plan: "pro", untilMs: NOW_US / 1_000 });
@@ -246,6 +247,19 @@ describe("a plan", () => {
     expect(await request(control, header)).toEqual(lapsed);
     await fill(control, account.apiKeys[0] ?? "", 3);
     expect(await request(control, header)).toMatchObject({ code: "TOO_MANY_REQUESTS_ERROR" });
+  });
+
+  test.each([
+    ["without an end", "infinity", NOW_US],
+    ["with an end to come", "2100-01-01T00:00:00Z", NOW_US],
+    ["that had ended already, whose end stays", "2001-01-01T00:00:00Z", Date.UTC(2001, 0, 1) * 1_000],
+  ])("%s that is taken away has lapsed at once", async (_, proUntil, endUs) => {
+    await engine.db.query("update accounts set pro_until = $2 where id = $1", [account.accountId, proUntil]);
+    await setPlan(engine.db, account.accountId, { plan: "none", untilMs: null });
+    const lapsed = planProblem("PLAN_LAPSED", "Your Pro plan has ended. Renew it to use the API.", 4);
+    expect(await request(openAdmission(), header)).toEqual(lapsed);
+    const rows = await engine.db.query("select pro_until from accounts where id = $1", [account.accountId]);
+    expect(rows).toEqual([{ pro_until: new Date(endUs / 1_000) }]);
   });
 
   test("is not asked for where the operator sells none", async () => {
