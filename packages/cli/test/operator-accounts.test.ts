@@ -144,17 +144,24 @@ describe("promptd admin plan set", () => {
   });
 });
 
-test.each([
-  [["plan", "set", "--plan", "pro", "--until", "2001-01-01"], "--until"],
-  [["credits", "grant", "--amount", "5", "--expires", "2001-01-01"], "--expires"],
-])("promptd admin %j says on stderr that the time is in the past, and does it", async (words, flag) => {
-  const email = `past${flag}@example.org`;
-  await createUser(email);
-  const argv = ["admin", ...words, "--user", email, "--json"];
+test("promptd admin plan set says on stderr that --until is in the past, and does it", async () => {
+  await createUser("past@example.org");
+  const argv = [
+    "admin",
+    "plan",
+    "set",
+    "--user",
+    "past@example.org",
+    "--plan",
+    "pro",
+    "--until",
+    "2001-01-01",
+    "--json",
+  ];
   const { code, stderr } = await run(argv, installation.environment);
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: expect.stringContaining(`${flag} is in the past: 2001-01-01T00:00:00.000Z. `) as string,
+    stderr: expect.stringContaining("--until is in the past: 2001-01-01T00:00:00.000Z. ") as string,
   });
 });
 
@@ -162,19 +169,35 @@ describe("promptd admin credits grant", () => {
   const grant = (user: string, amount: number, ...flags: string[]) =>
     admin("credits", "grant", "--user", user, "--amount", String(amount), ...flags);
 
-  test("answers the balance of active credits: what has expired is not in it, but in the journal", async () => {
+  test("answers the balance of active credits, and writes amount and reason to the journal", async () => {
     const { userId } = await createUser("grant@example.org", "--credits", "10");
     expect(await grant("grant@example.org", 5, "--reason", "thanks")).toEqual({ credits: 15 });
-    expect(await grant("grant@example.org", 100, "--expires", "2001-01-01T00:00:00Z")).toEqual({ credits: 15 });
     expect(await grant("grant@example.org", 7, "--expires", "2099-01-01")).toEqual({ credits: 22 });
     const journal = "select kind, amount::int, actor from credit_transfers where account_id = $1 order by id";
     expect(await ask(journal, [userId])).toEqual([
       { kind: "grant", amount: 10, actor: "given at creation" },
       { kind: "grant", amount: 5, actor: "thanks" },
-      { kind: "grant", amount: 100, actor: null },
-      { kind: "expire", amount: 100, actor: null },
       { kind: "grant", amount: 7, actor: null },
     ]);
+  });
+
+  test("with an expiry in the past are refused, and the journal stays empty", async () => {
+    const { userId } = await createUser("past-grant@example.org");
+    const argv = ["admin", "credits", "grant", "--user", "past-grant@example.org", "--amount", "5", "--json"];
+    expect(await runHere([...argv, "--expires", "2001-01-01"], installation.environment)).toEqual({
+      code: 1,
+      stdout: "",
+      stderr:
+        "The expiry 2001-01-01T00:00:00.000Z is in the past: nobody could spend these credits, so nothing was granted. Give a later time, or none for credits that never expire.\n",
+    });
+    expect(await ask("select 1 from credit_transfers where account_id = $1", [userId])).toEqual([]);
+  });
+
+  test("repeated under their key after their expiry were granted already, and say so", async () => {
+    const { userId } = await createUser("late-repeat@example.org");
+    await ask("select credit_grant($1, 5, 'invoice-6', null, '2001-01-01T00:00:00Z')", [userId]);
+    const flags = ["--expires", "2001-01-01", "--idempotency-key", "invoice-6"];
+    expect(await grant("late-repeat@example.org", 5, ...flags)).toEqual({ credits: 0 });
   });
 
   test("under one idempotency key grants once per account, also when two come at once, and says so", async () => {

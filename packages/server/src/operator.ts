@@ -251,17 +251,19 @@ export class Operator {
   /**
    * The balance is of credits that can be spent: neither held nor expired.
    * `isGranted`: false when the idempotency key was used before for the same.
-   * @throws Problem when it was used for another amount or expiry.
+   * @throws Problem when it was used for another amount or expiry, or when the expiry of a new grant is in the past.
    */
   async grantCredits(grant: CreditGrant): Promise<{ credits: number; isGranted: boolean }> {
     const { accountId } = await getAccountByName(this.#db, grant.user);
     const idempotencyKey = grant.idempotencyKey ?? this.#newId();
-    const outcome = await grantCredits(this.#db, {
-      accountId,
-      amount: grant.amount,
-      reason: grant.reason ?? null,
-      idempotencyKey,
-      expiresAt: grant.expiresAtMs === null ? null : isoTime(grant.expiresAtMs),
+    const expiresAt = grant.expiresAtMs === null ? null : isoTime(grant.expiresAtMs);
+    const isPast = grant.expiresAtMs !== null && grant.expiresAtMs <= systemClock.nowMs();
+    const { amount, reason = null } = grant;
+    const outcome = await this.#db.tx(async (tx) => {
+      const granted = await grantCredits(tx, { accountId, amount, reason, idempotencyKey, expiresAt });
+      // Not checked before: a grant that is repeated after its expiry is not a new one.
+      if (granted.kind === "granted" && isPast) throw new Problem("VALIDATION_ERROR", pastExpiryText(expiresAt));
+      return granted;
     });
     if (outcome.kind === "conflict") throw new Problem("VALIDATION_ERROR", conflictText(idempotencyKey, outcome.used));
     return { credits: await availableCredits(this.#db, accountId), isGranted: outcome.kind === "granted" };
@@ -342,6 +344,10 @@ function describeReplacement({ slug, promptId, replacedTitle }: Publication): st
   return [
     `it became a new version of the prompt ${slug} (${promptId}), whose title was "${replacedTitle}", since both titles give that slug. If they are two prompts, give this one a "slug:" of its own in its file and publish it again, and publish the older one's file again.`,
   ];
+}
+
+function pastExpiryText(expiresAt: string | null): string {
+  return `The expiry ${expiresAt} is in the past: nobody could spend these credits, so nothing was granted. Give a later time, or none for credits that never expire.`;
 }
 
 function conflictText(idempotencyKey: string, { amount, expiresAt, at }: UsedGrant): string {

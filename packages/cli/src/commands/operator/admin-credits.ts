@@ -1,5 +1,5 @@
 import type { Command } from "../../command.ts";
-import { readAmount, readText, readTime, requireText, runAsOperator, warnOfPast } from "./run-operator.ts";
+import { readAmount, readText, readTime, requireText, runAsOperator } from "./run-operator.ts";
 
 export const creditsGrant: Command = {
   summary: "Grant credits to an account",
@@ -8,7 +8,11 @@ export const creditsGrant: Command = {
     user: { type: "string", value: "EMAIL|USERID", summary: "Who gets them (required)" },
     amount: { type: "string", value: "N", summary: "How many (required)" },
     reason: { type: "string", value: "R", summary: "Why; recorded in the journal" },
-    expires: { type: "string", value: "ISO8601", summary: "When what is left of them expires; never when absent" },
+    expires: {
+      type: "string",
+      value: "ISO8601",
+      summary: "When what is left of them expires, a time to come; never when absent",
+    },
     "idempotency-key": {
       type: "string",
       value: "K",
@@ -23,7 +27,6 @@ export const creditsGrant: Command = {
       expiresAtMs: readTime(args.text("expires"), "--expires"),
       idempotencyKey: readText(args.text("idempotency-key"), "--idempotency-key"),
     };
-    warnOfPast(io, "--expires", grant.expiresAtMs, "Nobody can spend these credits.");
     const { credits, isGranted } = await runAsOperator(io, (operator) => operator.grantCredits(grant));
     if (!isGranted) io.note("Nothing was granted: this idempotency key was used before, for the same.");
     io.result({ credits }, `${grant.user} can spend ${credits} credits.`);
