@@ -1,10 +1,13 @@
 import { access, constants } from "node:fs/promises";
 import type { Config } from "./platform/config/config.ts";
 import { openDatabase, type Database } from "./platform/database/database.ts";
+import { isOutage, sqlState } from "./platform/database/errors.ts";
 import { startEmbeddedPostgres } from "./platform/embedded/supervise.ts";
 import { describeDataDirFailure } from "./platform/file-failure.ts";
 import type { Log } from "./platform/log.ts";
 import { migrate, type MigrationScope } from "./platform/database/migrate.ts";
+import { reasonOf } from "./platform/reason-of.ts";
+import { retry } from "./platform/resilience/retry.ts";
 import { orStartFailure, StartFailure } from "./start-failure.ts";
 import { makePrivateDirectory } from "./platform/make-directory.ts";
 
@@ -28,24 +31,32 @@ export interface InstallationOptions {
   readonly log: Log;
   /** What may be done to the schema; `upgrade` when absent. */
   readonly migrations?: MigrationScope;
-  /** Gives the start of an embedded server up. */
+  /** Ends the start. */
   readonly signal?: AbortSignal | undefined;
+  /** How long to retry while the database does not answer; a minute when absent. */
+  readonly retryMs?: number;
 }
 
 /** Opens the database, starting the embedded one if it is needed and not running, and brings its schema up to date. @throws StartFailure. */
 export async function openInstallation(options: InstallationOptions): Promise<Installation> {
   const { config, role, log } = options;
   const { DATABASE_URL: given, DATABASE_DIRECT_URL: direct } = config;
-  const embedded = given === null ? await orStartFailure(() => startEmbeddedPostgres(embeddedOptions(options))) : null;
+  const retryStart = createStartRetry(options);
+  const startEmbedded = () => retryStart(() => startEmbeddedPostgres(embeddedOptions(options)), isEmbeddedOutage);
+  const embedded = given === null ? await orStartFailure(startEmbedded) : null;
   const url = given ?? embedded?.url ?? "";
   const outro =
     embedded === null
       ? `\n${direct === null ? "DATABASE_URL" : "DATABASE_DIRECT_URL"} leads to ${describeAddress(direct ?? url)}.`
       : "";
   try {
-    const applied = await orStartFailure(() => migrate(direct ?? url, log, options.migrations), { outro });
+    const applied = await orStartFailure(
+      () => retryStart(() => migrate(direct ?? url, log, { scope: options.migrations, signal: options.signal })),
+      { outro },
+    );
     if (applied.length > 0) log.info({ migrations: applied }, "the database schema is up to date");
-    const db = await orStartFailure(() => openDatabase({ url, role, log, poolMax: config.PROMPTD_DATABASE_POOL }));
+    const settings = { url, role, log, poolMax: config.PROMPTD_DATABASE_POOL, signal: options.signal };
+    const db = await orStartFailure(() => retryStart(() => openDatabase(settings)));
     return {
       db,
       url,
@@ -61,6 +72,35 @@ export async function openInstallation(options: InstallationOptions): Promise<In
     await embedded?.stop();
     throw error;
   }
+}
+
+/** A database that was killed under load replays its log for many seconds; what takes longer needs a person. */
+const RETRY_MS = 60_000;
+
+/** Retries the steps of one start while the database restarts or recovers. It logs two lines, however often it retries. */
+function createStartRetry({ log, signal, retryMs = RETRY_MS }: InstallationOptions) {
+  let isWaiting = false;
+  return async <Result>(work: () => Promise<Result>, on = isOutage): Promise<Result> => {
+    const onRetry = (error: unknown) => {
+      if (!isWaiting) log.warn({ reason: reasonOf(error), retryMs }, "the database does not answer yet; retrying");
+      isWaiting = true;
+    };
+    try {
+      const backoff = { baseMs: 100, capMs: 1_000 };
+      const result = await retry(work, { on, backoff, timeoutMs: retryMs, signal, onRetry });
+      if (isWaiting) log.info("the database answers");
+      isWaiting = false;
+      return result;
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    }
+  };
+}
+
+/** A file that is missing, such as a program of PostgreSQL, does not appear by itself. */
+function isEmbeddedOutage(error: unknown): boolean {
+  return isOutage(error) && sqlState(error) !== "ENOENT";
 }
 
 /** Where the operator's address leads, without the password in it. */

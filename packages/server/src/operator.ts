@@ -111,9 +111,12 @@ async function openMarketplace({ db, catalogue }: App, { config, log, signal }: 
 }
 
 /** Brings the schema up to date and says what was applied. */
-export async function migrateDatabase(environment: Environment): Promise<{ applied: readonly string[] }> {
+export async function migrateDatabase(
+  environment: Environment,
+  signal: AbortSignal,
+): Promise<{ applied: readonly string[] }> {
   const { config, log } = prepare(environment);
-  const installation = await openInstallation({ config, role: "migrate", log });
+  const installation = await openInstallation({ config, role: "migrate", log, signal });
   await installation.close();
   return { applied: installation.applied };
 }
@@ -124,7 +127,7 @@ export async function withOperator<Result>(
   work: (operator: Operator) => Promise<Result>,
 ): Promise<Result> {
   const { config, log } = prepare(environment);
-  const installation = await openInstallation({ config, role: "operator", log, migrations: "create" });
+  const installation = await openInstallation({ config, role: "operator", log, migrations: "create", retryMs: 0 });
   if (installation.applied.length > 0) {
     const { dataDir } = config;
     if (installation.isEmbedded)

@@ -16,6 +16,7 @@ export async function orStartFailure<Result>(
   try {
     return await open();
   } catch (cause) {
+    if (cause instanceof StartFailure) throw cause; // such as the reason of an aborted start
     throw new StartFailure(`${describeFileFailure(cause) ?? reasonOf(cause)}${outro}`, { cause });
   }
 }

@@ -2,6 +2,7 @@
  * A proxy between promptd and its database (unix socket or TCP) that does what networks do: hold everything back, lose
  * connections, lose them after a number of bytes of an answer, and answer late.
  */
+import { once } from "node:events";
 import { createConnection, createServer, type NetConnectOpts, type Server, type Socket } from "node:net";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,6 +26,10 @@ export interface TcpProxy {
    * as many connections after it as `refusals` says. @returns what ends it, and says whether it had come to it.
    */
   crashOnAnswerNumber(n: number, refusals: number): () => boolean;
+  /** True: new connections get the answer of a server that is starting up. */
+  startUp(isOn: boolean): void;
+  /** Resolves when so many connections have got that answer. */
+  refusedTimes(count: number): Promise<void>;
   /** True: nothing passes and nothing is refused, as with a lost route. */
   blackhole(isOn: boolean): void;
   /** Milliseconds by which each piece of an answer is late. */
@@ -96,6 +101,8 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
   const directory = mkdtempSync(join(tmpdir(), "promptd-proxy-"));
   const pairs = new Set<Pair>();
   let isHolding = false;
+  let isStartingUp = false;
+  let refused = 0;
   let delayMs = 0;
   let bytesPerSecond = Number.POSITIVE_INFINITY;
   const trap = createTrap(pairs);
@@ -103,7 +110,11 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
 
   const server = createServer((near) => {
     if (crash.refuses()) near.destroy();
-    else connect(near);
+    else if (isStartingUp) {
+      refused += 1;
+      refuseWith(near, "57P03", "the database system is starting up");
+      server.emit("refused");
+    } else connect(near);
   });
   const connect = (near: Socket): void => {
     const far = createConnection(placeOf(databaseUrl));
@@ -143,6 +154,12 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
     },
     cutOnAnswerTo: trap.set,
     crashOnAnswerNumber: crash.set,
+    startUp: (isOn) => {
+      isStartingUp = isOn;
+    },
+    refusedTimes: async (count) => {
+      while (refused < count) await once(server, "refused");
+    },
     blackhole: (isOn) => {
       isHolding = isOn;
       for (const pair of pairs) hold(pair, isOn);
@@ -159,6 +176,16 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
       rmSync(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** The answer of PostgreSQL to a client that it does not let in. */
+export function refuseWith(socket: Socket, code: string, message: string): void {
+  const fields = `SFATAL\0VFATAL\0C${code}\0M${message}\0\0`;
+  const head = Buffer.alloc(5);
+  head.write("E");
+  head.writeInt32BE(4 + Buffer.byteLength(fields), 1);
+  socket.on("error", () => {});
+  socket.once("data", () => socket.end(Buffer.concat([head, Buffer.from(fields)])));
 }
 
 /** The path of the database's unix socket; null: it is reached by TCP. */

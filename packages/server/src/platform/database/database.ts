@@ -14,6 +14,7 @@ import {
   TurnedAway,
 } from "./errors.ts";
 import { onCut } from "../fault.ts";
+import { orAborted } from "../resilience/deadline.ts";
 import { createSemaphore, type Semaphore } from "../resilience/semaphore.ts";
 import type { Log } from "../log.ts";
 import { PipelinedConnection } from "./pipelined-connection.ts";
@@ -64,6 +65,8 @@ export interface DatabaseOptions {
   readonly poolMax?: number;
   /** Idle connections of the pool stay open; otherwise they are closed after ten seconds. */
   readonly staysOpen?: boolean;
+  /** Gives up the first connection. */
+  readonly signal?: AbortSignal | undefined;
   /** In tests: how long a connection may take to open, and work may wait until one is free. */
   readonly times?: { readonly connectTimeoutMs: number; readonly busyMsMax: number };
 }
@@ -105,9 +108,11 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const query: Queryable["query"] = async (statement, values) =>
     rowsOf(await connections.run(() => pool.query(queryOf(statement, values))));
   try {
-    await query("select 1");
+    await orAborted(query("select 1"), options.signal);
   } catch (cause) {
-    await pool.end();
+    const closed = pool.end();
+    options.signal?.throwIfAborted(); // a silent server would delay the end of the pool
+    await closed;
     throw new DatabaseUnusable(`The database cannot be used: ${reasonOf(cause)}.\n${CHECK_DATABASE}`, { cause });
   }
   return {

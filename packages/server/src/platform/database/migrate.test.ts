@@ -62,11 +62,11 @@ test("a migration that differs from the applied one is refused by name, and noth
 
 test("a command given in passing makes the schema where there is none, and leaves an older one as it is", async () => {
   await makeEmpty();
-  expect(await migrate(database.url, log, "create")).toEqual(EVERYTHING);
-  expect(await migrate(database.url, log, "create")).toEqual([]);
+  expect(await migrate(database.url, log, { scope: "create" })).toEqual(EVERYTHING);
+  expect(await migrate(database.url, log, { scope: "create" })).toEqual([]);
   const last = NAMES.at(-1) ?? "";
   await ask(`delete from schema_migrations where name = '${last}'`);
-  await expect(migrate(database.url, log, "create")).rejects.toThrow(
+  await expect(migrate(database.url, log, { scope: "create" })).rejects.toThrow(
     `The database is of an older promptd (it lacks ${last}). Stop the servers of that version, then run npx promptd migrate`,
   );
   expect(await ask("select name from schema_migrations")).toHaveLength(NAMES.length - 1);
@@ -146,7 +146,7 @@ describe("a function of the database", () => {
 
   test("that differs is not replaced by a command given in passing", async () => {
     await ask(OTHER_TEXT, recordOther("0.0.9"));
-    await expect(migrate(database.url, log, "create")).rejects.toThrow(
+    await expect(migrate(database.url, log, { scope: "create" })).rejects.toThrow(
       `The database is of an older promptd (it lacks ${HOLD}).`,
     );
     expect(await ask(CALL)).toEqual([{ held: true }]);

@@ -27,8 +27,15 @@ export type MigrationScope = "upgrade" | "create";
  * start together one does it, and one that dies half-way leaves the previous schema.
  * @returns the names applied now, in order.
  */
-export async function migrate(url: string, log: Log, scope: MigrationScope = "upgrade"): Promise<string[]> {
-  const db = await openDatabase({ url, role: "migrate", poolMax: 1, log });
+export async function migrate(
+  url: string,
+  log: Log,
+  {
+    scope = "upgrade",
+    signal,
+  }: { readonly scope?: MigrationScope | undefined; readonly signal?: AbortSignal | undefined } = {},
+): Promise<string[]> {
+  const db = await openDatabase({ url, role: "migrate", poolMax: 1, log, signal });
   try {
     return await db.tx((tx) => applyPending(tx, log, scope), { statementTimeoutMs: 0 });
   } finally {

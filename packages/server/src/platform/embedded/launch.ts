@@ -78,13 +78,19 @@ export async function joinOrStart(launch: Launch): Promise<Found> {
 /** A living server may still be starting or already stopping: either becomes clear by waiting. */
 async function join(launch: Launch): Promise<Session | null> {
   const { clusterDir } = launch.files;
+  let isWaiting = false;
   const ask = async () => {
     const tried = await tryConnect(launch.files, "embedded");
     if (typeof tried !== "string") return tried;
-    return tried === "no server" && (await findPostmaster(clusterDir)) === null ? tried : null;
+    if (tried === "no server" && (await findPostmaster(clusterDir)) === null) return tried;
+    if (!isWaiting) launch.log.warn({ clusterDir }, "the database server accepts no connections yet; retrying");
+    isWaiting = true;
+    return null;
   };
   const found = await pollUntil(ask, { everyMs: POLL_MS, timeoutMs: READY_MS_MAX, signal: launch.signal });
-  if (found !== null) return found === "no server" ? null : found;
+  if (found === "no server") return null;
+  if (found !== null && isWaiting) launch.log.info("the database server accepts connections");
+  if (found !== null) return found;
   throw new Error(
     `The database server in ${clusterDir} is alive but accepts no connection; see ${launch.files.logFile}.`,
   );

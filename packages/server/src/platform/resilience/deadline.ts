@@ -41,7 +41,8 @@ export async function withDeadline<Result>(
 }
 
 /** The work's result, or the signal's reason as soon as it aborts: work that ignores its signal holds nobody up. */
-export async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+export async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (signal === undefined) return work;
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = (): void => reject(signal.reason as Error);
   if (signal.aborted) abort();

@@ -1,0 +1,103 @@
+/** A start meets a database that restarts, recovers or says nothing. */
+import { createServer, type AddressInfo } from "node:net";
+import { once } from "node:events";
+import { pino } from "pino";
+import { expect, onTestFinished, test } from "vitest";
+import { openInstallation } from "../../src/installation.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
+import { StartFailure } from "../../src/start-failure.ts";
+import { createTestDatabase } from "../support/test-database.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
+
+interface Line {
+  readonly level: number;
+  readonly msg: string;
+}
+
+/** A start on the given database, with the lines that it logs. */
+function startOn(url: string, options: { readonly retryMs?: number } = {}) {
+  const lines: Line[] = [];
+  const waits = Promise.withResolvers<null>();
+  const log = pino(
+    { level: "info" },
+    {
+      write: (line: string) => {
+        lines.push(JSON.parse(line) as Line);
+        if (line.includes("does not answer yet")) waits.resolve(null);
+      },
+    },
+  );
+  const stop = new AbortController();
+  const config = readConfig({ DATABASE_URL: url });
+  const opening = openInstallation({ config, role: "test", log, signal: stop.signal, ...options });
+  opening.catch(waits.reject);
+  waits.promise.catch(() => {}); // not every test waits for it
+  return { opening, stop, waits: waits.promise, messages: () => lines.map(({ msg }) => msg) };
+}
+
+async function openProxy() {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const proxy = await startTcpProxy(database.url);
+  onTestFinished(() => proxy.close());
+  return proxy;
+}
+
+/** An address at which nobody listens yet. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+test("a start waits for a database that recovers, and logs one line for the wait and one for its end", async () => {
+  const proxy = await openProxy();
+  proxy.startUp(true);
+  const { opening, waits, messages } = startOn(proxy.url);
+  await waits;
+  await proxy.refusedTimes(4);
+  proxy.startUp(false);
+  const installation = await opening;
+  expect(await installation.db.query("select 1 as one")).toEqual([{ one: 1 }]);
+  await installation.close();
+  expect(messages()).toEqual(["the database does not answer yet; retrying", "the database answers"]);
+});
+
+test.each([
+  [
+    "recovers",
+    async () => {
+      const proxy = await openProxy();
+      proxy.startUp(true);
+      return proxy.url;
+    },
+  ],
+  ["refuses connections", async () => `postgresql://ada@127.0.0.1:${await freePort()}/prompts`],
+])("a stop ends the wait for a database that %s at once", async (_what, urlOf) => {
+  const { opening, stop, waits } = startOn(await urlOf());
+  await waits;
+  stop.abort(new StartFailure("The start was given up."));
+  await expect(opening).rejects.toThrow(/^The start was given up\.$/);
+});
+
+test("a stop ends a connection attempt that nobody answers at once, not after its timeout", async () => {
+  const proxy = await openProxy();
+  proxy.blackhole(true);
+  const { opening, stop } = startOn(proxy.url);
+  await expect.poll(() => proxy.connections).toBeGreaterThan(0);
+  const stoppedMs = performance.now();
+  stop.abort(new StartFailure("The start was given up."));
+  await expect(opening).rejects.toThrow(/^The start was given up\.$/);
+  expect(performance.now() - stoppedMs).toBeLessThan(3_000); // a connection may take 5 s to open
+});
+
+test("a database that stays away is named in the end, without its password", async () => {
+  const port = await freePort();
+  const { opening } = startOn(`postgresql://ada:hunter2@127.0.0.1:${port}/prompts`, { retryMs: 300 });
+  await expect(opening).rejects.toThrow(`The database cannot be used: connect ECONNREFUSED 127.0.0.1:${port}.
+Check that it is running, and the address, database, user and password that promptd uses.
+DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".`);
+});
