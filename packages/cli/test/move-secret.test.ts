@@ -1,9 +1,16 @@
 /** The secret made at the first start is moved to settings as docs/operations.md says, by processes that really start. */
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import { openConnection } from "../../server/src/platform/database/database.ts";
-import { createInstallation, killLeftovers, start, type Environment, type OwnDatabase } from "./operator-process.ts";
+import {
+  createInstallation,
+  killLeftovers,
+  run,
+  start,
+  type Environment,
+  type OwnDatabase,
+} from "./operator-process.ts";
 
 const NEW = "a secret of the operator's own choice";
 
@@ -33,8 +40,19 @@ async function startOnce(changes: Environment = {}): Promise<number> {
 
 const readSecret = async (): Promise<string> => (await readFile(join(dataDir, "secret"), "utf8")).trim();
 
-test("a new PROMPTD_SECRET follows the one in the data directory, and stays when that is gone", async () => {
+test("another PROMPTD_SECRET on the same data directory is refused, and changes nothing for the right processes", async () => {
   expect(await startOnce()).toBe(1);
+  const environment = { ...installation.environment, PROMPTD_SECRET: NEW };
+  const { code, stdout, stderr } = await run(["serve", "--json"], environment);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toContain("Either set PROMPTD_SECRET to the old one");
+  expect(stderr).toContain("Or set PROMPTD_SECRET_PREVIOUS to the old one to rotate.");
+  expect(await startOnce()).toBe(1);
+});
+
+test("a new PROMPTD_SECRET follows the one in secret.previous, and stays when that is gone", async () => {
+  expect(await startOnce()).toBe(1);
+  await rename(join(dataDir, "secret"), join(dataDir, "secret.previous"));
   expect(await startOnce({ PROMPTD_SECRET: NEW })).toBe(2);
   expect(await startOnce({ PROMPTD_SECRET: NEW, PROMPTD_DATA_DIR: `${dataDir}-two` })).toBe(2);
 });
@@ -47,8 +65,16 @@ test("the file's text as PROMPTD_SECRET keeps the secret, and as PROMPTD_SECRET_
   expect(await startOnce({ PROMPTD_SECRET: NEW, PROMPTD_SECRET_PREVIOUS: made, PROMPTD_DATA_DIR })).toBe(2);
 });
 
-test("a file in the data directory that holds no secret does not stop a process that has PROMPTD_SECRET", async () => {
+test("files in the data directory that hold no secret do not stop a process that has PROMPTD_SECRET", async () => {
   await mkdir(dataDir, { recursive: true });
-  await writeFile(join(dataDir, "secret"), "no secret", { mode: 0o600 });
+  for (const name of ["secret", "secret.previous"]) await writeFile(join(dataDir, name), "no secret", { mode: 0o600 });
   expect(await startOnce({ PROMPTD_SECRET: NEW })).toBe(1);
+});
+
+test("a rotation is rolled back by exchanging the two settings", async () => {
+  const OLD = "the secret before, of the operator's own choice";
+  expect(await startOnce({ PROMPTD_SECRET: OLD })).toBe(1);
+  expect(await startOnce({ PROMPTD_SECRET: NEW, PROMPTD_SECRET_PREVIOUS: OLD })).toBe(2);
+  expect(await startOnce({ PROMPTD_SECRET: OLD, PROMPTD_SECRET_PREVIOUS: NEW })).toBe(3);
+  expect(await startOnce({ PROMPTD_SECRET: OLD })).toBe(3);
 });

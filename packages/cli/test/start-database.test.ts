@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createClient } from "@promptd/client";
 import { openConnection } from "../../server/src/platform/database/database.ts";
-import { startTcpProxy } from "../../server/test/support/tcp-proxy.ts";
+import { refuseWith, startTcpProxy } from "../../server/test/support/tcp-proxy.ts";
 import {
   createInstallation,
   killLeftovers,
@@ -224,14 +224,7 @@ describe("the printed address", () => {
 
 /** A database server that refuses everybody as PostgreSQL does. */
 async function refuse(code: string, message: string): Promise<{ port: number; server: Server }> {
-  const fields = `SFATAL\0VFATAL\0C${code}\0M${message}\0\0`;
-  const head = Buffer.alloc(5);
-  head.write("E");
-  head.writeInt32BE(4 + Buffer.byteLength(fields), 1);
-  const server = createServer((socket) => {
-    socket.on("error", () => {});
-    socket.once("data", () => socket.end(Buffer.concat([head, Buffer.from(fields)])));
-  });
+  const server = createServer((socket) => refuseWith(socket, code, message));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
@@ -254,7 +247,7 @@ describe("a start that cannot succeed: one clear message, exit code 1, nothing o
 
   test("a database that is not there is named without its password", async () => {
     const changes = { DATABASE_URL: "postgresql://ada:hunter2@127.0.0.1:1/prompts" };
-    expect(await runHere(["serve", "--json"], { ...installation.environment, ...changes })).toEqual({
+    expect(await runHere(["admin", "ledger", "check"], { ...installation.environment, ...changes })).toEqual({
       code: 1,
       stdout: "",
       stderr: `The database cannot be used: connect ECONNREFUSED 127.0.0.1:1.
@@ -264,12 +257,15 @@ DATABASE_URL leads to 127.0.0.1:1, database "prompts", user "ada".
     });
   });
 
-  test("a wrong password", async () => {
-    const { port } = await refuse("28P01", 'password authentication failed for user "ada"');
+  test.each([
+    ["a wrong password", "28P01", 'password authentication failed for user "ada"'],
+    ["an unknown database", "3D000", 'database "prompts" does not exist'],
+  ])("%s", async (_what, sqlState, reason) => {
+    const { port } = await refuse(sqlState, reason);
     const changes = { DATABASE_URL: `postgresql://ada:hunter2@127.0.0.1:${port}/prompts` };
     const { code, stdout, stderr } = await runHere(["serve", "--json"], { ...installation.environment, ...changes });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toBe(`The database cannot be used: password authentication failed for user "ada".
+    expect(stderr).toBe(`The database cannot be used: ${reason}.
 Check that it is running, and the address, database, user and password that promptd uses.
 DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".
 `);
@@ -308,7 +304,7 @@ DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".
     const changes = { ...off, PROMPTD_DATA_DIR, PROMPTD_SECRET: "another secret than the first one" };
     const { code, stdout, stderr } = await run(["serve", "--json"], { ...installation.environment, ...changes });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(/^The server secret is not the one this database was set up with\./);
+    expect(stderr).toMatch(/^The server secret is not the one that this database knows\./);
   });
 
   test("a database of a newer promptd", async () => {

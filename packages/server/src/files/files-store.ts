@@ -152,7 +152,7 @@ export interface FileKeyRow {
 export async function lockFileKeys(tx: Tx): Promise<FileKeyRow[]> {
   await tx.query("lock table file_keys in share row exclusive mode");
   return tx.query<FileKeyRow>(
-    `select id, fingerprint, created_at as "createdAt" from file_keys order by id desc limit 2`,
+    `select id, fingerprint, created_at as "createdAt" from file_keys order by id desc limit 3`,
   );
 }
 

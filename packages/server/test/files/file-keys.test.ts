@@ -31,23 +31,22 @@ function start(current: Buffer, previous: Buffer | null = null) {
 
 describe("a process that starts", () => {
   test("with the first secret signs with key 1, and so does every later one", async () => {
-    const ring = { current: { keyId: 1, key: deriveFileKey(FIRST) }, previous: null };
+    const ring = { current: { keyId: 1, key: deriveFileKey(FIRST) }, previous: [] };
     expect(await start(FIRST)).toEqual(ring);
     expect(await start(FIRST)).toEqual(ring);
   });
 
   test("for the first time with a secret from elsewhere beside its own opens nothing with that", async () => {
-    expect(await start(FIRST, SECOND)).toEqual({ current: { keyId: 1, key: deriveFileKey(FIRST) }, previous: null });
+    expect(await start(FIRST, SECOND)).toEqual({ current: { keyId: 1, key: deriveFileKey(FIRST) }, previous: [] });
   });
 
   test("with a strange secret is told what to do, and changes nothing", async () => {
     await start(FIRST);
     const told = new Error(
-      "The server secret is not the one this database was set up with. It is PROMPTD_SECRET or, where that is not set, " +
-        "the file secret in the data directory, and every promptd process needs the same one: restore it. For a " +
-        "rotation give the old one as PROMPTD_SECRET_PREVIOUS or, where PROMPTD_SECRET is not set, as the file " +
-        "secret.previous. If the old one is lost, remove the rows of the table file_keys; addresses of files made " +
-        "so far then stop working.",
+      `The server secret is not the one that this database knows. Nothing was changed.
+Either set PROMPTD_SECRET to the old one: every promptd process needs the same secret. Where PROMPTD_SECRET is not set, it is the file secret in the data directory.
+Or set PROMPTD_SECRET_PREVIOUS to the old one to rotate. Where that is not set, it is the file secret.previous in the data directory.
+If the old one is lost, remove the rows of the table file_keys; URLs of files made so far then stop working.`,
     );
     await expect(start(SECOND)).rejects.toEqual(told);
     await expect(start(SECOND, THIRD)).rejects.toEqual(told);
@@ -58,7 +57,7 @@ describe("a process that starts", () => {
 describe("after a rotation", () => {
   const rotated = {
     current: { keyId: 2, key: deriveFileKey(SECOND) },
-    previous: { keyId: 1, key: deriveFileKey(FIRST), acceptedUntilMs: START_MS + DAY_MS },
+    previous: [{ keyId: 1, key: deriveFileKey(FIRST), acceptedUntilMs: START_MS + DAY_MS }],
   };
   beforeEach(async () => {
     await clockAt(START_MS - 7 * DAY_MS);
@@ -74,14 +73,26 @@ describe("after a rotation", () => {
 
   test("the secret before opens nothing in a process that was not given it", async () => {
     await start(SECOND, FIRST);
-    expect(await start(SECOND)).toEqual({ ...rotated, previous: null });
+    expect(await start(SECOND)).toEqual({ ...rotated, previous: [] });
+  });
+
+  test("that is rolled back, the first secret opens what it signed before, and the other one what it signed since", async () => {
+    await start(SECOND, FIRST);
+    await clockAt(START_MS + 1_000);
+    expect(await start(FIRST, SECOND)).toEqual({
+      current: { keyId: 3, key: deriveFileKey(FIRST) },
+      previous: [
+        { keyId: 2, key: deriveFileKey(SECOND), acceptedUntilMs: START_MS + 1_000 + DAY_MS },
+        { keyId: 1, key: deriveFileKey(FIRST), acceptedUntilMs: START_MS + DAY_MS },
+      ],
+    });
   });
 
   test("a setting left over from the rotation before last opens nothing", async () => {
     await start(SECOND, FIRST);
     await start(THIRD, SECOND);
-    expect(await start(THIRD, FIRST)).toEqual({ current: { keyId: 3, key: deriveFileKey(THIRD) }, previous: null });
-    expect(await start(THIRD, SECOND)).toMatchObject({ previous: { keyId: 2, key: deriveFileKey(SECOND) } });
+    expect(await start(THIRD, FIRST)).toEqual({ current: { keyId: 3, key: deriveFileKey(THIRD) }, previous: [] });
+    expect(await start(THIRD, SECOND)).toMatchObject({ previous: [{ keyId: 2, key: deriveFileKey(SECOND) }] });
   });
 });
 
@@ -92,7 +103,7 @@ test("a secret is known in either of its readings, and signs with the one the da
   await open(readingsOfFile(FIRST));
   expect(await open(readingsOfSetting(text))).toMatchObject({ current: { keyId: 1, key: deriveFileKey(FIRST) } });
   expect(await open([SECOND], readingsOfSetting(`${text}\n`))).toMatchObject({
-    previous: { keyId: 1, key: deriveFileKey(FIRST) },
+    previous: [{ keyId: 1, key: deriveFileKey(FIRST) }],
   });
   await db.query("truncate file_keys");
   await open(readingsOfSetting(text));

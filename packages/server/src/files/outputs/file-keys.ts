@@ -11,7 +11,7 @@ export interface FileSecrets {
 
 /**
  * Gives each secret its number and says which may still open files. All processes on one database must agree on the
- * secret; a new one is taken only together with the one it follows, so a mixed-up setting cannot spoil addresses.
+ * secret; a new one is taken only together with the one it follows, so a mixed-up setting cannot break addresses.
  * @throws Error when the secret is not the one this database knows and no rotation explains it.
  */
 export async function registerFileKeys(db: Database, secrets: FileSecrets, ttlSeconds: number): Promise<KeyRing> {
@@ -26,30 +26,32 @@ export async function registerFileKeys(db: Database, secrets: FileSecrets, ttlSe
   return ringOf(rows, secrets, ttlSeconds);
 }
 
-const STRANGE_SECRET =
-  "The server secret is not the one this database was set up with. It is PROMPTD_SECRET or, where that is not set, " +
-  "the file secret in the data directory, and every promptd process needs the same one: restore it. For a rotation give the " +
-  "old one as PROMPTD_SECRET_PREVIOUS or, where PROMPTD_SECRET is not set, as the file secret.previous. If the old one is lost, " +
-  "remove the rows of the table file_keys; addresses of files made so far then stop working.";
+const STRANGE_SECRET = `The server secret is not the one that this database knows. Nothing was changed.
+Either set PROMPTD_SECRET to the old one: every promptd process needs the same secret. Where PROMPTD_SECRET is not set, it is the file secret in the data directory.
+Or set PROMPTD_SECRET_PREVIOUS to the old one to rotate. Where that is not set, it is the file secret.previous in the data directory.
+If the old one is lost, remove the rows of the table file_keys; URLs of files made so far then stop working.`;
 
 function secretOf(row: FileKeyRow, secrets: readonly Buffer[]): Buffer | null {
   return secrets.find((secret) => row.fingerprint.equals(fingerprintOf(secret))) ?? null;
 }
 
 function ringOf(rows: readonly FileKeyRow[], secrets: FileSecrets, ttlSeconds: number): KeyRing {
-  const [newest, before] = rows;
+  const [newest, before, third] = rows;
   const secret = newest === undefined ? null : secretOf(newest, secrets.current);
   if (newest === undefined || secret === null) throw new Error("No file key is registered.");
   const current = { keyId: newest.id, key: deriveFileKey(secret) };
-  const previous = before === undefined ? null : secretOf(before, secrets.previous);
-  if (before === undefined || previous === null) return { current, previous: null };
-  return {
-    current,
-    previous: {
-      keyId: before.id,
-      key: deriveFileKey(previous),
-      // It was retired when the newest came.
-      acceptedUntilMs: newest.createdAt.getTime() + ttlSeconds * 1_000,
-    },
-  };
+  // A rotation that was rolled back has the current secret twice: it opens what it signed before the rotation.
+  const previous = [retire(before, newest, secrets.previous), retire(third, before, secrets.current)];
+  return { current, previous: previous.filter((key) => key !== null) };
+
+  /** A key was retired when its successor came. */
+  function retire(row: FileKeyRow | undefined, successor: FileKeyRow | undefined, known: readonly Buffer[]) {
+    const found = row === undefined ? null : secretOf(row, known);
+    if (row === undefined || successor === undefined || found === null) return null;
+    return {
+      keyId: row.id,
+      key: deriveFileKey(found),
+      acceptedUntilMs: successor.createdAt.getTime() + ttlSeconds * 1_000,
+    };
+  }
 }

@@ -32,20 +32,20 @@ export async function readServerSecret({ PROMPTD_SECRET: text, dataDir }: Config
   return text === null ? readingsOfFile(await loadOrCreateSecret(dataDir)) : readingsOfSetting(text);
 }
 
-/** Candidates for the secret before a rotation: the setting if there is one, else what the data directory holds. */
-export async function readPreviousSecrets(config: Config, log: Log): Promise<Buffer[]> {
+/**
+ * The secret before a rotation, in its readings: the setting, else the file `secret.previous`. Not the file `secret`: a
+ * process that is started with a wrong PROMPTD_SECRET beside it must not rotate.
+ */
+export async function readPreviousSecrets(config: Config, log: Log): Promise<readonly Buffer[]> {
   const { PROMPTD_SECRET: text, PROMPTD_SECRET_PREVIOUS: previousText, dataDir } = config;
-  if (previousText !== null) return [...readingsOfSetting(previousText)];
-  const found = text === null ? [await loadPreviousSecret(dataDir)] : await readUnusedSecrets(dataDir, log);
-  return found.flatMap((secret) => (secret === null ? [] : readingsOfFile(secret)));
-}
-
-/** A process with the setting does not need these files, so an unusable one must not stop its start. */
-async function readUnusedSecrets(dataDir: string, log: Log): Promise<Buffer[]> {
+  if (previousText !== null) return readingsOfSetting(previousText);
   try {
-    return await loadAllSecrets(dataDir);
+    const secret = await loadPreviousSecret(dataDir);
+    return secret === null ? [] : readingsOfFile(secret);
   } catch (error) {
-    log.warn({ err: error }, "the secret in the data directory is not used as the previous one");
+    if (text === null) throw error;
+    // A process with the setting does not need this file, so an unusable one must not stop its start.
+    log.warn({ err: error }, "the file secret.previous is not used as the previous secret");
     return [];
   }
 }
@@ -77,12 +77,6 @@ export async function loadOrCreateSecret(dataDir: string): Promise<Buffer> {
 /** The secret before the last rotation; null when there was none. Its addresses stay valid until their files expire. */
 export async function loadPreviousSecret(dataDir: string): Promise<Buffer | null> {
   return readSecret(join(dataDir, PREVIOUS_NAME));
-}
-
-/** Every secret that the data directory holds: any may be the one before that of the setting. */
-async function loadAllSecrets(dataDir: string): Promise<Buffer[]> {
-  const found = await Promise.all([NAME, PREVIOUS_NAME].map((name) => readSecret(join(dataDir, name))));
-  return found.filter((secret) => secret !== null);
 }
 
 /** Replaces the secret; the present one becomes the previous one. Takes effect when the processes start again. */

@@ -9,7 +9,7 @@ const FILE_ID = "01a1f874-6c4e-7f02-8a44-9e2d6c1b7f50";
 const EXPIRES = 1_795_256_141;
 const BEFORE_MS = EXPIRES * 1_000 - 1;
 const FILE = { fileId: FILE_ID, mediaType: "image/png", expiresAt: EXPIRES } as const;
-const RING: KeyRing = { current: KEY, previous: null };
+const RING: KeyRing = { current: KEY, previous: [] };
 
 const PATH = signedPath(FILE, KEY);
 
@@ -75,7 +75,7 @@ describe("an address that was touched opens nothing", () => {
 test("keys after the ninth sign addresses as well", () => {
   for (const keyId of [10, 123_456_789]) {
     const key = { ...KEY, keyId };
-    expect(verify(signedPath(FILE, key), BEFORE_MS, { current: key, previous: null })).toBe("valid");
+    expect(verify(signedPath(FILE, key), BEFORE_MS, { current: key, previous: [] })).toBe("valid");
   }
 });
 
@@ -88,7 +88,10 @@ test("an address expires at its second, not before and not after", () => {
 });
 
 describe("after a rotation", () => {
-  const rotated = (acceptedUntilMs: number): KeyRing => ({ current: KEY, previous: { ...PREVIOUS, acceptedUntilMs } });
+  const rotated = (acceptedUntilMs: number): KeyRing => ({
+    current: KEY,
+    previous: [{ ...PREVIOUS, acceptedUntilMs }],
+  });
   const old = signedPath(FILE, PREVIOUS);
 
   test("the key before opens files as long as any file it signed may live, and says expired afterwards", () => {

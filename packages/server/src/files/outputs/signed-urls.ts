@@ -7,10 +7,14 @@ export interface FileKey {
   readonly key: Buffer;
 }
 
-/** Two keys are alive at most: the one that signs, and the one before it for as long as its files may live. */
+export interface RetiredFileKey extends FileKey {
+  readonly acceptedUntilMs: number;
+}
+
+/** The key that signs, and earlier ones for as long as their files may live. */
 export interface KeyRing {
   readonly current: FileKey;
-  readonly previous: (FileKey & { readonly acceptedUntilMs: number }) | null;
+  readonly previous: readonly RetiredFileKey[];
 }
 
 const KEY_BYTES = 32;
@@ -75,13 +79,13 @@ export function verifyAddress(
 }
 
 /**
- * The key before the current one opens files only until the last file it signed has expired: after a leak nothing
+ * A key before the current one opens files only until the last file it signed has expired: after a leak nothing
  * signed with it may open anything. It goes on telling that old files expired (`nowMs` null), which opens nothing.
  */
 function findKey(ring: KeyRing, keyId: number, nowMs: number | null): FileKey | null {
   if (keyId === ring.current.keyId) return ring.current;
-  const { previous } = ring;
-  if (previous === null || keyId !== previous.keyId) return null;
+  const previous = ring.previous.find((key) => key.keyId === keyId);
+  if (previous === undefined) return null;
   return nowMs === null || nowMs < previous.acceptedUntilMs ? previous : null;
 }
 

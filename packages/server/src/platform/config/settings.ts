@@ -167,7 +167,7 @@ export const SETTINGS = {
     default: null,
     expected: "at least 32 characters",
     meaning:
-      "PROMPTD_SECRET before a rotation: URLs signed with it stay valid until they expire. Unset: the secret in the data directory.",
+      "PROMPTD_SECRET before a rotation: a start with another secret needs it, and URLs signed with it stay valid until they expire. Unset: the file secret.previous in the data directory.",
   }),
   PROMPTD_S3_BUCKET: setting(text, {
     default: null,
