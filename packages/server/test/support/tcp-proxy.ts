@@ -2,7 +2,6 @@
  * A proxy between promptd and its database (unix socket or TCP) that does what networks do: hold everything back, lose
  * connections, lose them after a number of bytes of an answer, and answer late.
  */
-import { once } from "node:events";
 import { createConnection, createServer, type NetConnectOpts, type Server, type Socket } from "node:net";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,10 +25,8 @@ export interface TcpProxy {
    * as many connections after it as `refusals` says. @returns what ends it, and says whether it had come to it.
    */
   crashOnAnswerNumber(n: number, refusals: number): () => boolean;
-  /** True: new connections get the answer of a server that is starting up. */
-  startUp(isOn: boolean): void;
-  /** Resolves when so many connections have got that answer. */
-  refusedTimes(count: number): Promise<void>;
+  /** So many new connections get the answer of a server that is starting up. */
+  startUp(connections: number): void;
   /** True: nothing passes and nothing is refused, as with a lost route. */
   blackhole(isOn: boolean): void;
   /** Milliseconds by which each piece of an answer is late. */
@@ -92,6 +89,22 @@ function createCrash(pairs: ReadonlySet<Pair>) {
   };
 }
 
+/** A server that starts up. */
+function createStartUp() {
+  let connectionsLeft = 0;
+  return {
+    set: (connections: number): void => {
+      connectionsLeft = connections;
+    },
+    refuses: (near: Socket): boolean => {
+      if (connectionsLeft === 0) return false;
+      connectionsLeft -= 1;
+      refuseWith(near, "57P03", "the database system is starting up");
+      return true;
+    },
+  };
+}
+
 function cut(pairs: ReadonlySet<Pair>): void {
   for (const pair of pairs) pair.near.destroy();
 }
@@ -101,8 +114,7 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
   const directory = mkdtempSync(join(tmpdir(), "promptd-proxy-"));
   const pairs = new Set<Pair>();
   let isHolding = false;
-  let isStartingUp = false;
-  let refused = 0;
+  const startUp = createStartUp();
   let delayMs = 0;
   let bytesPerSecond = Number.POSITIVE_INFINITY;
   const trap = createTrap(pairs);
@@ -110,11 +122,7 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
 
   const server = createServer((near) => {
     if (crash.refuses()) near.destroy();
-    else if (isStartingUp) {
-      refused += 1;
-      refuseWith(near, "57P03", "the database system is starting up");
-      server.emit("refused");
-    } else connect(near);
+    else if (!startUp.refuses(near)) connect(near);
   });
   const connect = (near: Socket): void => {
     const far = createConnection(placeOf(databaseUrl));
@@ -154,12 +162,7 @@ export async function startTcpProxy(databaseUrl: string): Promise<TcpProxy> {
     },
     cutOnAnswerTo: trap.set,
     crashOnAnswerNumber: crash.set,
-    startUp: (isOn) => {
-      isStartingUp = isOn;
-    },
-    refusedTimes: async (count) => {
-      while (refused < count) await once(server, "refused");
-    },
+    startUp: startUp.set,
     blackhole: (isOn) => {
       isHolding = isOn;
       for (const pair of pairs) hold(pair, isOn);
