@@ -78,7 +78,15 @@ export const listRunsQuerySchema = z
 
 const CONTROLS = /\p{Cc}/gu;
 
-export const searchTextLeaf = leaf<string>({ type: "string", minLength: 1, maxLength: 200 }, (payload) => {
+/** No maxLength: a text that is longer before it is trimmed is accepted. */
+const SEARCH_TEXT_SCHEMA = {
+  type: "string",
+  minLength: 1,
+  pattern: "\\S",
+  description: `What to search for: 1 to ${REQUEST_LIMITS.searchCodePointsMax} characters (Unicode code points). They are counted after control characters became spaces, the text was normalized (NFC), and white space at its ends was trimmed.`,
+};
+
+export const searchTextLeaf = leaf<string>(SEARCH_TEXT_SCHEMA, (payload) => {
   const given = rawText(payload) ?? "";
   const unsound = textFault("q", given);
   if (unsound !== null) {

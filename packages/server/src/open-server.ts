@@ -22,6 +22,7 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
     newId,
     authenticators: { apiKey: admission.admit },
     resourcesHash: () => catalogue.resources().hash,
+    publicUrl: () => address.url,
     endpoints: toEndpoints({
       entries: ENDPOINTS,
       schemas: endpointSchemas,

@@ -1,28 +1,63 @@
 import { ENDPOINTS, ERRORS } from "@promptd/contract";
 import { describe, expect, test } from "vitest";
-import { endpointSchemas } from "@promptd/contract/schemas";
+import {
+  endpointSchemas,
+  errorEnvelopeSchema,
+  REQUEST_LIMITS,
+  successEnvelopeSchema,
+  type EndpointSchemas,
+} from "@promptd/contract/schemas";
 import { toEndpoints, type Handlers } from "./endpoint.ts";
 import { openApiText } from "./openapi.ts";
 import { openEndpoints } from "./public-endpoints.ts";
 import { createRouter } from "./request/router.ts";
 
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly example?: unknown;
+  readonly schema?: unknown;
+}
+interface WithContent {
+  readonly content?: Readonly<
+    Record<string, { readonly examples?: Readonly<Record<string, { readonly value: unknown }>> }>
+  >;
+}
+interface Response extends WithContent {
+  readonly $ref?: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
+}
 interface Operation {
   readonly operationId?: string;
-  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly required: boolean }[];
-  readonly responses: Readonly<Record<string, { readonly $ref?: string }>>;
-  readonly requestBody?: unknown;
+  readonly parameters?: readonly Parameter[];
+  readonly responses: Readonly<Record<string, Response>>;
+  readonly requestBody?: WithContent;
   readonly security?: readonly unknown[];
 }
 interface Document {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly servers: unknown;
+  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>> & {
+    readonly responses: Readonly<Record<string, Response>>;
+  };
 }
 
-const text = openApiText();
+const PUBLIC_URL = "https://prompts.example.com";
+const text = openApiText(PUBLIC_URL);
 const document: Document = JSON.parse(text);
 const never = () => Promise.reject(new Error("never asked"));
-const open = openEndpoints({ openFile: never, readiness: never, isStopping: () => false, isBusy: () => false });
+const open = openEndpoints({
+  openFile: never,
+  publicUrl: () => PUBLIC_URL,
+  readiness: never,
+  isStopping: () => false,
+  isBusy: () => false,
+});
+const allOperations = Object.values(document.paths).flatMap((path) => Object.values(path));
+const examplesOf = ({ content = {} }: WithContent) =>
+  Object.values(content["application/json"]?.examples ?? {}).map(({ value }) => value);
 const template = (path: string) => path.replace(/:(\w+)/g, "{$1}");
 
 describe("the OpenAPI document", () => {
@@ -98,5 +133,75 @@ describe("the OpenAPI document", () => {
         },
       },
     });
+  });
+
+  test("names the public URL as its server", () => {
+    expect(document.servers).toEqual([{ url: PUBLIC_URL }]);
+  });
+
+  test("gives each operation an id of its own", () => {
+    const ids = allOperations.map(({ operationId }) => operationId);
+    expect(ids).not.toContain(undefined);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test("describes q as the server reads it: a longer text that is trimmed to 200 is in", () => {
+    const q = document.paths["/v1/prompts/publish"]?.["get"]?.parameters?.find(({ name }) => name === "q");
+    const description = expect.stringMatching(/200 characters .* normalized .* trimmed/);
+    expect(q?.schema).toEqual({ type: "string", minLength: 1, pattern: "\\S", description });
+    const longest = "a".repeat(REQUEST_LIMITS.searchCodePointsMax);
+    expect(endpointSchemas.searchPrompts.query.parse({ q: `  ${longest} ` })).toEqual({ q: longest });
+  });
+
+  test("lists with each error the headers that it may carry", () => {
+    const { responses } = document.components;
+    const shared = ["X-Request-Id", "x-should-retry", "RateLimit", "RateLimit-Policy", "action-require", "X-Ignored"];
+    const own = {
+      UNAUTHORIZED_ERROR: ["WWW-Authenticate"],
+      NOT_FOUND_ERROR: ["Allow"],
+      TOO_MANY_REQUESTS_ERROR: ["Retry-After", "retry-after-ms"],
+      GATEWAY_TIMEOUT_ERROR: ["Location", "Retry-After", "Preference-Applied", "Idempotent-Replayed"],
+    };
+    for (const code of Object.keys(ERRORS)) {
+      const expected = new Set([
+        ...(code === "UNAUTHORIZED_ERROR" ? shared.slice(0, 2) : shared),
+        ...(Object.entries(own).find(([one]) => one === code)?.[1] ?? []),
+      ]);
+      expect([code, ...Object.keys(responses[code]?.headers ?? {}).sort()]).toEqual([code, ...[...expected].sort()]);
+    }
+  });
+});
+
+describe("the examples of the OpenAPI document", () => {
+  test.each(Object.entries(ENDPOINTS))("of %s fit its schemas, request and answer", (name, { method, path }) => {
+    const operation = document.paths[template(path)]?.[method.toLowerCase()];
+    const { params, query, body, data }: EndpointSchemas = endpointSchemas[name as keyof typeof endpointSchemas];
+    const { parameters = [], requestBody = {}, responses } = operation ?? { responses: {} };
+    const valuesIn = (location: string) =>
+      Object.fromEntries(
+        parameters
+          .filter((one) => one.in === location && one.example !== undefined)
+          .map((one) => [one.name, String(one.example)]),
+      );
+    expect(Object.keys(params.parse(valuesIn("path")))).toEqual(Object.keys(params.shape));
+    expect(Object.keys(query.parse(valuesIn("query"))).length).toBe(Object.keys(valuesIn("query")).length);
+    const bodies = examplesOf(requestBody);
+    expect(bodies.length > 0).toBe(body !== null);
+    for (const example of bodies) expect(body?.parse(example)).toMatchObject(example as object);
+    const answers = examplesOf(responses["200"] ?? {});
+    expect(answers).toHaveLength(1);
+    for (const example of answers) expect(successEnvelopeSchema(data).parse(example)).toEqual(example);
+  });
+
+  test.each(Object.keys(ERRORS))("of %s fit its envelope", (code) => {
+    const examples = examplesOf(document.components.responses[code] ?? {});
+    expect(examples.length).toBeGreaterThan(0);
+    for (const example of examples) expect(errorEnvelopeSchema.parse(example)).toMatchObject({ status: code });
+  });
+
+  test("stand with every JSON answer, of the endpoints without a key too", () => {
+    const answers = allOperations.flatMap(({ responses }) => Object.values(responses));
+    const json = answers.filter(({ content }) => content?.["application/json"] !== undefined);
+    expect(json.filter((answer) => examplesOf(answer).length === 0)).toEqual([]);
   });
 });

@@ -6,19 +6,24 @@ import {
   type EndpointName,
   type ErrorCode,
 } from "@promptd/contract";
+import { ENDPOINT_EXAMPLES, ERROR_EXAMPLES } from "@promptd/contract/examples";
 import { endpointSchemas, ERROR_SCHEMAS } from "@promptd/contract/schemas";
 import { z } from "zod";
 import { RESPONSE_HEADERS } from "./response/response-headers.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** Of every answer to a request that was admitted or counted. */
 const COMMON_HEADERS = ["X-Request-Id", "RateLimit", "RateLimit-Policy", "X-Ignored", "action-require"];
-function header(name: string, description: string): Json {
-  return { name, in: "header", required: false, description, schema: { type: "string" } };
-}
+const CLI_AGENT = "resources_hash=<hash> of the models a client knows; see the header action-require.";
 
-/** The OpenAPI 3.1 document of the interface, made from the contract: what is mounted is what is described. */
-export function openApiText(): string {
+type ParameterExamples = Readonly<Record<string, string | number>>;
+
+/**
+ * The OpenAPI 3.1 document of the interface, made from the contract: what is mounted is what is described.
+ * @param publicUrl under which callers reach the server.
+ */
+export function openApiText(publicUrl: string): string {
   const paths: Record<string, Record<string, Json>> = {};
   for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
     const { method, path } = ENDPOINTS[name];
@@ -33,7 +38,7 @@ export function openApiText(): string {
       description: "Runs published prompt versions and returns what they generate.",
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
-    servers: [{ url: "/" }],
+    servers: [{ url: publicUrl }],
     security: [{ apiKey: [] }],
     paths: { ...paths, ...openPaths() },
     components: {
@@ -49,28 +54,27 @@ export function openApiText(): string {
 function operation(name: EndpointName): Json {
   const entry: EndpointEntry = ENDPOINTS[name];
   const { params, query, body, data } = endpointSchemas[name];
+  const { parameters: examples = {}, bodies = {}, data: answer } = ENDPOINT_EXAMPLES[name];
   const success = {
     description: "Success",
     headers: headersOf([...COMMON_HEADERS, ...(entry.responseHeaders ?? [])]),
-    content: { "application/json": { schema: envelope(data) } },
+    content: jsonContent(envelope(data), { success: { status: "SUCCESS", data: answer } }),
   };
   const otherSuccesses = Object.entries(entry.otherStatuses ?? {}).map(([status, description]) => [
     status,
-    status === "304" ? { description } : { ...success, description },
+    status === "304" ? { description, headers: success.headers } : { ...success, description },
   ]);
   return {
     operationId: name,
     summary: entry.summary,
     ...(entry.isExtension === true ? { "x-extension": true } : {}),
     parameters: [
-      ...parametersOf(params, "path"),
-      ...parametersOf(query, "query"),
-      header("cli-agent", "resources_hash=<hash> of the models a client knows; see the header action-require."),
-      ...(entry.headers ?? []).map((one) => header(one.name, one.description)),
+      ...parametersOf(params, "path", examples),
+      ...parametersOf(query, "query", examples),
+      headerParameter("cli-agent", CLI_AGENT, {}),
+      ...(entry.headers ?? []).map((one) => headerParameter(one.name, one.description, examples)),
     ],
-    ...(body === null
-      ? {}
-      : { requestBody: { required: true, content: { "application/json": { schema: input(body) } } } }),
+    ...(body === null ? {} : { requestBody: { required: true, content: jsonContent(input(body), bodies) } }),
     responses: {
       "200": success,
       ...Object.fromEntries(otherSuccesses),
@@ -82,31 +86,95 @@ function operation(name: EndpointName): Json {
 
 /** One path outside /v1 each; they need no key. */
 function openPaths(): Record<string, Json> {
-  const open = (summary: string, responses: Json) => ({ get: { summary, security: [], responses } });
-  const json = (description: string) => ({
-    description,
-    content: { "application/json": { schema: { type: "object" } } },
+  const open = (operationId: string, summary: string, responses: Json) => ({
+    get: {
+      operationId,
+      summary,
+      security: [],
+      responses: { ...responses, ...errorReferences(["BAD_REQUEST_ERROR"]) },
+    },
   });
+  const json = (description: string, example: Json, headers: readonly string[] = []) => ({
+    description,
+    headers: headersOf(["X-Request-Id", ...headers]),
+    content: jsonContent({ type: "object" }, { answer: example }),
+  });
+  const ready = { status: "SUCCESS", data: { ready: true, role: "all", database: "ok", switchedOff: [] } };
+  const notReady = {
+    status: "SERVER_ERROR",
+    message: "The server is not ready.",
+    data: { ready: false, role: "all", database: "unreachable" },
+  };
   return {
-    "/healthz": open("The process answers", { "200": json("Healthy") }),
-    "/readyz": open("The server can do its work", { "200": json("Ready"), "500": json("Not ready") }),
-    "/openapi.json": open("This document", { "200": json("OpenAPI 3.1") }),
-    "/files/{name}": {
-      get: {
-        summary: "A generated file, by its signed address",
-        security: [],
-        parameters: [{ name: "name", in: "path", required: true, schema: { type: "string" } }],
-        responses: {
-          "200": { description: "The file" },
-          "206": { description: "A part of the file; only after Range" },
-          ...errorReferences(["NOT_FOUND_ERROR", "GONE_ERROR", "SERVER_ERROR"]),
-        },
-      },
+    "/healthz": open("getHealth", "The process answers", {
+      "200": json("Healthy", { status: "SUCCESS", data: { healthy: true } }),
+    }),
+    "/readyz": open("getReadiness", "The server can do its work", {
+      "200": json("Ready", ready),
+      "500": json("Not ready", notReady, ["x-should-retry"]),
+    }),
+    "/openapi.json": open("getOpenApi", "This document", {
+      "200": json("OpenAPI 3.1", { openapi: "3.1.0", info: { title: "promptd", version: "1.0.0" }, paths: {} }),
+    }),
+    "/files/{name}": { get: fileOperation() },
+  };
+}
+
+/** Its whole address comes from an output; the query holds the signature. */
+function fileOperation(): Json {
+  const parameter = (name: string, location: "path" | "query", meaning: string, example: string) => ({
+    name,
+    in: location,
+    required: true,
+    description: meaning,
+    schema: { type: "string" },
+    example,
+  });
+  const file = {
+    headers: headersOf(["X-Request-Id", "ETag"]),
+    content: { "image/*": {}, "video/*": {} },
+  };
+  return {
+    operationId: "getFile",
+    summary: "A generated file, by its signed address",
+    security: [],
+    parameters: [
+      parameter("name", "path", "Id and ending of the file.", "019a1f88-0c1d-7a52-b7e4-2f90c6d1a3b5.png"),
+      parameter("e", "query", "When the address expires, in Unix seconds.", "1795256130"),
+      parameter("k", "query", "Number of the key that signed the address.", "1"),
+      parameter("s", "query", "Signature.", "b0mN2Yx4v7Qd8sK1tRz5Wg"),
+      headerParameter("Range", "bytes=FIRST-LAST: only this part.", { Range: "bytes=0-1023" }),
+      headerParameter("If-None-Match", "The ETag of an earlier answer; equal: 304.", {}),
+    ],
+    responses: {
+      "200": { description: "The file", ...file },
+      "206": { description: "A part of the file; only after Range", ...file },
+      "304": { description: "Not modified; only after If-None-Match", headers: file.headers },
+      ...errorReferences([
+        "BAD_REQUEST_ERROR",
+        "NOT_FOUND_ERROR",
+        "GONE_ERROR",
+        "TOO_MANY_REQUESTS_ERROR",
+        "SERVER_ERROR",
+      ]),
     },
   };
 }
 
-function parametersOf(schema: z.ZodObject, location: "path" | "query"): Json[] {
+function headerParameter(name: string, description: string, examples: ParameterExamples): Json {
+  return { name, in: "header", required: false, description, schema: { type: "string" }, ...exampleOf(name, examples) };
+}
+
+function exampleOf(name: string, examples: ParameterExamples): Json {
+  return examples[name] === undefined ? {} : { example: examples[name] };
+}
+
+function jsonContent(schema: Json, examples: Readonly<Record<string, unknown>>): Json {
+  const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
+  return { "application/json": { schema, examples: Object.fromEntries(named) } };
+}
+
+function parametersOf(schema: z.ZodObject, location: "path" | "query", examples: ParameterExamples): Json[] {
   const { properties = {}, required = [] } = input(schema) as {
     properties?: Record<string, Json>;
     required?: readonly string[];
@@ -116,6 +184,7 @@ function parametersOf(schema: z.ZodObject, location: "path" | "query"): Json[] {
     in: location,
     required: location === "path" || required.includes(name),
     schema: leaf,
+    ...exampleOf(name, examples),
   }));
 }
 
@@ -146,29 +215,47 @@ function errorReferences(codes: readonly ErrorCode[]): Json {
   );
 }
 
-const HEADERS_OF_ERRORS: Readonly<Partial<Record<ErrorCode, readonly string[]>>> = {
-  UNAUTHORIZED_ERROR: ["WWW-Authenticate"],
-  TOO_MANY_REQUESTS_ERROR: ["Retry-After", "retry-after-ms"],
-  GATEWAY_TIMEOUT_ERROR: ["Location", "Retry-After"],
-  NOT_FOUND_ERROR: ["Allow"],
+/** Sent with an error that follows authentication; a part of the request may have had no effect by then. */
+const HEADERS_OF_ERRORS: Readonly<Record<ErrorCode, readonly string[]>> = {
+  BAD_REQUEST_ERROR: COMMON_HEADERS,
+  UNAUTHORIZED_ERROR: ["X-Request-Id", "WWW-Authenticate"],
+  PAYMENT_REQUIRED_ERROR: COMMON_HEADERS,
+  NOT_FOUND_ERROR: [...COMMON_HEADERS, "Allow"],
+  GONE_ERROR: COMMON_HEADERS,
+  VALIDATION_ERROR: COMMON_HEADERS,
+  TOO_MANY_REQUESTS_ERROR: [...COMMON_HEADERS, "Retry-After", "retry-after-ms"],
+  SERVER_ERROR: COMMON_HEADERS,
+  GATEWAY_TIMEOUT_ERROR: [...COMMON_HEADERS, "Location", "Retry-After", "Preference-Applied", "Idempotent-Replayed"],
 };
 
 function errorResponses(): Json {
   return Object.fromEntries(
-    (Object.keys(ERRORS) as ErrorCode[]).map((code) => [
-      code,
-      {
-        description: ERRORS[code].meaning,
-        headers: headersOf(["X-Request-Id", "x-should-retry", ...(HEADERS_OF_ERRORS[code] ?? [])]),
-        content: { "application/json": { schema: withoutDialect(z.toJSONSchema(ERROR_SCHEMAS[code])) } },
-      },
-    ]),
+    (Object.keys(ERRORS) as ErrorCode[]).map((code) => {
+      const schema = withoutDialect(z.toJSONSchema(ERROR_SCHEMAS[code]));
+      const examples = Object.entries(ERROR_EXAMPLES[code]).map(([name, one]) => [name, { status: code, ...one }]);
+      return [
+        code,
+        {
+          description: ERRORS[code].meaning,
+          headers: headersOf(["x-should-retry", ...HEADERS_OF_ERRORS[code]]),
+          content: jsonContent(schema, Object.fromEntries(examples)),
+        },
+      ];
+    }),
   );
 }
 
+/** Those that some answer refers to: Deprecation and Sunset wait for the first feature that ends. */
 function sharedHeaders(): Json {
+  const used = new Set([
+    "x-should-retry",
+    ...Object.values(HEADERS_OF_ERRORS).flat(),
+    ...Object.values(ENDPOINTS).flatMap((entry: EndpointEntry) => entry.responseHeaders ?? []),
+  ]);
   return Object.fromEntries(
-    Object.entries(RESPONSE_HEADERS).map(([name, description]) => [name, { description, schema: { type: "string" } }]),
+    Object.entries(RESPONSE_HEADERS)
+      .filter(([name]) => used.has(name))
+      .map(([name, description]) => [name, { description, schema: { type: "string" } }]),
   );
 }
 

@@ -7,6 +7,8 @@ import { rawQuery } from "./request/query.ts";
 
 export interface OpenEndpointsOptions {
   readonly openFile: OpenFile;
+  /** Under which callers reach the server; known for certain once it listens. */
+  readonly publicUrl: () => string;
   readonly readiness: () => Promise<Readiness>;
   readonly isStopping: () => boolean;
   /** True while the process has more open requests than it should. */
@@ -15,13 +17,13 @@ export interface OpenEndpointsOptions {
 
 /** The endpoints that need no credential. They read no body. */
 export function openEndpoints(options: OpenEndpointsOptions): Endpoint[] {
-  const openApi = openApiText();
+  const openApi = perUrl(openApiText);
   const readiness = joinCalls(options.readiness);
   return [
     // Says nothing about the database.
     open("/healthz", async () => ({ data: { healthy: true } })),
     open("/readyz", async () => answerReadiness(await readiness(), options.isStopping())),
-    open("/openapi.json", async () => ({ status: 200, text: openApi })),
+    open("/openapi.json", async () => ({ status: 200, text: openApi(options.publicUrl()) })),
     open("/files/:name", async ({ params }, context) => {
       if (options.isBusy()) throw serverBusy();
       await context.afterEarlierAnswers(); // a file stays open only for the request that is answered next
@@ -60,5 +62,14 @@ function joinCalls<Result>(call: () => Promise<Result>): () => Promise<Result> {
   return () => {
     current ??= call().finally(() => (current = null));
     return current;
+  };
+}
+
+/** Makes a text again only when the URL has changed. */
+function perUrl(make: (url: string) => string): (url: string) => string {
+  let last: { readonly url: string; readonly text: string } | null = null;
+  return (url) => {
+    if (last?.url !== url) last = { url, text: make(url) };
+    return last.text;
   };
 }

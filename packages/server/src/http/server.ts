@@ -58,6 +58,8 @@ export interface HttpServerOptions {
   /** Those of the contract when absent. */
   readonly prefixes?: Readonly<Record<string, Auth>>;
   readonly resourcesHash: () => string;
+  /** Under which callers reach the server. */
+  readonly publicUrl: () => string;
   readonly openFile: OpenFile;
   readonly readiness: () => Promise<Readiness>;
   readonly rate?: { readonly perSecond: number; readonly scope: "account" | "key" };

@@ -20,6 +20,7 @@ import { Problem } from "../../src/platform/problem.ts";
 
 export const ID = "01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a";
 export const HASH = "ebGYfUmEjkaiIcy0CxaEBTf6VAvJlGo8bZH4qZVvR-U";
+export const PUBLIC_URL = "https://prompts.example.com";
 export const KEY = { authorization: "Bearer good" };
 export const CREATE = JSON.stringify({ promptVersionId: ID, inputs: {} });
 
@@ -150,6 +151,7 @@ export async function startEdge(overrides: Overrides = {}, onPort = 0): Promise<
     log: memoryLog(log),
     newId: createIdSource({ nowMs: () => 1_795_169_730_000 }),
     resourcesHash: () => HASH,
+    publicUrl: () => PUBLIC_URL,
     openFile: async ({ method }) => ({
       status: 200,
       headers: { "Content-Type": "image/png", "Content-Length": "5", "Cache-Control": "public" },

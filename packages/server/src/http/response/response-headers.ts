@@ -20,7 +20,7 @@ export const RESPONSE_HEADERS = {
   Allow: "Methods the path knows; sent when only the method was wrong.",
   "Preference-Applied": "The preferences of the header Prefer that were honoured.",
   "Idempotent-Replayed": "true: the run was created by an earlier request with the same Idempotency-Key.",
-  ETag: "The hash of the model list, for If-None-Match.",
+  ETag: "Names this version of the answer, for If-None-Match.",
   Deprecation: "Since when this feature is deprecated (RFC 9745).",
   Sunset: "When this feature ends (RFC 8594).",
 } as const;

@@ -1,0 +1,214 @@
+import type { EndpointName, EndpointShapes } from "../endpoints.ts";
+import type { ErrorCode } from "../errors.ts";
+import type { CreateRunBody } from "../runs.ts";
+
+/*
+ * Examples for the OpenAPI document: a request of each endpoint as a caller writes it, and the answer to it.
+ */
+
+interface EndpointExample<Name extends EndpointName> {
+  /** Path parameters, query parameters and request headers, as they are sent. */
+  readonly parameters?: Readonly<Record<string, string | number>>;
+  readonly bodies?: Readonly<Record<string, CreateRunBody>>;
+  readonly data: EndpointShapes[Name]["data"];
+}
+
+const RUN_ID = "019a1f87-3e4b-7d21-a4c8-5b7e11f20d3a";
+const PROMPT_ID = "019a0c11-52d0-7c0e-9a55-0f6f1c2b7e90";
+const VERSION_ID = "019a0c11-52d4-7b18-8f3d-6a9d04c1e2b7";
+const HASH = "ebGYfUmEjkaiIcy0CxaEBTf6VAvJlGo8bZH4qZVvR-U";
+
+const run = {
+  runId: RUN_ID,
+  outputs: [{ type: "text", data: "Steam curls from the cup;\nthe window forgets the frost." }],
+  runStatus: "succeeded",
+  tokens: 2,
+} as const;
+
+const config = {
+  textInputs: {
+    topic: {
+      position: 0,
+      type: "text",
+      label: "Topic",
+      description: "What the poem is about.",
+      required: true,
+      allowEmpty: false,
+      default: null,
+      maxLength: 200,
+      options: null,
+      multiple: null,
+    },
+  },
+  imageInputs: [],
+  imageCount: 0,
+  model: "sandbox/text",
+  modality: "text",
+  runOptions: { reasoningEffort: { default: "low", options: ["low", "medium", "high"] } },
+  output: { type: "text" },
+  inputSchema: {
+    type: "object",
+    properties: {
+      textInputs: {
+        type: "object",
+        properties: { topic: { type: "string", title: "Topic", maxLength: 200 } },
+        required: ["topic"],
+      },
+    },
+    required: ["textInputs"],
+  },
+} as const;
+
+const version = {
+  promptVersionId: VERSION_ID,
+  promptId: PROMPT_ID,
+  title: "A poem about tea",
+  publishedAt: "2026-11-02T08:00:00.000Z",
+  config,
+};
+
+export const ENDPOINT_EXAMPLES: { readonly [Name in EndpointName]: EndpointExample<Name> } = {
+  createRun: {
+    parameters: { "Idempotency-Key": "order-4711", Prefer: "wait=30" },
+    bodies: {
+      text: {
+        promptVersionId: VERSION_ID,
+        inputs: { textInputs: { topic: "frost" } },
+        runOptions: { reasoningEffort: "low" },
+      },
+      imageByUrl: {
+        promptVersionId: VERSION_ID,
+        inputs: { imageInputs: [{ type: "url", url: "https://images.example.com/cat.png" }] },
+      },
+      imageAsBase64: {
+        promptVersionId: VERSION_ID,
+        inputs: { imageInputs: [{ type: "base64", base64: "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABAQAAAAA3bvkkAAAACklE" }] },
+      },
+    },
+    data: run,
+  },
+  getRun: { parameters: { runId: RUN_ID, Prefer: "wait=30" }, data: run },
+  cancelRun: {
+    parameters: { runId: RUN_ID },
+    data: {
+      runId: RUN_ID,
+      outputs: [{ type: "error", data: "The run was canceled." }],
+      runStatus: "failed",
+      tokens: 0,
+    },
+  },
+  listRuns: {
+    parameters: { limit: 10, startingAfter: RUN_ID, status: "succeeded", since: 1_795_169_730, until: 1_795_256_130 },
+    data: {
+      rows: [
+        {
+          runId: RUN_ID,
+          promptVersionId: VERSION_ID,
+          outputs: run.outputs,
+          runStatus: "succeeded",
+          credits: 2,
+          runName: "A poem about tea",
+          createdAt: "2026-11-20T09:15:30.000Z",
+        },
+      ],
+      hasMore: false,
+    },
+  },
+  searchPrompts: {
+    parameters: { q: "tea poem" },
+    data: {
+      rows: [
+        {
+          promptId: PROMPT_ID,
+          promptVersionId: VERSION_ID,
+          title: version.title,
+          description: "Four lines about tea and the weather.",
+          slug: "a-poem-about-tea",
+          model: 1,
+          modality: 0,
+          estimatedCredits: 2,
+          uses: 128,
+          upVotes: 9,
+          publishedAt: version.publishedAt,
+          samples: { inputs: { textInputs: { topic: "frost" }, imageInputs: [] }, outputs: run.outputs },
+          configs: config,
+        },
+      ],
+    },
+  },
+  getPrompt: { parameters: { promptId: PROMPT_ID, versionId: VERSION_ID }, data: version },
+  getPromptVersion: { parameters: { promptVersionId: VERSION_ID }, data: version },
+  getResources: {
+    parameters: { "If-None-Match": `"${HASH}"` },
+    data: {
+      hash: HASH,
+      resources: {
+        models: [
+          {
+            model: "sandbox/text",
+            modality: "text",
+            availableRunOptions: [{ key: "reasoningEffort", options: ["low", "medium", "high"] }],
+          },
+          { model: "sandbox/video", modality: "video", availableRunOptions: [] },
+        ],
+      },
+    },
+  },
+  getMe: { data: { username: "ada", displayName: "Ada Lovelace", userFlags: 3 } },
+  getCredits: { data: { credits: 4_998 } },
+};
+
+/** One error envelope for each code and each reason, without its `status`. */
+export const ERROR_EXAMPLES: {
+  readonly [Code in ErrorCode]: Readonly<Record<string, { readonly message: string; readonly data: unknown }>>;
+} = {
+  BAD_REQUEST_ERROR: {
+    malformed: { message: "The request body is not valid JSON.", data: null },
+    bodyTooLarge: {
+      message: "The request body is larger than 32 MiB (33,554,432 bytes).",
+      data: { reason: "BODY_TOO_LARGE", maxBytes: 33_554_432 },
+    },
+  },
+  UNAUTHORIZED_ERROR: {
+    missing: { message: 'No API key was sent. Send the header "Authorization: Bearer <API_KEY>".', data: null },
+  },
+  PAYMENT_REQUIRED_ERROR: {
+    planRequired: { message: "The API needs a Pro plan.", data: { reason: "PLAN_REQUIRED" } },
+    insufficientCredits: {
+      message: "This run can cost up to 12 credits, and 5 are available.",
+      data: { reason: "INSUFFICIENT_CREDITS", required: 12, available: 5 },
+    },
+  },
+  NOT_FOUND_ERROR: { missing: { message: "No such run.", data: null } },
+  GONE_ERROR: {
+    modelRetired: {
+      message: "The model of this prompt is retired.",
+      data: { reason: "MODEL_RETIRED", model: "example/old-model" },
+    },
+    fileExpired: { message: "This file has expired.", data: { reason: "FILE_EXPIRED" } },
+  },
+  VALIDATION_ERROR: {
+    missing: {
+      message: "promptVersionId is required.",
+      data: {
+        issues: [{ path: ["body", "promptVersionId"], code: "required", message: "promptVersionId is required." }],
+      },
+    },
+  },
+  TOO_MANY_REQUESTS_ERROR: {
+    rate: { message: "More than 5 requests in one second. Wait 1 second, then retry.", data: null },
+    activeRuns: {
+      message: "100 runs are not finished yet. Wait for one of them.",
+      data: { reason: "TOO_MANY_ACTIVE_RUNS", limit: 100 },
+    },
+  },
+  SERVER_ERROR: {
+    internal: { message: `Internal error. If it persists, report request id ${RUN_ID}.`, data: null },
+  },
+  GATEWAY_TIMEOUT_ERROR: {
+    stillRunning: {
+      message: `The run is still in progress after 120 seconds. Do not create it again; get its result with GET /v1/runs/${RUN_ID}.`,
+      data: { runId: RUN_ID },
+    },
+  },
+};
