@@ -1,7 +1,7 @@
 /** promptd serve from the first start to Ctrl-C, with the embedded database, in processes of their own. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { lstat, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { lstat, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -140,7 +140,21 @@ test("commands work on the embedded database while a server serves on it, and co
   expect(await serverPid()).toBeNull();
 });
 
+test("a command in a directory without a database makes none, and says where it looked and what to set", async () => {
+  const argv = ["admin", "user", "create", "--email", "ada@example.org", "--json"];
+  const dataDir = join(directory, "data");
+  expect(await run(argv, environment)).toEqual({
+    code: 1,
+    stdout: "",
+    stderr: `There is no promptd database in the data directory ${dataDir}, and none was made.
+Set PROMPTD_DATA_DIR or DATABASE_URL to those of the server, or start a server there first: npx promptd serve
+`,
+  });
+  expect(await readdir(directory)).toEqual([]);
+});
+
 test("a command starts the database when no server runs, prints its document alone and stops the database again", async () => {
+  await run(["migrate"], environment);
   const argv = ["admin", "user", "create", "--email", "ada@example.org", "--json"];
   const { code, stdout } = await run(argv, { ...environment, PROMPTD_LOG_LEVEL: "debug" });
   expect(code).toBe(0);
@@ -191,7 +205,7 @@ describe("Ctrl-C while it starts", () => {
 });
 
 describe("a start that cannot succeed", () => {
-  test("because the port is in use says so in one sentence, with exit code 1 and nothing left running", async () => {
+  test("because the port is in use says so in one sentence, with exit code 1, and makes nothing", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as AddressInfo;
@@ -202,7 +216,7 @@ describe("a start that cannot succeed", () => {
     expect(stderr).toBe(
       `Port ${port} is in use on 127.0.0.1. Stop what uses it, or choose another port: PORT, or --port.\n`,
     );
-    expect(await serverPid()).toBeNull();
+    expect(await readdir(directory)).toEqual([]);
   });
 
   test("because the data directory is a file says which", async () => {

@@ -17,7 +17,7 @@ import { enableFaults } from "./platform/fault.ts";
 import { startTicks, type Tick } from "./platform/ticks.ts";
 import { refreshEstimates } from "./prompts/index.ts";
 import { createUsesCount, pruneIdempotencyKeys, type Worker } from "./runs/index.ts";
-import { orListenFailure, throughOutage } from "./start-failure.ts";
+import { checkPort, orListenFailure, throughOutage } from "./start-failure.ts";
 
 export type { AppOptions, Role };
 
@@ -40,6 +40,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   if (config.PROMPTD_FAULT !== null) enableFaults(config.PROMPTD_FAULT);
   const closers = createClosers();
   try {
+    if (role !== "worker") await checkPort({ host: config.HOST, port: config.PORT });
     const installation = await openInstallation({ config, role, log, signal: options.signal });
     closers.add(() => installation.close());
     return await openApp(await openParts(options, installation, closers), closers);

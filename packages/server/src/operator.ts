@@ -11,6 +11,7 @@ import { CatalogueError, checkOverlay, listModels, type ModelLine, type OverlayR
 import { isoTime, systemClock } from "./platform/clock.ts";
 import { ConfigError, readConfig, type Config } from "./platform/config/config.ts";
 import type { Database } from "./platform/database/database.ts";
+import { hasCluster } from "./platform/embedded/files.ts";
 import { enableFaults } from "./platform/fault.ts";
 import { createIdSource, isUuid } from "./platform/ids.ts";
 import { createLog, type Log } from "./platform/log.ts";
@@ -127,21 +128,23 @@ export async function withOperator<Result>(
   work: (operator: Operator) => Promise<Result>,
 ): Promise<Result> {
   const { config, log } = prepare(environment);
+  if (config.DATABASE_URL === null && !(await hasCluster(config.dataDir))) throw noDatabase(config.dataDir);
   const installation = await openInstallation({ config, role: "operator", log, migrations: "create", retryMs: 0 });
-  if (installation.applied.length > 0) {
-    const { dataDir } = config;
-    if (installation.isEmbedded)
-      log.warn(
-        { dataDir },
-        "no database was here, so a new one was made; a server with another PROMPTD_DATA_DIR has its own",
-      );
-    else log.warn("promptd's tables were not in this database and have been made; is DATABASE_URL the server's?");
+  if (installation.applied.length > 0 && !installation.isEmbedded) {
+    log.warn("promptd's tables were not in this database and have been made; is DATABASE_URL the server's?");
   }
   try {
     return await work(new Operator({ db: installation.db, config, log }));
   } finally {
     await installation.close();
   }
+}
+
+function noDatabase(dataDir: string): StartFailure {
+  return new StartFailure(
+    `There is no promptd database in the data directory ${dataDir}, and none was made.
+Set PROMPTD_DATA_DIR or DATABASE_URL to those of the server, or start a server there first: npx promptd serve`,
+  );
 }
 
 /** From so many prompts on, reading the index before its next vacuum would be slower. */

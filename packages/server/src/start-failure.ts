@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { describeFileFailure } from "./platform/file-failure.ts";
 import { isOutage, OUTAGE_POLICY } from "./platform/database/errors.ts";
 import { reasonOf } from "./platform/reason-of.ts";
@@ -56,4 +58,14 @@ export async function orListenFailure<Result>(
     }[String(code)];
     throw text === undefined ? cause : new StartFailure(text, { cause });
   }
+}
+
+/** Listens for a moment, so that a start on a taken port ends before it makes a database. @throws StartFailure. */
+export async function checkPort(address: { readonly host: string; readonly port: number }): Promise<void> {
+  await orListenFailure(address, async () => {
+    const probe = createServer().listen(address);
+    await once(probe, "listening");
+    probe.close();
+    await once(probe, "close");
+  });
 }

@@ -22,6 +22,16 @@ export interface ClusterFiles {
 const SOCKET_PATH_BYTES_MAX = 103;
 const SOCKET_NAME = "/.s.PGSQL.5432";
 
+/** Whether a start has made a database here, or is about to. Anything but a missing file is for the start itself to explain. */
+export async function hasCluster(dataDir: string): Promise<boolean> {
+  const isThere = (path: string) =>
+    lstat(join(dataDir, path)).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => error.code !== "ENOENT",
+    );
+  return (await isThere("pg/PG_VERSION")) || (await isThere("pg.lock"));
+}
+
 export async function prepareClusterFiles(dataDir: string, dbUid: number | undefined): Promise<ClusterFiles> {
   try {
     await ensureDataDir(dataDir);
