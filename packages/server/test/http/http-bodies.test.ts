@@ -101,6 +101,15 @@ describe("a body", () => {
     expect(await accepted(body)).toEqual({ ignored: "runModel, sp%C3%A4ter, inputs.more", body: EMPTY });
   });
 
+  test("may hold members nobody knows inside images too: they are named with the image's index", async () => {
+    const url = { type: "url", url: "https://example.com/a.png" };
+    const images = [url, { ...url, foo: 1 }, { type: "base64", base64: "aaaa", url: "", ü: 2 }];
+    const { ignored } = await accepted(JSON.stringify({ promptVersionId: ID, inputs: { imageInputs: images } }));
+    expect(decodeURIComponent(ignored ?? "")).toBe(
+      "inputs.imageInputs[1].foo, inputs.imageInputs[2].url, inputs.imageInputs[2].ü",
+    );
+  });
+
   test("of a GET or a cancel is read to its end and ignored", async () => {
     const head = "Host: x\r\nAuthorization: Bearer good\r\nConnection: close\r\nContent-Length: 3\r\n\r\n{no";
     expect((await sendRaw(edge.port, `GET /v1/me HTTP/1.1\r\n${head}`)).status).toBe(200);

@@ -43,9 +43,12 @@ describe("a Base64 image", () => {
     expect(runOf(await post(1, [{ type: "base64", base64 }])).runStatus).toBe("succeeded");
   });
 
-  test("with other members is accepted, and those are ignored", async () => {
+  test("with other members is accepted, and those are ignored and named in X-Ignored", async () => {
     const image = { ...PNG, url: 7, name: "cat.png", detail: "high" };
-    expect(runOf(await post(1, [image])).runStatus).toBe("succeeded");
+    const answer = await post(1, [image]);
+    expect(runOf(answer).runStatus).toBe("succeeded");
+    const ignored = ["url", "name", "detail"].map((name) => `inputs.imageInputs%5B0%5D.${name}`);
+    expect(answer.headers.get("x-ignored")).toBe(ignored.join(", "));
   });
 
   test.each([

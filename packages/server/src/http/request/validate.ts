@@ -39,7 +39,7 @@ export function validateInput({ schemas, checkBody }: Endpoint, raw: RawInput, i
     body: schemas.body === null ? undefined : parse("body", schemas.body, raw.body, issues),
   };
   if (schemas.body !== null) {
-    nameUnlisted(schemas.body, raw.body, "", ignore);
+    nameUnlisted(membersOf(schemas.body), raw.body, "", ignore);
     issues.push(...(checkBody?.(raw.body, issues) ?? []));
   }
   if (issues.length > 0) throw invalid(withoutRepeats(issues).slice(0, ISSUES_MAX));
@@ -75,13 +75,47 @@ function readKnown(query: readonly QueryParameter[], shape: object, ignore: Igno
   return known;
 }
 
-/** Names the members that the schema does not list, in the objects inside it too: `runModel`, `inputs.more`. */
-function nameUnlisted(schema: unknown, value: unknown, prefix: string, ignore: Ignore): void {
-  if (!(schema instanceof z.ZodObject) || typeof value !== "object" || value === null || Array.isArray(value)) return;
-  for (const name of Object.keys(value)) if (!Object.hasOwn(schema.shape, name)) ignore(prefix + name);
-  for (const [name, member] of Object.entries(value)) {
-    if (Object.hasOwn(schema.shape, name)) nameUnlisted(schema.shape[name], member, `${prefix}${name}.`, ignore);
+/** What a JSON Schema says of the members of a body. */
+interface Members {
+  readonly properties?: Readonly<Record<string, Members>>;
+  readonly oneOf?: readonly Members[];
+  readonly items?: Members;
+  readonly maxItems?: number;
+  readonly const?: unknown;
+}
+
+const membersOfBodies = new WeakMap<z.ZodType, Members>();
+
+function membersOf(schema: z.ZodType): Members {
+  const known = membersOfBodies.get(schema);
+  if (known !== undefined) return known;
+  const members = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as Members;
+  membersOfBodies.set(schema, members);
+  return members;
+}
+
+/** Names the members that are not listed, inside objects and lists too: `runModel`, `inputs.imageInputs[0].name`. */
+function nameUnlisted(members: Members, value: unknown, path: string, ignore: Ignore): void {
+  if (typeof value !== "object" || value === null) return;
+  if (Array.isArray(value)) {
+    const { items = {}, maxItems } = members;
+    for (const [i, item] of value.slice(0, maxItems).entries()) nameUnlisted(items, item, `${path}[${i}]`, ignore);
+    return;
   }
+  const { properties } = members.oneOf?.find((one) => isMeant(one, value)) ?? members;
+  if (properties === undefined) return;
+  const prefix = path === "" ? "" : `${path}.`;
+  const entries = Object.entries(value);
+  for (const [name] of entries) if (!Object.hasOwn(properties, name)) ignore(prefix + name);
+  for (const [name, member] of entries) {
+    if (Object.hasOwn(properties, name)) nameUnlisted(properties[name] ?? {}, member, prefix + name, ignore);
+  }
+}
+
+/** One of several forms is meant when the constants in it fit, such as an image's `type`. */
+function isMeant({ properties = {} }: Members, value: object): boolean {
+  const given: ReadonlyMap<string, unknown> = new Map(Object.entries(value));
+  return Object.entries(properties).every(([name, one]) => one.const === undefined || one.const === given.get(name));
 }
 
 /** An undecodable known parameter is missing as well; one sentence about it is enough. */
