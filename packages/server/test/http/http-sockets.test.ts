@@ -521,6 +521,28 @@ describe("keep-alive and stopping", () => {
     await own.http.close();
   });
 
+  test.each([
+    ["that is no HTTP", "GARBAGE\r\n\r\n"],
+    ["with a malformed header", "GET /v1/me HTTP/1.1\r\nHost x\r\n\r\n"],
+    ["with two lengths", `${POST_RUN}Content-Length: 3\r\nContent-Length: 4\r\n\r\nabcd`],
+    ["with a broken chunk", `${POST_RUN}Transfer-Encoding: chunked\r\n\r\nZZ\r\n`],
+    ["without Host", "GET /v1/me HTTP/1.1\r\n\r\n"],
+    ["with headers of 20 KB", `${GET_ME}X-Long: ${"a".repeat(20_000)}\r\n\r\n`],
+  ])("a request %s in the packet of a good one takes no answer away", async (_name, malformed) => {
+    for (const good of [`${GET_ME}\r\n`, SECOND]) {
+      const answers = readAnswers(await exchangeRaw(edge.port, good + malformed));
+      expect(answers.map(({ status }) => status)).toEqual([200, 400]);
+    }
+    const { getMe, arrived, release } = createPausedGetMe();
+    const own = await startEdge({ handlers: { getMe } });
+    const received = exchangeRaw(own.port, `${GET_ME}\r\n${malformed}`);
+    await arrived;
+    await sendRaw(own.port, `${GET_ME.replace("/v1/me", "/v1/me/credits")}Connection: close\r\n\r\n`); // it was read
+    release();
+    expect(readAnswers(await received).map(({ status }) => status)).toEqual([200, 400]);
+    await own.http.close();
+  });
+
   test("close ends idle connections and waits for open requests, which are answered", async () => {
     const { getMe, arrived, release } = createPausedGetMe();
     const own = await startEdge({ limits: { silentMs: 20 }, handlers: { getMe } });
