@@ -238,7 +238,7 @@ describe("a start that cannot succeed: one clear message, exit code 1, nothing o
       code: 1,
       stdout: "",
       stderr: `The configuration has 3 faults:
-  - PROMPTD_SEDE is no setting; did you mean PROMPTD_SEED?
+  - PROMPTD_SEDE is not a setting; did you mean PROMPTD_SEED?
   - PORT must be a port from 0 to 65535 (0: any free one), got "http".
   - DATABASE_URL must be postgresql://user:password@host:5432/database.
 `,

@@ -225,7 +225,7 @@ describe("a start that cannot succeed", () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     const dataDir = join(directory, "data");
     expect(stderr).toBe(
-      `The data directory ${dataDir} (PROMPTD_DATA_DIR) is not usable: it is a file, not a folder. Name another place.\n`,
+      `The data directory ${dataDir} (PROMPTD_DATA_DIR) is not usable: it is a file, not a folder. Choose another path.\n`,
     );
   });
 });

@@ -24,7 +24,7 @@ export type { AppOptions, Role };
 export interface App {
   /** An address of the API for this machine: where it listens. Null for a worker. */
   readonly listenUrl: string | null;
-  /** PROMPTD_PUBLIC_URL: what callers are told; null when it is not set. */
+  /** PROMPTD_PUBLIC_URL: what callers see; null when it is not set. */
   readonly publicUrl: string | null;
   readonly db: Database;
   readonly catalogue: Catalogue;

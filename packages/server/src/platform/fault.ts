@@ -35,7 +35,7 @@ export const FAULT_POINTS = [
 ] as const;
 export type FaultPoint = (typeof FAULT_POINTS)[number];
 
-/** `skip` tells the caller to leave the step out; only notifications may be skipped, since nothing depends on them. */
+/** `skip`: the caller leaves the step out; only notifications may be skipped, since nothing depends on them. */
 export type FaultOutcome = "go" | "skip";
 const SKIPPABLE: ReadonlySet<FaultPoint> = new Set(["notify.send"]);
 

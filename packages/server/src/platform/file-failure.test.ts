@@ -24,10 +24,10 @@ const failure = (code: string) => Object.assign(new Error(`${code}: something`),
 test("a folder that cannot be made is told without the system's words, and with what to do", async () => {
   const make = (path: string) => failed(mkdir(path, { recursive: true }));
   expect(describeFileFailure(await make(file), "It")).toBe(
-    "It is not usable: it is a file, not a folder. Name another place.",
+    "It is not usable: it is a file, not a folder. Choose another path.",
   );
   expect(describeFileFailure(await make(join(file, "deeper")), "It")).toBe(
-    "It is not usable: a part of its path is no folder. Name another place.",
+    "It is not usable: a part of its path is not a folder. Choose another path.",
   );
   const link = join(directory, "link");
   await symlink(join(directory, "nowhere/deeper"), link);
@@ -49,7 +49,7 @@ test.each([
   ["EPERM", "this user has no right to it. Change its permissions, or start promptd as its owner."],
   ["ENOSPC", "its disk is full. Make room on it."],
   ["EDQUOT", "its disk is full. Make room on it."],
-  ["EROFS", "its disk can only be read. Name another place."],
+  ["EROFS", "its disk can only be read. Choose another path."],
   ["EIO", "the system refuses it (EIO). Check it and its disk."],
 ])("%s is said in our words", (code, words) => {
   expect(describeFileFailure(failure(code))).toBe(`/a is not usable: ${words}`);
@@ -64,7 +64,7 @@ test("what is no failure of a file is left to others", () => {
 
 test("of the data directory, a fault that we found ourselves is told as it is", () => {
   expect(describeDataDirFailure("/d", failure("EROFS"))).toBe(
-    "The data directory /d (PROMPTD_DATA_DIR) is not usable: its disk can only be read. Name another place.",
+    "The data directory /d (PROMPTD_DATA_DIR) is not usable: its disk can only be read. Choose another path.",
   );
   expect(describeDataDirFailure("/d", new Error("it belongs to uid 7."))).toBe(
     "The data directory /d (PROMPTD_DATA_DIR) is not usable: it belongs to uid 7.",

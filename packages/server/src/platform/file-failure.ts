@@ -5,16 +5,16 @@ const NO_RIGHT = "this user has no right to it. Change its permissions, or start
 const FULL = "its disk is full. Make room on it.";
 
 const REASONS: Readonly<Record<string, string>> = {
-  EEXIST: "it is a file, not a folder. Name another place.",
-  ENOTDIR: "a part of its path is no folder. Name another place.",
+  EEXIST: "it is a file, not a folder. Choose another path.",
+  ENOTDIR: "a part of its path is not a folder. Choose another path.",
   EISDIR: "it is a folder, not a file. Check its path.",
   ENOENT: "it is not there. Check its path.",
   EACCES: NO_RIGHT,
   EPERM: NO_RIGHT,
   ENOSPC: FULL,
   EDQUOT: FULL,
-  ENOTSUP: "no folder can be made there. Name another place.",
-  EROFS: "its disk can only be read. Name another place.",
+  ENOTSUP: "no folder can be made there. Choose another path.",
+  EROFS: "its disk can only be read. Choose another path.",
 };
 
 /**

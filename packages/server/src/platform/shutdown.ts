@@ -8,7 +8,7 @@ const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 /**
  * Runs `drain` on the first SIGTERM, SIGINT or SIGHUP and ends the process when it is done. A second signal ends the
- * process at once: whoever asks twice does not want to wait, and leases and transactions repair what is left.
+ * process at once: a second signal means no more waiting, and leases and transactions repair what is left.
  * @param monotonicMs milliseconds that never go back; for tests.
  */
 export function stopOnSignal(

@@ -50,9 +50,14 @@ export function createBodyReader<Body>({ bytesMax, readBodies }: BodyReaderOptio
     const [wanted, unwanted] = [waiting.filter((one) => one.isWanted()), waiting.filter((one) => !one.isWanted())];
     for (const { resolve } of unwanted) resolve(null);
     waiting = wanted.toSorted((a, b) => a.bytes - b.bytes);
+    let count = 0;
     let bytes = 0;
-    const tooMany = waiting.findIndex((one, i) => (bytes += one.bytes) > bytesMax && i > 0);
-    return waiting.splice(0, tooMany === -1 ? waiting.length : tooMany);
+    for (const one of waiting) {
+      bytes += one.bytes;
+      if (count > 0 && bytes > bytesMax) break;
+      count += 1;
+    }
+    return waiting.splice(0, count);
   }
 
   async function readPart(part: readonly Waiting<Body>[]): Promise<void> {
@@ -65,8 +70,9 @@ export function createBodyReader<Body>({ bytesMax, readBodies }: BodyReaderOptio
       }
     } catch (error) {
       const isTooMuch = part.length > 1 && (isStatementTimeout(error) || isSilence(error));
-      if (isTooMuch) for (const one of part) await readPart([one]); // one of them may be what takes so long
-      for (const { reject } of part) reject(error); // nothing, where it was read
+      // One of them may be what takes so long, so each is read alone, after smaller ones that came since.
+      if (isTooMuch) waiting.push(...part.map((one) => ({ ...one, bytes: Math.max(one.bytes, bytesMax + 1) })));
+      else for (const { reject } of part) reject(error);
     }
   }
 

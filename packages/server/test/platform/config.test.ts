@@ -194,10 +194,10 @@ describe("a value", () => {
 
 describe("a name", () => {
   test.each([
-    ["PROMPTD_SEDE", "PROMPTD_SEDE is no setting; did you mean PROMPTD_SEED?"],
-    ["PROMPTD_LOG_LEVL", "PROMPTD_LOG_LEVL is no setting; did you mean PROMPTD_LOG_LEVEL?"],
-    ["PROMPTD_FOO", "PROMPTD_FOO is no setting; docs/settings.md lists all of them."],
-    ["PROMPTD_PORT_OF_THE_API", "PROMPTD_PORT_OF_THE_API is no setting; docs/settings.md lists all of them."],
+    ["PROMPTD_SEDE", "PROMPTD_SEDE is not a setting; did you mean PROMPTD_SEED?"],
+    ["PROMPTD_LOG_LEVL", "PROMPTD_LOG_LEVL is not a setting; did you mean PROMPTD_LOG_LEVEL?"],
+    ["PROMPTD_FOO", "PROMPTD_FOO is not a setting; docs/settings.md lists all of them."],
+    ["PROMPTD_PORT_OF_THE_API", "PROMPTD_PORT_OF_THE_API is not a setting; docs/settings.md lists all of them."],
   ])("%s that begins with PROMPTD_ and is none of ours is a fault", (name, fault) => {
     expect(faultsOf({ [name]: "x" })).toEqual([fault]);
   });
@@ -243,7 +243,7 @@ test("all faults are told at once, each on a line of its own", () => {
   const environment = { PORT: "x", PROMPTD_SEDE: "off", PROMPTD_SEED: "no", OPENAI_API_KEY_FILE: "/nonexistent/key" };
   expect(() => readConfig(environment)).toThrow(
     new ConfigError([
-      "PROMPTD_SEDE is no setting; did you mean PROMPTD_SEED?",
+      "PROMPTD_SEDE is not a setting; did you mean PROMPTD_SEED?",
       'PORT must be a port from 0 to 65535 (0: any free one), got "x".',
       'PROMPTD_SEED must be on or off, got "no".',
       "OPENAI_API_KEY_FILE: the file /nonexistent/key cannot be read (ENOENT). Check that it is there, and that this user may read it.",

@@ -240,7 +240,7 @@ describe("the start", () => {
     const dataDir = await createDataDir();
     await mkdir(join(dataDir, "pg"), { recursive: true });
     await writeFile(join(dataDir, "pg/diary.txt"), "dear diary");
-    await expect(startUser(dataDir)).rejects.toThrow("is no PostgreSQL cluster and not empty");
+    await expect(startUser(dataDir)).rejects.toThrow("is not a PostgreSQL cluster and not empty");
     expect(await readFile(join(dataDir, "pg/diary.txt"), "utf8")).toBe("dear diary");
   });
 });

@@ -97,6 +97,20 @@ describe("runs with inputs of a megabyte", () => {
     expect(sizes).toContainEqual({ isLarge: false, claimed: "{}".length, read: "{}".length });
     expect(runs.map((run) => run.runId)).toContain(small);
   });
+
+  test("are read one run after the other, so that each has the whole line for the time of its statement", async () => {
+    await giveInputs(await createMany(engine, await engine.createAccount(), 5), LARGE_BYTES);
+    const runs = await engine.claim(await engine.registerWorker());
+    const readTogether: number[] = [];
+    const read = createInputsReader({
+      query: (statement, values) => {
+        readTogether.push((values?.[1] as readonly string[]).length);
+        return engine.db.query(statement, values);
+      },
+    });
+    await Promise.all(runs.map((run) => read(run, AbortSignal.timeout(5_000))));
+    expect(readTogether).toEqual([1, 1, 1, 1, 1]);
+  });
 });
 
 describe("a claim that is too much for the database", () => {

@@ -88,10 +88,10 @@ function unknownNames(environment: Environment): string[] {
   return Object.keys(environment)
     .filter((name) => name.startsWith("PROMPTD_") && !(name in SETTINGS) && !CLIENT_NAMES.has(name))
     .filter((name) => !name.startsWith("PROMPTD_TEST_"))
-    .map((name) => `${name} is no setting${suggestionFor(name)}`);
+    .map((name) => `${name} is not a setting${suggestionFor(name)}`);
 }
 
-/** A slip in every third letter of the part that tells settings apart, and four at most. */
+/** One typo for every three letters of the distinguishing part, and four at most. */
 function suggestionFor(name: string): string {
   const near = Object.keys(SETTINGS)
     .map((known) => ({ known, distance: editDistance(withoutPrefix(name), withoutPrefix(known)) }))

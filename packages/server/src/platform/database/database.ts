@@ -74,7 +74,7 @@ export interface DatabaseOptions {
 const PIPELINED_CONNECTIONS = 2;
 const POOL_MAX_DEFAULT = 8;
 const IDLE_MS = 10_000;
-/** A burst of a thousand creates waits some seconds for the pool's few connections; who waits longer is told so. */
+/** A burst of a thousand creates waits some seconds for the pool's few connections; a longer wait is an error. */
 const TIMES = { connectTimeoutMs: 5_000, busyMsMax: 30_000 };
 
 /**
@@ -196,7 +196,7 @@ const customTypes: CustomTypesConfig = {
 
 function parseInt8(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`The database returned ${text}, which is no safe integer.`);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`The database returned ${text}, which is not a safe integer.`);
   return value;
 }
 

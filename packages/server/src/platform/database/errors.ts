@@ -1,6 +1,6 @@
 import type { RetryOptions } from "../resilience/retry.ts";
 
-/** What errors of the database mean for whoever asked: try again, look whether it was done, or tell. */
+/** What errors of the database mean for the caller: retry, check whether it was done, or report. */
 
 /** SQLSTATE of a database error; a driver's own fault (a closed socket) has an errno or none. */
 export function sqlState(error: unknown): string | null {
@@ -34,7 +34,7 @@ export function isConnectionLoss(error: unknown): boolean {
   return CONNECTION_LOSS.test(code) || NETWORK_LOSS.test(code) || CONNECTION_LOSS_TEXT.test(text);
 }
 
-/** The server has become a standby and lets its connections be: whoever opens a new one is led to its successor. */
+/** The server has become a standby and leaves its connections open; a new connection reaches its successor. */
 export function isStandby(error: unknown): boolean {
   return sqlState(error) === "25006";
 }

@@ -50,7 +50,7 @@ async function createCluster(files: ClusterFiles, binaries: Binaries, log: Log):
 /** Someone's files under our name are not ours to replace; an empty directory (a mount point's leftover) is. */
 async function refuseStrangeContent(clusterDir: string): Promise<void> {
   const entries = await readdir(clusterDir).catch(() => []);
-  if (entries.length > 0) throw new Error(`${clusterDir} is no PostgreSQL cluster and not empty. Move it away.`);
+  if (entries.length > 0) throw new Error(`${clusterDir} is not a PostgreSQL cluster and not empty. Move it away.`);
 }
 
 async function removeDrafts(dataDir: string): Promise<void> {

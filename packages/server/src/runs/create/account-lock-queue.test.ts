@@ -102,3 +102,28 @@ test("a shutdown ends the waits for a locked account within seconds", async () =
   await expect(before).rejects.toThrow(AccountLocked);
   await expect(after).rejects.toThrow(AccountLocked);
 });
+
+test("an outage says nothing of the lock: the account's transactions go on one by one", async () => {
+  const queue = new AccountLockQueue();
+  const outage = Promise.withResolvers<void>();
+  let attempts = 0;
+  const failing = queue.run("one", () => {
+    attempts += 1;
+    return attempts === 1 ? locked() : outage.promise;
+  });
+  await vi.waitFor(() => expect(attempts).toBe(2));
+  const { attempt, ends } = openAttempts();
+  const others = [queue.run("one", attempt), queue.run("one", attempt)];
+  outage.reject(Object.assign(new Error("reset"), { code: "ECONNRESET" }));
+  await expect(failing).rejects.toThrow("reset");
+  await begunOf(ends, 1);
+  const late = queue.run("one", attempt);
+  await nextTick();
+  expect(ends).toHaveLength(1);
+  for (const count of [2, 3]) {
+    ends.at(-1)?.();
+    await begunOf(ends, count);
+  }
+  ends.at(-1)?.();
+  await Promise.all([...others, late]);
+});

@@ -5,7 +5,7 @@
  * wait is out here: transactions of a locked account queue, and the first of them retries. While nobody else has the
  * lock there is no queue, and some of an account run side by side.
  */
-import { AccountLocked, isLockTimeout, TurnedAway } from "../../platform/database/errors.ts";
+import { AccountLocked, isLockTimeout, isOutage, TurnedAway } from "../../platform/database/errors.ts";
 import type { TxOptions } from "../../platform/database/database.ts";
 import { withDeadline } from "../../platform/resilience/deadline.ts";
 import { retry } from "../../platform/resilience/retry.ts";
@@ -101,10 +101,11 @@ async function runLocking<Result>(account: Account, attempt: Attempt<Result>, li
     try {
       return await retry(() => attempt(limits), { on: isLockTimeout, backoff: BACKOFF, signal });
     } catch (error) {
-      isLocked = isLockTimeout(error);
+      // An outage, or a timeout before the attempt, says nothing of the lock.
+      isLocked = isLockTimeout(error) || isOutage(error) || error instanceof AccountLocked;
       throw error;
     } finally {
-      account.isLocked = isLocked; // whatever else it failed of, it got the lock
+      account.isLocked = isLocked; // any other failure came after the lock was granted
     }
   };
   return account.queue.run(attempts, { signal });

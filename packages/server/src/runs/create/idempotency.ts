@@ -19,7 +19,7 @@ export function readIdempotency(context: RequestContext, body: CreateRunBody): I
 /**
  * Two bodies are the same request when their prompt version, inputs and options are: absent, null and empty members
  * count as equal, the order of members and ignored fields do not count. A text key that the prompt ignores does: a
- * repeat is told before its version is looked at, which may be unpublished by then.
+ * repeat is recognized before its version is read, which may be unpublished by then.
  */
 function fingerprintOf(body: CreateRunBody): Buffer {
   const same = {

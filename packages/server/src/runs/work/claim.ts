@@ -122,12 +122,15 @@ function toClaimedRun(row: ClaimRow, workerId: string, sentMs: number): ClaimedR
   ];
 }
 
+/** How much a claim does not know of inputs that it left out: too much to be read together with others. */
+const LARGE_INPUTS_BYTES = Number.MAX_SAFE_INTEGER;
+
 /** Reads the inputs that were too large to come with the claim, one run's after the other. @throws the signal's reason. */
 export function createInputsReader(db: Queryable): (run: ClaimedRun, signal: AbortSignal) => Promise<unknown> {
-  const readBody = createBodyReader({ bytesMax: 0, readBodies: (runs) => readInputs(db, runs) });
+  const readBody = createBodyReader({ bytesMax: CLAIMED_INPUTS_BYTES_MAX, readBodies: (runs) => readInputs(db, runs) });
   return async (run, signal) => {
     if (run.inputs !== null) return run.inputs;
-    return orAborted(readBody({ run, bytes: 0, isWanted: () => !signal.aborted }), signal);
+    return orAborted(readBody({ run, bytes: LARGE_INPUTS_BYTES, isWanted: () => !signal.aborted }), signal);
   };
 }
 

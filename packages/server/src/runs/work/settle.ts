@@ -29,7 +29,7 @@ const RETRY_DELAY_MS = 1_000;
 const BACKOFF = { baseMs: 200, capMs: 2_000 };
 const CRASHED = failed("broken", "The run could not be completed. You were not charged.");
 
-/** Never throws. @param signal once aborted, whoever aborted it has settled the run. */
+/** Never throws. @param signal once aborted, the code that aborted it has settled the run. */
 export async function settle(
   run: ClaimedRun,
   outcome: RunOutcome,

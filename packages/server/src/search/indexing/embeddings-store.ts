@@ -35,7 +35,7 @@ export async function ensureEmbedder(tx: Tx, embedder: string, dims: number): Pr
 
 /** So often a process says again which embedder it is set to; seldom, for each time writes a row. */
 const WANTED_RENEWED = "1 minute";
-/** So long after the last wish an embedder may be replaced: a process whose database is away for a while is not gone. */
+/** This long after a process last wanted it, an embedder may be replaced: a process whose database is away for a while is not gone. */
 const WANTED_LASTS = "10 minutes";
 const UNWANTED_KEPT = "24 hours";
 
@@ -209,7 +209,7 @@ export interface MadeVector {
   readonly vector: Float32Array;
 }
 
-/** Stores vectors and tells the processes that hold such. */
+/** Stores vectors and notifies the processes that have some in memory. */
 export async function keepVectors(db: Database, embedder: string, vectors: readonly MadeVector[]): Promise<void> {
   await db.tx(async (tx) => {
     await insertVectors(tx, embedder, vectors);

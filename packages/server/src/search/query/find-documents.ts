@@ -119,7 +119,7 @@ async function rankLiterally(query: string, replica: IndexReplica, slice: TimeSl
     .sort((a, b) => b.score - a.score || a.doc - b.doc);
 }
 
-/** Whoever types a title wants that prompt, whatever the scores say. */
+/** A query that is a title asks for that prompt, whatever the scores say. */
 function putFirst(exact: ReadonlySet<number>, ranked: readonly Ranked[]): Ranked[] {
   const above = (ranked[0]?.score ?? 0) + 1;
   const [first, rest] = [ranked.filter(({ doc }) => exact.has(doc)), ranked.filter(({ doc }) => !exact.has(doc))];
