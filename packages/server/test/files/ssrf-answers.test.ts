@@ -125,6 +125,53 @@ describe("hostile answers", () => {
     expect(outcome).toEqual({ kind: "refused", fault: "timeout" });
   });
 
+  describe("a floor on throughput", () => {
+    const times = { windowMs: 200, windowBytesMin: 400, totalMs: 60_000 };
+    const drip = (path: string, bytes: number, everyMs: number, totalBytes = Infinity) =>
+      rig.host.routes.set(path, (_request, response) => {
+        let left = totalBytes;
+        response.writeHead(200);
+        const timer = setInterval(() => {
+          response.write(Buffer.alloc(Math.min(bytes, left)));
+          left -= bytes;
+          if (left <= 0) response.end();
+        }, everyMs);
+        response.on("close", () => clearInterval(timer));
+      });
+
+    test("ends a body that only drips, long before the total time", async () => {
+      drip("/drip", 1, 10);
+      expect(await fetchFrom(rig, "https://images.example.org/drip", { times })).toEqual({
+        kind: "refused",
+        fault: "timeout",
+      });
+    });
+
+    test("ends a body that stops after a good beginning", async () => {
+      rig.host.routes.set("/stalls", (_request, response) => response.writeHead(200).write(Buffer.alloc(50_000)));
+      expect(await fetchFrom(rig, "https://images.example.org/stalls", { times })).toEqual({
+        kind: "refused",
+        fault: "timeout",
+      });
+    });
+
+    test("takes a body that comes in rare packets, if there is enough in each window", async () => {
+      drip("/bursts", 5_000, 100, 40_000);
+      const outcome = await fetchFrom(rig, "https://images.example.org/bursts", {
+        times: { ...times, windowMs: 1_000, windowBytesMin: 5_000 },
+      });
+      expect(outcome).toMatchObject({ kind: "fetched" });
+    });
+
+    test("is not asked of a file that a provider takes its time for", async () => {
+      drip("/slow", 1, 20, 20);
+      const outcome = await fetchFrom(rig, "https://images.example.org/slow", {
+        times: { ...times, windowMs: 50, windowBytesMin: 0 },
+      });
+      expect(outcome).toMatchObject({ kind: "fetched" });
+    });
+  });
+
   test("headers that never come are ended by their own time", async () => {
     rig.host.routes.set("/silent", () => {});
     const outcome = await fetchFrom(rig, "https://images.example.org/silent", {

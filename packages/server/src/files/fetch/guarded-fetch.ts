@@ -10,8 +10,9 @@ import { retry } from "../../platform/resilience/retry.ts";
 import { connectGuarded, FetchRefusal, NETWORK, type FetchFault, type NetworkSteps } from "./guarded-connect.ts";
 import { parsePublicUrl } from "./public-address.ts";
 import { collectBytes, readLimited, ReaderFault, type BodyReader } from "./limited-body.ts";
+import { readAboveFloor, type ThroughputFloor } from "./throughput-floor.ts";
 
-interface FetchTimes {
+interface FetchTimes extends ThroughputFloor {
   /** Name, TCP and TLS together. */
   readonly connectMs: number;
   /** From the connection to the answer's headers. */
@@ -20,7 +21,14 @@ interface FetchTimes {
   readonly totalMs: number;
 }
 
-const TIMES: FetchTimes = { connectMs: 3_000, headersMs: 5_000, totalMs: 15_000 };
+/** The floor is 20 kB/s: without it a host that sends a byte now and then holds a permit for the whole time. */
+const TIMES: FetchTimes = {
+  connectMs: 3_000,
+  headersMs: 3_000,
+  windowMs: 2_000,
+  windowBytesMin: 40_000,
+  totalMs: 15_000,
+};
 const REDIRECTS_MAX = 3;
 const REQUEST_HEADERS = { "user-agent": "promptd", accept: "image/png, image/jpeg, image/webp, image/gif, */*;q=0.1" };
 
@@ -134,7 +142,7 @@ async function fetchHop<Result>(url: URL, bounds: Bounds<Result>, settings: Sett
   const request = { path: url.pathname + url.search, method: "GET", headers: REQUEST_HEADERS, signal } as const;
   try {
     const ask = (headersSignal: AbortSignal) => orAborted(client.request(request), headersSignal);
-    return await readAnswer(await withTimeout(settings.times.headersMs, ask, signal), url, bounds);
+    return await readAnswer(await withTimeout(settings.times.headersMs, ask, signal), url, bounds, settings.times);
   } catch (error) {
     throw asRefusal(error, signal);
   } finally {
@@ -159,6 +167,7 @@ async function readAnswer<Result>(
   answer: Dispatcher.ResponseData,
   url: URL,
   bounds: Bounds<Result>,
+  floor: ThroughputFloor,
 ): Promise<HopAnswer<Result>> {
   const { statusCode, headers } = answer;
   if ([301, 302, 303, 307, 308].includes(statusCode)) {
@@ -171,7 +180,12 @@ async function readAnswer<Result>(
   const encoding = headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") throw new FetchRefusal("encoding");
   if (Number(headers["content-length"] ?? 0) > bounds.bytesMax) throw new FetchRefusal("too-large");
-  return { kind: "body", content: await readLimited(answer.body, bounds, () => new FetchRefusal("too-large")) };
+  const read = (body: AsyncIterable<Uint8Array>) =>
+    readLimited(body, bounds, () => new FetchRefusal("too-large"));
+  return {
+    kind: "body",
+    content: await readAboveFloor(answer.body, read, floor, () => new FetchRefusal("timeout")),
+  };
 }
 
 /** Whatever the network or the other side's HTTP did wrong is a fault of the connection; a deadline names itself. */

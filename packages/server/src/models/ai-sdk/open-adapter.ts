@@ -6,8 +6,8 @@ export interface OpenAdapterOptions extends Pick<AdapterOptions, "secret" | "clo
   readonly catalogue: Catalogue;
 }
 
-/** A provider may take minutes to hand out a video; an image is never waited for longer than its call. */
-const DOWNLOAD_TIMES = { headersMs: 30_000, totalMs: 300_000 };
+/** A provider may take minutes to hand out a video, as slowly as it likes; an image is never waited for longer than its call. */
+const DOWNLOAD_TIMES = { headersMs: 30_000, totalMs: 300_000, windowBytesMin: 0 };
 
 /** The way to all providers. The SDK is loaded here and not before: an operator's command calls no model. */
 export async function openAdapter({ catalogue, ...options }: OpenAdapterOptions): Promise<ModelAdapter> {
