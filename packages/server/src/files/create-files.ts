@@ -15,8 +15,8 @@ import { createSpool, type Spool } from "./blobs/spool.ts";
 import { watchStorage } from "./blobs/watched-blobs.ts";
 import { createGuardedFetch, type GuardedFetchOptions } from "./fetch/guarded-fetch.ts";
 import { insertInputs, insertOutputs } from "./files-store.ts";
-import type { ImageLimits } from "./inputs/decode.ts";
-import { loadImages, type LoadOutcome } from "./inputs/load-images.ts";
+import { createDecodingBudget } from "./inputs/decoding-budget.ts";
+import { loadImages, type LoadOptions, type LoadOutcome } from "./inputs/load-images.ts";
 import { discardInputImages, storeInputImages } from "./inputs/store-input-images.ts";
 import { registerFileKeys } from "./outputs/file-keys.ts";
 import { createOpenFile } from "./outputs/open-file.ts";
@@ -64,7 +64,7 @@ export interface Files {
     images: readonly StoredImage[],
   ): Promise<void>;
   /** Fetches, decodes and fits the images of a run, in order. Rejects when aborted, and with a StorageFailure. */
-  loadImages(images: readonly StoredImage[], limits: ImageLimits, signal: AbortSignal): Promise<LoadOutcome>;
+  loadImages(images: readonly StoredImage[], options: LoadOptions, signal: AbortSignal): Promise<LoadOutcome>;
   /**
    * Decodes and encodes an image again, checks a video, and makes the result durable. Removes a spooled file.
    * Rejects when aborted, and with a StorageFailure: an image may then be passed again.
@@ -84,10 +84,10 @@ export interface Files {
   readonly ticks: readonly Tick[];
 }
 
-/** Of 10 MiB at most each, so 320 MiB in the worst case; a host that only trickles holds a permit for 15 s at most. */
+/** Of 10 MiB at most each, so 320 MiB in the worst case. */
 const FETCHES_AT_ONCE = 32;
-/** A 12-megapixel image takes 126 ms and a thread of the pool that file reads need too (measured 2026-11). */
-const DECODES_AT_ONCE = 2;
+/** A permit cannot be taken back from a slow host, so the others' three quarters stay free for them. */
+const FETCHES_OF_ACCOUNT = FETCHES_AT_ONCE / 4;
 
 /** @throws Error when the secret is not the one this database knows. */
 export async function createFiles(options: FilesOptions): Promise<Files> {
@@ -103,10 +103,14 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
     monotonicMs: () => performance.now(),
   });
   const { blobs, spool } = storage;
-  const decoding = createSemaphore({ permits: DECODES_AT_ONCE });
-  const fetching = createSemaphore({ permits: FETCHES_AT_ONCE });
-  const outputPorts = { blobs, newId, clock, decoding, keys, ttlSeconds, publicUrl };
-  const loadPorts = { blobs, fetcher: createGuardedFetch(options.fetch), fetching, decoding, log };
+  const outputPorts = { blobs, newId, clock, decoding: createDecodingBudget("output"), keys, ttlSeconds, publicUrl };
+  const loadPorts = {
+    blobs,
+    fetcher: createGuardedFetch(options.fetch),
+    fetching: createSemaphore({ permits: FETCHES_AT_ONCE, keyShareMax: FETCHES_OF_ACCOUNT }),
+    decoding: createDecodingBudget("input"),
+    log,
+  };
   return {
     storeInputImages: (images) => storeInputImages(images, { blobs, newId, log }),
     discardInputImages: (images) => discardInputImages(images, { blobs, log }),
@@ -114,7 +118,7 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
       const files = images.filter((image) => image.type === "file");
       if (files.length > 0) await insertInputs(tx, owner, files);
     },
-    loadImages: (images, limits, signal) => loadImages(images, limits, signal, loadPorts),
+    loadImages: (images, how, signal) => loadImages(images, how, signal, loadPorts),
     storeOutput: (output, signal) => storeOutput(output, signal, outputPorts),
     recordOutputs: async (tx, owner, files) => {
       if (files.length > 0) await insertOutputs(tx, owner, files);

@@ -22,7 +22,7 @@ export const OWNER = {
   runId: "01a1f874-0000-7000-8000-000000000002",
   deadlineSeconds: 300,
 };
-export const LIMITS = { bytesMax: 10_000_000, sideMax: 2_048 };
+export const LIMITS = { bytesMax: 10_000_000, sideMax: 2_048, accountId: OWNER.accountId };
 export const never = new AbortController().signal;
 
 /** What the tests of one file work on. */
@@ -87,7 +87,10 @@ export function openFiles(rig: FilesRig, options: Partial<FilesOptions> = {}): P
 }
 
 export async function storeImage(files: Files, bytes: Buffer): Promise<StoredFile> {
-  const stored = await files.storeOutput({ bytes, mediaType: "image/png", modality: "image" }, never);
+  const stored = await files.storeOutput(
+    { accountId: OWNER.accountId, bytes, mediaType: "image/png", modality: "image" },
+    never,
+  );
   if (stored.kind !== "stored") throw new Error(stored.message);
   return stored;
 }

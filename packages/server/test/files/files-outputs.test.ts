@@ -212,7 +212,10 @@ describe("a generated image", () => {
     ],
   ])("that is %s is refused with a sentence and not stored", async (_name, bytes, words) => {
     const files = await openFiles(rig);
-    const refused = await files.storeOutput({ bytes, mediaType: "image/png", modality: "image" }, never);
+    const refused = await files.storeOutput(
+      { accountId: "a", bytes, mediaType: "image/png", modality: "image" },
+      never,
+    );
     expect(refused).toEqual({ kind: "refused", message: `The model returned an image that ${words}.` });
     expect(await listBlobs(rig)).toEqual([]);
   });

@@ -4,7 +4,7 @@ const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 
 /** A PNG written by hand, so that a test can say in its header what no encoder would. */
 export function writePng(
-  header: { width: number; height: number; depth: number; colour: number },
+  header: { width: number; height: number; depth: number; colour: number; isInterlaced?: boolean },
   data: Buffer,
 ): Buffer {
   const fields = Buffer.alloc(13);
@@ -12,6 +12,7 @@ export function writePng(
   fields.writeUInt32BE(header.height, 4);
   fields.writeUInt8(header.depth, 8);
   fields.writeUInt8(header.colour, 9);
+  fields.writeUInt8(header.isInterlaced === true ? 1 : 0, 12);
   return Buffer.concat([SIGNATURE, chunk("IHDR", fields), chunk("IDAT", deflateSync(data)), chunk("IEND")]);
 }
 

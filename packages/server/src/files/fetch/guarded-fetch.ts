@@ -180,8 +180,7 @@ async function readAnswer<Result>(
   const encoding = headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") throw new FetchRefusal("encoding");
   if (Number(headers["content-length"] ?? 0) > bounds.bytesMax) throw new FetchRefusal("too-large");
-  const read = (body: AsyncIterable<Uint8Array>) =>
-    readLimited(body, bounds, () => new FetchRefusal("too-large"));
+  const read = (body: AsyncIterable<Uint8Array>) => readLimited(body, bounds, () => new FetchRefusal("too-large"));
   return {
     kind: "body",
     content: await readAboveFloor(answer.body, read, floor, () => new FetchRefusal("timeout")),

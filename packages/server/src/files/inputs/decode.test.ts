@@ -6,7 +6,7 @@ import { deflateSync } from "node:zlib";
 import sharp, { type Sharp } from "sharp";
 import { describe, expect, test } from "vitest";
 import { chunk, writePng } from "../../../test/files/png-bytes.ts";
-import { encodeOutput, prepareForModel, type DecodeFault } from "./decode.ts";
+import { encodeOutput, estimateDecodedBytes, prepareForModel, type DecodeFault } from "./decode.ts";
 
 const LIMITS = { bytesMax: 10_000_000, sideMax: 4_096 };
 
@@ -208,6 +208,28 @@ describe("bombs", () => {
     expect(await faultOf(prepareForModel(bytes, LIMITS))).toBe("too-many-pixels");
     expect(await faultOf(encodeOutput(bytes))).toBe("too-many-pixels");
     expect(process.memoryUsage.rss() - before).toBeLessThan(100 * 1_048_576);
+  });
+
+  test("an image that takes too much memory to unpack is refused by its header", async () => {
+    const shape = { width: 8_192, height: 6_000, colour: 6, isInterlaced: true };
+    const deep = writePng({ ...shape, depth: 16 }, Buffer.alloc(1_000));
+    expect(await faultOf(prepareForModel(deep, LIMITS))).toBe("too-much-memory");
+    const flat = writePng({ ...shape, depth: 8 }, Buffer.alloc(1_000));
+    expect(await estimateDecodedBytes(flat, "input")).toBeLessThan(256 * 1_048_576);
+  });
+
+  test.each([
+    ["png", {}, 1],
+    ["png", { progressive: true }, 5],
+    ["jpeg", {}, 1],
+    ["jpeg", { progressive: true }, 3],
+    ["jpeg", { progressive: true, chromaSubsampling: "4:4:4" }, 6],
+    ["webp", {}, 1],
+    ["gif", {}, 5],
+  ] as const)("a %s with %j is priced at %i bytes a pixel", async (format, options, perPixel) => {
+    const image = format === "jpeg" ? halves().removeAlpha() : halves(0.5);
+    const bytes = await image.toFormat(format, options).toBuffer();
+    expect(await estimateDecodedBytes(bytes, "input")).toBe(40 * 20 * perPixel);
   });
 
   test("exactly 8,192 pixels a side and 50 megapixels are taken", async () => {

@@ -2,8 +2,8 @@
  * Decodes all image bytes: what cannot be decoded completely, within the limits, is not an image, whatever its name or
  * media type says. What passes is encoded again, so nothing but pixels gets through.
  */
-import sharp, { type Sharp } from "sharp";
-import { findImageFormat } from "./media-signature.ts";
+import sharp, { type Metadata, type Sharp } from "sharp";
+import { findImageFormat, type ImageFormat } from "./media-signature.ts";
 
 // Without this SVG, PDF and more are decoded too, and file names and addresses inside them are followed.
 sharp.block({ operation: ["VipsForeignLoad"] });
@@ -20,7 +20,10 @@ sharp.cache(false); // no image comes twice
 
 const PIXELS_MAX = 50_000_000;
 const SIDE_MAX = 8_192;
+/** Of one image, however many rounds it takes. */
 const DECODE_SECONDS_MAX = 10;
+/** Of one input. All of 50 megapixels fit but the largest interlaced PNGs of 16 bits and progressive JPEGs of 4:4:4. */
+const DECODE_BYTES_MAX = 256 * 1_048_576;
 /** Longest side that goes to a model: more costs upload time and tokens and adds nothing the models tried made use of. */
 const MODEL_SIDE_MAX = 2_048;
 /** An image that would have to become smaller than this to fit is refused: a model could not read it. */
@@ -40,7 +43,7 @@ export interface ImageLimits {
   readonly sideMax: number;
 }
 
-export type DecodeFault = "not-an-image" | "too-many-pixels" | "too-slow" | "too-large";
+export type DecodeFault = "not-an-image" | "too-many-pixels" | "too-much-memory" | "too-slow" | "too-large";
 
 /** An image that cannot be taken. Thrown and caught inside this slice only. */
 export class DecodeRefusal extends Error {
@@ -58,11 +61,21 @@ export class DecodeRefusal extends Error {
  * @throws DecodeRefusal
  */
 export async function prepareForModel(bytes: Uint8Array, limits: ImageLimits): Promise<LoadedImage> {
-  const { hasAlpha } = await inspect(bytes);
+  const { hasAlpha, inputBytes } = await inspect(bytes);
+  if (inputBytes > DECODE_BYTES_MAX) throw new DecodeRefusal("too-much-memory");
+  const endMs = performance.now() + DECODE_SECONDS_MAX * 1_000;
+  let source = bytes;
   let side = Math.min(limits.sideMax, MODEL_SIDE_MAX);
   // Each round aims below the limit by area, so the second nearly always fits; noise may take one or two more.
   for (let rounds = 0; rounds < 5; rounds += 1) {
-    const image = open(bytes).resize({ width: side, height: side, fit: "inside", withoutEnlargement: true });
+    const secondsLeft = Math.ceil((endMs - performance.now()) / 1_000);
+    if (secondsLeft <= 0) throw new DecodeRefusal("too-slow");
+    const image = open(source, secondsLeft).resize({
+      width: side,
+      height: side,
+      fit: "inside",
+      withoutEnlargement: true,
+    });
     const { data, info } = await encode(hasAlpha ? image.png() : image.jpeg({ quality: MODEL_JPEG_QUALITY }));
     if (data.byteLength <= limits.bytesMax) {
       return { bytes: data, mediaType: hasAlpha ? "image/png" : "image/jpeg" };
@@ -70,6 +83,7 @@ export async function prepareForModel(bytes: Uint8Array, limits: ImageLimits): P
     const largest = Math.max(info.width, info.height);
     side = Math.floor(largest * Math.sqrt(limits.bytesMax / data.byteLength) * 0.9);
     if (side < MODEL_SIDE_MIN) break;
+    source = data; // upright and at most 2,048 pixels a side: the large image is decoded once
   }
   throw new DecodeRefusal("too-large");
 }
@@ -95,19 +109,48 @@ export async function encodeOutput(
   return { bytes: encoded.data, mediaType: "image/png" };
 }
 
+/** The memory that decoding these bytes takes, by their header. @throws DecodeRefusal */
+export async function estimateDecodedBytes(bytes: Uint8Array, purpose: "input" | "output"): Promise<number> {
+  const { inputBytes, outputBytes } = await inspect(bytes);
+  return purpose === "input" ? inputBytes : outputBytes;
+}
+
+/** Bytes of memory per pixel of an output, which is encoded at its full size. Measured 2026-11 at 49 megapixels. */
+const OUTPUT_BYTES_PER_PIXEL = { png: 1, jpeg: 6, webp: 11, gif: 5 };
+
 /** Reads the header only, so a picture of gigapixels in a small file is refused before anything is unpacked. */
 async function inspect(bytes: Uint8Array) {
   const format = findImageFormat(bytes);
   if (format === null) throw new DecodeRefusal("not-an-image");
-  const { width, height, hasAlpha } = await open(bytes).metadata().catch(refuse);
+  const metadata = await open(bytes).metadata().catch(refuse);
+  const { width, height, hasAlpha } = metadata;
   if (width > SIDE_MAX || height > SIDE_MAX) throw new DecodeRefusal("too-many-pixels");
-  return { format, hasAlpha };
+  const perPixel = inputBytesPerPixel(format, metadata);
+  const pixels = width * height;
+  return {
+    format,
+    hasAlpha,
+    inputBytes: pixels * perPixel,
+    outputBytes: pixels * Math.max(perPixel, OUTPUT_BYTES_PER_PIXEL[format]),
+  };
+}
+
+/**
+ * Most images are read line by line or at a fraction of their size. An interlaced PNG is unpacked whole, a progressive
+ * JPEG as two bytes for each sample, a GIF with its canvas. Measured 2026-11 at 49 megapixels.
+ */
+function inputBytesPerPixel(format: ImageFormat, { isProgressive, channels, depth, chromaSubsampling }: Metadata) {
+  const depthBytes = depth === "ushort" ? 2 : 1;
+  if (format === "gif") return 5;
+  if (format === "jpeg" && isProgressive) return chromaSubsampling === "4:2:0" ? 3 : 2 * channels;
+  if (format === "png" && isProgressive) return depthBytes * (channels + 1);
+  return depthBytes;
 }
 
 /** Turns upright while decoding: after the metadata is gone nothing would know that a photo lies on its side. */
-function open(bytes: Uint8Array): Sharp {
+function open(bytes: Uint8Array, seconds = DECODE_SECONDS_MAX): Sharp {
   return sharp(bytes, { limitInputPixels: PIXELS_MAX, failOn: "error", pages: 1, autoOrient: true })
-    .timeout({ seconds: DECODE_SECONDS_MAX })
+    .timeout({ seconds })
     .toColourspace("srgb");
 }
 

@@ -3,6 +3,7 @@ import type { Semaphore } from "../../platform/resilience/semaphore.ts";
 import type { Log } from "../../platform/log.ts";
 import { fault } from "../../platform/fault.ts";
 import { DecodeRefusal, prepareForModel, type DecodeFault, type ImageLimits, type LoadedImage } from "./decode.ts";
+import type { DecodingBudget } from "./decoding-budget.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { GuardedFetch } from "../fetch/guarded-fetch.ts";
 import { IMAGE_BYTES_MAX, RUN_IMAGE_BYTES_MAX } from "./image-inputs.ts";
@@ -13,10 +14,15 @@ export type LoadOutcome = { readonly kind: "loaded"; readonly images: readonly L
 export interface LoadPorts {
   readonly blobs: BlobStore;
   readonly fetcher: GuardedFetch;
-  /** Limits the images in memory before they are decoded, over all runs of this process. */
+  /** Limits the images in memory before they are decoded, over all runs of this process; by account. */
   readonly fetching: Semaphore;
-  readonly decoding: Semaphore;
+  readonly decoding: DecodingBudget;
   readonly log: Log;
+}
+
+export interface LoadOptions extends ImageLimits {
+  /** Shares of fetching and decoding are by account. */
+  readonly accountId: string;
 }
 
 /** Ends the loading of one run's images with the sentence of its error item. */
@@ -30,7 +36,7 @@ class ImageRefusal extends Error {
  */
 export async function loadImages(
   images: readonly StoredImage[],
-  limits: ImageLimits,
+  options: LoadOptions,
   signal: AbortSignal,
   ports: LoadPorts,
 ): Promise<LoadOutcome> {
@@ -39,7 +45,7 @@ export async function loadImages(
   const either = AbortSignal.any([signal, stopper.signal]);
   let bytesLeft = RUN_IMAGE_BYTES_MAX;
   const fits = (bytes: number) => (bytesLeft -= bytes) >= 0;
-  const loading = images.map((image, index) => loadImage({ image, position: index + 1, limits, fits }, either, ports));
+  const loading = images.map((image, index) => loadImage({ image, position: index + 1, options, fits }, either, ports));
   try {
     return { kind: "loaded", images: await Promise.all(loading) };
   } catch (error) {
@@ -62,12 +68,13 @@ interface Task {
   readonly image: StoredImage;
   /** From 1, as callers count. */
   readonly position: number;
-  readonly limits: ImageLimits;
+  readonly options: LoadOptions;
   /** Whether these bytes fit into what all images of the run may have together. */
   readonly fits: (bytes: number) => boolean;
 }
 
 function loadImage(task: Task, signal: AbortSignal, ports: LoadPorts): Promise<LoadedImage> {
+  const { accountId } = task.options;
   return ports.fetching.run(
     async () => {
       const bytes = await readImage(task, signal, ports);
@@ -75,9 +82,9 @@ function loadImage(task: Task, signal: AbortSignal, ports: LoadPorts): Promise<L
         throw new ImageRefusal("The images of this run are larger than 20 MiB together.");
       }
       await fault("images.after_fetch");
-      return ports.decoding.run(() => decodeImage(task, bytes), { signal });
+      return decodeImage(task, ports.decoding, { bytes, accountId, signal });
     },
-    { signal },
+    { key: accountId, signal },
   );
 }
 
@@ -101,15 +108,20 @@ async function readBlob(fileId: string, blobs: BlobStore): Promise<Buffer> {
 const DECODE_FAULTS: Readonly<Record<DecodeFault, string>> = {
   "not-an-image": "is damaged or is not a PNG, JPEG, WebP or GIF image",
   "too-many-pixels": "is larger than 50 megapixels or 8,192 pixels a side",
+  "too-much-memory": "takes too much memory to decode; save it without interlacing and with 8 bits a channel",
   "too-slow": "took too long to decode",
   "too-large": "could not be made small enough for the model",
 };
 
-async function decodeImage(task: Task, bytes: Buffer): Promise<LoadedImage> {
+async function decodeImage(
+  { options, position }: Task,
+  decoding: DecodingBudget,
+  job: Parameters<DecodingBudget["run"]>[0],
+): Promise<LoadedImage> {
   try {
-    return await prepareForModel(bytes, task.limits);
+    return await decoding.run(job, () => prepareForModel(job.bytes, options));
   } catch (error) {
     if (!(error instanceof DecodeRefusal)) throw error;
-    throw new ImageRefusal(`The image at position ${task.position} ${DECODE_FAULTS[error.fault]}.`);
+    throw new ImageRefusal(`The image at position ${position} ${DECODE_FAULTS[error.fault]}.`);
   }
 }

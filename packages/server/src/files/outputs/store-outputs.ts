@@ -2,23 +2,28 @@ import { createHash } from "node:crypto";
 import { open as openPath } from "node:fs/promises";
 import type { Clock } from "../../platform/clock.ts";
 import { orAborted } from "../../platform/resilience/deadline.ts";
-import type { Semaphore } from "../../platform/resilience/semaphore.ts";
 import type { BlobStore, SpooledFile } from "../blobs/blob-store.ts";
 import { DecodeRefusal, encodeOutput, type DecodeFault } from "../inputs/decode.ts";
+import type { DecodingBudget } from "../inputs/decoding-budget.ts";
 import { findVideoType, VIDEO_HEAD_BYTES } from "../inputs/media-signature.ts";
 import type { PublishedMediaType, Refused, StoredFile } from "../stored-file.ts";
 import { signedPath, type KeyRing } from "./signed-urls.ts";
 
 /** What a model delivered, exactly as it came. A video that was fetched is on disk. */
 export type GeneratedFile =
-  | { readonly modality: "image"; readonly bytes: Uint8Array; readonly mediaType: string }
+  | {
+      readonly modality: "image";
+      readonly accountId: string;
+      readonly bytes: Uint8Array;
+      readonly mediaType: string;
+    }
   | { readonly modality: "video"; readonly content: Uint8Array | SpooledFile; readonly mediaType: string };
 
 export interface StoreOutputPorts {
   readonly blobs: BlobStore;
   readonly newId: () => string;
   readonly clock: Clock;
-  readonly decoding: Semaphore;
+  readonly decoding: DecodingBudget;
   readonly keys: KeyRing;
   readonly ttlSeconds: number;
   /** Never taken from a request: a Host header would decide where our addresses lead. */
@@ -31,6 +36,7 @@ const VIDEO_BYTES_MAX = 209_715_200; // 200 MiB
 const OUTPUT_FAULTS: Readonly<Record<DecodeFault, string>> = {
   "not-an-image": "The model returned an image that cannot be read.",
   "too-many-pixels": "The model returned an image that is too large.",
+  "too-much-memory": "The model returned an image that is too large.",
   "too-slow": "The model returned an image that cannot be read.",
   "too-large": "The model returned an image that is too large.",
 };
@@ -40,7 +46,7 @@ export async function storeOutput(
   signal: AbortSignal,
   ports: StoreOutputPorts,
 ): Promise<StoredFile | Refused> {
-  if (output.modality === "image") return storeImage(output.bytes, signal, ports);
+  if (output.modality === "image") return storeImage(output, signal, ports);
   if (output.content instanceof Uint8Array) return storeVideo(output.content, signal, ports);
   try {
     return await storeSpooledVideo(output.content, signal, ports);
@@ -50,12 +56,12 @@ export async function storeOutput(
 }
 
 async function storeImage(
-  bytes: Uint8Array,
+  { bytes, accountId }: Extract<GeneratedFile, { modality: "image" }>,
   signal: AbortSignal,
   ports: StoreOutputPorts,
 ): Promise<StoredFile | Refused> {
   try {
-    const encoded = await ports.decoding.run(() => encodeOutput(bytes), { signal });
+    const encoded = await ports.decoding.run({ bytes, accountId, signal }, () => encodeOutput(bytes));
     signal.throwIfAborted();
     return await orAborted(storeBytes(encoded.bytes, encoded.mediaType, ports), signal);
   } catch (error) {

@@ -17,7 +17,7 @@ function setup(concurrency: number, bytesMax = 1_000, waitMs?: number) {
   const known = catalogue.find("openai/gpt-5.2");
   if (known === null) throw new Error("no entry");
   const entry: CatalogueEntry = { ...known, limits: { ...known.limits, concurrency } };
-  const budget = createMemoryBudget(bytesMax, waitMs);
+  const budget = createMemoryBudget(bytesMax, waitMs === undefined ? {} : { timeoutMs: waitMs });
   const clock = { nowMs: 0 };
   const lines: string[] = [];
   const log = pino({ base: null, timestamp: false }, { write: (line: string) => void lines.push(line) });

@@ -26,19 +26,30 @@ export const WAIT_IN_PROCESS_MS = 2_000;
  */
 export interface MemoryBudget {
   /** Null when none was free in time. Rejects when aborted. */
-  reserve(bytes: number, signal: AbortSignal): Promise<Permit | null>;
+  reserve(bytes: number, signal: AbortSignal, accountId?: string): Promise<Permit | null>;
   readonly usedBytes: number;
 }
 
-export function createMemoryBudget(bytesMax: number, timeoutMs = WAIT_IN_PROCESS_MS): MemoryBudget {
+interface MemoryBudgetOptions {
+  readonly timeoutMs?: number;
+  /** Of one account. */
+  readonly keyShareMax?: number;
+}
+
+export function createMemoryBudget(bytesMax: number, options: MemoryBudgetOptions = {}): MemoryBudget {
   const late = new Error("no memory was free in time");
-  const bytes = createSemaphore({ permits: bytesMax, timeoutMs, timeoutError: () => late });
+  const bytes = createSemaphore({
+    permits: bytesMax,
+    timeoutMs: WAIT_IN_PROCESS_MS,
+    ...options,
+    timeoutError: () => late,
+  });
   return {
     get usedBytes() {
       return bytes.used;
     },
-    reserve: (weight, signal) =>
-      bytes.acquire({ weight, signal }).catch((error: unknown) => {
+    reserve: (weight, signal, key = "") =>
+      bytes.acquire({ weight, key, signal }).catch((error: unknown) => {
         if (error === late) return null;
         throw error;
       }),

@@ -56,10 +56,11 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
     counter: createCallCounter(db),
     record: createCallRecord(db, log),
   };
-  const images = createMemoryBudget(options.inflightBytesMax * IMAGES_SHARE);
+  const imageBytes = options.inflightBytesMax * IMAGES_SHARE;
+  const images = createMemoryBudget(imageBytes, { keyShareMax: imageBytes / 4 });
   return {
     call: (request, signal) => callModel(context, request, signal),
-    holdImages: (bytes, signal) => images.reserve(bytes, signal),
+    holdImages: ({ bytes, accountId }, signal) => images.reserve(bytes, signal, accountId),
     embedTexts: async (model, texts, signal) => adapter.embedTexts(embeddingsModel(catalogue, model), texts, signal),
     close: async () => {
       await context.record.close();

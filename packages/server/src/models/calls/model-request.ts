@@ -46,8 +46,11 @@ export type ModelOutcome =
 export interface ModelCaller {
   /** Rejects only when `signal` is aborted, or for a bug or an outage of the database. */
   call(request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome>;
-  /** Memory for a run's input images, taken before they are loaded. Null: none is free, come again a little later. */
-  holdImages(bytes: number, signal: AbortSignal): Promise<Permit | null>;
+  /** Memory for a run's input images, taken before they are loaded. Null: none is free, come again a little later. An account has a quarter. */
+  holdImages(
+    request: { readonly bytes: number; readonly accountId: string },
+    signal: AbortSignal,
+  ): Promise<Permit | null>;
   /**
    * Vectors for search, one per text and in order.
    * @param model `provider/model`: openai, google, or a provider of the overlay file that some model of it uses.

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { StorageFailure } from "../../files/index.ts";
 import { storeWithRetries } from "./execute-output.ts";
 
-const IMAGE = { modality: "image", bytes: new Uint8Array(1), mediaType: "image/png" } as const;
+const IMAGE = { modality: "image", accountId: "a", bytes: new Uint8Array(1), mediaType: "image/png" } as const;
 const VIDEO = { modality: "video", content: new Uint8Array(1), mediaType: "video/mp4" } as const;
 const never = new AbortController().signal;
 const DEADLINE_MS = 300_000;

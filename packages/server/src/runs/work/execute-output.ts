@@ -37,14 +37,14 @@ export async function executeItem(
   if (makesFile && !(await ports.storageIsReady())) return { kind: "postponed", delayMs: STORAGE_RETRY_MS };
   const answer = await ports.callModel(request, signal);
   if (answer.kind === "later") return { kind: "postponed", delayMs: answer.delayMs };
-  const { step, item } = request;
+  const { accountId, step, item } = request;
   if (answer.kind === "failed") return errorItem(step, item, answer.message);
   const usage = { step, usage: answer.usage };
   if (answer.kind === "text") return { step, item, output: { type: "text", data: answer.text }, usage, file: null };
   const { mediaType } = answer;
   const generated: GeneratedFile =
     answer.kind === "image"
-      ? { modality: answer.kind, bytes: answer.bytes, mediaType }
+      ? { modality: answer.kind, accountId, bytes: answer.bytes, mediaType }
       : { modality: answer.kind, content: answer.content, mediaType };
   const file = await storeWithRetries(generated, { deadlineMs: request.deadlineMs, ports }, signal);
   if (file.kind === "refused") return errorItem(step, item, file.message);

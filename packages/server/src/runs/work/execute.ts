@@ -66,7 +66,7 @@ async function execute(run: ClaimedRun, ports: ExecuteRunPorts, signal: AbortSig
     return { kind: "postponed", delayMs: NEWER_PROCESS_RETRY_MS };
   const unusable = findUnusableModel(version, ports);
   if (unusable !== null) return failed("model_unusable", unusable);
-  const images = await loadStepImages({ version, images: inputs.images }, ports, signal);
+  const images = await loadStepImages({ accountId: run.accountId, version, images: inputs.images }, ports, signal);
   if (images.kind === "postponed") return images;
   if (images.kind === "refused") return failed("image_unusable", images.message);
   try {

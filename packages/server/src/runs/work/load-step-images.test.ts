@@ -21,14 +21,14 @@ const ADDRESS: StoredImage = { type: "url", url: "https://images.example.org/cat
 
 /** A worker's memory for images, and what is read when. */
 function worker(budgetBytes: number, waitMs: number, loadedBytes = 1_000) {
-  const budget = createMemoryBudget(budgetBytes, waitMs);
+  const budget = createMemoryBudget(budgetBytes, { timeoutMs: waitMs });
   const reads: (readonly StoredImage[])[] = [];
   const ports = {
     findModel: (model: string) => {
       const entry = catalogue.find(model);
       return entry;
     },
-    holdImages: (bytes: number, signal: AbortSignal) => budget.reserve(bytes, signal),
+    holdImages: ({ bytes }: { bytes: number }, signal: AbortSignal) => budget.reserve(bytes, signal),
     loadImages: async (images: readonly StoredImage[]) => {
       reads.push(images);
       const one: LoadedImage = { bytes: new Uint8Array(loadedBytes), mediaType: "image/jpeg" };
@@ -36,7 +36,11 @@ function worker(budgetBytes: number, waitMs: number, loadedBytes = 1_000) {
     },
   };
   const load = (images: readonly StoredImage[], ...models: string[]) =>
-    loadStepImages({ version: versionOf(...(models.length === 0 ? ["sandbox/image"] : models)), images }, ports, never);
+    loadStepImages(
+      { accountId: "a", version: versionOf(...(models.length === 0 ? ["sandbox/image"] : models)), images },
+      ports,
+      never,
+    );
   return { budget, reads, load };
 }
 
@@ -52,6 +56,22 @@ test("while one run's images fill the memory, the next run has not read a byte o
   expect(reads).toHaveLength(2);
 });
 
+test("runs of one account that fill their share of the memory keep no memory from another's", async () => {
+  const budget = createMemoryBudget(80 * MiB, { timeoutMs: 1, keyShareMax: 20 * MiB });
+  const ports = {
+    findModel: (name: string) => catalogue.find(name) ?? fail(),
+    holdImages: ({ bytes, accountId }: { bytes: number; accountId: string }, signal: AbortSignal) =>
+      budget.reserve(bytes, signal, accountId),
+    loadImages: () => new Promise<never>(() => {}),
+  };
+  const load = (accountId: string) =>
+    loadStepImages({ accountId, version: versionOf("sandbox/image"), images: [ADDRESS, ADDRESS] }, ports, never);
+  for (let runs = 0; runs < 5; runs += 1) void load("busy");
+  await expect.poll(() => budget.usedBytes).toBe(20 * MiB);
+  void load("quiet");
+  await expect.poll(() => budget.usedBytes).toBe(40 * MiB);
+});
+
 test("a run for which no memory becomes free is postponed without having read anything", async () => {
   const { reads, load } = worker(6 * MiB, 1, 6 * MiB);
   await load([stored(5 * MiB)]);
@@ -65,10 +85,10 @@ test("an image of unknown size is expected to be as large as one may be, and a r
   const spy = worker(100 * MiB, 60_000);
   const holding = (images: readonly StoredImage[], model: string) =>
     loadStepImages(
-      { version: versionOf(model), images },
+      { accountId: "a", version: versionOf(model), images },
       {
         findModel: (name) => catalogue.find(name) ?? fail(),
-        holdImages: (bytes, signal) => {
+        holdImages: ({ bytes }, signal) => {
           expected.push(bytes);
           return spy.budget.reserve(bytes, signal);
         },
@@ -91,9 +111,9 @@ test("images that are refused or cannot be read release their memory", async () 
   const { budget } = worker(6 * MiB, 1);
   const ports = {
     findModel: (name: string) => catalogue.find(name) ?? fail(),
-    holdImages: (bytes: number, signal: AbortSignal) => budget.reserve(bytes, signal),
+    holdImages: ({ bytes }: { bytes: number }, signal: AbortSignal) => budget.reserve(bytes, signal),
   };
-  const run = { version: versionOf("sandbox/image"), images: [stored(MiB)] };
+  const run = { accountId: "a", version: versionOf("sandbox/image"), images: [stored(MiB)] };
   const refusing = { ...ports, loadImages: async () => ({ kind: "refused" as const, message: "damaged" }) };
   expect(await loadStepImages(run, refusing, never)).toEqual({ kind: "refused", message: "damaged" });
   const failing = { ...ports, loadImages: () => Promise.reject(new Error("gone")) };

@@ -15,6 +15,7 @@ type StepImages =
   | Postponed;
 
 interface RunImages {
+  readonly accountId: string;
   readonly version: LiveVersion;
   readonly images: readonly StoredImage[];
 }
@@ -34,13 +35,14 @@ const MEMORY_RETRY_MS = 2_000;
 export async function loadStepImages(run: RunImages, ports: ImagePorts, signal: AbortSignal): Promise<StepImages> {
   const takers = run.images.length === 0 ? [] : modelsThatTakeImages(run.version, ports);
   if (takers.length === 0) return { kind: "loaded", bySlot: new Map(), release: () => {} };
-  const memory = await ports.holdImages(imageBytesAtMost(run.images) * takers.length, signal);
+  const { accountId } = run;
+  const memory = await ports.holdImages({ bytes: imageBytesAtMost(run.images) * takers.length, accountId }, signal);
   if (memory === null) return { kind: "postponed", delayMs: MEMORY_RETRY_MS };
   let isLoaded = false;
   try {
     const bySlot = new Map<string, readonly LoadedImage[]>();
     for (const { model, limits } of takers) {
-      const loaded = await ports.loadImages(run.images, limits, signal);
+      const loaded = await ports.loadImages(run.images, { ...limits, accountId }, signal);
       if (loaded.kind === "refused") return loaded;
       bySlot.set(model, loaded.images);
     }

@@ -1,0 +1,38 @@
+/** Image inputs of one account that are slow: those of the others wait for none of them. */
+import { expect, test } from "vitest";
+import type { StoredImage } from "../../src/files/index.ts";
+import { LIMITS, never, openFiles, useFiles } from "./files-fixture.ts";
+import { until } from "../support/promptd-process.ts";
+
+const rig = useFiles();
+const SLOW = { ...LIMITS, accountId: "slow" };
+const QUICK = { ...LIMITS, accountId: "quick" };
+const url = (path: string): StoredImage => ({ type: "url", url: `https://images.example.org${path}` });
+
+test("while an account's image hosts say nothing, it has a quarter of the fetches, and others have theirs at once", async () => {
+  const times = { headersMs: 60_000, totalMs: 60_000 };
+  const files = await openFiles(rig, { fetch: { network: rig.host.network, trusted: rig.host.cert, times } });
+  let silent = 0;
+  rig.host.routes.set("/silent", () => void (silent += 1));
+  rig.host.routes.set("/quick", (_request, response) => response.writeHead(200).end(rig.png));
+  const stop = new AbortController();
+  const runs = Array.from({ length: 5 }, () =>
+    files.loadImages(Array(8).fill(url("/silent")) as StoredImage[], SLOW, stop.signal),
+  );
+  const ended = Promise.allSettled(runs);
+  await until(() => silent >= 8);
+  expect(await files.loadImages([url("/quick"), url("/quick")], QUICK, never)).toMatchObject({ kind: "loaded" });
+  expect(silent).toBe(8);
+  stop.abort(new Error("canceled"));
+  await ended;
+});
+
+test("a host that fails for one account is fetched from for another as before", async () => {
+  const files = await openFiles(rig);
+  rig.host.routes.set("/broken", (_request, response) => response.writeHead(500).end());
+  rig.host.routes.set("/quick", (_request, response) => response.writeHead(200).end(rig.png));
+  for (let runs = 0; runs < 5; runs += 1) {
+    expect(await files.loadImages([url("/broken")], SLOW, never)).toMatchObject({ kind: "refused" });
+  }
+  expect(await files.loadImages([url("/quick")], QUICK, never)).toMatchObject({ kind: "loaded" });
+});
