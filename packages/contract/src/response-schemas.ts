@@ -162,6 +162,7 @@ const tooLargeSchema = z.strictObject({ reason: z.literal("BODY_TOO_LARGE"), max
 const paymentSchema = z.discriminatedUnion("reason", [
   z.strictObject({ reason: z.literal("PLAN_REQUIRED") }),
   z.strictObject({ reason: z.literal("PLAN_LAPSED") }),
+  z.strictObject({ reason: z.literal("ACCOUNT_FROZEN") }),
   z.strictObject({ reason: z.literal("INSUFFICIENT_CREDITS"), required: z.int(), available: z.int() }),
 ]);
 const goneSchema = z.discriminatedUnion("reason", [

@@ -1,4 +1,5 @@
-export { availableCredits, expireCredits, grantCredits, type UsedGrant } from "./ledger.ts";
+export { findStanding, freezeAccount, isFrozen, unfreezeAccount, type CreditStanding } from "./freezes-store.ts";
+export { adjustCredits, availableCredits, expireCredits, grantCredits, type UsedGrant } from "./ledger.ts";
 export { checkLedger, createAudit, type LedgerReport } from "./reconcile.ts";
 export { creditsRoutes } from "./credits-routes.ts";
 export {

@@ -6,6 +6,7 @@
 import { isConnectionLoss } from "../platform/database/errors.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { fault } from "../platform/fault.ts";
+import { Problem } from "../platform/problem.ts";
 
 export interface Grant {
   readonly accountId: string;
@@ -45,6 +46,32 @@ export async function grantCredits(db: Queryable, grant: Grant): Promise<GrantOu
   const [row] = rows as [GrantRow]; // its outcome is always one row
   if (row.outcome !== "conflict") return { kind: row.outcome };
   return { kind: "conflict", used: { amount: row.used_amount, expiresAt: row.used_expires, at: row.used_at } };
+}
+
+export interface Adjustment {
+  readonly accountId: string;
+  /** Negative: taken away, at most what is neither held nor expired. 0: the balance becomes what the journal says. */
+  readonly amount: number;
+  /** Stored in the journal. */
+  readonly reason: string;
+}
+
+/** Also repairs a balance that its journal does not explain. @throws Problem when nothing was adjusted. */
+export async function adjustCredits(db: Database, { accountId, amount, reason }: Adjustment): Promise<void> {
+  await db.tx(
+    async (tx) => {
+      const text = "select outcome, available from credit_adjust($1, $2, $3)";
+      const rows = await tx.query<{ outcome: string; available: number }>(text, [accountId, amount, reason]);
+      const [{ outcome, available }] = rows as [(typeof rows)[number]]; // its outcome is always one row
+      if (outcome === "adjusted") return;
+      const why =
+        outcome === "nothing"
+          ? "The balance is what its journal says, so an adjustment of 0 changes nothing."
+          : `An adjustment of ${amount} would leave less than is held for runs; ${available} credits are available. Nothing was adjusted.`;
+      throw new Problem("VALIDATION_ERROR", why);
+    },
+    { statementTimeoutMs: 0 }, // it reads the whole journal of the account
+  );
 }
 
 /** What the account can spend now: posted, minus held, minus what has expired whether swept or not. */

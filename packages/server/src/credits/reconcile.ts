@@ -3,6 +3,7 @@ import { isStatementTimeout } from "../platform/database/errors.ts";
 import type { Log } from "../platform/log.ts";
 import { createAdaptiveBatch } from "../platform/resilience/adaptive-batch.ts";
 import { retry } from "../platform/resilience/retry.ts";
+import { freezeAccount, listFrozen, type Frozen } from "./freezes-store.ts";
 
 /** One disagreement between balances, journal, holds and runs. There is no harmless one. */
 interface LedgerMismatch {
@@ -15,6 +16,8 @@ interface LedgerMismatch {
 export interface LedgerReport {
   readonly accounts: number;
   readonly mismatches: readonly LedgerMismatch[];
+  /** Also those without a mismatch: they stay frozen until an operator unfreezes them. */
+  readonly frozen: readonly ({ readonly accountId: string } & Frozen)[];
 }
 
 /** Proves every balance from the journal, every hold from its run and every charge from its capture, in one snapshot. */
@@ -25,7 +28,7 @@ export async function checkLedger(db: Database): Promise<LedgerReport> {
       const counts = await tx.query<{ accounts: number }>("select count(*) as accounts from credit_accounts");
       const [{ accounts }] = counts as [{ accounts: number }]; // a count is always one row
       const rows = await tx.query<MismatchRow>(`${AUDIT} order by account_id, fault, run_id`);
-      return { accounts, mismatches: rows.map(toMismatch) };
+      return { accounts, mismatches: rows.map(toMismatch), frozen: await listFrozen(tx) };
     },
     { statementTimeoutMs: 0 },
   );
@@ -52,7 +55,7 @@ const QUICK_MS = 10_000;
 
 /**
  * The periodic form: each run audits the next batch of accounts in the order of their ids, so that none reads the whole
- * journal. An account with a mismatch takes no new holds until an operator has looked. A balance is never repaired by an
+ * journal. An account with a mismatch is frozen: it takes no new holds until an operator unfreezes it. A balance is never repaired by an
  * update; a repair is a journal row of kind `adjust`. Every run makes progress: a batch that takes too long is halved,
  * and one account that takes too long is skipped. `promptd admin ledger check` has no time limit.
  */
@@ -100,8 +103,9 @@ async function freeze(db: Database, log: Log, mismatches: readonly LedgerMismatc
   for (const mismatch of mismatches) {
     log.error(mismatch, "the ledger does not add up; the account takes no new paid runs");
   }
-  await db.query(
-    "update credit_accounts set frozen_at = coalesce(frozen_at, promptd_now()) where account_id = any ($1::uuid[])",
-    [[...new Set(mismatches.map((mismatch) => mismatch.accountId))]],
-  );
+  const faults = Map.groupBy(mismatches, (mismatch) => mismatch.accountId);
+  for (const [accountId, found] of faults) {
+    const names = [...new Set(found.map((mismatch) => mismatch.fault))].join(", ");
+    await freezeAccount(db, accountId, `the audit found: ${names}`);
+  }
 }

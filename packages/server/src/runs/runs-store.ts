@@ -38,6 +38,7 @@ export type CreateOutcome =
   | { readonly kind: "created" | "joined"; readonly runId: string }
   | { readonly kind: "key_conflict" }
   | { readonly kind: "not_found" }
+  | { readonly kind: "frozen" }
   | { readonly kind: "no_credits"; readonly available: number }
   | { readonly kind: "revoked"; readonly revokedAt: Date };
 
@@ -75,7 +76,7 @@ export async function createRunRow(db: Queryable, run: RunToCreate): Promise<Cre
   if (row.outcome === "revoked") return { kind: row.outcome, revokedAt: row.revoked_at };
   if (row.outcome === "no_credits") return { kind: row.outcome, available: row.available ?? 0 };
   if (row.outcome === "key_conflict") return { kind: row.outcome };
-  if (row.outcome === "not_found") return { kind: row.outcome };
+  if (row.outcome === "not_found" || row.outcome === "frozen") return { kind: row.outcome };
   return { kind: row.outcome, runId: row.run_id ?? run.runId };
 }
 

@@ -12,6 +12,8 @@ export type Act = { readonly account: number; readonly run: number } & (
   | { readonly kind: "grant"; readonly amount: number; readonly key: number; readonly hour: Hour | null }
   | { readonly kind: "hold"; readonly amount: number }
   | { readonly kind: "finish"; readonly credits: number }
+  /** By an operator; 0 is refused, since every balance is what its journal says. */
+  | { readonly kind: "adjust"; readonly amount: number }
   /** All grants up to this hour expire; it is written to the journal now, or by whatever happens next. */
   | { readonly kind: "expire"; readonly hour: Hour; readonly isSwept: boolean }
 );
@@ -30,6 +32,7 @@ export const ledgerActs: fc.Arbitrary<Act> = fc.oneof(
     hour: fc.option(someHour),
   }),
   fc.record({ ...target, kind: fc.constant("hold" as const), amount }),
+  fc.record({ ...target, kind: fc.constant("adjust" as const), amount: fc.integer({ min: -30, max: 30 }) }),
   fc.record({ ...target, kind: fc.constant("finish" as const), credits: fc.integer({ min: 0, max: 40 }) }),
   fc.record({ ...target, kind: fc.constant("expire" as const), hour: someHour, isSwept: fc.boolean() }),
 );
@@ -77,6 +80,11 @@ export class LedgerModel {
         if (this.available(act.account) < act.amount) return false;
         account.holds.set(act.run, { amount: act.amount, backing: 0 });
         return true;
+      case "adjust":
+        if (act.amount === 0 || this.available(act.account) + act.amount < 0) return false;
+        account.posted += act.amount;
+        if (act.amount < 0) spendExpiring(account, -act.amount);
+        return true;
       case "finish":
         return finish(account, act.run, act.credits);
       case "expire":
@@ -115,11 +123,16 @@ function finish(account: Account, run: number, credits: number): boolean {
   const captured = Math.min(credits, held);
   account.holds.set(run, { amount: 0, backing: 0 });
   account.posted -= Math.max(captured, backing);
-  let unpaid = captured - Math.min(captured, backing);
+  spendExpiring(account, captured - Math.min(captured, backing));
+  return true;
+}
+
+/** What expires earliest goes first. */
+function spendExpiring(account: Account, spent: number): void {
+  let left = spent;
   for (const hour of HOURS) {
     const part = account.expiring.get(hour) ?? 0;
-    account.expiring.set(hour, part - Math.min(part, unpaid));
-    unpaid -= Math.min(part, unpaid);
+    account.expiring.set(hour, part - Math.min(part, left));
+    left -= Math.min(part, left);
   }
-  return true;
 }

@@ -171,7 +171,7 @@ test("an expiry ends when the process stops, and the next run continues", async 
 describe("the audit of everything", () => {
   test("counts the accounts and says of each fault what it is, in the order of accounts", async () => {
     await createBalances(3);
-    expect(await checkLedger(engine.db)).toEqual({ accounts: 3, mismatches: [] });
+    expect(await checkLedger(engine.db)).toEqual({ accounts: 3, mismatches: [], frozen: [] });
     await damage(3, 2);
     const { accounts, mismatches } = await checkLedger(engine.db);
     expect(accounts).toBe(3);
@@ -194,7 +194,7 @@ test("the audit of everything sees one moment: what happens meanwhile is not hal
       };
       return work({ ...inner, query });
     }, options);
-  expect(await checkLedger({ ...engine.db, tx })).toEqual({ accounts: 2, mismatches: [] });
+  expect(await checkLedger({ ...engine.db, tx })).toEqual({ accounts: 2, mismatches: [], frozen: [] });
   expect((await checkLedger(engine.db)).mismatches).toHaveLength(1);
 });
 

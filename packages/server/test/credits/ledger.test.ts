@@ -1,7 +1,15 @@
 import * as fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { availableCredits, checkLedger, createAudit, expireCredits, grantCredits } from "../../src/credits/index.ts";
+import {
+  adjustCredits,
+  availableCredits,
+  checkLedger,
+  createAudit,
+  expireCredits,
+  grantCredits,
+} from "../../src/credits/index.ts";
 import { createLog } from "../../src/platform/log.ts";
+import { Problem } from "../../src/platform/problem.ts";
 import { grant, openEngine, type Engine } from "../runs/engine-fixture.ts";
 import { LedgerModel, ledgerActs, type Act, type Hour } from "./ledger-model.ts";
 
@@ -75,6 +83,14 @@ describe("the ledger", () => {
         });
       case "hold":
         return (await engine.create(accountId, { runId, hold: act.amount })).kind === "created";
+      case "adjust":
+        return adjustCredits(engine.db, { accountId, amount: act.amount, reason: "model" }).then(
+          () => true,
+          (error: unknown) => {
+            if (error instanceof Problem) return false;
+            throw error;
+          },
+        );
       case "finish":
         return settle(accountId, runId, act.credits);
       case "expire":
@@ -365,7 +381,7 @@ describe("the audit", () => {
       const [sound, broken] = [await fixture.createAccount(50), await fixture.createAccount(50)];
       await fixture.db.query("update credit_accounts set posted = posted + 1 where account_id = $1", [broken]);
       await createAudit(fixture.db, createLog("silent", "stderr"))();
-      expect((await fixture.create(broken, { hold: 1 })).kind).toBe("no_credits");
+      expect((await fixture.create(broken, { hold: 1 })).kind).toBe("frozen");
       expect((await fixture.create(sound, { hold: 1 })).kind).toBe("created");
       expect((await checkLedger(fixture.db)).mismatches).toHaveLength(1); // reported, and not repaired
     } finally {

@@ -243,6 +243,7 @@ export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   credit_holds: "credits",
   credit_expired_backing: "credits",
   credit_transfers: "credits",
+  credit_freezes: "credits",
   files: "files",
   file_keys: "files",
   blob_store_mark: "files",

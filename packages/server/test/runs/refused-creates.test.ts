@@ -98,6 +98,13 @@ describe("a run that can be refused beforehand is refused before its image is st
     expect(await blobs()).toEqual([]);
   });
 
+  test("402 of a frozen account", async () => {
+    const frozen = await server.createCaller({ credits: 100 });
+    await server.app.db.query("select credit_freeze($1, 'a test')", [frozen.accountId]);
+    expect(errorOf(await post(frozen)).data).toEqual({ reason: "ACCOUNT_FROZEN" });
+    expect(await blobs()).toEqual([]);
+  });
+
   test("429 beyond the active runs", async () => {
     const full = await server.startAnother("api", { PROMPTD_ACTIVE_RUNS_MAX: "1" });
     const caller = await server.createCaller();

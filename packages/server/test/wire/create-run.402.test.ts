@@ -50,6 +50,40 @@ describe("a run that costs more than can be spent", () => {
   });
 });
 
+describe("a frozen account", () => {
+  const FROZEN = {
+    status: "PAYMENT_REQUIRED_ERROR",
+    message:
+      "This account is frozen. Its credits are still there, but it cannot start runs that cost credits. Ask the operator of this server to check the account.",
+    data: { reason: "ACCOUNT_FROZEN" },
+  };
+  async function createFrozenCaller(credits: number) {
+    const caller = await server.createCaller({ credits });
+    await server.app.db.query("select credit_freeze($1, 'a test')", [caller.accountId]);
+    return caller;
+  }
+
+  test.each([
+    ["enough credits", 9_999],
+    ["too few credits", 1],
+    ["no credits", 0],
+  ])("with %s is 402 that says so, and holds nothing", async (_, credits) => {
+    const { client, accountId } = await createFrozenCaller(credits);
+    const answer = await postRun(client, bodyOf(await imageVersion()));
+    expect(answer.httpStatus).toBe(402);
+    expect(errorOf(answer)).toEqual(FROZEN);
+    expect(answer.headers.get("x-should-retry")).toBe("false");
+    expect(await client.me.credits()).toEqual({ credits });
+    expect(await server.app.db.query("select 1 from credit_holds where account_id = $1", [accountId])).toEqual([]);
+  });
+
+  test("spends its credits again once it is not frozen", async () => {
+    const { client, accountId } = await createFrozenCaller(4);
+    await server.app.db.query("update credit_accounts set frozen_at = null where account_id = $1", [accountId]);
+    expect(runOf(await postRun(client, bodyOf(await imageVersion()))).tokens).toBe(4);
+  });
+});
+
 test("the last credit can be spent", async () => {
   const { client } = await server.createCaller({ credits: 4 });
   expect(runOf(await postRun(client, bodyOf(await imageVersion()))).tokens).toBe(4);

@@ -16,11 +16,12 @@ create or replace view credit_audit as
   from (
     select t.*, lag(t.posted_after, 1, 0::bigint) over w as posted_before, lag(t.held_after, 1, 0::bigint) over w as held_before
     from credit_transfers t window w as (partition by t.account_id order by t.id)) c
-  where c.posted_after <> c.posted_before + case
+  where (c.posted_after <> c.posted_before + case
       when c.kind = 'grant' then c.amount when c.kind in ('capture', 'expire') then -c.amount
       when c.kind = 'adjust' then case when c.credit = 'user:available' then c.amount else -c.amount end else 0 end
     or c.held_after <> c.held_before + case
-      when c.kind = 'hold' then c.amount when c.kind in ('capture', 'release') then -c.amount else 0 end
+      when c.kind = 'hold' then c.amount when c.kind in ('capture', 'release') then -c.amount else 0 end)
+    and not exists (select 1 from credit_accounts a where a.account_id = c.account_id and a.journal_accepted_to >= c.id)
   union all
   select 'hold of a finished run', r.account_id, r.id, 'the run is final and its hold is open'
   from runs r join credit_holds c on c.account_id = r.account_id and c.run_id = r.id

@@ -4,7 +4,7 @@
  */
 import type { CreateRunBody } from "@promptd/contract";
 import { keyRevoked } from "../../accounts/index.ts";
-import { availableCredits } from "../../credits/index.ts";
+import { availableCredits, isFrozen } from "../../credits/index.ts";
 import type { Files } from "../../files/index.ts";
 import type { Catalogue } from "../../models/index.ts";
 import {
@@ -142,10 +142,12 @@ async function refuseBeforehand(
   run: Pick<RunToCreate, "accountId" | "hold">,
   { db, activeRunsMax }: CreateRunOptions,
 ): Promise<void> {
-  const [available, active] = await Promise.all([
+  const [frozen, available, active] = await Promise.all([
+    run.hold !== null && isFrozen(db, run.accountId),
     availableCredits(db, run.accountId),
     countActiveRuns(db, run.accountId, activeRunsMax),
   ]);
+  if (frozen) throw accountFrozen();
   if (run.hold !== null && run.hold > available) throw tooFewCredits(run.hold, available);
   if (active >= activeRunsMax) throw tooManyActive(activeRunsMax);
 }
@@ -163,8 +165,17 @@ function judge(outcome: CreateOutcome, row: RunToCreate): CreatedRun {
   if (outcome.kind === "revoked") throw keyRevoked(outcome.revokedAt);
   if (outcome.kind === "key_conflict") throw keyConflict();
   if (outcome.kind === "not_found") throw notFound("published prompt version", row.promptVersionId);
+  if (outcome.kind === "frozen") throw accountFrozen();
   if (outcome.kind === "no_credits") throw tooFewCredits(row.hold, outcome.available);
   return { runId: outcome.runId, isReplay: outcome.kind === "joined" };
+}
+
+function accountFrozen(): Problem {
+  return new Problem(
+    "PAYMENT_REQUIRED_ERROR",
+    "This account is frozen. Its credits are still there, but it cannot start runs that cost credits. Ask the operator of this server to check the account.",
+    { data: { reason: "ACCOUNT_FROZEN" } },
+  );
 }
 
 function tooFewCredits(required: number | null, available: number): Problem {

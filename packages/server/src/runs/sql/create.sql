@@ -1,6 +1,6 @@
 -- Creates a run, holds its credits and takes its idempotency key in one transaction and one round trip.
--- Outcomes: created; joined (p_key has made a run before: this is it); key_conflict; not_found; no_credits; revoked (the
--- API key p_api_key was revoked after its admission; null: the caller has no API key).
+-- Outcomes: created; joined (p_key has made a run before: this is it); key_conflict; not_found; no_credits; frozen (the
+-- account is); revoked (the API key p_api_key was revoked after its admission; null: the caller has no API key).
 -- Raises PD409 when another call took p_key meanwhile: everything is undone, call once more. Raises PD429 when the
 -- account has too many active runs.
 create or replace function run_create(
@@ -41,7 +41,8 @@ begin
   -- balance is not enough: a free run does not take it.
   perform pg_advisory_xact_lock(18019, hashtext(p_account::text));
   if p_hold is not null and not credit_hold(p_account, p_id, p_hold) then
-    return query select 'no_credits', null::uuid, credits_available(p_account), null::timestamptz;
+    return query select case when credit_is_frozen(p_account) then 'frozen' else 'no_credits' end, null::uuid,
+      credits_available(p_account), null::timestamptz;
     return;
   end if;
   select count(*) into v_active from (

@@ -1,0 +1,99 @@
+import type { Database, Queryable } from "../platform/database/database.ts";
+import { Problem } from "../platform/problem.ts";
+
+export interface Frozen {
+  /** ISO 8601. */
+  readonly since: string;
+  /** Null: not known. */
+  readonly reason: string | null;
+}
+
+interface FrozenRow {
+  frozen_at: Date;
+  reason: string | null;
+}
+
+interface Credits {
+  readonly posted: number;
+  readonly held: number;
+  readonly available: number;
+}
+
+export interface CreditStanding extends Credits {
+  readonly frozen: Frozen | null;
+}
+
+export async function isFrozen(db: Database, accountId: string): Promise<boolean> {
+  const text = "select credit_is_frozen($1) as frozen";
+  const rows = await db.named<{ frozen: boolean }>("credit_is_frozen", text, [accountId]);
+  return rows[0]?.frozen === true;
+}
+
+/** @returns false when it was frozen before; that reason stays. */
+export async function freezeAccount(db: Queryable, accountId: string, reason: string): Promise<boolean> {
+  const rows = await db.query<{ frozen: boolean }>("select credit_freeze($1, $2) as frozen", [accountId, reason]);
+  return rows[0]?.frozen === true;
+}
+
+export interface Unfreezing {
+  readonly reason: string;
+  /** Faults in the chain of an append-only journal stay; this accepts those that are there now. */
+  readonly acceptJournal: boolean;
+}
+
+/** @returns false when it was not frozen. @throws Problem that names the faults which the audit still finds. */
+export async function unfreezeAccount(db: Database, accountId: string, unfreezing: Unfreezing): Promise<boolean> {
+  const { reason, acceptJournal } = unfreezing;
+  return db.tx(
+    async (tx) => {
+      const text = "select credit_unfreeze($1, $2, $3) as outcome";
+      const rows = await tx.query<{ outcome: string }>(text, [accountId, reason, acceptJournal]);
+      if (rows[0]?.outcome !== "faults") return rows[0]?.outcome === "unfrozen";
+      const faults = await tx.query<{ fault: string; detail: string }>(
+        "select fault, detail from credit_audit where account_id = $1 order by fault, run_id",
+        [accountId],
+      );
+      throw new Problem("VALIDATION_ERROR", stillFaulty(faults));
+    },
+    { statementTimeoutMs: 0 },
+  );
+}
+
+function stillFaulty(faults: readonly { readonly fault: string; readonly detail: string }[]): string {
+  const lines = faults.map(({ fault, detail }) => `  ${fault}: ${detail}`);
+  return [
+    "The account stays frozen, because its ledger does not add up:",
+    ...lines,
+    'Repair it first; docs/operations.md, "The ledger", says how for each fault.',
+  ].join("\n");
+}
+
+/** Why it was frozen this time. */
+const REASON = `(select f.reason from credit_freezes f where f.account_id = a.account_id and f.is_frozen
+  and f.at >= a.frozen_at order by f.id desc limit 1) as reason`;
+
+/** In the order of accounts. */
+export async function listFrozen(db: Queryable): Promise<({ accountId: string } & Frozen)[]> {
+  const rows = await db.query<FrozenRow & { account_id: string }>(
+    `select a.account_id, a.frozen_at, ${REASON} from credit_accounts a where a.frozen_at is not null
+     order by a.account_id`,
+  );
+  return rows.map((row) => ({ accountId: row.account_id, ...toFrozen(row) }));
+}
+
+/** What an account has. Credits that have expired are not available, written off or not. */
+export async function findStanding(db: Queryable, accountId: string): Promise<CreditStanding> {
+  const rows = await db.query<Credits & (FrozenRow | { frozen_at: null })>(
+    `select a.posted, a.held, credits_available(a.account_id) as available, a.frozen_at, ${REASON}
+     from credit_accounts a where a.account_id = $1`,
+    [accountId],
+  );
+  const [row] = rows;
+  if (row === undefined) return { posted: 0, held: 0, available: 0, frozen: null };
+  const { posted, held, available } = row;
+  return { posted, held, available, frozen: row.frozen_at === null ? null : toFrozen(row) };
+}
+
+function toFrozen({ frozen_at: at, reason }: FrozenRow): Frozen {
+  return { since: at.toISOString(), reason };
+}

@@ -1,0 +1,38 @@
+-- Corrects what an account has, with a row in the journal. It starts from what the journal and the open holds say and not
+-- from the balance, so it also repairs a balance that they do not explain; p_amount = 0 does only that.
+-- Outcomes: adjusted; nothing (p_amount is 0, and the balance is as the journal says); too_low (less would be left than
+-- is held: `available` is what may be taken, and the caller rolls back).
+create or replace function credit_adjust(p_account uuid, p_amount bigint, p_actor text,
+  out outcome text, out available bigint)
+language plpgsql as $$
+declare
+  v_posted bigint; v_held bigint; v_is_sound boolean;
+begin
+  insert into credit_accounts (account_id) values (p_account) on conflict do nothing;
+  perform 1 from credit_accounts where account_id = p_account for update;
+  select coalesce(sum(case when t.credit like 'user:%' then t.amount else 0 end), 0)
+      - coalesce(sum(case when t.debit like 'user:%' then t.amount else 0 end), 0)
+    into v_posted from credit_transfers t where t.account_id = p_account;
+  select coalesce(sum(h.amount), 0) into v_held from credit_holds h where h.account_id = p_account and h.state = 'held';
+  select a.posted = v_posted and a.held = v_held into v_is_sound from credit_accounts a where a.account_id = p_account;
+  v_posted := v_posted + greatest(p_amount, 0);
+  available := v_posted - v_held;
+  outcome := case when available < 0 then 'too_low' when p_amount = 0 and v_is_sound then 'nothing' end;
+  if outcome is not null then return; end if;
+  update credit_accounts a set posted = v_posted, held = v_held where a.account_id = p_account;
+  if p_amount >= 0 then
+    insert into credit_transfers (account_id, kind, debit, credit, amount, actor, posted_after, held_after)
+      values (p_account, 'adjust', 'system:adjusted', 'user:available', p_amount, p_actor, v_posted, v_held);
+  end if;
+  available := available - credit_expire(p_account);
+  if p_amount < 0 then
+    outcome := case when available + p_amount < 0 then 'too_low' end;
+    if outcome is not null then return; end if;
+    available := available + p_amount;
+    perform credit_grants_spend(p_account, -p_amount);
+    insert into credit_transfers (account_id, kind, debit, credit, amount, actor, posted_after, held_after)
+      values (p_account, 'adjust', 'user:available', 'system:adjusted', -p_amount, p_actor, v_held + available, v_held);
+    update credit_accounts a set posted = v_held + available where a.account_id = p_account;
+  end if;
+  outcome := 'adjusted';
+end $$;
