@@ -17,5 +17,9 @@ export const OPERATOR_COMMANDS: CommandTable = {
   "admin prompt republish": async () => (await import("./commands/operator/admin-prompts.ts")).promptRepublish,
   "admin models list": async () => (await import("./commands/operator/admin-models.ts")).modelsList,
   "admin models check": async () => (await import("./commands/operator/admin-models.ts")).modelsCheck,
+  "admin account show": async () => (await import("./commands/operator/admin-account.ts")).accountShow,
+  "admin account freeze": async () => (await import("./commands/operator/admin-account.ts")).accountFreeze,
+  "admin account unfreeze": async () => (await import("./commands/operator/admin-account.ts")).accountUnfreeze,
+  "admin ledger adjust": async () => (await import("./commands/operator/admin-ledger.ts")).ledgerAdjust,
   "admin ledger check": async () => (await import("./commands/operator/admin-ledger.ts")).ledgerCheck,
 };

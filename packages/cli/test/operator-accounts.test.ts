@@ -279,6 +279,23 @@ const REFUSALS: readonly (readonly [string, string])[] = [
   ["credits grant --user a@b.c --amount -1", AMOUNT("-1")],
   ["credits grant --user a@b.c --amount 1000000000001", AMOUNT("1000000000001")],
   ["credits grant --user a@b.c --amount 5 --expires 31.12.2027", TIME_FAULT("--expires", "31.12.2027")],
+  [
+    "account show",
+    '"promptd admin account show" needs <EMAIL|USERID>.\nUsage: promptd admin account show <EMAIL|USERID>\n',
+  ],
+  ["account show ghost@example.org", NO_USER("ghost@example.org")],
+  ["account freeze ghost@example.org --reason r", NO_USER("ghost@example.org")],
+  ["account unfreeze ghost@example.org --reason r", NO_USER("ghost@example.org")],
+  ["account freeze a@b.c", '--reason is required.\nExample: --reason "refund in dispute"\n'],
+  ["account unfreeze a@b.c", '--reason is required.\nExample: --reason "balance adjusted"\n'],
+  ["ledger adjust --amount 5 --reason r", USER_REQUIRED],
+  ["ledger adjust --user a@b.c --reason r", "--amount is required.\nExample: --amount -100\n"],
+  ["ledger adjust --user a@b.c --amount 5", '--reason is required.\nExample: --reason "double charge"\n'],
+  ["ledger adjust --user ghost@example.org --amount 5 --reason r", NO_USER("ghost@example.org")],
+  [
+    "ledger adjust --user a@b.c --amount -1.5 --reason r",
+    '--amount must be a whole number from -1000000000000 to 1000000000000, got "-1.5".\n',
+  ],
   ["ledger check now", '"promptd admin ledger check" does not take "now".\nUsage: promptd admin ledger check\n'],
 ];
 
@@ -290,6 +307,105 @@ test.each(REFUSALS)(
   },
 );
 
+describe("promptd admin account", () => {
+  test("show answers plan, credits, active runs and whether the account is frozen", async () => {
+    const { userId } = await createUser("show@example.org", "--credits", "9");
+    const shown = {
+      userId,
+      email: "show@example.org",
+      plan: "pro",
+      until: null,
+      credits: { posted: 9, held: 0, available: 9 },
+      frozen: null,
+      activeRuns: 0,
+    };
+    expect(await admin("account", "show", "show@example.org")).toEqual(shown);
+    expect(await admin("account", "show", userId.toUpperCase())).toEqual(shown);
+    const text = await runHere(["admin", "account", "show", "show@example.org"], installation.environment);
+    expect(text.stdout).toBe(
+      `show@example.org (${userId})\nPlan: pro\nCredits: 9 posted, 0 held, 9 available\nActive runs: 0\nFrozen: no\n`,
+    );
+  });
+
+  test("freeze and unfreeze answer the account and record each reason once", async () => {
+    const { userId } = await createUser("freeze@example.org");
+    const act = (verb: string, reason: string) =>
+      runHere(["admin", "account", verb, userId, "--reason", reason, "--json"], installation.environment);
+    const frozen = { since: expect.stringMatching(TIME) as string, reason: "in dispute" };
+    const first = await act("freeze", "in dispute");
+    expect({ code: first.code, stderr: first.stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(first.stdout)).toMatchObject({ userId, frozen });
+    const again = await act("freeze", "another");
+    expect(again).toEqual({
+      code: 0,
+      stdout: first.stdout,
+      stderr: "The account was frozen before; its first reason stays.\n",
+    });
+    const check = await admin<{ frozen: { accountId: string }[] }>("ledger", "check");
+    expect(check.frozen.filter((one) => one.accountId === userId)).toEqual([{ accountId: userId, ...frozen }]);
+    const checked = await runHere(["admin", "ledger", "check"], installation.environment);
+    expect(checked.stdout).toMatch(new RegExp(`\\n1 frozen:\\n  ${userId} since \\S+, in dispute\\n$`));
+    expect(JSON.parse((await act("unfreeze", "settled")).stdout)).toMatchObject({ userId, frozen: null });
+    expect((await act("unfreeze", "twice")).stderr).toBe("The account was not frozen; nothing was changed.\n");
+    const history = "select is_frozen, reason from credit_freezes where account_id = $1 order by id";
+    expect(await ask(history, [userId])).toEqual([
+      { is_frozen: true, reason: "in dispute" },
+      { is_frozen: false, reason: "settled" },
+    ]);
+  });
+
+  test("unfreeze is refused with the faults of the ledger until it is adjusted", async () => {
+    const { userId } = await createUser("repair@example.org", "--credits", "10");
+    await admin("account", "freeze", userId, "--reason", "the audit found: balance");
+    await ask("update credit_accounts set posted = posted + 5 where account_id = $1", [userId]);
+    const unfreeze = ["admin", "account", "unfreeze", userId, "--reason", "repaired", "--json"];
+    const refused = await runHere(unfreeze, installation.environment);
+    expect(refused).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(
+        /^The account stays frozen, because its ledger does not add up:\n {2}balance: .*\nRepair/,
+      ) as string,
+    });
+    const adjust = ["ledger", "adjust", "--user", userId, "--amount", "0", "--reason", "changed by hand"];
+    expect(await admin(...adjust)).toMatchObject({ credits: { posted: 10, held: 0, available: 10 } });
+    expect(JSON.parse((await runHere(unfreeze, installation.environment)).stdout)).toMatchObject({ frozen: null });
+  });
+});
+
+describe("promptd admin ledger adjust", () => {
+  const adjust = (user: string, amount: string, reason = "double charge") =>
+    runHere(
+      ["admin", "ledger", "adjust", "--user", user, "--amount", amount, "--reason", reason, "--json"],
+      installation.environment,
+    );
+
+  test("adds and takes away credits, each with a row of the journal that says why", async () => {
+    const { userId } = await createUser("adjust@example.org", "--credits", "10");
+    expect(JSON.parse((await adjust(userId, "5")).stdout)).toMatchObject({ credits: { posted: 15 } });
+    expect(JSON.parse((await adjust(userId, "-15", "a mistake")).stdout)).toMatchObject({ credits: { available: 0 } });
+    const journal = `select kind, debit, credit, amount::int, actor, posted_after::int from credit_transfers
+      where account_id = $1 and kind = 'adjust' order by id`;
+    const [added, taken] = ["system:adjusted", "user:available"];
+    expect(await ask(journal, [userId])).toEqual([
+      { kind: "adjust", debit: added, credit: taken, amount: 5, actor: "double charge", posted_after: 15 },
+      { kind: "adjust", debit: taken, credit: added, amount: 15, actor: "a mistake", posted_after: 0 },
+    ]);
+  });
+
+  test.each([
+    [
+      "-11",
+      "An adjustment of -11 would leave less than is held for runs; 10 credits are available. Nothing was adjusted.\n",
+    ],
+    ["0", "The balance is what its journal says, so an adjustment of 0 changes nothing.\n"],
+  ])("of %s of an account with 10 credits is refused, and writes nothing", async (amount, sentence) => {
+    const { userId } = await createUser(`adjust${amount}@example.org`, "--credits", "10");
+    expect(await adjust(userId, amount)).toEqual({ code: 1, stdout: "", stderr: sentence });
+    expect(await ask("select kind from credit_transfers where account_id = $1", [userId])).toEqual([{ kind: "grant" }]);
+  });
+});
+
 describe("promptd admin ledger check", () => {
   test("answers accounts and no mismatches with exit code 0, and exit code 1 with the mismatch of a balance that was changed by hand", async () => {
     const own = await createInstallation();
@@ -297,12 +413,14 @@ describe("promptd admin ledger check", () => {
       expect(await readDocument(["admin", "ledger", "check"], own.environment, runHere)).toEqual({
         accounts: 0,
         mismatches: [],
+        frozen: [],
       });
       const argv = ["admin", "user", "create", "--email", "ada@example.org", "--credits", "10"];
       const { userId } = await readDocument<User>(argv, own.environment, runHere);
       expect(await readDocument(["admin", "ledger", "check"], own.environment, runHere)).toEqual({
         accounts: 1,
         mismatches: [],
+        frozen: [],
       });
       const connection = openConnection(own.url, "tampering-test");
       await connection.connect();

@@ -14,6 +14,7 @@ import type { Database } from "./platform/database/database.ts";
 import { hasCluster } from "./platform/embedded/files.ts";
 import { enableFaults } from "./platform/fault.ts";
 import { createIdSource, isUuid } from "./platform/ids.ts";
+import { AccountActs } from "./operator-accounts.ts";
 import { createLog, type Log } from "./platform/log.ts";
 import { Problem } from "./platform/problem.ts";
 import { settleWithin } from "./platform/resilience/deadline.ts";
@@ -212,6 +213,7 @@ interface OperatorOptions {
 
 /** The operator's acts. Users are named by e-mail address or id. */
 export class Operator {
+  readonly accounts: AccountActs;
   readonly #options: OperatorOptions;
   readonly #db: Database;
   readonly #newId = createIdSource(systemClock);
@@ -219,6 +221,7 @@ export class Operator {
   constructor(options: OperatorOptions) {
     this.#options = options;
     this.#db = options.db;
+    this.accounts = new AccountActs(options.db);
   }
 
   async createUser(user: NewUser): Promise<{ userId: string; email: string; plan: Plan; credits: number }> {

@@ -5,6 +5,7 @@ export { readDelivered, saveDelivered } from "./work/output-items.ts";
 export { createFinisher } from "./work/finish.ts";
 export { pruneIdempotencyKeys } from "./create/idempotency.ts";
 export { createInputsReader, writeModelLimits } from "./work/claim.ts";
+export { countActiveRuns } from "./runs-store.ts";
 export { runsRoutes } from "./runs-routes.ts";
 export { WaitingHub } from "./wait/wait-for-run.ts";
 export { Worker } from "./work/worker.ts";

@@ -1,15 +1,38 @@
 import type { Command } from "../../command.ts";
-import { runAsOperator } from "./run-operator.ts";
+import { showAccount } from "./admin-account.ts";
+import { readSignedAmount, requireReason, requireText, runAsOperator } from "./run-operator.ts";
 
 export const ledgerCheck: Command = {
-  summary: "Prove every balance from the journal; exit code 1 when one does not add up",
+  summary: "Prove every balance from the journal and name frozen accounts; exit code 1 when a balance does not add up",
   usage: "",
   options: {},
   run: async (_args, io) => {
     const report = await runAsOperator(io, (operator) => operator.checkLedger());
     const lines = report.mismatches.map((one) => `  ${one.accountId} ${one.fault}: ${one.detail}`);
     const verdict = lines.length === 0 ? "every balance adds up." : `${lines.length} mismatches:`;
-    io.result(report, [`${report.accounts} accounts, ${verdict}`, ...lines].join("\n"));
+    const frozen = report.frozen.map(
+      (one) => `  ${one.accountId} since ${one.since}, ${one.reason ?? "reason not known"}`,
+    );
+    const frozenLines = frozen.length === 0 ? [] : [`${frozen.length} frozen:`, ...frozen];
+    io.result(report, [`${report.accounts} accounts, ${verdict}`, ...lines, ...frozenLines].join("\n"));
     return lines.length === 0 ? 0 : 1;
+  },
+};
+
+export const ledgerAdjust: Command = {
+  summary: "Correct what an account has, with a row in the journal",
+  usage: "",
+  details:
+    "It starts from what the journal says, so it also repairs a balance that was changed by hand: an amount of 0 sets the balance back to its journal. At most what is neither held nor expired can be taken away.",
+  options: {
+    user: { type: "string", value: "EMAIL|USERID", summary: "Whose credits (required)" },
+    amount: { type: "string", value: "N", summary: "How many to add, or with a minus to take away (required)" },
+    reason: { type: "string", value: "R", summary: "Why; recorded in the journal (required)" },
+  },
+  run: async (args, io) => {
+    const user = requireText(args.text("user"), "--user", "ada@example.org");
+    const amount = readSignedAmount(requireText(args.text("amount"), "--amount", "-100"), "--amount");
+    const reason = requireReason(args.text("reason"), "double charge");
+    showAccount(io, await runAsOperator(io, (operator) => operator.accounts.adjustCredits(user, amount, reason)));
   },
 };

@@ -1,7 +1,7 @@
 import { CommandFailure, type CommandIo } from "../../command.ts";
 
 type Server = typeof import("@promptd/server/operator");
-type Operator = import("@promptd/server/operator").Operator;
+export type Operator = import("@promptd/server/operator").Operator;
 
 /** Loads the server only now, and shows what an operator did wrong as a message without a stack. */
 export async function runOnServer<Result>(work: (server: Server) => Promise<Result>): Promise<Result> {
@@ -39,6 +39,12 @@ export function readText(value: string | undefined, flag: string): string | unde
   throw new CommandFailure(`${flag} must have 1 to ${TEXT_LENGTH_MAX} characters, got ${text.length}.`);
 }
 
+/** Why an operator did something that is recorded forever. */
+export function requireReason(value: string | undefined, example: string): string {
+  const reason = readText(value, "--reason");
+  return reason ?? requireText(reason, "--reason", `"${example}"`);
+}
+
 /** More than any account needs, and far below where sums of it would lose digits. */
 const AMOUNT_MAX = 1_000_000_000_000;
 
@@ -47,6 +53,13 @@ export function readAmount(value: string, flag: string, min: number): number {
   const amount = /^\d{1,13}$/.test(value) ? Number(value) : Number.NaN;
   if (amount >= min && amount <= AMOUNT_MAX) return amount;
   throw new CommandFailure(`${flag} must be a whole number from ${min} to ${AMOUNT_MAX}, got "${value}".`);
+}
+
+/** A whole number of credits, negative too. */
+export function readSignedAmount(value: string, flag: string): number {
+  const amount = /^-?\d{1,13}$/.test(value) ? Number(value) + 0 : Number.NaN; // + 0: "-0" is 0
+  if (Math.abs(amount) <= AMOUNT_MAX) return amount;
+  throw new CommandFailure(`${flag} must be a whole number from -${AMOUNT_MAX} to ${AMOUNT_MAX}, got "${value}".`);
 }
 
 const TIME = /^(?<day>\d{4}-\d\d-\d\d)(?<clock>T\d\d:\d\d(:\d\d(\.\d{1,9})?)?)?(?<zone>Z|[+-]\d\d:\d\d)?$/;

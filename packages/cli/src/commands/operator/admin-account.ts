@@ -1,0 +1,68 @@
+import type { Command, CommandIo } from "../../command.ts";
+import { requireReason, runAsOperator, type Operator } from "./run-operator.ts";
+
+type AccountReport = Awaited<ReturnType<Operator["accounts"]["show"]>>;
+
+const POSITIONALS = { min: 1, max: 1 };
+const USAGE = "<EMAIL|USERID>";
+
+export const accountShow: Command = {
+  summary: "Show an account: plan, credits, active runs, and whether and why it is frozen",
+  usage: USAGE,
+  options: {},
+  positionals: POSITIONALS,
+  run: async (args, io) => {
+    const [user = ""] = args.positionals;
+    showAccount(io, await runAsOperator(io, (operator) => operator.accounts.show(user)));
+  },
+};
+
+export const accountFreeze: Command = {
+  summary: "Freeze an account: it starts no new runs that cost credits",
+  usage: USAGE,
+  details:
+    "Runs that have started continue and are charged as usual. API requests get 402 ACCOUNT_FROZEN for new ones.",
+  options: { reason: { type: "string", value: "R", summary: "Why; recorded (required)" } },
+  positionals: POSITIONALS,
+  run: async (args, io) => {
+    const [user = ""] = args.positionals;
+    const reason = requireReason(args.text("reason"), "refund in dispute");
+    const { isChanged, account } = await runAsOperator(io, (operator) => operator.accounts.freeze(user, reason));
+    if (!isChanged) io.note("The account was frozen before; its first reason stays.");
+    showAccount(io, account);
+  },
+};
+
+export const accountUnfreeze: Command = {
+  summary: "Unfreeze an account whose ledger adds up; it can start runs again",
+  usage: USAGE,
+  details:
+    "While the audit finds a fault in its ledger the account stays frozen, and the exit code is 1. The journal is never changed, so a fault of the kind 'journal chain' stays in it: --accept-journal accepts the journal as it is today.",
+  options: {
+    reason: { type: "string", value: "R", summary: "Why; recorded (required)" },
+    "accept-journal": { type: "boolean", summary: "Accept faults in the chain of the journal up to now" },
+  },
+  positionals: POSITIONALS,
+  run: async (args, io) => {
+    const [user = ""] = args.positionals;
+    const reason = requireReason(args.text("reason"), "balance adjusted");
+    const { isChanged, account } = await runAsOperator(io, (operator) =>
+      operator.accounts.unfreeze(user, reason, args.flag("accept-journal")),
+    );
+    if (!isChanged) io.note("The account was not frozen; nothing was changed.");
+    showAccount(io, account);
+  },
+};
+
+export function showAccount(io: CommandIo, account: AccountReport): void {
+  const { email, userId, plan, until, credits, frozen, activeRuns } = account;
+  const planEnd = until === null ? "" : plan === "pro" ? ` until ${until}` : `, ended ${until}`;
+  const lines = [
+    `${email} (${userId})`,
+    `Plan: ${plan}${planEnd}`,
+    `Credits: ${credits.posted} posted, ${credits.held} held, ${credits.available} available`,
+    `Active runs: ${activeRuns}`,
+    frozen === null ? "Frozen: no" : `Frozen: since ${frozen.since}, ${frozen.reason ?? "reason not known"}`,
+  ];
+  io.result(account, lines.join("\n"));
+}
