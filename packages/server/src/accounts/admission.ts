@@ -61,7 +61,7 @@ const TEXTS = {
   missing: 'No API key was sent. Send the header "Authorization: Bearer <API_KEY>".',
   form: 'The Authorization header must have the form "Bearer <API_KEY>".',
   tooLong: 'The Authorization header is longer than 256 characters. Send only "Bearer <API_KEY>".',
-  invalid: "The API key is not valid. Check it, or create a new one on the API keys page.",
+  invalid: 'The API key is not valid. Check it, or ask the operator for a new one ("promptd admin key create").',
   noPlan: "The API needs a Pro plan.",
   lapsed: "Your Pro plan has ended. Renew it to use the API.",
 };

@@ -65,7 +65,7 @@ const refused = (message: string) => ({
 });
 const MISSING = 'No API key was sent. Send the header "Authorization: Bearer <API_KEY>".';
 const FORM = 'The Authorization header must have the form "Bearer <API_KEY>".';
-const INVALID = "The API key is not valid. Check it, or create a new one on the API keys page.";
+const INVALID = 'The API key is not valid. Check it, or ask the operator for a new one ("promptd admin key create").';
 const LONG = 'The Authorization header is longer than 256 characters. Send only "Bearer <API_KEY>".';
 
 describe("without a possible key, the answer says what is wrong and nothing is counted", () => {

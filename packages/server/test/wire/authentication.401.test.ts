@@ -8,7 +8,7 @@ import { promptFile } from "../prompts/prompt-files.ts";
 import { until } from "../support/promptd-process.ts";
 import { bodyOf, errorOf, get } from "./requests.ts";
 
-const INVALID = "The API key is not valid. Check it, or create a new one on the API keys page.";
+const INVALID = 'The API key is not valid. Check it, or ask the operator for a new one ("promptd admin key create").';
 const FORM = 'The Authorization header must have the form "Bearer <API_KEY>".';
 const MISSING = 'No API key was sent. Send the header "Authorization: Bearer <API_KEY>".';
 

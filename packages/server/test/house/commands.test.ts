@@ -1,0 +1,50 @@
+/** Messages and documents name only commands of promptd that exist. That docs/cli.md has each is checked by docs.test.ts. */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { END_USER_COMMANDS } from "../../../cli/src/end-user-commands.ts";
+import { OPERATOR_COMMANDS } from "../../../cli/src/operator-commands.ts";
+
+const ROOT = join(import.meta.dirname, "../../../..");
+const COMMANDS = Object.keys({ ...END_USER_COMMANDS, ...OPERATOR_COMMANDS });
+/** How other texts go on that begin with the word promptd: sentences about it, and labels of what is its own. */
+const PROSE =
+  /^(needs|has|could|failed|is|does|listens|runs published|seed catalogue|file addresses|secret fingerprint)\b/;
+/** After a quote, a bracket, a colon or npx, or at the beginning of a line. */
+const MENTION = /(?:["'`(]|: |npx |^\s*)promptd ([a-z]+(?:[ -][a-z]+)*)/gm;
+
+/** Every command that a text names, as it stands there with the words behind it. */
+function mentionsIn(text: string): string[] {
+  return [...text.matchAll(MENTION)].map(([, words = ""]) => words).filter((words) => !PROSE.test(words));
+}
+
+function exists(words: string): boolean {
+  return COMMANDS.some((command) => `${words} `.startsWith(`${command} `) || command.startsWith(`${words} `));
+}
+
+function strangeIn(pattern: string): string[] {
+  const files = globSync(pattern, { cwd: ROOT, exclude: (name) => /node_modules|dist|\.test\.ts$/.test(name) });
+  expect(files.length).toBeGreaterThan(0);
+  return files.flatMap((file) =>
+    mentionsIn(readFileSync(join(ROOT, file), "utf8"))
+      .filter((words) => !exists(words))
+      .map((words) => `${file}: promptd ${words}`),
+  );
+}
+
+describe("every command of promptd exists that is named", () => {
+  test.each(["packages/*/src/**/*.ts", "packages/*/bin/*", "*.md", "docs/**/*.md", "examples/*.md"])(
+    "in %s",
+    (pattern) => {
+      expect(strangeIn(pattern)).toEqual([]);
+    },
+  );
+
+  test("and one that does not is found", () => {
+    const text =
+      'Run "promptd admin key rotate". Or: promptd login\n`promptd runs list --all`, npx promptd admin key create';
+    const found = mentionsIn(text);
+    expect(found).toEqual(["admin key rotate", "login", "runs list", "admin key create"]);
+    expect(found.filter((words) => !exists(words))).toEqual(["admin key rotate", "login"]);
+  });
+});
