@@ -104,7 +104,7 @@ describe("runs with inputs of a megabyte", () => {
     const readTogether: number[] = [];
     const read = createInputsReader({
       query: (statement, values) => {
-        readTogether.push((values?.[1] as readonly string[]).length);
+        readTogether.push(((values?.[1] ?? []) as readonly string[]).length);
         return engine.db.query(statement, values);
       },
     });

@@ -16,6 +16,8 @@ export interface BreakerOptions {
 export interface Breaker {
   /** 0: go ahead (after the pause, one caller alone as a probe). Else milliseconds until it is worth asking again. */
   admit(): number;
+  /** True from its opening until a success: a call that is admitted now is a probe. */
+  readonly isOpen: boolean;
   /**
    * `opens`: one such failure is enough. `skipped`: the call was canceled or says nothing about the other side; a
    * probe is then free again.
@@ -41,6 +43,9 @@ export function createBreaker(options: BreakerOptions): Breaker {
     options.onChange?.("closed");
   };
   return {
+    get isOpen() {
+      return isHalfOpen;
+    },
     admit: () => {
       const now = nowMs();
       if (now < openUntilMs) return openUntilMs - now;

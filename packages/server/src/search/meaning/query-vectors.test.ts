@@ -111,6 +111,22 @@ test("a model that answers each question too late is left alone, and its answers
   expect(embed).toHaveBeenCalledTimes(5);
 });
 
+test("after the pause one answer shows that the model is back, a late one too", async () => {
+  let answer: ((vectors: Float32Array[]) => void) | null = null;
+  let embedTexts: () => Promise<Float32Array[]> = () => Promise.reject(new Error("no"));
+  const { vectors, embed, clock } = setup(() => embedTexts());
+  for (let i = 0; i < 5; i += 1) await vectors.find(`q${i}`, EMBEDDER);
+  clock.ms += 30_001;
+  embedTexts = () => new Promise((resolve) => (answer = resolve));
+  expect(await vectors.find("probe", EMBEDDER)).toBeNull();
+  expect(await vectors.find("meanwhile", EMBEDDER)).toBeNull();
+  expect(embed).toHaveBeenCalledTimes(6);
+  (answer as ((vectors: Float32Array[]) => void) | null)?.([Float32Array.of(1, 0)]);
+  await vi.waitFor(async () => expect(await vectors.find("probe", EMBEDDER)).not.toBeNull());
+  embedTexts = right;
+  expect(await vectors.find("after it", EMBEDDER)).not.toBeNull();
+});
+
 test("failures far apart do not add up", async () => {
   const { vectors, embed, clock } = setup(() => Promise.reject(new Error("no")));
   for (let i = 0; i < 8; i += 1) {

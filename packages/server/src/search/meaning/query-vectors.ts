@@ -39,8 +39,12 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
   const breaker = createBreaker({ ...BREAKER, nowMs: () => options.clock.nowMs() });
   const closing = new AbortController();
 
-  /** A question that is late, and later given up, has failed once; so it has when several wait for it. */
+  /**
+   * A question that is late, and later given up, has failed once; so it has when several wait for it. A probe that is
+   * late has not failed yet: its answer shows that the model is back.
+   */
   function createQuestion(answer: (outcome: Outcome) => Question["answer"]): Question {
+    const isProbe = breaker.isOpen;
     let isCounted = false;
     const failed = () => {
       if (!isCounted) breaker.record("failed");
@@ -49,7 +53,7 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
     const succeeded = () => {
       if (!isCounted) breaker.record("ok");
     };
-    return { failed, answer: answer({ failed, succeeded }) };
+    return { late: isProbe ? () => {} : failed, answer: answer({ failed, succeeded }) };
   }
   async function ask(key: string, query: string, dims: number, { failed, succeeded }: Outcome) {
     try {
@@ -81,7 +85,7 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
       asking.set(key, question);
       const isAnswered = await settleWithin([question.answer], options.deadlineMs ?? DEADLINE_MS);
       if (isAnswered) return question.answer;
-      question.failed();
+      question.late();
       return null;
     },
     close: () => closing.abort(),
@@ -95,6 +99,7 @@ interface Outcome {
 }
 
 /** What the model is being asked. */
-interface Question extends Pick<Outcome, "failed"> {
+interface Question {
+  readonly late: () => void;
   readonly answer: Promise<Float32Array | null>;
 }
