@@ -7,6 +7,7 @@ import { creditsRoutes } from "./credits/index.ts";
 import { toEndpoints } from "./http/endpoint.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
 import { modelsRoutes } from "./models/index.ts";
+import { createReadiness } from "./readiness.ts";
 import { promptsRoutes } from "./prompts/index.ts";
 import { checkImages, runsRoutes } from "./runs/index.ts";
 
@@ -56,7 +57,7 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
       },
     }),
     openFile: files.openFile,
-    readiness: () => checkReadiness(parts),
+    readiness: createReadiness(parts),
     rate: { perSecond: config.PROMPTD_RATE_LIMIT_PER_SECOND, scope: config.PROMPTD_RATE_LIMIT_SCOPE },
     corsOrigins: config.PROMPTD_CORS_ORIGINS,
     checkResponses: options.checkResponses ?? false,
@@ -66,19 +67,6 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
       ...options.httpLimits,
     },
   });
-}
-
-/** Ready: the database answers. What weakens durability is reported but does not make a process unready. */
-async function checkReadiness({ db, options }: Parts) {
-  try {
-    const rows = await db.query<{ name: string }>(
-      "select name from pg_settings where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off'",
-    );
-    return { ready: true, details: { role: options.role, database: "ok", switchedOff: rows.map((row) => row.name) } };
-  } catch (error) {
-    options.log.warn({ err: error }, "not ready: the database does not answer");
-    return { ready: false, details: { role: options.role, database: "unreachable" } };
-  }
 }
 
 function openAdmission({ options, db, clock }: Parts): AdmissionControl {

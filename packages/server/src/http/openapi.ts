@@ -99,11 +99,14 @@ function openPaths(): Record<string, Json> {
     headers: headersOf(["X-Request-Id", ...headers]),
     content: jsonContent({ type: "object" }, { answer: example }),
   });
-  const ready = { status: "SUCCESS", data: { ready: true, role: "all", database: "ok", switchedOff: [] } };
+  const ready = {
+    status: "SUCCESS",
+    data: { ready: true, role: "all", database: "ok", clock: "ok", files: "ok", search: "ok", switchedOff: [] },
+  };
   const notReady = {
     status: "SERVER_ERROR",
     message: "The server is not ready.",
-    data: { ready: false, role: "all", database: "unreachable" },
+    data: { ready: false, role: "all", database: "unreachable", files: "ok", search: "ok" },
   };
   return {
     "/healthz": open("getHealth", "The process answers", {

@@ -294,7 +294,7 @@ export const ownedTables: Rule = (sources) =>
 
 /** SQL stands in stores and in the few files whose subject is a statement. */
 const SQL_FILES =
-  /\.sql$|-store\.ts$|platform\/database\/(database|migrate|notifications|sql-files)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/admission\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|lease|output-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/open-server\.ts$/;
+  /\.sql$|-store\.ts$|platform\/database\/(database|migrate|notifications|sql-files)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/admission\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|lease|output-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/readiness\.ts$/;
 
 export const sqlPlaces: Rule = (sources) =>
   sources

@@ -63,6 +63,7 @@ describe("SIGTERM to an API process", () => {
     ];
     const waiting = post(api.url, caller, "sandbox: delay=60000\nslow");
     await until(async () => (await count("runs where worker is not null")) === 1);
+    await until(async () => (await fetch(`${api.url}/readyz`)).status === 200);
     const exit = api.stop();
     await until(async () => (await fetch(`${api.url}/readyz`)).status === 500);
     const late = await post(api.url, caller, "sent to the address that is about to go");

@@ -52,6 +52,8 @@ export interface Search {
   find(query: string, limit: number): Promise<string[]>;
   /** Loads the data ahead of the first query; call it once the server listens. Failures are logged, not thrown. */
   warm(): Promise<void>;
+  /** True once `warm` has ended. */
+  isLoaded(): boolean;
   readonly ticks: readonly Tick[];
   close(): Promise<void>;
 }
@@ -74,6 +76,7 @@ export function createSearch(options: SearchOptions): Search {
     timeoutError: () => new TooManySearches(),
   });
   let opened: Promise<Opened> | null = null;
+  let isLoaded = false;
   let timer: NodeJS.Timeout | undefined;
   const closing = new AbortController();
 
@@ -122,7 +125,9 @@ export function createSearch(options: SearchOptions): Search {
       } catch (error) {
         options.log.warn({ err: error }, "search could not be prepared; the first query tries again");
       }
+      isLoaded = true;
     },
+    isLoaded: () => isLoaded,
     ticks: createTicks(options, closing.signal),
     close: async () => {
       closing.abort();

@@ -1,0 +1,82 @@
+/** When /readyz lets a load balancer send requests, and what it says when not. */
+import { pino } from "pino";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import type { Database } from "../../src/platform/database/database.ts";
+import { createReadiness } from "../../src/readiness.ts";
+import { useTestDatabase } from "../support/test-database.ts";
+import { startTestServer } from "../support/test-server.ts";
+
+let db: Database;
+useTestDatabase((opened) => (db = opened.db));
+
+let lines: Record<string, unknown>[];
+let state: { canStore: boolean; isLoaded: boolean; aheadMs: number; database: Pick<Database, "query"> };
+beforeEach(() => {
+  lines = [];
+  state = { canStore: true, isLoaded: true, aheadMs: 0, database: db };
+});
+
+function open() {
+  const log = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line) as object as never) });
+  return createReadiness({
+    options: { role: "api", log },
+    db: { ...db, query: (statement, values) => state.database.query(statement, values) },
+    clock: { nowMs: () => Date.now() + state.aheadMs },
+    files: { isReady: async () => state.canStore },
+    search: { isLoaded: () => state.isLoaded },
+  });
+}
+
+const OK = { role: "api", database: "ok", clock: "ok", files: "ok", search: "ok" };
+
+describe("a process", () => {
+  test.each([
+    ["is ready when nothing is wrong", () => {}, {}],
+    ["is ready with a clock 4 s off", () => (state.aheadMs = 4_000), {}],
+    ["is not ready while files cannot be stored", () => (state.canStore = false), { files: "cannot be stored" }],
+    ["is not ready while search is loading", () => (state.isLoaded = false), { search: "loading" }],
+    [
+      "is not ready with a clock 6 s ahead",
+      () => (state.aheadMs = 6_000),
+      { clock: expect.stringMatching(/^(6\.0|5\.\d) s ahead of the database's clock$/) as string },
+    ],
+    [
+      "is not ready with a clock 6 s behind",
+      () => (state.aheadMs = -6_000),
+      { clock: expect.stringMatching(/^(6\.0|5\.\d) s behind the database's clock$/) as string },
+    ],
+  ])("%s", async (_what, change, problem) => {
+    change();
+    const { ready, details } = await open()();
+    expect(details).toMatchObject({ ...OK, ...problem });
+    expect(ready).toBe(Object.keys(problem).length === 0);
+  });
+
+  test("names a database that does not answer", async () => {
+    state.database = { query: () => Promise.reject(new Error("connect ECONNREFUSED")) };
+    expect(await open()()).toEqual({
+      ready: false,
+      details: { role: "api", database: "unreachable", files: "ok", search: "ok" },
+    });
+    expect(lines).toMatchObject([{ msg: "not ready", database: "unreachable", reason: "connect ECONNREFUSED" }]);
+  });
+
+  test("logs a problem once, however often it is asked, and once that it is gone", async () => {
+    const check = open();
+    state.aheadMs = 60_000;
+    for (let i = 0; i < 3; i += 1) await check();
+    state.aheadMs = 0;
+    for (let i = 0; i < 3; i += 1) await check();
+    expect(lines).toMatchObject([
+      { msg: "not ready", clock: "60.0 s ahead of the database's clock" },
+      { msg: "ready again" },
+    ]);
+  });
+});
+
+test("a server becomes ready by itself when its search is loaded", async () => {
+  const server = await startTestServer({ role: "api" });
+  onTestFinished(() => server.close());
+  const askReadiness = async () => (await fetch(`${server.url}/readyz`)).status;
+  await expect.poll(askReadiness, { timeout: 20_000 }).toBe(200);
+});
