@@ -2,7 +2,8 @@
  * The parts of the documentation that repeat what the code already says: settings, endpoints, error codes, commands.
  * Each is written between markers of a page by generate-docs.ts, and a test compares page and code.
  */
-import { ENDPOINTS, ERRORS, ISSUE_CODES } from "@promptd/contract";
+import { ENDPOINTS, ERRORS, ISSUE_CODES, type EndpointName } from "@promptd/contract";
+import { ENDPOINT_EXAMPLES } from "@promptd/contract/examples";
 import type { CommandTable } from "../packages/cli/src/command.ts";
 import { END_USER_COMMANDS } from "../packages/cli/src/end-user-commands.ts";
 import { describeCommand } from "../packages/cli/src/help-text.ts";
@@ -22,6 +23,7 @@ export const GENERATED_PARTS: readonly GeneratedPart[] = [
   { page: "docs/api.md", name: "endpoints", text: describeEndpoints },
   { page: "docs/api.md", name: "errors", text: describeErrors },
   { page: "docs/api.md", name: "issues", text: describeIssues },
+  { page: "docs/api.md", name: "answers", text: describeAnswers },
   { page: "docs/cli.md", name: "end-user-commands", text: () => describeCommands(END_USER_COMMANDS) },
   { page: "docs/cli.md", name: "operator-commands", text: () => describeCommands(OPERATOR_COMMANDS) },
 ];
@@ -62,6 +64,17 @@ function describeErrors(): string {
 
 function describeIssues(): string {
   return ISSUE_CODES.map((code) => `\`${code}\``).join(", ");
+}
+
+/** Content of `data`, from the examples of the OpenAPI document, which a test parses by the contract's schemas. */
+function describeAnswers(): string {
+  return (Object.keys(ENDPOINTS) as EndpointName[])
+    .map((name) => {
+      const { method, path } = ENDPOINTS[name];
+      const data = JSON.stringify(ENDPOINT_EXAMPLES[name].data, null, 2);
+      return `### ${method} ${path}\n\n\`\`\`json\n${data}\n\`\`\``;
+    })
+    .join("\n\n");
 }
 
 async function describeCommands(table: CommandTable): Promise<string> {

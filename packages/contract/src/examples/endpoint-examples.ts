@@ -92,7 +92,7 @@ export const ENDPOINT_EXAMPLES: { readonly [Name in EndpointName]: EndpointExamp
     parameters: { runId: RUN_ID },
     data: {
       runId: RUN_ID,
-      outputs: [{ type: "error", data: "The run was canceled." }],
+      outputs: [{ type: "error", data: "Canceled by user." }],
       runStatus: "failed",
       tokens: 0,
     },
@@ -158,7 +158,7 @@ export const ENDPOINT_EXAMPLES: { readonly [Name in EndpointName]: EndpointExamp
   getCredits: { data: { credits: 4_998 } },
 };
 
-/** One error envelope for each code and each reason, without its `status`. */
+/** Error envelopes of each code, without their `status`. */
 export const ERROR_EXAMPLES: {
   readonly [Code in ErrorCode]: Readonly<Record<string, { readonly message: string; readonly data: unknown }>>;
 } = {
@@ -175,17 +175,20 @@ export const ERROR_EXAMPLES: {
   PAYMENT_REQUIRED_ERROR: {
     planRequired: { message: "The API needs a Pro plan.", data: { reason: "PLAN_REQUIRED" } },
     insufficientCredits: {
-      message: "This run can cost up to 12 credits, and 5 are available.",
+      message: "This run needs 12 credits, 5 are available.",
       data: { reason: "INSUFFICIENT_CREDITS", required: 12, available: 5 },
     },
   },
-  NOT_FOUND_ERROR: { missing: { message: "No such run.", data: null } },
+  NOT_FOUND_ERROR: { missing: { message: `No run has the id ${RUN_ID}.`, data: null } },
   GONE_ERROR: {
     modelRetired: {
-      message: "The model of this prompt is retired.",
+      message: "The model example/old-model is retired.",
       data: { reason: "MODEL_RETIRED", model: "example/old-model" },
     },
-    fileExpired: { message: "This file has expired.", data: { reason: "FILE_EXPIRED" } },
+    fileExpired: {
+      message: "This file expired on 2026-11-21 at 09:15 UTC. Generated files are available for 24 hours.",
+      data: { reason: "FILE_EXPIRED" },
+    },
   },
   VALIDATION_ERROR: {
     missing: {
@@ -198,7 +201,7 @@ export const ERROR_EXAMPLES: {
   TOO_MANY_REQUESTS_ERROR: {
     rate: { message: "More than 5 requests in one second. Wait 1 second, then retry.", data: null },
     activeRuns: {
-      message: "100 runs are not finished yet. Wait for one of them.",
+      message: "100 runs are queued or running, the most one account may have. Wait for some to finish.",
       data: { reason: "TOO_MANY_ACTIVE_RUNS", limit: 100 },
     },
   },
