@@ -43,7 +43,7 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
       availability: (model) => availability(models.catalogue, model),
       renderStep,
       stepOptions: (version, index, runOptions) => stepOptions(version, index, runOptions, models.catalogue),
-      loadImages: (images, options, signal) => files.loadImages(images, options, signal),
+      loadImages: (images, how, signal) => files.loadImages(images, how, signal),
       holdImages: (request, signal) => models.caller.holdImages(request, signal),
       callModel: (request, signal) => models.caller.call(request, signal),
       storeOutput: (output, signal) => files.storeOutput(output, signal),
