@@ -7,7 +7,7 @@ export interface FileKey {
   readonly key: Buffer;
 }
 
-export interface RetiredFileKey extends FileKey {
+interface RetiredFileKey extends FileKey {
   readonly acceptedUntilMs: number;
 }
 
