@@ -83,7 +83,7 @@ async function openApp(parts: Parts, closers: Closers): Promise<App> {
 interface StopTimes {
   /** How long the API serves on while /readyz fails. */
   readonly noticeMs: number;
-  /** How long runs may go on before they are given back. */
+  /** How long runs may go on before they are released. */
   readonly graceMs: number;
 }
 

@@ -23,7 +23,7 @@ export function stopOnSignal(
       return;
     }
     firstMs = monotonicMs();
-    log.info({ signal }, "stopping: requests that wait are answered, runs finish or are given back");
+    log.info({ signal }, "stopping: waiting requests are answered, runs finish or are released");
     drain(signal).then(
       () => process.exit(0),
       (error: unknown) => {

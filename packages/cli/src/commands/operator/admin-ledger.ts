@@ -9,15 +9,22 @@ export const ledgerCheck: Command = {
   run: async (_args, io) => {
     const report = await runAsOperator(io, (operator) => operator.checkLedger());
     const lines = report.mismatches.map((one) => `  ${one.accountId} ${one.fault}: ${one.detail}`);
-    const verdict = lines.length === 0 ? "every balance adds up." : `${lines.length} mismatches:`;
+    const verdict = lines.length === 0 ? "every balance adds up." : `${count(lines.length, "mismatch", "mismatches")}:`;
     const frozen = report.frozen.map(
       (one) => `  ${one.accountId} since ${one.since}, ${one.reason ?? "reason not known"}`,
     );
     const frozenLines = frozen.length === 0 ? [] : [`${frozen.length} frozen:`, ...frozen];
-    io.result(report, [`${report.accounts} accounts, ${verdict}`, ...lines, ...frozenLines].join("\n"));
+    io.result(
+      report,
+      [`${count(report.accounts, "account", "accounts")}, ${verdict}`, ...lines, ...frozenLines].join("\n"),
+    );
     return lines.length === 0 ? 0 : 1;
   },
 };
+
+function count(n: number, one: string, many: string): string {
+  return `${n} ${n === 1 ? one : many}`;
+}
 
 export const ledgerAdjust: Command = {
   summary: "Correct what an account has, with a row in the journal",

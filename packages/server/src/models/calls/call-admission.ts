@@ -17,7 +17,7 @@ export interface CallAdmission {
   admit(entry: CatalogueEntry, bytes: number, signal: AbortSignal): Promise<Admission>;
 }
 
-/** A call waits in this process at most this long; then the run is given back and others use its slot. */
+/** A call waits in this process at most this long; then the run is released and others use its slot. */
 export const WAIT_IN_PROCESS_MS = 2_000;
 
 /**
