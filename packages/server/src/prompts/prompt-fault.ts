@@ -15,11 +15,15 @@ export type FaultCode =
 export interface PromptFault {
   /** Line of the file, from 1; null when the fault has no single line. */
   readonly line: number | null;
+  /** Column of that line, from 1; absent when it is not known. */
+  readonly column?: number | undefined;
   /** Dotted path of the field, such as `inputs.topic.maxLength`; the body of a step is `body` or `steps.<id>`. */
   readonly field: string;
   readonly code: FaultCode;
   /** What is wrong and what was expected. */
   readonly message: string;
+  /** The piece of the template that is meant, cut to one short line. */
+  readonly excerpt?: string | undefined;
 }
 
 /** Collects the faults of a file. */
@@ -63,7 +67,8 @@ export class PromptFileError extends Error {
   }
 }
 
-/** `line 7, inputs.topic.default: must be text …` */
-function faultText({ line, field, message, code }: PromptFault): string {
-  return `${line === null ? "" : `line ${line}, `}${field}: ${message} [${code}]`;
+/** `line 7, column 3, template: …  Here: {{ the topic }} [CODE]` */
+export function faultText({ line, column, field, message, code, excerpt }: PromptFault): string {
+  const location = `${line === null ? "" : `line ${line}, `}${column === undefined ? "" : `column ${column}, `}`;
+  return `${location}${field}: ${message}${excerpt === undefined ? "" : ` Here: ${excerpt}`} [${code}]`;
 }

@@ -23,8 +23,8 @@ export const ONLY_STEP = "main";
 export interface TemplateText {
   readonly text: string;
   readonly line: number;
-  /** True where lines of the text are lines of the file: a body, and a block (`|`) of the front matter. */
-  readonly hasLines: boolean;
+  /** Characters before each line, where lines of the text are lines of the file: a body, a block (`|`); else null. */
+  readonly indent: number | null;
 }
 
 /** A step as the file writes it; null = not written. */
@@ -164,9 +164,9 @@ function readTemplate(reader: FieldReader, name: string): TemplateText | null {
   const text = reader.text(name, TEMPLATE_RULE);
   if (text === null) return null;
   const node = reader.node(name);
-  const textLine = node?.kind === "text" ? node.textLine : undefined;
-  if (textLine === undefined) return { text: cleanTemplate(text), line: reader.lineOf(name), hasLines: false };
-  return { text: cleanTemplate(text), line: textLine + blankLinesBefore(text), hasLines: true };
+  const location = node?.kind === "text" ? node.location : undefined;
+  if (location === undefined) return { text: cleanTemplate(text), line: reader.lineOf(name), indent: null };
+  return { text: cleanTemplate(text), line: location.line + blankLinesBefore(text), indent: location.indent };
 }
 
 /** Line ends become LF, and blank space around the text, which comes from the file format, is removed. */

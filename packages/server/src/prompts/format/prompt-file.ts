@@ -156,5 +156,5 @@ function bareStep(id: string, line: number): RawStep {
 
 function bodyPart(lines: readonly string[], from: number, to: number, bodyLine: number): TemplateText {
   const part = lines.slice(from, to).join("\n");
-  return { text: cleanTemplate(part), line: bodyLine + from + blankLinesBefore(part), hasLines: true };
+  return { text: cleanTemplate(part), line: bodyLine + from + blankLinesBefore(part), indent: 0 };
 }

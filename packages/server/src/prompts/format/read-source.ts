@@ -68,13 +68,14 @@ export function readYamlSource(text: string, firstLine: number, faults: FaultLis
       lineCounter: lines,
     });
     for (const error of document.errors) fault(error.pos[0], error.message);
-    return document.errors.length > 0 ? null : convertYaml(document.contents, null, { lineAt, fault });
+    return document.errors.length > 0 ? null : convertYaml(document.contents, null, { text, lineAt, fault });
   });
 }
 
 const FRONT_MATTER = "front matter";
 
 interface YamlContext {
+  readonly text: string;
   readonly lineAt: LineAt;
   readonly fault: (offset: number, message: string) => void;
 }
@@ -93,9 +94,21 @@ function convertYaml(node: unknown, keyOffset: number | null, context: YamlConte
     if (isMap(node)) return { kind: "map", line, entries: node.items.map((pair) => convertPair(pair, context)) };
     if (isSeq(node)) return { kind: "list", line, items: node.items.map((item) => convertYaml(item, null, context)) };
     const scalar = convertScalar(node.value, line, node.source ?? "");
-    return scalar.kind === "text" && node.type === "BLOCK_LITERAL" ? { ...scalar, textLine: line + 1 } : scalar;
+    const location = scalar.kind === "text" ? locateText(node, offset, context) : null;
+    return scalar.kind === "text" && location !== null ? { ...scalar, location } : scalar;
   }
   return { kind: "nothing", line: lineAt(offset) };
+}
+
+/** Of a block (`|`), and of a plain text on one line; of others null: their lines are not those of the file. */
+function locateText(node: Scalar, offset: number, { text, lineAt }: YamlContext) {
+  const line = lineAt(offset);
+  if (node.type === "BLOCK_LITERAL") {
+    const [, indent = ""] = /^.*\n(?:[ \t]*\n)*([ ]*)/.exec(text.slice(offset)) ?? [];
+    return { line: line + 1, indent: indent.length };
+  }
+  const isOneLine = node.type === "PLAIN" && node.source === node.value;
+  return isOneLine ? { line, indent: offset - (text.lastIndexOf("\n", offset - 1) + 1) } : null;
 }
 
 function convertPair(pair: { key: unknown; value: unknown }, context: YamlContext): SourceEntry {

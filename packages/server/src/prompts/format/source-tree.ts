@@ -9,8 +9,8 @@ export type SourceNode =
       readonly kind: "text";
       readonly line: number;
       readonly value: string;
-      /** Line of the text's first line, where its lines are lines of the file. */
-      readonly textLine?: number;
+      /** Where the text's first line stands, where its lines are lines of the file; `indent`: characters before each. */
+      readonly location?: { readonly line: number; readonly indent: number };
     }
   | { readonly kind: "number"; readonly line: number; readonly value: number; readonly source: string }
   | { readonly kind: "boolean"; readonly line: number; readonly value: boolean }

@@ -174,9 +174,9 @@ function checkOrder(steps: readonly CheckedStep[], definitions: readonly StepDef
       const why =
         earlier !== undefined ? "does not make text" : exists ? "does not run before this step" : "does not exist";
       const template = step.template.facts.steps.has(id) ? step.template : step.instructions;
-      const line = template.lineAt(template.facts.steps.get(id)?.offset ?? 0);
+      const location = template.locate.at(template.locate.sourceOffset(template.facts.steps.get(id)?.offset ?? 0));
       const message = `steps.${id} cannot be read: the step "${id}" ${why}`;
-      context.faults.add({ line, field: template.field, code: "STEP_ORDER", message });
+      context.faults.add({ ...location, field: template.field, code: "STEP_ORDER", message });
     }
   }
 }

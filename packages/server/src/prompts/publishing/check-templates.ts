@@ -1,18 +1,21 @@
 import { rewriteForeignPlaceholders } from "../template/foreign-placeholders.ts";
+import { findForeignSyntax, type ForeignSyntax } from "../template/foreign-syntax.ts";
+import { locator, type Locate } from "../template/locate.ts";
 import { INPUT_KEYS_MAX, keyProblem, requiredField } from "../input-rules.ts";
 import type { Conversion, InputField } from "../prompt-definition.ts";
 import type { RawPrompt, RawStep, TemplateText } from "../format/prompt-fields.ts";
 import type { FaultCode, FaultList } from "../prompt-fault.ts";
 import type { Read, ScanFault } from "../template/expression-scan.ts";
-import { lineOf, scanTemplate, type TemplateFacts } from "../template/template-scan.ts";
+import { scanTemplate, type TemplateFacts } from "../template/template-scan.ts";
 
 /** One Liquid text of a prompt with what it reads. */
 interface CheckedTemplate {
   readonly text: string;
   readonly facts: TemplateFacts;
   readonly field: string;
-  /** Line of the file at an offset. */
-  readonly lineAt: (offset: number) => number;
+  readonly locate: Locate;
+  /** Placeholders of other languages that may be meant as text. */
+  readonly foreign: readonly ForeignSyntax[];
 }
 
 export interface CheckedStep {
@@ -36,7 +39,7 @@ export function checkTemplates(prompt: RawPrompt, steps: readonly RawStep[], fau
   const declared = prompt.inputs === null ? null : new Set(prompt.inputs.map((input) => input.key));
   const conversions: Conversion[] = [];
   const check = (source: TemplateText | null, field: string): CheckedTemplate => {
-    const checked = checkTemplate(source ?? { text: "", line: prompt.line, hasLines: false }, field, declared);
+    const checked = checkTemplate(source ?? { text: "", line: prompt.line, indent: null }, field, declared);
     conversions.push(...checked.conversions);
     for (const fault of checked.facts.faults) addScanFault(fault, checked, faults);
     return checked;
@@ -52,24 +55,52 @@ export function checkTemplates(prompt: RawPrompt, steps: readonly RawStep[], fau
   const inputs = prompt.inputs ?? inputsOf(templates, faults);
   if (prompt.inputs !== null) checkDeclarations(prompt, templates, faults);
   checkLocals(templates, new Set(inputs.map((input) => input.key)), faults);
-  return { steps: checkedSteps, inputs, conversions, warnings: truthWarnings(templates) };
+  return {
+    steps: checkedSteps,
+    inputs,
+    conversions,
+    warnings: [...foreignWarnings(templates), ...truthWarnings(templates)],
+  };
 }
 
 function checkTemplate(source: TemplateText, field: string, declared: ReadonlySet<string> | null) {
-  const { text, changes } = rewriteForeignPlaceholders(source.text, declared);
-  const lineIn = (whole: string) => (offset: number) =>
-    source.hasLines ? source.line + lineOf(whole, offset) - 1 : source.line;
-  const conversions = changes.map(({ offset, from, to }) => ({ line: lineIn(source.text)(offset), from, to }));
-  return { text, facts: scanTemplate(text), field, lineAt: lineIn(text), conversions };
+  const foreign = findForeignSyntax(source.text, declared);
+  const faults = foreign.filter((each) => each.isFault);
+  const { text, changes } = rewriteForeignPlaceholders(blank(source.text, faults), declared);
+  const locate = locator(source, changes);
+  const conversions = changes.map(({ offset, from, to }) => ({ line: locate.line(offset), from, to }));
+  const scanned = scanTemplate(text);
+  const facts: TemplateFacts = {
+    inputs: scanned.inputs,
+    steps: scanned.steps,
+    locals: scanned.locals,
+    truthTests: scanned.truthTests,
+    faults: [
+      ...faults.map(({ offset, message }) => ({ offset, code: "TEMPLATE_SYNTAX" as const, message })),
+      ...scanned.faults.map((fault) => ({ ...fault, offset: locate.sourceOffset(fault.offset) })),
+    ],
+  };
+  return { text, facts, field, locate, foreign: foreign.filter((each) => !each.isFault), conversions };
 }
 
+/** With spaces for the pieces that are faults already, so that none of them is reported twice. */
+function blank(text: string, pieces: readonly ForeignSyntax[]): string {
+  return pieces.reduce(
+    (left, piece) =>
+      left.slice(0, piece.offset) + " ".repeat(piece.text.length) + left.slice(piece.offset + piece.text.length),
+    text,
+  );
+}
+
+/** @param fault with its offset in the text as its author wrote it. */
 function addScanFault(fault: ScanFault, template: CheckedTemplate, faults: FaultList): void {
-  faults.add({ line: template.lineAt(fault.offset), field: template.field, code: fault.code, message: fault.message });
+  const { offset, code, message } = fault;
+  faults.add({ ...template.locate.at(offset), field: template.field, code, message });
 }
 
 function addReadFault(found: [CheckedTemplate, Read], code: FaultCode, message: string, faults: FaultList): void {
   const [template, read] = found;
-  addScanFault({ offset: read.offset, code, message }, template, faults);
+  addScanFault({ offset: template.locate.sourceOffset(read.offset), code, message }, template, faults);
 }
 
 /** Key -> where it is read first; bodies before instructions, since that is the order of a form. */
@@ -88,7 +119,7 @@ function inputsOf(templates: readonly CheckedTemplate[], faults: FaultList): Inp
   }
   const beyond = [...found.values()][INPUT_KEYS_MAX];
   if (beyond !== undefined) {
-    const line = beyond[0].lineAt(beyond[1].offset);
+    const line = beyond[0].locate.line(beyond[0].locate.sourceOffset(beyond[1].offset));
     const message = `the templates use ${found.size} keys; the limit is ${INPUT_KEYS_MAX}`;
     faults.add({ line, field: "inputs", code: "LIMITS", message });
   }
@@ -119,16 +150,27 @@ function checkLocals(templates: readonly CheckedTemplate[], keys: ReadonlySet<st
     for (const [name, offset] of template.facts.locals) {
       if (!keys.has(name)) continue;
       const message = `"${name}" is an input and cannot be assigned: use another name.`;
-      addScanFault({ offset, code: "SHADOWED", message }, template, faults);
+      addScanFault({ offset: template.locate.sourceOffset(offset), code: "SHADOWED", message }, template, faults);
     }
   }
 }
 
 function truthWarnings(templates: readonly CheckedTemplate[]): string[] {
-  return templates.flatMap((template) =>
-    template.facts.truthTests.map((read) => {
-      const line = template.lineAt(read.offset);
+  return templates.flatMap(({ facts, locate }) =>
+    facts.truthTests.map((read) => {
+      const { line } = locate.at(locate.sourceOffset(read.offset));
       return `line ${line}: an empty text counts as true in Liquid. To test whether "${read.key}" was given, write "!= blank".`;
     }),
   );
+}
+
+/** One for each placeholder, however often it is used. */
+function foreignWarnings(templates: readonly CheckedTemplate[]): string[] {
+  const warnings = templates.flatMap(({ foreign, locate }) =>
+    foreign.map(({ offset, text, message }) => {
+      const { line, column } = locate.at(offset);
+      return { text, warning: `line ${line}${column === undefined ? "" : `, column ${column}`}: ${text}: ${message}` };
+    }),
+  );
+  return [...new Map(warnings.toReversed().map(({ text, warning }) => [text, warning])).values()].toReversed();
 }

@@ -34,6 +34,7 @@ export function rewriteForeignPlaceholders(text: string, declared: ReadonlySet<s
 function isForeign(inner: string, declared: ReadonlySet<string> | null): boolean {
   const key = inner.trim().normalize("NFC");
   if (keyProblem(key) !== null || scanExpression(readerOf(inner), "value").faults.length === 0) return false;
+  if (/^[#/^>!&=@$]|^else\b/.test(key)) return false; // another language's: see foreign-syntax.ts
   return declared?.has(key) === true || !isLiquid(inner);
 }
 

@@ -1,0 +1,120 @@
+import { describe, expect, test } from "vitest";
+import { catalogue, faultsOf, parseOne, textPrompt } from "../../../test/prompts/prompt-fixtures.ts";
+import { PromptFileError } from "../prompt-fault.ts";
+import { parsePromptFile } from "../publishing/parse-prompt-file.ts";
+import { findForeignSyntax } from "./foreign-syntax.ts";
+
+const found = (text: string, declared: readonly string[] | null = null) =>
+  findForeignSyntax(text, declared === null ? null : new Set(declared)).map(({ text: piece, isFault, message }) => ({
+    piece,
+    isFault,
+    message,
+  }));
+
+describe("placeholders of other languages", () => {
+  test.each([
+    ["a section", "{{#tone}}x", "{{#tone}}", "{% if tone != blank %}…{% endif %}"],
+    [
+      "a section by a key with spaces",
+      "{{# Child's Age }}",
+      "{{# Child's Age }}",
+      `{% if input["Child's Age"] != blank`,
+    ],
+    ["Handlebars' if", "{{#if tone}}", "{{#if tone}}", "{% if tone != blank %}"],
+    ["Handlebars' unless", "{{#unless tone}}", "{{#unless tone}}", "{% if tone == blank %}"],
+    ["Handlebars' each", "{{#each things}}", "{{#each things}}", "{% for item in things %}{{ item }}{% endfor %}"],
+    ["else", "{{else}}", "{{else}}", "{% else %}"],
+    ["an inverted section", "{{^tone}}", "{{^tone}}", "{% if tone == blank %}"],
+    ["the end of a section", "{{/tone}}", "{{/tone}}", "{% endif %}"],
+    ["the end of a loop", "{{/each}}", "{{/each}}", "{% endfor %}"],
+    ["a partial", "{{> footer }}", "{{> footer }}", "write the text of the partial here"],
+    ["a comment", "{{! later }}", "{{! later }}", "{% comment %}"],
+    ["an unescaped value", "{{{topic}}}", "{{{topic}}}", "{{ topic }}"],
+    ["an unescaped value by &", "{{& topic}}", "{{& topic}}", "{{ topic }}"],
+    ["other delimiters", "{{=<% %>=}}", "{{=<% %>=}}", "Delimiters cannot be changed"],
+    ["a loop variable", "{{@index}}", "{{@index}}", "forloop.index"],
+  ])("%s is a fault with the right spelling", (_name, text, piece, spelling) => {
+    expect(found(`a ${text} b`)).toEqual([{ piece, isFault: true, message: expect.stringContaining(spelling) }]);
+  });
+
+  test.each([
+    ["one brace", "{topic}", "{{ topic }}"],
+    ["a dollar", "${topic}", "{{ topic }}"],
+    ["a dollar with a default", "${topic:rain}", "{{ topic }}"],
+    ["two square brackets", "[[topic]]", "{{ topic }}"],
+    ["two angle brackets", "<<topic>>", "{{ topic }}"],
+  ])("%s is a warning with the right spelling, and a fault when an input has the name", (_name, text, spelling) => {
+    const message = expect.stringContaining(spelling);
+    expect(found(`a ${text} b`)).toEqual([{ piece: text, isFault: false, message }]);
+    expect(found(`a ${text} b`, ["other"])).toEqual([{ piece: text, isFault: false, message }]);
+    expect(found(`a ${text} b`, ["topic"])).toEqual([{ piece: text, isFault: true, message }]);
+  });
+
+  test("a comment of Jinja and a tag of ERB are warnings", () => {
+    expect(found("{# later #} <%= topic %>").map(({ isFault }) => isFault)).toEqual([false, false]);
+  });
+
+  test.each([
+    ["Liquid", "{{ topic }} {% if topic %}{topic: no}{% endif %} {%- assign a = '{x}' -%}"],
+    ["raw and comment blocks", "{% raw %}{topic} ${x} {{#if}}{% endraw %}{% comment %}{{>x}} [[y]]{% endcomment %}"],
+    ["an unclosed raw block", "{% raw %}{topic}"],
+    ["LaTeX and indices", "\\frac{a}{b} x_{i} y^{n}"],
+    ["JSON and code", 'Answer with {"name": "x"} or {} and f(){ return 1; } a << b >> 2;'],
+    ["one square bracket", "[topic] and a[0][1]"],
+  ])("%s is left alone", (_name, text) => {
+    expect(found(text, ["topic", "a", "x"])).toEqual([]);
+  });
+
+  test("a long text of openings is read to its end within the time of a test", () => {
+    for (const piece of ["{%", "{{", "{{#", "{", "${", "[[", "<<", "<%", "{#"])
+      expect(() => found(piece.repeat(50_000 / piece.length))).not.toThrow();
+  });
+});
+
+describe("publishing", () => {
+  test("refuses a section instead of making an input of it, with line, column and the piece of text", () => {
+    const text = textPrompt("One.\nIf {{#if tone}}kind{{/if}}.");
+    const [first, second] = faultsOf(text);
+    expect(first).toMatchObject({ line: 7, column: 4, excerpt: "{{#if tone}}", code: "TEMPLATE_SYNTAX" });
+    expect(second).toMatchObject({ line: 7, column: 20, excerpt: "{{/if}}" });
+    expect(faultsOf(text)).toHaveLength(2);
+    expect(messageOf(text)).toContain("line 7, column 4, template: ");
+    expect(messageOf(text)).toContain(" Here: {{#if tone}} [TEMPLATE_SYNTAX]");
+  });
+
+  test("warns of a placeholder that nobody declared, once, and sends it as it stands", () => {
+    const source = parseOne(textPrompt("About ${topic},\nand {{ place }}, and ${topic}."));
+    expect(source.definition.steps[0]?.template).toContain("${topic}");
+    expect(source.definition.inputs.map(({ key }) => key)).toEqual(["place"]);
+    const warnings = source.warnings.filter((warning) => warning.includes("${topic}"));
+    expect(warnings).toEqual([expect.stringMatching(/^line 6, column 7: \$\{topic\}: .*\{\{ topic \}\}/)]);
+  });
+
+  test("names the column of a fault behind a placeholder that was rewritten", () => {
+    expect(faultsOf(textPrompt("{{Child's Age}} and {{ a | nonsense }}"))[0]).toMatchObject({
+      line: 6,
+      column: 24 + "{{ a | ".length - "{{ ".length,
+      excerpt: "{{ a | nonsense }}",
+    });
+  });
+
+  test("names the column of a fault in the instructions, in a block and on one line", () => {
+    const block = textPrompt("x", "instructions: |\n    Be kind.\n    Say {{ a b }}.");
+    expect(faultsOf(block)[0]).toMatchObject({ line: 7, column: 12, excerpt: "{{ a b }}" });
+    const line = textPrompt("x", "instructions: Say {{ a b }}.");
+    expect(faultsOf(line)[0]).toMatchObject({ line: 5, column: 22, excerpt: "{{ a b }}" });
+    const quoted = textPrompt("x", 'instructions: "Say {{ a b }}."');
+    expect(faultsOf(quoted)[0]).toMatchObject({ line: 5, excerpt: "{{ a b }}" });
+    expect(faultsOf(quoted)[0]).not.toHaveProperty("column");
+  });
+});
+
+function messageOf(text: string): string {
+  try {
+    parsePromptFile(text, catalogue);
+  } catch (error) {
+    if (error instanceof PromptFileError) return error.message;
+    throw error;
+  }
+  throw new Error("The file has no fault.");
+}

@@ -1,0 +1,134 @@
+/**
+ * Finds placeholders of other template languages. Liquid would send them to the model as they stand, or read them as
+ * something else, and nobody would see it: so each is a fault or a warning that says how it is written here.
+ */
+import { expressionOf, TEMPLATE_LENGTH_MAX } from "./template-language.ts";
+import { keyProblem } from "../input-rules.ts";
+
+export interface ForeignSyntax {
+  /** Offset in the template, UTF-16 units. */
+  readonly offset: number;
+  /** As the author wrote it. */
+  readonly text: string;
+  readonly message: string;
+  /** False: it may be meant as text, so it is a warning. */
+  readonly isFault: boolean;
+}
+
+/** Liquid's own tags and outputs, and what stands in raw and comment blocks, is not foreign. */
+const LIQUID_BLOCK = /\{%-?\s*(raw|comment)\s*-?%\}(?:[\s\S]*?\{%-?\s*end\1\s*-?%\}|[\s\S]*)|\{%[\s\S]{0,2000}?%\}/y;
+const TRIPLE = /\{\{\{\s*([^{}\n]{1,200}?)\s*\}\}\}/y;
+/** A section, its end, its inverse, a partial, a comment, an unescaped value, a change of delimiters, private data. */
+const SIGIL = /\{\{~?\s*([#/^>!&=@$])([^{}\n]{0,200}?)~?\}\}/y;
+const ELSE = /\{\{~?\s*(else(?:\s+if\b[^{}\n]{0,200})?)\s*~?\}\}/y;
+const OUTPUT = /\{\{[\s\S]{0,2000}?\}\}/y;
+const DOLLAR = /\$\{\s*([^{}\n]{1,100}?)\s*\}/y;
+const SINGLE = /\{\s*([\p{L}_][\p{L}\p{N}_ .'-]{0,59}?)\s*\}(?!\})/uy;
+const SQUARE = /\[\[\s*([^[\]\n]{1,80}?)\s*\]\]/y;
+const ANGLE = /<<([\p{L}_][^<>\n]{0,79})>>/uy;
+const ERB = /<%[\s\S]{0,200}?%>/y;
+const JINJA_COMMENT = /\{#[\s\S]{0,500}?#\}/y;
+/** Behind these a single brace belongs to LaTeX, a shell or a format of numbers: `\frac{a}`, `x_{i}`, `$${a}`. */
+const NOT_BEFORE_A_BRACE = /[\p{L}\p{N}\\^_}$]/u;
+
+/** @param declared the keys of the file, or null when it declares none. */
+export function findForeignSyntax(text: string, declared: ReadonlySet<string> | null): ForeignSyntax[] {
+  if (text.length > TEMPLATE_LENGTH_MAX) return []; // a fault already
+  const found: ForeignSyntax[] = [];
+  const opening = /[{$[<]/g;
+  for (let start = opening.exec(text); start !== null; start = opening.exec(text)) {
+    const piece = readPiece(text, start.index, declared);
+    if (piece === null) continue;
+    if (piece.message !== null) found.push({ ...piece, message: piece.message, offset: start.index });
+    opening.lastIndex = start.index + piece.text.length;
+  }
+  return found;
+}
+
+interface Piece {
+  readonly text: string;
+  /** Null: it is Liquid's own. */
+  readonly message: string | null;
+  readonly isFault: boolean;
+}
+
+type Reader = (groups: readonly string[], declared: ReadonlySet<string> | null) => Omit<Piece, "text">;
+
+const OWN: Reader = () => ({ message: null, isFault: false });
+
+/** In this order: the longer form first. */
+const PIECES: readonly (readonly [form: RegExp, read: Reader])[] = [
+  [LIQUID_BLOCK, OWN],
+  [TRIPLE, ([name = ""]) => fault(`Three braces are Mustache. Nothing is escaped here, so two do: ${output(name)}.`)],
+  [SIGIL, ([sigil = "", name = ""]) => fault(sigilMessage(sigil, name.trim()))],
+  [ELSE, ([words = ""]) => fault(`{{${words}}} is Handlebars. Write ${elseTag(words)}.`)],
+  [OUTPUT, OWN],
+  [JINJA_COMMENT, () => warning("A Jinja comment is sent to the model. Write {% comment %}…{% endcomment %}.")],
+  [ERB, () => warning(`This is sent to the model as it stands. A placeholder is written {{ name }}. ${MEANT_AS_TEXT}`)],
+  [DOLLAR, ([name = ""], declared) => placeholder(name.split(":")[0] ?? name, declared)],
+  [SQUARE, ([name = ""], declared) => placeholder(name, declared)],
+  [ANGLE, ([name = ""], declared) => placeholder(name, declared)],
+  [SINGLE, ([name = ""], declared) => placeholder(name, declared)],
+];
+
+const MEANT_AS_TEXT = "If it is meant as text, put it between {% raw %} and {% endraw %}.";
+
+function readPiece(text: string, offset: number, declared: ReadonlySet<string> | null): Piece | null {
+  for (const [form, read] of PIECES) {
+    form.lastIndex = offset;
+    const match = form.exec(text);
+    if (match === null || (form === SINGLE && NOT_BEFORE_A_BRACE.test(text[offset - 1] ?? " "))) continue;
+    return { text: match[0], ...read(match.slice(1), declared) };
+  }
+  return null;
+}
+
+function fault(message: string) {
+  return { message, isFault: true };
+}
+
+function warning(message: string) {
+  return { message, isFault: false };
+}
+
+/** What is written like a placeholder: surely meant as one when an input has its name. */
+function placeholder(name: string, declared: ReadonlySet<string> | null) {
+  const key = name.trim().normalize("NFC");
+  const write = `Write ${output(key)} to insert an input.`;
+  if (declared?.has(key) === true)
+    return fault(`This is sent to the model as it stands, and "${key}" is an input. ${write} ${MEANT_AS_TEXT}`);
+  return warning(`This is sent to the model as it stands. ${write} ${MEANT_AS_TEXT}`);
+}
+
+function output(name: string): string {
+  const key = name.trim().normalize("NFC");
+  return keyProblem(key) === null ? `{{ ${expressionOf(key)} }}` : "{{ name }}";
+}
+
+function sigilMessage(sigil: string, name: string): string {
+  const word = /^(\w+)\s+(.*)$/.exec(name);
+  const [helper, argument] = [word?.[1] ?? "", word?.[2] ?? name];
+  const key = keyProblem(argument) === null ? expressionOf(argument) : "name";
+  const forms: Readonly<Record<string, string>> = {
+    "#": sectionMessage(helper, key),
+    "^": `An inverted section is Mustache. Write {% if ${key} == blank %}…{% endif %}.`,
+    "/": `This end of a section is Mustache. Write {% endif %}${helper === "" && name === "each" ? " or {% endfor %}" : ""}.`,
+    ">": "There are no partials: write the text of the partial here.",
+    "!": "A Mustache comment is written {% comment %}…{% endcomment %} here.",
+    "&": `Nothing is escaped here: write ${output(argument)}.`,
+    "=": "Delimiters cannot be changed here: a placeholder is written {{ name }}.",
+    "@": "Loop variables of Handlebars do not exist: write {{ forloop.index }} inside {% for %}.",
+    $: `Write ${output(argument)}: an input has a name without "$".`,
+  };
+  return forms[sigil] ?? "This is not Liquid.";
+}
+
+function sectionMessage(helper: string, key: string): string {
+  if (helper === "each") return `{{#each}} is Handlebars. Write {% for item in ${key} %}{{ item }}{% endfor %}.`;
+  if (helper === "unless") return `{{#unless}} is Handlebars. Write {% if ${key} == blank %}…{% endif %}.`;
+  return `A section is Mustache. Write {% if ${key} != blank %}…{% endif %}.`;
+}
+
+function elseTag(words: string): string {
+  return words.trim() === "else" ? "{% else %}" : "{% elsif … %}";
+}

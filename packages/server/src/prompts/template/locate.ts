@@ -1,0 +1,68 @@
+/** Where a piece of a template stands in the file of its author. */
+import { lineOf } from "./template-scan.ts";
+
+export interface TemplateLocation {
+  readonly line: number;
+  /** Absent where lines of the text are not lines of the file. */
+  readonly column?: number | undefined;
+  /** Absent where the text ends there. */
+  readonly excerpt?: string | undefined;
+}
+
+export interface Locate {
+  /** From an offset of the rewritten text to one of the text as its author wrote it. */
+  sourceOffset(offset: number): number;
+  /** The three below take offsets of the text as its author wrote it. */
+  line(offset: number): number;
+  at(offset: number): TemplateLocation;
+}
+
+interface WrittenText {
+  readonly text: string;
+  readonly line: number;
+  readonly indent: number | null;
+}
+
+interface Change {
+  readonly offset: number;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** @param changes what was rewritten, in order, with offsets of the text as its author wrote it. */
+export function locator(source: WrittenText, changes: readonly Change[]): Locate {
+  const line = (offset: number) =>
+    source.indent === null ? source.line : source.line + lineOf(source.text, offset) - 1;
+  return {
+    sourceOffset: (offset) => {
+      let moved = 0;
+      for (const change of changes) {
+        const begin = change.offset + moved;
+        if (offset < begin) break;
+        if (offset < begin + change.to.length) return change.offset;
+        moved += change.to.length - change.from.length;
+      }
+      return offset - moved;
+    },
+    line,
+    at: (offset) => ({
+      line: line(offset),
+      ...(source.indent === null ? {} : { column: source.indent + offset - source.text.lastIndexOf("\n", offset - 1) }),
+      excerpt: excerptAt(source.text, offset),
+    }),
+  };
+}
+
+const EXCERPT_LENGTH_MAX = 60;
+
+/** The output or tag that the offset lies in, else the rest of its line. */
+function excerptAt(text: string, offset: number): string | undefined {
+  const before = text.slice(0, offset + 2);
+  const open = Math.max(before.lastIndexOf("{{"), before.lastIndexOf("{%"));
+  const end = open === -1 ? -1 : text.slice(open).search(/[%}]\}/);
+  const isInside = end !== -1 && open + end + 2 > offset;
+  const piece = isInside ? text.slice(open, open + end + 2) : text.slice(offset);
+  const [first = ""] = piece.trimStart().split("\n");
+  if (first === "") return undefined;
+  return first.length > EXCERPT_LENGTH_MAX ? `${first.slice(0, EXCERPT_LENGTH_MAX)}…` : first;
+}
