@@ -1,3 +1,4 @@
+-- promptd: compatible
 -- Periodic work. One process claims each tick. Missed ticks are not made up for, so the work must converge.
 create table cron_ticks (
   name text collate "C" primary key,

@@ -1,3 +1,4 @@
+-- promptd: compatible
 create table accounts (
   id uuid primary key,
   email text collate "C" not null unique,

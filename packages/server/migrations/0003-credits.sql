@@ -1,3 +1,4 @@
+-- promptd: compatible
 -- Balances. What can be spent now is posted - held, less what has expired, is not written off yet and backs no hold.
 create table credit_accounts (
   account_id uuid primary key,

@@ -1,3 +1,4 @@
+-- promptd: compatible
 -- Files: stored image inputs of runs, and what models generated. The bytes are in the blob store under the file's id.
 
 -- A row is written only after its blob is durable; a blob without a row is swept after two hours.

@@ -1,3 +1,4 @@
+-- promptd: compatible
 -- Calls of providers, and which models are offered. The catalogue itself is a file.
 
 -- One row per call of a provider, written before it. It bounds the calls of an item across crashes, lets a later attempt

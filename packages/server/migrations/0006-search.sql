@@ -1,3 +1,4 @@
+-- promptd: compatible
 -- Search. A row in search_docs exists exactly while the prompt can be found: it is written in the publishing and
 -- deleted in the unpublishing transaction. Only public fields are here: title, description, tags, input names.
 create table search_docs (

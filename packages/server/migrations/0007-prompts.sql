@@ -1,3 +1,4 @@
+-- promptd: compatible
 create table prompts (
   id uuid primary key,
   author_id uuid not null references accounts,

@@ -1,3 +1,4 @@
+-- promptd: compatible
 -- The run row is the job: what callers see and what the queue needs, in one place, so that they cannot disagree.
 -- `status` never goes backwards; who owns a run is `worker` (null and not finished = claimable).
 create table runs (

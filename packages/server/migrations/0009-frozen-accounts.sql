@@ -1,3 +1,4 @@
+-- promptd: compatible
 -- Why and when an account was frozen or unfrozen; the last row of an account is its state. Never changed.
 create table credit_freezes (
   id bigint generated always as identity primary key,

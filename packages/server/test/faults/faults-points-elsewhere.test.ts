@@ -220,15 +220,16 @@ describe("half-way through its migrations a start", () => {
     const sleeping = runCommand(["migrate"], { ...environment, PROMPTD_FAULT: "migrate.mid:stop@3" });
     const pid = await pidOfFrozen(db);
     const waiting = runCommand(["migrate"], environment);
-    await until(async () => (await db.query(WAITING_FOR_A_LOCK)).length === 1);
+    await until(async () => (await db.query(MIGRATING)).length === 2);
     process.kill(pid, "SIGCONT");
     expect(applied(await sleeping)).toContain("0001-platform");
     expect(applied(await waiting)).toEqual([]);
   });
 });
 
-const WAITING_FOR_A_LOCK =
-  "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+/** The frozen one and one that has asked for the lock of the migrations. */
+const MIGRATING = `select 1 from pg_stat_activity where datname = current_database()
+  and application_name like 'promptd:migrate:%' and (state <> 'idle' or query ~ 'rollback')`;
 
 describe("at its point in the start of the embedded database a process", () => {
   afterEach(() => cleanUp());

@@ -72,14 +72,7 @@ test("a command given in passing makes the schema where there is none, and leave
   expect(await ask("select name from schema_migrations")).toHaveLength(NAMES.length - 1);
 });
 
-test("a database of a newer promptd is refused", async () => {
-  await ask("insert into schema_migrations (name, sha256) values ('9999-tomorrow', 'x')");
-  await expect(migrate(database.url, log)).rejects.toThrow(
-    "The database was migrated by a newer promptd (it has 9999-tomorrow). Start that version or newer.",
-  );
-});
-
-test("a migration that fails leaves the schema as it was before all of them", async () => {
+test("a new schema is made whole or not at all", async () => {
   await makeEmpty();
   await ask("create table accounts (of_somebody_else int)"); // in the way of the second migration
   await expect(migrate(database.url, log)).rejects.toThrow('relation "accounts" already exists');
@@ -159,7 +152,7 @@ describe("a function of the database", () => {
       "update schema_functions set sha256 = 'other'",
     );
     await expect(migrate(database.url, log)).rejects.toThrow("cannot change return type of existing function");
-    expect(await ask("select distinct sha256 from schema_functions")).toEqual([{ sha256: "other" }]);
+    expect(await ask(`select sha256 from schema_functions where name = '${HOLD}'`)).toEqual([{ sha256: "other" }]);
     expect(await ask(CALL.replace("as held", "as text"))).toEqual([{ text: "of somebody else" }]);
   });
 

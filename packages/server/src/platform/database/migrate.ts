@@ -1,19 +1,24 @@
-import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+/**
+ * Brings the schema up to date while older programs go on working with it. Each migration is one transaction that waits
+ * a second at most for a lock, because everything else that wants the table waits behind it, and is then tried again.
+ */
 import { fault } from "../fault.ts";
 import type { Log } from "../log.ts";
-import { openDatabase, type Tx } from "./database.ts";
-import { planSqlFiles } from "./sql-files.ts";
+import { retry } from "../resilience/retry.ts";
+import { VERSION } from "../version.ts";
+import { openDatabase, type Database, type Tx } from "./database.ts";
+import { isLockTimeout } from "./errors.ts";
+import { readMigrations, type Migration } from "./migrations.ts";
+import { planSqlFiles, readSqlFiles, type SqlFile } from "./sql-files.ts";
 
-const DIRECTORY = join(import.meta.dirname, "../../../migrations");
 const LOCK = 18_016; // one number for all promptd processes, below the queue's 18017 and 18018
 const POSTGRES_VERSION_MIN = 150_000;
 
-interface Migration {
-  readonly name: string;
-  readonly text: string;
-  readonly sha256: string;
+/** What a program brings to a database. */
+export interface Release {
+  readonly version: string;
+  readonly migrations: readonly Migration[];
+  readonly sqlFiles: readonly SqlFile[];
 }
 
 /**
@@ -22,64 +27,146 @@ interface Migration {
  */
 export type MigrationScope = "upgrade" | "create";
 
+export interface MigrateOptions {
+  readonly scope?: MigrationScope | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** In tests: what another program would bring. */
+  readonly release?: Release;
+  /** In tests: how long to retry while a table is locked. */
+  readonly lockedMsMax?: number;
+}
+
 /**
- * Applies the migrations and SQL files that the database lacks, all in one transaction under a lock: of processes that
- * start together one does it, and one that dies half-way leaves the previous schema.
+ * Applies the migrations and SQL files that the database lacks. A new schema is made in one transaction; an older one is
+ * brought up to date step by step, and a process that dies half-way leaves the steps before it. Of processes that start
+ * together one does each step.
  * @returns the names applied now, in order.
  */
-export async function migrate(
-  url: string,
-  log: Log,
-  {
-    scope = "upgrade",
-    signal,
-  }: { readonly scope?: MigrationScope | undefined; readonly signal?: AbortSignal | undefined } = {},
-): Promise<string[]> {
+export async function migrate(url: string, log: Log, options: MigrateOptions = {}): Promise<string[]> {
+  const { signal, release = thisRelease() } = options;
   const db = await openDatabase({ url, role: "migrate", poolMax: 1, log, signal });
+  const applied: string[] = [];
   try {
-    return await db.tx((tx) => applyPending(tx, log, scope), { statementTimeoutMs: 0 });
+    let step: Step;
+    do {
+      step = await applyStep(db, log, { ...options, release });
+      applied.push(...step.applied);
+    } while (!step.isLast);
+    return applied;
   } finally {
     await db.close();
   }
 }
 
-async function applyPending(tx: Tx, log: Log, scope: MigrationScope): Promise<string[]> {
-  await tx.query("set local lock_timeout = 0");
-  await tx.query("select pg_advisory_xact_lock($1)", [LOCK]);
+export function thisRelease(): Release {
+  return { version: VERSION, migrations: readMigrations(), sqlFiles: readSqlFiles() };
+}
+
+/** Short, since the requests of running servers wait behind a migration that waits. */
+const LOCK_TIMEOUT_MS = 1_000;
+const LOCKED_MS_MAX = 60_000;
+const LOCKED_BACKOFF = { baseMs: 500, capMs: 5_000 };
+const BUSY_BACKOFF = { baseMs: 20, capMs: 500 };
+
+type StepOptions = MigrateOptions & { readonly release: Release };
+
+/**
+ * Waits until no other process migrates, and retries while a table is locked. The other process is polled for: a
+ * statement that waited would have a snapshot, and the concurrent build of an index waits for every snapshot.
+ */
+function applyStep(db: Database, log: Log, options: StepOptions): Promise<Step> {
+  const { signal, lockedMsMax = LOCKED_MS_MAX } = options;
+  const limits = { statementTimeoutMs: 0, lockTimeoutMs: LOCK_TIMEOUT_MS };
+  const applyOnce = () =>
+    retry(() => db.tx((tx) => applyNext(tx, db, { ...options, log }), limits), {
+      on: (error) => error instanceof AnotherMigrates,
+      backoff: BUSY_BACKOFF,
+      signal,
+    });
+  return retry(applyOnce, {
+    on: (error) => error instanceof TableLocked,
+    backoff: LOCKED_BACKOFF,
+    timeoutMs: lockedMsMax,
+    signal,
+    onRetry: (error, failed) => {
+      if (failed === 1 && error instanceof TableLocked) {
+        log.warn({ change: error.change }, "a change of the schema waits for a lock; retrying");
+      }
+    },
+  });
+}
+
+class AnotherMigrates extends Error {
+  override readonly name = "AnotherMigrates";
+}
+
+class TableLocked extends Error {
+  override readonly name = "TableLocked";
+  readonly change: string;
+
+  constructor(change: string, cause: unknown) {
+    super(
+      `${change} needs the lock of a table that another transaction uses, such as a backup or a long query. End it (pg_stat_activity shows it), then start again; what is applied so far stays.`,
+      { cause },
+    );
+    this.change = change;
+  }
+}
+
+interface Step {
+  readonly applied: readonly string[];
+  /** The schema is up to date after it. */
+  readonly isLast: boolean;
+}
+
+async function applyNext(tx: Tx, db: Database, options: StepOptions & { readonly log: Log }): Promise<Step> {
+  const { release, log } = options;
+  await lockMigrations(tx);
   await checkServerVersion(tx);
-  await tx.query(`
-    create table if not exists schema_migrations (
-      name text collate "C" primary key, sha256 text not null, applied_at timestamptz not null default clock_timestamp());
-    create table if not exists schema_functions (
-      name text collate "C" primary key, sha256 text not null, version text not null,
-      applied_at timestamptz not null default clock_timestamp())`);
-  const rows = await tx.query<{ name: string; sha256: string }>("select name, sha256 from schema_migrations");
-  const applied = new Map(rows.map((row) => [row.name, row.sha256]));
-  const migrations = readMigrations();
-  refuseDifferences(applied, migrations);
-  const pending = migrations.filter((migration) => !applied.has(migration.name));
-  const functions = await planSqlFiles(tx, log);
+  await createOwnTables(tx);
+  const applied = await readApplied(tx);
+  const unknown = refuseDifferences(applied, release.migrations);
+  const pending = release.migrations.filter((migration) => !applied.has(migration.name));
+  const functions = await planSqlFiles(tx, release, log);
   const changes = [...functions.beforeTables, ...pending, ...functions.afterTables];
   const [first] = changes;
-  if (scope === "create" && applied.size > 0) {
-    if (first === undefined) return [];
-    throw schemaIsOlder(first.name);
+  if (options.scope === "create" && applied.size > 0) {
+    if (first !== undefined) throw schemaIsOlder(first.name);
+    return { applied: [], isLast: true };
   }
-  for (const { text } of functions.beforeTables) await tx.query(text);
-  for (const { name, text, sha256 } of pending) {
-    await tx.query(text);
-    await tx.query("insert into schema_migrations (name, sha256) values ($1, $2)", [name, sha256]);
-    await fault("migrate.mid");
+  if (applied.size > 0 && functions.beforeTables.length > 0) {
+    await functions.apply(functions.beforeTables);
+    return { applied: namesOf(functions.beforeTables), isLast: false };
   }
-  for (const { text } of functions.afterTables) await tx.query(text);
-  await functions.record();
+  const [next] = pending;
+  if (applied.size > 0 && next !== undefined) {
+    await orTableLocked(next.name, () => (next.concurrentIndex === null ? run(tx, next) : buildIndex(tx, db, next)));
+    return { applied: [next.name], isLast: false };
+  }
+  await functions.apply(functions.beforeTables);
+  for (const migration of pending) await run(tx, migration); // of a new schema, which nobody uses yet
+  for (const file of functions.afterTables) await orTableLocked(file.name, () => functions.apply([file]));
+  await functions.recordVersion();
+  if (unknown.length > 0)
+    log.info({ migrations: unknown }, "the database has compatible migrations of a newer promptd");
+  return { applied: namesOf(changes), isLast: true };
+}
+
+function namesOf(changes: readonly { readonly name: string }[]): string[] {
   return changes.map((change) => change.name);
 }
 
-function schemaIsOlder(missing: string): Error {
-  return new Error(
-    `The database is of an older promptd (it lacks ${missing}). Stop the servers of that version, then run npx promptd migrate or start this version's server.`,
-  );
+async function orTableLocked(change: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw isLockTimeout(error) ? new TableLocked(change, error) : error;
+  }
+}
+
+async function lockMigrations(tx: Tx): Promise<void> {
+  const [row] = await tx.query<{ locked: boolean }>("select pg_try_advisory_xact_lock($1) as locked", [LOCK]);
+  if (row?.locked !== true) throw new AnotherMigrates("Another process migrates the database.");
 }
 
 async function checkServerVersion(tx: Tx): Promise<void> {
@@ -90,25 +177,89 @@ async function checkServerVersion(tx: Tx): Promise<void> {
   }
 }
 
-/** A changed or unknown migration means another version of promptd wrote this database: going on could lose data. */
-function refuseDifferences(applied: ReadonlyMap<string, string>, migrations: readonly Migration[]): void {
-  const known = new Map(migrations.map((migration) => [migration.name, migration.sha256]));
-  for (const [name, sha256] of applied) {
-    if (!known.has(name)) {
-      throw new Error(`The database was migrated by a newer promptd (it has ${name}). Start that version or newer.`);
-    }
-    if (known.get(name) !== sha256) {
-      throw new Error(`Migration ${name} differs from the one applied to this database. Install the original version.`);
-    }
+async function createOwnTables(tx: Tx): Promise<void> {
+  await tx.query(`
+    create table if not exists schema_migrations (
+      name text collate "C" primary key, sha256 text not null, applied_at timestamptz not null default clock_timestamp());
+    create table if not exists schema_functions (
+      name text collate "C" primary key, sha256 text not null, version text not null,
+      applied_at timestamptz not null default clock_timestamp())`);
+  const marked = await tx.query(
+    "select from pg_attribute where attrelid = to_regclass('schema_migrations') and attname = 'compatible'",
+  );
+  // "if not exists" would take the lock of the table at every start, and a backup holds it for as long as it takes.
+  if (marked.length === 0) {
+    await tx.query("alter table schema_migrations add column compatible boolean not null default false");
   }
 }
 
-function readMigrations(): Migration[] {
-  return readdirSync(DIRECTORY)
-    .filter((file) => file.endsWith(".sql"))
-    .sort()
-    .map((file) => {
-      const text = readFileSync(join(DIRECTORY, file), "utf8");
-      return { name: file.slice(0, -4), text, sha256: createHash("sha256").update(text).digest("hex") };
-    });
+interface Applied {
+  readonly name: string;
+  readonly sha256: string;
+  readonly compatible: boolean;
+}
+
+async function readApplied(tx: Tx): Promise<ReadonlyMap<string, Applied>> {
+  const rows = await tx.query<Applied>("select name, sha256, compatible from schema_migrations order by name");
+  return new Map(rows.map((row) => [row.name, row]));
+}
+
+/**
+ * A changed migration means a broken installation: going on could lose data. One that is unknown is of a newer promptd,
+ * which said whether older ones may go on.
+ * @returns the names of the unknown ones.
+ */
+function refuseDifferences(applied: ReadonlyMap<string, Applied>, migrations: readonly Migration[]): string[] {
+  const known = new Map(migrations.map((migration) => [migration.name, migration.sha256]));
+  for (const { name, sha256, compatible } of applied.values()) {
+    if (known.has(name) ? known.get(name) === sha256 : compatible) continue;
+    throw new Error(
+      known.has(name)
+        ? `Migration ${name} differs from the one applied to this database. Install the original version.`
+        : `The database was migrated by a newer promptd, and older ones cannot work with its migration ${name}. Start that version or newer, or restore a backup made before it.`,
+    );
+  }
+  return [...applied.keys()].filter((name) => !known.has(name));
+}
+
+function schemaIsOlder(missing: string): Error {
+  return new Error(
+    `The database is of an older promptd (it lacks ${missing}). Stop the servers of that version, then run npx promptd migrate or start this version's server.`,
+  );
+}
+
+async function run(tx: Tx, migration: Migration): Promise<void> {
+  // In a transaction no index is built concurrently, and of an empty table none needs to be.
+  await tx.query(migration.concurrentIndex === null ? migration.text : migration.text.replace(/\bconcurrently\b/, ""));
+  await record(tx, migration);
+  await fault("migrate.mid");
+}
+
+async function record(tx: Tx, { name, sha256, isCompatible }: Migration): Promise<void> {
+  await tx.query("insert into schema_migrations (name, sha256, compatible) values ($1, $2, $3)", [
+    name,
+    sha256,
+    isCompatible,
+  ]);
+}
+
+/**
+ * On a connection of its own, while this transaction keeps other processes away. A build whose process was killed goes
+ * on in the server or has left an invalid index: it is ended and dropped, and built again.
+ */
+async function buildIndex(tx: Tx, db: Database, migration: Migration): Promise<void> {
+  const name = migration.concurrentIndex ?? "";
+  await tx.query(
+    "select pg_terminate_backend(pid, 10000) from pg_stat_progress_create_index where index_relid = to_regclass($1)",
+    [name],
+  );
+  const [found] = await tx.query<{ valid: boolean }>(
+    "select indisvalid as valid from pg_index where indexrelid = to_regclass($1)",
+    [name],
+  );
+  await tx.query("select 1"); // without parameters it ends the statement before it, whose snapshot the build would wait for
+  if (found?.valid === false) await db.runAlone(`drop index concurrently ${name}`);
+  if (found?.valid !== true) await db.runAlone(migration.text);
+  await record(tx, migration);
+  await fault("migrate.mid");
 }

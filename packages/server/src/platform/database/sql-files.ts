@@ -9,7 +9,6 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Log } from "../log.ts";
-import { VERSION } from "../version.ts";
 import type { Tx } from "./database.ts";
 
 /** `src` also when this file runs from `dist`: the package carries the SQL files where they are. */
@@ -50,43 +49,53 @@ export interface SqlFilesPlan {
   /** What the database lacks or has in another text, in order. */
   readonly beforeTables: readonly SqlFile[];
   readonly afterTables: readonly SqlFile[];
-  /** To be called once they are applied. */
-  record(): Promise<void>;
+  apply(files: readonly SqlFile[]): Promise<void>;
+  /** To be called once all are applied. */
+  recordVersion(): Promise<void>;
 }
 
 /**
  * Under the lock of the migrations. An older promptd changes nothing: its calls reach the newer functions, which have
  * the same names. A newer one records its version even when its texts are the same, so that no older one replaces them.
  */
-export async function planSqlFiles(tx: Tx, log: Log): Promise<SqlFilesPlan> {
+export async function planSqlFiles(
+  tx: Tx,
+  { version, sqlFiles }: { readonly version: string; readonly sqlFiles: readonly SqlFile[] },
+  log: Log,
+): Promise<SqlFilesPlan> {
   const rows = await tx.query<AppliedFile>("select name, sha256, version from schema_functions");
   const applied = new Map(rows.map((row) => [row.name, row.sha256]));
-  const files = readSqlFiles();
-  const changed = files.filter((file) => applied.get(file.name) !== file.sha256);
+  const changed = sqlFiles.filter((file) => applied.get(file.name) !== file.sha256);
   const newest =
     rows
       .map((row) => row.version)
       .sort(compareVersions)
       .at(-1) ?? "";
-  if (compareVersions(VERSION, newest) < 0) {
-    if (changed.length > 0) log.info({ version: VERSION, newest }, "the database has the functions of a newer promptd");
-    return { beforeTables: [], afterTables: [], record: () => Promise.resolve() };
+  if (compareVersions(version, newest) < 0) {
+    if (changed.length > 0) log.info({ version, newest }, "the database has the functions of a newer promptd");
+    return { beforeTables: [], afterTables: [], apply: async () => {}, recordVersion: async () => {} };
   }
   return {
     beforeTables: changed.filter((file) => file.name === BEFORE_TABLES),
     afterTables: changed.filter((file) => file.name !== BEFORE_TABLES),
-    record: async () => {
-      if (changed.length > 0 || compareVersions(newest, VERSION) < 0) await recordSqlFiles(tx, files);
+    apply: async (files) => {
+      for (const file of files) {
+        await tx.query(file.text);
+        await recordSqlFiles(tx, [file], version);
+      }
+    },
+    recordVersion: async () => {
+      if (changed.length > 0 || compareVersions(newest, version) < 0) await recordSqlFiles(tx, sqlFiles, version);
     },
   };
 }
 
-async function recordSqlFiles(tx: Tx, files: readonly SqlFile[]): Promise<void> {
+async function recordSqlFiles(tx: Tx, files: readonly SqlFile[], version: string): Promise<void> {
   await tx.query(
     `insert into schema_functions (name, sha256, version)
      select name, sha256, $3 from unnest($1::text[], $2::text[]) file (name, sha256)
      on conflict (name) do update set sha256 = excluded.sha256, version = excluded.version, applied_at = excluded.applied_at`,
-    [files.map((file) => file.name), files.map((file) => file.sha256), VERSION],
+    [files.map((file) => file.name), files.map((file) => file.sha256), version],
   );
 }
 

@@ -1,0 +1,182 @@
+/** Two releases on one database: which of them starts, what it changes, and what it makes others wait for. */
+import { setTimeout as wait } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { openConnection, type Database } from "../../src/platform/database/database.ts";
+import { migrate, thisRelease, type Release } from "../../src/platform/database/migrate.ts";
+import { parseMigration } from "../../src/platform/database/migrations.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { openTestDatabase, type OpenTestDatabase } from "../support/test-database.ts";
+
+const log = createLog("silent");
+const ADDS = "-- promptd: compatible\nalter table accounts add column locale text;\n";
+const DROPS = "-- promptd: incompatible\nalter table accounts drop column display_name;\n";
+const INDEX = "-- promptd: compatible, concurrent\ncreate index concurrently accounts_made on accounts (created_at);\n";
+
+let database: OpenTestDatabase;
+let db: Database;
+beforeEach(async () => {
+  database = await openTestDatabase();
+  ({ db } = database);
+});
+afterEach(() => database.close());
+
+/** This program with migrations after its own. */
+function newer(...texts: string[]): Release {
+  const release = thisRelease();
+  const added = texts.map((text, i) => parseMigration(`999${i}-newer`, text));
+  return { ...release, version: "99.0.0", migrations: [...release.migrations, ...added] };
+}
+
+async function connect() {
+  const connection = openConnection(database.url, "other");
+  await connection.connect();
+  onTestFinished(() => connection.end().catch(() => {}));
+  return connection;
+}
+
+/** Somebody else's open transaction that writes to accounts. */
+async function useAccounts() {
+  const connection = await connect();
+  await connection.query("set idle_in_transaction_session_timeout = 0");
+  await connection.query("begin; lock table accounts in row exclusive mode");
+  return { end: () => connection.query("commit") };
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error("the awaited condition never came true");
+    await wait(10);
+  }
+}
+
+const hasColumn = async (column: string) =>
+  (
+    await db.query("select from information_schema.columns where table_name = 'accounts' and column_name = $1", [
+      column,
+    ])
+  ).length === 1;
+const indexes = () =>
+  db.query<{ valid: boolean }>(
+    "select indisvalid as valid from pg_index where indexrelid = to_regclass('accounts_made')",
+  );
+
+describe("a release that is rolled back", () => {
+  test("starts on the schema of a newer one whose migrations are compatible, changes nothing and says so", async () => {
+    expect(await migrate(database.url, log, { release: newer(ADDS, INDEX) })).toEqual(["9990-newer", "9991-newer"]);
+    const info = vi.fn();
+    expect(await migrate(database.url, { ...log, info })).toEqual([]);
+    expect(info.mock.calls).toContainEqual([
+      { migrations: ["9990-newer", "9991-newer"] },
+      "the database has compatible migrations of a newer promptd",
+    ]);
+    expect(await migrate(database.url, log, { scope: "create" })).toEqual([]);
+    expect(await migrate(database.url, log, { release: newer(ADDS, INDEX) })).toEqual([]);
+  });
+
+  test("is refused by the name of the first migration that it cannot work with, and told what to do", async () => {
+    await migrate(database.url, log, { release: newer(ADDS, DROPS, INDEX) });
+    await expect(migrate(database.url, log)).rejects.toThrow(
+      "The database was migrated by a newer promptd, and older ones cannot work with its migration 9991-newer. Start that version or newer, or restore a backup made before it.",
+    );
+  });
+
+  test("is refused by a migration without a mark, as programs before the marks left them", async () => {
+    await db.query("insert into schema_migrations (name, sha256) values ('9990-newer', 'x')");
+    await expect(migrate(database.url, log)).rejects.toThrow("older ones cannot work with its migration 9990-newer");
+  });
+
+  test("may bring a migration of its own, as a fix of an older release does", async () => {
+    await migrate(database.url, log, { release: newer(ADDS) });
+    const fix = parseMigration("9989-fix", "-- promptd: compatible\nalter table accounts add column fixed text;\n");
+    const release = { ...thisRelease(), migrations: [...thisRelease().migrations, fix] };
+    expect(await migrate(database.url, log, { release })).toEqual(["9989-fix"]);
+    expect([await hasColumn("fixed"), await hasColumn("locale")]).toEqual([true, true]);
+  });
+});
+
+describe("a database from before the marks", () => {
+  test("is brought up to date, and its migrations count as applied", async () => {
+    await db.query("alter table schema_migrations drop column compatible");
+    expect(await migrate(database.url, log, { release: newer(ADDS) })).toEqual(["9990-newer"]);
+    expect(await db.query("select name, compatible from schema_migrations order by name desc limit 2")).toEqual([
+      { name: "9990-newer", compatible: true },
+      { name: expect.stringContaining("0"), compatible: false },
+    ]);
+  });
+});
+
+describe("a migration of a table that somebody uses", () => {
+  test("lets requests pass within a second or so, is tried again and then succeeds, with one line in the log", async () => {
+    const other = await useAccounts();
+    const warn = vi.fn();
+    const migrating = migrate(database.url, { ...log, warn }, { release: newer(ADDS) });
+    await until(async () => warn.mock.calls.length > 0);
+    // Behind a lock that was waited for without a limit this would end by the time limit of statements, 5 s.
+    expect(await db.query("select count(*)::int as n from accounts")).toEqual([{ n: 0 }]);
+    await other.end();
+    expect(await migrating).toEqual(["9990-newer"]);
+    expect(warn.mock.calls).toEqual([[{ change: "9990-newer" }, "a change of the schema waits for a lock; retrying"]]);
+  });
+
+  test("is given up after a while by name, and what was applied before it stays", async () => {
+    const other = await useAccounts();
+    const table = "-- promptd: compatible\ncreate table made_before (id int);\n";
+    await expect(migrate(database.url, log, { release: newer(table, ADDS), lockedMsMax: 0 })).rejects.toThrow(
+      "9991-newer needs the lock of a table that another transaction uses, such as a backup or a long query.",
+    );
+    await other.end();
+    expect(await migrate(database.url, log, { release: newer(table, ADDS) })).toEqual(["9991-newer"]);
+  });
+});
+
+describe("an index that is built while its table is in use", () => {
+  test("takes no lock that writers wait for, and keeps other starts waiting until it is done", async () => {
+    const other = await useAccounts(); // the build waits for it
+    const building = migrate(database.url, log, { release: newer(INDEX) });
+    await until(async () => (await indexes()).length === 1);
+    const second = migrate(database.url, log, { release: newer(INDEX) });
+    await db.query("insert into accounts (id, email) values (gen_random_uuid(), 'ada@example.org')");
+    await other.end();
+    expect([await building, await second]).toEqual([["9990-newer"], []]);
+    expect(await indexes()).toEqual([{ valid: true }]);
+  });
+
+  test("whose program died is ended in the server, dropped and built again", async () => {
+    const other = await useAccounts();
+    const builder = await connect(); // what a killed program leaves behind: nobody reads its connection
+    await builder.query("set statement_timeout = 0");
+    const left = builder.query("create index concurrently accounts_made on accounts (created_at)").catch(() => "ended");
+    await until(async () => (await indexes()).length === 1);
+    const building = migrate(database.url, log, { release: newer(INDEX) });
+    expect(await left).toBe("ended");
+    await other.end();
+    expect(await building).toEqual(["9990-newer"]);
+    expect(await indexes()).toEqual([{ valid: true }]);
+  });
+
+  test("that was left invalid is dropped and built again", async () => {
+    const other = await useAccounts();
+    const builder = await connect();
+    await builder.query("set statement_timeout = 300");
+    const building = builder.query("create index concurrently accounts_made on accounts (created_at)");
+    await expect(building).rejects.toThrow("statement timeout");
+    await other.end();
+    expect(await indexes()).toEqual([{ valid: false }]);
+    expect(await migrate(database.url, log, { release: newer(INDEX) })).toEqual(["9990-newer"]);
+    expect(await indexes()).toEqual([{ valid: true }]);
+  });
+
+  test("that was built, but not recorded, is not built again", async () => {
+    await db.query("create index accounts_made on accounts (created_at)");
+    const before = await db.query("select 'accounts_made'::regclass::oid as oid");
+    expect(await migrate(database.url, log, { release: newer(INDEX) })).toEqual(["9990-newer"]);
+    expect(await db.query("select 'accounts_made'::regclass::oid as oid")).toEqual(before);
+  });
+
+  test("is part of the one transaction that makes a new schema", async () => {
+    await db.query("drop schema public cascade; create schema public");
+    expect(await migrate(database.url, log, { release: newer(INDEX) })).toContain("9990-newer");
+    expect(await indexes()).toEqual([{ valid: true }]);
+  });
+});
