@@ -43,6 +43,7 @@ prompt     ${PROMPT}
 version    ${VERSION}
 published  2026-11-02T08:00:00.000Z
 model      sandbox/image (image)
+price      about 12 credits; 15 must be available
 
 Text inputs:
   Child's Age  required; Age; In years

@@ -24,6 +24,8 @@ export const config = {
   runOptions: { quality: { default: "medium", options: ["low", "medium", "high"] } },
   output: { type: "image" },
   inputSchema: {},
+  estimatedCredits: 12,
+  creditsRequired: 15,
 };
 export const version = {
   promptVersionId: VERSION,

@@ -41,6 +41,13 @@ export interface PromptConfig {
   readonly output: { readonly type: Modality };
   /** JSON Schema 2020-12 of the `inputs` member of a run. */
   readonly inputSchema: Readonly<Record<string, unknown>>;
+  /** What one run with default options usually costs, rounded up; 0 when free. */
+  readonly estimatedCredits: number;
+  /**
+   * Credits that must be available to create such a run with texts of up to 500 characters each: the most it can cost.
+   * What it did not cost is available again when it ends.
+   */
+  readonly creditsRequired: number;
 }
 
 /** GET /v1/prompts/:promptId and GET /v1/prompt-versions/:promptVersionId. */

@@ -86,6 +86,8 @@ export const promptConfigSchema = z.strictObject({
   runOptions: z.record(z.string(), z.strictObject({ default: z.string().nullable(), options: z.array(z.string()) })),
   output: z.strictObject({ type: z.enum(MODALITIES) }),
   inputSchema: z.record(z.string(), z.unknown()),
+  estimatedCredits: countSchema,
+  creditsRequired: countSchema,
 }) satisfies z.ZodType<PromptConfig>;
 
 export const promptVersionSchema: z.ZodType<PromptVersion> = z.strictObject({
@@ -163,7 +165,12 @@ const paymentSchema = z.discriminatedUnion("reason", [
   z.strictObject({ reason: z.literal("PLAN_REQUIRED") }),
   z.strictObject({ reason: z.literal("PLAN_LAPSED") }),
   z.strictObject({ reason: z.literal("ACCOUNT_FROZEN") }),
-  z.strictObject({ reason: z.literal("INSUFFICIENT_CREDITS"), required: z.int(), available: z.int() }),
+  z.strictObject({
+    reason: z.literal("INSUFFICIENT_CREDITS"),
+    required: z.int(),
+    available: z.int(),
+    estimated: z.int(),
+  }),
 ]);
 const goneSchema = z.discriminatedUnion("reason", [
   z.strictObject({ reason: z.literal("MODEL_RETIRED"), model: z.string() }),

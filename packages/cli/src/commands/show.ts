@@ -1,7 +1,7 @@
 import type { PromptConfig, PromptVersion, TextInputField } from "@promptd/contract";
 import type { Command } from "../command.ts";
 import { findVersion } from "../runs/find-version.ts";
-import { formatTable } from "../output.ts";
+import { formatCredits, formatTable } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import { withSession } from "../session.ts";
 
@@ -25,6 +25,7 @@ function formatVersion(version: PromptVersion): string {
     ["version", version.promptVersionId],
     ["published", version.publishedAt],
     ["model", `${config.model} (${config.modality})`],
+    ["price", describePrice(config)],
   ]);
   const fields = Object.entries(config.textInputs).sort(([, a], [, b]) => a.position - b.position);
   return [
@@ -46,6 +47,12 @@ function formatVersion(version: PromptVersion): string {
   ]
     .filter((part) => part !== "")
     .join("\n\n");
+}
+
+function describePrice({ estimatedCredits, creditsRequired }: PromptConfig): string {
+  if (creditsRequired === 0) return "free";
+  const usual = formatCredits(estimatedCredits);
+  return creditsRequired === estimatedCredits ? usual : `about ${usual}; ${creditsRequired} must be available`;
 }
 
 function section(title: string, rows: readonly string[][]): string {

@@ -57,6 +57,8 @@ const config = {
     },
     required: ["textInputs"],
   },
+  estimatedCredits: 2,
+  creditsRequired: 6,
 } as const;
 
 const version = {
@@ -175,8 +177,8 @@ export const ERROR_EXAMPLES: {
   PAYMENT_REQUIRED_ERROR: {
     planRequired: { message: "The API needs a Pro plan.", data: { reason: "PLAN_REQUIRED" } },
     insufficientCredits: {
-      message: "This run needs 12 credits, 5 are available.",
-      data: { reason: "INSUFFICIENT_CREDITS", required: 12, available: 5 },
+      message: "This run needs 12 credits, 5 are available. It usually costs 3; what it does not cost is returned.",
+      data: { reason: "INSUFFICIENT_CREDITS", required: 12, available: 5, estimated: 3 },
     },
   },
   NOT_FOUND_ERROR: { missing: { message: `No run has the id ${RUN_ID}.`, data: null } },

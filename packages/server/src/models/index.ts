@@ -10,6 +10,6 @@ export { createProviderCallsTick } from "./calls/provider-calls.ts";
 export type { ModelCaller } from "./calls/model-request.ts";
 export { checkOverlay, listModels, type ModelLine, type OverlayReport } from "./catalogue/models-report.ts";
 export { modelsRoutes } from "./catalogue/models-routes.ts";
-export { priceCeiling, priceEstimate, settlePrice, uncappedPrice } from "./pricing/price-plan.ts";
+export { outputTokensOf, priceCeiling, priceEstimate, settlePrice, uncappedPrice } from "./pricing/price-plan.ts";
 export { RunGone } from "./calls/video-jobs.ts";
 export type { PriceSnapshot, StepPlan, StepUsage } from "./pricing/price-plan.ts";

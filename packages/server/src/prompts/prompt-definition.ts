@@ -47,6 +47,9 @@ export interface PromptDefinition {
 }
 
 /** A published version as a run needs it. The object is shared by a cache: never change it. */
+/** What is stored of a version's config; its prices follow the catalogue, and stand in columns of their own. */
+export type StoredConfig = Omit<PromptConfig, "estimatedCredits" | "creditsRequired">;
+
 export interface LiveVersion {
   readonly promptId: string;
   readonly promptVersionId: string;
@@ -54,7 +57,7 @@ export interface LiveVersion {
   readonly title: string;
   readonly model: string;
   readonly modality: Modality;
-  readonly config: PromptConfig;
+  readonly config: StoredConfig;
   readonly definition: PromptDefinition;
 }
 

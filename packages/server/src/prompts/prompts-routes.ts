@@ -61,9 +61,10 @@ function promptVersion(version: PublicVersion, catalogue: Catalogue): PromptVers
   return { promptVersionId, promptId, title, publishedAt: isoTime(publishedAt.getTime()), config };
 }
 
-/** As published, with the run options that its model has now. */
-function currentConfig({ config, steps }: PublicVersion, catalogue: Catalogue): PromptConfig {
-  return { ...config, runOptions: publicRunOptions(config, steps, catalogue) };
+/** As published, with the run options and the prices that its model has now. */
+function currentConfig(version: PublicVersion, catalogue: Catalogue): PromptConfig {
+  const { config, steps, estimatedCredits, creditsRequired } = version;
+  return { ...config, runOptions: publicRunOptions(config, steps, catalogue), estimatedCredits, creditsRequired };
 }
 
 /** Null for a prompt of which a model is retired or unknown here: it could not be run. */

@@ -1,7 +1,7 @@
 /** All SQL of prompts. Reads of one row run as prepared statements; publishing works in arrays, 500 rows at a time. */
-import type { Modality, PromptConfig, PromptSamples } from "@promptd/contract";
+import type { Modality, PromptSamples } from "@promptd/contract";
 import type { Database, Queryable } from "../platform/database/database.ts";
-import type { LiveVersion, PromptDefinition } from "./prompt-definition.ts";
+import type { LiveVersion, PromptDefinition, StoredConfig } from "./prompt-definition.ts";
 import type { StepModel } from "./inputs/run-options.ts";
 
 export const MODALITY_NUMBERS: Readonly<Record<Modality, number>> = { text: 0, image: 1, video: 2 };
@@ -13,7 +13,9 @@ export interface PublicVersion {
   readonly title: string;
   readonly publishedAt: Date;
   /** As it was published; what its model offers now may differ. */
-  readonly config: PromptConfig;
+  readonly config: StoredConfig;
+  readonly estimatedCredits: number;
+  readonly creditsRequired: number;
   /** In order. Not for callers to see. */
   readonly steps: readonly StepModel[];
 }
@@ -23,11 +25,14 @@ interface PublicVersionRow {
   id: string;
   title: string;
   published_at: Date;
-  config: PromptConfig;
+  config: StoredConfig;
+  estimated_credits: number;
+  credits_required: number;
   steps: StepModel[];
 }
 
-const PUBLIC_COLUMNS = `v.prompt_id, v.id, v.title, v.published_at, v.config, (
+const PUBLIC_COLUMNS = `v.prompt_id, v.id, v.title, v.published_at, v.config, v.estimated_credits,
+    coalesce(v.credits_required, v.estimated_credits) as credits_required, (
     select json_agg(json_build_object('model', step -> 'model', 'options', step -> 'options') order by position)
     from json_array_elements(v.definition -> 'steps') with ordinality listed (step, position)) as steps`;
 const IS_LIVE = "v.published_at is not null and p.unpublished_at is null";
@@ -58,8 +63,16 @@ export async function findPublicVersion(db: Database, versionId: string): Promis
 }
 
 function publicVersion(row: PublicVersionRow): PublicVersion {
-  const { prompt_id: promptId, id: promptVersionId, title, published_at: publishedAt, config, steps } = row;
-  return { promptId, promptVersionId, title, publishedAt, config, steps };
+  return {
+    promptId: row.prompt_id,
+    promptVersionId: row.id,
+    title: row.title,
+    publishedAt: row.published_at,
+    config: row.config,
+    estimatedCredits: row.estimated_credits,
+    creditsRequired: row.credits_required,
+    steps: row.steps,
+  };
 }
 
 /** True when runs of this version may be made now: it was published, and its prompt is. */
@@ -75,7 +88,7 @@ interface VersionRow {
   title: string;
   model: string;
   modality: number;
-  config: PromptConfig;
+  config: StoredConfig;
   definition: PromptDefinition;
 }
 
@@ -108,7 +121,6 @@ export interface FoundPrompt extends PublicVersion {
   readonly slug: string;
   readonly model: string;
   readonly modality: number;
-  readonly estimatedCredits: number;
   readonly uses: number;
   readonly upVotes: number;
   readonly samples: PromptSamples;
@@ -119,7 +131,6 @@ interface FoundRow extends PublicVersionRow {
   slug: string;
   model: string;
   modality: number;
-  estimated_credits: number;
   uses: number;
   up_votes: number;
   samples: PromptSamples;
@@ -127,8 +138,7 @@ interface FoundRow extends PublicVersionRow {
 
 /** Search results with everything that is shown, in the order given; what is not published or makes video falls out. */
 export async function findSearchRows(db: Database, promptIds: readonly string[]): Promise<FoundPrompt[]> {
-  const text = `select ${PUBLIC_COLUMNS}, v.description, p.slug, v.model, v.modality, v.estimated_credits, p.uses,
-      p.up_votes, v.samples
+  const text = `select ${PUBLIC_COLUMNS}, v.description, p.slug, v.model, v.modality, p.uses, p.up_votes, v.samples
     from unnest($1::uuid[]) with ordinality found (id, rank)
     join prompts p on p.id = found.id join prompt_versions v on v.id = p.latest_version_id
     where ${IS_LIVE} and v.modality <> ${MODALITY_NUMBERS.video} order by found.rank`;
@@ -139,7 +149,6 @@ export async function findSearchRows(db: Database, promptIds: readonly string[])
     slug: row.slug,
     model: row.model,
     modality: row.modality,
-    estimatedCredits: row.estimated_credits,
     uses: row.uses,
     upVotes: row.up_votes,
     samples: row.samples,

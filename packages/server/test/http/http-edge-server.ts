@@ -69,6 +69,8 @@ const CONFIG = {
   runOptions: {},
   output: { type: "text" },
   inputSchema: {},
+  estimatedCredits: 1,
+  creditsRequired: 1,
 } as const;
 const VERSION = {
   promptVersionId: ID,

@@ -94,6 +94,7 @@ describe("a run that can be refused beforehand is refused before its image is st
       reason: "INSUFFICIENT_CREDITS",
       required: price,
       available: price - 1,
+      estimated: price,
     });
     expect(await blobs()).toEqual([]);
   });

@@ -65,7 +65,8 @@ describe("a text run", () => {
 describe("the price of a run", () => {
   test("tokens, credits of the list and what leaves the balance are one number; the rest of the hold comes back", async () => {
     const own = await server.createCaller({ credits: 1_000 });
-    const { promptVersionId } = await server.publish(directedPrompt());
+    const fields = "inputs: { do: {} }\nmaxOutputTokens: 2048";
+    const { promptVersionId } = await server.publish(directedPrompt({ fields }));
     const run = await own.client.runs.create(bodyOf(promptVersionId, { do: "tokens=2000 input=4000" }));
     // 4,000 input tokens at 0.1 and 2,000 output tokens at 0.5 per 1,000: 0.4 + 1.0, rounded up.
     expect(run.tokens).toBe(2);

@@ -23,7 +23,7 @@ describe("a run that costs more than can be spent", () => {
     expect(errorOf(answer)).toEqual({
       status: "PAYMENT_REQUIRED_ERROR",
       message: "This run needs 4 credits, 3 are available.",
-      data: { reason: "INSUFFICIENT_CREDITS", required: 4, available: 3 },
+      data: { reason: "INSUFFICIENT_CREDITS", required: 4, available: 3, estimated: 4 },
     });
     expect(answer.headers.get("x-should-retry")).toBe("false");
   });
@@ -39,7 +39,7 @@ describe("a run that costs more than can be spent", () => {
   test("is 402 without any credits ever granted, available 0", async () => {
     const { client } = await server.createCaller({ credits: 0 });
     const answer = await postRun(client, bodyOf(await imageVersion()));
-    expect(errorOf(answer).data).toEqual({ reason: "INSUFFICIENT_CREDITS", required: 4, available: 0 });
+    expect(errorOf(answer).data).toEqual({ reason: "INSUFFICIENT_CREDITS", required: 4, available: 0, estimated: 4 });
   });
 
   test("may be affordable with another option", async () => {
@@ -47,6 +47,34 @@ describe("a run that costs more than can be spent", () => {
     const body = { ...bodyOf(await imageVersion()), runOptions: { quality: "low" } };
     expect(runOf(await postRun(client, body))).toMatchObject({ runStatus: "succeeded", tokens: 2 });
     expect(await client.me.credits()).toEqual({ credits: 1 });
+  });
+});
+
+describe("what a prompt's config says of its price", () => {
+  const FIELDS = "inputs: { topic: {} }\nmaxOutputTokens: 2048";
+
+  test("is enough to create a run, to the credit, and the refusal names both the need and the usual price", async () => {
+    const { promptVersionId } = await server.publish(
+      promptFile({ fields: FIELDS, body: "Write about {{ topic }}. ".repeat(20) }),
+    );
+    const rich = await server.createCaller({ credits: 2 });
+    const { config } = await rich.client.promptVersions.get(promptVersionId);
+    expect(config).toMatchObject({ estimatedCredits: 1, creditsRequired: 2 });
+    const body = bodyOf(promptVersionId, { topic: "x".repeat(500) });
+    expect(runOf(await postRun(rich.client, body)).runStatus).toBe("succeeded");
+    const { client } = await server.createCaller({ credits: 1 });
+    expect(errorOf(await postRun(client, body))).toEqual({
+      status: "PAYMENT_REQUIRED_ERROR",
+      message: "This run needs 2 credits, 1 is available. It usually costs 1; what it does not cost is returned.",
+      data: { reason: "INSUFFICIENT_CREDITS", required: 2, available: 1, estimated: 1 },
+    });
+  });
+
+  test("is 0 and 0 where the model is free", async () => {
+    const { promptVersionId } = await server.publish(promptFile({ model: "sandbox/text-free" }));
+    const { client } = await server.createCaller({ credits: 0 });
+    const { config } = await client.promptVersions.get(promptVersionId);
+    expect(config).toMatchObject({ estimatedCredits: 0, creditsRequired: 0 });
   });
 });
 
@@ -98,7 +126,7 @@ test("credits held by runs in progress cannot be spent twice, and do not count a
   const answer = await postRun(caller.client, bodyOf(await imageVersion()));
   expect(errorOf(answer)).toMatchObject({
     message: "This run needs 4 credits, 1 is available.",
-    data: { reason: "INSUFFICIENT_CREDITS", required: 4, available: 1 },
+    data: { reason: "INSUFFICIENT_CREDITS", required: 4, available: 1, estimated: 4 },
   });
   await caller.client.runs.cancel(runId);
   expect(await caller.client.me.credits()).toEqual({ credits: 5 });
@@ -120,7 +148,7 @@ describe("expired credits", () => {
     await server.grant(accountId, { amount: 100, expiresInSeconds: -1 });
     expect(await client.me.credits()).toEqual({ credits: 1 });
     const answer = await postRun(client, bodyOf(await imageVersion()));
-    expect(errorOf(answer).data).toEqual({ reason: "INSUFFICIENT_CREDITS", required: 4, available: 1 });
+    expect(errorOf(answer).data).toEqual({ reason: "INSUFFICIENT_CREDITS", required: 4, available: 1, estimated: 4 });
   });
 
   test("that a run held before they expired stay its own", async () => {

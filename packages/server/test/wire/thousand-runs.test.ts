@@ -17,7 +17,9 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 test("1,000 runs created at once from 50 accounts all end, with the ledger exact", { timeout: 60_000 }, async () => {
-  const { promptVersionId } = await server.publish(directedPrompt());
+  const { promptVersionId } = await server.publish(
+    directedPrompt({ fields: "inputs: { do: {} }\nmaxOutputTokens: 2048" }),
+  );
   const callers: TestCaller[] = [];
   for (let i = 0; i < ACCOUNTS; i += 1) callers.push(await server.createCaller({ credits: 100 }));
   const create = ({ client }: TestCaller): Promise<Run[]> =>

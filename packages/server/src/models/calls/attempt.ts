@@ -7,6 +7,7 @@ import type { CallContext } from "./call-context.ts";
 import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
 import type { Admission } from "./call-admission.ts";
+import { outputTokensMax } from "../pricing/output-limit.ts";
 import { ratesOf } from "../pricing/price-plan.ts";
 import { withdrawCall, type CallKey, type CallStart } from "./provider-calls-store.ts";
 import type { CallFailure } from "../providers/failure.ts";
@@ -93,13 +94,14 @@ async function discard(result: ModelResult): Promise<void> {
 }
 
 function modelCall({ request, entry }: Job, key: CallKey): ModelCall {
+  const mapping = resolveMapping(entry, request.options);
   return {
     entry,
-    mapping: resolveMapping(entry, request.options),
+    mapping,
     instructions: request.instructions,
     prompt: request.prompt,
     images: request.images,
-    maxOutputTokens: request.maxOutputTokens ?? entry.limits.maxOutputTokens,
+    maxOutputTokens: outputTokensMax(entry, mapping, request.maxOutputTokens),
     itemIndex: request.item,
     callNumber: key.callNumber,
     idempotencyKey: `${request.runId}:${request.step}:${request.item}`,

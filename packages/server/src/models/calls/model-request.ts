@@ -18,7 +18,7 @@ export interface ModelRequest {
   readonly instructions: string;
   readonly prompt: string;
   readonly images: readonly ModelImage[];
-  /** Null: the model's limit. */
+  /** Null: the usual limit of the model. */
   readonly maxOutputTokens: number | null;
   /**
    * The run's deadline; no call is made or awaited past it. On this process's monotonic clock (`performance.now()`): its

@@ -19,6 +19,8 @@ interface ImageInputs {
 
 interface ModelLimits {
   readonly maxOutputTokens: number;
+  /** The output limit of a text step whose author sets none; at most `maxOutputTokens`. */
+  readonly defaultOutputTokens?: number | undefined;
   readonly contextTokens?: number | undefined;
   readonly timeoutMs: number;
   /** Calls at once to this model, over all workers. */
@@ -94,6 +96,7 @@ const recordShape = {
   priceToConfirm: z.boolean().optional(),
   limits: z.strictObject({
     maxOutputTokens: count,
+    defaultOutputTokens: z.int().min(1).max(10_000_000).optional(),
     contextTokens: count.optional(),
     timeoutMs: z.int().min(1_000).max(3_600_000),
     concurrency: z.int().min(1).max(100_000),

@@ -6,6 +6,7 @@ import * as fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { resolveMapping, loadCatalogue, type Catalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import { priceCeiling, priceEstimate, ratesOf, settlePrice, uncappedPrice, type StepPlan } from "./price-plan.ts";
+import { outputTokensMax } from "./output-limit.ts";
 import { NO_USAGE, costMicro } from "./usage.ts";
 
 const shipped = loadCatalogue({ overlayFile: null, hasSecret: () => true, sandbox: true });
@@ -48,7 +49,7 @@ function most(catalogue: Catalogue, plan: StepPlan, share: number) {
   const mapping = resolveMapping(entry, plan.options);
   const calls = modality === "image" ? plan.count : 1;
   const prompt = plan.textBytes / 2 + plan.readsTokens + plan.images * (inputs?.images?.tokens ?? 0);
-  const output = (plan.maxOutputTokens ?? limits.maxOutputTokens) + (mapping.extraOutputTokens ?? 0);
+  const output = outputTokensMax(entry, mapping, plan.maxOutputTokens) + (mapping.extraOutputTokens ?? 0);
   const inputTokens = calls * Math.floor(Math.min(prompt, limits.contextTokens ?? Infinity) * share);
   return {
     ...NO_USAGE,

@@ -30,9 +30,14 @@ const usage = (change: Partial<Usage> = {}): Usage => ({
 describe("a hold", () => {
   test("covers half the bytes as tokens, the whole output and 64 tokens beside", () => {
     // (500 + 64) * 0.1 / 1000 + 2048 * 0.5 / 1000 = 1.0804 credits
-    expect(priceCeiling(catalogue, [step()], "sandbox/text").credits).toBe(2);
+    expect(priceCeiling(catalogue, [step({ maxOutputTokens: 2_048 })], "sandbox/text").credits).toBe(2);
     // (500 + 64) * 0.1 / 1000 + 1800 * 0.5 / 1000 = 0.9564 credits
     expect(priceCeiling(catalogue, [step({ maxOutputTokens: 1_800 })], "sandbox/text").credits).toBe(1);
+  });
+
+  test("covers the usual output, which is less than the model's limit, where the author set none", () => {
+    // (500 + 64) * 0.1 / 1000 + 1536 * 0.5 / 1000 = 0.8244 credits
+    expect(priceCeiling(catalogue, [step()], "sandbox/text").credits).toBe(1);
   });
 
   test("covers every image, every second, and the thinking budget of the chosen option", () => {

@@ -11,13 +11,14 @@ import {
 import { resolveMapping, type Catalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Mapping, PriceTexts, RateName } from "../catalogue/mapping.ts";
 import type { Usage } from "../providers/failure.ts";
+import { outputTokensMax } from "./output-limit.ts";
 
 /** One step of a prompt, as far as its price depends on it. */
 export interface StepPlan {
   readonly model: string;
   /** Of this step; an option that is absent counts with its default. */
   readonly options: Readonly<Record<string, string>>;
-  /** Null: the model's limit. */
+  /** Null: the usual limit of the model. */
   readonly maxOutputTokens: number | null;
   /** Outputs, of an image step. */
   readonly count: number;
@@ -25,7 +26,7 @@ export interface StepPlan {
   readonly images: number;
   /** UTF-8 bytes of instructions and prompt, earlier outputs left out. */
   readonly textBytes: number;
-  /** Sum of maxOutputTokens of the earlier steps it reads. */
+  /** The most tokens that the earlier steps it reads may have. */
   readonly readsTokens: number;
 }
 
@@ -131,7 +132,8 @@ function ceilingUse(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): Pr
   return {
     inputTokens: Math.min(entry.limits.contextTokens ?? input, input) * callsOf(step, entry),
     cachedInputTokens: 0,
-    outputTokens: (outputLimit(step, entry) + (mapping.extraOutputTokens ?? 0)) * callsOf(step, entry),
+    outputTokens:
+      (outputTokensMax(entry, mapping, step.maxOutputTokens) + (mapping.extraOutputTokens ?? 0)) * callsOf(step, entry),
     ...itemsOf(step, entry, mapping),
   };
 }
@@ -142,9 +144,20 @@ function typicalUse(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): Pr
   return {
     inputTokens: Math.min(entry.limits.contextTokens ?? input, input) * callsOf(step, entry),
     cachedInputTokens: 0,
-    outputTokens: Math.min(outputLimit(step, entry), entry.typicalOutputTokens) * callsOf(step, entry),
+    outputTokens:
+      Math.min(outputTokensMax(entry, mapping, step.maxOutputTokens), entry.typicalOutputTokens) * callsOf(step, entry),
     ...itemsOf(step, entry, mapping),
   };
+}
+
+/** The most tokens a step's text may have; 0 when its model left the catalogue and the author set no limit. */
+export function outputTokensOf(
+  catalogue: Pick<Catalogue, "find">,
+  step: Pick<StepPlan, "model" | "options" | "maxOutputTokens">,
+): number {
+  const entry = catalogue.find(step.model);
+  if (entry === null) return step.maxOutputTokens ?? 0;
+  return outputTokensMax(entry, resolveMapping(entry, step.options), step.maxOutputTokens);
 }
 
 function imageTokens(step: StepPlan, entry: CatalogueEntry): number {
@@ -154,12 +167,6 @@ function imageTokens(step: StepPlan, entry: CatalogueEntry): number {
 /** Each image of a step is a call of its own and sends the whole prompt again. */
 function callsOf(step: StepPlan, entry: CatalogueEntry): number {
   return entry.modality === "image" ? step.count : 1;
-}
-
-function outputLimit(step: StepPlan, entry: CatalogueEntry): number {
-  return entry.modality === "text" && step.maxOutputTokens !== null
-    ? step.maxOutputTokens
-    : entry.limits.maxOutputTokens;
 }
 
 function itemsOf(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): { images: number; seconds: number } {

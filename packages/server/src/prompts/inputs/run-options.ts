@@ -1,6 +1,6 @@
 import type { PromptConfig } from "@promptd/contract";
 import { availability, unavailableSentence, type Catalogue, type CatalogueEntry } from "../../models/index.ts";
-import type { StepDefinition } from "../prompt-definition.ts";
+import type { StepDefinition, StoredConfig } from "../prompt-definition.ts";
 
 type RunOptions = PromptConfig["runOptions"];
 /** What is needed of a step beside its texts. */
@@ -26,7 +26,7 @@ export function currentRunOptions(
 }
 
 /** The run options of a published version: those of its model, with the author's choice for the last step. */
-export function publicRunOptions(config: PromptConfig, steps: readonly StepModel[], catalogue: Catalogue): RunOptions {
+export function publicRunOptions(config: StoredConfig, steps: readonly StepModel[], catalogue: Catalogue): RunOptions {
   const entry = catalogue.find(config.model);
   // A model that left the catalogue cannot be run; the prompt stays readable as it was published.
   return entry === null ? config.runOptions : currentRunOptions(entry, steps.at(-1)?.options ?? {});

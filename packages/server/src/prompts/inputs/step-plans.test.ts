@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { priceCeiling } from "../../models/index.ts";
-import { estimateCredits } from "../publishing/estimates.ts";
+import { estimatePrices } from "../publishing/estimates.ts";
 import {
   catalogue,
   liveVersion,
@@ -9,7 +9,7 @@ import {
   TEA_POEM,
   textPrompt,
 } from "../../../test/prompts/prompt-fixtures.ts";
-import { planSteps, stepOptions } from "./step-plans.ts";
+import { planSteps, stepOptions, type PlannedVersion } from "./step-plans.ts";
 
 const TWO_IMAGES = `---
 promptd: 1
@@ -65,22 +65,22 @@ describe("plans", () => {
 });
 
 describe("estimates", () => {
+  const estimateOf = (version: PlannedVersion): number => estimatePrices(version, catalogue).estimatedCredits;
+
   test("an estimate is what a usual run costs: at least 1, at most the hold, 0 only where the model is free", () => {
     for (const file of [TEA_POEM, PENCIL_PORTRAIT, STORY_COVER, TWO_IMAGES]) {
       const version = liveVersion(file);
       const values = Object.fromEntries(version.definition.inputs.map((input) => [input.key, "x".repeat(200)]));
       const hold = priceCeiling(catalogue, planSteps(version, values, {}, catalogue), version.model).credits;
-      expect(estimateCredits(version, catalogue)).toBeGreaterThanOrEqual(1);
-      expect(estimateCredits(version, catalogue)).toBeLessThanOrEqual(hold);
+      expect(estimateOf(version)).toBeGreaterThanOrEqual(1);
+      expect(estimateOf(version)).toBeLessThanOrEqual(hold);
     }
     const free = liveVersion(textPrompt("Hello").replace("sandbox/text", "sandbox/text-free"));
-    expect(estimateCredits(free, catalogue)).toBe(0);
+    expect(estimatePrices(free, catalogue)).toEqual({ estimatedCredits: 0, creditsRequired: 0 });
   });
 
   test("the author's dearer default makes the estimate dearer", () => {
     const low = PENCIL_PORTRAIT.replace("quality: high", "quality: low");
-    expect(estimateCredits(liveVersion(low), catalogue)).toBeLessThan(
-      estimateCredits(liveVersion(PENCIL_PORTRAIT), catalogue),
-    );
+    expect(estimateOf(liveVersion(low))).toBeLessThan(estimateOf(liveVersion(PENCIL_PORTRAIT)));
   });
 });

@@ -1,4 +1,4 @@
-import type { Catalogue, StepPlan } from "../../models/index.ts";
+import { outputTokensOf, type Catalogue, type StepPlan } from "../../models/index.ts";
 import type { InputField, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
 import { renderStep } from "../template/render-step.ts";
 import { currentRunOptions, defaultsOf, type StepModel } from "./run-options.ts";
@@ -52,8 +52,7 @@ export function planSteps(
   return version.definition.steps.map((step, index) => {
     const { prompt, instructions } = renderStep(version, index, textInputs, {});
     const textBytes = Buffer.byteLength(prompt) + Buffer.byteLength(instructions);
-    const options = stepOptions(version, index, runOptions, catalogue);
-    return planStep(step, { version, catalogue, options, textBytes });
+    return planStep(step, index, { version, catalogue, runOptions, textBytes });
   });
 }
 
@@ -62,8 +61,7 @@ export function planTypicalSteps(version: PlannedVersion, catalogue: Catalogue):
   const inputBytes = version.definition.inputs.reduce((sum, input) => sum + typicalBytes(input), 0);
   return version.definition.steps.map((step, index) => {
     const textBytes = Buffer.byteLength(step.template) + Buffer.byteLength(step.instructions) + inputBytes;
-    const options = stepOptions(version, index, {}, catalogue);
-    return planStep(step, { version, catalogue, options, textBytes });
+    return planStep(step, index, { version, catalogue, runOptions: {}, textBytes });
   });
 }
 
@@ -74,17 +72,26 @@ function typicalBytes(input: InputField): number {
 interface PlanContext {
   readonly version: PlannedVersion;
   readonly catalogue: Catalogue;
-  readonly options: Record<string, string>;
+  readonly runOptions: Readonly<Record<string, string>>;
   readonly textBytes: number;
 }
 
-function planStep(step: StepDefinition, { version, catalogue, options, textBytes }: PlanContext): StepPlan {
-  const earlier = version.definition.steps.filter((other) => step.reads.includes(other.id));
-  const readsTokens = earlier.reduce((sum, other) => sum + tokensOf(other, catalogue), 0);
+function planStep(step: StepDefinition, index: number, context: PlanContext): StepPlan {
+  const { version, catalogue, runOptions, textBytes } = context;
+  const optionsOf = (position: number) => stepOptions(version, position, runOptions, catalogue);
+  const readsTokens = version.definition.steps
+    .map((other, position) =>
+      step.reads.includes(other.id) ? outputTokensOf(catalogue, { ...other, options: optionsOf(position) }) : 0,
+    )
+    .reduce((sum, tokens) => sum + tokens, 0);
   const { model, maxOutputTokens, count } = step;
-  return { model, options, maxOutputTokens, count, images: step.images.length, textBytes, readsTokens };
-}
-
-function tokensOf(step: StepDefinition, catalogue: Catalogue): number {
-  return step.maxOutputTokens ?? catalogue.find(step.model)?.limits.maxOutputTokens ?? 0;
+  return {
+    model,
+    options: optionsOf(index),
+    maxOutputTokens,
+    count,
+    images: step.images.length,
+    textBytes,
+    readsTokens,
+  };
 }

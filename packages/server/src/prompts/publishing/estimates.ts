@@ -1,24 +1,52 @@
 import { createHash } from "node:crypto";
-import { priceEstimate, type Catalogue } from "../../models/index.ts";
+import { priceCeiling, priceEstimate, type Catalogue, type StepPlan } from "../../models/index.ts";
 import type { Database } from "../../platform/database/database.ts";
+import { Problem } from "../../platform/problem.ts";
 import { listStaleEstimates, setEstimates } from "./publish-store.ts";
-import { planTypicalSteps, type PlannedVersion } from "../inputs/step-plans.ts";
+import { ampleInputs } from "../inputs/ample-inputs.ts";
+import { planSteps, planTypicalSteps, type PlannedVersion } from "../inputs/step-plans.ts";
 
-/** Credits of one run with default options and inputs of usual length, rounded up; 0 when free. */
-export function estimateCredits(version: PlannedVersion, catalogue: Catalogue): number {
-  return priceEstimate(catalogue, planTypicalSteps(version, catalogue), version.model);
+/** Of one run with default options; both 0 when it is free. */
+export interface PriceEstimates {
+  /** What it costs with texts of usual length, rounded up. */
+  readonly estimatedCredits: number;
+  /** What must be available to create it, with texts of up to 500 characters: the most it can cost. */
+  readonly creditsRequired: number;
 }
 
-/** Changes exactly when something in the catalogue changes that an estimate depends on. */
+export function estimatePrices(version: PlannedVersion, catalogue: Catalogue): PriceEstimates {
+  return {
+    estimatedCredits: priceEstimate(catalogue, planTypicalSteps(version, catalogue), version.model),
+    creditsRequired: priceCeiling(catalogue, planAmpleSteps(version, catalogue), version.model).credits,
+  };
+}
+
+function planAmpleSteps(version: PlannedVersion, catalogue: Catalogue): StepPlan[] {
+  try {
+    return planSteps(version, ampleInputs(version.definition.inputs), {}, catalogue);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return planTypicalSteps(version, catalogue); // with such texts the prompt would be too long to be sent
+  }
+}
+
+/** Counted up when estimates are made in another way, so that they are made anew. */
+const METHOD = 2;
+
+/** Changes exactly when something changes that an estimate depends on. */
 export function estimateBasis(catalogue: Catalogue): string {
   const priced = catalogue.entries.map((entry) => {
     const { model, price, priceFactor, minimum, runOptions, defaults, limits, typicalOutputTokens, inputs } = entry;
     return { model, price, priceFactor, minimum, runOptions, defaults, limits, typicalOutputTokens, inputs };
   });
-  return createHash("sha256").update(JSON.stringify(priced)).digest("base64url");
+  return createHash("sha256")
+    .update(JSON.stringify({ method: METHOD, priced }))
+    .digest("base64url");
 }
 
-const BATCH_MAX = 500;
+/** A millisecond each at most; between two batches others have their turn. */
+const BATCH_MAX = 100;
+const NO_PRICE: PriceEstimates = { estimatedCredits: 0, creditsRequired: 0 };
 
 /**
  * Estimates anew what was estimated with other prices, so that search shows the prices of this catalogue.
@@ -32,9 +60,9 @@ export async function refreshEstimates(db: Database, catalogue: Catalogue): Prom
     const estimates = stale.map((version) => ({
       id: version.id,
       // A model that left the catalogue (an operator's own) has no price; such a prompt is not shown in search.
-      credits: version.definition.steps.every((step) => catalogue.find(step.model) !== null)
-        ? estimateCredits(version, catalogue)
-        : 0,
+      ...(version.definition.steps.every((step) => catalogue.find(step.model) !== null)
+        ? estimatePrices(version, catalogue)
+        : NO_PRICE),
     }));
     await setEstimates(db, basis, estimates);
     done += stale.length;

@@ -1,13 +1,13 @@
-import type { ImageInputSlot, PromptConfig, TextInputField } from "@promptd/contract";
+import type { ImageInputSlot, TextInputField } from "@promptd/contract";
 import type { CatalogueEntry } from "../../models/index.ts";
-import type { InputField, PromptDefinition } from "../prompt-definition.ts";
+import type { InputField, PromptDefinition, StoredConfig } from "../prompt-definition.ts";
 import { currentRunOptions } from "../inputs/run-options.ts";
 
 /**
  * What callers see of a prompt: enough to build a form and a run. It is made from named members only, so template,
  * instructions, option texts and steps cannot slip into it.
  */
-export function buildConfig(definition: PromptDefinition, entry: CatalogueEntry): PromptConfig {
+export function buildConfig(definition: PromptDefinition, entry: CatalogueEntry): StoredConfig {
   const imageInputs = definition.images.map(({ label, description }, position): ImageInputSlot => ({
     position,
     label,

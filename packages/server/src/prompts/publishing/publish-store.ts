@@ -1,7 +1,7 @@
 /** SQL of publishing. It works in arrays, 500 rows at a time. */
-import type { Modality, PromptConfig, PromptSamples } from "@promptd/contract";
+import type { Modality, PromptSamples } from "@promptd/contract";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
-import type { PromptDefinition } from "../prompt-definition.ts";
+import type { PromptDefinition, StoredConfig } from "../prompt-definition.ts";
 import { IS_SEARCHED, MODALITY_NUMBERS, type SearchedVersion } from "../prompts-store.ts";
 
 /** Taken first by everything that publishes or unpublishes: prompts, versions and index are then locked in one order. */
@@ -72,9 +72,10 @@ export interface NewVersion {
   readonly model: string;
   readonly modality: Modality;
   readonly definition: PromptDefinition;
-  readonly config: PromptConfig;
+  readonly config: StoredConfig;
   readonly samples: PromptSamples;
   readonly estimatedCredits: number;
+  readonly creditsRequired: number;
 }
 
 /** Numbers go on from the highest of the prompt; one version per prompt and call. `isDraft`: without published_at. */
@@ -84,12 +85,12 @@ export async function insertVersions(
   { estimateBasis, isDraft }: { readonly estimateBasis: string; readonly isDraft: boolean },
 ): Promise<void> {
   const text = `insert into prompt_versions (id, prompt_id, number, title, description, tags, model, modality, definition,
-      config, samples, estimated_credits, estimate_basis, published_at)
+      config, samples, estimated_credits, credits_required, estimate_basis, published_at)
     select new.id, "promptId", 1 + coalesce((select max(v.number) from prompt_versions v where v.prompt_id = "promptId"), 0),
-      title, description, tags, model, modality, definition, config, samples, "estimatedCredits", $2,
+      title, description, tags, model, modality, definition, config, samples, "estimatedCredits", "creditsRequired", $2,
       case when $3 then null else promptd_now() end
     from json_to_recordset($1::json) new (id uuid, "promptId" uuid, title text, description text, tags json, model text,
-      modality smallint, definition json, config json, samples json, "estimatedCredits" int)`;
+      modality smallint, definition json, config json, samples json, "estimatedCredits" int, "creditsRequired" int)`;
   const rows = versions.map((version) => ({ ...version, modality: MODALITY_NUMBERS[version.modality] }));
   await tx.query(text, [JSON.stringify(rows), estimateBasis, isDraft]);
 }
@@ -164,9 +165,9 @@ export interface StaleEstimate {
   readonly definition: PromptDefinition;
 }
 
-/** Latest versions whose estimate was made from other prices. */
+/** Versions whose estimate was made from other prices: older ones can be read and run by their id. */
 export function listStaleEstimates(db: Queryable, basis: string, limit: number): Promise<StaleEstimate[]> {
-  const text = `select v.id, v.model, v.definition from prompts p join prompt_versions v on v.id = p.latest_version_id
+  const text = `select v.id, v.model, v.definition from prompt_versions v
     where v.estimate_basis <> $1 order by v.id limit $2`;
   return db.query<StaleEstimate>(text, [basis, limit]);
 }
@@ -174,9 +175,12 @@ export function listStaleEstimates(db: Queryable, basis: string, limit: number):
 export async function setEstimates(
   db: Queryable,
   basis: string,
-  estimates: readonly { readonly id: string; readonly credits: number }[],
+  estimates: readonly { readonly id: string; readonly estimatedCredits: number; readonly creditsRequired: number }[],
 ): Promise<void> {
-  const text = `update prompt_versions v set estimated_credits = new.credits, estimate_basis = $1
-    from unnest($2::uuid[], $3::int[]) new (id, credits) where v.id = new.id`;
-  await db.query(text, [basis, estimates.map((each) => each.id), estimates.map((each) => each.credits)]);
+  const text = `update prompt_versions v set estimated_credits = new.usual, credits_required = new.most, estimate_basis = $1
+    from unnest($2::uuid[], $3::int[], $4::int[]) new (id, usual, most) where v.id = new.id`;
+  const ids = estimates.map(({ id }) => id);
+  const usual = estimates.map(({ estimatedCredits }) => estimatedCredits);
+  const most = estimates.map(({ creditsRequired }) => creditsRequired);
+  await db.query(text, [basis, ids, usual, most]);
 }

@@ -8,7 +8,7 @@ import type { Catalogue, CatalogueEntry } from "../../models/index.ts";
 import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import { notFound, Problem } from "../../platform/problem.ts";
 import { indexDocument, indexDocuments, removeDocument, type SearchDocument } from "../../search/index.ts";
-import { estimateBasis, estimateCredits } from "./estimates.ts";
+import { estimateBasis, estimatePrices } from "./estimates.ts";
 import { buildConfig } from "./prompt-config.ts";
 import type { PromptSource } from "../prompt-definition.ts";
 import { joinSlug } from "./prompt-slug.ts";
@@ -205,7 +205,7 @@ function newVersion({ source, promptId }: Target, { catalogue, newId }: PublishO
     definition,
     config: buildConfig(definition, entryOf(catalogue, model)),
     samples,
-    estimatedCredits: estimateCredits(source, catalogue),
+    ...estimatePrices(source, catalogue),
   };
 }
 

@@ -22,7 +22,7 @@ import { DEADLINE_MINUTES } from "../run-limits.ts";
 import { countActiveRuns, createRunRow, type CreateOutcome, type RunToCreate } from "../runs-store.ts";
 import { commitOnce, isKnownNotCreated, isRefusal, TOO_MANY_ACTIVE, type CommitOptions } from "./commit-once.ts";
 import { findRunOfKey, keyConflict, type Idempotency } from "./idempotency.ts";
-import { quote, type QuoteOptions } from "./quote.ts";
+import { quote, type Quote, type QuoteOptions } from "./quote.ts";
 
 export interface CreateRunOptions extends CommitOptions, QuoteOptions {
   readonly files: Files;
@@ -79,7 +79,7 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
 }
 
 /** A run of which everything is known but where its images are stored. */
-type PlannedRun = Omit<RunToCreate, "inputs">;
+type PlannedRun = Omit<RunToCreate, "inputs"> & Quote;
 
 async function getLiveVersion(db: Database, promptVersionId: string): Promise<LiveVersion> {
   const version = await findLiveVersion(db, promptVersionId);
@@ -117,7 +117,7 @@ async function storeAndInsert(
   if (given.some((image) => image.type === "base64")) await refuseBeforehand(planned, options);
   const images = await files.storeInputImages(given);
   if (images.length > 0) await fault("create.blob_stored");
-  const run: RunToCreate = { ...planned, inputs: { textInputs, images } };
+  const run = { ...planned, inputs: { textInputs, images } };
   try {
     const outcome = await commitOnce(run, options, async (tx) => {
       const inserted = await createRunRow(tx, run);
@@ -139,7 +139,7 @@ async function storeAndInsert(
  * knows of a key that was revoked while the body came.
  */
 async function refuseBeforehand(
-  run: Pick<RunToCreate, "accountId" | "hold">,
+  run: Pick<PlannedRun, "accountId" | "hold" | "estimate">,
   { db, activeRunsMax }: CreateRunOptions,
 ): Promise<void> {
   const [frozen, available, active] = await Promise.all([
@@ -148,7 +148,7 @@ async function refuseBeforehand(
     countActiveRuns(db, run.accountId, activeRunsMax),
   ]);
   if (frozen) throw accountFrozen();
-  if (run.hold !== null && run.hold > available) throw tooFewCredits(run.hold, available);
+  if (run.hold !== null && run.hold > available) throw tooFewCredits(run, available);
   if (active >= activeRunsMax) throw tooManyActive(activeRunsMax);
 }
 
@@ -161,12 +161,12 @@ async function findEarlierRun(error: unknown, request: RunRequest, db: Database)
   return findRunOfKey(db, request.accountId, request.idempotency);
 }
 
-function judge(outcome: CreateOutcome, row: RunToCreate): CreatedRun {
+function judge(outcome: CreateOutcome, row: PlannedRun): CreatedRun {
   if (outcome.kind === "revoked") throw keyRevoked(outcome.revokedAt);
   if (outcome.kind === "key_conflict") throw keyConflict();
   if (outcome.kind === "not_found") throw notFound("published prompt version", row.promptVersionId);
   if (outcome.kind === "frozen") throw accountFrozen();
-  if (outcome.kind === "no_credits") throw tooFewCredits(row.hold, outcome.available);
+  if (outcome.kind === "no_credits") throw tooFewCredits(row, outcome.available);
   return { runId: outcome.runId, isReplay: outcome.kind === "joined" };
 }
 
@@ -178,11 +178,16 @@ function accountFrozen(): Problem {
   );
 }
 
-function tooFewCredits(required: number | null, available: number): Problem {
+function tooFewCredits(
+  { hold: required, estimate: estimated }: Pick<Quote, "hold" | "estimate">,
+  available: number,
+): Problem {
+  const needs = `This run needs ${required} ${required === 1 ? "credit" : "credits"}`;
+  const usual = estimated === required ? "" : ` It usually costs ${estimated}; what it does not cost is returned.`;
   return new Problem(
     "PAYMENT_REQUIRED_ERROR",
-    `This run needs ${required} ${required === 1 ? "credit" : "credits"}, ${available} ${available === 1 ? "is" : "are"} available.`,
-    { data: { reason: "INSUFFICIENT_CREDITS", required, available } },
+    `${needs}, ${available} ${available === 1 ? "is" : "are"} available.${usual}`,
+    { data: { reason: "INSUFFICIENT_CREDITS", required, available, estimated } },
   );
 }
 

@@ -1,10 +1,12 @@
-import { priceCeiling, type Catalogue, type PriceSnapshot } from "../../models/index.ts";
+import { priceCeiling, priceEstimate, type Catalogue, type PriceSnapshot } from "../../models/index.ts";
 import { planSteps, type CheckedInputs, type LiveVersion } from "../../prompts/index.ts";
 import { invalid } from "../../platform/problem.ts";
 
 export interface Quote {
   /** Credits to hold; null: the prices are all zero, or an author runs an own prompt. */
   readonly hold: number | null;
+  /** What a run with these inputs usually costs. */
+  readonly estimate: number;
   readonly prices: PriceSnapshot;
 }
 
@@ -23,10 +25,10 @@ export function quote(
 ): Quote {
   const steps = planSteps(version, checked.textInputs, checked.options, catalogue);
   const { credits, prices } = priceCeiling(catalogue, steps, version.model);
-  if (credits === 0 || version.authorId === accountId) return { hold: null, prices };
+  if (credits === 0 || version.authorId === accountId) return { hold: null, estimate: 0, prices };
   if (credits > holdMaxCredits) {
     const message = `With these inputs the run could cost ${credits} credits; ${holdMaxCredits} is the most one run may hold here. Send shorter inputs.`;
     throw invalid([{ path: ["body", "inputs"], code: "too_long", message }]);
   }
-  return { hold: credits, prices };
+  return { hold: credits, estimate: priceEstimate(catalogue, steps, version.model), prices };
 }
