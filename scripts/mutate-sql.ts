@@ -1,6 +1,6 @@
 /**
  * Mutation test of the rules that are functions of the database: for each change of one token in them, does a test fail,
- * and fail again? `npm run mutate:sql` runs all groups; arguments name groups, functions or lines (`credit_hold:132`).
+ * and fail again? `npm run mutate:sql` runs all groups; arguments name groups, functions or lines (`credit_hold_for:32`).
  * Ends with 1 below 90 % in a group, and with --write stores the result of whole groups in bench/results/mutation.json.
  * What no test can tell apart is listed, with the reason, in mutate-sql/equivalent-mutants.json.
  */
@@ -21,7 +21,7 @@ interface Group {
 }
 const GROUPS: Readonly<Record<string, Group>> = {
   limiter: {
-    functions: ["ring_admit", "admit"],
+    functions: ["ring_admit", "admit_keys"],
     files: ["accounts/limiter-rules.test.ts", "accounts/limiter.test.ts", "accounts/limiter-flood.test.ts"],
   },
   ledger: {
@@ -32,7 +32,9 @@ const GROUPS: Readonly<Record<string, Group>> = {
       "credit_write_off",
       "credit_expire",
       "credit_grant",
-      "credit_hold",
+      "credit_budget_left",
+      "credit_budgets_repair",
+      "credit_hold_for",
       "credit_settle",
       "credit_try_lock",
       "credits_available",
@@ -50,6 +52,7 @@ const GROUPS: Readonly<Record<string, Group>> = {
       "credits/ledger.test.ts",
       "runs/queue-claims.test.ts",
       "runs/queue-creates.test.ts",
+      "runs/key-caps.test.ts",
       "runs/queue-states.test.ts",
       "runs/queue-sweep.test.ts",
     ],

@@ -114,6 +114,48 @@ describe("promptd admin key", () => {
     expect(first).toEqual({ keyId, revokedAt: expect.stringMatching(TIME) });
     expect(await admin("key", "revoke", keyId.toUpperCase())).toEqual(first);
   });
+
+  test("revoke takes the key itself, and what list displays of it, so that a leaked key needs no id", async () => {
+    await createUser("leak@example.org");
+    const [one, other] = [await createKey("leak@example.org"), await createKey("leak@example.org")];
+    expect(await admin("key", "revoke", one.apiKey)).toMatchObject({ keyId: one.keyId });
+    const display = `${other.apiKey.slice(0, 8)}...${other.apiKey.slice(-4)}`;
+    expect(await admin("key", "revoke", display)).toMatchObject({ keyId: other.keyId });
+  });
+
+  test("list shows terms, state and use; roll replaces a key and lets the old one end", async () => {
+    await createUser("terms@example.org");
+    const promptId = "00000000-0000-7000-8000-00000000000a";
+    const flags = ["--name", "ci", "--cap", "50", "--expires", "2031-05-06", "--prompt", promptId];
+    const { keyId, apiKey } = await createKey("terms@example.org", ...flags);
+    const listed = {
+      keyId,
+      name: "ci",
+      display: `${apiKey.slice(0, 8)}…${apiKey.slice(-4)}`,
+      state: "valid",
+      createdAt: expect.stringMatching(TIME),
+      expiresAt: "2031-05-06T00:00:00.000Z",
+      revokedAt: null,
+      lastUsedAt: null,
+      monthlyCap: 50,
+      usedThisMonth: 0,
+      promptIds: [promptId],
+    };
+    expect(await admin("key", "list", "terms@example.org")).toEqual({ keys: [listed] });
+    const rolled = await admin("key", "roll", keyId, "--overlap", "0");
+    expect(rolled).toEqual({
+      keyId: expect.stringMatching(UUID),
+      apiKey: expect.stringMatching(/^pd_/),
+      oldKeyId: keyId,
+      oldKeyExpiresAt: expect.stringMatching(TIME),
+    });
+    expect(await admin("key", "list", "terms@example.org")).toMatchObject({
+      keys: [
+        { ...listed, keyId: expect.not.stringMatching(keyId), display: expect.any(String) },
+        { keyId, state: "expired" },
+      ],
+    });
+  });
 });
 
 describe("promptd admin plan set", () => {
@@ -245,6 +287,8 @@ const TIME_FAULT = (flag: string, got: string) =>
   `${flag} must be a time such as 2027-01-31T18:00:00Z, got "${got}".\n`;
 
 /** What was typed, and all of stderr. */
+const NAME_KEY =
+  'Name it by its id or by what is displayed of it, which "promptd admin key list" shows, or give the whole key.\n';
 const REFUSALS: readonly (readonly [string, string])[] = [
   ["user create", "--email is required.\nExample: --email ada@example.org\n"],
   ["user create --email nobody", '"nobody" is not a valid e-mail address. Expected one such as ada@example.org.\n'],
@@ -260,12 +304,18 @@ const REFUSALS: readonly (readonly [string, string])[] = [
   ["key create", USER_REQUIRED],
   ["key create --user ghost@example.org", NO_USER("ghost@example.org")],
   [`key create --user ${NOBODY_ID}`, NO_USER(NOBODY_ID)],
-  ["key revoke", '"promptd admin key revoke" needs <keyId>.\nUsage: promptd admin key revoke <keyId>\n'],
-  ["key revoke laptop", 'keyId must be a UUID, got "laptop".\n'],
   [
-    `key revoke ${NOBODY_ID}`,
-    `No API key has the id "${NOBODY_ID}". Give the keyId that "promptd admin key create" printed.\n`,
+    "key revoke",
+    '"promptd admin key revoke" needs <keyId|display|key|->.\nUsage: promptd admin key revoke <keyId|display|key|->\n',
   ],
+  ["key revoke laptop", `No API key is displayed so, and none is this text itself. ${NAME_KEY}`],
+  [`key revoke ${NOBODY_ID}`, `No API key has the id "${NOBODY_ID}". ${NAME_KEY}`],
+  [`key roll ${NOBODY_ID}`, `No API key has the id "${NOBODY_ID}". ${NAME_KEY}`],
+  [`key roll ${NOBODY_ID} --overlap 2161`, "--overlap must be at most 2160 hours, got 2161.\n"],
+  ["key list ghost@example.org", NO_USER("ghost@example.org")],
+  ["key create --user a@b.c --cap -1", '--cap must be a whole number from 0 to 1000000000000, got "-1".\n'],
+  ["key create --user a@b.c --expires soon", TIME_FAULT("--expires", "soon")],
+  ["key create --user a@b.c --prompt essay", 'promptId must be a UUID, got "essay".\n'],
   ["plan set --plan pro", USER_REQUIRED],
   ["plan set --user ghost@example.org --plan pro", NO_USER("ghost@example.org")],
   ["plan set --user ghost@example.org", "--plan is required.\nExample: --plan pro\n"],

@@ -51,6 +51,7 @@ export const ISSUE_CODES = [
   "unsupported_option_value",
   "unknown_cursor",
   "conflict",
+  "not_allowed",
 ] as const;
 export type IssueCode = (typeof ISSUE_CODES)[number];
 

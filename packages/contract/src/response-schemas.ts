@@ -171,6 +171,12 @@ const paymentSchema = z.discriminatedUnion("reason", [
     available: z.int(),
     estimated: z.int(),
   }),
+  z.strictObject({
+    reason: z.literal("KEY_CAP_REACHED"),
+    required: z.int(),
+    left: z.int(),
+    opensAt: z.iso.datetime(),
+  }),
 ]);
 const goneSchema = z.discriminatedUnion("reason", [
   z.strictObject({ reason: z.literal("MODEL_RETIRED"), model: z.string() }),

@@ -2,7 +2,7 @@
  * What the command line can do in process: serve, migrate, and the operator's acts on the same database that a running
  * server uses. Entry "@promptd/server/operator"; an end-user command never loads it.
  */
-import { createAccount, createApiKey, getAccountByName, revokeApiKey, setPlan, type Plan } from "./accounts/index.ts";
+import { createAccount, getAccountByName, setPlan, type Plan } from "./accounts/index.ts";
 import type { App, Role } from "./app.ts";
 import { availableCredits, checkLedger, grantCredits, type LedgerReport, type UsedGrant } from "./credits/index.ts";
 import { openInstallation } from "./installation.ts";
@@ -15,6 +15,7 @@ import { hasCluster } from "./platform/embedded/files.ts";
 import { enableFaults } from "./platform/fault.ts";
 import { createIdSource, isUuid } from "./platform/ids.ts";
 import { AccountActs } from "./operator-accounts.ts";
+import { KeyActs } from "./operator-keys.ts";
 import { createLog, type Log } from "./platform/log.ts";
 import { Problem } from "./platform/problem.ts";
 import { settleWithin } from "./platform/resilience/deadline.ts";
@@ -214,6 +215,7 @@ interface OperatorOptions {
 /** The operator's acts. Users are named by e-mail address or id. */
 export class Operator {
   readonly accounts: AccountActs;
+  readonly keys: KeyActs;
   readonly #options: OperatorOptions;
   readonly #db: Database;
   readonly #newId = createIdSource(systemClock);
@@ -222,6 +224,7 @@ export class Operator {
     this.#options = options;
     this.#db = options.db;
     this.accounts = new AccountActs(options.db);
+    this.keys = new KeyActs(options.db, this.#newId);
   }
 
   async createUser(user: NewUser): Promise<{ userId: string; email: string; plan: Plan; credits: number }> {
@@ -234,17 +237,6 @@ export class Operator {
       return accountId;
     });
     return { userId, email: user.email.toLowerCase(), plan: user.plan, credits: user.credits };
-  }
-
-  async createKey(user: string, name: string): Promise<{ keyId: string; apiKey: string }> {
-    const { accountId } = await getAccountByName(this.#db, user);
-    return createApiKey(this.#db, this.#newId, { accountId, name });
-  }
-
-  async revokeKey(keyId: string): Promise<{ keyId: string; revokedAt: string }> {
-    requireUuid("keyId", keyId);
-    const revokedAt = await revokeApiKey(this.#db, keyId);
-    return { keyId: keyId.toLowerCase(), revokedAt: revokedAt.toISOString() };
   }
 
   async setPlan(

@@ -71,45 +71,6 @@ export async function addUserFlags(db: Queryable, accountId: string, flags: numb
   await db.query(text, [accountId, flags]);
 }
 
-export interface NewKey {
-  readonly keyId: string;
-  readonly accountId: string;
-  readonly keyHash: Buffer;
-  readonly name: string;
-  readonly display: string;
-}
-
-/** Under the account's row lock, so that two callers cannot pass the limit together. @returns false at the limit. */
-export async function insertKey(db: Database, key: NewKey, keysMax: number): Promise<boolean> {
-  return db.tx(async (tx) => {
-    await tx.query("select 1 from accounts where id = $1 for update", [key.accountId]);
-    const rows = await tx.query(
-      `insert into api_keys (id, account_id, key_hash, name, display) select $1, $2, $3, $4, $5
-       where (select count(*) from api_keys where account_id = $2 and revoked_at is null) < $6 returning id`,
-      [key.keyId, key.accountId, key.keyHash, key.name, key.display, keysMax],
-    );
-    return rows.length > 0;
-  });
-}
-
-/** Revokes once: a key that is revoked already stays at its first time. @returns that time, or null when no key has the id. */
-export async function revokeKey(db: Queryable, keyId: string): Promise<Date | null> {
-  const rows = await db.query<{ revoked_at: Date }>(
-    "update api_keys set revoked_at = coalesce(revoked_at, promptd_now()) where id = $1 returning revoked_at",
-    [keyId],
-  );
-  return rows[0]?.revoked_at ?? null;
-}
-
-/** One statement for all keys used since the last call; `usedAtMs` in milliseconds since 1970. */
-export async function recordKeyUse(db: Queryable, uses: ReadonlyMap<string, number>): Promise<void> {
-  await db.query(
-    `update api_keys k set last_used_at = greatest(k.last_used_at, to_timestamp(used.ms / 1000.0))
-     from unnest($1::uuid[], $2::bigint[]) used (id, ms) where k.id = used.id`,
-    [[...uses.keys()], [...uses.values()]],
-  );
-}
-
 function toAccount(row: AccountRow): Account {
   return {
     accountId: row.id,
@@ -120,10 +81,4 @@ function toAccount(row: AccountRow): Account {
     proUntilMs: Number(row.pro_until),
     isPro: row.pro,
   };
-}
-
-/** Whether a key with this hash exists and is not revoked. */
-export async function hasLiveKey(db: Queryable, keyHash: Buffer): Promise<boolean> {
-  const rows = await db.query("select 1 from api_keys where key_hash = $1 and revoked_at is null", [keyHash]);
-  return rows.length > 0;
 }

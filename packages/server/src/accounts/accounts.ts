@@ -1,21 +1,10 @@
 import { Problem } from "../platform/problem.ts";
 import { isoTime } from "../platform/clock.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
-import {
-  endPlan,
-  findAccountByName,
-  hasLiveKey,
-  insertAccount,
-  insertKey,
-  revokeKey,
-  updatePlan,
-  type Account,
-} from "./accounts-store.ts";
-import { displayOf, hashApiKey, mintApiKey } from "./api-keys.ts";
+import { endPlan, findAccountByName, insertAccount, updatePlan, type Account } from "./accounts-store.ts";
 
 export type Plan = "pro" | "none";
 
-const KEYS_PER_ACCOUNT_MAX = 20;
 const EMAIL = /^[^\s@]+@[^\s@]+$/;
 
 export interface CreateAccount {
@@ -65,43 +54,4 @@ export async function setPlan(
 ): Promise<void> {
   if (plan.plan === "none") return endPlan(db, accountId);
   await updatePlan(db, accountId, plan.untilMs === null ? "infinity" : isoTime(plan.untilMs));
-}
-
-/** Returns the whole key, which nothing can show again. @throws Problem VALIDATION_ERROR at 20 live keys. */
-export async function createApiKey(
-  db: Database,
-  newId: () => string,
-  key: { readonly accountId: string; readonly name: string },
-): Promise<{ keyId: string; apiKey: string }> {
-  const apiKey = mintApiKey();
-  const keyId = newId();
-  const row = {
-    keyId,
-    accountId: key.accountId,
-    keyHash: hashApiKey(apiKey),
-    name: key.name,
-    display: displayOf(apiKey),
-  };
-  if (!(await insertKey(db, row, KEYS_PER_ACCOUNT_MAX))) {
-    throw new Problem(
-      "VALIDATION_ERROR",
-      `The account has ${KEYS_PER_ACCOUNT_MAX} keys, the most it may have. Revoke one first.`,
-    );
-  }
-  return { keyId, apiKey };
-}
-
-/** @throws Problem NOT_FOUND_ERROR. */
-export async function revokeApiKey(db: Database, keyId: string): Promise<Date> {
-  const revokedAt = await revokeKey(db, keyId);
-  if (revokedAt === null) {
-    const next = 'Give the keyId that "promptd admin key create" printed.';
-    throw new Problem("NOT_FOUND_ERROR", `No API key has the id "${keyId}". ${next}`);
-  }
-  return revokedAt;
-}
-
-/** Whether this key would be admitted now, apart from its plan and rate. */
-export function isLiveKey(db: Database, apiKey: string): Promise<boolean> {
-  return hasLiveKey(db, hashApiKey(apiKey));
 }

@@ -11,8 +11,8 @@ import type { Log } from "../platform/log.ts";
 import { Problem } from "../platform/problem.ts";
 import { sleep } from "../platform/resilience/deadline.ts";
 import { createSemaphore } from "../platform/resilience/semaphore.ts";
-import { recordKeyUse } from "./accounts-store.ts";
 import { hashApiKey, hasKeyForm } from "./api-keys.ts";
+import { recordKeyUse } from "./keys-store.ts";
 
 export interface AdmissionOptions {
   readonly db: Database;
@@ -32,12 +32,14 @@ export interface AdmissionControl {
   close(): Promise<void>;
 }
 
-/** A revoked key has rank 0: it is not counted. */
+/** A key that was revoked or has expired has rank 0: it is not counted. */
 interface AdmissionRow {
   nth: number;
   key_id: string;
   account_id: string;
   revoked_at: Date | null;
+  /** Null: it is valid. */
+  expired_at: Date | null;
   pro_until: Date | number;
   pro: boolean;
   admitted: number;
@@ -136,6 +138,7 @@ function isSlightlyEarly(row: AdmissionRow | null): row is AdmissionRow {
 function judge(row: AdmissionRow | null, options: AdmissionOptions): Admission {
   if (row === null) return { kind: "refused", problem: unauthorized(TEXTS.invalid), remaining: null };
   if (row.revoked_at !== null) return { kind: "refused", problem: keyRevoked(row.revoked_at), remaining: null };
+  if (row.expired_at !== null) return { kind: "refused", problem: keyExpired(row.expired_at), remaining: null };
   const remaining = Math.max(0, options.limitPerSecond - row.used);
   if (row.rank > row.admitted) return { kind: "refused", problem: overLimit(row.wait_us, options), remaining };
   if (options.plans && !row.pro) return { kind: "refused", problem: planRequired(row.pro_until), remaining };
@@ -144,6 +147,11 @@ function judge(row: AdmissionRow | null, options: AdmissionOptions): Admission {
 
 export function keyRevoked(at: Date): Problem {
   return unauthorized(`This API key was revoked on ${at.toISOString().slice(0, 10)}.`);
+}
+
+export function keyExpired(at: Date): Problem {
+  const when = `${at.toISOString().slice(0, 16).replace("T", " at ")} UTC`;
+  return unauthorized(`This API key expired on ${when}. Create a new one, or ask the account's owner for it.`);
 }
 
 function unauthorized(text: string): Problem {
@@ -191,8 +199,8 @@ function createBatcher(options: AdmissionOptions): (hash: Buffer) => Promise<Adm
     inFlight += 1;
     try {
       const rows = await options.db.named<AdmissionRow>(
-        "admit",
-        "select nth, key_id, account_id, revoked_at, pro_until, pro, admitted, rank, used, wait_us from admit($1, $2, $3)",
+        "admit_keys",
+        "select nth, key_id, account_id, revoked_at, expired_at, pro_until, pro, admitted, rank, used, wait_us from admit_keys($1, $2, $3)",
         [batch.map((waiter) => waiter.hash), options.limitPerSecond, options.scope === "key"],
       );
       const byPosition = new Map(rows.map((row) => [row.nth, row]));

@@ -1,13 +1,7 @@
-export {
-  createAccount,
-  createApiKey,
-  getAccountByName,
-  isLiveKey,
-  revokeApiKey,
-  setPlan,
-  type CreateAccount,
-  type Plan,
-} from "./accounts.ts";
+export { createAccount, getAccountByName, setPlan, type CreateAccount, type Plan } from "./accounts.ts";
 export { accountsRoutes } from "./accounts-routes.ts";
 export { addUserFlags, findAccountByName } from "./accounts-store.ts";
-export { createAdmissionControl, keyRevoked, type AdmissionControl } from "./admission.ts";
+export { createAdmissionControl, keyExpired, keyRevoked, type AdmissionControl } from "./admission.ts";
+export { createApiKey, getApiKeyByName, isLiveKey, revokeApiKey, revokeOwnKey } from "./keys.ts";
+export { rollApiKey, updateApiKey, type CreateApiKey, type CreatedApiKey } from "./keys.ts";
+export { findKey, listKeys, type ApiKey, type KeyTerms } from "./keys-store.ts";

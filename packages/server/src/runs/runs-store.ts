@@ -40,18 +40,24 @@ export type CreateOutcome =
   | { readonly kind: "not_found" }
   | { readonly kind: "frozen" }
   | { readonly kind: "no_credits"; readonly available: number }
-  | { readonly kind: "revoked"; readonly revokedAt: Date };
+  /** The API key may not run this prompt. */
+  | { readonly kind: "not_allowed" }
+  /** The run does not fit into what is left of the API key's monthly cap; the next month begins at `opensAt`. */
+  | { readonly kind: "capped"; readonly left: number; readonly opensAt: Date }
+  /** The API key is not valid any more, since `at`. */
+  | { readonly kind: "revoked"; readonly at: Date }
+  | { readonly kind: "expired"; readonly at: Date };
 
 type CreateRow = { run_id: string | null; available: number | null } & (
-  | { outcome: Exclude<CreateOutcome["kind"], "revoked"> }
-  | { outcome: "revoked"; revoked_at: Date }
+  | { outcome: Exclude<CreateOutcome["kind"], "revoked" | "expired" | "capped"> }
+  | { outcome: "revoked" | "expired" | "capped"; at: Date }
 );
 
 export async function createRunRow(db: Queryable, run: RunToCreate): Promise<CreateOutcome> {
   const [row] = await db.query<CreateRow>(
     {
-      name: "run_create",
-      text: `select outcome, run_id, available, revoked_at from run_create($1, $2, to_timestamp($3::bigint / 1000.0),
+      name: "run_create_by",
+      text: `select outcome, run_id, available, at from run_create_by($1, $2, to_timestamp($3::bigint / 1000.0),
         $4, $5, $6, $7, $8, $9, $10, make_interval(secs => $11), $12, $13, $14, $15)`,
     },
     [
@@ -72,12 +78,30 @@ export async function createRunRow(db: Queryable, run: RunToCreate): Promise<Cre
       run.keyId,
     ],
   );
-  if (row === undefined) throw new Error("run_create answered no row.");
-  if (row.outcome === "revoked") return { kind: row.outcome, revokedAt: row.revoked_at };
-  if (row.outcome === "no_credits") return { kind: row.outcome, available: row.available ?? 0 };
-  if (row.outcome === "key_conflict") return { kind: row.outcome };
-  if (row.outcome === "not_found" || row.outcome === "frozen") return { kind: row.outcome };
-  return { kind: row.outcome, runId: row.run_id ?? run.runId };
+  if (row === undefined) throw new Error("run_create_by answered no row.");
+  return toOutcome(row, run.runId);
+}
+
+function toOutcome(row: CreateRow, runId: string): CreateOutcome {
+  switch (row.outcome) {
+    case "created":
+    case "joined":
+      return { kind: row.outcome, runId: row.run_id ?? runId };
+    case "revoked":
+    case "expired":
+      return { kind: row.outcome, at: row.at };
+    case "capped":
+      return { kind: row.outcome, left: row.available ?? 0, opensAt: row.at };
+    case "no_credits":
+      return { kind: row.outcome, available: row.available ?? 0 };
+    case "key_conflict":
+    case "not_found":
+    case "not_allowed":
+    case "frozen":
+      return { kind: row.outcome };
+    default:
+      return row satisfies never;
+  }
 }
 
 /** Queued and running ones of the account, counted up to `countMax`. */

@@ -38,7 +38,8 @@ function ledgerOf(rig: LedgerRig) {
       const end = expires === null ? "null" : at(expires);
       return value(`(select outcome from credit_grant('${to}', ${amount}, '${idem}', 'me', ${end}))`);
     },
-    hold: (runId: string, amount: number, of = rig.account) => value(`credit_hold('${of}', '${runId}', ${amount})`),
+    hold: (runId: string, amount: number, of = rig.account) =>
+      value(`credit_hold_for('${of}', '${runId}', ${amount}, null, null)`),
     settle: (accounts: readonly string[], runs: readonly string[], credits: readonly number[]) =>
       rig.engine.db.query("select credit_settle($1, $2, $3)", [accounts, runs, credits]),
     balanceOf: async (of = rig.account): Promise<[number, number] | null> => {

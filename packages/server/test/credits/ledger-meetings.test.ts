@@ -170,7 +170,7 @@ describe("two transactions that meet", () => {
   test("hold the last credits once", async () => {
     await grant(5, "a");
     const second = await meet(
-      (tx) => tx.query("select credit_hold($1, $2, 4)", [rig.account, rig.engine.newId()]),
+      (tx) => tx.query("select credit_hold_for($1, $2, 4, null, null)", [rig.account, rig.engine.newId()]),
       () => hold(rig.engine.newId(), 4),
     );
     expect(second).toBe(false);

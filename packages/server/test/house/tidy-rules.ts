@@ -239,6 +239,7 @@ export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   api_keys: "accounts",
   rate_rings: "accounts",
   credit_accounts: "credits",
+  credit_budgets: "credits",
   credit_grants: "credits",
   credit_holds: "credits",
   credit_expired_backing: "credits",

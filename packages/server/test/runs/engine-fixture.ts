@@ -7,7 +7,7 @@ import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { CIRCLE_START, claimRuns, type Claim, type ClaimedRun } from "../../src/runs/work/claim.ts";
 import { registerWorker } from "../../src/runs/work/lease.ts";
-import { createRunRow, type CreateOutcome } from "../../src/runs/runs-store.ts";
+import { createRunRow, type CreateOutcome, type RunToCreate } from "../../src/runs/runs-store.ts";
 import { createSweep } from "../../src/runs/work/sweep.ts";
 import { openTestDatabase } from "../support/test-database.ts";
 
@@ -19,6 +19,8 @@ export interface RunWish {
   readonly model?: string;
   /** Null: a free run. */
   readonly hold?: number | null;
+  /** The API key that asks; none when absent. */
+  readonly keyId?: string;
   readonly key?: string;
   /** What stands for the body of the request, where a key is given. */
   readonly body?: string;
@@ -52,6 +54,8 @@ export interface Engine {
   readonly newId: () => string;
   createAccount(credits?: number): Promise<string>;
   create(accountId: string, wish?: RunWish): Promise<CreateOutcome>;
+  /** What `create` sends to the database. */
+  runToCreate(accountId: string, wish?: RunWish): RunToCreate;
   /** Creates a run that must be created, and returns its id. */
   createRun(accountId: string, wish?: RunWish): Promise<string>;
   registerWorker(): Promise<string>;
@@ -76,7 +80,7 @@ export async function openEngine(): Promise<Engine> {
   const newId = createIdSource(systemClock);
   const versionId = await publishVersion(db, newId);
   const create = (accountId: string, wish: RunWish = {}) =>
-    createRow(db, accountId, { runId: newId(), ...wish }, versionId);
+    createRunRow(db, runOf(accountId, { runId: newId(), ...wish }, versionId));
   return {
     db,
     url,
@@ -87,6 +91,7 @@ export async function openEngine(): Promise<Engine> {
       return accountId;
     },
     create,
+    runToCreate: (accountId, wish = {}) => runOf(accountId, { runId: newId(), ...wish }, versionId),
     createRun: async (accountId, wish) => {
       const outcome = await create(accountId, wish);
       if (outcome.kind !== "created") throw new Error(`not created: ${JSON.stringify(outcome)}`);
@@ -138,10 +143,10 @@ export async function grant(db: Database, accountId: string, amount: number, exp
   return grantCredits(db, { accountId, amount, reason: "test", idempotencyKey: crypto.randomUUID(), expiresAt });
 }
 
-function createRow(db: Database, accountId: string, wish: RunWish & { readonly runId: string }, versionId: string) {
-  return createRunRow(db, {
+function runOf(accountId: string, wish: RunWish & { readonly runId: string }, versionId: string): RunToCreate {
+  return {
     accountId,
-    keyId: null,
+    keyId: wish.keyId ?? null,
     runId: wish.runId,
     promptVersionId: versionId,
     runName: "test",
@@ -154,7 +159,7 @@ function createRow(db: Database, accountId: string, wish: RunWish & { readonly r
     activeRunsMax: wish.activeRunsMax ?? NOTHING_RUNS_MAX,
     idempotency:
       wish.key === undefined ? null : { key: wish.key, fingerprint: Buffer.alloc(32, wish.body ?? "the same") },
-  });
+  };
 }
 
 async function finishRuns(db: Database, workerId: string, runs: readonly ClaimedRun[], end: RunEndWish) {

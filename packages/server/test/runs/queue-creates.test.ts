@@ -79,7 +79,7 @@ test("a free run is counted before the next one is created, and only its own acc
   const [created, seen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const uncommitted = engine.db.tx(async (tx) => {
     await tx.query(
-      `select run_create($1, $2, now(), $3, 'test', 'sandbox/text', null, '{}', '{}', '{}', interval '10 min', 1, null,
+      `select run_create_by($1, $2, now(), $3, 'test', 'sandbox/text', null, '{}', '{}', '{}', interval '10 min', 1, null,
          null, null)`,
       [account, engine.newId(), version?.id],
     );

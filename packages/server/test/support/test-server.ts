@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, type Client } from "@promptd/client";
-import { createAccount, createApiKey, revokeApiKey, setPlan } from "../../src/accounts/index.ts";
+import { createAccount, createApiKey, revokeApiKey, setPlan, type KeyTerms } from "../../src/accounts/index.ts";
 import { startApp, type App, type AppOptions } from "../../src/app.ts";
 import { checkLedger, grantCredits, type LedgerReport } from "../../src/credits/index.ts";
 import { isoTime, systemClock } from "../../src/platform/clock.ts";
@@ -47,7 +47,7 @@ export interface TestServer {
   startAnother(role: "all" | "api" | "worker", environment?: Record<string, string>): Promise<App>;
   createCaller(options?: CallerOptions): Promise<TestCaller>;
   /** The same account with another key. */
-  createKey(accountId: string): Promise<TestCaller>;
+  createKey(accountId: string, terms?: Partial<KeyTerms>): Promise<TestCaller>;
   /** A client whose every answer is held to the contract. Without retries. */
   clientOf(apiKey: string, url?: string): Client;
   grant(accountId: string, grant: TestGrant): Promise<void>;
@@ -134,8 +134,8 @@ function createActs(app: App): Omit<TestServer, "databaseUrl" | "app" | "startAn
     return createKey(accountId);
   }
 
-  async function createKey(accountId: string): Promise<TestCaller> {
-    const { keyId, apiKey } = await createApiKey(app.db, newId, { accountId, name: "test" });
+  async function createKey(accountId: string, terms: Partial<KeyTerms> = {}): Promise<TestCaller> {
+    const { keyId, apiKey } = await createApiKey(app.db, newId, { name: "test", ...terms, accountId });
     return { accountId, keyId, apiKey, client: clientOf(apiKey) };
   }
 

@@ -1,5 +1,9 @@
-import type { Command } from "../../command.ts";
-import { readText, requireText, runAsOperator } from "./run-operator.ts";
+import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
+import { readAmount, readText, readTime, requireText, runAsOperator, warnOfPast } from "./run-operator.ts";
+
+const NAME_HELP =
+  "A key is named by its id, by what is displayed of it (pd_01234…6789, three dots will do), or by the key itself; - reads it from standard input, so that it stands in no shell history.";
+const POSITIONALS = { min: 1, max: 1 };
 
 export const keyCreate: Command = {
   summary: "Create an API key; it is shown this once",
@@ -7,22 +11,89 @@ export const keyCreate: Command = {
   options: {
     user: { type: "string", value: "EMAIL|USERID", summary: "Whose key (required)" },
     name: { type: "string", value: "N", summary: 'What it is for; "default" when absent' },
+    expires: { type: "string", value: "ISO8601", summary: "When it stops being valid; never when absent" },
+    cap: {
+      type: "string",
+      value: "N",
+      summary: "Credits that its runs may take in a calendar month (UTC); without a cap when absent",
+    },
+    prompt: { type: "string", multiple: true, value: "PROMPTID", summary: "A prompt that it may run; all when absent" },
   },
   run: async (args, io) => {
-    const user = requireText(args.text("user"), "--user", "ada@example.org");
-    const name = readText(args.text("name"), "--name") ?? "default";
-    const created = await runAsOperator(io, (operator) => operator.createKey(user, name));
+    const cap = args.text("cap");
+    const key = {
+      user: requireText(args.text("user"), "--user", "ada@example.org"),
+      name: readText(args.text("name"), "--name") ?? "default",
+      expiresAtMs: readTime(args.text("expires"), "--expires"),
+      monthlyCap: cap === undefined ? null : readAmount(cap, "--cap", 0),
+      promptIds: args.list("prompt"),
+    };
+    warnOfPast(io, "--expires", key.expiresAtMs, "No request with this key will be admitted.");
+    const created = await runAsOperator(io, (operator) => operator.keys.create(key));
     io.result(created, `${created.apiKey}\n(key id ${created.keyId}; the key is not shown again)`);
   },
 };
 
+export const keyList: Command = {
+  summary: "List the API keys of an account",
+  usage: "<EMAIL|USERID>",
+  options: {},
+  positionals: POSITIONALS,
+  run: async (args, io) => {
+    const [user = ""] = args.positionals;
+    const keys = await runAsOperator(io, (operator) => operator.keys.list(user));
+    const lines = keys.map((key) => {
+      const cap = key.monthlyCap === null ? "" : ` of ${key.monthlyCap}`;
+      const prompts = key.promptIds === null ? "" : `, ${key.promptIds.length} allowed prompts`;
+      const end = key.revokedAt ?? key.expiresAt;
+      const used = `last used ${key.lastUsedAt ?? "never"}, ${key.usedThisMonth}${cap} credits this month`;
+      return `${key.keyId}  ${key.display}  ${key.name}: ${key.state}${end === null ? "" : ` (${end})`}, ${used}${prompts}`;
+    });
+    io.result({ keys }, lines.length === 0 ? `${user} has no API keys.` : lines.join("\n"));
+  },
+};
+
+export const keyRoll: Command = {
+  summary: "Replace an API key by a new one, shown this once; the old one is valid for a while",
+  usage: "<keyId|display|key|->",
+  details: `${NAME_HELP}\n\nThe new key has the name, cap, prompts and expiry of the old one, and the two share one budget.`,
+  options: {
+    overlap: {
+      type: "string",
+      value: "HOURS",
+      summary: "How long the old key stays valid; 24 when absent, 0: not at all",
+    },
+  },
+  positionals: POSITIONALS,
+  run: async (args, io) => {
+    const hours = readAmount(args.text("overlap") ?? "24", "--overlap", 0);
+    if (hours > OVERLAP_HOURS_MAX)
+      throw new CommandFailure(`--overlap must be at most ${OVERLAP_HOURS_MAX} hours, got ${hours}.`);
+    const name = await readKeyName(args.positionals[0], io);
+    const rolled = await runAsOperator(io, (operator) => operator.keys.roll(name, hours * 3_600));
+    io.result(
+      rolled,
+      `${rolled.apiKey}\n(key id ${rolled.keyId}; the key is not shown again; ${rolled.oldKeyId} is valid until ${rolled.oldKeyExpiresAt})`,
+    );
+  },
+};
+
+/** A quarter of a year. */
+const OVERLAP_HOURS_MAX = 24 * 90;
+
 export const keyRevoke: Command = {
   summary: "Revoke an API key; its next request gets 401",
-  usage: "<keyId>",
+  usage: "<keyId|display|key|->",
+  details: NAME_HELP,
   options: {},
-  positionals: { min: 1, max: 1 },
+  positionals: POSITIONALS,
   run: async (args, io) => {
-    const revoked = await runAsOperator(io, (operator) => operator.revokeKey(args.positionals[0] ?? ""));
+    const name = await readKeyName(args.positionals[0], io);
+    const revoked = await runAsOperator(io, (operator) => operator.keys.revoke(name));
     io.result(revoked, `Revoked ${revoked.keyId} at ${revoked.revokedAt}.`);
   },
 };
+
+async function readKeyName(given: string | undefined, io: CommandIo): Promise<string> {
+  return (given === "-" ? await io.readStdin() : (given ?? "")).trim();
+}

@@ -18,22 +18,24 @@ begin
   return next;
 end $$;
 
--- Checks key, plan and rate limit of a batch of requests in one statement. Returns one row per known key. A revoked key
--- has a row too, but is not counted; a missing row is an unknown key. `rank` numbers the requests of a scope within the
--- batch: rank > admitted is over the limit. Scopes are locked in id order, so two batches cannot deadlock.
-create or replace function admit(p_hashes bytea[], p_limit int, p_per_key boolean)
+-- Checks key, plan and rate limit of a batch of requests in one statement. Returns one row per known key. A key that was
+-- revoked or has expired has a row too, but is not counted; a missing row is an unknown key. `expired_at` is null while a
+-- key is valid. `rank` numbers the requests of a scope within the batch: rank > admitted is over the limit. Scopes are
+-- locked in id order, so two batches cannot deadlock.
+create or replace function admit_keys(p_hashes bytea[], p_limit int, p_per_key boolean)
 returns table (
-  nth int, key_id uuid, account_id uuid, revoked_at timestamptz, pro_until timestamptz, pro boolean,
-  admitted int, rank int, used int, wait_us bigint
+  nth int, key_id uuid, account_id uuid, revoked_at timestamptz, expired_at timestamptz, pro_until timestamptz,
+  pro boolean, admitted int, rank int, used int, wait_us bigint
 ) language sql as $$
   with known as materialized (
-    select h.nth::int as nth, k.id as key_id, a.id as account_id, k.revoked_at, a.pro_until,
+    select h.nth::int as nth, k.id as key_id, a.id as account_id, k.revoked_at,
+      case when k.expires_at <= promptd_now() then k.expires_at end as expired_at, a.pro_until,
       a.pro_until > promptd_now() as pro, case when p_per_key then k.id else a.id end as scope_id
     from unnest(p_hashes) with ordinality h (hash, nth)
     join api_keys k on k.key_hash = h.hash join accounts a on a.id = k.account_id
   ), ranked as materialized (
     select known.*, (row_number() over (partition by scope_id order by nth))::int as rank
-    from known where revoked_at is null
+    from known where revoked_at is null and expired_at is null
   ), wanted as (
     select scope_id, count(*)::int as n from ranked group by scope_id
   ), rings as (
@@ -45,7 +47,7 @@ returns table (
       from ring_admit(ring.times, (select n from wanted where wanted.scope_id = ring.scope_id), p_limit) taken)
     returning ring.scope_id, ring.times, ring.admitted
   )
-  select known.nth, known.key_id, known.account_id, known.revoked_at, known.pro_until, known.pro,
+  select known.nth, known.key_id, known.account_id, known.revoked_at, known.expired_at, known.pro_until, known.pro,
     coalesce(rings.admitted, 0), coalesce(ranked.rank, 0), coalesce(cardinality(rings.times), 0),
     case when rings.times is null then 0 else
       greatest(1, rings.times[1] + 1000000 - (extract(epoch from promptd_now()) * 1000000)::bigint) end

@@ -1,6 +1,17 @@
+-- Counts what the holds of an account say of its budgets into them. True: some were wrong. The caller holds the account's
+-- row lock.
+create or replace function credit_budgets_repair(p_account uuid) returns boolean language plpgsql as $$
+begin
+  insert into credit_budgets as b (account_id, budget_id, month, used)
+    select p_account, h.budget_id, h.budget_month, sum(coalesce(h.captured, h.amount)) from credit_holds h
+    where h.account_id = p_account and h.budget_id is not null group by h.budget_id, h.budget_month
+    on conflict (account_id, budget_id, month) do update set used = excluded.used where b.used <> excluded.used;
+  return found;
+end $$;
+
 -- Corrects what an account has, with a row in the journal. It starts from what the journal and the open holds say and not
--- from the balance, so it also repairs a balance that they do not explain; p_amount = 0 does only that.
--- Outcomes: adjusted; nothing (p_amount is 0, and the balance is as the journal says); too_low (less would be left than
+-- from the balance, so it also repairs a balance that they do not explain, and budgets; p_amount = 0 does only that.
+-- Outcomes: adjusted; nothing (p_amount is 0, and everything is as the journal and the holds say); too_low (less would be left than
 -- is held: `available` is what may be taken, and the caller rolls back).
 create or replace function credit_adjust(p_account uuid, p_amount bigint, p_actor text,
   out outcome text, out available bigint)
@@ -15,6 +26,7 @@ begin
     into v_posted from credit_transfers t where t.account_id = p_account;
   select coalesce(sum(h.amount), 0) into v_held from credit_holds h where h.account_id = p_account and h.state = 'held';
   select a.posted = v_posted and a.held = v_held into v_is_sound from credit_accounts a where a.account_id = p_account;
+  v_is_sound := not credit_budgets_repair(p_account) and v_is_sound;
   v_posted := v_posted + greatest(p_amount, 0);
   available := v_posted - v_held;
   outcome := case when available < 0 then 'too_low' when p_amount = 0 and v_is_sound then 'nothing' end;

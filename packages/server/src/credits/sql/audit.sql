@@ -49,4 +49,16 @@ create or replace view credit_audit as
     where account_id = a.account_id and remaining > 0) g -- the condition of its index
   cross join lateral (
     select coalesce(sum(amount), 0) as amount from credit_expired_backing where account_id = a.account_id) b
-  where g.remaining + b.amount > a.posted;
+  where g.remaining + b.amount > a.posted
+  union all
+  select 'budget of a key', b.account_id, null,
+    format('budget %s counts %s for %s, its holds say %s', b.budget_id, b.counted, to_char(b.month, 'YYYY-MM'), b.held)
+  from (
+    select account_id, budget_id, month, sum(counted) as counted, sum(held) as held
+    from (
+      select account_id, budget_id, month, used as counted, 0 as held from credit_budgets
+      union all
+      select account_id, budget_id, budget_month, 0, coalesce(captured, amount) from credit_holds
+      where budget_id is not null) parts
+    group by account_id, budget_id, month) b
+  where b.counted <> b.held;

@@ -1,7 +1,8 @@
 -- The end of holds. Lock order everywhere: runs, holds, balances; rows of several accounts in id order.
 
 -- Captures or releases the open holds of finished runs, each once. p_credits is the price of each run. The part of the
--- hold above it becomes available again, except what expired credits backed: that expires now.
+-- hold above it becomes available again, except what expired credits backed: that expires now. It goes back to the budget
+-- of the run's key as well, in the month in which it was held.
 create or replace function credit_settle(p_account uuid[], p_run uuid[], p_credits bigint[]) returns void language plpgsql as $$
 declare
   v_now timestamptz; v_paid record;
@@ -19,9 +20,15 @@ begin
         set state = case when d.credits > 0 then 'captured' else 'released' end, captured = least(d.credits, h.amount)
       from unnest(p_account, p_run, p_credits) d (account_id, run_id, credits)
       where h.account_id = d.account_id and h.run_id = d.run_id and h.state = 'held'
-      returning h.account_id, h.run_id, h.amount, h.captured
+      returning h.account_id, h.run_id, h.amount, h.captured, h.budget_id, h.budget_month
+    ), budgets as ( -- their rows are those of accounts that are locked: no order is needed
+      update credit_budgets b set used = b.used - unused.amount
+      from (
+        select account_id, budget_id, budget_month as month, sum(amount - captured)::bigint as amount from settled
+        where amount > captured group by account_id, budget_id, budget_month) unused
+      where b.account_id = unused.account_id and b.budget_id = unused.budget_id and b.month = unused.month
     ), running as (
-      select s.*, a.posted - sum(s.captured) over w as posted_after, a.held - sum(s.amount) over w as held_after
+      select s.account_id, s.run_id, s.amount, s.captured, a.posted - sum(s.captured) over w as posted_after, a.held - sum(s.amount) over w as held_after
       from settled s join credit_accounts a using (account_id)
       window w as (partition by s.account_id order by s.run_id)
     ), journal as (

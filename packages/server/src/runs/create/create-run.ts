@@ -3,7 +3,7 @@
  * commit. Images of a run that was not created are discarded after the answer: what costs nothing must not fill the disk.
  */
 import type { CreateRunBody } from "@promptd/contract";
-import { keyRevoked } from "../../accounts/index.ts";
+import { keyExpired, keyRevoked } from "../../accounts/index.ts";
 import { availableCredits, isFrozen } from "../../credits/index.ts";
 import type { Files } from "../../files/index.ts";
 import type { Catalogue } from "../../models/index.ts";
@@ -162,12 +162,39 @@ async function findEarlierRun(error: unknown, request: RunRequest, db: Database)
 }
 
 function judge(outcome: CreateOutcome, row: PlannedRun): CreatedRun {
-  if (outcome.kind === "revoked") throw keyRevoked(outcome.revokedAt);
+  if (outcome.kind === "revoked") throw keyRevoked(outcome.at);
+  if (outcome.kind === "expired") throw keyExpired(outcome.at);
   if (outcome.kind === "key_conflict") throw keyConflict();
   if (outcome.kind === "not_found") throw notFound("published prompt version", row.promptVersionId);
+  if (outcome.kind === "not_allowed") throw promptNotAllowed();
+  if (outcome.kind === "capped") throw capReached(row.hold, outcome);
   if (outcome.kind === "frozen") throw accountFrozen();
   if (outcome.kind === "no_credits") throw tooFewCredits(row, outcome.available);
   return { runId: outcome.runId, isReplay: outcome.kind === "joined" };
+}
+
+/** The prompt is public and the key is the caller's own, so nothing is told that it may not know. */
+function promptNotAllowed(): Problem {
+  return invalid([
+    {
+      path: ["body", "promptVersionId"],
+      code: "not_allowed",
+      message:
+        "This API key may not run this prompt: its owner has limited it to other prompts. Use another key, or let the owner allow this prompt for it.",
+    },
+  ]);
+}
+
+function capReached(
+  required: number | null,
+  { left, opensAt }: { readonly left: number; readonly opensAt: Date },
+): Problem {
+  const [day] = opensAt.toISOString().split("T");
+  return new Problem(
+    "PAYMENT_REQUIRED_ERROR",
+    `This run needs ${required} ${required === 1 ? "credit" : "credits"}, and this API key may spend ${left} more this month. Its cap opens again on ${day} (UTC).`,
+    { data: { reason: "KEY_CAP_REACHED", required, left, opensAt: opensAt.toISOString() } },
+  );
 }
 
 function accountFrozen(): Problem {

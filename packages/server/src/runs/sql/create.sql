@@ -1,15 +1,19 @@
 -- Creates a run, holds its credits and takes its idempotency key in one transaction and one round trip.
--- Outcomes: created; joined (p_key has made a run before: this is it); key_conflict; not_found; no_credits; frozen (the
--- account is); revoked (the API key p_api_key was revoked after its admission; null: the caller has no API key).
+-- Outcomes: created; joined (p_key has made a run before: this is it); key_conflict; not_found; not_allowed (the API key
+-- may not run this prompt); capped (the run does not fit into what is left of the API key's monthly cap, `available`;
+-- the next month begins `at`); no_credits; frozen (the account is); revoked, expired (the API key p_api_key is no longer
+-- valid since `at`; null: the caller has no API key). What a key may do is read here, whatever its admission has seen.
 -- Raises PD409 when another call took p_key meanwhile: everything is undone, call once more. Raises PD429 when the
 -- account has too many active runs.
-create or replace function run_create(
+create or replace function run_create_by(
   p_account uuid, p_id uuid, p_created timestamptz, p_version uuid, p_name text, p_model text, p_hold bigint,
   p_prices json, p_inputs json, p_options json, p_deadline interval, p_max_active int, p_key text, p_fingerprint bytea,
   p_api_key uuid
-) returns table (outcome text, run_id uuid, available bigint, revoked_at timestamptz) language plpgsql as $$
+) returns table (outcome text, run_id uuid, available bigint, at timestamptz) language plpgsql as $$
 declare
-  v_fingerprint bytea; v_run uuid; v_active int; v_revoked timestamptz;
+  v_fingerprint bytea; v_run uuid; v_active int; v_prompt uuid; v_left bigint;
+  v_api_key record;
+  v_month date := date_trunc('month', promptd_now() at time zone 'UTC');
 begin
   -- A second call after a lost answer waits here until the first one has ended, however slow its commit is. Only then
   -- does the next statement, which has its own snapshot, show whether the run exists.
@@ -18,9 +22,15 @@ begin
     return query select 'created', p_id, null::bigint, null::timestamptz;
     return;
   end if;
-  select a.revoked_at into v_revoked from api_keys a where a.id = p_api_key;
-  if v_revoked is not null then
-    return query select 'revoked', null::uuid, null::bigint, v_revoked;
+  select k.revoked_at, k.expires_at, k.monthly_cap, coalesce(k.budget_id, k.id) as budget_id, k.prompt_ids
+    into v_api_key
+    from api_keys k where k.id = p_api_key;
+  if v_api_key.revoked_at is not null then
+    return query select 'revoked', null::uuid, null::bigint, v_api_key.revoked_at;
+    return;
+  end if;
+  if v_api_key.expires_at <= promptd_now() then
+    return query select 'expired', null::uuid, null::bigint, v_api_key.expires_at;
     return;
   end if;
   if p_key is not null then
@@ -32,15 +42,28 @@ begin
       return;
     end if;
   end if;
-  if not exists (select 1 from prompt_versions v join prompts p on p.id = v.prompt_id
-      where v.id = p_version and v.published_at is not null and p.unpublished_at is null) then
+  select p.id into v_prompt from prompt_versions v join prompts p on p.id = v.prompt_id
+    where v.id = p_version and v.published_at is not null and p.unpublished_at is null;
+  if not found then
     return query select 'not_found', null::uuid, null::bigint, null::timestamptz;
     return;
   end if;
-  -- Creates of an account run one after the other, so that the count below sees every earlier run. The lock of the
-  -- balance is not enough: a free run does not take it.
+  if v_prompt <> all (v_api_key.prompt_ids) then
+    return query select 'not_allowed', null::uuid, null::bigint, null::timestamptz;
+    return;
+  end if;
+  -- Creates of an account run one after the other, so that the budget and the count below see every earlier run. The
+  -- lock of the balance is not enough: a free run does not take it.
   perform pg_advisory_xact_lock(18019, hashtext(p_account::text));
-  if p_hold is not null and not credit_hold(p_account, p_id, p_hold) then
+  if p_hold is not null and v_api_key.monthly_cap is not null then
+    v_left := credit_budget_left(p_account, v_api_key.budget_id, v_month, v_api_key.monthly_cap);
+    if p_hold > v_left then
+      return query select 'capped', null::uuid, greatest(0, v_left), (v_month + interval '1 month') at time zone 'UTC';
+      return;
+    end if;
+  end if;
+  if p_hold is not null and not credit_hold_for(p_account, p_id, p_hold, v_api_key.budget_id,
+      case when v_api_key.budget_id is not null then v_month end) then
     return query select case when credit_is_frozen(p_account) then 'frozen' else 'no_credits' end, null::uuid,
       credits_available(p_account), null::timestamptz;
     return;
@@ -51,9 +74,9 @@ begin
     raise exception 'too many active runs' using errcode = 'PD429';
   end if;
   insert into runs (account_id, id, prompt_version_id, run_name, model, created_at, deadline_at, hold, credits,
-      prices, inputs, run_options)
+      prices, inputs, run_options, api_key_id)
     values (p_account, p_id, p_version, p_name, p_model, p_created, promptd_now() + p_deadline, p_hold,
-      case when p_hold is null then null else 0 end, p_prices, p_inputs, p_options);
+      case when p_hold is null then null else 0 end, p_prices, p_inputs, p_options, p_api_key);
   if p_key is not null then
     insert into idempotency_keys as k (account_id, key, fingerprint, run_id, expires_at)
       values (p_account, p_key, p_fingerprint, p_id, promptd_now() + interval '24 h')

@@ -1,0 +1,144 @@
+/** All SQL of API keys but their admission (sql/admit.sql) and their part in creating a run (runs/sql/create.sql). */
+import type { Database, Queryable } from "../platform/database/database.ts";
+
+/** What its owner decides about a key. */
+export interface KeyTerms {
+  readonly name: string;
+  /** Null: never. */
+  readonly expiresAt: Date | null;
+  /** Credits that its runs may take in a calendar month (UTC); null: as many as the account has. */
+  readonly monthlyCap: number | null;
+  /** The prompts it may run; null: all. */
+  readonly promptIds: readonly string[] | null;
+}
+
+/** Everything that can be shown of a key. */
+export interface ApiKey extends KeyTerms {
+  readonly keyId: string;
+  readonly accountId: string;
+  /** Its first eight and last four characters. */
+  readonly display: string;
+  readonly createdAt: Date;
+  /** At most a minute late; null: never. */
+  readonly lastUsedAt: Date | null;
+  readonly revokedAt: Date | null;
+  readonly isExpired: boolean;
+  /** Credits that runs of this key, and of those it was rolled from or into, hold and have paid this month (UTC). */
+  readonly usedThisMonth: number;
+}
+
+const COLUMNS = `k.id as "keyId", k.account_id as "accountId", k.name, k.display, k.expires_at as "expiresAt",
+  k.monthly_cap as "monthlyCap", k.prompt_ids as "promptIds", k.created_at as "createdAt",
+  k.last_used_at as "lastUsedAt", k.revoked_at as "revokedAt", coalesce(k.expires_at <= promptd_now(), false) as "isExpired",
+  coalesce((select b.used from credit_budgets b where b.account_id = k.account_id and b.budget_id = coalesce(k.budget_id, k.id)
+    and b.month = date_trunc('month', promptd_now() at time zone 'UTC')::date), 0) as "usedThisMonth"`;
+const IS_VALID = "revoked_at is null and (expires_at is null or expires_at > promptd_now())";
+
+export interface NewKey extends KeyTerms {
+  readonly keyId: string;
+  readonly accountId: string;
+  readonly keyHash: Buffer;
+  readonly display: string;
+  /** The key that it takes the place of, with which it shares a budget. */
+  readonly rolledFrom: string | null;
+}
+
+/** Locks the account's row, so that two callers cannot pass the limit of keys together. @returns how many are valid. */
+export async function countValidKeys(tx: Queryable, accountId: string): Promise<number> {
+  await tx.query("select 1 from accounts where id = $1 for update", [accountId]);
+  const text = `select count(*) as count from api_keys where account_id = $1 and ${IS_VALID}`;
+  const [{ count }] = (await tx.query<{ count: number }>(text, [accountId])) as [{ count: number }];
+  return count;
+}
+
+export async function insertKey(tx: Queryable, key: NewKey): Promise<void> {
+  await tx.query(
+    `insert into api_keys (id, account_id, key_hash, name, display, expires_at, monthly_cap, prompt_ids, budget_id)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, (select coalesce(budget_id, id) from api_keys where id = $9))`,
+    [
+      key.keyId,
+      key.accountId,
+      key.keyHash,
+      key.name,
+      key.display,
+      key.expiresAt,
+      key.monthlyCap,
+      key.promptIds,
+      key.rolledFrom,
+    ],
+  );
+}
+
+/** Newest first. */
+export function listKeys(db: Queryable, accountId: string): Promise<ApiKey[]> {
+  return db.query<ApiKey>(
+    `select ${COLUMNS} from api_keys k where k.account_id = $1 order by k.created_at desc, k.id desc`,
+    [accountId],
+  );
+}
+
+export interface KeyOfAccount {
+  readonly accountId: string;
+  readonly keyId: string;
+}
+
+export async function findKey(db: Queryable, { accountId, keyId }: KeyOfAccount): Promise<ApiKey | null> {
+  const text = `select ${COLUMNS} from api_keys k where k.account_id = $1 and k.id = $2`;
+  return (await db.query<ApiKey>(text, [accountId, keyId]))[0] ?? null;
+}
+
+/** @returns false when the account has no such key, or it is revoked. */
+export async function updateKey(db: Queryable, key: KeyOfAccount, terms: KeyTerms): Promise<boolean> {
+  const rows = await db.query(
+    `update api_keys set name = $3, expires_at = $4, monthly_cap = $5, prompt_ids = $6
+     where account_id = $1 and id = $2 and revoked_at is null returning 1`,
+    [key.accountId, key.keyId, terms.name, terms.expiresAt, terms.monthlyCap, terms.promptIds],
+  );
+  return rows.length > 0;
+}
+
+/** Ends a key that was rolled; one that ends earlier keeps its end. */
+export async function expireKeyIn(tx: Queryable, keyId: string, seconds: number): Promise<void> {
+  await tx.query(
+    "update api_keys set expires_at = least(expires_at, promptd_now() + make_interval(secs => $2)) where id = $1",
+    [keyId, seconds],
+  );
+}
+
+/** How a key is named: by id, by what is displayed of it, or by the hash of the key itself. */
+export type KeyName = { readonly keyId: string } | { readonly display: string } | { readonly keyHash: Buffer };
+
+/** Of all accounts; several only under one display form. Display forms are read whole: it is an operator's search. */
+export function findKeysByName(db: Queryable, name: KeyName): Promise<ApiKey[]> {
+  const [column, value] =
+    "keyId" in name ? ["id", name.keyId] : "display" in name ? ["display", name.display] : ["key_hash", name.keyHash];
+  return db.query<ApiKey>(`select ${COLUMNS} from api_keys k where k.${column} = $1 order by k.created_at`, [value]);
+}
+
+/** Revokes once: a key that is revoked already stays at its first time. @returns that time, or null when there is no such key. */
+export async function revokeKey(db: Queryable, keyId: string): Promise<Date | null> {
+  const rows = await db.query<{ revoked_at: Date }>(
+    "update api_keys set revoked_at = coalesce(revoked_at, promptd_now()) where id = $1 returning revoked_at",
+    [keyId],
+  );
+  return rows[0]?.revoked_at ?? null;
+}
+
+/**
+ * One statement for all keys used since the last call; `usedAtMs` in milliseconds since 1970. Every process calls it, so
+ * a key whose time another process has written within this minute is left alone.
+ */
+export async function recordKeyUse(db: Queryable, uses: ReadonlyMap<string, number>): Promise<void> {
+  await db.query(
+    `update api_keys k set last_used_at = greatest(k.last_used_at, to_timestamp(used.ms / 1000.0))
+     from unnest($1::uuid[], $2::bigint[]) used (id, ms)
+     where k.id = used.id
+       and (k.last_used_at is null or k.last_used_at < to_timestamp(used.ms / 1000.0) - interval '59 s')`,
+    [[...uses.keys()], [...uses.values()]],
+  );
+}
+
+/** Whether a key with this hash exists and would be admitted. */
+export async function hasValidKey(db: Database, keyHash: Buffer): Promise<boolean> {
+  return (await db.query(`select 1 from api_keys where key_hash = $1 and ${IS_VALID}`, [keyHash])).length > 0;
+}

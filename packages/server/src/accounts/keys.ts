@@ -1,0 +1,169 @@
+/** API keys: what an owner and an operator do with them. What a key may do is decided where it is used. */
+import type { Database, Queryable } from "../platform/database/database.ts";
+import { isUuid } from "../platform/ids.ts";
+import { invalid, Problem } from "../platform/problem.ts";
+import { displayOf, hashApiKey, mintApiKey } from "./api-keys.ts";
+import {
+  countValidKeys,
+  expireKeyIn,
+  findKey,
+  findKeysByName,
+  hasValidKey,
+  insertKey,
+  revokeKey,
+  updateKey,
+  type ApiKey,
+  type KeyName,
+  type KeyOfAccount,
+  type KeyTerms,
+} from "./keys-store.ts";
+
+const KEYS_PER_ACCOUNT_MAX = 20;
+
+export interface CreateApiKey extends Partial<Omit<KeyTerms, "name">> {
+  readonly accountId: string;
+  readonly name: string;
+}
+
+/** The whole key, which nothing can show again. */
+export interface CreatedApiKey {
+  readonly keyId: string;
+  readonly apiKey: string;
+}
+
+/** @throws Problem VALIDATION_ERROR at 20 valid keys. */
+export async function createApiKey(db: Database, newId: () => string, key: CreateApiKey): Promise<CreatedApiKey> {
+  const { expiresAt = null, monthlyCap = null, promptIds = null, name, accountId } = key;
+  return db.tx((tx) =>
+    insertNewKey(tx, newId(), { accountId, name, expiresAt, monthlyCap, promptIds, rolledFrom: null }),
+  );
+}
+
+type KeyToInsert = KeyTerms & { readonly accountId: string; readonly rolledFrom: string | null };
+
+async function insertNewKey(tx: Queryable, keyId: string, key: KeyToInsert): Promise<CreatedApiKey> {
+  if ((await countValidKeys(tx, key.accountId)) >= KEYS_PER_ACCOUNT_MAX) {
+    throw new Problem(
+      "VALIDATION_ERROR",
+      `The account has ${KEYS_PER_ACCOUNT_MAX} keys, the most it may have. Revoke one first.`,
+    );
+  }
+  const apiKey = mintApiKey();
+  await insertKey(tx, { ...key, keyId, keyHash: hashApiKey(apiKey), display: displayOf(apiKey) });
+  return { keyId, apiKey };
+}
+
+/**
+ * Changes what is given of a key. @returns the key as it is then, or null when the account has no such key.
+ * @throws Problem VALIDATION_ERROR when it is revoked.
+ */
+export async function updateApiKey(
+  db: Database,
+  key: KeyOfAccount,
+  changes: Partial<KeyTerms>,
+): Promise<ApiKey | null> {
+  return db.tx(async (tx) => {
+    await countValidKeys(tx, key.accountId); // its lock: two changes come one after the other
+    const before = await findKey(tx, key);
+    if (before === null) return null;
+    const { name, expiresAt, monthlyCap, promptIds } = { ...before, ...changes };
+    if (!(await updateKey(tx, key, { name, expiresAt, monthlyCap, promptIds }))) throw alreadyRevoked(before);
+    return findKey(tx, key);
+  });
+}
+
+export interface RolledApiKey extends CreatedApiKey {
+  /** When the old key ends, which has the terms of the new one until then. */
+  readonly oldKeyExpiresAt: Date;
+}
+
+/**
+ * A new key in the place of an old one, with the same name, cap and prompts and the same budget. The old one is valid for
+ * `overlapSeconds` more. @returns null when the account has no such key. @throws Problem VALIDATION_ERROR when the old one
+ * is not valid any more, or the account has too many keys.
+ */
+export async function rollApiKey(
+  db: Database,
+  newId: () => string,
+  key: KeyOfAccount,
+  overlapSeconds: number,
+): Promise<RolledApiKey | null> {
+  return db.tx(async (tx) => {
+    await countValidKeys(tx, key.accountId);
+    const old = await findKey(tx, key);
+    if (old === null) return null;
+    if (old.revokedAt !== null) throw alreadyRevoked(old);
+    if (old.isExpired) throw new Problem("VALIDATION_ERROR", "The key has expired. Create a new one.");
+    await expireKeyIn(tx, key.keyId, overlapSeconds);
+    const created = await insertNewKey(tx, newId(), {
+      accountId: old.accountId,
+      name: old.name,
+      expiresAt: old.expiresAt,
+      monthlyCap: old.monthlyCap,
+      promptIds: old.promptIds,
+      rolledFrom: old.keyId,
+    });
+    const ending = await findKey(tx, key);
+    if (ending?.expiresAt == null) throw new Error(`The key ${key.keyId} was rolled and has no end.`);
+    return { ...created, oldKeyExpiresAt: ending.expiresAt };
+  });
+}
+
+function alreadyRevoked({ revokedAt }: ApiKey): Problem {
+  return invalid([
+    {
+      path: ["path", "keyId"],
+      code: "invalid_value",
+      message: `This key was revoked on ${revokedAt?.toISOString().slice(0, 10)}. Create a new one.`,
+    },
+  ]);
+}
+
+/** A key of the account; null: it has no such key. Revoked twice is revoked once. */
+export async function revokeOwnKey(db: Database, key: KeyOfAccount): Promise<ApiKey | null> {
+  if ((await findKey(db, key)) === null) return null;
+  await revokeKey(db, key.keyId);
+  return findKey(db, key);
+}
+
+/**
+ * The one key of any account that a text names: its id, what is displayed of it ("pd_01234…6789", three dots for the
+ * ellipsis are fine), or the key itself. @throws Problem NOT_FOUND_ERROR, or VALIDATION_ERROR when several keys are shown alike.
+ */
+export async function getApiKeyByName(db: Database, text: string): Promise<ApiKey> {
+  const keys = await findKeysByName(db, readKeyName(text));
+  const [key] = keys;
+  if (key === undefined) {
+    const what = isUuid(text) ? `has the id "${text}"` : "is displayed so, and none is this text itself";
+    throw new Problem(
+      "NOT_FOUND_ERROR",
+      `No API key ${what}. Name it by its id or by what is displayed of it, which "promptd admin key list" shows, or give the whole key.`,
+    );
+  }
+  if (keys.length > 1) {
+    const ids = keys.map(({ keyId, name }) => `${keyId} (${name})`).join(", ");
+    throw new Problem("VALIDATION_ERROR", `Several keys are displayed alike. Name one by its id: ${ids}.`);
+  }
+  return key;
+}
+
+const DISPLAY = /^(?<start>pd_[0-9A-Za-z]{5})(?:…|\.\.\.?)(?<end>[0-9A-Za-z]{4})$/;
+
+function readKeyName(text: string): KeyName {
+  if (isUuid(text)) return { keyId: text };
+  const { start, end } = DISPLAY.exec(text)?.groups ?? {};
+  return start === undefined ? { keyHash: hashApiKey(text) } : { display: `${start}…${end}` };
+}
+
+/** By any of its names (`getApiKeyByName`), of any account. @throws Problem as that. */
+export async function revokeApiKey(db: Database, name: string): Promise<{ keyId: string; revokedAt: Date }> {
+  const { keyId } = await getApiKeyByName(db, name);
+  const revokedAt = await revokeKey(db, keyId);
+  if (revokedAt === null) throw new Error(`The key ${keyId} was there and is not any more.`);
+  return { keyId, revokedAt };
+}
+
+/** Whether this key would be admitted now, apart from its plan and rate. */
+export function isLiveKey(db: Database, apiKey: string): Promise<boolean> {
+  return hasValidKey(db, hashApiKey(apiKey));
+}

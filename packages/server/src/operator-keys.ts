@@ -1,0 +1,103 @@
+import {
+  createApiKey,
+  getAccountByName,
+  getApiKeyByName,
+  listKeys,
+  revokeApiKey,
+  rollApiKey,
+  type ApiKey,
+} from "./accounts/index.ts";
+import { isoTime } from "./platform/clock.ts";
+import type { Database } from "./platform/database/database.ts";
+import { isUuid } from "./platform/ids.ts";
+import { Problem } from "./platform/problem.ts";
+
+export interface NewApiKey {
+  readonly user: string;
+  readonly name: string;
+  /** Milliseconds since 1970; null: never. */
+  readonly expiresAtMs: number | null;
+  /** Credits in a calendar month (UTC); null: as many as the account has. */
+  readonly monthlyCap: number | null;
+  /** Empty: all. */
+  readonly promptIds: readonly string[];
+}
+
+/** What can be shown of a key, times as ISO 8601. */
+export interface ApiKeyReport {
+  readonly keyId: string;
+  readonly name: string;
+  readonly display: string;
+  readonly state: "valid" | "expired" | "revoked";
+  readonly createdAt: string;
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+  readonly lastUsedAt: string | null;
+  readonly monthlyCap: number | null;
+  readonly usedThisMonth: number;
+  readonly promptIds: readonly string[] | null;
+}
+
+/** What an operator does with API keys, which are named by id, by what is displayed of them, or by themselves. */
+export class KeyActs {
+  readonly #db: Database;
+  readonly #newId: () => string;
+
+  constructor(db: Database, newId: () => string) {
+    this.#db = db;
+    this.#newId = newId;
+  }
+
+  async create(key: NewApiKey): Promise<{ keyId: string; apiKey: string }> {
+    const wrong = key.promptIds.find((id) => !isUuid(id));
+    if (wrong !== undefined) throw new Problem("VALIDATION_ERROR", `promptId must be a UUID, got "${wrong}".`);
+    const { accountId } = await getAccountByName(this.#db, key.user);
+    return createApiKey(this.#db, this.#newId, {
+      accountId,
+      name: key.name,
+      expiresAt: key.expiresAtMs === null ? null : new Date(key.expiresAtMs),
+      monthlyCap: key.monthlyCap,
+      promptIds: key.promptIds.length === 0 ? null : key.promptIds,
+    });
+  }
+
+  /** Newest first. */
+  async list(user: string): Promise<ApiKeyReport[]> {
+    const { accountId } = await getAccountByName(this.#db, user);
+    return (await listKeys(this.#db, accountId)).map(toReport);
+  }
+
+  /** The old key is valid for `overlapSeconds` more. */
+  async roll(
+    name: string,
+    overlapSeconds: number,
+  ): Promise<{ keyId: string; apiKey: string; oldKeyId: string; oldKeyExpiresAt: string }> {
+    const old = await getApiKeyByName(this.#db, name);
+    const rolled = await rollApiKey(this.#db, this.#newId, old, overlapSeconds);
+    if (rolled === null) throw new Error(`The key ${old.keyId} was there and is not any more.`);
+    const { keyId, apiKey, oldKeyExpiresAt } = rolled;
+    return { keyId, apiKey, oldKeyId: old.keyId, oldKeyExpiresAt: oldKeyExpiresAt.toISOString() };
+  }
+
+  async revoke(name: string): Promise<{ keyId: string; revokedAt: string }> {
+    const { keyId, revokedAt } = await revokeApiKey(this.#db, name);
+    return { keyId, revokedAt: revokedAt.toISOString() };
+  }
+}
+
+function toReport(key: ApiKey): ApiKeyReport {
+  const time = (at: Date | null) => (at === null ? null : isoTime(at.getTime()));
+  return {
+    keyId: key.keyId,
+    name: key.name,
+    display: key.display,
+    state: key.revokedAt !== null ? "revoked" : key.isExpired ? "expired" : "valid",
+    createdAt: isoTime(key.createdAt.getTime()),
+    expiresAt: time(key.expiresAt),
+    revokedAt: time(key.revokedAt),
+    lastUsedAt: time(key.lastUsedAt),
+    monthlyCap: key.monthlyCap,
+    usedThisMonth: key.usedThisMonth,
+    promptIds: key.promptIds,
+  };
+}

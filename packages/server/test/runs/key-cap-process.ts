@@ -1,0 +1,30 @@
+/** A process of its own that creates runs with one API key at the same time, for key-caps.test.ts. */
+import { systemClock } from "../../src/platform/clock.ts";
+import { openDatabase } from "../../src/platform/database/database.ts";
+import { createIdSource } from "../../src/platform/ids.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { createRunRow, type RunToCreate } from "../../src/runs/runs-store.ts";
+
+export interface CapOrder {
+  readonly databaseUrl: string;
+  readonly run: Omit<RunToCreate, "runId">;
+  readonly count: number;
+}
+
+process.once("message", (order: CapOrder) => void createTogether(order));
+
+async function createTogether({ databaseUrl, run, count }: CapOrder): Promise<void> {
+  const log = createLog("error", "stderr");
+  const db = await openDatabase({ url: databaseUrl, role: "cap", log, poolMax: count });
+  const newId = createIdSource(systemClock);
+  process.send?.("ready");
+  await new Promise<void>((resolve) => process.once("message", () => resolve()));
+  const outcomes = await Promise.all(
+    Array.from({ length: count }, () => db.tx((tx) => createRunRow(tx, { ...run, runId: newId() }))),
+  );
+  await db.close();
+  process.send?.(
+    outcomes.map(({ kind }) => kind),
+    () => process.disconnect(),
+  );
+}
