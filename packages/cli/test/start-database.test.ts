@@ -317,6 +317,14 @@ DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".
   });
 });
 
+test("promptd migrate --replace-functions takes back what a newer version changed, and nothing does without it", async () => {
+  await ask("update schema_functions set version = '99.0.0'");
+  await ask("update schema_functions set sha256 = 'other' where name = 'credits/sql/hold.sql'");
+  const migrate = (...flags: string[]) => readDocument(["migrate", ...flags], installation.environment, runHere);
+  expect(await migrate()).toEqual({ applied: [] });
+  expect(await migrate("--replace-functions")).toEqual({ applied: ["credits/sql/hold.sql"] });
+});
+
 test("promptd migrate answers the names it applied, alone on stdout, and none the second time", async () => {
   await ask("drop schema public cascade");
   await ask("create schema public");

@@ -113,13 +113,19 @@ async function openMarketplace({ db, catalogue }: App, { config, log, signal }: 
   return withDemoKey ? findDemo({ db, catalogue, dataDir }) : null;
 }
 
-/** Brings the schema up to date and says what was applied. */
+/** Brings the schema up to date and says what was applied; `rollback` also takes back a newer version's SQL functions. */
 export async function migrateDatabase(
   environment: Environment,
-  signal: AbortSignal,
+  { signal, isRollback }: { readonly signal: AbortSignal; readonly isRollback: boolean },
 ): Promise<{ applied: readonly string[] }> {
   const { config, log } = prepare(environment);
-  const installation = await openInstallation({ config, role: "migrate", log, signal });
+  const installation = await openInstallation({
+    config,
+    role: "migrate",
+    log,
+    signal,
+    migrations: isRollback ? "rollback" : "upgrade",
+  });
   await installation.close();
   return { applied: installation.applied };
 }

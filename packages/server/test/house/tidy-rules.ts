@@ -295,7 +295,7 @@ export const ownedTables: Rule = (sources) =>
 
 /** SQL stands in stores and in the few files whose subject is a statement. */
 const SQL_FILES =
-  /\.sql$|-store\.ts$|platform\/database\/(database|migrate|notifications|sql-files)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/admission\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|lease|output-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/readiness\.ts$/;
+  /\.sql$|-store\.ts$|platform\/database\/(database|migrate|notifications|sql-files|triggers)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/admission\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|lease|output-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/readiness\.ts$/;
 
 export const sqlPlaces: Rule = (sources) =>
   sources
@@ -324,6 +324,25 @@ export const sqlDefinitions: Rule = (sources) => {
       }),
     );
 };
+
+/** What an older program may read or write, or what keeps it waiting (CONTRIBUTING.md, "A migration"). */
+const TAKES_AWAY =
+  /\bdrop\s+(?:table|column|function|view)\b|\brename\b|\bset\s+not\s+null\b|\balter\s+(?:column\s+)?\w+\s+(?:set\s+data\s+)?type\b|\badd\s+column\s+(?:(?!\bdefault\b)[^,;])*\bnot\s+null\b(?:(?!\bdefault\b)[^,;])*[,;]/i;
+
+export const compatibleMigrations: Rule = (sources) =>
+  sources
+    .filter(({ path }) => path.includes("/migrations/"))
+    .flatMap(({ path, text }) => {
+      const sql = text.replace(/--.*$/gm, "");
+      const created = [...sql.matchAll(/create\s+(?:unlogged\s+)?table\s+(\w+)/gi)].map((match) => match[1]);
+      const locking = [...sql.matchAll(/create\s+(?:unique\s+)?index\s+\w+\s+on\s+(\w+)/gi)]
+        .filter((match) => !created.includes(match[1]))
+        .map((match) => `${path} builds an index of ${match[1]} while nobody can write; build it concurrently`);
+      const away = /^-- promptd: compatible/m.test(text) ? TAKES_AWAY.exec(sql) : null;
+      return away === null
+        ? locking
+        : [...locking, `${path} is not compatible: older programs use what "${away[0]}" takes`];
+    });
 
 export const sqlHeaders: Rule = (sources) =>
   sources

@@ -136,6 +136,22 @@ const RULES: readonly { rule: Rule; promise: string; seeded: Source | readonly S
     },
   },
   {
+    rule: rules.compatibleMigrations,
+    promise: "a compatible migration takes nothing away that an older program uses",
+    seeded: {
+      path: "packages/server/migrations/9999-x.sql",
+      text: "-- promptd: compatible\nalter table runs add column region text not null;",
+    },
+  },
+  {
+    rule: rules.compatibleMigrations,
+    promise: "an index of a table in use is built concurrently",
+    seeded: {
+      path: "packages/server/migrations/9999-x.sql",
+      text: "-- promptd: compatible\ncreate index runs_region on runs (region);",
+    },
+  },
+  {
     rule: rules.sqlHeaders,
     promise: "every SQL file begins with what it is for",
     seeded: { path: "packages/server/src/runs/sql/x.sql", text: "create or replace view x as select 1;" },

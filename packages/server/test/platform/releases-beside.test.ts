@@ -5,7 +5,10 @@ import { openConnection, type Database } from "../../src/platform/database/datab
 import { migrate, thisRelease, type Release } from "../../src/platform/database/migrate.ts";
 import { parseMigration } from "../../src/platform/database/migrations.ts";
 import { createLog } from "../../src/platform/log.ts";
+import { textPrompt } from "../prompts/prompt-files.ts";
 import { openTestDatabase, type OpenTestDatabase } from "../support/test-database.ts";
+import { startTestServer } from "../support/test-server.ts";
+import { bodyOf } from "../wire/requests.ts";
 
 const log = createLog("silent");
 const ADDS = "-- promptd: compatible\nalter table accounts add column locale text;\n";
@@ -95,6 +98,22 @@ describe("a release that is rolled back", () => {
   });
 });
 
+test("an older program goes on, and starts again, while a newer one changes the schema", async () => {
+  const server = await startTestServer();
+  onTestFinished(() => server.close());
+  const caller = await server.createCaller({ credits: 100 });
+  const { promptVersionId } = await server.publish(textPrompt());
+  const body = bodyOf(promptVersionId, { topic: "tea" });
+  const statusAt = async (url: string) => (await server.clientOf(caller.apiKey, url).runs.create(body)).runStatus;
+  const release = newer(ADDS, INDEX, "-- promptd: compatible\nalter table runs add column region text default 'eu';\n");
+  const [during] = await Promise.all([statusAt(server.url), migrate(server.databaseUrl, log, { release })]);
+  const after = await statusAt(server.url);
+  const restarted = await server.startAnother("all");
+  expect([during, after, await statusAt(restarted.listenUrl ?? "")]).toEqual(["succeeded", "succeeded", "succeeded"]);
+  expect(await caller.client.me.credits()).toMatchObject({ credits: 97 });
+  expect((await server.checkLedger()).mismatches).toEqual([]);
+});
+
 describe("a database from before the marks", () => {
   test("is brought up to date, and its migrations count as applied", async () => {
     await db.query("alter table schema_migrations drop column compatible");
@@ -178,5 +197,59 @@ describe("an index that is built while its table is in use", () => {
     await db.query("drop schema public cascade; create schema public");
     expect(await migrate(database.url, log, { release: newer(INDEX) })).toContain("9990-newer");
     expect(await indexes()).toEqual([{ valid: true }]);
+  });
+});
+
+describe("a trigger", () => {
+  const JOURNAL = "credits/sql/journal.sql";
+  const FINAL = "prompts/sql/published-version.sql";
+  const forget = () =>
+    db.query("update schema_functions set sha256 = 'other' where name = any ($1)", [[JOURNAL, FINAL]]);
+  async function lock(table: string) {
+    const connection = await connect();
+    await connection.query("set idle_in_transaction_session_timeout = 0");
+    await connection.query(`begin; lock table ${table} in row exclusive mode`);
+    return { end: () => connection.query("commit") };
+  }
+  const changeTrigger = () =>
+    db.query(`create or replace trigger append_only before update on credit_transfers
+      for each statement execute function journal_is_append_only()`);
+  const triggers = () =>
+    db.query(`select tgname as name, pg_get_triggerdef(oid) as text from pg_trigger
+      where tgname in ('append_only', 'published_version_is_final') order by tgname`);
+
+  test("that is as its file says takes no lock, however often its file is applied", async () => {
+    const before = await triggers();
+    await forget();
+    const others = [await lock("credit_transfers"), await lock("prompt_versions")];
+    expect(await migrate(database.url, log, { lockedMsMax: 0 })).toEqual([JOURNAL, FINAL]);
+    for (const other of others) await other.end();
+    expect(await triggers()).toEqual(before);
+    expect(before).toHaveLength(2);
+  });
+
+  test("that differs waits for the lock of its table a second at most, is tried again and then made", async () => {
+    const before = await triggers();
+    await changeTrigger();
+    await forget();
+    const other = await lock("credit_transfers");
+    const warn = vi.fn();
+    const migrating = migrate(database.url, { ...log, warn });
+    await until(async () => warn.mock.calls.length > 0);
+    await db.tx((tx) => tx.query("lock table credit_transfers in row exclusive mode")); // as any write does
+    await other.end();
+    expect(await migrating).toEqual([JOURNAL, FINAL]);
+    expect(warn.mock.calls[0]).toEqual([{ change: JOURNAL }, "a change of the schema waits for a lock; retrying"]);
+    expect(await triggers()).toEqual(before);
+  });
+
+  test.each([
+    "drop trigger append_only on credit_transfers",
+    "alter table credit_transfers disable trigger append_only",
+  ])("is made again after somebody's %s", async (statement) => {
+    await db.query(statement);
+    await forget();
+    await migrate(database.url, log);
+    await expect(db.query("delete from credit_transfers")).rejects.toThrow("credit_transfers is append-only");
   });
 });

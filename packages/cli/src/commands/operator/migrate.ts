@@ -5,9 +5,15 @@ export const migrate: Command = {
   summary: "Bring the database schema up to date",
   usage: "",
   details: "Every start does the same; this command is for deployments that want it as a step of its own.",
-  options: {},
-  run: async (_args, io) => {
-    const result = await runOnServer((server) => server.migrateDatabase(io.env, io.signal));
+  options: {
+    "replace-functions": {
+      type: "boolean",
+      summary: "After a rollback: also replace the SQL functions of a newer promptd by those of this one",
+    },
+  },
+  run: async (args, io) => {
+    const options = { signal: io.signal, isRollback: args.flag("replace-functions") };
+    const result = await runOnServer((server) => server.migrateDatabase(io.env, options));
     const names = result.applied.map((name) => `  ${name}`).join("\n");
     io.result(result, result.applied.length === 0 ? "The schema is up to date." : `Applied:\n${names}`);
   },

@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from "../../../test/support/tes
 import { openConnection } from "./database.ts";
 import { createLog } from "../log.ts";
 import { VERSION } from "../version.ts";
-import { migrate } from "./migrate.ts";
+import { migrate, thisRelease } from "./migrate.ts";
 import { readSqlFiles } from "./sql-files.ts";
 
 const log = createLog("silent");
@@ -154,6 +154,47 @@ describe("a function of the database", () => {
     await expect(migrate(database.url, log)).rejects.toThrow("cannot change return type of existing function");
     expect(await ask(`select sha256 from schema_functions where name = '${HOLD}'`)).toEqual([{ sha256: "other" }]);
     expect(await ask(CALL.replace("as held", "as text"))).toEqual([{ text: "of somebody else" }]);
+  });
+
+  test("of another build of this version is replaced by the last to start, which names it", async () => {
+    const warn = vi.fn();
+    await ask(OTHER_TEXT, recordOther(VERSION));
+    expect(await migrate(database.url, { ...log, warn })).toEqual([HOLD]);
+    expect(warn.mock.calls).toEqual([
+      [{ version: VERSION, newest: VERSION, files: [HOLD] }, "SQL functions of another build of promptd were replaced"],
+    ]);
+  });
+
+  test("is not replaced by a build of the same version that lacks a migration of the database", async () => {
+    await ask(
+      OTHER_TEXT,
+      recordOther(VERSION),
+      "insert into schema_migrations (name, sha256, compatible) values ('9999-tomorrow', 'x', true)",
+    );
+    expect(await migrate(database.url, log)).toEqual([]);
+    expect(await ask(CALL)).toEqual([{ held: true }]);
+  });
+
+  test("of a pre-release is older than the release, and of a later pre-release newer", async () => {
+    const release = (version: string) => ({ release: { ...thisRelease(), version } });
+    await ask(OTHER_TEXT, `update schema_functions set version = '2.0.0-rc.10'`, recordOther("2.0.0-rc.10"));
+    expect(await migrate(database.url, log, release("2.0.0-rc.9"))).toEqual([]);
+    expect(await migrate(database.url, log, release("2.0.0"))).toEqual([HOLD]);
+    await ask(OTHER_TEXT, recordOther("2.0.0"));
+    expect(await migrate(database.url, log, release("2.0.0-rc.11"))).toEqual([]);
+    expect(await ask(CALL)).toEqual([{ held: true }]);
+  });
+
+  test("of a newer version is replaced when an operator asks for it after a rollback, and the newer one takes it back", async () => {
+    await ask(OTHER_TEXT, "update schema_functions set version = '99.0.0'", recordOther("99.0.0"));
+    expect(await migrate(database.url, log, { scope: "rollback" })).toEqual([HOLD]);
+    expect(await ask(CALL)).toEqual([{ held: false }]);
+    expect(await migrate(database.url, log)).toEqual([]);
+    const { sqlFiles, ...rest } = thisRelease();
+    const newer = sqlFiles.map((file) => (file.name === HOLD ? { ...file, text: OTHER_TEXT, sha256: "other" } : file));
+    const release = { ...rest, sqlFiles: newer, version: "99.0.0" };
+    expect(await migrate(database.url, log, { release })).toEqual([HOLD]);
+    expect(await ask(CALL)).toEqual([{ held: true }]);
   });
 
   test("is found wherever it stands in the sources", () => {

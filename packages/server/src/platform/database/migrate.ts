@@ -23,9 +23,10 @@ export interface Release {
 
 /**
  * `upgrade`: applies what is missing. `create`: creates the schema in an empty database and refuses an older one, so
- * that an operator command never changes the database under a running server of the older version.
+ * that an operator command never changes the database under a running server of the older version. `rollback`: also
+ * replaces the SQL functions of a newer program.
  */
-export type MigrationScope = "upgrade" | "create";
+export type MigrationScope = "upgrade" | "create" | "rollback";
 
 export interface MigrateOptions {
   readonly scope?: MigrationScope | undefined;
@@ -127,7 +128,8 @@ async function applyNext(tx: Tx, db: Database, options: StepOptions & { readonly
   const applied = await readApplied(tx);
   const unknown = refuseDifferences(applied, release.migrations);
   const pending = release.migrations.filter((migration) => !applied.has(migration.name));
-  const functions = await planSqlFiles(tx, release, log);
+  const standing = { isBehind: unknown.length > 0, isRollback: options.scope === "rollback" };
+  const functions = await planSqlFiles(tx, { ...release, ...standing }, log);
   const changes = [...functions.beforeTables, ...pending, ...functions.afterTables];
   const [first] = changes;
   if (options.scope === "create" && applied.size > 0) {

@@ -9,7 +9,9 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Log } from "../log.ts";
+import { compareVersions } from "../version.ts";
 import type { Tx } from "./database.ts";
+import { applyTrigger, splitTriggers } from "./triggers.ts";
 
 /** `src` also when this file runs from `dist`: the package carries the SQL files where they are. */
 const SOURCES = join(import.meta.dirname, "../../../src");
@@ -54,24 +56,32 @@ export interface SqlFilesPlan {
   recordVersion(): Promise<void>;
 }
 
+export interface SqlFilesOptions {
+  readonly version: string;
+  readonly sqlFiles: readonly SqlFile[];
+  /** The database has migrations that this program does not know: whatever its version says, another one is newer. */
+  readonly isBehind: boolean;
+  /** An operator wants this program's texts, whatever is newer. */
+  readonly isRollback: boolean;
+}
+
 /**
  * Under the lock of the migrations. An older promptd changes nothing: its calls reach the newer functions, which have
  * the same names. A newer one records its version even when its texts are the same, so that no older one replaces them.
+ * Of two builds of one version the last to start wins, and says so.
  */
-export async function planSqlFiles(
-  tx: Tx,
-  { version, sqlFiles }: { readonly version: string; readonly sqlFiles: readonly SqlFile[] },
-  log: Log,
-): Promise<SqlFilesPlan> {
+export async function planSqlFiles(tx: Tx, options: SqlFilesOptions, log: Log): Promise<SqlFilesPlan> {
+  const { version, sqlFiles } = options;
   const rows = await tx.query<AppliedFile>("select name, sha256, version from schema_functions");
   const applied = new Map(rows.map((row) => [row.name, row.sha256]));
   const changed = sqlFiles.filter((file) => applied.get(file.name) !== file.sha256);
+  const replaced = changed.map(({ name }) => name).filter((name) => applied.has(name));
   const newest =
     rows
       .map((row) => row.version)
       .sort(compareVersions)
       .at(-1) ?? "";
-  if (compareVersions(version, newest) < 0) {
+  if (!options.isRollback && (options.isBehind || compareVersions(version, newest) < 0)) {
     if (changed.length > 0) log.info({ version, newest }, "the database has the functions of a newer promptd");
     return { beforeTables: [], afterTables: [], apply: async () => {}, recordVersion: async () => {} };
   }
@@ -80,14 +90,23 @@ export async function planSqlFiles(
     afterTables: changed.filter((file) => file.name !== BEFORE_TABLES),
     apply: async (files) => {
       for (const file of files) {
-        await tx.query(file.text);
+        await applySqlFile(tx, file);
         await recordSqlFiles(tx, [file], version);
       }
     },
     recordVersion: async () => {
-      if (changed.length > 0 || compareVersions(newest, version) < 0) await recordSqlFiles(tx, sqlFiles, version);
+      if (replaced.length > 0 && compareVersions(newest, version) >= 0) {
+        log.warn({ version, newest, files: replaced }, "SQL functions of another build of promptd were replaced");
+      }
+      if (changed.length > 0 || compareVersions(newest, version) !== 0) await recordSqlFiles(tx, sqlFiles, version);
     },
   };
+}
+
+async function applySqlFile(tx: Tx, { text }: SqlFile): Promise<void> {
+  const { rest, triggers } = splitTriggers(text);
+  await tx.query(rest);
+  for (const trigger of triggers) await applyTrigger(tx, trigger);
 }
 
 async function recordSqlFiles(tx: Tx, files: readonly SqlFile[], version: string): Promise<void> {
@@ -97,11 +116,4 @@ async function recordSqlFiles(tx: Tx, files: readonly SqlFile[], version: string
      on conflict (name) do update set sha256 = excluded.sha256, version = excluded.version, applied_at = excluded.applied_at`,
     [files.map((file) => file.name), files.map((file) => file.sha256), version],
   );
-}
-
-/** By major, minor and patch; a pre-release counts as its release, and no version as the oldest. */
-function compareVersions(a: string, b: string): number {
-  const [left = [], right = []] = [a, b].map((version) => (version.split("-")[0] ?? "").split(".").map(Number));
-  const differing = right.findIndex((part, i) => part !== left[i]);
-  return differing === -1 ? 0 : (left[differing] ?? 0) - (right[differing] ?? 0);
 }
