@@ -7,7 +7,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { createEnabledModels } from "../../src/models/catalogue/enabled-models.ts";
 import { loadCatalogue } from "../../src/models/catalogue/catalogue.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { callOf, createRig } from "../providers/adapter-rig.ts";
+import { callOf, createRig, entryOf } from "../providers/adapter-rig.ts";
+import { json, startOwnServer } from "../providers/own-server.ts";
+import { chatAnswer } from "../providers/provider-answers.ts";
 import { startProviderDouble } from "../providers/provider-double.ts";
 import { openTestDatabase } from "../support/test-database.ts";
 
@@ -48,6 +50,18 @@ test("OPENAI_BASE_URL and OPENAI_API_KEY lead to OpenRouter's models, from their
     ["/api/v1/models", `Bearer ${KEY}`],
     ["/api/v1/chat/completions", `Bearer ${KEY}`],
   ]);
+});
+
+const BROKE = { index: 0, message: { role: "assistant", content: "" }, finish_reason: "error", error: { code: 502 } };
+
+test.each([
+  ["before its first word", { error: { code: 502, message: "boom", metadata: { provider_name: "x" } } }],
+  ["after it", { ...chatAnswer({ text: "" }), choices: [BROKE] }],
+])("an upstream that fails %s is told with status 200, and counts as the 502 that it is", async (_when, answer) => {
+  const { url } = await startOwnServer((_request, response) => json(response, answer));
+  const { adapter } = createRig({ OPENAI_BASE_URL: `${url}/v1` });
+  const result = await adapter.callModel(callOf(entryOf("openai/gpt-5.2")), new AbortController().signal);
+  expect(result).toMatchObject({ kind: "failed", cause: "overloaded", httpStatus: 502, retry: "safe" });
 });
 
 test("the documented entry for a priced model of OpenRouter has no fault, and is enabled by its key alone", async () => {

@@ -121,7 +121,7 @@ describe("images of OpenAI", () => {
   const image = { image: { b64Json: PNG.toString("base64") } };
   const send = (adapter: ModelAdapter, images = [IMAGE]) =>
     adapter.callModel(
-      callOf(entryOf("openai/gpt-image-1"), { images, instructions: "" }),
+      callOf(entryOf("openai/gpt-image-2"), { images, instructions: "" }),
       new AbortController().signal,
     );
 
@@ -142,7 +142,7 @@ describe("images of OpenAI", () => {
 describe("videos of Veo", () => {
   test("are started, asked for, and fetched without the key from an address that is not the provider's", async () => {
     mock.onVideo(PROMPT, { video: { id: "v1", status: "completed", b64: PNG.toString("base64") } });
-    const entry = entryOf("google/veo-3.1-generate-preview");
+    const entry = entryOf("google/veo");
     const { adapter, pollVideo, signal, downloads } = rig();
     const call = callOf(entry, { instructions: "" });
     const started = await adapter.startVideo(call, signal);

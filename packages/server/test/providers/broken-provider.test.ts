@@ -13,7 +13,7 @@ import { chatAnswer } from "./provider-answers.ts";
 import type { ModelRequest } from "../../src/models/calls/model-request.ts";
 
 const chat: CatalogueEntry = entryOf("openai/gpt-5.2");
-const image: CatalogueEntry = entryOf("openai/gpt-image-1");
+const image: CatalogueEntry = entryOf("openai/gpt-image-2");
 /** What is enabled where one key is all there is. */
 const OPENAI: Catalogue = loadCatalogue({
   overlayFile: null,
@@ -196,7 +196,7 @@ describe("through the policy, on a real database", () => {
     const call = setup(url);
     expect(await call()).toMatchObject({ kind: "failed", message: "The model provider could not be reached." });
     expect(sends).toBe(2);
-    expect(await call({ model: "openai/gpt-image-1" })).toMatchObject({ kind: "failed" });
+    expect(await call({ model: "openai/gpt-image-2" })).toMatchObject({ kind: "failed" });
     expect(sends).toBe(3);
   });
 
@@ -204,7 +204,7 @@ describe("through the policy, on a real database", () => {
     const { url, received } = await startOwnServer((_request, response) =>
       json(response, { data: [{ b64_json: "!!!not base64" }] }),
     );
-    expect(await setup(url)({ model: "openai/gpt-image-1" })).toMatchObject({
+    expect(await setup(url)({ model: "openai/gpt-image-2" })).toMatchObject({
       kind: "failed",
       message: "The model provider sent an answer that could not be read.",
     });

@@ -100,11 +100,11 @@ describe("images of Gemini", () => {
     const { send, server } = await openAllProviders((_request, response) =>
       json(response, geminiAnswer({ isImage: true })),
     );
-    expect(await send("google/gemini-2.5-flash-image")).toMatchObject({
+    expect(await send("google/gemini-3.1-flash-image")).toMatchObject({
       kind: "image",
       usage: { images: 1, inputTokens: 11 },
     });
-    expect(await send("google/gemini-2.5-flash-image", [IMAGE])).toMatchObject({
+    expect(await send("google/gemini-3.1-flash-image", [IMAGE])).toMatchObject({
       kind: "image",
       bytes: new Uint8Array(PNG),
     });
@@ -113,7 +113,7 @@ describe("images of Gemini", () => {
 
   test("that are missing from the answer are a failure, not sent again", async () => {
     const { send } = await openAllProviders((_request, response) => json(response, geminiAnswer()));
-    expect(await send("google/gemini-2.5-flash-image")).toMatchObject({
+    expect(await send("google/gemini-3.1-flash-image")).toMatchObject({
       kind: "failed",
       cause: "empty",
       retry: "never",
@@ -124,7 +124,7 @@ describe("images of Gemini", () => {
     const { send } = await openAllProviders((_request, response) =>
       json(response, geminiAnswer({ finish: "IMAGE_SAFETY" })),
     );
-    expect(await send("google/gemini-2.5-flash-image")).toMatchObject({ kind: "refused" });
+    expect(await send("google/gemini-3.1-flash-image")).toMatchObject({ kind: "refused" });
   });
 });
 
@@ -210,7 +210,7 @@ describe("a video", () => {
     start: (response, url) => json(response, { request_id: "1", response_url: `${url}/fal-ai/luma-ray-2/requests/1` }),
   });
   const veo = (states: Job["states"]): Job => ({
-    model: "google/veo-3.1-generate-preview",
+    model: "google/veo",
     states,
     start: (response) => json(response, { name: "models/veo/operations/1" }),
   });

@@ -56,10 +56,6 @@ const OPENROUTER_DECLINED = {
     metadata: { reasons: ["violence"], flagged_input: "…", provider_name: "OpenAI", model_slug: "openai/gpt-5.2" },
   },
 };
-const OPENROUTER_BROKE = {
-  ...chatAnswer({ text: "" }),
-  choices: [{ index: 0, message: { role: "assistant", content: "" }, finish_reason: "error", error: { code: 502 } }],
-};
 const CONTENT_CHECKER = "The content could not be processed because it was flagged by a content checker.";
 const FAL_DECLINED = always(
   { detail: [{ loc: ["body", "prompt"], msg: CONTENT_CHECKER, type: "content_policy_violation" }] },
@@ -176,8 +172,7 @@ export const INTERFACES: Readonly<Record<string, Interface>> = {
     withImage: openRouter,
     ok: always(chatAnswer()),
     declined: always(OPENROUTER_DECLINED, 403),
-    // An upstream's failure comes as a 200.
-    wrong: [...CHAT_WRONG, always(openRouterError("boom")), always(OPENROUTER_BROKE)],
+    wrong: CHAT_WRONG,
     error: openRouterError,
     usage: TEXT_USAGE,
   },
@@ -210,9 +205,9 @@ export const INTERFACES: Readonly<Record<string, Interface>> = {
     usage: TEXT_USAGE,
   },
   "an image of OpenAI": {
-    entry: entryOf("openai/gpt-image-1"),
+    entry: entryOf("openai/gpt-image-2"),
     path: "/v1/images/generations",
-    withImage: entryOf("openai/gpt-image-1"),
+    withImage: entryOf("openai/gpt-image-2"),
     ok: always(openaiImages()),
     declined: always(
       { error: { message: "no", type: "image_generation_user_error", code: "moderation_blocked" } },
@@ -228,9 +223,9 @@ export const INTERFACES: Readonly<Record<string, Interface>> = {
     usage: { images: 1, inputTokens: 20, outputTokens: 272 },
   },
   "an image of Gemini": {
-    entry: entryOf("google/gemini-2.5-flash-image"),
-    path: "/v1beta/models/gemini-2.5-flash-image:generateContent",
-    withImage: entryOf("google/gemini-2.5-flash-image"),
+    entry: entryOf("google/gemini-3.1-flash-image"),
+    path: "/v1beta/models/gemini-3.1-flash-image:generateContent",
+    withImage: entryOf("google/gemini-3.1-flash-image"),
     ok: always(geminiAnswer({ isImage: true })),
     declined: always(geminiAnswer({ finish: "IMAGE_SAFETY" })),
     wrong: ["!!!not base64", 7, ""].map((data) =>
@@ -268,9 +263,9 @@ export const INTERFACES: Readonly<Record<string, Interface>> = {
     usage: { images: 1 },
   },
   "a video of Veo": {
-    entry: entryOf("google/veo-3.1-generate-preview"),
-    path: "/v1beta/models/veo-3.1-generate-preview:predictLongRunning",
-    withImage: entryOf("google/veo-3.1-generate-preview"),
+    entry: entryOf("google/veo"),
+    path: "/v1beta/models/veo-3.1-fast-generate-preview:predictLongRunning",
+    withImage: entryOf("google/veo"),
     ok: veoJob({ generateVideoResponse: { generatedSamples: [{ video: { uri: "URL/files/v.mp4" } }] } }),
     declined: veoJob({
       generateVideoResponse: { raiMediaFilteredCount: 1, raiMediaFilteredReasons: ["violates our usage guidelines"] },

@@ -125,10 +125,11 @@ interface Group {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-const entriesOf = (provider: string) => catalogue.entries.filter((entry) => entry.provider === provider);
+const living = catalogue.entries.filter((entry) => entry.status !== "retired");
+const entriesOf = (provider: string) => living.filter((entry) => entry.provider === provider);
 const openaiTexts = entriesOf("openai").filter((entry) => entry.modality === "text");
 const GROUPS: readonly Group[] = [
-  ...[...new Set(catalogue.entries.map((entry) => entry.provider))]
+  ...[...new Set(living.map((entry) => entry.provider))]
     .filter((provider) => provider !== "sandbox")
     .map((provider): Group => ({ name: provider, entries: entriesOf(provider), settings: {} })),
   { name: "openai-elsewhere", entries: openaiTexts, settings: { OPENAI_BASE_URL: ELSEWHERE } },

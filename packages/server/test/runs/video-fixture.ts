@@ -1,4 +1,5 @@
 /** Runs of videos, on stand-ins for the providers: their API is in this process, their workers are real ones. */
+import { join } from "node:path";
 import { afterEach, beforeEach, expect } from "vitest";
 import { createAccount } from "../../src/accounts/index.ts";
 import { loadCatalogue } from "../../src/models/index.ts";
@@ -11,10 +12,12 @@ import { killLeftovers } from "../support/promptd-process.ts";
 import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
 
 export const VIDEO_MODELS = {
-  Veo: "google/veo-3.1-fast-generate-preview",
+  Veo: "google/veo", // as an operator's own entry: the shipped ones are retired
   fal: "fal/luma-ray-2-flash",
   Replicate: "replicate/minimax-video-01",
 } as const;
+
+const OVERLAY = join(import.meta.dirname, "../providers/own-models.json");
 
 let database: TestDatabase;
 export let fixture: InstallationFixture;
@@ -40,6 +43,7 @@ interface OpenOptions extends ProviderDoubleOptions {
 export async function openVideoRuns(options: OpenOptions = {}): Promise<void> {
   double = await startProviderDouble(options);
   fixture = await openInstallationFixture(database.url, {
+    PROMPTD_MODELS_FILE: OVERLAY,
     PROMPTD_LEASE_MS: "3000", // a worker on a busy machine must not count as lost: it would be another case
     GOOGLE_GENERATIVE_AI_API_KEY: "k",
     GOOGLE_GENERATIVE_AI_BASE_URL: double.url,
@@ -53,7 +57,7 @@ export async function openVideoRuns(options: OpenOptions = {}): Promise<void> {
 
 async function publish(model: string): Promise<string> {
   const newId = createIdSource(systemClock);
-  const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => true, sandbox: true });
+  const catalogue = loadCatalogue({ overlayFile: OVERLAY, hasSecret: () => true, sandbox: true });
   const authorId = await createAccount(fixture.db, newId, { email: `${newId()}@example.org`, plan: "none" });
   const text = `---\npromptd: 1\ntitle: Clip\ndescription: A clip.\nmodel: ${model}\n---\nA river.\n`;
   const [published] = await publishPrompts(fixture.db, parsePromptFile(text, catalogue), {

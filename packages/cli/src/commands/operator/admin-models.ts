@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command } from "../../command.ts";
 import { describeReadFailure } from "../../file-failure.ts";
-import { runAsOperator } from "./run-operator.ts";
+import { runAsOperator, type Operator } from "./run-operator.ts";
 
 export const modelsList: Command = {
   summary: "List every model of the catalogue, enabled or not, with its price and what enables it",
@@ -11,7 +11,7 @@ export const modelsList: Command = {
   run: async (_args, io) => {
     const models = await runAsOperator(io, (operator) => operator.listModels());
     const lines = models.map((one) => {
-      const state = one.enabled ? "enabled" : one.requires === null ? one.status : `needs ${one.requires}`;
+      const state = [stateOf(one), endOf(one)].filter((word) => word !== null).join(", ");
       const from = [one.priceSource, one.priceDate, one.priceToConfirm ? "operator must confirm" : null];
       const priceOrigin = from.filter((word) => word !== null).join(", ");
       const line = `${String(one.index).padStart(5)}  ${one.model.padEnd(36)} ${one.modality.padEnd(6)} ${state.padEnd(34)} ${one.price || "free"}`;
@@ -70,6 +70,25 @@ export const modelsCheck: Command = {
     return faults.length === 0 ? 0 : 1;
   },
 };
+
+type ModelLine = Awaited<ReturnType<Operator["listModels"]>>[number];
+
+function stateOf({ enabled, requires, status }: ModelLine): string {
+  if (status === "retired") return status;
+  if (enabled) return "enabled";
+  return requires === null ? status : `needs ${requires}`;
+}
+
+/** Of a model that ends or has ended. */
+function endOf({ status, retiresAt, successor }: ModelLine): string | null {
+  if (status === "active") return null;
+  const words = [
+    status === "retired" ? null : "deprecated",
+    retiresAt === null ? null : `${status === "retired" ? "since" : "ends"} ${retiresAt}`,
+    successor === null ? null : `use ${successor}`,
+  ];
+  return words.filter((word) => word !== null).join(", ");
+}
 
 function countOf(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;

@@ -1,11 +1,18 @@
 import { providerOf } from "../providers/index.ts";
 import type { Catalogue, CatalogueEntry } from "./catalogue.ts";
 
+interface Existing<Kind> {
+  readonly kind: Kind;
+  readonly entry: CatalogueEntry;
+  /** That the model ends, and what comes after it, as sentences; null: no end is known. */
+  readonly ends: string | null;
+}
+
 /** Whether runs of a model can be made now; the one answer for publishing, search, new runs, waiting runs and calls. */
 export type Availability =
-  | { readonly kind: "available"; readonly entry: CatalogueEntry }
+  | Existing<"available">
   /** Its provider is not configured: new runs are accepted, since another process or a restart may enable it. */
-  | { readonly kind: "disabled"; readonly entry: CatalogueEntry }
+  | Existing<"disabled">
   | { readonly kind: "retired"; readonly entry: CatalogueEntry; readonly successor: string | null }
   /** It never was in the catalogue, or left it: its price is not known. */
   | { readonly kind: "unknown" };
@@ -13,8 +20,9 @@ export type Availability =
 export function availability(catalogue: Pick<Catalogue, "find" | "isEnabled">, model: string): Availability {
   const entry = catalogue.find(model);
   if (entry === null) return { kind: "unknown" };
+  // The catalogue retires an entry by itself on the day that its provider announced.
   if (entry.status === "retired") return { kind: "retired", entry, successor: entry.successor ?? null };
-  return { kind: catalogue.isEnabled(model) ? "available" : "disabled", entry };
+  return { kind: catalogue.isEnabled(model) ? "available" : "disabled", entry, ends: endSentence(entry) };
 }
 
 /** Why a model cannot be used, as one sentence. */
@@ -29,6 +37,13 @@ export function unavailableSentence(model: string, found: Exclude<Availability, 
     default:
       return found satisfies never;
   }
+}
+
+function endSentence({ model, status, retiresAt, successor }: CatalogueEntry): string | null {
+  if (status !== "deprecated") return null;
+  const end = retiresAt === undefined ? "is deprecated" : `ends on ${retiresAt}`;
+  const after = retiresAt === undefined ? "" : " Runs of its prompts are refused from that day on.";
+  return `The model ${model} ${end}.${after}${successor === undefined ? "" : ` Its successor is ${successor}.`}`;
 }
 
 /** Whether answers come from the sandbox, which shows the prompt in them. */

@@ -7,7 +7,7 @@ import { BUILT_IN_PROVIDERS, providerOf, RESERVED_NAMES } from "../providers/ind
 import type { MergedOverlay, ReadOverlay } from "./overlay.ts";
 
 interface Known {
-  /** Every name that the overlay has under `providers`. */
+  /** Every name of a server: the shipped ones, and those that the overlay has under `providers`. */
   readonly providers: ReadonlySet<string>;
   readonly byModel: ReadonlyMap<string, ModelRecord>;
   /** Models with a fault of their own, of which nothing can be said here. */
@@ -15,9 +15,13 @@ interface Known {
 }
 
 /** All faults of the merged catalogue, each naming its entry; of entries that are faulty in form, what they refer to. */
-export function checkRecords({ records, faulty }: MergedOverlay, read: ReadOverlay): string[] {
+export function checkRecords(
+  { records, faulty }: MergedOverlay,
+  read: ReadOverlay,
+  servers: Readonly<Record<string, unknown>>,
+): string[] {
   const known = {
-    providers: read.providers,
+    providers: new Set([...Object.keys(servers), ...read.providers]),
     byModel: new Map(records.map((record) => [record.model, record])),
     faulty,
   };
@@ -172,7 +176,9 @@ function checkLifeCycle({ status, retiredAt, fallback, modality }: ModelRecord):
   if (status === "retired" && retiredAt === undefined) {
     faults.push('retiredAt is required for status "retired": the day it was, such as "2026-11-01".');
   }
-  if (status !== "retired" && retiredAt !== undefined) faults.push('retiredAt belongs to status "retired" only.');
+  if (status !== "retired" && retiredAt !== undefined) {
+    faults.push('retiredAt belongs to status "retired" only; a day to come is retiresAt.');
+  }
   if (fallback !== undefined && modality === "video") {
     faults.push("a video model has no fallback: a started video belongs to one provider.");
   }

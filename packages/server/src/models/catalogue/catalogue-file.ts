@@ -1,4 +1,4 @@
-/** The form of catalogue.json and of an operator's overlay file. Unknown members are faults: a slip must not pass. */
+/** The form of the shipped files (catalogue.json, entries/) and of an operator's overlay file. Unknown members are faults: a slip must not pass. */
 import { MODALITIES, type Modality } from "@promptd/contract";
 import { z } from "zod";
 import { isDecimal } from "../../credits/index.ts";
@@ -35,6 +35,8 @@ export interface ModelRecord {
   readonly api?: "responses" | "chat" | undefined;
   readonly modality: Modality;
   readonly status: ModelStatus;
+  /** The first day (UTC) on which the provider no longer runs it, as announced: the entry is then retired by itself. */
+  readonly retiresAt?: string | undefined;
   readonly retiredAt?: string | undefined;
   readonly successor?: string | undefined;
   readonly inputs?: { readonly images?: ImageInputs | undefined } | undefined;
@@ -51,6 +53,8 @@ export interface ModelRecord {
   readonly priceDate?: string | undefined;
   /** No source was found, or sources differ: the operator must confirm the price, by giving it in the overlay. */
   readonly priceToConfirm?: boolean | undefined;
+  /** Where id, life and options are from, and how certain that is; for people. */
+  readonly source?: string | undefined;
   readonly limits: ModelLimits;
   readonly typical?: { readonly outputTokens?: number | undefined } | undefined;
   readonly requires?: string | undefined;
@@ -70,6 +74,7 @@ const recordShape = {
   api: z.enum(["responses", "chat"]).optional(),
   modality: z.enum(MODALITIES),
   status: z.enum(MODEL_STATUSES),
+  retiresAt: z.iso.date().optional(),
   retiredAt: z.iso.date().optional(),
   successor: id.optional(),
   inputs: z
@@ -94,6 +99,7 @@ const recordShape = {
   priceSource: z.string().max(500).optional(),
   priceDate: z.iso.date().optional(),
   priceToConfirm: z.boolean().optional(),
+  source: z.string().max(500).optional(),
   limits: z.strictObject({
     maxOutputTokens: count,
     defaultOutputTokens: z.int().min(1).max(10_000_000).optional(),
@@ -114,18 +120,22 @@ const overlayRecordSchema = z
   .extend({ model: id, limits: recordShape.limits.partial().optional() });
 export type OverlayRecord = z.output<typeof overlayRecordSchema>;
 
-const providers = z.record(
-  z.string().regex(/^[a-z][a-z0-9-]{0,31}$/, "must be lower case letters, digits and -"),
-  z.strictObject({
-    baseURL: z
-      .string()
-      .refine(
-        (url) => /^https?:$/.test(URL.parse(url)?.protocol ?? "") && !/[?#]/.test(url),
-        "must be an http(s) address without ? and #",
-      ),
-    apiKeyEnv: environmentName.optional(),
-  }),
-);
+const server = z.strictObject({
+  baseURL: z
+    .string()
+    .refine(
+      (url) => /^https?:$/.test(URL.parse(url)?.protocol ?? "") && !/[?#]/.test(url),
+      "must be an http(s) address without ? and #",
+    ),
+  apiKeyEnv: environmentName.optional(),
+  quirks: z
+    .strictObject({
+      outputLimit: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
+      hasSchemas: z.boolean().optional(),
+    })
+    .optional(),
+});
+const providers = z.record(recordShape.provider, server);
 
 const head = {
   formatVersion: z.literal(1),
@@ -136,7 +146,15 @@ const head = {
   providers: providers.optional(),
 };
 
-export const catalogueFileSchema = z.strictObject({ ...head, models: z.array(modelRecordSchema) });
+/** catalogue.json: what is said of all entries. */
+export const catalogueFileSchema = z.strictObject(head).omit({ providers: true });
+/** A file of entries/: one provider, which its entries do not repeat. */
+export const entriesFileSchema = z.strictObject({
+  provider: recordShape.provider,
+  /** Of a provider that speaks the OpenAI interface and has no file of code. */
+  server: server.optional(),
+  models: z.array(modelRecordSchema.omit({ provider: true })),
+});
 export const overlayFileSchema = z.strictObject({
   ...head,
   /** Every price, shipped or own, times this; the operator's margin. */
@@ -145,10 +163,39 @@ export const overlayFileSchema = z.strictObject({
 });
 export type OverlayFile = z.output<typeof overlayFileSchema>;
 
+/** All faults of the shipped files and of the overlay at once. */
+export class CatalogueError extends Error {
+  override readonly name = "CatalogueError";
+  readonly faults: readonly string[];
+  constructor(faults: readonly string[]) {
+    super(
+      `The model catalogue has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`,
+    );
+    this.faults = faults;
+  }
+}
+
 /** `models[3].limits.timeoutMs: …`, one line per fault, behind the file's name where one is given. */
 export function describeIssues(error: z.ZodError, file = ""): string[] {
   return error.issues.map((issue) => {
     const path = issue.path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
     return `${file === "" ? "" : `${file}: `}${path.replace(/^\./, "") || "the file"}: ${issue.message}`;
   });
+}
+
+/** A day as catalogue files write it: 2026-12-01. */
+export function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+/**
+ * What a model is on a day: an end that was announced needs no release. Until then it is deprecated, so that nobody
+ * builds on it.
+ */
+export function recordOn<Record extends ModelRecord>(record: Record, day: string): Record {
+  const { status, retiresAt } = record;
+  if (status === "retired" || retiresAt === undefined) return record;
+  return retiresAt <= day
+    ? { ...record, status: "retired", retiredAt: retiresAt }
+    : { ...record, status: "deprecated" };
 }

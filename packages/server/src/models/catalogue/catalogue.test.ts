@@ -3,7 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { CatalogueError, loadCatalogue, resolveMapping, type Catalogue } from "./catalogue.ts";
+import { CatalogueError } from "./catalogue-file.ts";
+import { readShipped } from "./shipped.ts";
+import { loadCatalogue, resolveMapping, type Catalogue } from "./catalogue.ts";
 import { priceCeiling } from "../pricing/price-plan.ts";
 
 function load(overlay: unknown = null, options: { secrets?: string[]; sandbox?: boolean } = {}): Catalogue {
@@ -41,16 +43,7 @@ const providers = { home: { baseURL: "http://127.0.0.1:11434/v1" } };
 const file = (...models: unknown[]) => ({ formatVersion: 1, providers, models });
 
 describe("the shipped catalogue", () => {
-  const shipped = JSON.parse(readFileSync(new URL("./catalogue.json", import.meta.url), "utf8")) as {
-    models: {
-      index: number;
-      model: string;
-      provider: string;
-      priceSource?: string;
-      priceDate?: string;
-      priceToConfirm?: boolean;
-    }[];
-  };
+  const shipped = { models: readShipped().records };
 
   test("never reuses, changes or drops a public number", () => {
     const recorded = JSON.parse(readFileSync(new URL("./catalogue-indexes.json", import.meta.url), "utf8")) as [
@@ -237,19 +230,19 @@ describe("an overlay", () => {
   });
 
   test.each([
-    ["an option", { model: "openai/gpt-image-1", price: { inputPer1k: "1", perImage: "9" } }],
+    ["an option", { model: "openai/gpt-image-2", price: { inputPer1k: "0.8", perImage: "9" } }],
     ["the defaults", { model: "fal/hunyuan-video", price: { perImage: "9" }, defaults: { price: { perImage: "8" } } }],
   ])("whose price would be ignored, since there is one in %s, is refused", (_name, model) => {
     expect(faultsOf({ formatVersion: 1, models: [model] })).toMatch(/price\.\w+ has no effect: .*Put the price/);
   });
 
   test("says into which options a price belongs, and takes it there", () => {
-    const image = { model: "openai/gpt-image-1", price: { inputPer1k: "1", perImage: "9" } };
+    const image = { model: "openai/gpt-image-2", price: { inputPer1k: "0.8", perImage: "9" } };
     expect(faultsOf({ formatVersion: 1, models: [image] })).toContain(
-      "openai/gpt-image-1: price.perImage has no effect: every value of the option quality has its own. Put the prices into runOptions.quality.values.low.price.perImage, runOptions.quality.values.medium.price.perImage,",
+      "openai/gpt-image-2: price.perImage has no effect: every value of the option quality has its own. Put the prices into runOptions.quality.values.low.price.perImage, runOptions.quality.values.medium.price.perImage,",
     );
     const quality = { default: "medium", values: { medium: { price: { perImage: "9" } } } };
-    const priced = load({ formatVersion: 1, models: [{ model: "openai/gpt-image-1", runOptions: { quality } }] });
+    const priced = load({ formatVersion: 1, models: [{ model: "openai/gpt-image-2", runOptions: { quality } }] });
     const plan = { options: {}, maxOutputTokens: null, count: 1, images: 0, textBytes: 0, readsTokens: 0 };
     expect(priceCeiling(priced, [{ ...plan, model: image.model }], image.model).credits).toBe(10);
   });
@@ -312,7 +305,7 @@ test("models and options of the list are sorted by UTF-16 code units, values kee
   const { models } = load(null, { secrets: ["OPENAI_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"] }).resources().resources;
   const ids = models.map(({ model }) => model);
   expect(ids).toEqual([...ids].sort((a, b) => (a < b ? -1 : 1)));
-  expect(models.find(({ model }) => model === "openai/gpt-image-1")?.availableRunOptions).toEqual([
+  expect(models.find(({ model }) => model === "openai/gpt-image-2")?.availableRunOptions).toEqual([
     { key: "quality", options: ["low", "medium", "high"] },
     { key: "size", options: ["1024x1024", "1024x1536", "1536x1024"] },
   ]);

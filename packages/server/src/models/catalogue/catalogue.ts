@@ -1,17 +1,20 @@
 /**
- * The models this installation knows: the shipped catalogue.json, changed and extended by an operator's overlay, plus
+ * The models this installation knows: the shipped entries, changed and extended by an operator's overlay, plus
  * model servers found at run time. Nothing is fetched to build it. Which of them are enabled is decided for all
  * processes together (enabled-models.ts), since the hash of the list must be the same in each of them.
  */
-import { readFileSync } from "node:fs";
 import type { Resources } from "@promptd/contract";
+import { systemClock, type Clock } from "../../platform/clock.ts";
 import { checkRecords } from "./catalogue-checks.ts";
-import { catalogueFileSchema, describeIssues, type ModelRecord } from "./catalogue-file.ts";
+import { CatalogueError, dayOf, recordOn, type ModelRecord } from "./catalogue-file.ts";
 import type { OwnServer } from "../providers/provider-endpoint.ts";
 import { providerOf } from "../providers/index.ts";
 import { mergeOverlay, NO_OVERLAY, readOverlay } from "./overlay.ts";
 import { mergeMappings, type Mapping } from "./mapping.ts";
 import { buildResources } from "./resources.ts";
+import { readShipped } from "./shipped.ts";
+
+export { CatalogueError };
 
 /** One model, as the file gives it, with what the installation adds. */
 export interface CatalogueEntry extends ModelRecord {
@@ -49,18 +52,8 @@ export interface CatalogueOptions {
   readonly keyFaults?: (environmentName: string) => readonly string[];
   /** False removes the sandbox models. */
   readonly sandbox: boolean;
-}
-
-/** All faults of the shipped file and of the overlay at once. */
-export class CatalogueError extends Error {
-  override readonly name = "CatalogueError";
-  readonly faults: readonly string[];
-  constructor(faults: readonly string[]) {
-    super(
-      `The model catalogue has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}:\n${faults.map((fault) => `  - ${fault}`).join("\n")}`,
-    );
-    this.faults = faults;
-  }
+  /** Decides which announced ends have come; absent: the system's. */
+  readonly clock?: Clock | undefined;
 }
 
 /** @throws CatalogueError with every fault. */
@@ -68,55 +61,73 @@ export function loadCatalogue(options: CatalogueOptions): Catalogue {
   const shipped = readShipped();
   const read = options.overlayFile === null ? NO_OVERLAY : readOverlay(options.overlayFile);
   const { overlay } = read;
-  const providers = overlay.providers ?? {};
-  const merged = mergeOverlay(shipped, read);
+  const servers = { ...shipped.servers, ...overlay.providers };
+  const merged = mergeOverlay(shipped.records, read);
   const file = options.overlayFile ?? "catalogue.json";
-  const found = [...merged.faults, ...checkRecords(merged, read), ...checkKeys(providers, options)];
+  const found = [...merged.faults, ...checkRecords(merged, read, servers), ...checkKeys(servers, options)];
   const faults = [...read.faults, ...found.map((fault) => `${file}: ${fault}`)];
   if (faults.length > 0) throw new CatalogueError(faults);
-  const shippedModels = new Set(shipped.map((record) => record.model));
+  const shippedModels = new Set(shipped.records.map((record) => record.model));
   const entries = merged.records
     .filter((record) => options.sandbox || !providerOf(record.provider).isSimulated)
     .map((record) =>
       entryOf(record, {
-        server: providers[record.provider] ?? null,
+        server: servers[record.provider] ?? null,
         priceFactor: overlay.priceFactor ?? "1",
         origin: shippedModels.has(record.model) ? "shipped" : "operator",
       }),
     );
-  return createCatalogue(entries, options.hasSecret);
+  return createCatalogue(entries, options);
 }
 
-function checkKeys(
-  providers: Readonly<Record<string, OwnServer>>,
-  { keyFaults = () => [] }: CatalogueOptions,
-): string[] {
-  return Object.entries(providers).flatMap(([name, { apiKeyEnv }]) =>
+function checkKeys(servers: Readonly<Record<string, OwnServer>>, { keyFaults = () => [] }: CatalogueOptions): string[] {
+  return Object.entries(servers).flatMap(([name, { apiKeyEnv }]) =>
     (apiKeyEnv === undefined ? [] : keyFaults(apiKeyEnv)).map((fault) => `providers.${name}.apiKeyEnv: ${fault}`),
   );
 }
 
-function createCatalogue(entries: readonly CatalogueEntry[], hasSecret: CatalogueOptions["hasSecret"]): Catalogue {
-  const known = new Map(entries.map((entry) => [entry.model, entry]));
-  const enabledHere = (): string[] =>
-    entries.filter((entry) => isConfigured(entry, hasSecret)).map((entry) => entry.model);
+function createCatalogue(
+  entries: readonly CatalogueEntry[],
+  { hasSecret, clock = systemClock }: CatalogueOptions,
+): Catalogue {
+  let known = new Map<string, CatalogueEntry>();
+  let knownDay = "";
   let detected = new Map<string, CatalogueEntry>();
-  let enabled: ReadonlySet<string> = new Set(enabledHere());
+  let enabled: ReadonlySet<string> = new Set();
   let resources: Resources | null = null;
-  const find = (model: string): CatalogueEntry | null => known.get(model) ?? detected.get(model) ?? null;
+  /** The entries as they are today. */
+  const today = (): ReadonlyMap<string, CatalogueEntry> => {
+    const day = dayOf(clock.nowMs());
+    if (day === knownDay) return known;
+    knownDay = day;
+    known = new Map(entries.map((entry) => [entry.model, recordOn(entry, day)]));
+    resources = null;
+    return known;
+  };
+  const find = (model: string): CatalogueEntry | null => today().get(model) ?? detected.get(model) ?? null;
+  const enabledHere = (): string[] =>
+    [...today().values()].filter((entry) => isConfigured(entry, hasSecret)).map(({ model }) => model);
+  // A retired model stays off, whatever an older process wrote.
+  const findEnabled = (model: string): CatalogueEntry | null => {
+    const entry = enabled.has(model) ? find(model) : null;
+    return entry?.status === "retired" ? null : entry;
+  };
+  enabled = new Set(enabledHere());
   return {
     find,
-    isEnabled: (model) => enabled.has(model) && find(model) !== null,
+    isEnabled: (model) => findEnabled(model) !== null,
     resources: () => {
-      resources ??= buildResources([...enabled].flatMap((model) => find(model) ?? []));
+      today();
+      resources ??= buildResources([...enabled].flatMap((model) => findEnabled(model) ?? []));
       return resources;
     },
-    entries,
+    get entries() {
+      return [...today().values()];
+    },
     detected: () => [...detected.values()],
     enabledHere,
     useEnabled: (models, found) => {
-      // A retired model stays off, whatever an older process wrote.
-      const next = new Set(models.filter((model) => known.get(model)?.status !== "retired"));
+      const next = new Set(models);
       const isSame = next.symmetricDifference(enabled).size === 0;
       detected = new Map(found.map((entry) => [entry.model, entry]));
       if (isSame) return;
@@ -128,14 +139,6 @@ function createCatalogue(entries: readonly CatalogueEntry[], hasSecret: Catalogu
 
 function isConfigured(entry: CatalogueEntry, hasSecret: CatalogueOptions["hasSecret"]): boolean {
   return entry.status !== "retired" && (entry.requires === undefined || hasSecret(entry.requires));
-}
-
-function readShipped(): ModelRecord[] {
-  const parsed = catalogueFileSchema.safeParse(
-    JSON.parse(readFileSync(new URL("./catalogue.json", import.meta.url), "utf8")),
-  );
-  if (!parsed.success) throw new CatalogueError(describeIssues(parsed.error, "catalogue.json"));
-  return parsed.data.models;
 }
 
 const TYPICAL_OUTPUT_TOKENS = 800;

@@ -34,7 +34,7 @@ test("the list shows the range of a price that lies in an option, and models of 
   catalogue.useEnabled(["local/llama3.2"], [found]);
   const byModel = new Map(listModels(catalogue).map((line) => [line.model, line]));
   expect(byModel.get("fal/luma-ray-2")).toMatchObject({ price: "perImage 50-100" });
-  expect(byModel.get("openai/gpt-image-1")).toMatchObject({ price: "inputPer1k 1, perImage 1.632-24.96" });
+  expect(byModel.get("openai/gpt-image-2")).toMatchObject({ price: "inputPer1k 0.8, perImage 0.588-21.072" });
   expect(byModel.get("local/llama3.2")).toMatchObject({ index: 20_000, enabled: true, price: "" });
 });
 

@@ -1,11 +1,6 @@
 /** What an operator asks of the catalogue from the command line. */
-import {
-  CatalogueError,
-  loadCatalogue,
-  type Catalogue,
-  type CatalogueEntry,
-  type CatalogueOptions,
-} from "./catalogue.ts";
+import { loadCatalogue, type Catalogue, type CatalogueEntry, type CatalogueOptions } from "./catalogue.ts";
+import { CatalogueError } from "./catalogue-file.ts";
 import { RATE_NAMES } from "./mapping.ts";
 
 export interface ModelLine {
@@ -14,6 +9,10 @@ export interface ModelLine {
   readonly modality: string;
   readonly provider: string;
   readonly status: string;
+  /** The day on which it ends or has ended, as `2026-12-01`; null: no end is known. */
+  readonly retiresAt: string | null;
+  /** The model that its provider recommends instead. */
+  readonly successor: string | null;
   readonly enabled: boolean;
   /** The environment variable that would enable it; null: none is needed. */
   readonly requires: string | null;
@@ -38,6 +37,8 @@ export function listModels(catalogue: Catalogue): ModelLine[] {
       modality: entry.modality,
       provider: entry.provider,
       status: entry.status,
+      retiresAt: entry.retiredAt ?? entry.retiresAt ?? null,
+      successor: entry.successor ?? null,
       enabled: catalogue.isEnabled(entry.model),
       requires: entry.requires ?? null,
       price: describePrice(entry),

@@ -1,13 +1,29 @@
+import { readLeniently } from "./lenient-answers.ts";
 import { sdkSettings, type ModelSource, type Provider } from "./provider.ts";
 
-async function openAiCompatible({ provider, endpoint, fetch }: ModelSource) {
+/** @param more members of every request. */
+async function openAiCompatible(
+  { provider, endpoint, fetch }: ModelSource,
+  more: Readonly<Record<string, boolean>> = {},
+) {
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+  const { outputLimit = "max_tokens", hasSchemas = false } = endpoint.quirks ?? {};
   return createOpenAICompatible({
     name: provider,
     baseURL: endpoint.baseUrl,
-    fetch,
+    fetch: async (input, init) => readLeniently(await fetch(input, init)),
+    supportsStructuredOutputs: hasSchemas,
+    transformRequestBody: ({ max_tokens: limit, ...body }) => ({ ...body, [outputLimit]: limit, ...more }),
     ...(endpoint.apiKey === null ? {} : { apiKey: endpoint.apiKey }),
   });
+}
+
+/** A model of OpenAI's own at another address: what answers there need not keep to OpenAI's form. */
+export async function openAiElsewhere(source: ModelSource) {
+  const endpoint = { ...source.endpoint, quirks: { outputLimit: "max_completion_tokens", hasSchemas: true } } as const;
+  // Not under the name openai: what the Responses interface is told would be sent as it stands.
+  const sdk = await openAiCompatible({ ...source, provider: compatible.id, endpoint }, { store: false });
+  return sdk.chatModel(source.providerModel);
 }
 
 /**

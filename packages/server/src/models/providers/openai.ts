@@ -1,3 +1,4 @@
+import { openAiElsewhere } from "./openai-compatible.ts";
 import { sdkSettings, type ModelSource, type Provider } from "./provider.ts";
 
 async function openAi(source: ModelSource) {
@@ -12,11 +13,12 @@ export const openai: Provider = {
   apis: ["responses", "chat"],
   isSimulated: false,
   models: {
-    // Servers that speak the OpenAI interface know chat; few know Responses.
-    text: async (source) =>
-      source.endpoint.isOverridden || source.api === "chat"
-        ? (await openAi(source)).chat(source.providerModel)
-        : (await openAi(source)).responses(source.providerModel),
+    text: async (source) => {
+      // Servers that speak the OpenAI interface know chat; few know Responses.
+      if (source.endpoint.isOverridden) return openAiElsewhere(source);
+      const sdk = await openAi(source);
+      return source.api === "chat" ? sdk.chat(source.providerModel) : sdk.responses(source.providerModel);
+    },
     image: async (source) => (await openAi(source)).image(source.providerModel),
     video: null,
   },

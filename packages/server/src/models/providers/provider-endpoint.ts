@@ -1,7 +1,7 @@
 /** Where a provider is reached and with which key. The names of its settings stand in the provider's own file. */
 import { compatible } from "./openai-compatible.ts";
 import { providerOf } from "./index.ts";
-import type { ProviderAddress, ProviderEndpoint, ProviderSettings } from "./provider.ts";
+import type { ProviderAddress, ProviderEndpoint, ProviderSettings, ServerQuirks } from "./provider.ts";
 
 /** A setting or secret by its name in the environment; null: not set. */
 export type ReadSecret = (name: string) => string | null;
@@ -10,6 +10,7 @@ export type ReadSecret = (name: string) => string | null;
 export interface OwnServer {
   readonly baseURL: string;
   readonly apiKeyEnv?: string | undefined;
+  readonly quirks?: ServerQuirks | undefined;
 }
 
 /** No key and no address: of the sandbox, and of a name that nobody knows. */
@@ -51,10 +52,10 @@ export function compatibleEndpoint(secret: ReadSecret): Pick<ProviderEndpoint, "
   return { baseUrl: completeBaseUrl(given, address.baseUrl), apiKey: secret(settings.key) };
 }
 
-function ownServer(provider: string, { baseURL, apiKeyEnv }: OwnServer, secret: ReadSecret): ProviderEndpoint {
+function ownServer(provider: string, { baseURL, apiKeyEnv, quirks }: OwnServer, secret: ReadSecret): ProviderEndpoint {
   const baseUrl = trimSlash(baseURL);
   const apiKey = provider === compatible.id ? compatibleKey(baseUrl, secret) : ownKey(apiKeyEnv, secret);
-  return { baseUrl, isOverridden: true, apiKey, origins: [baseUrl], aliases: null };
+  return { baseUrl, isOverridden: true, apiKey, origins: [baseUrl], quirks, aliases: null };
 }
 
 function compatibleKey(baseUrl: string, secret: ReadSecret): string | null {

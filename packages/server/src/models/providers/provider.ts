@@ -75,8 +75,17 @@ export interface ProviderEndpoint {
   readonly apiKey: string | null;
   /** Addresses that receive the key. */
   readonly origins: readonly string[];
+  /** How a server that speaks the OpenAI interface differs from others. */
+  readonly quirks?: ServerQuirks | undefined;
   /** For a package that fixes its hosts: where each of them is found instead, and the header that names it there. */
   readonly aliases: { readonly origins: ReadonlyMap<string, string>; readonly header: string } | null;
+}
+
+export interface ServerQuirks {
+  /** The member of a request that bounds its answer; absent: max_tokens. */
+  readonly outputLimit?: "max_tokens" | "max_completion_tokens" | undefined;
+  /** It takes a JSON schema for its answer. */
+  readonly hasSchemas?: boolean | undefined;
 }
 
 interface Embeddings {

@@ -61,7 +61,7 @@ function checkModel(model: string, location: FaultLocation, context: StepContext
     return;
   }
   const { entry } = found;
-  if (entry.status === "deprecated") warn(`The model ${model} is deprecated.${successorOf(entry)}`);
+  if (found.ends !== null) warn(found.ends);
   if (found.kind === "disabled") warn(`${unavailableSentence(model, found)} Runs fail until it is.`);
   if (entry.modality === "text" && isSimulated(entry))
     warn(`${model} is a sandbox model: the prompt text becomes visible in outputs.`);
@@ -70,10 +70,6 @@ function checkModel(model: string, location: FaultLocation, context: StepContext
 function listEnabled(catalogue: Catalogue): string {
   const enabled = catalogue.entries.map(({ model }) => model).filter((model) => catalogue.isEnabled(model));
   return `Enabled here: ${enabled.join(", ")}; "promptd admin models list" shows all.`;
-}
-
-function successorOf(entry: CatalogueEntry): string {
-  return entry.successor === undefined || entry.successor === null ? "" : ` Its successor is ${entry.successor}.`;
 }
 
 function resolveStep(step: CheckedStep, context: StepContext): StepDefinition {

@@ -1,0 +1,144 @@
+/**
+ * Answers of servers that speak the OpenAI interface in their own way, put into the form that the SDK reads: an error
+ * that came with status 200 becomes one, and what a model thought aloud is taken out of its answer.
+ */
+
+/** As a transport's fetch; what it cannot read goes on as it is. */
+export async function readLeniently(answer: Response): Promise<Response> {
+  if (!answer.ok || answer.body === null) return answer;
+  const type = answer.headers.get("content-type") ?? "";
+  if (type.includes("event-stream")) return new Response(answer.body.pipeThrough(withoutStreamedThoughts()), answer);
+  const text = await answer.text();
+  const parsed = text.includes('"error"') || text.includes("think>") ? readJson(text) : null;
+  const error = parsed === null ? null : errorInside(parsed);
+  if (error !== null) return Response.json({ error }, { status: statusOf(error), headers: delayOf(answer) });
+  return new Response(parsed === null ? text : withoutThoughts(parsed, text), answer);
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function readJson(text: string): Members | null {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return isObject(parsed) ? parsed : null;
+  } catch {
+    return null; // the SDK says that it could not be read
+  }
+}
+
+function choicesOf({ choices }: Members): readonly Members[] {
+  return Array.isArray(choices) ? choices.filter(isObject) : [];
+}
+
+/** OpenRouter reports a provider that failed after its first words in the choice. */
+function errorInside(answer: Members): Members | null {
+  const errors = [answer["error"], ...choicesOf(answer).map((choice) => choice["error"])];
+  const [error] = errors.filter((each) => isObject(each) || (typeof each === "string" && each !== ""));
+  if (error === undefined) return null;
+  return isObject(error) ? error : { message: error };
+}
+
+const BAD_GATEWAY = 502;
+
+function statusOf({ code, status }: Members): number {
+  const named = [code, status].map(Number).find((each) => Number.isInteger(each) && each >= 400 && each < 600);
+  return named ?? BAD_GATEWAY;
+}
+
+function delayOf(answer: Response): Record<string, string> {
+  const delay = answer.headers.get("retry-after");
+  return delay === null ? {} : { "retry-after": delay };
+}
+
+const OPENING = "<think>";
+const CLOSING = "</think>";
+
+/** Some servers put the opening tag into the prompt, so that only the closing one comes back, on a line of its own. */
+const THOUGHT_BEFORE = /^(?:(?!<think>)[\s\S])*?<\/think>[ \t]*(?:\n|$)\s*/;
+
+/** The answer behind what was thought; "" where the thought never ended. */
+export function withoutThought(text: string): string {
+  const start = text.trimStart();
+  if (!start.startsWith(OPENING)) return text.replace(THOUGHT_BEFORE, "");
+  const end = start.indexOf(CLOSING);
+  return end === -1 ? "" : start.slice(end + CLOSING.length).trimStart();
+}
+
+function withoutThoughts(answer: Members, text: string): string {
+  const choices = choicesOf(answer);
+  if (choices.length === 0) return text;
+  const changed = choices.map((choice) => {
+    const { message } = choice;
+    if (!isObject(message) || typeof message["content"] !== "string") return choice;
+    return { ...choice, message: { ...message, content: withoutThought(message["content"]) } };
+  });
+  return JSON.stringify({ ...answer, choices: changed });
+}
+
+/** The same for an answer in pieces: only a thought at its beginning can be known. */
+function withoutStreamedThoughts(): TransformStream<Uint8Array, Uint8Array> {
+  const decoder = new TextDecoder();
+  const encoder = new TextEncoder();
+  const filters = new Map<unknown, ThoughtFilter>();
+  let rest = "";
+  const write = (lines: readonly string[]) =>
+    encoder.encode(lines.map((line) => `${filterLine(line, filters)}\n`).join(""));
+  return new TransformStream({
+    transform: (piece, controller) => {
+      const lines = (rest + decoder.decode(piece, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      if (lines.length > 0) controller.enqueue(write(lines));
+    },
+    flush: (controller) => {
+      if (rest !== "") controller.enqueue(encoder.encode(filterLine(rest, filters)));
+    },
+  });
+}
+
+function filterLine(line: string, filters: Map<unknown, ThoughtFilter>): string {
+  const event = line.startsWith("data:") ? readJson(line.slice("data:".length)) : null;
+  if (event === null || choicesOf(event).length === 0) return line;
+  const choices = choicesOf(event).map((choice) => {
+    const filter = filters.get(choice["index"]) ?? createThoughtFilter();
+    filters.set(choice["index"], filter);
+    const { delta } = choice;
+    const given = isObject(delta) && typeof delta["content"] === "string" ? delta["content"] : "";
+    const isLast = typeof choice["finish_reason"] === "string";
+    const content = filter(given, isLast);
+    if (content === given) return choice;
+    return { ...choice, delta: { ...(isObject(delta) ? delta : {}), content } };
+  });
+  return `data: ${JSON.stringify({ ...event, choices })}`;
+}
+
+/** What of the next piece belongs to the answer. */
+type ThoughtFilter = (piece: string, isLast: boolean) => string;
+
+function createThoughtFilter(): ThoughtFilter {
+  let state: "begins" | "thinks" | "thought" | "answers" = "begins";
+  let held = "";
+  return (piece, isLast) => {
+    held += piece;
+    if (state === "begins") {
+      const start = held.trimStart();
+      if (start.startsWith(OPENING)) state = "thinks";
+      else if (isLast || !OPENING.startsWith(start)) state = "answers";
+    }
+    if (state === "thinks" && held.includes(CLOSING)) {
+      held = held.slice(held.indexOf(CLOSING) + CLOSING.length);
+      state = "thought";
+    }
+    if (state === "thought") {
+      held = held.trimStart();
+      if (held !== "") state = "answers";
+    }
+    if (state !== "answers") return "";
+    const answer = held;
+    held = "";
+    return answer;
+  };
+}
