@@ -1,7 +1,7 @@
 /**
  * Makes the judgments of this project's own queries anew: judgments.own.json of the queries written by hand in
  * judgments.own.rules.txt and of words of titles spoilt by chance (always the same chance), judgments.fresh.json of
- * judgments.fresh.rules.txt. A query of the development judgments is in neither.
+ * judgments.fresh.rules.txt, and so for needs and foreign queries. A query of the development judgments is in none.
  *
  *   node --conditions=promptd-source bench/judge-queries.ts
  */
@@ -96,7 +96,7 @@ function write(name: string, made: readonly JudgedQuery[]): void {
   const answered = made.filter(({ q, rel }) => Object.values(rel).includes(3) && !developed.has(q.toLowerCase()));
   const unique = [...new Map(answered.map((query) => [query.qid, query])).values()];
   writeFileSync(fileOf(`${name}.json`), `${JSON.stringify(unique, null, 1)}\n`);
-  for (const cls of ["lexical", "typo", "paraphrase"]) {
+  for (const cls of new Set(unique.map((query) => query.cls))) {
     const own = unique.filter((query) => query.cls === cls);
     console.log(name, cls, own.length, "of which to look at:", own.filter(({ half }) => half === "mend").length);
   }
@@ -108,3 +108,5 @@ write(
   "fresh",
   readRules("fresh").map((query) => ({ ...query, half: "test" as const })),
 );
+write("need", readRules("need"));
+write("foreign", readRules("foreign"));
