@@ -9,7 +9,7 @@
  *               best peer less .01
  * --update      keeps this run's figures as bench/results/search.json, for --check and for the gate of `npm test`
  * --embeddings  adds a run with a test embedder in place of a model
- * --judgments   measures with this file instead of the two sets
+ * --judgments   measures with this file instead of the kept sets
  * --queries     [{"qid", "q"}]: answers these, with --out as {qid: [promptId, ...]}, and measures nothing
  */
 import { readFileSync, writeFileSync } from "node:fs";

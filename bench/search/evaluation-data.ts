@@ -15,7 +15,7 @@ export interface CorpusPrompt {
 
 export interface JudgedQuery {
   readonly qid: string;
-  /** `lexical`, `typo` or `paraphrase`: they fail in different ways. */
+  /** `lexical`, `typo`, `paraphrase`, `need` or `foreign`: they fail in different ways. */
   readonly cls: string;
   readonly q: string;
   /** Prompt id -> grade 1 to 3; what is not named is not relevant. */
@@ -24,10 +24,11 @@ export interface JudgedQuery {
   readonly half?: "mend" | "test";
 }
 
-/** The development judgments, and those written later without them. */
+/** The development judgments, those written later without them, and short needs. */
 export const JUDGMENT_SETS = {
   dev: new URL("judgments.dev.json", import.meta.url),
   own: new URL("judgments.own.json", import.meta.url),
+  need: new URL("judgments.need.json", import.meta.url),
 } as const;
 
 export function readCorpus(): CorpusPrompt[] {

@@ -18,12 +18,17 @@ export interface MeasuredSet {
   readonly systems: Measured[];
 }
 
-export const CLASSES = ["lexical", "typo", "paraphrase", "all"] as const;
-export type QueryClass = (typeof CLASSES)[number];
+/** Every class of the queries, and the mean over all of them. */
+export const ALL = "all";
+
+export function classesOf({ results }: Measured): string[] {
+  return [...new Set([...results.map(({ cls }) => cls), ALL])];
+}
 
 export interface Summary {
   readonly name: string;
-  readonly classes: Readonly<Record<QueryClass, Scores>>;
+  /** Class of queries -> figures. */
+  readonly classes: Readonly<Record<string, Scores>>;
   readonly p50Ms: number;
   readonly p95Ms: number;
 }
@@ -44,8 +49,8 @@ export async function measure(system: System, queries: readonly JudgedQuery[]): 
   return { name: system.name, results, answers };
 }
 
-export function scoresOf(measured: Measured, cls: QueryClass): Scores {
-  const results = measured.results.filter((result) => cls === "all" || result.cls === cls);
+export function scoresOf(measured: Measured, cls: string): Scores {
+  const results = measured.results.filter((result) => cls === ALL || result.cls === cls);
   const mean = (key: keyof Scores) => round(meanOf(results.map(({ scores }) => scores[key])));
   return { ndcg: mean("ndcg"), mrr: mean("mrr"), recall: mean("recall") };
 }
@@ -55,12 +60,7 @@ export function summarize(all: readonly Measured[]): Summary[] {
     const times = measured.results.map(({ ms }) => ms);
     return {
       name: measured.name,
-      classes: {
-        lexical: scoresOf(measured, "lexical"),
-        typo: scoresOf(measured, "typo"),
-        paraphrase: scoresOf(measured, "paraphrase"),
-        all: scoresOf(measured, "all"),
-      },
+      classes: Object.fromEntries(classesOf(measured).map((cls) => [cls, scoresOf(measured, cls)])),
       p50Ms: round(percentile(times, 0.5)),
       p95Ms: round(percentile(times, 0.95)),
     };
@@ -84,9 +84,11 @@ function takeHalf(measured: Measured, queries: readonly JudgedQuery[], half: str
 
 function printFigures(title: string, systems: readonly Measured[]): void {
   console.log(`\n${title}\nnDCG@10 / MRR@10 / recall@10`);
-  console.log(`${"".padEnd(24)}${CLASSES.map((cls) => cls.padEnd(20)).join("")}p50 / p95 ms`);
-  for (const { name, classes, p50Ms, p95Ms } of summarize(systems)) {
-    const cells = CLASSES.map((cls) => showScores(classes[cls]).padEnd(20));
+  const summaries = summarize(systems);
+  const names = Object.keys(summaries[0]?.classes ?? {});
+  console.log(`${"".padEnd(24)}${names.map((cls) => cls.padEnd(20)).join("")}p50 / p95 ms`);
+  for (const { name, classes, p50Ms, p95Ms } of summaries) {
+    const cells = Object.values(classes).map((scores) => showScores(scores).padEnd(20));
     console.log(`${name.padEnd(24)}${cells.join("")}${p50Ms.toFixed(1)} / ${p95Ms.toFixed(1)}`);
   }
 }
@@ -95,7 +97,7 @@ function printDifferences([own, ...others]: readonly Measured[]): void {
   if (own === undefined || others.length === 0) return;
   console.log("\nnDCG@10 of promptd less that of the other, 95 % interval");
   for (const other of others) {
-    const cells = CLASSES.map((cls) => showDifference(own, other, cls).padEnd(28));
+    const cells = classesOf(own).map((cls) => showDifference(own, other, cls).padEnd(28));
     console.log(`${other.name.padEnd(24)}${cells.join("")}`);
   }
 }
@@ -115,9 +117,9 @@ function printWorst({ systems: [own], queries }: MeasuredSet, titles: ReadonlyMa
   }
 }
 
-function showDifference(own: Measured, other: Measured, cls: QueryClass): string {
+function showDifference(own: Measured, other: Measured, cls: string): string {
   const ndcgs = (measured: Measured) =>
-    measured.results.filter((result) => cls === "all" || result.cls === cls).map(({ scores }) => scores.ndcg);
+    measured.results.filter((result) => cls === ALL || result.cls === cls).map(({ scores }) => scores.ndcg);
   const [low, high] = bootstrapInterval(ndcgs(own), ndcgs(other));
   const difference = meanOf(ndcgs(own)) - meanOf(ndcgs(other));
   return `${cls} ${sign(difference)} [${sign(low)}, ${sign(high)}]`;

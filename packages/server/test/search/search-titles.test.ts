@@ -75,6 +75,17 @@ function describeSet(name: keyof typeof sets, forms: number): void {
   });
 }
 
+test("a query that no word and no meaning of the shipped prompts answers finds nothing, not noise", async () => {
+  const fixture = await openSearch();
+  try {
+    await indexCorpus(fixture.db, sets["the shipped prompts"]);
+    for (const query of ["instag", "C#", "facebo", "asdfqwer zxcv"])
+      expect(await fixture.titles(query), query).toEqual([]);
+  } finally {
+    await fixture.close();
+  }
+});
+
 /** One of equals: two prompts may have the same title, or titles of the same words. */
 function isSameTitle(a: string, b: string): boolean {
   const words = (text: string) => text.toLowerCase().replaceAll(/[^\p{L}\p{M}\p{N}+#]+/gu, "");

@@ -12,6 +12,7 @@ const termOf = (term: string, more: Partial<QueryTerm> = {}): QueryTerm => ({
   term,
   isInCatalogue: true,
   certainty: 1,
+  weight: 1,
   expansions: [],
   ...more,
 });

@@ -36,6 +36,8 @@ export interface QueryTerm {
   readonly isExtra?: boolean;
   /** 0 to 1; below 1 for a word that was corrected or may be unfinished. */
   readonly certainty: number;
+  /** How much of the query it is, 0 to 1: below 1 for a circumstance. */
+  readonly weight: number;
   readonly expansions: readonly Expansion[];
 }
 
@@ -99,7 +101,8 @@ export function foldDocumentBy(
 export function foldQuery({ tables, idf }: BuiltInEmbedder, terms: readonly QueryTerm[]): Float32Array | null {
   const fold = (table: WordVectors): Float32Array | null => {
     const sum = new Float32Array(table.dims);
-    for (const query of terms) addQueryTerm(sum, query, { table, weight: query.certainty * idf(query.term) });
+    for (const query of terms)
+      addQueryTerm(sum, query, { table, weight: query.weight * query.certainty * idf(query.term) });
     return scaleToUnit(sum);
   };
   return scaleToUnit(concatenate(tables, fold));
@@ -126,10 +129,10 @@ export function coverageOf({ tables, idf }: BuiltInEmbedder, terms: readonly Que
 function coverageBy(table: WordVectors, terms: readonly QueryTerm[], idf: (term: string) => number): number {
   let all = 0;
   let known = 0;
-  for (const { term, certainty, isExtra } of terms) {
+  for (const { term, certainty, weight, isExtra } of terms) {
     if (isExtra === true && !table.knows(term)) continue;
-    all += idf(term);
-    if (table.knows(term)) known += certainty * idf(term);
+    all += weight * idf(term);
+    if (table.knows(term)) known += weight * certainty * idf(term);
   }
   return all === 0 ? 0 : known / all;
 }

@@ -1,18 +1,19 @@
 /** From the words of a query to what the legs look for: read, expanded and weighted. */
-import { contentTokens, tokenize, unspacedCharacters } from "../text/analyser.ts";
-import type { Token } from "../text/analyser.ts";
+import { tokenize, unspacedCharacters } from "../text/analyser.ts";
 import type { QueryTerm } from "../meaning/built-in-embedder.ts";
 import { splitWord } from "../text/spellings.ts";
 import type { Expansion, ExpansionTable } from "../text/expansion.ts";
 import type { WeightedTerm } from "../indexing/replica-store.ts";
 import { stemEnglish } from "../text/analyser.ts";
 import type { TimeSlice } from "../text/time-slice.ts";
+import { tokensOfNeed, weighWords } from "../text/need.ts";
+import type { NeedToken } from "../text/need.ts";
 import { readWord } from "../text/word-readings.ts";
 import type { CatalogueCounts, Reading } from "../text/word-readings.ts";
 
 export interface QueryPlan {
   /** Empty: the query has no word that means something, and only titles can answer it. */
-  readonly tokens: readonly Token[];
+  readonly tokens: readonly NeedToken[];
   readonly lexical: readonly WeightedTerm[];
   readonly dense: readonly QueryTerm[];
   /** BM25 of a document of usual length that has every token once in its title. */
@@ -45,17 +46,24 @@ interface PlanPorts {
 }
 
 interface ReadToken {
-  readonly token: Token;
+  readonly token: NeedToken;
   readonly reading: Reading;
   readonly expansions: readonly Expansion[];
+}
+
+interface WeighedWord extends ReadToken {
+  /** How much of the need it is, 0 to 1. */
+  readonly weight: number;
 }
 
 export async function planQuery(query: string, ports: PlanPorts): Promise<QueryPlan> {
   const { counts } = ports;
   const tokens = await findTokens(query, ports);
-  const words = await readTokens(tokens, ports);
+  const read = await readTokens(tokens, ports);
+  const weights = weighWords(read, counts.vocabulary);
+  const words = read.map((word, i) => ({ ...word, weight: weights[i] ?? 1 }));
   const readings = words.map(({ reading }) => reading);
-  const joined = joinNeighbours(tokens);
+  const joined = joinNeighbours(words);
   const lexical = [
     ...words.flatMap((word, group) => directTerms(group, word, counts)),
     ...joined.flatMap((pair) => joinedTerms(pair, readings, counts)),
@@ -64,17 +72,17 @@ export async function planQuery(query: string, ports: PlanPorts): Promise<QueryP
   return {
     tokens,
     lexical: lexical.slice(0, TERMS_MAX),
-    dense: [...words.map((word) => denseTerm(word, counts)), ...joined.map(({ term }) => joinedMeaning(term, counts))],
-    idealScore: readings.reduce((sum, { term }) => sum + TITLE_HIT * tokenIdf(term, counts), 0),
+    dense: [...words.map((word) => denseTerm(word, counts)), ...joined.map((pair) => joinedMeaning(pair, counts))],
+    idealScore: words.reduce((sum, word) => sum + TITLE_HIT * word.weight * tokenIdf(word.reading.term, counts), 0),
     certainty: readings.reduce((sum, { certainty }) => sum + certainty, 0) / Math.max(1, readings.length),
     readAs: readings.map(({ word }) => word).join(" "),
   };
 }
 
 /** What the query says, each word once, however often it says it. */
-async function findTokens(query: string, { counts, table, slice }: PlanPorts): Promise<Token[]> {
-  const tokens: Token[] = [];
-  for (const token of eachOnce(contentTokens(query)).slice(0, TOKENS_MAX)) {
+async function findTokens(query: string, { counts, table, slice }: PlanPorts): Promise<NeedToken[]> {
+  const tokens: NeedToken[] = [];
+  for (const token of eachOnce(tokensOfNeed(query)).slice(0, TOKENS_MAX)) {
     tokens.push(...splitUnknown(token, counts, table));
     if (slice.isOver()) await slice.yieldToEventLoop();
   }
@@ -82,17 +90,21 @@ async function findTokens(query: string, { counts, table, slice }: PlanPorts): P
 }
 
 /** Of several words of one stem the one that may be unfinished stays, else the first. */
-function eachOnce(tokens: readonly Token[]): Token[] {
-  const byTerm = new Map<string, Token>();
+function eachOnce(tokens: readonly NeedToken[]): NeedToken[] {
+  const byTerm = new Map<string, NeedToken>();
   for (const token of tokens) {
     const before = byTerm.get(token.term) ?? token;
     const chosen = token.isLast ? token : before;
-    byTerm.set(token.term, { ...chosen, isQuoted: before.isQuoted && token.isQuoted });
+    byTerm.set(token.term, {
+      ...chosen,
+      isQuoted: before.isQuoted && token.isQuoted,
+      isCircumstance: before.isCircumstance,
+    });
   }
   return [...byTerm.values()];
 }
 
-async function readTokens(tokens: readonly Token[], { counts, table, slice }: PlanPorts): Promise<ReadToken[]> {
+async function readTokens(tokens: readonly NeedToken[], { counts, table, slice }: PlanPorts): Promise<ReadToken[]> {
   const characters = tokens.filter(({ word }) => unspacedCharacters(word).length === 1).length;
   const pairsMax = Math.min(PAIRS.perCharacter, Math.floor(PAIRS.perQuery / Math.max(1, characters)));
   const perToken = Math.floor(EXPANSIONS.perQuery / Math.max(1, tokens.length));
@@ -108,61 +120,70 @@ async function readTokens(tokens: readonly Token[], { counts, table, slice }: Pl
 }
 
 /** An unfinished word means a little of all it may become. */
-function denseTerm({ reading, expansions }: ReadToken, counts: CatalogueCounts): QueryTerm {
+function denseTerm({ weight, reading, expansions }: WeighedWord, counts: CatalogueCounts): QueryTerm {
   const { term, certainty, isUnfinished, others } = reading;
   const related = isUnfinished
-    ? others.map(({ word, weight }) => ({ term: stemEnglish(word), weight })).filter((other) => other.term !== term)
+    ? others
+        .map((other) => ({ term: stemEnglish(other.word), weight: other.weight }))
+        .filter((other) => other.term !== term)
     : expansions;
-  return { term, certainty, isInCatalogue: counts.countOf(term) > 0, expansions: related };
+  return { term, certainty, weight, isInCatalogue: counts.countOf(term) > 0, expansions: related };
 }
 
 /** `weatherchart` is searched as weather and chart, if nothing is known of it as a whole. */
-function splitUnknown(token: Token, counts: CatalogueCounts, table: ExpansionTable): Token[] {
+function splitUnknown(token: NeedToken, counts: CatalogueCounts, table: ExpansionTable): NeedToken[] {
   const isKnown = token.isQuoted || counts.countOf(token.term) > 0 || table.hasWord(token.word);
   const parts = isKnown ? null : splitWord(token.word, counts.vocabulary);
   if (parts === null) return [token];
-  return tokenize(parts.join(" ")).map((part) => ({ ...part, isLast: part.isLast && token.isLast }));
+  const { isCircumstance } = token;
+  return tokenize(parts.join(" ")).map((part) => ({ ...part, isLast: part.isLast && token.isLast, isCircumstance }));
 }
 
 interface Joined {
   readonly groups: readonly [number, number];
   readonly term: string;
+  readonly weight: number;
 }
 
 /**
  * `screen play` is searched as screenplay as well, as `screen-play` is: in the place of both words where documents
  * have that, and by its meaning where the embedder knows it.
  */
-function joinNeighbours(tokens: readonly Token[]): Joined[] {
-  return tokens.slice(1).flatMap((token, i) => {
-    const before = tokens[i];
-    if (before === undefined || before.isQuoted || token.isQuoted) return [];
-    return [{ groups: [i, i + 1] as const, term: stemEnglish(`${before.word}${token.word}`) }];
+function joinNeighbours(words: readonly WeighedWord[]): Joined[] {
+  return words.slice(1).flatMap(({ token, weight }, i) => {
+    const before = words[i];
+    if (before === undefined || before.token.isQuoted || token.isQuoted) return [];
+    const term = stemEnglish(`${before.token.word}${token.word}`);
+    return [{ groups: [i, i + 1] as const, term, weight: Math.min(before.weight, weight) }];
   });
 }
 
 /** In the place of each of its parts the joined word counts as much as the part would. */
-function joinedTerms({ groups, term }: Joined, readings: readonly Reading[], counts: CatalogueCounts): WeightedTerm[] {
+function joinedTerms(
+  { groups, term, weight }: Joined,
+  readings: readonly Reading[],
+  counts: CatalogueCounts,
+): WeightedTerm[] {
   if (counts.countOf(term) === 0) return [];
   return groups.map((group) => {
     const own = tokenIdf(readings[group]?.term ?? term, counts);
-    return { group, term, weight: Math.min(own, idfOf(term, counts)), isDirect: true };
+    return { group, term, weight: weight * Math.min(own, idfOf(term, counts)), isDirect: true };
   });
 }
 
-function joinedMeaning(term: string, counts: CatalogueCounts): QueryTerm {
-  return { term, certainty: 1, isInCatalogue: counts.countOf(term) > 0, expansions: [], isExtra: true };
+function joinedMeaning({ term, weight }: Joined, counts: CatalogueCounts): QueryTerm {
+  return { term, certainty: 1, weight, isInCatalogue: counts.countOf(term) > 0, expansions: [], isExtra: true };
 }
 
-function directTerms(group: number, { token, reading }: ReadToken, counts: CatalogueCounts): WeightedTerm[] {
-  const weights = new Map([[token.term, 1]]);
-  for (const { word, weight } of reading.others) {
-    const term = stemEnglish(word);
-    weights.set(term, Math.max(weight, weights.get(term) ?? 0));
+function directTerms(group: number, { token, reading, weight }: WeighedWord, counts: CatalogueCounts): WeightedTerm[] {
+  const shares = new Map([[token.term, 1]]);
+  for (const other of reading.others) {
+    const term = stemEnglish(other.word);
+    shares.set(term, Math.max(other.weight, shares.get(term) ?? 0));
   }
-  return [...weights]
+  return [...shares]
     .filter(([term]) => counts.countOf(term) > 0)
-    .map(([term, weight]) => ({ group, term, weight: weight * idfOf(term, counts), isDirect: true }));
+    .map(([term, share]) => ({ group, term, weight: weight * share * idfOf(term, counts), isDirect: true }));
 }
 
 function expandWord(
@@ -178,11 +199,11 @@ function expandWord(
     .slice(0, limit);
 }
 
-function expandedTerms(group: number, { reading, expansions }: ReadToken, counts: CatalogueCounts): WeightedTerm[] {
-  return expansions.map(({ term, weight }) => ({
+function expandedTerms(group: number, { reading, expansions, weight }: WeighedWord, counts: CatalogueCounts) {
+  return expansions.map((other): WeightedTerm => ({
     group,
-    term,
-    weight: weight * Math.sqrt(idfOf(term, counts) * tokenIdf(reading.term, counts)),
+    term: other.term,
+    weight: weight * other.weight * Math.sqrt(idfOf(other.term, counts) * tokenIdf(reading.term, counts)),
     isDirect: false,
   }));
 }

@@ -55,9 +55,9 @@ test("what was found is found again without comparing, and not after a publicati
   const similarTo = vi.spyOn(vocabulary, "similarTo");
   for (let i = 0; i < 3; i += 1) expect(await corrected("recpe", vocabulary)).toEqual(["recipe"]);
   expect(similarTo).toHaveBeenCalledTimes(1);
-  vocabulary.set("recap", 900, 90);
+  vocabulary.set("recpes", 900, 90);
   vocabulary.set("recipe", 0, 0);
-  expect(await corrected("recpe", vocabulary)).toEqual(["recap"]);
+  expect(await corrected("recpe", vocabulary)).toEqual(["recpes"]);
 });
 
 test("a query is corrected until its effort is spent, which the size of the vocabulary decides, the same each time", async () => {

@@ -13,12 +13,10 @@ export interface Correction {
   readonly weight: number;
 }
 
-/** Two edits from this length on, one below. */
+/** Two edits from this length on, one below: of a shorter word they leave too little (`instag` is not `instead`). */
 const TWO_EDITS_FROM = 7;
 /** Shorter words must agree in their first letter. */
 const FREE_START_FROM = 6;
-/** Shorter words are never corrected by two edits. */
-const LAST_RESORT_FROM = 5;
 const LETTERS = { min: 3, max: 40 };
 const SAME_START = 0.04;
 const SAME_START_MAX = 3;
@@ -46,10 +44,7 @@ export async function correctWord(word: string, vocabulary: Vocabulary, effort: 
     const freeStart = word.length >= FREE_START_FROM;
     const scores = await findMisspellings(word, vocabulary, { edits, freeStart, effort });
     for (const entry of vocabulary.completionsOf(word)) keepBest(scores, entry.word, scoreCompletion(word, entry));
-    // Two edits leave little of a short word: only where nothing nearer is found, and from the same first letter.
-    const isLost = scores.size === 0 && edits === 1 && word.length >= LAST_RESORT_FROM;
-    const last = isLost ? await findMisspellings(word, vocabulary, { edits: 2, freeStart: false, effort }) : scores;
-    return rankCorrections(last);
+    return rankCorrections(scores);
   });
 }
 

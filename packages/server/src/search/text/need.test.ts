@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { tokensOfNeed, weighWords } from "./need.ts";
+import { Vocabulary } from "./vocabulary.ts";
+
+const TITLED = "logo email app resume builder coach chess beginner".split(" ");
+
+function weightsOf(query: string, titled: readonly string[] = TITLED): Record<string, number> {
+  const vocabulary = new Vocabulary();
+  for (const word of titled) vocabulary.set(word, 5, 5);
+  const words = tokensOfNeed(query).map((token) => ({ token, reading: { word: token.word } }));
+  const weights = weighWords(words, vocabulary);
+  return Object.fromEntries(words.map(({ token }, i) => [token.word, weights[i] ?? 0]));
+}
+
+test("what a thing is for, about, of or with counts less than the thing", () => {
+  expect(weightsOf("logo for a coffee shop")).toEqual({ logo: 1, coffee: 0.4, shop: 0.4 });
+  expect(weightsOf("email about heating")).toEqual({ email: 1, heating: 0.4 });
+  expect(weightsOf("logo of a cat with a hat")).toEqual({ logo: 1, cat: 0.4, hat: 0.4 });
+});
+
+test("a receiver counts less, and what is done counts as much as to what", () => {
+  expect(weightsOf("email to my landlord")).toEqual({ email: 1, landlord: 0.4 });
+  expect(weightsOf("email to slack")).toEqual({ email: 1, slack: 1 });
+});
+
+test("where no title has the thing itself, the circumstances count in full", () => {
+  expect(weightsOf("slogan for a coffee shop")).toEqual({ slogan: 1, coffee: 1, shop: 1 });
+});
+
+test("a query that begins with the circumstances has no others", () => {
+  expect(weightsOf("for beginner")).toEqual({ beginner: 1 });
+  expect(weightsOf("for chess beginner with logo")).toEqual({ chess: 1, beginner: 1, logo: 0.4 });
+});
+
+test("what makes the thing counts less than the thing, unless it is all that is asked for", () => {
+  expect(weightsOf("resume builder")).toEqual({ resume: 1, builder: 0.5 });
+  expect(weightsOf("builder")).toEqual({ builder: 1 });
+  expect(weightsOf("app for chess")).toEqual({ app: 1, chess: 0.4 });
+});
+
+test("a word in quotes begins no circumstance", () => {
+  expect(weightsOf('email "for" chess')).toEqual({ email: 1, chess: 1 });
+});
