@@ -54,7 +54,7 @@ export function createCallEndpoint(send: Send, policy: CallPolicy): CallEndpoint
   };
 }
 
-function requestOf<N extends EndpointName>(name: N, call: EndpointCall<N>): RawRequest {
+export function requestOf<N extends EndpointName>(name: N, call: EndpointCall<N>): RawRequest {
   const { method, path } = ENDPOINTS[name];
   const { headers, signal, timeoutMs } = call;
   return {
@@ -85,7 +85,8 @@ async function attempt<Data>(send: Send, request: RawRequest): Promise<Outcome<D
 
 const NOT_MODIFIED = 304;
 
-function readData(answer: RawAnswer): unknown {
+/** @throws PromptdError for an error envelope, PromptdProtocolError for what is no envelope. */
+export function readData(answer: RawAnswer): unknown {
   if (answer.httpStatus === NOT_MODIFIED) return null; // only where the call sent If-None-Match
   const envelope = expectEnvelope(answer);
   if (envelope.status === "SUCCESS") return envelope.data;

@@ -2,6 +2,7 @@ import type { Credits, Me, PromptVersion, Resources, SearchResult } from "@promp
 import { createCallEndpoint, type CallEndpoint } from "./call-endpoint.ts";
 import { delay as realDelay, type Delay } from "./delay.ts";
 import { PromptdProtocolError } from "./errors.ts";
+import { createFollow } from "./follow-run.ts";
 import { createRunsClient, type CallOptions, type RunsClient } from "./runs.ts";
 import { createTransport, type RawAnswer, type RawRequest } from "./transport.ts";
 
@@ -59,13 +60,13 @@ export function createClient(options: ClientOptions): Client {
   const delay = options.delay ?? realDelay;
   const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
   let resourcesHash = options.resourcesHash ?? null;
-  const send = createTransport({ baseUrl: options.baseUrl, fetch, timeoutMs }, () => ({
+  const transport = createTransport({ baseUrl: options.baseUrl, fetch, timeoutMs }, () => ({
     authorization: `Bearer ${options.apiKey}`,
     accept: "application/json",
     ...(resourcesHash === null ? {} : { "cli-agent": `resources_hash=${resourcesHash}` }),
   }));
   const request = async (raw: RawRequest): Promise<RawAnswer> => {
-    const answer = await send(raw);
+    const answer = await transport.send(raw);
     if (answer.headers.get("action-require") === "update-resources") options.onUpdateResources?.();
     return answer;
   };
@@ -80,7 +81,7 @@ export function createClient(options: ClientOptions): Client {
   return {
     request,
     call,
-    runs: createRunsClient({ call, delay, newIdempotencyKey, timeoutMs }),
+    runs: createRunsClient({ call, delay, newIdempotencyKey, timeoutMs, follow: createFollow(transport.open, policy) }),
     resources,
     ...createReaders(call),
   };

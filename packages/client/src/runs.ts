@@ -1,4 +1,4 @@
-import type { CreateRunBody, ListRunsQuery, Run, RunList, RunListRow } from "@promptd/contract";
+import type { CreateRunBody, ListRunsQuery, Run, RunEvent, RunList, RunListRow } from "@promptd/contract";
 import type { CallEndpoint, EndpointAnswer } from "./call-endpoint.ts";
 import type { Delay } from "./delay.ts";
 import { PromptdError } from "./errors.ts";
@@ -17,6 +17,8 @@ export interface CreateRunOptions extends CallOptions {
   readonly waitSeconds?: number | undefined;
   /** The run is answered as it is when the wait is over (at once without `waitSeconds`) instead of a 504. */
   readonly respondAsync?: boolean | undefined;
+  /** The run will be followed (`follow`): its text is wanted from the first word. */
+  readonly stream?: boolean | undefined;
 }
 
 export interface GetRunOptions extends CallOptions {
@@ -38,6 +40,11 @@ export interface RunsClient {
   /** Creates a run once and polls it until it is final, however long that takes; end it with the signal. */
   createAndWait(body: CreateRunBody, options?: CreateAndWaitOptions): Promise<Run>;
   get(runId: string, options?: GetRunOptions): Promise<Run>;
+  /**
+   * The run's states, its text while it is written, and its end (`done`), as they happen. A lost connection is opened
+   * again and goes on behind the last text; end it with the signal, or by leaving the loop.
+   */
+  follow(runId: string, options?: CallOptions): AsyncGenerator<RunEvent, void>;
   list(query?: ListRunsQuery, options?: CallOptions): Promise<RunList>;
   /** All pages, newest first; `limit` is the size of a page (50 when absent). */
   listAll(query?: Omit<ListRunsQuery, "endingBefore">, options?: CallOptions): AsyncGenerator<RunListRow, void>;
@@ -47,6 +54,7 @@ export interface RunsClient {
 
 export interface RunsDependencies {
   readonly call: CallEndpoint;
+  readonly follow: RunsClient["follow"];
   readonly delay: Delay;
   readonly newIdempotencyKey: () => string;
   /** Time for everything but waiting. */
@@ -75,11 +83,12 @@ export function createRunsClient(dependencies: RunsDependencies): RunsClient {
   const create = async (body: CreateRunBody, options: CreateRunOptions = {}): Promise<Run> => {
     const key = options.idempotencyKey === undefined ? dependencies.newIdempotencyKey() : options.idempotencyKey;
     const isAsync = options.respondAsync === true ? "respond-async" : null;
+    const isStream = options.stream === true ? "stream" : null;
     const answer = await call("createRun", {
       params: {},
       query: {},
       body,
-      headers: { ...preferHeader([isAsync, waitPreference(options.waitSeconds)]), "idempotency-key": key },
+      headers: { ...preferHeader([isAsync, isStream, waitPreference(options.waitSeconds)]), "idempotency-key": key },
       signal: options.signal,
       timeoutMs: timeoutMs + SERVER_WAIT_MS,
       isRepeatable: key !== null,
@@ -91,6 +100,7 @@ export function createRunsClient(dependencies: RunsDependencies): RunsClient {
   return {
     create,
     list,
+    follow: dependencies.follow,
     get: async (runId, options = {}) => (await read(runId, options)).data,
     createAndWait: (body, options = {}) => createAndWait({ create, read, delay: dependencies.delay }, body, options),
     listAll: (query = {}, options = {}) => listAll(list, query, options),

@@ -32,41 +32,110 @@ export interface TransportOptions {
 
 export type Send = (request: RawRequest) => Promise<RawAnswer>;
 
+/** The text of an answer as it arrives, for one that is a stream; else the whole answer. */
+export type Open = (request: RawRequest) => Promise<AsyncIterable<string> | RawAnswer>;
+
+export interface Transport {
+  readonly send: Send;
+  readonly open: Open;
+}
+
 const BODY_START_LENGTH = 200;
 
 /**
  * @param headersOf the headers every request carries, asked for each time.
  * @throws TypeError when the address is not one of http or https.
  */
-export function createTransport(options: TransportOptions, headersOf: () => Record<string, string>): Send {
+export function createTransport(options: TransportOptions, headersOf: () => Record<string, string>): Transport {
   const base = readBaseUrl(options.baseUrl);
-  return async (request) => {
+  const fetchRaw = (request: RawRequest, signal: AbortSignal): Promise<Response> => {
     const url = base + request.path + formatQuery(request.query ?? {});
     const headers = new Headers({ ...headersOf(), ...(request.body === undefined ? {} : JSON_TYPE) });
     for (const [name, value] of Object.entries(request.headers ?? {})) {
       if (value === null) headers.delete(name);
       else headers.set(name, value);
     }
-    const timeout = AbortSignal.timeout(request.timeoutMs ?? options.timeoutMs);
-    const signal = request.signal === undefined ? timeout : AbortSignal.any([request.signal, timeout]);
     const body = request.body === undefined ? {} : { body: formatBody(request.body) };
     request.signal?.throwIfAborted();
+    // A redirect could carry the key to another host or turn a POST into a GET; the server never sends one.
+    return options.fetch(url, { method: request.method, headers, signal, redirect: "manual", ...body });
+  };
+  const send: Send = async (request) => {
+    const timeout = AbortSignal.timeout(request.timeoutMs ?? options.timeoutMs);
     try {
-      // A redirect could carry the key to another host or turn a POST into a GET; the server never sends one.
-      const response = await options.fetch(url, {
-        method: request.method,
-        headers,
-        signal,
-        redirect: "manual",
-        ...body,
-      });
-      const text = await response.text();
-      return { httpStatus: response.status, headers: response.headers, text, envelope: readEnvelope(text) };
+      return await readAnswer(await fetchRaw(request, anyOf(request.signal, timeout)));
     } catch (error) {
       request.signal?.throwIfAborted();
       throw connectionError(error, timeout.aborted, base);
     }
   };
+  const open: Open = async (request) => {
+    const silence = createSilence(request.timeoutMs ?? options.timeoutMs);
+    const failed = (error: unknown): PromptdConnectionError => {
+      silence.end();
+      request.signal?.throwIfAborted();
+      return connectionError(error, silence.signal.aborted, base);
+    };
+    try {
+      const response = await fetchRaw(request, anyOf(request.signal, silence.signal));
+      if (response.body !== null && isStream(response)) return readPieces(response.body, { silence, failed });
+      const answer = await readAnswer(response);
+      silence.end();
+      return answer;
+    } catch (error) {
+      throw failed(error);
+    }
+  };
+  return { send, open };
+}
+
+function anyOf(one: AbortSignal | undefined, other: AbortSignal): AbortSignal {
+  return one === undefined ? other : AbortSignal.any([one, other]);
+}
+
+async function readAnswer(response: Response): Promise<RawAnswer> {
+  const text = await response.text();
+  return { httpStatus: response.status, headers: response.headers, text, envelope: readEnvelope(text) };
+}
+
+function isStream({ status, headers }: Response): boolean {
+  return status === 200 && /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
+}
+
+/** Aborts when nothing is heard for so long: a stream has no end that a timeout could wait for. */
+function createSilence(timeoutMs: number) {
+  const controller = new AbortController();
+  const start = () => setTimeout(() => controller.abort(new Error("nothing was heard for too long")), timeoutMs);
+  let timer = start();
+  const end = () => clearTimeout(timer);
+  return {
+    signal: controller.signal,
+    end,
+    heard: () => {
+      end();
+      timer = start();
+    },
+  };
+}
+
+interface Reading {
+  readonly silence: ReturnType<typeof createSilence>;
+  readonly failed: (error: unknown) => Error;
+}
+
+async function* readPieces(body: ReadableStream<Uint8Array>, { silence, failed }: Reading): AsyncGenerator<string> {
+  const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader();
+  try {
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      silence.heard();
+      yield piece.value;
+    }
+  } catch (error) {
+    throw failed(error);
+  } finally {
+    silence.end();
+    await reader.cancel().catch(() => {}); // it has failed already, or the caller wants no more
+  }
 }
 
 const JSON_TYPE = { "content-type": "application/json" };

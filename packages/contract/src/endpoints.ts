@@ -31,6 +31,8 @@ export interface EndpointEntry {
   readonly otherStatuses?: Readonly<Record<number, string>>;
   /** Beside `SHARED_ERRORS`. */
   readonly errors: readonly ErrorCode[];
+  /** True: a success is a stream of server-sent events, not an envelope; `data` describes them. */
+  readonly isStream?: boolean;
   /** True: the specification does not list it. */
   readonly isExtension?: boolean;
 }
@@ -64,7 +66,11 @@ export const ENDPOINTS = {
     // 20 MiB of images are 26.7 MiB as Base64, and 28.1 MiB where it is wrapped with escaped line ends.
     bodyBytesMax: 32 * 1024 * 1024,
     headers: [
-      { name: "Prefer", description: "wait=N: wait at most N seconds, then 504. respond-async: 202 at once." },
+      {
+        name: "Prefer",
+        description:
+          "wait=N: wait at most N seconds, then 504. respond-async: 202 at once. stream: text events are wanted from the first word.",
+      },
       {
         name: "Idempotency-Key",
         description: "1 to 255 visible ASCII characters. The same key joins the same run for 24 hours.",
@@ -83,6 +89,22 @@ export const ENDPOINTS = {
     headers: [{ name: "Prefer", description: "wait=N: wait at most N seconds for the run to become final." }],
     responseHeaders: ["Retry-After", "Preference-Applied"],
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+  },
+  followRun: {
+    method: "GET",
+    path: "/v1/runs/:runId/events",
+    summary: "Follow a run as server-sent events until it is final",
+    auth: "apiKey",
+    headers: [
+      {
+        name: "Last-Event-ID",
+        description: "The id of the last text event that arrived; text continues behind it.",
+        form: { pattern: /^\d{1,18}$/, rule: "must be the id of an event of this run, a number" },
+      },
+    ],
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    isStream: true,
+    isExtension: true,
   },
   cancelRun: {
     method: "POST",

@@ -14,9 +14,11 @@ import { REQUEST_LIMITS } from "./request-limits.ts";
 import {
   OUTPUT_TYPES,
   RUN_STATUSES,
+  type EventStream,
   type ImageInput,
   type OutputItem,
   type Run,
+  type RunEvent,
   type RunList,
   type RunListRow,
 } from "./runs.ts";
@@ -48,6 +50,23 @@ export const runSchema: z.ZodType<Run> = z.strictObject({
   runStatus: z.enum(RUN_STATUSES),
   tokens: countSchema,
 });
+
+const runEventSchema: z.ZodType<RunEvent> = z.discriminatedUnion("event", [
+  z.strictObject({
+    event: z.literal("status"),
+    data: z.strictObject({ runId: idSchema, runStatus: z.enum(RUN_STATUSES) }),
+  }),
+  z.strictObject({
+    event: z.literal("text"),
+    id: z.string(),
+    data: z.strictObject({ index: countSchema, call: countSchema, text: z.string() }),
+  }),
+  z.strictObject({ event: z.literal("output"), data: outputItemSchema.extend({ index: countSchema }) }),
+  z.strictObject({ event: z.literal("done"), data: runSchema }),
+]);
+
+/** In the order in which they are sent. */
+export const runEventStreamSchema: z.ZodType<EventStream> = z.strictObject({ events: z.array(runEventSchema) });
 
 export const runListRowSchema = z.strictObject({
   runId: idSchema,

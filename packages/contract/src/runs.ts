@@ -18,6 +18,31 @@ export interface Run {
   readonly tokens: number;
 }
 
+/** What GET /v1/runs/:runId/events sends, in this order: states, text while it is written, each output, and the end. */
+export type RunEvent =
+  | { readonly event: "status"; readonly data: { readonly runId: string; readonly runStatus: RunStatus } }
+  | {
+      /** A preview: what counts comes with `output` and `done`. */
+      readonly event: "text";
+      /** Sent back as Last-Event-ID: text continues behind it. */
+      readonly id: string;
+      readonly data: {
+        /** Place among the run's outputs. */
+        readonly index: number;
+        /** Number of the model call that writes it. A higher one than before: forget the text of this output. */
+        readonly call: number;
+        readonly text: string;
+      };
+    }
+  | { readonly event: "output"; readonly data: OutputItem & { readonly index: number } }
+  /** The run as GET /v1/runs/:runId answers it; the stream ends behind it. */
+  | { readonly event: "done"; readonly data: Run };
+
+/** Of an endpoint that answers server-sent events instead of an envelope. */
+export interface EventStream {
+  readonly events: readonly RunEvent[];
+}
+
 /** The shape of one row of the run list. */
 export interface RunListRow {
   readonly runId: string;

@@ -7,6 +7,7 @@ import {
   meSchema,
   promptVersionSchema,
   resourcesSchema,
+  runEventStreamSchema,
   runListSchema,
   runSchema,
   searchResultSchema,
@@ -39,6 +40,7 @@ const runId = z.object({ runId: uuidLeaf("runId") });
 export const endpointSchemas = {
   createRun: { params: none, query: none, body: createRunBodySchema, data: runSchema },
   getRun: { params: runId, query: none, body: null, data: runSchema },
+  followRun: { params: runId, query: none, body: null, data: runEventStreamSchema },
   cancelRun: { params: runId, query: none, body: null, data: runSchema },
   listRuns: { params: none, query: listRunsQuerySchema, body: null, data: runListSchema },
   searchPrompts: { params: none, query: z.object({ q: searchTextLeaf }), body: null, data: searchResultSchema },

@@ -12,7 +12,7 @@ import { createIdSource } from "./platform/ids.ts";
 import type { Log } from "./platform/log.ts";
 import { createNotifications, type Notifications } from "./platform/database/notifications.ts";
 import { listPopularity, listSearchDocuments, listSearchedVersions } from "./prompts/index.ts";
-import { AccountLockQueue, WaitingHub } from "./runs/index.ts";
+import { AccountLockQueue, RunFollowers, WaitingHub } from "./runs/index.ts";
 import { createSearch, type Search, type SearchOptions } from "./search/index.ts";
 import { orStartFailure } from "./start-failure.ts";
 
@@ -41,6 +41,7 @@ export interface Parts {
   readonly files: Files;
   readonly search: Search;
   readonly hub: WaitingHub;
+  readonly followers: RunFollowers;
   readonly accountLocks: AccountLockQueue;
   /** What answers and file addresses begin with. The port is known only when the server listens. */
   readonly address: { url: string };
@@ -56,6 +57,8 @@ export async function openParts(options: AppOptions, installation: Installation,
   const hub = new WaitingHub(db, log);
   notifications.listen("run_done", (ids) => hub.wake(ids));
   notifications.onGap(() => hub.pollAll());
+  const followers = new RunFollowers(db, log);
+  notifications.listen("run_text", (ids) => followers.wake(ids));
   const address = { url: config.PROMPTD_PUBLIC_URL ?? localUrl(config.HOST, config.PORT) };
   await makeDataDir(config.dataDir);
   const secrets = await orStartFailure(async () => ({
@@ -89,7 +92,8 @@ export async function openParts(options: AppOptions, installation: Installation,
   });
   closers.add(() => search.close());
   const accountLocks = new AccountLockQueue();
-  return { options, installation, db, clock, newId, notifications, models, files, search, hub, accountLocks, address };
+  const shared = { db, clock, newId, notifications, hub, followers, accountLocks, address };
+  return { options, installation, models, files, search, ...shared };
 }
 
 /**

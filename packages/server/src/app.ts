@@ -16,7 +16,7 @@ import type { Database } from "./platform/database/database.ts";
 import { enableFaults } from "./platform/fault.ts";
 import { startTicks, type Tick } from "./platform/ticks.ts";
 import { refreshEstimates } from "./prompts/index.ts";
-import { createUsesCount, pruneIdempotencyKeys, type Worker } from "./runs/index.ts";
+import { createUsesCount, deleteOldPieces, pruneIdempotencyKeys, type Worker } from "./runs/index.ts";
 import { checkPort, orListenFailure, throughOutage } from "./start-failure.ts";
 
 export type { AppOptions, Role };
@@ -120,6 +120,7 @@ function periodicWork({ db, files, models, search, options }: Parts): Tick[] {
     { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, models.catalogue)) },
     { name: "uses", everySeconds: 5, run: createUsesCount(db) },
     { name: "idempotency", everySeconds: 600, run: () => pruneIdempotencyKeys(db) },
+    { name: "run_pieces", everySeconds: 60, run: () => deleteOldPieces(db) },
     { name: "credit_expiry", everySeconds: 60, run: (stop) => expireCredits(db, stop) },
     { name: "ledger_audit", everySeconds: 60, run: createAudit(db, options.log) },
   ];

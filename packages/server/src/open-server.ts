@@ -13,7 +13,7 @@ import { checkImages, runsRoutes } from "./runs/index.ts";
 
 /** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: wakes a worker of this process. */
 export function openServer(parts: Parts, wakeWorker: () => void, closers: Closers): HttpServer {
-  const { options, db, newId, models, files, search, hub, accountLocks, notifications, address } = parts;
+  const { options, db, newId, models, files, search, hub, followers, accountLocks, notifications, address } = parts;
   const { config, log } = options;
   const { catalogue } = models;
   const admission = openAdmission(parts);
@@ -38,6 +38,7 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
           catalogue,
           files,
           hub,
+          followers,
           accountLocks,
           newId,
           publicUrl: () => address.url,

@@ -4,12 +4,19 @@ import type { Closers } from "./closers.ts";
 import { availability, settlePrice, uncappedPrice } from "./models/index.ts";
 import { openDatabase } from "./platform/database/database.ts";
 import { findVersion, renderStep, stepOptions } from "./prompts/index.ts";
-import { createFinisher, createInputsReader, readDelivered, saveDelivered, Worker } from "./runs/index.ts";
+import {
+  createFinisher,
+  createInputsReader,
+  createPieceWriter,
+  readDelivered,
+  saveDelivered,
+  Worker,
+} from "./runs/index.ts";
 import { throughOutage } from "./start-failure.ts";
 
 /** The worker of this process with the other slices passed as functions; it claims nothing before it is started. */
 export async function openWorker(parts: Parts, closers: Closers): Promise<Worker> {
-  const { options, installation, db, notifications, files, models, hub, newId } = parts;
+  const { options, installation, db, notifications, files, models, hub, followers, newId } = parts;
   const { config, log } = options;
   const openOne = async (role: string) => {
     // Open between two heartbeats, however long the lease: a process that starts beside an embedded database knows the
@@ -24,6 +31,15 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
     hub.wake(runIds);
     for (const runId of runIds) notifications.notify("run_done", runId);
   };
+  const pieces = createPieceWriter({
+    db,
+    log,
+    onWritten: (runIds) => {
+      followers.wake(runIds);
+      for (const runId of runIds) notifications.notify("run_text", runId);
+    },
+  });
+  closers.add(() => pieces.flush());
   return new Worker({
     db,
     heartbeats,
@@ -59,6 +75,7 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
       },
       readDelivered: (run) => readDelivered(db, run),
       saveDelivered: (run, item, signal) => saveDelivered(db, run, item, signal),
+      showText: (piece) => pieces.add(piece),
     },
   });
 }

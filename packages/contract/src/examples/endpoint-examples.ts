@@ -90,6 +90,17 @@ export const ENDPOINT_EXAMPLES: { readonly [Name in EndpointName]: EndpointExamp
     data: run,
   },
   getRun: { parameters: { runId: RUN_ID, Prefer: "wait=30" }, data: run },
+  followRun: {
+    parameters: { runId: RUN_ID, "Last-Event-ID": "4711" },
+    data: {
+      events: [
+        { event: "status", data: { runId: RUN_ID, runStatus: "running" } },
+        { event: "text", id: "4712", data: { index: 0, call: 1, text: "Steam curls " } },
+        { event: "output", data: { index: 0, ...run.outputs[0] } },
+        { event: "done", data: run },
+      ],
+    },
+  },
   cancelRun: {
     parameters: { runId: RUN_ID },
     data: {

@@ -3,6 +3,7 @@ import {
   type Credential,
   type EndpointEntry,
   type EndpointShapes,
+  type EventStream,
   type Issue,
   type ShapesOf,
 } from "@promptd/contract";
@@ -77,7 +78,7 @@ type HandlersOf<Shapes extends Readonly<Record<keyof Shapes, Shape>>> = {
   readonly [N in keyof Shapes]: (
     input: Pick<Shapes[N], "params" | "query" | "body">,
     context: RequestContext,
-  ) => Promise<Answer<Shapes[N]["data"]>>;
+  ) => Promise<Shapes[N]["data"] extends EventStream ? StreamAnswer : Answer<Shapes[N]["data"]>>;
 };
 
 /** Those of /v1; each slice gives some of them. */
@@ -109,7 +110,10 @@ export interface Endpoint extends Pick<EndpointEntry, "method" | "path" | "auth"
   /** Null: nothing is checked, and a body stays unread. */
   readonly schemas: EndpointSchemas | null;
   readonly checkBody: CheckBody | null;
-  readonly handle: (input: EndpointInput, context: ServerContext) => Promise<Answer<unknown> | TextAnswer | FileAnswer>;
+  readonly handle: (
+    input: EndpointInput,
+    context: ServerContext,
+  ) => Promise<Answer<unknown> | TextAnswer | StreamAnswer>;
 }
 
 export type EndpointInput = Omit<Shape, "data">;
@@ -144,7 +148,8 @@ export interface FileRequest {
   readonly ifNoneMatch: string | null;
 }
 
-export interface FileAnswer {
+/** A body that is sent as it comes: a file, or events. */
+export interface StreamAnswer {
   readonly status: 200 | 206 | 304;
   readonly headers: Readonly<Record<string, string>>;
   /** Null for HEAD and 304. The server destroys it when the caller hangs up. */
@@ -152,7 +157,7 @@ export interface FileAnswer {
 }
 
 /** Throws Problem NOT_FOUND_ERROR or GONE_ERROR. */
-export type OpenFile = (request: FileRequest) => Promise<FileAnswer>;
+export type OpenFile = (request: FileRequest) => Promise<StreamAnswer>;
 
 export interface Readiness {
   readonly ready: boolean;

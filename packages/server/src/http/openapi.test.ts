@@ -1,4 +1,5 @@
 import { ENDPOINTS, ERRORS } from "@promptd/contract";
+import { ENDPOINT_EXAMPLES } from "@promptd/contract/examples";
 import { describe, expect, test } from "vitest";
 import {
   endpointSchemas,
@@ -172,8 +173,28 @@ describe("the OpenAPI document", () => {
   });
 });
 
+const ANSWERED_WHOLE = Object.entries(ENDPOINTS).filter(([, entry]) => !("isStream" in entry));
+
 describe("the examples of the OpenAPI document", () => {
-  test.each(Object.entries(ENDPOINTS))("of %s fit its schemas, request and answer", (name, { method, path }) => {
+  test("of a stream of events are its events as they are sent", () => {
+    const { data } = ENDPOINT_EXAMPLES.followRun;
+    const answer = document.paths["/v1/runs/{runId}/events"]?.["get"]?.responses["200"];
+    const sent = data.events.map(({ event, data: content }) => ({ event, data: content }));
+    const stream = (answer as { content?: Record<string, { examples: Record<string, { value: string }> }> }).content?.[
+      "text/event-stream"
+    ]?.examples["events"]?.value;
+    const read = (text ?? "")
+      .split("\n\n")
+      .slice(0, -1)
+      .map((block) => {
+        const [, event, content = ""] = /^event: (.+)\n(?:id: .+\n)?data: (.+)$/.exec(block) ?? [];
+        return { event, data: JSON.parse(content) as unknown };
+      });
+    expect(read).toEqual(sent);
+    expect(endpointSchemas.followRun.data.parse(data)).toEqual(data);
+  });
+
+  test.each(ANSWERED_WHOLE)("of %s fit its schemas, request and answer", (name, { method, path }) => {
     const operation = document.paths[template(path)]?.[method.toLowerCase()];
     const { params, query, body, data }: EndpointSchemas = endpointSchemas[name as keyof typeof endpointSchemas];
     const { parameters = [], requestBody = {}, responses } = operation ?? { responses: {} };

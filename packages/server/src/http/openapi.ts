@@ -5,6 +5,7 @@ import {
   type EndpointEntry,
   type EndpointName,
   type ErrorCode,
+  type EventStream,
 } from "@promptd/contract";
 import { ENDPOINT_EXAMPLES, ERROR_EXAMPLES } from "@promptd/contract/examples";
 import { endpointSchemas, ERROR_SCHEMAS } from "@promptd/contract/schemas";
@@ -58,7 +59,10 @@ function operation(name: EndpointName): Json {
   const success = {
     description: "Success",
     headers: headersOf([...COMMON_HEADERS, ...(entry.responseHeaders ?? [])]),
-    content: jsonContent(envelope(data), { success: { status: "SUCCESS", data: answer } }),
+    content:
+      entry.isStream === true
+        ? eventContent(data, answer as EventStream)
+        : jsonContent(envelope(data), { success: { status: "SUCCESS", data: answer } }),
   };
   const otherSuccesses = Object.entries(entry.otherStatuses ?? {}).map(([status, description]) => [
     status,
@@ -175,6 +179,21 @@ function exampleOf(name: string, examples: ParameterExamples): Json {
 function jsonContent(schema: Json, examples: Readonly<Record<string, unknown>>): Json {
   const named = Object.entries(examples).map(([name, value]) => [name, { value }]);
   return { "application/json": { schema, examples: Object.fromEntries(named) } };
+}
+
+/** OpenAPI 3.1 has no form for events: the schema is that of all of them as a list, the example what is sent. */
+function eventContent(schema: z.ZodType, { events }: EventStream): Json {
+  const lines = events.map(({ event, data, ...rest }) => {
+    const id = "id" in rest ? `id: ${rest.id}\n` : "";
+    return `event: ${event}\n${id}data: ${JSON.stringify(data)}\n\n`;
+  });
+  const { properties } = z.toJSONSchema(schema) as { properties?: Record<string, Json> };
+  return {
+    "text/event-stream": {
+      schema: { type: "string", "x-events": properties?.["events"] ?? {} },
+      examples: { events: { value: lines.join("") } },
+    },
+  };
 }
 
 function parametersOf(schema: z.ZodObject, location: "path" | "query", examples: ParameterExamples): Json[] {

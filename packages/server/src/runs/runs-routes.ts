@@ -1,6 +1,7 @@
 import type { CreateRunBody, Run } from "@promptd/contract";
+import { Readable } from "node:stream";
 import type { Files } from "../files/index.ts";
-import type { Answer, Handlers, RequestContext } from "../http/endpoint.ts";
+import type { Answer, Handlers, RequestContext, StreamAnswer } from "../http/endpoint.ts";
 import type { Catalogue } from "../models/index.ts";
 import type { Database } from "../platform/database/database.ts";
 import { isOutage } from "../platform/database/errors.ts";
@@ -14,6 +15,9 @@ import { getRun } from "./read/get-run.ts";
 import { listRuns } from "./read/list-runs.ts";
 import { describeApplied, readPreferences } from "./wait/prefer-header.ts";
 import { isFinal } from "./run-state.ts";
+import { followRuns } from "./run-events-store.ts";
+import { runEvents } from "./wait/run-events.ts";
+import type { RunFollowers } from "./wait/run-followers.ts";
 import { cancelRunRow } from "./runs-store.ts";
 import type { Wait, WaitingHub } from "./wait/wait-for-run.ts";
 
@@ -22,6 +26,7 @@ export interface RunsRoutesOptions {
   readonly catalogue: Catalogue;
   readonly files: Files;
   readonly hub: WaitingHub;
+  readonly followers: RunFollowers;
   readonly accountLocks: AccountLockQueue;
   readonly newId: () => string;
   readonly publicUrl: () => string;
@@ -34,8 +39,14 @@ export interface RunsRoutesOptions {
   readonly onCanceled: (runId: string) => void;
 }
 
-type RunsHandlers = Pick<Handlers, "createRun" | "getRun" | "listRuns" | "cancelRun">;
+type RunsHandlers = Pick<Handlers, "createRun" | "getRun" | "listRuns" | "cancelRun" | "followRun">;
 
+/** No proxy may gather or store what is meant for now. */
+const EVENT_STREAM = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-store",
+  "x-accel-buffering": "no",
+};
 const POLL_AFTER_TIMEOUT_SECONDS = "5";
 const POLL_SECONDS = "2";
 /** With the hub's last poll a caller is still answered within a second of its window's end. */
@@ -46,6 +57,7 @@ export function runsRoutes(options: RunsRoutesOptions): RunsHandlers {
     createRun: ({ body }, context) => create(body, context, options),
     getRun: ({ params }, context) => retrieve(params.runId.toLowerCase(), context, options),
     listRuns: async ({ query }, { caller }) => ({ data: await listRuns(options.db, caller.accountId, query) }),
+    followRun: ({ params }, context) => follow(params.runId.toLowerCase(), context, options),
     cancelRun: ({ params }, context) => cancel(params.runId.toLowerCase(), context, options),
   };
 }
@@ -78,6 +90,8 @@ async function startRun(body: CreateRunBody, context: RequestContext, options: R
   const wait = beginWait(runId, context, options); // before the insert, so that no end can be missed
   try {
     const ignore = (name: string) => context.ignore(name);
+    // Before the run exists, so that the first model call of it is streamed already.
+    if (readPreferences(context.header("prefer")).stream) await followRuns(options.db, [runId]);
     const created = await createRun({ accountId, keyId, runId, body, idempotency, ignore }, options);
     await fault("create.after_commit");
     if (!created.isReplay) {
@@ -100,7 +114,7 @@ async function answerCreate(
   const finished = await awaitEnd(started.wait);
   await fault("create.before_reply");
   const preferences = readPreferences(context.header("prefer"));
-  const applied = describeApplied(preferences, { respondAsync: true });
+  const applied = describeApplied(preferences, { creates: true });
   const { runId, isReplay } = started;
   const headers = {
     ...(isReplay ? { "idempotent-replayed": "true" } : {}),
@@ -184,7 +198,7 @@ function stillRunning(runId: string, seconds: number, headers: Readonly<Record<s
 /** With `Prefer: wait=N` the answer comes when the run is final, or after N seconds with the current view. */
 async function retrieve(runId: string, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {
   const preferences = readPreferences(context.header("prefer"));
-  const applied = describeApplied(preferences, { respondAsync: false });
+  const applied = describeApplied(preferences, { creates: false });
   let run = await getRun(options.db, context.caller.accountId, runId);
   if (!isFinal(run.runStatus) && preferences.waitSeconds !== null)
     run =
@@ -195,6 +209,24 @@ async function retrieve(runId: string, context: RequestContext, options: RunsRou
     ...(isFinal(run.runStatus) ? {} : { "retry-after": POLL_SECONDS }),
   };
   return { data: run, headers };
+}
+
+/** The run as server-sent events, from its present state to its end. */
+async function follow(runId: string, context: RequestContext, options: RunsRoutesOptions): Promise<StreamAnswer> {
+  const { accountId } = context.caller;
+  const run = await getRun(options.db, accountId, runId);
+  const lastId = context.header("last-event-id");
+  const follower = options.followers.follow({ accountId, runId }, { status: run.runStatus, after: lastId ?? "0" });
+  const wait = options.hub.wait({ accountId, runId, untilMs: Infinity });
+  options.hub.wake([runId]); // it may have ended since it was read
+  const close = () => {
+    wait.cancel();
+    follower.close();
+  };
+  context.onGone(close);
+  const body = Readable.from(runEvents(run, { wait, follower }), { objectMode: false });
+  body.once("close", close);
+  return { status: 200, headers: EVENT_STREAM, body };
 }
 
 async function cancel(runId: string, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {

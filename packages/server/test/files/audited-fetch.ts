@@ -17,7 +17,8 @@ const successSchema = successEnvelopeSchema(z.unknown());
 export const auditedFetch: typeof globalThis.fetch = async (input, init) => {
   const response = await globalThis.fetch(input, init);
   const path = new URL(input instanceof Request ? input.url : input).pathname;
-  const faults = [...headerFaults(response, path), ...(await bodyFaults(response.clone()))];
+  const isStream = path.endsWith("/events") && response.ok;
+  const faults = [...headerFaults(response, path), ...(isStream ? [] : await bodyFaults(response.clone()))];
   if (faults.length === 0) return response;
   throw new Error(`${init?.method ?? "GET"} ${path} answered ${response.status}: ${faults.join("; ")}`);
 };
@@ -31,6 +32,8 @@ function headerFaults({ headers, status }: Response, path: string): string[] {
   if (path.startsWith("/files/") && status < 400) return faults;
   const mayBeKept = path === "/v1/resources" && status < 400;
   if (!mayBeKept && headers.get("cache-control") !== "no-store") faults.push("no Cache-Control: no-store");
+  if (path.endsWith("/events") && status === 200)
+    return headers.get("content-type") === "text/event-stream; charset=utf-8" ? faults : [...faults, "no events"];
   const hasBody = status !== 204 && status !== 304;
   if (hasBody && headers.get("content-type") !== "application/json; charset=utf-8") faults.push("it is not JSON");
   return faults;

@@ -264,6 +264,8 @@ export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   prompt_votes: "prompts",
   runs: "runs",
   run_steps: "runs",
+  run_pieces: "runs",
+  run_followers: "runs",
   run_counts: "runs",
   run_limits: "runs",
   workers: "runs",

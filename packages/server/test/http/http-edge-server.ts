@@ -91,6 +91,14 @@ function fixedHandlers(calls: Call[]): Handlers {
     createRun: answering("createRun", RUN),
     getRun: answering("getRun", RUN),
     cancelRun: answering("cancelRun", RUN),
+    followRun: async (input, context) => {
+      calls.push({ name: "followRun", input, context });
+      return {
+        status: 200,
+        headers: { "content-type": "text/event-stream; charset=utf-8" },
+        body: Readable.from(["event: done\n\n"]),
+      };
+    },
     listRuns: answering("listRuns", { rows: [], hasMore: false }),
     searchPrompts: answering("searchPrompts", { rows: [] }),
     getPrompt: answering("getPrompt", VERSION),

@@ -43,6 +43,7 @@ export function callOf(
     itemIndex: 0,
     callNumber: 1,
     idempotencyKey: "00000000-0000-7000-8000-000000000001:0:0",
+    onText: null,
     ...change,
   };
 }

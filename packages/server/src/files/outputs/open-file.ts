@@ -1,4 +1,4 @@
-import type { FileAnswer, FileRequest, OpenFile } from "../../http/endpoint.ts";
+import type { StreamAnswer, FileRequest, OpenFile } from "../../http/endpoint.ts";
 import { namesEntityTag } from "../../http/response/entity-tag.ts";
 import { isoTime, type Clock } from "../../platform/clock.ts";
 import { Problem } from "../../platform/problem.ts";
@@ -32,7 +32,7 @@ async function answer(
   file: SignedFile,
   secondsLeft: number,
   blobs: BlobStore,
-): Promise<FileAnswer> {
+): Promise<StreamAnswer> {
   const tag = `"${file.fileId}"`;
   const headers = { ...fixedHeaders(request.name, file, secondsLeft), ETag: tag };
   if (namesEntityTag(request.ifNoneMatch, tag)) return { status: 304, headers, body: null };

@@ -8,7 +8,7 @@ import type { Log } from "../../platform/log.ts";
 import { Problem } from "../../platform/problem.ts";
 import type { BodyReservation } from "../body/body-budget.ts";
 import type { Admission, Answer, Caller, Endpoint, EndpointInput } from "../endpoint.ts";
-import type { FileAnswer, ServerContext, TextAnswer } from "../endpoint.ts";
+import type { StreamAnswer, ServerContext, TextAnswer } from "../endpoint.ts";
 import { checkErrorEnvelope, errorText, internalError, problemHeaders } from "../response/envelope.ts";
 import { CallerGone, hasBody } from "../body/read-body.ts";
 import { corsHeaders, ignoredHeader, isOutdatedAgent, type Headers } from "../response/response-headers.ts";
@@ -46,7 +46,7 @@ export class Exchange implements ServerContext {
   /** Parsed JSON; an absent body counts as an empty object. */
   body: unknown = {};
   input: EndpointInput | null = null;
-  answer: Answer<unknown> | TextAnswer | FileAnswer | null = null;
+  answer: Answer<unknown> | TextAnswer | StreamAnswer | null = null;
   /** For the log. */
   runId: string | null = null;
   /** True when the body was read to its end, or there is none. */
@@ -178,20 +178,21 @@ export class Exchange implements ServerContext {
     this.sendJson(problem.httpStatus, text, problemHeaders(problem));
   }
 
-  sendFile(answer: FileAnswer): void {
+  sendStream(answer: StreamAnswer): void {
     if (this.isOver) {
       answer.body?.destroy();
       return;
     }
     const own = Object.entries(answer.headers).map(([name, value]) => [name.toLowerCase(), value] as const);
     this.response.writeHead(answer.status, { ...this.#commonHeaders(), ...Object.fromEntries(own) });
-    if (answer.body === null) {
+    if (answer.body === null || this.request.method === "HEAD") {
+      answer.body?.destroy();
       this.response.end();
       return;
     }
     this.#watchReader();
     pipeline(answer.body, this.response, (error) => {
-      if (error) this.#setup.log.debug({ err: error, requestId: this.requestId }, "a file was not sent whole");
+      if (error) this.#setup.log.debug({ err: error, requestId: this.requestId }, "a body was not sent whole");
     });
   }
 

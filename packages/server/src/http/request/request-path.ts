@@ -159,7 +159,7 @@ function answer(exchange: Exchange, { checkResponses }: PathSetup): void {
   const { endpoint, answer: given } = exchange;
   exchange.answer = null;
   if (given === null) throw new Error("The handler has given no answer.");
-  if ("body" in given) exchange.sendFile(given);
+  if ("body" in given) exchange.sendStream(given);
   else if ("text" in given) exchange.sendJson(given.status, given.text, given.headers);
   else {
     const { status = 200, data, headers } = given;

@@ -24,6 +24,8 @@ export interface ModelCall {
   readonly callNumber: number;
   /** The same for every attempt at one item; for providers that take one. */
   readonly idempotencyKey: string;
+  /** Called with the text while it is written. Null: nobody reads it, and the provider is asked for one whole answer. */
+  readonly onText: ((text: string) => void) | null;
 }
 
 export type ModelResult =

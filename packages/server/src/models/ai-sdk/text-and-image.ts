@@ -1,8 +1,9 @@
 import type { ImageModelV4, LanguageModelV4 } from "@ai-sdk/provider";
-import { generateImage, generateText, type ModelMessage } from "ai";
+import { generateImage, generateText, streamText, type ModelMessage } from "ai";
 import { imageUsage, textUsage } from "../pricing/usage.ts";
 import { failure } from "../providers/failure.ts";
 import { providerOf } from "../providers/index.ts";
+import { TransportFailure } from "../providers/transport.ts";
 import {
   FILE_ANSWER_BYTES_MAX,
   logWarnings,
@@ -26,7 +27,7 @@ export async function callText(adapter: Adapter, call: ModelCall, signal: AbortS
       ],
     },
   ];
-  const result = await generateText({
+  const request = {
     model: await languageModel(adapter, call),
     messages,
     ...(call.instructions === "" ? {} : { instructions: call.instructions }),
@@ -34,7 +35,9 @@ export async function callText(adapter: Adapter, call: ModelCall, signal: AbortS
     maxOutputTokens: call.maxOutputTokens,
     ...sharedSettings(call, signal),
     experimental_download: refuseDownload,
-  });
+  };
+  const { onText } = call;
+  const result = onText === null ? await generateText(request) : await writtenText(request, onText);
   logWarnings(adapter, call.entry, result.warnings ?? []);
   const usage = textUsage(result.usage, call, result.text);
   if (Buffer.byteLength(result.text) > TEXT_ANSWER_BYTES_MAX) {
@@ -47,6 +50,23 @@ export async function callText(adapter: Adapter, call: ModelCall, signal: AbortS
   if (result.text.trim() === "") return failure("empty", { retry: "never", breaker: "ignored", usage });
   const truncated = result.finishReason === "length";
   return { kind: "text", text: result.text, truncated, usage, requestId: requestId(result.response.headers) };
+}
+
+/** The same answer in the end, told piece by piece; for who follows a run, since it costs several times the CPU. */
+async function writtenText(request: Parameters<typeof streamText>[0], onText: (text: string) => void) {
+  const result = streamText({ ...request, onError: () => {} }); // it is thrown below, not printed
+  for await (const part of result.stream) {
+    if (part.type === "error") throw errorOf(part.error);
+    if (part.type === "abort") request.abortSignal?.throwIfAborted();
+    if (part.type === "text-delta") onText(part.text);
+  }
+  const { text, usage, finishReason, warnings, response } = await result.finalStep;
+  return { text, usage, finishReason, warnings, response };
+}
+
+/** A provider that fails after its first words says so in its own form, inside the stream. */
+function errorOf(error: unknown): Error {
+  return error instanceof Error ? error : new TransportFailure("sent", "the provider ended its stream with an error");
 }
 
 /** Images go in as bytes; a message that holds an address is a bug, and must not make this host fetch it. */

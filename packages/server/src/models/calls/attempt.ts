@@ -82,7 +82,7 @@ async function makeInTime(context: CallContext, started: StartedJob, signal: Abo
 
 function make(context: CallContext, { job, start }: StartedJob, signal: AbortSignal): Promise<ModelResult> {
   const { request, entry } = job;
-  const call = modelCall(job, start.key);
+  const call = modelCall(job, start);
   return entry.modality === "video"
     ? runVideo(context, { request, call, start }, signal)
     : context.adapter.callModel(call, signal);
@@ -93,7 +93,10 @@ async function discard(result: ModelResult): Promise<void> {
   if (result.kind === "video" && "discard" in result.content) await result.content.discard();
 }
 
-function modelCall({ request, entry }: Job, key: CallKey): ModelCall {
+function modelCall({ request, entry }: Job, start: StartedJob["start"]): ModelCall {
+  const { onText } = request;
+  const { callNumber } = start.key;
+  const isFollowed = start.kind === "begun" && start.isFollowed && onText !== undefined;
   const mapping = resolveMapping(entry, request.options);
   return {
     entry,
@@ -103,8 +106,9 @@ function modelCall({ request, entry }: Job, key: CallKey): ModelCall {
     images: request.images,
     maxOutputTokens: outputTokensMax(entry, mapping, request.maxOutputTokens),
     itemIndex: request.item,
-    callNumber: key.callNumber,
+    callNumber,
     idempotencyKey: `${request.runId}:${request.step}:${request.item}`,
+    onText: isFollowed ? (text) => onText({ call: callNumber, text }) : null,
   };
 }
 

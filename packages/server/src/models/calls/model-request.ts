@@ -25,6 +25,11 @@ export interface ModelRequest {
    * wall clock may be set while the call is under way.
    */
   readonly deadlineMs: number;
+  /**
+   * Called with a text while it is written, where somebody follows the run. A preview: another call may start over, and
+   * the outcome is what counts.
+   */
+  readonly onText?: (piece: { readonly call: number; readonly text: string }) => void;
 }
 
 export type ModelOutcome =

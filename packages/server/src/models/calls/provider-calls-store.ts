@@ -13,8 +13,8 @@ export interface CallKey {
 }
 
 export type CallStart =
-  /** The row is written: call the provider now. */
-  | { readonly kind: "begun"; readonly key: CallKey }
+  /** The row is written: call the provider now. `isFollowed`: somebody reads the run's text while it is written. */
+  | { readonly kind: "begun"; readonly key: CallKey; readonly isFollowed: boolean }
   /** An earlier attempt started a video that has not failed: poll it instead of paying again. */
   | { readonly kind: "started"; readonly key: CallKey; readonly operation: JsonValue }
   | { readonly kind: "used-up" };
@@ -34,6 +34,7 @@ interface BeginRow {
   begun: number | null;
   open: number | null;
   operation: JsonValue;
+  followed: boolean;
 }
 
 /**
@@ -72,7 +73,9 @@ export async function countCalls(db: Queryable, calls: readonly CallToCount[]): 
           on conflict do nothing
           returning run_id, step, item, call_number
         )
-        select s.calls, coalesce(s.own, b.call_number) as begun, s.open, s.operation from state s
+        select s.calls, coalesce(s.own, b.call_number) as begun, s.open, s.operation,
+          exists (select from run_followers f where f.run_id = s.run_id and f.until > promptd_now()) as followed
+        from state s
         left join begun b on b.run_id = s.run_id and b.step = s.step and b.item = s.item
         order by s.nth`,
     },
@@ -99,7 +102,7 @@ function startOf(request: CallToCount["request"], row: BeginRow | undefined): Ca
     item: request.item,
     callNumber,
   });
-  if (row.begun !== null) return { kind: "begun", key: key(row.begun) };
+  if (row.begun !== null) return { kind: "begun", key: key(row.begun), isFollowed: row.followed };
   if (row.open !== null) return { kind: "started", key: key(row.open), operation: row.operation };
   return row.calls >= ATTEMPTS_MAX ? { kind: "used-up" } : null;
 }

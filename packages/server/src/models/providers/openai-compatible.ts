@@ -14,6 +14,7 @@ async function openAiCompatible(
     fetch: async (input, init) => readLeniently(await fetch(input, init)),
     supportsStructuredOutputs: hasSchemas,
     transformRequestBody: ({ max_tokens: limit, ...body }) => ({ ...body, [outputLimit]: limit, ...more }),
+    includeUsage: true, // in streams, which carry none by themselves
     ...(endpoint.apiKey === null ? {} : { apiKey: endpoint.apiKey }),
   });
 }

@@ -9,6 +9,8 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4GenerateResult,
   LanguageModelV4Prompt,
+  LanguageModelV4StreamPart,
+  LanguageModelV4StreamResult,
 } from "@ai-sdk/provider";
 import {
   createSandboxTimer,
@@ -59,7 +61,7 @@ function textModel(call: Call, timer: SandboxTimer): LanguageModelV4 {
     modelId: call.model,
     supportedUrls: {},
     doGenerate: (options) => generateText(call, options, timer),
-    doStream: () => Promise.reject(new Error("The sandbox does not stream.")),
+    doStream: (options) => streamText(call, options, timer),
   };
 }
 
@@ -84,6 +86,38 @@ async function generateText(
     },
     warnings: [],
   };
+}
+
+const PIECES = 20;
+
+/** The same text, written over the second half of the time that the call was to take. */
+async function streamText(
+  call: Call,
+  options: LanguageModelV4CallOptions,
+  timer: SandboxTimer,
+): Promise<LanguageModelV4StreamResult> {
+  let pauseMs = 0;
+  const half: SandboxTimer = {
+    ...timer,
+    wait: (ms, signal) => {
+      pauseMs = ms / 2 / PIECES;
+      return timer.wait(ms / 2, signal);
+    },
+  };
+  const { content, finishReason, usage, warnings } = await generateText(call, options, half);
+  const text = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+  const size = Math.ceil(text.length / PIECES);
+  async function* parts(): AsyncGenerator<LanguageModelV4StreamPart> {
+    yield { type: "stream-start", warnings };
+    if (text !== "") yield { type: "text-start", id: "0" };
+    for (let at = 0; at < text.length; at += size) {
+      if (pauseMs > 0) await timer.wait(pauseMs, signalOf(options));
+      yield { type: "text-delta", id: "0", delta: text.slice(at, at + size) };
+    }
+    if (text !== "") yield { type: "text-end", id: "0" };
+    yield { type: "finish", finishReason, usage };
+  }
+  return { stream: ReadableStream.from(parts()) };
 }
 
 /** From what the SDK made of the call, so that a mistake on the way shows in the sandbox's text. */

@@ -127,6 +127,8 @@ async function exchange(agent: Agent, target: Target, { init, limits, signal }: 
       abandon(body);
       throw new TransportFailure("protocol", "the provider answered with a redirect");
     }
+    if (status === 200 && isEventStream(headers))
+      return new Response(ReadableStream.from(pieces(body, limits.answerBytesMax, signal)), { status, headers });
     const bytes = await takeBody(body, headers, { bytesMax: limits.answerBytesMax, read: collectBytes });
     if (limits.isPoll === true && isTransient(status)) throw new PollAnswerFailure(status, headers);
     return new Response(hasNoBody(status) ? null : shownBytes(bytes, target.alias), { status, headers });
@@ -182,7 +184,7 @@ async function request<Result>(
     signal.throwIfAborted();
     if (error instanceof ReaderFault) throw error.cause;
     if (error instanceof TransportFailure || error instanceof PollAnswerFailure) throw error;
-    throw new TransportFailure(stageOf(error), "the connection to the provider failed", error);
+    throw connectionFailed(error);
   }
 }
 
@@ -201,6 +203,33 @@ async function encodeBody(init: RequestInit): Promise<EncodedBody> {
   return { bytes, headers: type === null ? {} : { "content-type": type } };
 }
 
+/** Only what was asked for as a stream is one; everything else is read whole before the package sees it. */
+function isEventStream(headers: Received["headers"]): boolean {
+  return /^text\/event-stream\b/i.test(headers["content-type"] ?? "") && headers["content-encoding"] === undefined;
+}
+
+async function* pieces(body: Received["body"], bytesMax: number, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  try {
+    for await (const piece of body as AsyncIterable<Uint8Array>) {
+      bytes += piece.byteLength;
+      if (bytes > bytesMax) throw tooLarge(bytesMax);
+      yield piece;
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof TransportFailure ? error : connectionFailed(error);
+  }
+}
+
+function tooLarge(bytesMax: number): TransportFailure {
+  return new TransportFailure("too-large", `the answer is larger than ${bytesMax} bytes`);
+}
+
+function connectionFailed(error: unknown): TransportFailure {
+  return new TransportFailure(stageOf(error), "the connection to the provider failed", error);
+}
+
 function isRedirect(status: number): boolean {
   return status >= 300 && status < 400 && status !== 304;
 }
@@ -210,12 +239,11 @@ async function takeBody<Result>(
   headers: Received["headers"],
   limits: BodyReader<Result>,
 ): Promise<Result> {
-  const tooLarge = () => new TransportFailure("too-large", `the answer is larger than ${limits.bytesMax} bytes`);
   const encoding = headers["content-encoding"] ?? "identity";
   const isTooLarge = Number(headers["content-length"] ?? 0) > limits.bytesMax;
-  if (encoding === "identity" && !isTooLarge) return readLimited(body, limits, tooLarge);
+  if (encoding === "identity" && !isTooLarge) return readLimited(body, limits, () => tooLarge(limits.bytesMax));
   abandon(body);
-  if (isTooLarge) throw tooLarge();
+  if (isTooLarge) throw tooLarge(limits.bytesMax);
   throw new TransportFailure("protocol", "the provider compressed an answer that was not asked for compressed");
 }
 

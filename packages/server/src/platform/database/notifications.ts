@@ -9,7 +9,7 @@ import type { Log } from "../log.ts";
 import { sleep } from "../resilience/deadline.ts";
 import { fullJitterDelayMs, retry } from "../resilience/retry.ts";
 
-type Channel = "run_ready" | "run_done" | "run_cancel" | "search_changed";
+type Channel = "run_ready" | "run_done" | "run_cancel" | "run_text" | "search_changed";
 type Listener = (ids: readonly string[]) => void;
 
 export interface Notifications {

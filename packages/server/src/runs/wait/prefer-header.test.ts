@@ -18,20 +18,20 @@ describe("the Prefer header", () => {
     ["wait", null, false],
     ["handling=lenient", null, false],
   ])("%j asks for wait %j and async %j", (header, waitSeconds, respondAsync) => {
-    expect(readPreferences(header)).toEqual({ waitSeconds, respondAsync });
+    expect(readPreferences(header)).toEqual({ waitSeconds, respondAsync, stream: false });
   });
 
   test.each(['foo="bar, wait=0"; x=1', 'foo="a\\", wait=0, b"', "foo=1; wait=0", 'foo; x="y, respond-async"'])(
     "finds nothing inside quotes and parameters: %s",
     (header) => {
-      expect(readPreferences(header)).toEqual({ waitSeconds: null, respondAsync: false });
+      expect(readPreferences(header)).toEqual({ waitSeconds: null, respondAsync: false, stream: false });
     },
   );
 
   test("is answered with what was honoured here", () => {
-    const preferences = readPreferences("respond-async, wait=4");
-    expect(describeApplied(preferences, { respondAsync: true })).toBe("respond-async, wait=4");
-    expect(describeApplied(preferences, { respondAsync: false })).toBe("wait=4");
-    expect(describeApplied(readPreferences("x=1"), { respondAsync: true })).toBeNull();
+    const preferences = readPreferences("respond-async, wait=4, stream");
+    expect(describeApplied(preferences, { creates: true })).toBe("respond-async, stream, wait=4");
+    expect(describeApplied(preferences, { creates: false })).toBe("wait=4");
+    expect(describeApplied(readPreferences("x=1"), { creates: true })).toBeNull();
   });
 });

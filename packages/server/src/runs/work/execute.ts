@@ -7,6 +7,7 @@ import { unavailableSentence, type Availability, type PriceSnapshot, type StepUs
 import type { LiveVersion, StepDefinition } from "../../prompts/index.ts";
 import { isOutage } from "../../platform/database/errors.ts";
 import { Problem } from "../../platform/problem.ts";
+import type { TextPiece } from "../run-events-store.ts";
 import type { ClaimedRun } from "./claim.ts";
 import { executeItem, type ItemPorts } from "./execute-output.ts";
 import { loadStepImages, type ImagePorts } from "./load-step-images.ts";
@@ -34,6 +35,8 @@ export interface ExecuteRunPorts extends ImagePorts, ItemPorts {
   settlePrice(run: ClaimedRun, prices: PriceSnapshot, delivered: readonly StepUsage[]): number;
   readDelivered(run: ClaimedRun): Promise<DeliveredItem[]>;
   saveDelivered(run: ClaimedRun, item: DeliveredItem, signal: AbortSignal): Promise<void>;
+  /** For those who follow the run: nothing waits for it. */
+  showText(piece: TextPiece): void;
 }
 
 /** Inputs as the run's row has them: filled with defaults, images as addresses and file ids. */
@@ -145,6 +148,7 @@ async function executeStep(execution: Execution, step: Step): Promise<RunItem[] 
   const texts = render(execution, step);
   if (texts instanceof Problem) return errorItems(step, texts.message);
   const loaded = images.get(definition.model) ?? [];
+  const firstOutput = version.definition.steps.slice(0, index).reduce((sum, { count }) => sum + count, 0);
   const request = {
     accountId: run.accountId,
     runId: run.runId,
@@ -161,7 +165,10 @@ async function executeStep(execution: Execution, step: Step): Promise<RunItem[] 
     Array.from({ length: definition.count }, async (_, item) => {
       const before = earlier?.find((one) => one.step === index && one.item === item);
       if (before !== undefined) return before;
-      const made = await executeItem({ ...request, item }, ports, signal);
+      const output = firstOutput + item;
+      const onText = (piece: Pick<TextPiece, "call" | "text">) =>
+        ports.showText({ runId: run.runId, output, ...piece });
+      const made = await executeItem({ ...request, item, onText }, ports, signal);
       if (earlier !== null && !("kind" in made) && isDelivered(made)) await ports.saveDelivered(run, made, signal);
       return made;
     }),

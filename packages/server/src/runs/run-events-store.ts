@@ -1,0 +1,102 @@
+/** SQL of following runs (migration 0020): who follows, and the text pieces that workers leave for them. */
+import type { RunStatus } from "@promptd/contract";
+import type { Database, Queryable } from "../platform/database/database.ts";
+import type { RunOfAccount } from "./runs-store.ts";
+
+/** A piece of a text output while its model writes it. */
+export interface TextPiece {
+  readonly runId: string;
+  /** Index among the outputs of the run. */
+  readonly output: number;
+  /** Number of the provider call among those of the output, from 1: a higher one starts the text over. */
+  readonly call: number;
+  readonly text: string;
+}
+
+/** `id` rises from piece to piece of a run and is never given out again; a decimal number of up to 19 digits. */
+export type StoredPiece = TextPiece & { readonly id: string };
+
+/** Longer than a follower's refresh (run-followers.ts), so that a process that is busy loses no text. */
+const FOLLOWED_SECONDS = 60;
+
+/** Asks the workers for the text of these runs while it is written. */
+export async function followRuns(db: Queryable, runIds: readonly string[]): Promise<void> {
+  await db.query(
+    {
+      name: "run_follow",
+      text: `insert into run_followers (run_id, until)
+        select id, promptd_now() + interval '${FOLLOWED_SECONDS} seconds' from unnest($1::uuid[]) f (id) order by id
+        on conflict (run_id) do update set until = excluded.until`,
+    },
+    [runIds],
+  );
+}
+
+export async function writePieces(db: Queryable, pieces: readonly TextPiece[]): Promise<void> {
+  const column = (read: (piece: TextPiece) => unknown): unknown[] => pieces.map(read);
+  await db.query(
+    {
+      name: "run_pieces_write",
+      text: `insert into run_pieces (run_id, id, output, call, piece)
+        select run_id, nextval('run_piece_ids'), output, call, piece
+        from (select * from unnest($1::uuid[], $2::int[], $3::int[], $4::text[]) with ordinality
+          p (run_id, output, call, piece, nth) order by nth) p`,
+    },
+    [
+      column(({ runId }) => runId),
+      column(({ output }) => output),
+      column(({ call }) => call),
+      column(({ text }) => text),
+    ],
+  );
+}
+
+/** Where a follower stands: the last piece it has. */
+interface Position {
+  readonly runId: string;
+  readonly after: string;
+}
+
+interface PieceRow {
+  nth: number;
+  run_id: string;
+  id: string;
+  output: number;
+  call: number;
+  piece: string;
+}
+
+const PIECES_AT_ONCE = 100;
+
+/** What comes next at each position, in the order of ids; at most 100 pieces each. */
+export async function readPieces(db: Database, positions: readonly Position[]): Promise<StoredPiece[][]> {
+  const rows = await db.named<PieceRow>(
+    "run_pieces_read",
+    `select f.nth::int, p.run_id, p.id::text, p.output, p.call, p.piece
+     from unnest($1::uuid[], $2::bigint[]) with ordinality f (run_id, after, nth)
+     cross join lateral (select * from run_pieces p where p.run_id = f.run_id and p.id > f.after
+       order by p.id limit ${PIECES_AT_ONCE}) p order by f.nth, p.id`,
+    [positions.map(({ runId }) => runId), positions.map(({ after }) => after)],
+  );
+  const pieces: StoredPiece[][] = positions.map(() => []);
+  for (const { nth, run_id: runId, piece: text, ...row } of rows) pieces[nth - 1]?.push({ ...row, runId, text });
+  return pieces;
+}
+
+export async function readStatuses(db: Database, runs: readonly RunOfAccount[]): Promise<Map<string, RunStatus>> {
+  const rows = await db.named<{ id: string; status: RunStatus }>(
+    "run_statuses",
+    `select r.id, r.status from unnest($1::uuid[], $2::uuid[]) f (account_id, id)
+     join runs r on r.account_id = f.account_id and r.id = f.id`,
+    [runs.map(({ accountId }) => accountId), runs.map(({ runId }) => runId)],
+  );
+  return new Map(rows.map(({ id, status }) => [id, status]));
+}
+
+/** No run that writes text lives for as long. */
+const STORED_MINUTES = 35;
+
+export async function deleteOldPieces(db: Queryable): Promise<void> {
+  await db.query(`delete from run_pieces where written_at < promptd_now() - interval '${STORED_MINUTES} minutes'`);
+  await db.query("delete from run_followers where until < promptd_now()");
+}
