@@ -183,7 +183,7 @@ describe("the examples of the OpenAPI document", () => {
     const stream = (answer as { content?: Record<string, { examples: Record<string, { value: string }> }> }).content?.[
       "text/event-stream"
     ]?.examples["events"]?.value;
-    const read = (text ?? "")
+    const read = (stream ?? "")
       .split("\n\n")
       .slice(0, -1)
       .map((block) => {

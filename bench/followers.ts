@@ -1,0 +1,96 @@
+/**
+ * A thousand followers of runs in one API process: the memory of each, whether it grows while they wait, and how fast the
+ * end of a run reaches its follower.
+ *
+ *   node --conditions=promptd-source bench/followers.ts [--followers 1000] [--hold-seconds 60] [--wakes 200]
+ *
+ * Prints one JSON line and writes it to bench/results/.
+ */
+import { readFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { createClient } from "@promptd/client";
+import { openInstallationFixture } from "../packages/server/test/support/installation-fixture.ts";
+import type { ChaosDatabase } from "./chaos/database-server.ts";
+import { readCommit } from "./commit.ts";
+import { measureOnDatabase } from "./measure-on-database.ts";
+import { percentile } from "./search/measures.ts";
+
+const { values } = parseArgs({
+  options: {
+    followers: { type: "string", default: "1000" },
+    "hold-seconds": { type: "string", default: "60" },
+    wakes: { type: "string", default: "200" },
+    out: { type: "string", default: join(import.meta.dirname, "results", "followers.json") },
+  },
+});
+const FOLLOWERS = Number(values.followers);
+/** What was garbage when they came is collected by then. */
+const SETTLE_MS = 15_000;
+
+await measureOnDatabase("embedded", values.out, measure);
+
+async function measure(server: ChaosDatabase) {
+  const fixture = await openInstallationFixture(server.url, { PROMPTD_ACTIVE_RUNS_MAX: "100000" });
+  const caller = await fixture.createCaller();
+  const api = await fixture.start("api"); // no worker: runs end when they are canceled
+  const client = createClient({ baseUrl: api.url, apiKey: caller.apiKey, maxRetries: 100 });
+  const body = { promptVersionId: fixture.prompts.free, inputs: { textInputs: { ask: "x" } } };
+  const runIds: string[] = [];
+  while (runIds.length < FOLLOWERS) {
+    const created = await Promise.all(
+      Array.from({ length: Math.min(20, FOLLOWERS - runIds.length) }, () =>
+        client.runs.create(body, { respondAsync: true, stream: true }),
+      ),
+    );
+    runIds.push(...created.map(({ runId }) => runId));
+  }
+  await wait(SETTLE_MS);
+  const before = rssOf(api.pid);
+  const ended = new Map<string, number>();
+  const following = runIds.map(async (runId) => {
+    for await (const { event } of client.runs.follow(runId)) if (event === "done") ended.set(runId, performance.now());
+  });
+  await wait(SETTLE_MS);
+  const opened = rssOf(api.pid);
+  await wait(Number(values["hold-seconds"]) * 1_000);
+  const held = rssOf(api.pid);
+  const wakeMs: number[] = [];
+  for (const runId of runIds.slice(0, Number(values.wakes))) {
+    await client.runs.cancel(runId);
+    const answeredMs = performance.now();
+    while (!ended.has(runId)) await wait(1);
+    wakeMs.push(Math.max(0, (ended.get(runId) ?? 0) - answeredMs));
+  }
+  await Promise.all(runIds.map((runId) => client.runs.cancel(runId)));
+  await Promise.all(following);
+  await api.stop();
+  await fixture.close();
+  return {
+    followers: FOLLOWERS,
+    rssMiB: { before: mib(before), opened: mib(opened), held: mib(held) },
+    bytesPerFollower: Math.round((opened - before) / FOLLOWERS),
+    heldSeconds: Number(values["hold-seconds"]),
+    wakeMs: { p50: round(percentile(wakeMs, 0.5)), p99: round(percentile(wakeMs, 0.99)) },
+    machine: `${cpus().length} x ${cpus()[0]?.model ?? "?"}`,
+    loadAverage: loadavg().map(round),
+    node: process.version,
+    commit: readCommit(),
+    at: new Date().toISOString(),
+  };
+}
+
+function rssOf(pid: number): number {
+  const [, kib = "0"] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kib) * 1_024;
+}
+
+function mib(bytes: number): number {
+  return Math.round(bytes / 2 ** 20);
+}
+
+function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}
