@@ -17,6 +17,7 @@ export const OPERATOR_COMMANDS: CommandTable = {
   "admin prompt publish": async () => (await import("./commands/operator/admin-prompts.ts")).promptPublish,
   "admin prompt unpublish": async () => (await import("./commands/operator/admin-prompts.ts")).promptUnpublish,
   "admin prompt republish": async () => (await import("./commands/operator/admin-prompts.ts")).promptRepublish,
+  "admin prompt share": async () => (await import("./commands/operator/admin-shares.ts")).promptShare,
   "admin models list": async () => (await import("./commands/operator/admin-models.ts")).modelsList,
   "admin models check": async () => (await import("./commands/operator/admin-models.ts")).modelsCheck,
   "admin account show": async () => (await import("./commands/operator/admin-account.ts")).accountShow,

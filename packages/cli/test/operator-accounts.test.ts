@@ -316,6 +316,13 @@ const REFUSALS: readonly (readonly [string, string])[] = [
   ["key create --user a@b.c --cap -1", '--cap must be a whole number from 0 to 1000000000000, got "-1".\n'],
   ["key create --user a@b.c --expires soon", TIME_FAULT("--expires", "soon")],
   ["key create --user a@b.c --prompt essay", 'promptId must be a UUID, got "essay".\n'],
+  ["prompt share x --percent 5", 'promptId must be a UUID, got "x".\n'],
+  [`prompt share ${NOBODY_ID} --percent 5`, `No prompt has the id "${NOBODY_ID}".\n`],
+  [`prompt share ${NOBODY_ID}`, "--percent is required.\nExample: --percent 70\n"],
+  [
+    `prompt share ${NOBODY_ID} --percent 101`,
+    '--percent must be a whole number from 0 to 100, or default, got "101".\n',
+  ],
   ["plan set --plan pro", USER_REQUIRED],
   ["plan set --user ghost@example.org --plan pro", NO_USER("ghost@example.org")],
   ["plan set --user ghost@example.org", "--plan is required.\nExample: --plan pro\n"],

@@ -6,7 +6,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { localUrl, openParts, type AppOptions, type Parts, type Role } from "./app-parts.ts";
 import { createClosers, type Closers } from "./closers.ts";
-import { createAudit, expireCredits } from "./credits/index.ts";
+import { collectEarnings, createAudit, expireCredits } from "./credits/index.ts";
 import type { HttpServer } from "./http/server.ts";
 import { openInstallation } from "./installation.ts";
 import type { Catalogue } from "./models/index.ts";
@@ -122,6 +122,7 @@ function periodicWork({ db, files, models, search, options }: Parts): Tick[] {
     { name: "idempotency", everySeconds: 600, run: () => pruneIdempotencyKeys(db) },
     { name: "run_pieces", everySeconds: 60, run: () => deleteOldPieces(db) },
     { name: "credit_expiry", everySeconds: 60, run: (stop) => expireCredits(db, stop) },
+    { name: "author_earnings", everySeconds: 10, run: (stop) => collectEarnings(db, stop) },
     { name: "ledger_audit", everySeconds: 60, run: createAudit(db, options.log) },
   ];
 }

@@ -45,6 +45,7 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
           syncWaitMs: config.PROMPTD_SYNC_WAIT_MS,
           activeRunsMax: config.PROMPTD_ACTIVE_RUNS_MAX,
           holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
+          authorShare: config.PROMPTD_AUTHOR_SHARE,
           onCreated: () => {
             wakeWorker();
             notifications.notify("run_ready");

@@ -26,6 +26,7 @@ import {
   PromptFileError,
   publishPrompts,
   republishPrompt,
+  setAuthorShare,
   unpublishPrompt,
   type PromptSource,
   type PromptOfModel,
@@ -310,6 +311,17 @@ export class Operator {
     requireUuid("promptId", promptId);
     await republishPrompt(this.#db, promptId);
     return { promptId: promptId.toLowerCase(), published: true };
+  }
+
+  /** In percent; null: the installation's. */
+  async setAuthorShare(
+    promptId: string,
+    percent: number | null,
+  ): Promise<{ promptId: string; slug: string; authorSharePercent: number | null }> {
+    requireUuid("promptId", promptId);
+    const slug = await setAuthorShare(this.#db, promptId, percent);
+    if (slug === null) throw new Problem("NOT_FOUND_ERROR", `No prompt has the id "${promptId}".`);
+    return { promptId: promptId.toLowerCase(), slug, authorSharePercent: percent };
   }
 
   async listModels(): Promise<ModelLine[]> {

@@ -1,5 +1,6 @@
 export { findStanding, freezeAccount, isFrozen, unfreezeAccount, type CreditStanding } from "./freezes-store.ts";
-export { adjustCredits, availableCredits, expireCredits, grantCredits, type UsedGrant } from "./ledger.ts";
+export { adjustCredits, availableCredits, grantCredits, type UsedGrant } from "./ledger.ts";
+export { collectEarnings, expireCredits } from "./periodic.ts";
 export { checkLedger, createAudit, type LedgerReport } from "./reconcile.ts";
 export { creditsRoutes } from "./credits-routes.ts";
 export {

@@ -3,7 +3,6 @@
  * journal, written in the transaction that causes it. The rules are functions of the database (`sql/`), because
  * they must hold for every process under one lock. This file calls them.
  */
-import { isConnectionLoss } from "../platform/database/errors.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { fault } from "../platform/fault.ts";
 import { Problem } from "../platform/problem.ts";
@@ -80,43 +79,4 @@ export async function availableCredits(db: Database, accountId: string): Promise
   const rows = await db.named<{ credits: number }>("credits_available", text, [accountId]);
   const [{ credits }] = rows as [{ credits: number }]; // a value is always one row
   return credits;
-}
-
-const EXPIRY_BATCH = 1_000;
-
-/**
- * Writes expired grants to the journal. No balance depends on when it runs: reads subtract what has expired, and every
- * change of a balance writes it first. An account that is locked or cannot be written is skipped until the next run. The
- * time is read in a subquery, because a volatile function is never an index condition, and not in this process, whose
- * dates would cut it to milliseconds.
- * @throws Error when accounts were skipped; a lost connection ends the run.
- */
-export async function expireCredits(db: Database, stop?: AbortSignal): Promise<void> {
-  const failures: unknown[] = [];
-  let after: string | undefined = "00000000-0000-0000-0000-000000000000";
-  do {
-    const accounts: string[] = await listExpired(db, after);
-    await fault("expire.before_commit");
-    for (const account of accounts) {
-      if (stop?.aborted === true) return;
-      await db.query("select credit_expire($1)", [account]).catch((cause: unknown) => {
-        if (isConnectionLoss(cause)) throw cause;
-        failures.push(cause);
-      });
-    }
-    after = accounts.at(-1);
-  } while (after !== undefined);
-  if (failures.length === 0) return;
-  const accounts = failures.length === 1 ? "1 account" : `${failures.length} accounts`;
-  throw new Error(`The expired credits of ${accounts} could not be written to the journal.`, { cause: failures[0] });
-}
-
-async function listExpired(db: Database, after: string): Promise<string[]> {
-  const rows = await db.query<{ account_id: string }>(
-    `select distinct account_id from credit_grants
-     where remaining > 0 and expires_at <= (select promptd_now()) and account_id > $1
-     order by account_id limit ${EXPIRY_BATCH}`,
-    [after],
-  );
-  return rows.map((row) => row.account_id);
 }

@@ -75,10 +75,23 @@ function publicVersion(row: PublicVersionRow): PublicVersion {
   };
 }
 
-/** True when runs of this version may be made now: it was published, and its prompt is. */
-export async function isVersionLive(db: Database, versionId: string): Promise<boolean> {
-  const text = `select 1 from prompt_versions v join prompts p on p.id = v.prompt_id where v.id = $1 and ${IS_LIVE}`;
-  return (await db.named("prompts_is_live", text, [versionId])).length > 0;
+/** What may change while a version stays the same. */
+export interface LiveTerms {
+  /** In percent of what a run costs; null: the installation's. */
+  readonly authorShare: number | null;
+}
+
+/** Null unless runs of this version may be made now: it was published, and its prompt is. */
+export async function findLiveTerms(db: Database, versionId: string): Promise<LiveTerms | null> {
+  const text = `select p.author_share as "authorShare" from prompt_versions v join prompts p on p.id = v.prompt_id
+    where v.id = $1 and ${IS_LIVE}`;
+  return (await db.named<LiveTerms>("prompts_live_terms", text, [versionId]))[0] ?? null;
+}
+
+/** In percent; null: the installation's. @returns the prompt's slug, or null when there is no such prompt. */
+export async function setAuthorShare(db: Queryable, promptId: string, percent: number | null): Promise<string | null> {
+  const text = "update prompts set author_share = $2 where id = $1 returning slug";
+  return (await db.query<{ slug: string }>(text, [promptId, percent]))[0]?.slug ?? null;
 }
 
 interface VersionRow {

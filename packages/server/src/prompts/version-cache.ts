@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { Database } from "../platform/database/database.ts";
 import type { LiveVersion } from "./prompt-definition.ts";
-import { isVersionLive, loadVersion } from "./prompts-store.ts";
+import { findLiveTerms, loadVersion, type LiveTerms } from "./prompts-store.ts";
 
 const VERSIONS_MAX = 1_000;
 /** UTF-16 units of template text; a thousand versions of ten long steps would be a gigabyte. */
@@ -13,14 +13,19 @@ type VersionCache = LRUCache<string, LiveVersion>;
 /** One cache per database; it goes when the database does. */
 const caches = new WeakMap<Database, VersionCache>();
 
+export interface LivePrompt {
+  readonly version: LiveVersion;
+  readonly terms: LiveTerms;
+}
+
 /**
- * The version, if runs of it may be created now.
+ * The version, if runs of it may be created now, with the terms of its prompt.
  * @returns null when it does not exist, is a draft, or its prompt is unpublished: callers must not tell these apart.
  */
-export async function findLiveVersion(db: Database, promptVersionId: string): Promise<LiveVersion | null> {
+export async function findLivePrompt(db: Database, promptVersionId: string): Promise<LivePrompt | null> {
   const id = promptVersionId.toLowerCase();
-  const [isLive, version] = await Promise.all([isVersionLive(db, id), findVersion(db, id)]);
-  return isLive ? version : null;
+  const [terms, version] = await Promise.all([findLiveTerms(db, id), findVersion(db, id)]);
+  return terms === null || version === null ? null : { version, terms };
 }
 
 /**

@@ -33,6 +33,8 @@ export interface RunsRoutesOptions {
   readonly syncWaitMs: number;
   readonly activeRunsMax: number;
   readonly holdMaxCredits: number;
+  /** Of prompts without a share of their own, in percent. */
+  readonly authorShare: number;
   /** A run was created and committed: wake the workers. */
   readonly onCreated: (runId: string) => void;
   /** A run was canceled while a worker had it: notify that worker, and everybody who waits. */

@@ -39,7 +39,7 @@ function ledgerOf(rig: LedgerRig) {
       return value(`(select outcome from credit_grant('${to}', ${amount}, '${idem}', 'me', ${end}))`);
     },
     hold: (runId: string, amount: number, of = rig.account) =>
-      value(`credit_hold_for('${of}', '${runId}', ${amount}, null, null)`),
+      value(`credit_hold_for('${of}', '${runId}', ${amount}, null, null, null, null)`),
     settle: (accounts: readonly string[], runs: readonly string[], credits: readonly number[]) =>
       rig.engine.db.query("select credit_settle($1, $2, $3)", [accounts, runs, credits]),
     balanceOf: async (of = rig.account): Promise<[number, number] | null> => {

@@ -7,21 +7,21 @@ import { until } from "../support/promptd-process.ts";
 
 const { rig, grant, hold, settle, balanceOf, keptOf, journalOf } = useLedger();
 
-describe("two transactions that meet", () => {
-  /** Runs `first` and leaves it open, lets `second` begin and wait for it, and only then commits. */
-  async function meet<Result>(first: (tx: Tx) => Promise<unknown>, second: () => Promise<Result>): Promise<Result> {
-    let waiting: Promise<Result> | null = null;
-    await rig.engine.db.tx(async (tx) => {
-      await first(tx);
-      waiting = second();
-      waiting.catch(() => {}); // heard below
-      await until(async () => (await rig.engine.db.query(BLOCKED)).length === 1);
-    });
-    if (waiting === null) throw new Error("the second one never began");
-    return waiting;
-  }
-  const BLOCKED = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+/** Runs `first` and leaves it open, lets `second` begin and wait for it, and only then commits. */
+async function meet<Result>(first: (tx: Tx) => Promise<unknown>, second: () => Promise<Result>): Promise<Result> {
+  let waiting: Promise<Result> | null = null;
+  await rig.engine.db.tx(async (tx) => {
+    await first(tx);
+    waiting = second();
+    waiting.catch(() => {}); // heard below
+    await until(async () => (await rig.engine.db.query(BLOCKED)).length === 1);
+  });
+  if (waiting === null) throw new Error("the second one never began");
+  return waiting;
+}
+const BLOCKED = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
 
+describe("two transactions that meet", () => {
   test("expire the same credits once", async () => {
     await grant(4, "a", 1);
     await grant(9, "b");
@@ -170,7 +170,7 @@ describe("two transactions that meet", () => {
   test("hold the last credits once", async () => {
     await grant(5, "a");
     const second = await meet(
-      (tx) => tx.query("select credit_hold_for($1, $2, 4, null, null)", [rig.account, rig.engine.newId()]),
+      (tx) => tx.query("select credit_hold_for($1, $2, 4, null, null, null, null)", [rig.account, rig.engine.newId()]),
       () => hold(rig.engine.newId(), 4),
     );
     expect(second).toBe(false);
@@ -219,5 +219,57 @@ describe("two transactions that meet", () => {
       expect(await rig.engine.db.query(later, [accounts, first])).toHaveLength(11);
     });
     await Promise.all(settling);
+  });
+});
+
+describe("adjustments and earnings that meet", () => {
+  test("adjust one after the other: the second starts from what the first has written", async () => {
+    await grant(10, "a");
+    const adjust = (amount: number) => `select (credit_adjust('${rig.account}', ${amount}, 'me')).outcome`;
+    const second = await meet(
+      (tx) => tx.query(adjust(-4)),
+      () => rig.engine.db.query(adjust(-7)),
+    );
+    expect([second, await balanceOf()]).toEqual([[{ outcome: "too_low" }], [6, 0]]);
+    await meet(
+      (tx) => tx.query(adjust(5)),
+      () => rig.engine.db.query(adjust(2)),
+    );
+    const chain = "select fault from credit_audit where account_id = $1";
+    expect([await balanceOf(), await rig.engine.db.query(chain, [rig.account])]).toEqual([[13, 0], []]);
+  });
+
+  test("adjust and hold: the adjustment sees the hold that it waited for", async () => {
+    await grant(10, "a");
+    const second = await meet(
+      (tx) => tx.query("select credit_hold_for($1, $2, 6, null, null, null, null)", [rig.account, rig.engine.newId()]),
+      () => rig.engine.db.query(`select (credit_adjust('${rig.account}', -5, 'me')).outcome`),
+    );
+    expect([second, await balanceOf()]).toEqual([[{ outcome: "too_low" }], [10, 6]]);
+  });
+
+  test("collect the same earnings once", async () => {
+    const author = await rig.engine.createAccount();
+    const book = "insert into credit_earnings (account_id, run_id, author_id, hundredths) values ($1, $2, $3, 250)";
+    for (const run of [rig.engine.newId(), rig.engine.newId()])
+      await rig.engine.db.query(book, [rig.account, run, author]);
+    const collect = `select credit_collect('${author}') as bookings`;
+    const second = await meet(
+      (tx) => tx.query(collect),
+      () => rig.engine.db.query(collect),
+    );
+    expect([second, await balanceOf(author)]).toEqual([[{ bookings: 0 }], [5, 0]]);
+  });
+
+  test("settle a run of an author whose balance is locked without waiting for it", async () => {
+    const author = await rig.engine.createAccount(5);
+    const run = rig.engine.newId();
+    await grant(10, "a");
+    await rig.engine.db.query("select credit_hold_for($1, $2, 4, null, null, $3, 50)", [rig.account, run, author]);
+    await rig.engine.db.tx(async (tx) => {
+      await tx.query("select 1 from credit_accounts where account_id = $1 for update", [author]);
+      await settle([rig.account], [run], [4]);
+    });
+    expect(await balanceOf()).toEqual([6, 0]);
   });
 });

@@ -10,11 +10,15 @@ export type Hour = 1 | 2;
 
 export type Act = { readonly account: number; readonly run: number } & (
   | { readonly kind: "grant"; readonly amount: number; readonly key: number; readonly hour: Hour | null }
-  | { readonly kind: "hold"; readonly amount: number }
+  /** `share`: what the author of its prompt earns in percent, which is the next account. */
+  | { readonly kind: "hold"; readonly amount: number; readonly share: number }
   | { readonly kind: "finish"; readonly credits: number }
   /** By an operator; 0 is refused, since every balance is what its journal says. */
   | { readonly kind: "adjust"; readonly amount: number }
-  /** All grants up to this hour expire; it is written to the journal now, or by whatever happens next. */
+  /**
+   * All grants up to this hour expire; that, and what authors have earned, is written to the journal now, or by whatever
+   * happens next.
+   */
   | { readonly kind: "expire"; readonly hour: Hour; readonly isSwept: boolean }
 );
 
@@ -31,7 +35,7 @@ export const ledgerActs: fc.Arbitrary<Act> = fc.oneof(
     key: fc.nat(KEYS - 1),
     hour: fc.option(someHour),
   }),
-  fc.record({ ...target, kind: fc.constant("hold" as const), amount }),
+  fc.record({ ...target, kind: fc.constant("hold" as const), amount, share: fc.constantFrom(0, 0, 33, 70, 100) }),
   fc.record({ ...target, kind: fc.constant("adjust" as const), amount: fc.integer({ min: -30, max: 30 }) }),
   fc.record({ ...target, kind: fc.constant("finish" as const), credits: fc.integer({ min: 0, max: 40 }) }),
   fc.record({ ...target, kind: fc.constant("expire" as const), hour: someHour, isSwept: fc.boolean() }),
@@ -42,6 +46,7 @@ interface Hold {
   amount: number;
   /** Part of `amount` that is of expired grants. */
   backing: number;
+  readonly share: number;
 }
 
 interface Account {
@@ -50,6 +55,13 @@ interface Account {
   readonly expiring: Map<Hour, number>;
   readonly keys: Set<number>;
   readonly holds: Map<number, Hold>;
+  /** All that it ever earned as an author, in hundredths of a credit; the whole credits of it can be spent. */
+  earned: number;
+}
+
+/** Who earns of the runs of an account. */
+export function authorOf(account: number): number {
+  return (account + 1) % ACCOUNTS;
 }
 
 export class LedgerModel {
@@ -58,11 +70,12 @@ export class LedgerModel {
     expiring: new Map(),
     keys: new Set(),
     holds: new Map(),
+    earned: 0,
   }));
 
   available(account: number): number {
-    const { posted, holds } = this.#at(account);
-    return [...holds.values()].reduce((left, hold) => left - hold.amount, posted);
+    const { posted, holds, earned } = this.#at(account);
+    return [...holds.values()].reduce((left, hold) => left - hold.amount, posted + Math.floor(earned / 100));
   }
 
   /** @returns whether the act had an effect. */
@@ -78,7 +91,7 @@ export class LedgerModel {
       case "hold":
         if (account.holds.has(act.run)) return true; // the same run sent again is created already
         if (this.available(act.account) < act.amount) return false;
-        account.holds.set(act.run, { amount: act.amount, backing: 0 });
+        account.holds.set(act.run, { amount: act.amount, backing: 0, share: act.share });
         return true;
       case "adjust":
         if (act.amount === 0 || this.available(act.account) + act.amount < 0) return false;
@@ -86,7 +99,7 @@ export class LedgerModel {
         if (act.amount < 0) spendExpiring(account, -act.amount);
         return true;
       case "finish":
-        return finish(account, act.run, act.credits);
+        return finish(account, this.#at(authorOf(act.account)), act);
       case "expire":
         for (const hour of HOURS) if (hour <= act.hour) expire(account, hour);
         return true;
@@ -117,11 +130,16 @@ function expire(account: Account, hour: Hour): void {
 }
 
 /** A run pays with the backing of its hold, then with what expires earliest; what it does not pay of the backing is written off. */
-function finish(account: Account, run: number, credits: number): boolean {
-  const { amount: held, backing } = account.holds.get(run) ?? { amount: 0, backing: 0 };
+function finish(
+  account: Account,
+  author: Account,
+  { run, credits }: { readonly run: number; readonly credits: number },
+): boolean {
+  const { amount: held, backing, share } = account.holds.get(run) ?? { amount: 0, backing: 0, share: 0 };
   if (held === 0) return false;
   const captured = Math.min(credits, held);
-  account.holds.set(run, { amount: 0, backing: 0 });
+  account.holds.set(run, { amount: 0, backing: 0, share });
+  author.earned += captured * share;
   account.posted -= Math.max(captured, backing);
   spendExpiring(account, captured - Math.min(captured, backing));
   return true;

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import {
   adjustCredits,
   availableCredits,
+  collectEarnings,
   checkLedger,
   createAudit,
   expireCredits,
@@ -11,7 +12,7 @@ import {
 import { createLog } from "../../src/platform/log.ts";
 import { Problem } from "../../src/platform/problem.ts";
 import { grant, openEngine, type Engine } from "../runs/engine-fixture.ts";
-import { LedgerModel, ledgerActs, type Act, type Hour } from "./ledger-model.ts";
+import { authorOf, LedgerModel, ledgerActs, type Act, type Hour } from "./ledger-model.ts";
 
 let engine: Engine;
 beforeAll(async () => {
@@ -24,19 +25,19 @@ afterAll(() => engine.close());
 const target = { account: 0, run: 0 };
 const heldPastItsExpiry: Act[] = [
   { ...target, kind: "grant", amount: 10, key: 0, hour: 1 },
-  { ...target, kind: "hold", amount: 6 },
+  { ...target, kind: "hold", amount: 6, share: 0 },
   { ...target, kind: "expire", hour: 1, isSwept: true },
   { ...target, kind: "finish", credits: 1 },
-  { ...target, kind: "hold", run: 1, amount: 1 },
+  { ...target, kind: "hold", run: 1, amount: 1, share: 0 },
 ];
 const heldAfterTheExpiry: Act[] = [
   { ...target, kind: "grant", amount: 25, key: 0, hour: null },
   { ...target, kind: "grant", amount: 15, key: 1, hour: 1 },
-  { ...target, kind: "hold", amount: 15 },
+  { ...target, kind: "hold", amount: 15, share: 0 },
   { ...target, kind: "expire", hour: 1, isSwept: false },
-  { ...target, kind: "hold", run: 1, amount: 25 },
+  { ...target, kind: "hold", run: 1, amount: 25, share: 0 },
   { ...target, kind: "finish", credits: 0 },
-  { ...target, kind: "hold", run: 2, amount: 15 },
+  { ...target, kind: "hold", run: 2, amount: 15, share: 0 },
 ];
 
 /** A mutation run only asks whether a sequence fails, not for the shortest that does. */
@@ -60,7 +61,7 @@ describe("the ledger", () => {
     const accountId = accounts[act.account] ?? "";
     const expected = model.act(act);
     const runId = `00000000-0000-7000-8000-${(act.run + 1).toString(16).padStart(12, "0")}`;
-    const outcome = await actOnDatabase(act, accountId, runId);
+    const outcome = await actOnDatabase(act, accounts, runId);
     expect({ act, outcome }).toEqual({ act, outcome: expected });
     const available = await availableCredits(engine.db, accountId);
     expect({ act, available }).toEqual({ act, available: model.available(act.account) });
@@ -71,7 +72,8 @@ describe("the ledger", () => {
     return (await grantCredits(engine.db, request)).kind === "granted";
   }
 
-  async function actOnDatabase(act: Act, accountId: string, runId: string): Promise<boolean> {
+  async function actOnDatabase(act: Act, accounts: readonly string[], runId: string): Promise<boolean> {
+    const accountId = accounts[act.account] ?? "";
     switch (act.kind) {
       case "grant":
         return grantOnce({
@@ -82,7 +84,10 @@ describe("the ledger", () => {
           expiresAt: act.hour === null ? null : endOf(act.hour).toISOString(),
         });
       case "hold":
-        return (await engine.create(accountId, { runId, hold: act.amount })).kind === "created";
+        return (
+          (await engine.create(accountId, { runId, hold: act.amount, author: authorOfAct(act, accounts) })).kind ===
+          "created"
+        );
       case "adjust":
         return adjustCredits(engine.db, { accountId, amount: act.amount, reason: "model" }).then(
           () => true,
@@ -100,6 +105,10 @@ describe("the ledger", () => {
     }
   }
 
+  function authorOfAct({ account, share }: Extract<Act, { kind: "hold" }>, accounts: readonly string[]) {
+    return { accountId: accounts[authorOf(account)] ?? "", sharePercent: share };
+  }
+
   /** Late enough that no grant of a test expires by itself. */
   function endOf(hour: Hour): Date {
     return new Date(Date.now() + hour * 3_600_000);
@@ -110,7 +119,7 @@ describe("the ledger", () => {
       "update credit_grants set expires_at = promptd_now() where account_id = $1 and expires_at <= $2",
       [accountId, endOf(hour)],
     );
-    if (isSwept) await expireCredits(engine.db);
+    if (isSwept) await Promise.all([expireCredits(engine.db), collectEarnings(engine.db)]);
     return true;
   }
 

@@ -240,6 +240,7 @@ export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   rate_rings: "accounts",
   credit_accounts: "credits",
   credit_budgets: "credits",
+  credit_earnings: "credits",
   credit_grants: "credits",
   credit_holds: "credits",
   credit_expired_backing: "credits",

@@ -19,6 +19,8 @@ export interface RunWish {
   readonly model?: string;
   /** Null: a free run. */
   readonly hold?: number | null;
+  /** Who earns of it, in percent; nobody when absent. */
+  readonly author?: { readonly accountId: string; readonly sharePercent: number };
   /** The API key that asks; none when absent. */
   readonly keyId?: string;
   readonly key?: string;
@@ -152,7 +154,7 @@ function runOf(accountId: string, wish: RunWish & { readonly runId: string }, ve
     runName: "test",
     model: wish.model ?? "sandbox/text",
     hold: wish.hold ?? null,
-    prices: {},
+    prices: { author: wish.author ?? null },
     inputs: {},
     runOptions: {},
     deadlineSeconds: wish.deadlineSeconds ?? 600,

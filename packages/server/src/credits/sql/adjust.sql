@@ -36,8 +36,10 @@ begin
     insert into credit_transfers (account_id, kind, debit, credit, amount, actor, posted_after, held_after)
       values (p_account, 'adjust', 'system:adjusted', 'user:available', p_amount, p_actor, v_posted, v_held);
   end if;
-  available := available - credit_expire(p_account);
+  perform credit_expire(p_account);
   if p_amount < 0 then
+    while credit_collect(p_account) > 0 loop end loop;
+    select a.posted - a.held into available from credit_accounts a where a.account_id = p_account;
     outcome := case when available + p_amount < 0 then 'too_low' end;
     if outcome is not null then return; end if;
     available := available + p_amount;

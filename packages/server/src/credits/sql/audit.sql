@@ -17,7 +17,7 @@ create or replace view credit_audit as
     select t.*, lag(t.posted_after, 1, 0::bigint) over w as posted_before, lag(t.held_after, 1, 0::bigint) over w as held_before
     from credit_transfers t window w as (partition by t.account_id order by t.id)) c
   where (c.posted_after <> c.posted_before + case
-      when c.kind = 'grant' then c.amount when c.kind in ('capture', 'expire') then -c.amount
+      when c.kind in ('grant', 'earn') then c.amount when c.kind in ('capture', 'expire') then -c.amount
       when c.kind = 'adjust' then case when c.credit = 'user:available' then c.amount else -c.amount end else 0 end
     or c.held_after <> c.held_before + case
       when c.kind = 'hold' then c.amount when c.kind in ('capture', 'release') then -c.amount else 0 end)
@@ -61,4 +61,21 @@ create or replace view credit_audit as
       select account_id, budget_id, budget_month, 0, coalesce(captured, amount) from credit_holds
       where budget_id is not null) parts
     group by account_id, budget_id, month) b
-  where b.counted <> b.held;
+  where b.counted <> b.held
+  union all
+  select 'share of an author', h.account_id, h.run_id,
+    format('captured %s, of which the author earns %s percent; booked are %s hundredths', h.captured, h.author_share,
+      coalesce(e.hundredths, 0))
+  from credit_holds h left join credit_earnings e using (account_id, run_id)
+  where h.author_share > 0 and coalesce(h.captured, 0) * h.author_share <> coalesce(e.hundredths, 0)
+  union all
+  select 'earnings of an author', a.account_id, null,
+    format('collected %s hundredths; journal says %s credits, and %s hundredths are left', e.collected, j.earned, a.earned_rest)
+  from credit_accounts a
+  cross join lateral (
+    select coalesce(sum(hundredths), 0) as collected from credit_earnings
+    where author_id = a.account_id and collected_at is not null) e
+  cross join lateral (
+    select coalesce(sum(amount), 0) as earned from credit_transfers
+    where account_id = a.account_id and kind = 'earn') j
+  where e.collected <> 100 * j.earned + a.earned_rest;

@@ -8,20 +8,24 @@ language sql stable as $$
 $$;
 
 -- Sets p_amount aside for a run, inside the transaction that creates the run, and counts it in a budget if there is one.
--- False: there are too few credits, or the account is frozen.
-create or replace function credit_hold_for(p_account uuid, p_run uuid, p_amount bigint, p_budget uuid, p_month date)
-returns boolean language plpgsql as $$
+-- p_author earns p_share percent of what the run will cost; null: nobody does. False: there are too few credits, those
+-- that the account has earned itself included, or the account is frozen.
+create or replace function credit_hold_for(p_account uuid, p_run uuid, p_amount bigint, p_budget uuid, p_month date,
+  p_author uuid, p_share int) returns boolean language plpgsql as $$
 declare
   v_posted bigint; v_held bigint;
 begin
   perform credit_expire(p_account);
-  -- this condition, under the row lock of the update, is the only test of the balance
-  update credit_accounts a set held = a.held + p_amount
-    where a.account_id = p_account and a.posted - a.held >= p_amount and a.frozen_at is null
-    returning a.posted, a.held into v_posted, v_held;
-  if not found then return false; end if;
-  insert into credit_holds (account_id, run_id, amount, budget_id, budget_month)
-    values (p_account, p_run, p_amount, p_budget, p_month);
+  loop
+    -- this condition, under the row lock of the update, is the only test of the balance
+    update credit_accounts a set held = a.held + p_amount
+      where a.account_id = p_account and a.posted - a.held >= p_amount and a.frozen_at is null
+      returning a.posted, a.held into v_posted, v_held;
+    exit when found;
+    if credit_collect(p_account) = 0 then return false; end if;
+  end loop;
+  insert into credit_holds (account_id, run_id, amount, budget_id, budget_month, author_id, author_share)
+    values (p_account, p_run, p_amount, p_budget, p_month, p_author, p_share);
   if p_budget is not null then
     insert into credit_budgets as b (account_id, budget_id, month, used) values (p_account, p_budget, p_month, p_amount)
       on conflict (account_id, budget_id, month) do update set used = b.used + excluded.used;

@@ -2,7 +2,7 @@
 
 -- Captures or releases the open holds of finished runs, each once. p_credits is the price of each run. The part of the
 -- hold above it becomes available again, except what expired credits backed: that expires now. It goes back to the budget
--- of the run's key as well, in the month in which it was held.
+-- of the run's key as well, in the month in which it was held. What the author of the prompt earns is booked.
 create or replace function credit_settle(p_account uuid[], p_run uuid[], p_credits bigint[]) returns void language plpgsql as $$
 declare
   v_now timestamptz; v_paid record;
@@ -20,13 +20,17 @@ begin
         set state = case when d.credits > 0 then 'captured' else 'released' end, captured = least(d.credits, h.amount)
       from unnest(p_account, p_run, p_credits) d (account_id, run_id, credits)
       where h.account_id = d.account_id and h.run_id = d.run_id and h.state = 'held'
-      returning h.account_id, h.run_id, h.amount, h.captured, h.budget_id, h.budget_month
+      returning h.account_id, h.run_id, h.amount, h.captured, h.budget_id, h.budget_month, h.author_id,
+        h.author_share
     ), budgets as ( -- their rows are those of accounts that are locked: no order is needed
       update credit_budgets b set used = b.used - unused.amount
       from (
         select account_id, budget_id, budget_month as month, sum(amount - captured)::bigint as amount from settled
         where amount > captured group by account_id, budget_id, budget_month) unused
       where b.account_id = unused.account_id and b.budget_id = unused.budget_id and b.month = unused.month
+    ), earned as (
+      insert into credit_earnings (account_id, run_id, author_id, hundredths)
+      select account_id, run_id, author_id, captured * author_share from settled where captured * author_share > 0
     ), running as (
       select s.account_id, s.run_id, s.amount, s.captured, a.posted - sum(s.captured) over w as posted_after, a.held - sum(s.amount) over w as held_after
       from settled s join credit_accounts a using (account_id)

@@ -157,6 +157,11 @@ export const SETTINGS = {
     default: "10000",
     meaning: "The most one run may hold; a prompt that could cost more is refused when it is published.",
   }),
+  PROMPTD_AUTHOR_SHARE: range("percent", [0, 100], {
+    default: "0",
+    meaning:
+      "What the author of a prompt earns of the credits that others pay for its runs. `promptd admin prompt share` sets another share for one prompt. A run keeps the share of its creation.",
+  }),
   PROMPTD_SECRET: setting(z.string().min(32), {
     default: null,
     expected: "at least 32 characters",

@@ -94,8 +94,9 @@ test("a server older than PostgreSQL 15 is refused before anything is made", asy
 });
 
 describe("a function of the database", () => {
-  const CALL = `select credit_hold_for('00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000001', 1, null, null) as held`;
-  const OTHER_TEXT = `create or replace function credit_hold_for(p_account uuid, p_run uuid, p_amount bigint, p_budget uuid, p_month date)
+  const CALL = `select credit_hold_for('00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000001', 1, null, null, null, null) as held`;
+  const OTHER_TEXT = `create or replace function credit_hold_for(p_account uuid, p_run uuid, p_amount bigint, p_budget uuid, p_month date,
+    p_author uuid, p_share int)
     returns boolean language sql as $$ select true $$`;
   const recordOther = (version: string) =>
     `update schema_functions set sha256 = 'other', version = '${version}' where name = '${HOLD}'`;
@@ -147,8 +148,8 @@ describe("a function of the database", () => {
 
   test("that cannot be applied leaves the previous schema", async () => {
     await ask(
-      "drop function credit_hold_for(uuid, uuid, bigint, uuid, date)",
-      "create function credit_hold_for(uuid, uuid, bigint, uuid, date) returns text language sql as $$ select 'of somebody else' $$",
+      "drop function credit_hold_for(uuid, uuid, bigint, uuid, date, uuid, int)",
+      "create function credit_hold_for(uuid, uuid, bigint, uuid, date, uuid, int) returns text language sql as $$ select 'of somebody else' $$",
       "update schema_functions set sha256 = 'other'",
     );
     await expect(migrate(database.url, log)).rejects.toThrow("cannot change return type of existing function");

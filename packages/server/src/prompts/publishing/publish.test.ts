@@ -20,7 +20,7 @@ import {
 import { addUses } from "../prompts-store.ts";
 import { publishDraft, publishPrompts, republishPrompt, unpublishPrompt, voteForPrompt } from "./publish.ts";
 import { renderStep } from "../template/render-step.ts";
-import { findLiveVersion, findVersion } from "../version-cache.ts";
+import { findLivePrompt, findVersion } from "../version-cache.ts";
 
 const log = createLog("error");
 const newId = createIdSource(systemClock);
@@ -62,12 +62,14 @@ async function indexed(promptId: string): Promise<string[]> {
 
 const codeOf = (error: unknown) => (error instanceof Problem ? error.code : String(error));
 
+const liveVersion = async (id: string) => (await findLivePrompt(db, id))?.version ?? null;
+
 describe("publishing", () => {
   test("the documentation's examples publish, load and render", async () => {
     for (const file of [TEA_POEM, PENCIL_PORTRAIT, STORY_COVER]) {
       const source = fresh(file);
       const published = await publish(source);
-      const version = await findLiveVersion(db, published.promptVersionId);
+      const version = await liveVersion(published.promptVersionId);
       expect(version).toMatchObject({
         promptId: published.promptId,
         authorId,
@@ -91,7 +93,7 @@ describe("publishing", () => {
   test("the author's order of inputs survives the database", async () => {
     const file = textPrompt("{{ z }}{{ input['10'] }}{{ a }}", "inputs: { z: {}, '10': {}, a: {} }");
     const { promptVersionId } = await publish(fresh(file));
-    const version = await findLiveVersion(db, promptVersionId);
+    const version = await liveVersion(promptVersionId);
     expect(version?.definition.inputs.map((input) => input.key)).toEqual(["z", "10", "a"]);
     expect(version?.config.textInputs["10"]?.position).toBe(1);
   });
@@ -102,7 +104,7 @@ describe("publishing", () => {
     const second = await publish({ ...source, description: "Changed." });
     expect(second).toMatchObject({ promptId: first.promptId, slug: first.slug });
     expect(second.promptVersionId).not.toBe(first.promptVersionId);
-    expect(await findLiveVersion(db, first.promptVersionId)).not.toBeNull();
+    expect(await liveVersion(first.promptVersionId)).not.toBeNull();
     expect(await indexed(first.promptId)).toEqual([second.promptVersionId]);
   });
 
@@ -207,18 +209,18 @@ describe("publishing", () => {
     const second = await publish({ ...parseOne(video), title: source.title, slug: source.slug });
     expect(second.promptId).toBe(first.promptId);
     expect(await indexed(first.promptId)).toEqual([]);
-    expect((await findLiveVersion(db, second.promptVersionId))?.modality).toBe("video");
+    expect((await liveVersion(second.promptVersionId))?.modality).toBe("video");
   });
 });
 
 describe("drafts", () => {
   test("a draft can be neither run nor found until it is published", async () => {
     const draft = await publish(fresh(TEA_POEM), { isDraft: true });
-    expect(await findLiveVersion(db, draft.promptVersionId)).toBeNull();
+    expect(await liveVersion(draft.promptVersionId)).toBeNull();
     expect(await findVersion(db, draft.promptVersionId)).toBeNull();
     expect(await indexed(draft.promptId)).toEqual([]);
     await publishDraft(db, authorId, draft.promptVersionId);
-    expect(await findLiveVersion(db, draft.promptVersionId)).not.toBeNull();
+    expect(await liveVersion(draft.promptVersionId)).not.toBeNull();
     expect(await indexed(draft.promptId)).toEqual([draft.promptVersionId]);
   });
 
@@ -251,15 +253,15 @@ describe("taking back", () => {
     const source = fresh(TEA_POEM);
     const first = await publish(source);
     const second = await publish(source);
-    expect(await findLiveVersion(db, first.promptVersionId)).not.toBeNull(); // now it is in the cache
+    expect(await liveVersion(first.promptVersionId)).not.toBeNull(); // now it is in the cache
 
     expect(await unpublishPrompt(db, first.promptId)).toEqual({ promptId: first.promptId, published: false });
-    expect(await findLiveVersion(db, first.promptVersionId)).toBeNull();
-    expect(await findLiveVersion(db, second.promptVersionId)).toBeNull();
+    expect(await liveVersion(first.promptVersionId)).toBeNull();
+    expect(await liveVersion(second.promptVersionId)).toBeNull();
     expect(await indexed(first.promptId)).toEqual([]);
 
     expect(await republishPrompt(db, first.promptId)).toEqual({ promptId: first.promptId, published: true });
-    expect(await findLiveVersion(db, first.promptVersionId)).not.toBeNull();
+    expect(await liveVersion(first.promptVersionId)).not.toBeNull();
     expect(await indexed(first.promptId)).toEqual([second.promptVersionId]);
   });
 
@@ -282,7 +284,7 @@ describe("taking back", () => {
     await unpublishPrompt(db, first.promptId);
     expect((await publish(source, { isDraft: true })).isPublishedAgain).toBe(false);
     const second = await publish(source);
-    expect(await findLiveVersion(db, second.promptVersionId)).not.toBeNull();
+    expect(await liveVersion(second.promptVersionId)).not.toBeNull();
     expect(await indexed(first.promptId)).toEqual([second.promptVersionId]);
     const third = await publish(source);
     expect([first, second, third].map((one) => one.isPublishedAgain)).toEqual([false, true, false]);
@@ -290,12 +292,12 @@ describe("taking back", () => {
 
   test("ids are found in any case", async () => {
     const { promptVersionId } = await publish(fresh(TEA_POEM));
-    expect(await findLiveVersion(db, promptVersionId.toUpperCase())).toMatchObject({ promptVersionId });
+    expect(await liveVersion(promptVersionId.toUpperCase())).toMatchObject({ promptVersionId });
   });
 
   test("one object stands for one version, so its templates are parsed once", async () => {
     const { promptVersionId } = await publish(fresh(TEA_POEM));
-    const found = await Promise.all([1, 2, 3].map(() => findLiveVersion(db, promptVersionId)));
+    const found = await Promise.all([1, 2, 3].map(() => liveVersion(promptVersionId)));
     expect(new Set(found).size).toBe(1);
   });
 });

@@ -9,9 +9,10 @@ import type { Files } from "../../files/index.ts";
 import type { Catalogue } from "../../models/index.ts";
 import {
   checkInputs,
-  findLiveVersion,
+  findLivePrompt,
   findGoneModel,
   type CheckedInputs,
+  type LivePrompt,
   type LiveVersion,
 } from "../../prompts/index.ts";
 import type { Database } from "../../platform/database/database.ts";
@@ -52,10 +53,11 @@ const RUN_NAME_CODE_POINTS = 120;
 /** @throws Problem 404, 410, 422, 401, 402 or 429, in this order of checks (specification, "POST /v1/runs"). */
 export async function createRun(request: RunRequest, options: CreateRunOptions): Promise<CreatedRun> {
   const { body } = request;
-  const version = await getLiveVersion(options.db, body.promptVersionId); // 404
+  const prompt = await getLivePrompt(options.db, body.promptVersionId); // 404
+  const { version } = prompt;
   requireModels(version, options.catalogue); // 410
   const checked = requireValidInputs(request, version, options.catalogue); // 422
-  const price = quote(request.accountId, version, checked, options); // 422 above the most that a run may hold
+  const price = quote(request.accountId, prompt, checked, options); // 422 above the most that a run may hold
   const planned: PlannedRun = {
     accountId: request.accountId,
     keyId: request.keyId,
@@ -81,10 +83,10 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
 /** A run of which everything is known but where its images are stored. */
 type PlannedRun = Omit<RunToCreate, "inputs"> & Quote;
 
-async function getLiveVersion(db: Database, promptVersionId: string): Promise<LiveVersion> {
-  const version = await findLiveVersion(db, promptVersionId);
-  if (version === null) throw notFound("published prompt version", promptVersionId);
-  return version;
+async function getLivePrompt(db: Database, promptVersionId: string): Promise<LivePrompt> {
+  const prompt = await findLivePrompt(db, promptVersionId);
+  if (prompt === null) throw notFound("published prompt version", promptVersionId);
+  return prompt;
 }
 
 function requireModels(version: LiveVersion, catalogue: Catalogue): void {

@@ -1,5 +1,5 @@
 import { priceCeiling, priceEstimate, type Catalogue, type PriceSnapshot } from "../../models/index.ts";
-import { planSteps, type CheckedInputs, type LiveVersion } from "../../prompts/index.ts";
+import { planSteps, type CheckedInputs, type LivePrompt } from "../../prompts/index.ts";
 import { invalid } from "../../platform/problem.ts";
 
 export interface Quote {
@@ -7,28 +7,42 @@ export interface Quote {
   readonly hold: number | null;
   /** What a run with these inputs usually costs. */
   readonly estimate: number;
-  readonly prices: PriceSnapshot;
+  readonly prices: RunPrices;
+}
+
+/** What the run costs and who earns of it, as it is now: a later change of a price or a share does not touch it. */
+export interface RunPrices extends PriceSnapshot {
+  /** Null: nobody but the operator. */
+  readonly author: { readonly accountId: string; readonly sharePercent: number } | null;
 }
 
 export interface QuoteOptions {
   readonly catalogue: Catalogue;
   /** A run of this installation may not hold more. */
   readonly holdMaxCredits: number;
+  /** Of prompts without a share of their own, in percent of what a run costs. */
+  readonly authorShare: number;
 }
 
 /** The most that the run can cost. @throws Problem 422 above the most that one run may hold. */
 export function quote(
   accountId: string,
-  version: LiveVersion,
+  { version, terms }: LivePrompt,
   checked: CheckedInputs,
-  { catalogue, holdMaxCredits }: QuoteOptions,
+  { catalogue, holdMaxCredits, authorShare }: QuoteOptions,
 ): Quote {
   const steps = planSteps(version, checked.textInputs, checked.options, catalogue);
-  const { credits, prices } = priceCeiling(catalogue, steps, version.model);
-  if (credits === 0 || version.authorId === accountId) return { hold: null, estimate: 0, prices };
+  const { credits, prices: rates } = priceCeiling(catalogue, steps, version.model);
+  // An author's own runs are free: nothing is captured, so nothing is earned.
+  if (credits === 0 || version.authorId === accountId) {
+    return { hold: null, estimate: 0, prices: { ...rates, author: null } };
+  }
   if (credits > holdMaxCredits) {
     const message = `With these inputs the run could cost ${credits} credits; ${holdMaxCredits} is the most one run may hold here. Send shorter inputs.`;
     throw invalid([{ path: ["body", "inputs"], code: "too_long", message }]);
   }
+  const sharePercent = terms.authorShare ?? authorShare;
+  const author = sharePercent === 0 ? null : { accountId: version.authorId, sharePercent };
+  const prices = { ...rates, author };
   return { hold: credits, estimate: priceEstimate(catalogue, steps, version.model), prices };
 }

@@ -63,7 +63,8 @@ begin
     end if;
   end if;
   if p_hold is not null and not credit_hold_for(p_account, p_id, p_hold, v_api_key.budget_id,
-      case when v_api_key.budget_id is not null then v_month end) then
+      case when v_api_key.budget_id is not null then v_month end,
+      (p_prices #>> '{author,accountId}')::uuid, (p_prices #>> '{author,sharePercent}')::int) then
     return query select case when credit_is_frozen(p_account) then 'frozen' else 'no_credits' end, null::uuid,
       credits_available(p_account), null::timestamptz;
     return;

@@ -1,0 +1,28 @@
+-- What authors earn. A capture books it (settle.sql), in hundredths of a credit; here it becomes credits.
+
+-- Collects what is booked for an account, with a row in the journal, ten thousand bookings at most: a statement has a
+-- time limit. What does not make a whole credit stays for the next time. Returns how many bookings were collected: call
+-- it again until that is 0. A booking that commits meanwhile is left for the next call.
+create or replace function credit_collect(p_account uuid) returns int language plpgsql as $$
+declare
+  v_hundredths bigint; v_bookings int; v_credits bigint; v_posted bigint; v_held bigint;
+begin
+  if not exists (select 1 from credit_earnings where author_id = p_account and collected_at is null) then return 0; end if;
+  insert into credit_accounts (account_id) values (p_account) on conflict do nothing;
+  perform credit_expire(p_account); -- it locks the account's row
+  with collected as (
+    update credit_earnings set collected_at = promptd_now()
+    where (account_id, run_id) in (
+      select account_id, run_id from credit_earnings where author_id = p_account and collected_at is null limit 10000)
+    returning hundredths
+  )
+  select coalesce(sum(hundredths), 0), count(*) into v_hundredths, v_bookings from collected;
+  select (earned_rest + v_hundredths) / 100 into v_credits from credit_accounts where account_id = p_account;
+  update credit_accounts set posted = posted + v_credits, earned_rest = earned_rest + v_hundredths - 100 * v_credits
+    where account_id = p_account returning posted, held into v_posted, v_held;
+  if v_credits > 0 then
+    insert into credit_transfers (account_id, kind, debit, credit, amount, posted_after, held_after)
+      values (p_account, 'earn', 'system:revenue', 'user:available', v_credits, v_posted, v_held);
+  end if;
+  return v_bookings;
+end $$;

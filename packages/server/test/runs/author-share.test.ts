@@ -1,0 +1,63 @@
+/** Authors earn of what others pay for runs of their prompts, as much as was said when the run was created. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { setAuthorShare } from "../../src/prompts/index.ts";
+import { imagePrompt } from "../prompts/prompt-files.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { bodyOf, postRun, runOf, startRun } from "../wire/requests.ts";
+
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ environment: { PROMPTD_AUTHOR_SHARE: "50" } });
+});
+afterAll(() => server.close());
+
+/** A prompt whose run costs 4 credits, its author and a caller. */
+async function setUp() {
+  const author = await server.createCaller({ credits: 0 });
+  const prompt = await server.publish(imagePrompt(), { authorId: author.accountId });
+  return { author, prompt, caller: await server.createCaller({ credits: 100 }) };
+}
+
+test("the installation's share of a run is the author's to spend as soon as the caller has the result", async () => {
+  const { author, prompt, caller } = await setUp();
+  const run = runOf(await postRun(caller.client, bodyOf(prompt.promptVersionId)));
+  expect(run.tokens).toBe(4);
+  expect([await author.client.me.credits(), await caller.client.me.credits()]).toEqual([
+    { credits: 2 },
+    { credits: 96 },
+  ]);
+  const other = await server.publish(imagePrompt());
+  const low = { ...bodyOf(other.promptVersionId), runOptions: { quality: "low" } };
+  expect(runOf(await postRun(author.client, low)).tokens).toBe(2); // paid with what was earned
+  expect([await author.client.me.credits(), (await server.checkLedger()).mismatches]).toEqual([{ credits: 0 }, []]);
+});
+
+test("a prompt's own share counts before the installation's, 0 as well, and the next run knows of a change", async () => {
+  const { author, prompt, caller } = await setUp();
+  const earned: number[] = [];
+  for (const percent of [100, 0, 25, null]) {
+    await setAuthorShare(server.app.db, prompt.promptId, percent);
+    await postRun(caller.client, bodyOf(prompt.promptVersionId));
+    earned.push((await author.client.me.credits()).credits);
+  }
+  expect(earned).toEqual([4, 4, 5, 7]);
+});
+
+test("a run keeps the author and the share of its creation", async () => {
+  const { author, prompt, caller } = await setUp();
+  const runId = await startRun(caller.client, bodyOf(prompt.promptVersionId));
+  await setAuthorShare(server.app.db, prompt.promptId, 0);
+  const text = "select prices -> 'author' as author from runs where id = $1";
+  expect(await server.app.db.query(text, [runId])).toEqual([
+    { author: { accountId: author.accountId, sharePercent: 50 } },
+  ]);
+  await caller.client.runs.get(runId, { waitSeconds: 20 });
+  expect(await author.client.me.credits()).toEqual({ credits: 2 });
+});
+
+test("an author's own runs are free, and nobody earns of them", async () => {
+  const { author, prompt } = await setUp();
+  expect(runOf(await postRun(author.client, bodyOf(prompt.promptVersionId))).tokens).toBe(0);
+  const booked = "select 1 from credit_earnings where author_id = $1";
+  expect(await server.app.db.query(booked, [author.accountId])).toEqual([]);
+});
