@@ -7,7 +7,7 @@ import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import type { ModelCall } from "../../src/models/ai-sdk/model-adapter.ts";
 import type { Transport } from "../../src/models/providers/transport.ts";
 import { callOf, catalogue, createRig, IMAGE } from "./adapter-rig.ts";
-import { ELSEWHERE, OPENROUTER } from "./all-providers.ts";
+import { ELSEWHERE } from "./all-providers.ts";
 import {
   chatAnswer,
   falImage,
@@ -50,6 +50,7 @@ function captureTransport(captured: Captured[]): Transport {
 function answer(url: URL): Response {
   if (url.pathname.endsWith(".png")) return new Response(new Uint8Array(PNG));
   if (url.pathname.endsWith("/chat/completions")) return Response.json(chatAnswer());
+  if (url.pathname.endsWith("/images/generations")) return Response.json(openaiImages());
   if (url.host === "api.openai.com") {
     if (url.pathname.includes("/images/")) return Response.json(openaiImages());
     return Response.json(responsesAnswer());
@@ -57,7 +58,7 @@ function answer(url: URL): Response {
   if (url.host === "api.anthropic.com") return Response.json(messagesAnswer());
   if (url.pathname.endsWith(":predictLongRunning")) return Response.json({ name: "models/veo/operations/1" });
   if (url.pathname.endsWith(":generateContent"))
-    return Response.json(geminiAnswer({ isImage: url.pathname.includes("image") }));
+    return Response.json(geminiAnswer({ isImage: /image|banana/.test(url.pathname) }));
   if (url.host === "fal.run") return Response.json(falImage("https://fal.run/files/1.png"));
   if (url.host === "queue.fal.run") return Response.json({ request_id: "1", response_url: `${url.href}/requests/1` });
   const isVideo = /video|wan/.test(url.pathname);
@@ -133,18 +134,6 @@ const GROUPS: readonly Group[] = [
     .filter((provider) => provider !== "sandbox")
     .map((provider): Group => ({ name: provider, entries: entriesOf(provider), settings: {} })),
   { name: "openai-elsewhere", entries: openaiTexts, settings: { OPENAI_BASE_URL: ELSEWHERE } },
-  {
-    name: "openrouter", // as an operator's own entries describe its models
-    entries: openaiTexts.slice(0, 1).map((entry) => ({
-      ...entry,
-      model: "openrouter/gpt",
-      provider: "openrouter",
-      providerModel: `openai/${entry.providerModel}`,
-      api: "chat" as const,
-      server: { baseURL: OPENROUTER, apiKeyEnv: "OPENROUTER_API_KEY" },
-    })),
-    settings: {},
-  },
 ];
 
 async function capture(entry: CatalogueEntry, settings: Group["settings"]): Promise<Record<string, Captured[]>> {

@@ -6,6 +6,25 @@ async function falAi(source: ModelSource) {
   return createFal(sdkSettings(source));
 }
 
+/**
+ * The package puts fal-ai/ before every id of a video, but newer ones begin with their owner's name. An id without an
+ * owner is meant as the package means it.
+ */
+async function videoModel(source: ModelSource) {
+  const { providerModel, fetch } = source;
+  const isPrefixed = providerModel.startsWith("fal-ai/") || !FOREIGN_OWNERS.test(providerModel);
+  if (isPrefixed) return (await falAi(source)).video(providerModel) as VideoModelV4;
+  const sdk = await falAi({ ...source, fetch: (input, init) => fetch(withoutPrefix(input), init) });
+  return sdk.video(providerModel) as VideoModelV4;
+}
+
+/** Those whose models are not below fal-ai/; luma-dream-machine/ray-2, as overlays have named it, is. */
+const FOREIGN_OWNERS = /^(?!luma-dream-machine\/|minimax\/|kling-video\/|veo)[\w-]+\/[\w.-]+/;
+
+function withoutPrefix(input: Parameters<ModelSource["fetch"]>[0]): Parameters<ModelSource["fetch"]>[0] {
+  return typeof input === "string" ? input.replace(/^(https:\/\/queue\.fal\.run)\/fal-ai\//, "$1/") : input;
+}
+
 const REFUSAL_WORDS_MAX = 4_096;
 
 /**
@@ -32,7 +51,7 @@ export const fal: Provider = {
   models: {
     text: null,
     image: async (source) => (await falAi(source)).image(source.providerModel),
-    video: async (source) => (await falAi(source)).video(source.providerModel) as VideoModelV4,
+    video: videoModel,
   },
   embeddings: null,
   cancel: (job) => cancelBelow("responseUrl", job, { method: "PUT", scheme: "Key" }),
