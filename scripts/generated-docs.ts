@@ -5,6 +5,7 @@
 import { ENDPOINTS, ERRORS, ISSUE_CODES, type EndpointName } from "@promptd/contract";
 import { ENDPOINT_EXAMPLES } from "@promptd/contract/examples";
 import type { CommandTable } from "../packages/cli/src/command.ts";
+import { AUTHOR_COMMANDS } from "../packages/cli/src/commands/author-commands.ts";
 import { END_USER_COMMANDS } from "../packages/cli/src/end-user-commands.ts";
 import { describeCommand } from "../packages/cli/src/help-text.ts";
 import { OPERATOR_COMMANDS } from "../packages/cli/src/operator-commands.ts";
@@ -25,6 +26,7 @@ export const GENERATED_PARTS: readonly GeneratedPart[] = [
   { page: "docs/api.md", name: "issues", text: describeIssues },
   { page: "docs/api.md", name: "answers", text: describeAnswers },
   { page: "docs/cli.md", name: "end-user-commands", text: () => describeCommands(END_USER_COMMANDS) },
+  { page: "docs/cli.md", name: "author-commands", text: () => describeCommands(AUTHOR_COMMANDS) },
   { page: "docs/cli.md", name: "operator-commands", text: () => describeCommands(OPERATOR_COMMANDS) },
 ];
 

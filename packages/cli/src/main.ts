@@ -1,6 +1,7 @@
 import { text as readText } from "node:stream/consumers";
 import { CommandFailure } from "./command.ts";
 import { END_USER_COMMANDS } from "./end-user-commands.ts";
+import { AUTHOR_COMMANDS } from "./commands/author-commands.ts";
 import { OPERATOR_COMMANDS } from "./operator-commands.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -12,7 +13,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 
 process.exitCode = await runCli(
   process.argv.slice(2),
-  { ...OPERATOR_COMMANDS, ...END_USER_COMMANDS },
+  { ...OPERATOR_COMMANDS, ...AUTHOR_COMMANDS, ...END_USER_COMMANDS },
   {
     env: process.env,
     directory: process.cwd(),

@@ -39,3 +39,8 @@ export function formatCredits(credits: number): string {
   if (credits === 0) return "free";
   return credits === 1 ? "1 credit" : `${credits} credits`;
 }
+
+/** What a run of a prompt costs, before anybody ran it. */
+export function formatPromptPrice({ typical, most }: { readonly typical: number; readonly most: number }): string {
+  return most === 0 ? "free" : `about ${formatCredits(typical)}, at most ${most}`;
+}

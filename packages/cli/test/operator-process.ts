@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { COMPILE_CACHE } from "../../server/test/support/promptd-process.ts";
 import { createTestDatabase } from "../../server/test/support/test-database.ts";
+import { AUTHOR_COMMANDS } from "../src/commands/author-commands.ts";
 import { OPERATOR_COMMANDS } from "../src/operator-commands.ts";
 import { runCli } from "../src/run-cli.ts";
 
@@ -90,15 +91,19 @@ export async function readDocument<Document>(
 /** The same command line inside this process, for tables of many cases: starting a process takes most of a second. */
 export async function runHere(argv: readonly string[], environment: Environment): Promise<Ended> {
   const [out, err]: [string[], string[]] = [[], []];
-  const code = await runCli(argv, OPERATOR_COMMANDS, {
-    env: environment,
-    directory: tmpdir(),
-    fetch: globalThis.fetch,
-    readStdin: async () => "",
-    writeOut: (text) => out.push(text),
-    writeError: (text) => err.push(text),
-    listenForStop: () => new AbortController().signal,
-  });
+  const code = await runCli(
+    argv,
+    { ...OPERATOR_COMMANDS, ...AUTHOR_COMMANDS },
+    {
+      env: environment,
+      directory: tmpdir(),
+      fetch: globalThis.fetch,
+      readStdin: async () => "",
+      writeOut: (text) => out.push(text),
+      writeError: (text) => err.push(text),
+      listenForStop: () => new AbortController().signal,
+    },
+  );
   return { code, stdout: out.join(""), stderr: err.join("") };
 }
 

@@ -15,7 +15,11 @@ interface Published {
   promptVersionId: string;
   slug: string;
   title: string;
+  outcome: string;
+  file: string;
 }
+
+const ROW_KEYS = ["promptId", "promptVersionId", "slug", "title", "outcome", "file"];
 
 const rig = useOperator();
 beforeEach(async () => {
@@ -78,17 +82,19 @@ describe("promptd admin prompt publish", () => {
       ["second", "Second"],
       ["third", "Third"],
     ]);
-    for (const row of rows) expect(Object.keys(row)).toEqual(["promptId", "promptVersionId", "slug", "title"]);
+    for (const row of rows) expect(Object.keys(row)).toEqual(ROW_KEYS);
     expect(new Set(rows.flatMap((row) => [row.promptId, row.promptVersionId])).size).toBe(6);
   });
 
   test("of a slug that the author has makes a new version of the same prompt; another author gets a slug of his own", async () => {
     const path = await file("again.prompt.md", promptText("Again"));
     const [first] = await publish(path);
+    await file("again.prompt.md", promptText("Again", "All about {{ topic }}."));
     const { stdout, stderr } = await publishHere([path]);
     expect(stderr).not.toContain("new version"); // under the same title that needs no word
     const [second] = JSON.parse(stdout) as Published[];
-    expect(second).toEqual({ ...first, promptVersionId: expect.not.stringMatching(first?.promptVersionId ?? "") });
+    const promptVersionId: unknown = expect.not.stringMatching(first?.promptVersionId ?? "");
+    expect(second).toEqual({ ...first, promptVersionId, outcome: "changed" });
     await createAuthor("ben@example.org");
     const [other] = JSON.parse((await publishHere([path], "ben@example.org")).stdout) as Published[];
     expect(other?.slug).toBe("again-2");
@@ -108,7 +114,7 @@ describe("promptd admin prompt publish", () => {
     ]);
     const rows = JSON.parse(stdout) as Published[];
     expect(rows.map(({ promptId }) => promptId)).toEqual([first?.promptId, first?.promptId]);
-    for (const row of rows) expect(Object.keys(row)).toEqual(["promptId", "promptVersionId", "slug", "title"]);
+    for (const row of rows) expect(Object.keys(row)).toEqual(ROW_KEYS);
   });
 
   test("says so when a new version publishes an unpublished prompt again", async () => {

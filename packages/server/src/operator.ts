@@ -13,32 +13,21 @@ import { ConfigError, readConfig, type Config } from "./platform/config/config.t
 import type { Database } from "./platform/database/database.ts";
 import { hasCluster } from "./platform/embedded/files.ts";
 import { enableFaults } from "./platform/fault.ts";
-import { createIdSource, isUuid } from "./platform/ids.ts";
-import { AccountActs } from "./operator-accounts.ts";
+import { createIdSource } from "./platform/ids.ts";
+import { AccountActs } from "./operator/account-acts.ts";
 import { KeyActs } from "./operator-keys.ts";
+import { PromptActs } from "./operator/prompt-acts.ts";
 import { createLog, type Log } from "./platform/log.ts";
 import { Problem } from "./platform/problem.ts";
 import { settleWithin } from "./platform/resilience/deadline.ts";
 import { stopOnSignal } from "./platform/shutdown.ts";
-import {
-  listPromptsOfModels,
-  parsePromptFile,
-  PromptFileError,
-  publishPrompts,
-  republishPrompt,
-  setAuthorShare,
-  unpublishPrompt,
-  type PromptSource,
-  type PromptOfModel,
-  type Publication,
-  type PublishedPrompt,
-} from "./prompts/index.ts";
+import { listPromptsOfModels, PromptFileError, type PromptOfModel } from "./prompts/index.ts";
 import { catalogueOptions, readCatalogue } from "./read-catalogue.ts";
-import { vacuumIndex } from "./search/index.ts";
 import { StartFailure, throughOutage } from "./start-failure.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type { Demo, LedgerReport, Plan, Role };
+export type { PromptFile, PublishReport } from "./operator/prompt-acts.ts";
 
 export interface ServeOptions {
   readonly environment: Environment;
@@ -156,9 +145,6 @@ Set PROMPTD_DATA_DIR or DATABASE_URL to those of the server, or start a server t
   );
 }
 
-/** From so many prompts on, reading the index before its next vacuum would be slower. */
-const VACUUM_FROM_PROMPTS = 200;
-
 function prepare(environment: Environment): { config: Config; log: Log } {
   const config = readConfig(environment);
   if (config.PROMPTD_FAULT !== null) enableFaults(config.PROMPTD_FAULT);
@@ -195,24 +181,6 @@ export interface CreditGrant {
   readonly idempotencyKey?: string | undefined;
 }
 
-export interface PromptFile {
-  readonly name: string;
-  readonly text: string;
-}
-
-export interface PublishWarning {
-  readonly file: string;
-  readonly title: string;
-  readonly text: string;
-}
-
-export interface PublishReport {
-  readonly published: readonly PublishedPrompt[];
-  readonly warnings: readonly PublishWarning[];
-  /** One text for each file that was not published; its first line names the file. */
-  readonly faults: readonly string[];
-}
-
 interface OperatorOptions {
   readonly db: Database;
   readonly config: Config;
@@ -223,6 +191,7 @@ interface OperatorOptions {
 export class Operator {
   readonly accounts: AccountActs;
   readonly keys: KeyActs;
+  readonly prompts: PromptActs;
   readonly #options: OperatorOptions;
   readonly #db: Database;
   readonly #newId = createIdSource(systemClock);
@@ -232,6 +201,7 @@ export class Operator {
     this.#db = options.db;
     this.accounts = new AccountActs(options.db);
     this.keys = new KeyActs(options.db, this.#newId);
+    this.prompts = new PromptActs(options);
   }
 
   async createUser(user: NewUser): Promise<{ userId: string; email: string; plan: Plan; credits: number }> {
@@ -277,53 +247,6 @@ export class Operator {
     return { credits: await availableCredits(this.#db, accountId), isGranted: outcome.kind === "granted" };
   }
 
-  /** Publishes files in order, each as a whole or not at all. A file with a fault is left out; the others are published. */
-  async publishPrompts(files: readonly PromptFile[], author: string): Promise<PublishReport> {
-    const { accountId: authorId } = await getAccountByName(this.#db, author);
-    const catalogue = await readCatalogue(this.#options);
-    const creditsMax = this.#options.config.PROMPTD_HOLD_MAX_CREDITS;
-    const [published, warnings, faults]: [PublishedPrompt[], PublishWarning[], string[]] = [[], [], []];
-    for (const { name, text } of files) {
-      try {
-        const sources = parsePromptFile(text, catalogue, { creditsMax });
-        const publications = await publishPrompts(this.#db, sources, { authorId, catalogue, newId: this.#newId });
-        published.push(...publications.map(withoutNotes));
-        for (const [at, source] of sources.entries()) {
-          const texts = [...describeSource(source), ...describePublication(publications[at])];
-          warnings.push(...texts.map((one) => ({ file: name, title: source.title, text: one })));
-        }
-      } catch (error) {
-        if (!(error instanceof PromptFileError || error instanceof Problem)) throw error;
-        faults.push(`${name} was not published:\n${error.message.replace(/^/gm, "  ")}`);
-      }
-    }
-    if (published.length >= VACUUM_FROM_PROMPTS) await vacuumIndex(this.#db);
-    return { published, warnings, faults };
-  }
-
-  async unpublishPrompt(promptId: string): Promise<{ promptId: string; published: false }> {
-    requireUuid("promptId", promptId);
-    await unpublishPrompt(this.#db, promptId);
-    return { promptId: promptId.toLowerCase(), published: false };
-  }
-
-  async republishPrompt(promptId: string): Promise<{ promptId: string; published: true }> {
-    requireUuid("promptId", promptId);
-    await republishPrompt(this.#db, promptId);
-    return { promptId: promptId.toLowerCase(), published: true };
-  }
-
-  /** In percent; null: the installation's. */
-  async setAuthorShare(
-    promptId: string,
-    percent: number | null,
-  ): Promise<{ promptId: string; slug: string; authorSharePercent: number | null }> {
-    requireUuid("promptId", promptId);
-    const slug = await setAuthorShare(this.#db, promptId, percent);
-    if (slug === null) throw new Problem("NOT_FOUND_ERROR", `No prompt has the id "${promptId}".`);
-    return { promptId: promptId.toLowerCase(), slug, authorSharePercent: percent };
-  }
-
   async listModels(): Promise<ModelLine[]> {
     return listModels(await readCatalogue(this.#options));
   }
@@ -340,31 +263,6 @@ export class Operator {
   }
 }
 
-/** What an author should know of a prompt that has no fault. */
-function describeSource({ warnings, conversions }: PromptSource): string[] {
-  return [...warnings, ...conversions.map(({ line, from, to }) => `line ${line}: ${from} was rewritten to ${to}`)];
-}
-
-function withoutNotes({ promptId, promptVersionId, slug, title }: Publication): PublishedPrompt {
-  return { promptId, promptVersionId, slug, title };
-}
-
-/** What publishing did that its author may not have meant. */
-function describePublication(publication: Publication | undefined): string[] {
-  if (publication === undefined) return [];
-  const { slug, promptId, isPublishedAgain } = publication;
-  const again = `the prompt ${slug} (${promptId}) had been unpublished, and is published again with all its versions. "promptd admin prompt unpublish ${promptId}" takes it back.`;
-  return [...describeReplacement(publication), ...(isPublishedAgain ? [again] : [])];
-}
-
-/** Two titles may share the slug that is made from them, and the second is then a version of the first's prompt. */
-function describeReplacement({ slug, promptId, replacedTitle }: Publication): string[] {
-  if (replacedTitle === null) return [];
-  return [
-    `it became a new version of the prompt ${slug} (${promptId}), whose title was "${replacedTitle}", since both titles give that slug. If they are two prompts, give this one a "slug:" of its own in its file and publish it again, and publish the older one's file again.`,
-  ];
-}
-
 function pastExpiryText(expiresAt: string | null): string {
   return `The expiry ${expiresAt} is in the past: nobody could spend these credits, so nothing was granted. Give a later time, or none for credits that never expire.`;
 }
@@ -374,8 +272,4 @@ function conflictText(idempotencyKey: string, { amount, expiresAt, at }: UsedGra
   const until =
     expiresAt === null ? "never expire" : `expire on ${expiresAt.toISOString().slice(0, 16).replace("T", " at ")} UTC`;
   return `The idempotency key "${idempotencyKey}" was used on ${date} for ${amount} credits that ${until}. Nothing was granted; use another key.`;
-}
-
-function requireUuid(name: string, value: string): void {
-  if (!isUuid(value)) throw new Problem("VALIDATION_ERROR", `${name} must be a UUID, got "${value}".`);
 }

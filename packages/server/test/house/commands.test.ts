@@ -2,11 +2,12 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { AUTHOR_COMMANDS } from "../../../cli/src/commands/author-commands.ts";
 import { END_USER_COMMANDS } from "../../../cli/src/end-user-commands.ts";
 import { OPERATOR_COMMANDS } from "../../../cli/src/operator-commands.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
-const COMMANDS = Object.keys({ ...END_USER_COMMANDS, ...OPERATOR_COMMANDS });
+const COMMANDS = Object.keys({ ...END_USER_COMMANDS, ...AUTHOR_COMMANDS, ...OPERATOR_COMMANDS });
 /** How other texts go on that begin with the word promptd: sentences about it, and labels of what is its own. */
 const PROSE =
   /^(needs|has|could|failed|is|does|listens|runs published|seed catalogue|file addresses|secret fingerprint)\b/;

@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ENDPOINTS, ERRORS } from "@promptd/contract";
+import { AUTHOR_COMMANDS } from "../../../cli/src/commands/author-commands.ts";
 import { END_USER_COMMANDS } from "../../../cli/src/end-user-commands.ts";
 import { OPERATOR_COMMANDS } from "../../../cli/src/operator-commands.ts";
 import { GENERATED_PARTS, placePart } from "../../../../scripts/generated-docs.ts";
@@ -23,9 +24,12 @@ describe("the documentation names", () => {
   test.each(Object.values(ENDPOINTS))("the endpoint $method $path", ({ method, path }) => {
     expect(read("docs/api.md")).toContain(`\`${method} ${path}\``);
   });
-  test.each(Object.keys({ ...END_USER_COMMANDS, ...OPERATOR_COMMANDS }))("the command promptd %s", (name) => {
-    expect(read("docs/cli.md")).toContain(`### promptd ${name}\n`);
-  });
+  test.each(Object.keys({ ...END_USER_COMMANDS, ...AUTHOR_COMMANDS, ...OPERATOR_COMMANDS }))(
+    "the command promptd %s",
+    (name) => {
+      expect(read("docs/cli.md")).toContain(`### promptd ${name}\n`);
+    },
+  );
 });
 
 test.each(GENERATED_PARTS)(

@@ -1,34 +1,69 @@
-import type { PromptFile, PublishReport } from "@promptd/server/operator";
-import { readFile } from "node:fs/promises";
+import type { PublishReport } from "@promptd/server/operator";
+import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
-import { describeReadFailure } from "../../file-failure.ts";
+import { describeWriteFailure } from "../../file-failure.ts";
+import { readPromptFile, type PromptFile } from "../prompt/author-files.ts";
+import { withPromptId } from "../prompt/prompt-id-line.ts";
 import { requireText, runAsOperator } from "./run-operator.ts";
 
 export const promptPublish: Command = {
   summary: "Publish prompt files, or new versions of prompts the author has",
   usage: "FILE…",
   details: `Takes *.prompt.md files and JSON catalogues, in order. Each file is published whole or not at all: a file with a
-fault is left out and named on stderr, the others are published, and the exit code is 1.`,
-  options: { author: { type: "string", value: "EMAIL|USERID", summary: "Whose prompts (required)" } },
+fault is left out and named on stderr, the others are published, and the exit code is 1. A file that says what the
+latest version of its prompt says makes no new version.`,
+  options: {
+    author: { type: "string", value: "EMAIL|USERID", summary: "Whose prompts (required)" },
+    "write-id": {
+      type: "boolean",
+      summary: "Write the promptId into files that have none, so that a title may change",
+    },
+  },
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
     const author = requireText(args.text("author"), "--author", "ada@example.org");
     const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
-    const files = read.filter((file) => typeof file !== "string");
-    const unread = read.filter((file) => typeof file === "string");
+    const files = read.flatMap((file) => ("why" in file ? [] : [file]));
+    const unread = read.flatMap((file) =>
+      "why" in file ? [`${file.name} was not published:\n${file.why.replace(/^/gm, "  ")}`] : [],
+    );
     if (files.length === 0) throw new CommandFailure(unread.join("\n"));
-    const report = await runAsOperator(io, (operator) => operator.publishPrompts(files, author));
+    const report = await runAsOperator(io, (operator) => operator.prompts.publish(files, author));
     const { published, warnings } = report;
     const faults = [...unread, ...report.faults];
     for (const note of describeWarnings(warnings)) io.note(note);
     if (faults.length === read.length) throw new CommandFailure(faults.join("\n"));
     for (const fault of faults) io.note(fault);
-    const lines = published.map((prompt) => `${prompt.promptVersionId}  ${prompt.slug}  ${prompt.title}`);
-    io.result(published, [...lines, `Published ${published.length}.`].join("\n"));
+    if (args.flag("write-id")) await writeIds(files, published, io);
+    io.result(published, describePublished(published));
     return faults.length === 0 ? 0 : 1;
   },
 };
+
+type Published = PublishReport["published"];
+
+/** Unchanged prompts are counted only: a folder of thousands has mostly those. */
+function describePublished(published: Published): string {
+  const made = published.filter(({ outcome }) => outcome !== "unchanged");
+  const lines = made.map((prompt) => `${prompt.promptVersionId}  ${prompt.slug}  ${prompt.title}`);
+  const unchanged = published.length - made.length;
+  return [...lines, `Published ${made.length}.${unchanged === 0 ? "" : ` Unchanged: ${unchanged}.`}`].join("\n");
+}
+
+/** A file of several prompts stays as it is: which id belongs where is the author's to say. */
+async function writeIds(files: readonly PromptFile[], published: Published, io: CommandIo): Promise<void> {
+  for (const { name, text } of files) {
+    const [prompt, ...others] = published.filter(({ file }) => file === name);
+    const changed = prompt === undefined || others.length > 0 ? null : withPromptId(text, prompt.promptId);
+    if (changed === null) continue;
+    try {
+      await writeFile(resolve(io.directory, name), changed);
+    } catch (error) {
+      io.note(describeWriteFailure(name, error));
+    }
+  }
+}
 
 /** One line for each thing to know: thousands of prompts often share one habit. */
 function describeWarnings(warnings: PublishReport["warnings"]): string[] {
@@ -38,27 +73,13 @@ function describeWarnings(warnings: PublishReport["warnings"]): string[] {
   });
 }
 
-/** The text of a file; or, as a string, why it was not published, in the form in which the others' faults come. */
-async function readPromptFile(name: string, io: CommandIo): Promise<PromptFile | string> {
-  try {
-    const bytes = await readFile(resolve(io.directory, name));
-    return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
-  } catch (error) {
-    const isOtherText = error instanceof TypeError;
-    const why = isOtherText
-      ? `${name} is not UTF-8 text. Save it as UTF-8.`
-      : describeReadFailure(name, error, "name the *.prompt.md files in it");
-    return `${name} was not published:\n  ${why}`;
-  }
-}
-
 export const promptUnpublish: Command = {
   summary: "Take a prompt out of the marketplace; it can no longer be found or run",
   usage: "<promptId>",
   options: {},
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
-    const result = await runAsOperator(io, (operator) => operator.unpublishPrompt(args.positionals[0] ?? ""));
+    const result = await runAsOperator(io, (operator) => operator.prompts.unpublish(args.positionals[0] ?? ""));
     io.result(result, `${result.promptId} is unpublished.`);
   },
 };
@@ -69,7 +90,7 @@ export const promptRepublish: Command = {
   options: {},
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
-    const result = await runAsOperator(io, (operator) => operator.republishPrompt(args.positionals[0] ?? ""));
+    const result = await runAsOperator(io, (operator) => operator.prompts.republish(args.positionals[0] ?? ""));
     io.result(result, `${result.promptId} is published.`);
   },
 };

@@ -16,7 +16,7 @@ export const promptShare: Command = {
   run: async (args, io) => {
     const percent = readPercent(requireText(args.text("percent"), "--percent", "70"));
     const [promptId = ""] = args.positionals;
-    const set = await runAsOperator(io, (operator) => operator.setAuthorShare(promptId, percent));
+    const set = await runAsOperator(io, (operator) => operator.prompts.setAuthorShare(promptId, percent));
     const share = percent === null ? "the installation's share" : `${percent} percent`;
     io.result(set, `The author of ${set.slug} earns ${share} of what new runs cost.`);
   },

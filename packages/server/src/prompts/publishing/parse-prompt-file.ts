@@ -1,21 +1,35 @@
 import type { Catalogue } from "../../models/index.ts";
 import { readPromptFile, type WrittenPrompt } from "../format/prompt-file.ts";
 import type { PromptSource } from "../prompt-definition.ts";
-import { FaultList, PromptFileError } from "../prompt-fault.ts";
+import { FaultList, PromptFileError, type PromptFault } from "../prompt-fault.ts";
 import { joinSlug } from "./prompt-slug.ts";
 import { resolvePrompt } from "./resolve-prompt.ts";
 
 const CREDITS_MAX_DEFAULT = 10_000;
 
+/** What the text of a file gives: prompts that can be published, if `faults` is empty. */
+export interface ReadPrompts {
+  readonly sources: readonly PromptSource[];
+  readonly faults: readonly PromptFault[];
+}
+
 /**
  * From the text of a file to prompts that can be published.
  * @throws PromptFileError with every fault of the file.
  */
-export function parsePromptFile(
-  text: string,
-  catalogue: Catalogue,
-  limits: { creditsMax?: number } = {},
-): PromptSource[] {
+export function parsePromptFile(text: string, catalogue: Catalogue, limits: PromptLimits = {}): PromptSource[] {
+  const { sources, faults } = readPrompts(text, catalogue, limits);
+  if (faults.length > 0) throw new PromptFileError(faults);
+  return [...sources];
+}
+
+export interface PromptLimits {
+  /** The most that one run may hold. */
+  readonly creditsMax?: number;
+}
+
+/** Every prompt of a file that has no fault, and every fault of the others. */
+export function readPrompts(text: string, catalogue: Catalogue, limits: PromptLimits = {}): ReadPrompts {
   const faults = new FaultList();
   const options = { catalogue, creditsMax: limits.creditsMax ?? CREDITS_MAX_DEFAULT };
   const resolved = readPromptFile(text, faults).flatMap((written) => {
@@ -23,8 +37,7 @@ export function parsePromptFile(
     return source === null ? [] : [{ source, written }];
   });
   checkDuplicates(resolved);
-  if (faults.faults.length > 0) throw new PromptFileError(faults.faults);
-  return withOwnSlugs(resolved.map(({ source }) => source));
+  return { sources: withOwnSlugs(resolved.map(({ source }) => source)), faults: faults.faults };
 }
 
 /** One file never makes two versions of one prompt: an id or a slug of its own may appear in it only once. */

@@ -46,6 +46,74 @@ export async function listTakenSlugs(tx: Tx, slugs: readonly string[]): Promise<
   return new Set(rows.map((row) => row.slug));
 }
 
+/** What a version says, as its author wrote it. */
+export interface LatestContent {
+  readonly promptId: string;
+  readonly promptVersionId: string;
+  readonly title: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly model: string;
+  readonly definition: PromptDefinition;
+  readonly samples: PromptSamples;
+}
+
+/** The latest published version of each of these prompts. */
+export function listLatestContents(db: Queryable, promptIds: readonly string[]): Promise<LatestContent[]> {
+  const text = `select p.id as "promptId", v.id as "promptVersionId", v.title, v.description, v.tags, v.model,
+      v.definition, v.samples
+    from prompts p join prompt_versions v on v.id = p.latest_version_id where p.id = any ($1::uuid[])`;
+  return db.query<LatestContent>(text, [promptIds]);
+}
+
+export interface FoundContent extends LatestContent {
+  readonly slug: string;
+  readonly authorId: string;
+}
+
+/**
+ * The latest published version of a prompt, unpublished or not.
+ * @param name a promptId, or a slug: the public one, or with an author that author's own.
+ */
+export async function findLatestContent(
+  db: Queryable,
+  name: string,
+  authorId: string | null,
+): Promise<FoundContent | null> {
+  const text = `select p.id as "promptId", v.id as "promptVersionId", p.own_slug as slug, p.author_id as "authorId",
+      v.title, v.description, v.tags, v.model, v.definition, v.samples
+    from prompts p join prompt_versions v on v.id = p.latest_version_id
+    where p.id::text = lower($1) or case when $2::uuid is null then p.slug = $1
+      else p.author_id = $2::uuid and p.own_slug = $1 end
+    order by p.id::text = lower($1) desc limit 1`;
+  return (await db.query<FoundContent>(text, [name, authorId]))[0] ?? null;
+}
+
+export interface ListedPrompt {
+  readonly promptId: string;
+  readonly promptVersionId: string;
+  readonly slug: string;
+  readonly title: string;
+  readonly model: string;
+  /** How many versions were published. */
+  readonly versions: number;
+  readonly isPublished: boolean;
+  readonly estimatedCredits: number;
+  readonly uses: number;
+  readonly publishedAt: Date;
+}
+
+/** Prompts by slug, of one author or (null) of all; those that were never published are left out. */
+export function listLatestPrompts(db: Queryable, authorId: string | null): Promise<ListedPrompt[]> {
+  const text = `select p.id as "promptId", v.id as "promptVersionId", p.slug, v.title, v.model,
+      (select count(*)::int from prompt_versions o where o.prompt_id = p.id and o.published_at is not null) as versions,
+      p.unpublished_at is null as "isPublished", v.estimated_credits as "estimatedCredits", p.uses,
+      v.published_at as "publishedAt"
+    from prompts p join prompt_versions v on v.id = p.latest_version_id
+    where $1::uuid is null or p.author_id = $1::uuid order by p.slug`;
+  return db.query<ListedPrompt>(text, [authorId]);
+}
+
 export interface NewPrompt {
   readonly id: string;
   readonly ownSlug: string;

@@ -18,7 +18,14 @@ import {
   textPrompt,
 } from "../../../test/prompts/prompt-fixtures.ts";
 import { addUses } from "../prompts-store.ts";
-import { publishDraft, publishPrompts, republishPrompt, unpublishPrompt, voteForPrompt } from "./publish.ts";
+import {
+  listSearchDocuments,
+  publishDraft,
+  publishPrompts,
+  republishPrompt,
+  unpublishPrompt,
+  voteForPrompt,
+} from "./publish.ts";
 import { renderStep } from "../template/render-step.ts";
 import { findLivePrompt, findVersion } from "../version-cache.ts";
 
@@ -163,9 +170,36 @@ describe("publishing", () => {
     expect(await db.query("select 1 from prompts where own_slug = $1", [source.slug])).toEqual([]);
   });
 
+  test("what changed nothing makes no new version, and says so", async () => {
+    for (const file of [TEA_POEM, PENCIL_PORTRAIT, STORY_COVER]) {
+      const source = fresh(file);
+      const first = await publish(source);
+      const again = await publish(source);
+      const changed = await publish({
+        ...source,
+        samples: { ...source.samples, outputs: [{ type: "text", data: "x" }] },
+      });
+      expect([first.outcome, again.outcome, changed.outcome]).toEqual(["created", "unchanged", "changed"]);
+      expect(again.promptVersionId).toBe(first.promptVersionId);
+      expect(changed.promptVersionId).not.toBe(first.promptVersionId);
+      const versions = "select 1 from prompt_versions where prompt_id = $1";
+      expect(await db.query(versions, [first.promptId])).toHaveLength(2);
+    }
+  });
+
+  test("what changed nothing is public again if it was unpublished, in search too", async () => {
+    const source = fresh(TEA_POEM);
+    const { promptId, promptVersionId } = await publish(source);
+    await unpublishPrompt(db, promptId);
+    expect(await publish(source)).toMatchObject({ promptVersionId, outcome: "unchanged", isPublishedAgain: true });
+    expect(await findLivePrompt(db, promptVersionId)).not.toBeNull();
+    expect(await listSearchDocuments(db, [promptId])).toHaveLength(1);
+  });
+
   test("two publishers of one slug at a time make two versions of one prompt", async () => {
     const source = fresh(TEA_POEM);
-    const published = await Promise.all([publish(source), publish(source), publish(source)]);
+    const changed = ["One.", "Two.", "Three."].map((description) => publish({ ...source, description }));
+    const published = await Promise.all(changed);
     expect(new Set(published.map((each) => each.promptId)).size).toBe(1);
     const rows = await db.query<{ number: number }>(
       "select number from prompt_versions where prompt_id = $1 order by number",
@@ -326,7 +360,7 @@ describe("votes and uses", () => {
   test("uses of all versions add up in their prompt, and unknown versions count nowhere", async () => {
     const source = fresh(TEA_POEM);
     const first = await publish(source);
-    const second = await publish(source);
+    const second = await publish({ ...source, description: "Another." });
     const counts = new Map([
       [first.promptVersionId, 3],
       [second.promptVersionId, 4],

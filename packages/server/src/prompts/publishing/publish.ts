@@ -2,6 +2,7 @@
  * Publishing, unpublishing, and publishing again. A prompt and its entry in the search index change in one transaction:
  * what can be found can be run, at every moment.
  */
+import { isDeepStrictEqual } from "node:util";
 import { USER_FLAGS } from "@promptd/contract";
 import { addUserFlags } from "../../accounts/index.ts";
 import type { Catalogue, CatalogueEntry } from "../../models/index.ts";
@@ -16,6 +17,7 @@ import {
   changeVote,
   insertPrompts,
   insertVersions,
+  listLatestContents,
   listOwnSlugs,
   listPrompts,
   listSearchedTexts,
@@ -25,6 +27,7 @@ import {
   publishDraftRow,
   setLatestVersions,
   setUnpublished,
+  type LatestContent,
   type NewPrompt,
   type NewVersion,
   type PromptRow,
@@ -44,6 +47,8 @@ export interface PublishedPrompt {
   readonly promptVersionId: string;
   readonly slug: string;
   readonly title: string;
+  /** `unchanged`: its latest version says the same, so no new one was made. */
+  readonly outcome: "created" | "changed" | "unchanged";
 }
 
 /** What became of one source. */
@@ -62,7 +67,7 @@ const BULK = { statementTimeoutMs: 0 };
 
 /**
  * Publishes all prompts of a file or none. A prompt whose id is known, or whose slug this author used before, gets a
- * new version; else it is a new prompt. Slugs are unique over all authors: the second author of one gets `slug-2`.
+ * new version, unless nothing changed; else it is a new prompt. Slugs are unique over all authors: the second author of one gets `slug-2`.
  * @throws Problem VALIDATION_ERROR when an id belongs to another author.
  */
 export function publishPrompts(
@@ -76,14 +81,15 @@ export function publishPrompts(
     const targets = await findTargets(tx, sources, options);
     const targetIds = targets.map((target) => target.promptId);
     const before = options.isDraft === true ? null : await listPrompts(tx, targetIds);
-    const published: PublishedPrompt[] = [];
+    const published = new Map<string, PublishedPrompt>();
     for (let at = 0; at < targets.length; at += BATCH_MAX)
-      published.push(...(await publishBatch(tx, targets.slice(at, at + BATCH_MAX), options)));
-    return published.map((prompt, at) => ({
-      ...prompt,
-      replacedTitle: targets[at]?.replacedTitle ?? null,
-      isPublishedAgain: before?.get(prompt.promptId)?.isUnpublished ?? false,
-    }));
+      for (const prompt of await publishBatch(tx, targets.slice(at, at + BATCH_MAX), options))
+        published.set(prompt.promptId, prompt);
+    return targets.flatMap(({ promptId, replacedTitle }) => {
+      const prompt = published.get(promptId);
+      if (prompt === undefined) return [];
+      return [{ ...prompt, replacedTitle, isPublishedAgain: before?.get(promptId)?.isUnpublished ?? false }];
+    });
   }, BULK);
 }
 
@@ -153,7 +159,55 @@ function freeSlug(slug: string, taken: { has(slug: string): boolean }): string {
   return free;
 }
 
-async function publishBatch(tx: Tx, targets: readonly Target[], options: PublishOptions): Promise<PublishedPrompt[]> {
+async function publishBatch(tx: Tx, batch: readonly Target[], options: PublishOptions): Promise<PublishedPrompt[]> {
+  const current = options.isDraft === true ? [] : await listLatestContents(tx, batch.map(promptIdOf));
+  const same = new Map(
+    current.filter((version) => isSame(version, batch)).map((version) => [version.promptId, version]),
+  );
+  await publishAgain(tx, [...same.keys()]);
+  const changed = batch.filter(({ promptId }) => !same.has(promptId));
+  const versions = await publishVersions(tx, changed, options);
+  const slugs = await listPrompts(tx, batch.map(promptIdOf));
+  return batch.map(({ promptId, source, isNew }) => {
+    const unchanged = same.get(promptId);
+    const version = versions.find((each) => each.promptId === promptId);
+    return {
+      promptId,
+      promptVersionId: unchanged?.promptVersionId ?? version?.id ?? "",
+      slug: slugs.get(promptId)?.slug ?? "",
+      title: source.title,
+      outcome: unchanged !== undefined ? "unchanged" : isNew ? "created" : "changed",
+    };
+  });
+}
+
+const promptIdOf = ({ promptId }: Target): string => promptId;
+
+/** Whether a prompt's latest version says what its file says; the slug is the prompt's, not the version's. */
+function isSame(version: LatestContent, batch: readonly Target[]): boolean {
+  const target = batch.find(({ promptId }) => promptId === version.promptId);
+  if (target === undefined) return false;
+  const { title, description, tags, model, definition, samples } = target.source;
+  const wanted: unknown = JSON.parse(JSON.stringify({ title, description, tags, model, definition, samples }));
+  const { promptId: _promptId, promptVersionId: _versionId, ...stored } = version;
+  return isDeepStrictEqual(stored, wanted);
+}
+
+/** A prompt that had been unpublished is live again, as its author asked, without a new version. */
+async function publishAgain(tx: Tx, promptIds: readonly string[]): Promise<void> {
+  for (const { id, isUnpublished } of (await listPrompts(tx, promptIds)).values()) {
+    if (!isUnpublished) continue;
+    await setUnpublished(tx, id, false);
+    await indexLatest(tx, id);
+  }
+}
+
+async function publishVersions(
+  tx: Tx,
+  targets: readonly Target[],
+  options: PublishOptions,
+): Promise<readonly NewVersion[]> {
+  if (targets.length === 0) return [];
   await insertPrompts(tx, options.authorId, await namePrompts(tx, targets));
   const versions = targets.map((target) => newVersion(target, options));
   const isDraft = options.isDraft ?? false;
@@ -162,14 +216,7 @@ async function publishBatch(tx: Tx, targets: readonly Target[], options: Publish
     await setLatestVersions(tx, versions);
     await indexVersions(tx, targets, versions);
   }
-  const promptIds = versions.map((version) => version.promptId);
-  const rows = await listPrompts(tx, promptIds);
-  return versions.map(({ id, promptId, title }) => ({
-    promptId,
-    promptVersionId: id,
-    slug: rows.get(promptId)?.slug ?? "",
-    title,
-  }));
+  return versions;
 }
 
 /** Gives new prompts a slug that no author has yet. */

@@ -9,6 +9,7 @@ import type { InputField, PromptSource, StepDefinition } from "../prompt-definit
 import { ONLY_STEP, type RawPrompt, type RawSample, type RawStep } from "../format/prompt-fields.ts";
 import { slugOfTitle } from "./prompt-slug.ts";
 import { renderStep } from "../template/render-step.ts";
+import { placeholderValues } from "../inputs/placeholder-values.ts";
 import { planSteps, type PlannedVersion } from "../inputs/step-plans.ts";
 
 export interface ResolveOptions {
@@ -96,7 +97,7 @@ interface Trial {
 function tryRendering(version: PlannedVersion, { raw, faults, options }: Trial): void {
   const { catalogue, creditsMax } = options;
   for (const [index, sample] of [null, ...raw.samples].entries()) {
-    const values = trialValues(version.definition.inputs, sample);
+    const values = placeholderValues(version.definition.inputs, sample?.textInputs);
     const name = sample === null ? "default values" : `sample ${index}`;
     const location = (step: StepDefinition | null) =>
       sample === null ? placeOfStep(raw, step) : { line: sample.line, field: `samples[${index}]` };
@@ -129,18 +130,6 @@ function placeOfStep(raw: RawPrompt, step: StepDefinition | null): { line: numbe
 
 function isLiquidError(error: unknown): boolean {
   return error instanceof Error && "token" in error;
-}
-
-function trialValues(inputs: readonly InputField[], sample: RawSample | null): Record<string, string> {
-  const values = Object.create(null) as Record<string, string>;
-  for (const input of inputs) {
-    const given =
-      sample !== null && Object.hasOwn(sample.textInputs, input.key) ? sample.textInputs[input.key] : undefined;
-    const first = (input.choices ?? []).slice(0, input.multiple?.min ?? 1);
-    const choice = input.choices === null ? `(${input.label})` : first.map(({ name }) => name).join(", ");
-    values[input.key] = given ?? input.default ?? choice;
-  }
-  return values;
 }
 
 function publicSamples(sample: RawSample | undefined, modality: OutputItem["type"]): PromptSamples {

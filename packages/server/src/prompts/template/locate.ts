@@ -1,7 +1,7 @@
 /** Where a piece of a template stands in the file of its author. */
 import { lineOf } from "./template-scan.ts";
 
-export interface TemplateLocation {
+interface TemplateLocation {
   readonly line: number;
   /** Absent where lines of the text are not lines of the file. */
   readonly column?: number | undefined;

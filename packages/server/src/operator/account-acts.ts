@@ -1,7 +1,7 @@
-import { getAccountByName, type Plan } from "./accounts/index.ts";
-import { adjustCredits, findStanding, freezeAccount, unfreezeAccount, type CreditStanding } from "./credits/index.ts";
-import { isoTime } from "./platform/clock.ts";
-import type { Database } from "./platform/database/database.ts";
+import { getAccountByName, type Plan } from "../accounts/index.ts";
+import { adjustCredits, findStanding, freezeAccount, unfreezeAccount, type CreditStanding } from "../credits/index.ts";
+import { isoTime } from "../platform/clock.ts";
+import type { Database } from "../platform/database/database.ts";
 
 /** The most that PROMPTD_ACTIVE_RUNS_MAX allows. */
 const ACTIVE_RUNS_MAX = 1_000_000;
@@ -32,7 +32,7 @@ export class AccountActs {
   }
 
   async show(user: string): Promise<AccountReport> {
-    const { countActiveRuns } = await import("./runs/index.ts"); // it loads the workers: no other act needs them
+    const { countActiveRuns } = await import("../runs/index.ts"); // it loads the workers: no other act needs them
     const { accountId, email, isPro, proUntilMs } = await getAccountByName(this.#db, user);
     const { frozen, ...credits } = await findStanding(this.#db, accountId);
     const until = Number.isFinite(proUntilMs) ? isoTime(proUntilMs) : null;

@@ -1,0 +1,11 @@
+import type { CommandTable } from "../command.ts";
+
+/** Commands for authors of prompts. They load the server in this process; most need no database. */
+export const AUTHOR_COMMANDS: CommandTable = {
+  "prompt check": async () => (await import("./prompt/check.ts")).promptCheck,
+  "prompt preview": async () => (await import("./prompt/preview.ts")).promptPreview,
+  "prompt publish": async () => (await import("./operator/admin-prompts.ts")).promptPublish,
+  "prompt diff": async () => (await import("./prompt/diff.ts")).promptDiff,
+  "prompt pull": async () => (await import("./prompt/library.ts")).promptPull,
+  "prompt list": async () => (await import("./prompt/library.ts")).promptList,
+};

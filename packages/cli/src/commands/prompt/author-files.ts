@@ -1,0 +1,58 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { CommandFailure, type CommandArgs, type CommandIo } from "../../command.ts";
+import { describeReadFailure } from "../../file-failure.ts";
+
+export interface PromptFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Why a file could not be read: one sentence. */
+export interface UnreadFile {
+  readonly name: string;
+  readonly why: string;
+}
+
+export async function readPromptFile(name: string, io: CommandIo): Promise<PromptFile | UnreadFile> {
+  try {
+    const bytes = await readFile(resolve(io.directory, name));
+    return { name, text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+  } catch (error) {
+    if (error instanceof TypeError) return { name, why: `${name} is not UTF-8 text. Save it as UTF-8.` };
+    return { name, why: describeReadFailure(name, error, "name the *.prompt.md files in it") };
+  }
+}
+
+/** @throws CommandFailure when it cannot be read. */
+export async function requirePromptFile(name: string, io: CommandIo): Promise<PromptFile> {
+  const read = await readPromptFile(name, io);
+  if ("why" in read) throw new CommandFailure(read.why);
+  return read;
+}
+
+type Server = typeof import("@promptd/server/authoring");
+export type Authoring = import("@promptd/server/authoring").Authoring;
+
+/** Loads the server only now, and shows what an author did wrong as a message without a stack. */
+export async function runAsAuthor<Result>(
+  io: CommandIo,
+  work: (authoring: Authoring, server: Server) => Promise<Result> | Result,
+): Promise<Result> {
+  const server = await import("@promptd/server/authoring");
+  try {
+    return await work(new server.Authoring(io.env), server);
+  } catch (error) {
+    const message = server.explainAuthorFailure(error);
+    throw message === null ? error : new CommandFailure(message, { cause: error });
+  }
+}
+
+/** The author's option of commands that read the database. */
+export const AUTHOR_OPTION = {
+  author: { type: "string", value: "EMAIL|USERID", summary: "whose prompts; all when left out" },
+} as const;
+
+export function authorOf(args: CommandArgs): string | null {
+  return args.text("author")?.trim() ?? null;
+}

@@ -1,0 +1,63 @@
+import type { Command, CommandArgs, CommandIo } from "../../command.ts";
+import { formatPromptPrice } from "../../output.ts";
+import { printable, printableLine } from "../../printable.ts";
+import { runAsOperator } from "../operator/run-operator.ts";
+import { AUTHOR_OPTION, authorOf, requirePromptFile, runAsAuthor, type Authoring } from "./author-files.ts";
+
+type Diff = ReturnType<Authoring["diff"]>;
+
+export const promptDiff: Command = {
+  summary: "Compare a prompt file with what is published, or with another file",
+  usage: "FILE [FILE]",
+  details: `One file is compared with the latest version of the prompt that it would change: that of its id, else of its slug. Two
+files are compared with each other, and no database is needed. The exit code is 0 whether or not they differ.`,
+  options: AUTHOR_OPTION,
+  positionals: { min: 1, max: 2 },
+  run: async (args, io) => {
+    const diff = await readDiff(args, io);
+    if (diff === null)
+      io.result(null, "Nothing is published under the id or the slug of this file: it would be a new prompt.");
+    else io.result(diff, formatDiff(diff));
+  },
+};
+
+async function readDiff(args: CommandArgs, io: CommandIo): Promise<Diff | null> {
+  const [first = "", second] = args.positionals;
+  const file = await requirePromptFile(first, io);
+  if (second === undefined) return runAsOperator(io, (operator) => operator.prompts.diff(file, authorOf(args)));
+  const other = await requirePromptFile(second, io);
+  return runAsAuthor(io, (authoring) => authoring.diff(file, other));
+}
+
+const LINES_AROUND = 3;
+
+function formatDiff(diff: Diff): string {
+  if (diff.isSame) return "Nothing differs.";
+  const fields = [...diff.fields, ...diff.inputs, ...diff.options].map(
+    ({ field, before, after }) => `${printableLine(field)}: ${show(before)} -> ${show(after)}`,
+  );
+  const texts = diff.texts.map(({ field, lines }) => `${field}:\n${formatLines(lines)}`);
+  return [...fields, ...texts, formatPrice(diff)].join("\n");
+}
+
+function show(value: unknown): string {
+  return value === null ? "nothing" : printableLine(JSON.stringify(value));
+}
+
+/** Changed lines with three around them; what lies between is left out. */
+function formatLines(lines: Diff["texts"][number]["lines"]): string {
+  const isNear = (at: number) =>
+    lines.slice(Math.max(0, at - LINES_AROUND), at + LINES_AROUND + 1).some(({ kind }) => kind !== "same");
+  const signs = { same: " ", removed: "-", added: "+" } as const;
+  return lines
+    .flatMap(({ kind, text }, at) => {
+      if (isNear(at)) return [`  ${signs[kind]} ${printable(text)}`];
+      return isNear(at - 1) ? ["  …"] : [];
+    })
+    .join("\n");
+}
+
+function formatPrice({ price: { before, after } }: Diff): string {
+  const shown = (price: Diff["price"]["before"]) => (price === null ? "unknown" : formatPromptPrice(price));
+  return shown(before) === shown(after) ? `price: ${shown(after)}` : `price: ${shown(before)} -> ${shown(after)}`;
+}

@@ -1,0 +1,57 @@
+import type { Command } from "../../command.ts";
+import { CommandFailure } from "../../command.ts";
+import { formatCredits } from "../../output.ts";
+import { printable, printableLine } from "../../printable.ts";
+import { readPairs } from "../../runs/run-inputs.ts";
+import { requirePromptFile, runAsAuthor, type Authoring } from "./author-files.ts";
+
+type Preview = ReturnType<Authoring["preview"]>;
+type PreviewStep = Preview["steps"][number];
+
+export const promptPreview: Command = {
+  summary: "Show the exact messages that a run of a prompt file would send",
+  usage: "FILE",
+  details: `Nothing is published and no model is called. The text of an earlier step stands as [output of step "id"], unless
+--step gives one.`,
+  options: {
+    input: { type: "string", short: "i", multiple: true, value: "KEY=VALUE", summary: "a text input" },
+    option: { type: "string", short: "o", multiple: true, value: "KEY=VALUE", summary: "a run option of the model" },
+    step: { type: "string", multiple: true, value: "ID=TEXT", summary: "what an earlier step returned" },
+    prompt: { type: "string", value: "TITLE|SLUG", summary: "which prompt of a file that holds several" },
+  },
+  positionals: { min: 1, max: 1 },
+  run: async (args, io) => {
+    const file = await requirePromptFile(args.positionals[0] ?? "", io);
+    const request = {
+      textInputs: readPairs("--input", args.list("input")),
+      runOptions: readPairs("--option", args.list("option")),
+      stepOutputs: readPairs("--step", args.list("step")),
+    };
+    const preview = await runAsAuthor(io, (authoring) => authoring.preview(file, request, args.text("prompt") ?? null));
+    if (preview.issues.length > 0) {
+      const messages = new Set(preview.issues.map((issue) => issue.message));
+      throw new CommandFailure([...messages].join("\n"), { hint: "Give an input with -i KEY=VALUE." });
+    }
+    if (preview.ignored.length > 0) io.note(`These have no effect: ${preview.ignored.map(printableLine).join(", ")}`);
+    io.result(preview, formatPreview(preview));
+  },
+};
+
+function formatPreview({ steps, price }: Preview): string {
+  const parts = steps.map((step) => formatStep(step, steps.length > 1));
+  const cost = price === null || price.most === 0 ? "free" : `at most ${formatCredits(price.most)}`;
+  return [...parts, `A run with these inputs costs: ${cost}`].join("\n\n");
+}
+
+function formatStep(step: PreviewStep, isOneOfSeveral: boolean): string {
+  const options = Object.entries(step.options).map(([key, value]) => `${key}=${value}`);
+  const limits = step.maxOutputTokens === null ? [] : [`maxOutputTokens=${step.maxOutputTokens}`];
+  const count = step.count === 1 ? [] : [`count=${step.count}`];
+  const name = isOneOfSeveral ? `Step ${step.id}: ` : "";
+  const head = [`${name}${step.model}`, ...options, ...limits, ...count].join("  ");
+  const messages = step.messages.map(({ role, text, images }) => {
+    const attached = images.map((label) => `[image: ${printableLine(label)}]\n`).join("");
+    return `--- ${role} ---\n${attached}${printable(text)}`;
+  });
+  return [head, ...messages].join("\n");
+}

@@ -1,0 +1,158 @@
+/** promptd prompt check, preview, diff, publish, list and pull: the loop of an author. */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, test } from "vitest";
+import { createDirectory, readDocument, run, runHere } from "./operator-process.ts";
+import { useOperator } from "./use-operator.ts";
+
+const rig = useOperator();
+beforeEach(async () => {
+  await runHere(["admin", "user", "create", "--email", "ada@example.org"], rig.installation.environment);
+});
+
+const TEA = `---
+promptd: 1
+title: Tea poem
+model: sandbox/text-free
+inputs:
+  topic: {}
+  tone: { options: [calm, bright], default: calm }
+---
+Write about {{ topic }}, {{ tone }}.
+`;
+
+async function file(name: string, text: string): Promise<string> {
+  const path = join(rig.directory, name);
+  await writeFile(path, text);
+  return path;
+}
+
+const here = (...argv: string[]) => runHere(["prompt", ...argv], rig.installation.environment);
+const document = <Document>(...argv: string[]) =>
+  readDocument<Document>(["prompt", ...argv], rig.installation.environment, runHere);
+
+/** Settings that name no database and a directory that holds none. */
+async function withoutDatabase() {
+  return { PROMPTD_DATA_DIR: join(await createDirectory(), "data") };
+}
+
+describe("promptd prompt check", () => {
+  test("needs no database, and says what is fine, in a process of its own", async () => {
+    const path = await file("fine.prompt.md", TEA);
+    const { code, stdout } = await run(["prompt", "check", path], await withoutDatabase());
+    expect([code, stdout]).toEqual([0, `${path} is fine: Tea poem (sandbox/text-free; free)\n`]);
+  });
+
+  test("shows every fault with line, column and text, and ends with 1", async () => {
+    const good = await file("good.prompt.md", TEA);
+    const bad = await file("bad.prompt.md", TEA.replace("Write about", "{{#if topic}}Write"));
+    const { code, stdout } = await runHere(["prompt", "check", bad, good], await withoutDatabase());
+    expect(code).toBe(1);
+    expect(stdout).toContain(`${bad} has faults:\n  line 9, column 1, template: `);
+    expect(stdout).toContain("Here: {{#if topic}} [TEMPLATE_SYNTAX]");
+    expect(stdout).toContain(`${good} is fine`);
+  });
+
+  test("answers documents with faults, warnings, price and what callers will see", async () => {
+    const path = await file("warned.prompt.md", TEA.replace("about", "about ${x}, sandbox/text,"));
+    const [checked] = await document<{ file: string; faults: unknown[]; prompts: { warnings: string[] }[] }[]>(
+      "check",
+      path,
+    );
+    expect(checked).toMatchObject({ file: path, faults: [], prompts: [{ slug: "tea-poem", price: { most: 0 } }] });
+    expect(checked?.prompts[0]?.warnings).toContainEqual(expect.stringContaining("${x}"));
+  });
+
+  test("names a file that cannot be read", async () => {
+    const { code, stderr } = await here("check", join(rig.directory, "none.prompt.md"));
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^There is no file .*none\.prompt\.md/)]);
+  });
+});
+
+describe("promptd prompt preview", () => {
+  test("shows the exact messages without a database", async () => {
+    const path = await file("tea.prompt.md", TEA.replace("inputs:", "instructions: Be kind.\ninputs:"));
+    const argv = ["prompt", "preview", path, "-i", "topic=rain & fog", "-i", "tone=bright"];
+    const { code, stdout } = await runHere(argv, await withoutDatabase());
+    expect(code).toBe(0);
+    expect(stdout).toContain("--- system ---\nBe kind.\n--- user ---\nWrite about rain & fog, bright.\n");
+  });
+
+  test("says which input is missing or does not fit", async () => {
+    const path = await file("tea.prompt.md", TEA);
+    const { code, stderr } = await here("preview", path, "-i", "tone=loud");
+    expect(code).toBe(1);
+    expect(stderr).toContain('Text input "topic" is required.');
+    expect(stderr).toContain('Text input "tone" must be one of: calm, bright.');
+  });
+
+  test("asks which prompt of a file of several is meant", async () => {
+    const prompts = ["One", "Two"].map((title) => ({ title, model: "sandbox/text-free", template: `I am ${title}.` }));
+    const path = await file("two.json", JSON.stringify({ promptd: 1, prompts }));
+    expect((await here("preview", path)).stderr).toContain('holds 2 prompts ("One", "Two"): name one with --prompt');
+    expect((await here("preview", path, "--prompt", "Two")).stdout).toContain("I am Two.");
+  });
+});
+
+describe("promptd prompt publish, diff, list and pull", () => {
+  const publish = (...argv: string[]) => here("publish", ...argv, "--author", "ada@example.org");
+
+  test("lead from a file to a changed version: what is unchanged makes none", async () => {
+    const path = await file("loop.prompt.md", TEA);
+    expect((await here("diff", path)).stdout).toContain("it would be a new prompt");
+    expect((await publish(path)).stdout).toContain("Published 1.\n");
+    expect((await here("diff", path)).stdout).toBe("Nothing differs.\n");
+    expect((await publish(path)).stdout).toBe("Published 0. Unchanged: 1.\n");
+    await file("loop.prompt.md", TEA.replace("Write about", "Sing of").replace("default: calm", "default: bright"));
+    const { stdout } = await here("diff", path);
+    expect(stdout).toContain('inputs.tone.default: "calm" -> "bright"');
+    expect(stdout).toContain("  - Write about {{ topic }}, {{ tone }}.\n  + Sing of {{ topic }}, {{ tone }}.");
+    expect((await publish(path)).stdout).toContain("Published 1.\n");
+    const listed = await document<{ slug: string; versions: number; isPublished: boolean }[]>("list");
+    expect(listed).toMatchObject([{ slug: "tea-poem", versions: 2, isPublished: true }]);
+  });
+
+  test("the id is written back on request, below the format, once; then the title may change", async () => {
+    const path = await file("id.prompt.md", TEA);
+    await publish(path, "--write-id");
+    const [listed] = await document<{ promptId: string }[]>("list");
+    const promptId = listed?.promptId ?? "";
+    const written = await readFile(path, "utf8");
+    expect(written).toBe(TEA.replace("promptd: 1\n", `promptd: 1\nid: ${promptId}\n`));
+    expect((await publish(path, "--write-id")).stdout).toBe("Published 0. Unchanged: 1.\n");
+    expect(await readFile(path, "utf8")).toBe(written);
+    await writeFile(path, written.replace("title: Tea poem", "title: Another title"));
+    expect((await publish(path)).stdout).toContain("Published 1.");
+    expect(await document("list")).toMatchObject([{ promptId, title: "Another title", versions: 2 }]);
+  });
+
+  test("a pulled file changes nothing when it is published", async () => {
+    const path = await file("pulled.prompt.md", TEA);
+    await publish(path);
+    const folder = join(rig.directory, "pulled");
+    const { file: pulled } = await document<{ file: string }>("pull", "tea-poem", "--out", folder);
+    expect(pulled).toBe(join(folder, "tea-poem.prompt.md"));
+    expect(await readFile(pulled, "utf8")).toContain("Write about {{ topic }}, {{ tone }}.");
+    expect((await publish(pulled)).stdout).toBe("Published 0. Unchanged: 1.\n");
+    expect((await here("pull", "no-such-prompt")).stderr).toContain("no-such-prompt");
+  });
+
+  test("two files are compared without a database", async () => {
+    const [one, two] = [await file("a.prompt.md", TEA), await file("b.prompt.md", TEA.replace("calm }", "bright }"))];
+    const { code, stdout } = await runHere(["prompt", "diff", one, two], await withoutDatabase());
+    expect([code, stdout]).toEqual([0, 'inputs.tone.default: "calm" -> "bright"\nprice: free\n']);
+  });
+
+  test("many files are published together, and a refused one does not take the others with it", async () => {
+    await runHere(["admin", "user", "create", "--email", "ben@example.org"], rig.installation.environment);
+    const other = await file("ben.prompt.md", TEA);
+    await here("publish", other, "--author", "ben@example.org", "--write-id");
+    const names = Array.from({ length: 12 }, (_, at) => `many-${at}.prompt.md`);
+    const files = await Promise.all(names.map((name, at) => file(name, TEA.replace("Tea poem", `Poem ${at}`))));
+    const { code, stdout, stderr } = await publish(...files.slice(0, 6), other, ...files.slice(6));
+    expect(code).toBe(1);
+    expect(stdout).toContain("Published 12.");
+    expect(stderr.match(/was not published/g)).toHaveLength(1);
+    expect(stderr).toContain("another author");
+  });
+});

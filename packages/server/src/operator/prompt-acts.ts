@@ -1,0 +1,242 @@
+import { getAccountByName } from "../accounts/index.ts";
+import type { Catalogue } from "../models/index.ts";
+import { isoTime, systemClock } from "../platform/clock.ts";
+import type { Config } from "../platform/config/config.ts";
+import type { Database } from "../platform/database/database.ts";
+import { createIdSource, isUuid } from "../platform/ids.ts";
+import type { Log } from "../platform/log.ts";
+import { notFound, Problem } from "../platform/problem.ts";
+import {
+  describeSource,
+  diffPrompts,
+  findLatestContent,
+  listLatestPrompts,
+  textOfPrompt,
+  writePromptFile,
+  type FoundContent,
+  type ListedPrompt,
+  type PromptDiff,
+} from "../prompts/authoring/authoring.ts";
+import {
+  parsePromptFile,
+  PromptFileError,
+  publishPrompts,
+  republishPrompt,
+  setAuthorShare,
+  unpublishPrompt,
+  type PromptSource,
+  type Publication,
+  type PublishedPrompt,
+} from "../prompts/index.ts";
+import { readCatalogue } from "../read-catalogue.ts";
+import { vacuumIndex } from "../search/index.ts";
+
+/** From so many prompts on, reading the index before its next vacuum would be slower. */
+const VACUUM_FROM_PROMPTS = 200;
+
+export interface PromptFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+interface PublishWarning {
+  readonly file: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+export interface PublishReport {
+  readonly published: readonly (PublishedPrompt & { readonly file: string })[];
+  readonly warnings: readonly PublishWarning[];
+  /** One text for each file that was not published; its first line names the file. */
+  readonly faults: readonly string[];
+}
+
+interface PromptActsOptions {
+  readonly db: Database;
+  readonly config: Config;
+  readonly log: Log;
+}
+
+interface ParsedFile {
+  readonly name: string;
+  readonly sources: readonly PromptSource[];
+}
+
+/** What an operator does with prompts. Authors are named by e-mail address or id. */
+export class PromptActs {
+  readonly #options: PromptActsOptions;
+  readonly #db: Database;
+  readonly #newId = createIdSource(systemClock);
+
+  constructor(options: PromptActsOptions) {
+    this.#options = options;
+    this.#db = options.db;
+  }
+
+  /** Publishes files in order, each as a whole or not at all. A file with a fault is left out; the others are published. */
+  async publish(files: readonly PromptFile[], author: string): Promise<PublishReport> {
+    const { accountId: authorId } = await getAccountByName(this.#db, author);
+    const catalogue = await readCatalogue(this.#options);
+    const report = { published: [], warnings: [], faults: [] } satisfies PublishReport as MutableReport;
+    for (const group of groupFiles(this.#parse(files, catalogue, report)))
+      await this.#publishGroup(group, { authorId, catalogue, report });
+    const isNew = ({ outcome }: PublishedPrompt): boolean => outcome !== "unchanged";
+    if (report.published.filter(isNew).length >= VACUUM_FROM_PROMPTS) await vacuumIndex(this.#db);
+    return report;
+  }
+
+  #parse(files: readonly PromptFile[], catalogue: Catalogue, report: MutableReport): ParsedFile[] {
+    const creditsMax = this.#options.config.PROMPTD_HOLD_MAX_CREDITS;
+    return files.flatMap(({ name, text }) => {
+      try {
+        return [{ name, sources: parsePromptFile(text, catalogue, { creditsMax }) }];
+      } catch (error) {
+        report.faults.push(faultOf(name, error));
+        return [];
+      }
+    });
+  }
+
+  /** Many files in one transaction, which is quicker; one by one where a prompt of them is refused. */
+  async #publishGroup(group: readonly ParsedFile[], to: PublishTarget): Promise<void> {
+    const { authorId, catalogue, report } = to;
+    const sources = group.flatMap((file) => file.sources);
+    try {
+      const publications = await publishPrompts(this.#db, sources, { authorId, catalogue, newId: this.#newId });
+      addPublications(report, group, publications);
+    } catch (error) {
+      const [file] = group;
+      if (group.length > 1 && error instanceof Problem) for (const each of group) await this.#publishGroup([each], to);
+      else if (file !== undefined) report.faults.push(faultOf(file.name, error));
+    }
+  }
+
+  async unpublish(promptId: string): Promise<{ promptId: string; published: false }> {
+    requireUuid("promptId", promptId);
+    await unpublishPrompt(this.#db, promptId);
+    return { promptId: promptId.toLowerCase(), published: false };
+  }
+
+  async republish(promptId: string): Promise<{ promptId: string; published: true }> {
+    requireUuid("promptId", promptId);
+    await republishPrompt(this.#db, promptId);
+    return { promptId: promptId.toLowerCase(), published: true };
+  }
+
+  /** In percent; null: the installation's. */
+  async setAuthorShare(
+    promptId: string,
+    percent: number | null,
+  ): Promise<{ promptId: string; slug: string; authorSharePercent: number | null }> {
+    requireUuid("promptId", promptId);
+    const slug = await setAuthorShare(this.#db, promptId, percent);
+    if (slug === null) throw new Problem("NOT_FOUND_ERROR", `No prompt has the id "${promptId}".`);
+    return { promptId: promptId.toLowerCase(), slug, authorSharePercent: percent };
+  }
+
+  /** @param author null: the prompts of all. */
+  async list(author: string | null): Promise<(Omit<ListedPrompt, "publishedAt"> & { publishedAt: string })[]> {
+    const prompts = await listLatestPrompts(this.#db, await this.#accountId(author));
+    return prompts.map((prompt) => ({ ...prompt, publishedAt: isoTime(prompt.publishedAt.getTime()) }));
+  }
+
+  /** The file that publishes the latest version of a prompt again. @param name its id or slug. */
+  async pull(name: string, author: string | null): Promise<{ name: string; text: string }> {
+    const found = await this.#find(name, author);
+    return { name: `${found.slug}.prompt.md`, text: writePromptFile(textOfPrompt(found)) };
+  }
+
+  /** What publishing the only prompt of a file would change. Null: it would be a new prompt. */
+  async diff(file: PromptFile, author: string | null): Promise<PromptDiff | null> {
+    const catalogue = await readCatalogue(this.#options);
+    const [source, ...others] = parsePromptFile(file.text, catalogue);
+    if (source === undefined || others.length > 0)
+      throw new Problem("VALIDATION_ERROR", `${file.name} must hold one prompt to be compared.`);
+    const accountId = await this.#accountId(author);
+    const { promptId, slug } = source;
+    const byId = promptId === null ? null : await findLatestContent(this.#db, promptId, null);
+    const found = byId ?? (await findLatestContent(this.#db, slug, accountId));
+    return found === null ? null : diffPrompts(found, source, catalogue);
+  }
+
+  async #find(name: string, author: string | null): Promise<FoundContent> {
+    const found = await findLatestContent(this.#db, name, await this.#accountId(author));
+    if (found === null) throw notFound("prompt", name);
+    return found;
+  }
+
+  async #accountId(author: string | null): Promise<string | null> {
+    return author === null ? null : (await getAccountByName(this.#db, author)).accountId;
+  }
+}
+
+interface MutableReport {
+  readonly published: (PublishedPrompt & { readonly file: string })[];
+  readonly warnings: PublishWarning[];
+  readonly faults: string[];
+}
+
+interface PublishTarget {
+  readonly authorId: string;
+  readonly catalogue: Catalogue;
+  readonly report: MutableReport;
+}
+
+/** Files that can be published together: no two of them may mean one prompt, which gets one version at a time. */
+function groupFiles(files: readonly ParsedFile[]): ParsedFile[][] {
+  const groups: ParsedFile[][] = [];
+  let names = new Set<string>();
+  for (const file of files) {
+    const own = file.sources.flatMap(({ slug, promptId }) => [slug, ...(promptId === null ? [] : [promptId])]);
+    const group = groups.at(-1);
+    if (group !== undefined && !own.some((name) => names.has(name))) group.push(file);
+    else {
+      groups.push([file]);
+      names = new Set();
+    }
+    for (const name of own) names.add(name);
+  }
+  return groups;
+}
+
+/** @param publications one for each source, in order. */
+function addPublications(
+  report: MutableReport,
+  files: readonly ParsedFile[],
+  publications: readonly Publication[],
+): void {
+  const pairs = files.flatMap(({ name, sources }) => sources.map((source) => ({ name, source })));
+  for (const [at, { name, source }] of pairs.entries()) {
+    const publication = publications[at];
+    if (publication === undefined) continue;
+    const { promptId, promptVersionId, slug, title, outcome } = publication;
+    report.published.push({ promptId, promptVersionId, slug, title, outcome, file: name });
+    const texts = [...describeSource(source), ...describePublication(publication)];
+    report.warnings.push(...texts.map((text) => ({ file: name, title: source.title, text })));
+  }
+}
+
+function faultOf(name: string, error: unknown): string {
+  if (!(error instanceof PromptFileError || error instanceof Problem)) throw error;
+  return `${name} was not published:\n${error.message.replace(/^/gm, "  ")}`;
+}
+
+/** What publishing did that its author may not have meant. */
+function describePublication(publication: Publication): string[] {
+  const { slug, promptId, isPublishedAgain } = publication;
+  const again = `the prompt ${slug} (${promptId}) had been unpublished, and is published again with all its versions. "promptd admin prompt unpublish ${promptId}" takes it back.`;
+  return [...describeReplacement(publication), ...(isPublishedAgain ? [again] : [])];
+}
+
+/** Two titles may share the slug that is made from them, and the second is then a version of the first's prompt. */
+function describeReplacement({ slug, promptId, replacedTitle }: Publication): string[] {
+  if (replacedTitle === null) return [];
+  return [
+    `it became a new version of the prompt ${slug} (${promptId}), whose title was "${replacedTitle}", since both titles give that slug. If they are two prompts, give this one a "slug:" of its own in its file and publish it again, and publish the older one's file again.`,
+  ];
+}
+
+function requireUuid(name: string, value: string): void {
+  if (!isUuid(value)) throw new Problem("VALIDATION_ERROR", `${name} must be a UUID, got "${value}".`);
+}

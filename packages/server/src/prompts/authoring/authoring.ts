@@ -1,0 +1,7 @@
+/** What authors do with prompts beside publishing them: functions with plain results, for commands and for HTTP alike. */
+export { diffPrompts, type PromptDiff } from "./diff-prompts.ts";
+export { previewPrompt, type Preview, type PreviewRequest } from "./preview-prompt.ts";
+export { describeSource, validatePrompts, type Validation } from "./validate-prompts.ts";
+export { textOfPrompt, writePromptFile } from "../format/write-prompt-file.ts";
+export { findLatestContent, listLatestPrompts } from "../publishing/publish-store.ts";
+export type { FoundContent, ListedPrompt } from "../publishing/publish-store.ts";

@@ -1,0 +1,62 @@
+export interface DiffLine {
+  readonly kind: "same" | "removed" | "added";
+  readonly text: string;
+}
+
+/** Cells of the table below; beyond it (two thousand changed lines on each side) everything between counts as changed. */
+const CELLS_MAX = 4_000_000;
+
+/** Lines of two texts, with as few changes as possible. */
+export function diffLines(before: string, after: string): DiffLine[] {
+  const [left, right] = [before.split("\n"), after.split("\n")];
+  let head = 0;
+  while (head < left.length && head < right.length && left[head] === right[head]) head += 1;
+  let tail = 0;
+  while (tail < Math.min(left.length, right.length) - head && left.at(-1 - tail) === right.at(-1 - tail)) tail += 1;
+  return [
+    ...left.slice(0, head).map(same),
+    ...diffMiddle(left.slice(head, left.length - tail), right.slice(head, right.length - tail)),
+    ...left.slice(left.length - tail).map(same),
+  ];
+}
+
+const same = (text: string): DiffLine => ({ kind: "same", text });
+const removed = (text: string): DiffLine => ({ kind: "removed", text });
+const added = (text: string): DiffLine => ({ kind: "added", text });
+
+function diffMiddle(left: readonly string[], right: readonly string[]): DiffLine[] {
+  if (left.length * right.length > CELLS_MAX) return [...left.map(removed), ...right.map(added)];
+  const lengths = commonLengths(left, right);
+  const at = (row: number, column: number) => lengths[row * (right.length + 1) + column] ?? 0;
+  const lines: DiffLine[] = [];
+  let [row, column] = [0, 0];
+  while (row < left.length && column < right.length) {
+    const [a = "", b = ""] = [left[row], right[column]];
+    if (a === b) {
+      lines.push(same(a));
+      row += 1;
+      column += 1;
+    } else if (at(row + 1, column) >= at(row, column + 1)) {
+      lines.push(removed(a));
+      row += 1;
+    } else {
+      lines.push(added(b));
+      column += 1;
+    }
+  }
+  return [...lines, ...left.slice(row).map(removed), ...right.slice(column).map(added)];
+}
+
+/** Length of the longest common subsequence of what follows each pair of lines. */
+function commonLengths(left: readonly string[], right: readonly string[]): Uint32Array {
+  const width = right.length + 1;
+  const lengths = new Uint32Array((left.length + 1) * width);
+  for (let row = left.length - 1; row >= 0; row -= 1) {
+    for (let column = right.length - 1; column >= 0; column -= 1) {
+      const skip = Math.max(lengths[(row + 1) * width + column] ?? 0, lengths[row * width + column + 1] ?? 0);
+      const isSame = left[row] === right[column];
+      lengths[row * width + column] = isSame ? (lengths[(row + 1) * width + column + 1] ?? 0) + 1 : skip;
+    }
+  }
+  return lengths;
+}

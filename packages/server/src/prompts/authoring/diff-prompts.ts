@@ -1,0 +1,127 @@
+/** What differs between two versions of a prompt, published or not: texts line by line, everything else by field. */
+import { isDeepStrictEqual } from "node:util";
+import type { Catalogue } from "../../models/index.ts";
+import type { InputField, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
+import { diffLines, type DiffLine } from "./diff-lines.ts";
+import { usualPrice, type PromptPrice } from "./prompt-price.ts";
+
+/** A version as both a file and the database give it. */
+export interface ComparedPrompt {
+  readonly title: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly model: string;
+  readonly definition: PromptDefinition;
+}
+
+interface FieldChange {
+  /** Dotted path, such as `inputs.topic.default` or `steps.draft.options.quality`. */
+  readonly field: string;
+  /** Null: it was not there. */
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+interface TextChange {
+  /** Dotted path, such as `steps.main.template`. */
+  readonly field: string;
+  readonly lines: readonly DiffLine[];
+}
+
+export interface PromptDiff {
+  readonly isSame: boolean;
+  readonly fields: readonly FieldChange[];
+  readonly inputs: readonly FieldChange[];
+  readonly options: readonly FieldChange[];
+  readonly texts: readonly TextChange[];
+  /** Null where a model of that version is not in the catalogue. */
+  readonly price: { readonly before: PromptPrice | null; readonly after: PromptPrice | null };
+}
+
+export function diffPrompts(before: ComparedPrompt, after: ComparedPrompt, catalogue: Catalogue): PromptDiff {
+  const steps = stepPairs(before.definition.steps, after.definition.steps);
+  const fields = [
+    ...compare("", headOf(before), headOf(after)),
+    ...steps.flatMap(({ id, left, right }) => compare(`steps.${id}`, settingsOf(left), settingsOf(right))),
+  ];
+  const inputs = compare("inputs", inputsOf(before.definition), inputsOf(after.definition));
+  const options = steps.flatMap(({ id, left, right }) =>
+    compare(`steps.${id}.options`, left?.options ?? {}, right?.options ?? {}),
+  );
+  const texts = steps.flatMap(({ id, left, right }) => compareTexts(`steps.${id}`, textsOf(left), textsOf(right)));
+  return {
+    isSame: fields.length + inputs.length + options.length + texts.length === 0,
+    fields,
+    inputs,
+    options,
+    texts,
+    price: { before: tryPrice(before, catalogue), after: tryPrice(after, catalogue) },
+  };
+}
+
+interface StepPair {
+  readonly id: string;
+  readonly left: StepDefinition | undefined;
+  readonly right: StepDefinition | undefined;
+}
+
+function stepPairs(left: readonly StepDefinition[], right: readonly StepDefinition[]): StepPair[] {
+  const ids = new Set([...right, ...left].map(({ id }) => id));
+  const find = (steps: readonly StepDefinition[], id: string) => steps.find((step) => step.id === id);
+  return [...ids].map((id) => ({ id, left: find(left, id), right: find(right, id) }));
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function headOf({ title, description, tags, model, definition }: ComparedPrompt): Members {
+  const { images, steps } = definition;
+  return { title, description, tags, model, images, steps: steps.map(({ id }) => id).join(", ") };
+}
+
+/** What stands beside texts and options; `reads` follows from the texts. */
+function settingsOf(step: StepDefinition | undefined): Members {
+  if (step === undefined) return {};
+  const { id: _id, template: _template, instructions: _instructions, options: _options, reads: _reads, ...rest } = step;
+  return rest;
+}
+
+function textsOf(step: StepDefinition | undefined): Readonly<Record<string, string>> {
+  if (step === undefined) return {};
+  return { instructions: step.instructions, template: step.template };
+}
+
+/** `topic.default` -> value; the order counts as a member of its own. */
+function inputsOf({ inputs }: PromptDefinition): Members {
+  const members = inputs.flatMap((input) =>
+    Object.entries(input satisfies InputField)
+      .filter(([name]) => name !== "key")
+      .map(([name, value]) => [`${input.key}.${name}`, value] as const),
+  );
+  return { ...Object.fromEntries(members), order: inputs.map(({ key }) => key).join(", ") };
+}
+
+function compare(path: string, left: Members, right: Members): FieldChange[] {
+  const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...names].flatMap((name) => {
+    const [before, after] = [left[name] ?? null, right[name] ?? null];
+    if (isDeepStrictEqual(before, after)) return [];
+    return [{ field: path === "" ? name : `${path}.${name}`, before, after }];
+  });
+}
+
+function compareTexts(
+  path: string,
+  left: Readonly<Record<string, string>>,
+  right: Readonly<Record<string, string>>,
+): TextChange[] {
+  const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...names].flatMap((name) => {
+    const [before, after] = [left[name] ?? "", right[name] ?? ""];
+    return before === after ? [] : [{ field: `${path}.${name}`, lines: diffLines(before, after) }];
+  });
+}
+
+function tryPrice(prompt: ComparedPrompt, catalogue: Catalogue): PromptPrice | null {
+  if (prompt.definition.steps.some((step) => catalogue.find(step.model) === null)) return null;
+  return usualPrice(prompt, catalogue);
+}

@@ -1,0 +1,105 @@
+/** The exact messages that a run would send, made from a prompt that need not be published. */
+import type { CreateRunBody, Issue } from "@promptd/contract";
+import type { Catalogue, CatalogueEntry } from "../../models/index.ts";
+import { checkInputs } from "../inputs/check-inputs.ts";
+import { stepOptions } from "../inputs/step-plans.ts";
+import type { LiveVersion, PromptSource, StepDefinition } from "../prompt-definition.ts";
+import { buildConfig } from "../publishing/prompt-config.ts";
+import { renderStep } from "../template/render-step.ts";
+import { priceWith, type PromptPrice } from "./prompt-price.ts";
+
+interface PreviewMessage {
+  readonly role: "system" | "user" | "assistant";
+  readonly text: string;
+  /** Labels of the images that go with it, in order. */
+  readonly images: readonly string[];
+}
+
+interface PreviewStep {
+  readonly id: string;
+  readonly model: string;
+  /** Run options, defaults filled in. */
+  readonly options: Readonly<Record<string, string>>;
+  readonly maxOutputTokens: number | null;
+  readonly count: number;
+  readonly messages: readonly PreviewMessage[];
+}
+
+export interface Preview {
+  readonly title: string;
+  /** What is wrong with the inputs; a run would be refused with these, and there are no steps. */
+  readonly issues: readonly Issue[];
+  /** Keys without effect. */
+  readonly ignored: readonly string[];
+  readonly steps: readonly PreviewStep[];
+  readonly price: PromptPrice | null;
+}
+
+/** A source as a run sees a published version. Its ids are empty. */
+function versionOf(source: PromptSource, catalogue: Catalogue): LiveVersion {
+  const { title, model, modality, definition } = source;
+  const config = buildConfig(definition, entryOf(catalogue, model));
+  return { promptId: "", promptVersionId: "", authorId: "", title, model, modality, config, definition };
+}
+
+function entryOf(catalogue: Catalogue, model: string): CatalogueEntry {
+  const entry = catalogue.find(model);
+  if (entry === null) throw new Error(`The model ${model} is not in the catalogue.`);
+  return entry;
+}
+
+export interface PreviewRequest {
+  readonly textInputs: Readonly<Record<string, string>>;
+  readonly runOptions: Readonly<Record<string, string>>;
+  /** Texts of earlier steps by id; one that is not given stands as `[output of step "id"]`. */
+  readonly stepOutputs?: Readonly<Record<string, string>>;
+}
+
+/** @throws Problem VALIDATION_ERROR when a rendered text is too long. */
+export function previewPrompt(source: PromptSource, request: PreviewRequest, catalogue: Catalogue): Preview {
+  const version = versionOf(source, catalogue);
+  const { textInputs, runOptions } = request;
+  const body: CreateRunBody = { promptVersionId: "", inputs: { textInputs }, runOptions };
+  const checked = checkInputs(version, body, catalogue);
+  const issues = checked.issues.filter((issue) => issue.code !== "image_count"); // nothing is sent, so none is needed
+  const { title } = source;
+  const head = { title, issues, ignored: checked.ignored };
+  if (issues.length > 0) return { ...head, steps: [], price: null };
+  const outputs = { ...placeholderOutputs(version.definition.steps), ...request.stepOutputs };
+  const steps = version.definition.steps.map((step, index): PreviewStep => {
+    const rendered = renderStep(version, index, checked.textInputs, outputs);
+    return {
+      id: step.id,
+      model: step.model,
+      options: stepOptions(version, index, checked.options, catalogue),
+      maxOutputTokens: step.maxOutputTokens,
+      count: step.count,
+      messages: messagesOf(rendered, {
+        images: step.images.map((slot) => version.definition.images[slot]?.label ?? `Image ${slot + 1}`),
+        isText: entryOf(catalogue, step.model).modality === "text",
+      }),
+    };
+  });
+  return {
+    ...head,
+    steps,
+    price: priceWith(version, { textInputs: checked.textInputs, runOptions: checked.options }, catalogue),
+  };
+}
+
+function placeholderOutputs(steps: readonly StepDefinition[]): Record<string, string> {
+  return Object.fromEntries(steps.map(({ id }) => [id, `[output of step "${id}"]`]));
+}
+
+/** As models/ai-sdk sends them: models of images and videos take one text. */
+function messagesOf(
+  { instructions, prompt }: ReturnType<typeof renderStep>,
+  { images, isText }: { readonly images: readonly string[]; readonly isText: boolean },
+): PreviewMessage[] {
+  if (!isText) {
+    const text = instructions === "" ? prompt : `${instructions}\n\n${prompt}`;
+    return [{ role: "user", text, images }];
+  }
+  const system = instructions === "" ? [] : [{ role: "system" as const, text: instructions, images: [] }];
+  return [...system, { role: "user", text: prompt, images }];
+}

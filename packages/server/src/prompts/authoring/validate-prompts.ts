@@ -1,0 +1,58 @@
+/** What an author learns of a file before it is published: nothing is stored, and no database is needed. */
+import type { PromptConfig } from "@promptd/contract";
+import type { Catalogue } from "../../models/index.ts";
+import type { PromptSource } from "../prompt-definition.ts";
+import { PromptFileError, type PromptFault } from "../prompt-fault.ts";
+import { estimatePrices } from "../publishing/estimates.ts";
+import { readPrompts, type PromptLimits } from "../publishing/parse-prompt-file.ts";
+import { buildConfig } from "../publishing/prompt-config.ts";
+import { usualPrice, type PromptPrice } from "./prompt-price.ts";
+
+interface ValidatedPrompt {
+  readonly title: string;
+  readonly slug: string;
+  /** The promptId that the file names. */
+  readonly promptId: string | null;
+  /** What callers will see. */
+  readonly config: PromptConfig;
+  readonly price: PromptPrice;
+  readonly warnings: readonly string[];
+}
+
+export interface Validation {
+  /** Prompts without a fault, in the order of the file. */
+  readonly prompts: readonly ValidatedPrompt[];
+  /** By line. Empty: the file can be published. */
+  readonly faults: readonly PromptFault[];
+  /** The faults as an author reads them, one a line; empty when there are none. */
+  readonly message: string;
+}
+
+export function validatePrompts(text: string, catalogue: Catalogue, limits: PromptLimits = {}): Validation {
+  const { sources, faults } = readPrompts(text, catalogue, limits);
+  const error = new PromptFileError(faults);
+  return {
+    prompts: sources.map((source) => describePrompt(source, catalogue)),
+    faults: error.faults,
+    message: error.message,
+  };
+}
+
+function describePrompt(source: PromptSource, catalogue: Catalogue): ValidatedPrompt {
+  const { title, slug, promptId, definition, model } = source;
+  const entry = catalogue.find(model);
+  if (entry === null) throw new Error(`The model ${model} left the catalogue while its prompt was being read.`);
+  return {
+    title,
+    slug,
+    promptId,
+    config: { ...buildConfig(definition, entry), ...estimatePrices(source, catalogue) },
+    price: usualPrice(source, catalogue),
+    warnings: describeSource(source),
+  };
+}
+
+/** What an author should know of a prompt that has no fault. */
+export function describeSource({ warnings, conversions }: PromptSource): string[] {
+  return [...warnings, ...conversions.map(({ line, from, to }) => `line ${line}: ${from} was rewritten to ${to}`)];
+}

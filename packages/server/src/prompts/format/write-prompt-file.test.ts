@@ -1,0 +1,58 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+  catalogue,
+  PENCIL_PORTRAIT,
+  STORY_COVER,
+  TEA_POEM,
+  textPrompt,
+} from "../../../test/prompts/prompt-fixtures.ts";
+import { parsePromptFile } from "../publishing/parse-prompt-file.ts";
+import { textOfPrompt, writePromptFile } from "./write-prompt-file.ts";
+
+const SEED = join(import.meta.dirname, "../../../seed");
+const ID = "1fda4caa-0ede-5aa4-b0ad-a38961c84766";
+
+/** What publishing stores. */
+function contentsOf(text: string) {
+  return parsePromptFile(text, catalogue).map(({ title, slug, description, tags, model, definition, samples }) =>
+    JSON.parse(JSON.stringify({ title, slug, description, tags, model, definition, samples })),
+  );
+}
+
+/** What publishing stores after each prompt was written and read again. */
+function readAgain(text: string) {
+  return contentsOf(text).flatMap((content) => contentsOf(writePromptFile(textOfPrompt({ ...content, promptId: ID }))));
+}
+
+describe("a stored prompt written as a file is published as what it was", () => {
+  test.each([
+    ["the tea poem", TEA_POEM],
+    ["the pencil portrait", PENCIL_PORTRAIT],
+    ["the story with its cover", STORY_COVER],
+    [
+      "texts that look like other YAML",
+      textPrompt("---\n# {{ a }}\n", 'inputs: { a: { default: "7", description: "yes: no # x" } }'),
+    ],
+    ["keys that look like numbers", textPrompt("{{ b }}{{ input['2'] }}", 'inputs: { b: {}, "2": {} }')],
+    ["instructions of several lines", textPrompt("x", "instructions: |\n  One.\n\n  Two: {{ a }}.")],
+    ["a sample", textPrompt("{{ a }}", 'samples: [{ inputs: { a: "1" }, outputs: ["One."] }]')],
+  ])("%s", (_name, text) => {
+    expect(readAgain(text)).toEqual(contentsOf(text));
+  });
+
+  test("every file of the seed, and its catalogue", () => {
+    const files = globSync("prompts/*.prompt.md", { cwd: SEED });
+    expect(files.length).toBeGreaterThan(50);
+    for (const file of [...files, "catalogue.json"]) {
+      const text = readFileSync(join(SEED, file), "utf8");
+      expect(readAgain(text)).toEqual(contentsOf(text));
+    }
+  });
+});
+
+test("comments stand above the fields", () => {
+  const text = writePromptFile({ comments: ["One.", "Two\nlines."], fields: { title: "T" }, body: "x" });
+  expect(text).toBe("---\n# One.\n# Two\n# lines.\npromptd: 1\ntitle: T\n---\nx\n");
+});

@@ -1,0 +1,120 @@
+/** The way back: from what is stored, or was made from another format, to the text of a prompt file. */
+import { stringify } from "yaml";
+import type { PromptSamples } from "@promptd/contract";
+import type { InputField, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
+import { ONLY_STEP } from "./prompt-fields.ts";
+
+export interface PromptText {
+  /** Lines above the fields, for the author. */
+  readonly comments: readonly string[];
+  /** In this order; undefined members are left out. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** The template, or those of the steps. */
+  readonly body: string | readonly { readonly id: string; readonly template: string }[];
+}
+
+/** @returns the text of a `*.prompt.md` file. */
+export function writePromptFile({ comments, fields, body }: PromptText): string {
+  const front = stringify(withoutUndefined({ promptd: 1, ...fields }), {
+    version: "1.2",
+    schema: "core",
+    aliasDuplicateObjects: false,
+    lineWidth: 0,
+    blockQuote: "literal",
+  });
+  const notes = comments.flatMap((comment) => comment.split("\n")).map((line) => `# ${line}`.trimEnd() + "\n");
+  const text =
+    typeof body === "string" ? body : body.map(({ id, template }) => `<!-- step: ${id} -->\n${template}`).join("\n\n");
+  return `---\n${notes.join("")}${front}---\n${text}\n`;
+}
+
+function withoutUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutUndefined);
+  if (value === null || typeof value !== "object" || value instanceof Map) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  // A map keeps the order of keys that look like numbers.
+  return new Map(members.map(([key, member]) => [key, withoutUndefined(member)]));
+}
+
+/** A version as it is stored. */
+export interface StoredPrompt {
+  readonly promptId: string;
+  readonly slug: string;
+  readonly title: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly model: string;
+  readonly definition: PromptDefinition;
+  readonly samples: PromptSamples;
+}
+
+/** The file that publishes this version again: what it says in other words, such as defaults, is left out. */
+export function textOfPrompt(prompt: StoredPrompt): PromptText {
+  const { definition, model } = prompt;
+  const { steps } = definition;
+  const only = steps.length === 1 && steps[0]?.id === ONLY_STEP ? steps[0] : null;
+  const fields = {
+    id: prompt.promptId,
+    title: prompt.title,
+    slug: prompt.slug,
+    description: prompt.description === "" ? undefined : prompt.description,
+    tags: prompt.tags.length === 0 ? undefined : prompt.tags,
+    model,
+    inputs: fromEntries(definition.inputs.map((input) => [input.key, fieldsOfInput(input)])),
+    images: definition.images.length === 0 ? undefined : definition.images,
+    ...(only === null ? {} : fieldsOfCall(only)),
+    steps: only === null ? fromEntries(steps.map((step) => [step.id, fieldsOfStep(step, prompt)])) : undefined,
+    samples: fieldsOfSamples(prompt.samples),
+  };
+  return { comments: [], fields, body: only?.template ?? steps.map(({ id, template }) => ({ id, template })) };
+}
+
+function fieldsOfInput(input: InputField) {
+  const { key, label, description, choices } = input;
+  const hasTexts = choices?.some(({ name, text }) => name !== text) === true;
+  return {
+    label: label === key ? undefined : label,
+    description: description === "" ? undefined : description,
+    default: input.default ?? undefined,
+    allowEmpty: input.allowEmpty ? true : undefined,
+    maxLength: input.maxLength ?? undefined,
+    options: hasTexts ? fromEntries(choices.map(({ name, text }) => [name, text])) : choices?.map(({ name }) => name),
+    multiple: input.multiple ?? undefined,
+  };
+}
+
+/** What a step and the top level have in common. */
+function fieldsOfCall(step: StepDefinition) {
+  return {
+    instructions: step.instructions === "" ? undefined : step.instructions,
+    options: Object.keys(step.options).length === 0 ? undefined : step.options,
+    maxOutputTokens: step.maxOutputTokens ?? undefined,
+    count: step.count === 1 ? undefined : step.count,
+  };
+}
+
+function fieldsOfStep(step: StepDefinition, prompt: StoredPrompt) {
+  return {
+    model: step.model === prompt.model ? undefined : step.model,
+    ...fieldsOfCall(step),
+    images: prompt.definition.images.length === 0 ? undefined : step.images.map((slot) => slot + 1),
+  };
+}
+
+function fieldsOfSamples({ inputs, outputs }: PromptSamples) {
+  const texts = Object.entries(inputs.textInputs);
+  const images = inputs.imageInputs.flatMap((image) => (image.type === "url" ? [image.url] : []));
+  if (texts.length + images.length + outputs.length === 0) return undefined;
+  return [
+    {
+      inputs: texts.length === 0 ? undefined : fromEntries(texts),
+      images: images.length === 0 ? undefined : images,
+      outputs: outputs.length === 0 ? undefined : outputs.map(({ type, data }) => ({ type, data })),
+    },
+  ];
+}
+
+/** A map, since objects move keys that look like numbers to the front. */
+function fromEntries(entries: readonly (readonly [string, unknown])[]): ReadonlyMap<string, unknown> | undefined {
+  return entries.length === 0 ? undefined : new Map(entries.map(([key, value]) => [key, withoutUndefined(value)]));
+}
