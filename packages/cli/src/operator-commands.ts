@@ -8,6 +8,7 @@ export const OPERATOR_COMMANDS: CommandTable = {
   serve: async () => (await import("./commands/operator/serve.ts")).serve,
   migrate: async () => (await import("./commands/operator/migrate.ts")).migrate,
   "admin user create": async () => (await import("./commands/operator/admin-users.ts")).userCreate,
+  "admin sign-in-link": async () => (await import("./commands/operator/admin-people.ts")).signInLink,
   "admin key create": async () => (await import("./commands/operator/admin-keys.ts")).keyCreate,
   "admin key list": async () => (await import("./commands/operator/admin-keys.ts")).keyList,
   "admin key roll": async () => (await import("./commands/operator/admin-keys.ts")).keyRoll,

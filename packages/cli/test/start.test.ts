@@ -121,7 +121,12 @@ test("Ctrl-C under npm start, which reaches npm and promptd and is passed on by 
 
 test("commands work on the embedded database while a server serves on it, and count at once", async () => {
   const { serving, stop } = await serve({ PROMPTD_SEED: "off" });
-  expect(serving).toEqual({ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/), publicUrl: null, demo: null });
+  expect(serving).toEqual({
+    welcome: expect.stringMatching(/\/welcome#[\w-]{22}$/),
+    url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/),
+    publicUrl: null,
+    demo: null,
+  });
   const admin = <Document>(...words: string[]) => readDocument<Document>(["admin", ...words], environment, run);
   await admin("user", "create", "--email", "ada@example.org", "--credits", "3");
   const { keyId, apiKey } = await admin<{ keyId: string; apiKey: string }>(

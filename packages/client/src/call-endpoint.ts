@@ -1,14 +1,27 @@
-import { ENDPOINTS, type EndpointName, type EndpointShapes } from "@promptd/contract";
+import type { EndpointEntry, EndpointShapes } from "@promptd/contract";
 import type { Delay } from "./delay.ts";
 import { PromptdError } from "./errors.ts";
 import { chooseRetryPause, readRetryAfterMs } from "./retry.ts";
 import { expectEnvelope, type RawAnswer, type RawRequest, type Send } from "./transport.ts";
 
+/** What the endpoints of an API take and answer, by name. */
+export type Shapes<Name extends string = string> = Readonly<
+  Record<
+    Name,
+    {
+      readonly params: Readonly<Record<string, string>>;
+      readonly query: Readonly<Record<string, string | number | undefined>>;
+      readonly body: unknown;
+      readonly data: unknown;
+    }
+  >
+>;
+
 /** What an endpoint takes, with the options of this one call. */
-export interface EndpointCall<N extends EndpointName> {
-  readonly params: EndpointShapes[N]["params"];
-  readonly query: EndpointShapes[N]["query"];
-  readonly body: EndpointShapes[N]["body"];
+export interface EndpointCall<Shape extends Shapes[string]> {
+  readonly params: Shape["params"];
+  readonly query: Shape["query"];
+  readonly body: Shape["body"];
   readonly headers?: Readonly<Record<string, string | null>>;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
@@ -33,16 +46,21 @@ export interface CallPolicy {
  * Calls an endpoint of the contract, with retries.
  * @throws PromptdError for an error envelope, PromptdConnectionError, PromptdProtocolError, or the signal's reason.
  */
-export type CallEndpoint = <N extends EndpointName>(
+export type CallEndpoint<All extends Shapes<keyof All & string> = EndpointShapes> = <N extends keyof All & string>(
   name: N,
-  call: EndpointCall<N>,
-) => Promise<EndpointAnswer<EndpointShapes[N]["data"]>>;
+  call: EndpointCall<All[N]>,
+) => Promise<EndpointAnswer<All[N]["data"]>>;
 
-export function createCallEndpoint(send: Send, policy: CallPolicy): CallEndpoint {
-  return async <N extends EndpointName>(name: N, call: EndpointCall<N>) => {
-    const request = requestOf(name, call);
+/** @param entries the endpoints of the API that is called, by name. */
+export function createCallEndpoint<All extends Shapes<keyof All & string>>(
+  entries: Readonly<Record<keyof All & string, Pick<EndpointEntry, "method" | "path">>>,
+  send: Send,
+  policy: CallPolicy,
+): CallEndpoint<All> {
+  return async <N extends keyof All & string>(name: N, call: EndpointCall<All[N]>) => {
+    const request = requestOf(entries[name], call);
     for (let failedBefore = 0; ; failedBefore += 1) {
-      const outcome = await attempt<EndpointShapes[N]["data"]>(send, request);
+      const outcome = await attempt<All[N]["data"]>(send, request);
       if (outcome.kind === "answered") return outcome.answer;
       call.signal?.throwIfAborted();
       const { error, isForbidden } = outcome;
@@ -54,8 +72,10 @@ export function createCallEndpoint(send: Send, policy: CallPolicy): CallEndpoint
   };
 }
 
-export function requestOf<N extends EndpointName>(name: N, call: EndpointCall<N>): RawRequest {
-  const { method, path } = ENDPOINTS[name];
+export function requestOf(
+  { method, path }: Pick<EndpointEntry, "method" | "path">,
+  call: EndpointCall<Shapes[string]>,
+): RawRequest {
   const { headers, signal, timeoutMs } = call;
   return {
     method,

@@ -1,4 +1,12 @@
-import type { Credits, Me, PromptVersion, Resources, SearchResult } from "@promptd/contract";
+import {
+  ENDPOINTS,
+  type Credits,
+  type EndpointShapes,
+  type Me,
+  type PromptVersion,
+  type Resources,
+  type SearchResult,
+} from "@promptd/contract";
 import { createCallEndpoint, type CallEndpoint } from "./call-endpoint.ts";
 import { delay as realDelay, type Delay } from "./delay.ts";
 import { PromptdProtocolError } from "./errors.ts";
@@ -75,7 +83,7 @@ export function createClient(options: ClientOptions): Client {
     delay,
     random: options.random ?? Math.random,
   };
-  const call = createCallEndpoint(request, policy);
+  const call = createCallEndpoint<EndpointShapes>(ENDPOINTS, request, policy);
   const newIdempotencyKey = options.newIdempotencyKey ?? randomKey;
   const resources = createResourcesClient(call, (hash) => (resourcesHash = hash));
   return {

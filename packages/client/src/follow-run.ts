@@ -1,4 +1,4 @@
-import type { RunEvent } from "@promptd/contract";
+import { ENDPOINTS, type RunEvent } from "@promptd/contract";
 import { readData, requestOf, type CallPolicy } from "./call-endpoint.ts";
 import { PromptdConnectionError } from "./errors.ts";
 import { chooseRetryPause } from "./retry.ts";
@@ -46,7 +46,7 @@ async function* followOnce(open: Open, progress: Progress): AsyncGenerator<RunEv
   const call = { params: { runId }, query: {}, body: undefined, headers, signal, timeoutMs: SILENCE_MS_MAX };
   let isForbidden = false;
   try {
-    const answer = await open(requestOf("followRun", call));
+    const answer = await open(requestOf(ENDPOINTS.followRun, call));
     if (!(Symbol.asyncIterator in answer)) {
       isForbidden = answer.headers.get("x-should-retry") === "false";
       readData(answer);

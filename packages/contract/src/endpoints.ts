@@ -1,12 +1,7 @@
 import type { z } from "zod";
+import type { Auth, Role, Scope } from "./accounts.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { EndpointSchemas, endpointSchemas } from "./schemas.ts";
-
-/** What a caller shows to say who it is. */
-export type Credential = "apiKey" | "session" | "token";
-
-/** Who may call: who shows this credential, or one of several; `none`: everybody. */
-export type Auth = Credential | readonly Credential[] | "none";
 
 /** A request header that changes what an endpoint does. */
 export interface HeaderEntry {
@@ -35,6 +30,14 @@ export interface EndpointEntry {
   readonly isStream?: boolean;
   /** True: the specification does not list it. */
   readonly isExtension?: boolean;
+  /** What a person or a token must be in the chosen account; absent: nothing is asked beyond the credential. */
+  readonly role?: Role;
+  /** What a token must have been given; absent: no token has a part in it, or none is asked for. */
+  readonly scope?: Scope;
+  /** True: the account needs a plan, as under /v1. An API key needs one everywhere. */
+  readonly needsPlan?: boolean;
+  /** The path parameter, or the member of the answer, whose value the audit log shows as what a write was about. */
+  readonly subject?: string;
 }
 
 export const DEFAULT_BODY_BYTES_MAX = 64 * 1024;
@@ -51,7 +54,10 @@ export const SHARED_ERRORS: readonly ErrorCode[] = [
 /**
  * The prefix of each API with the credential asked for on its unknown paths: a stranger learns nothing of what exists.
  */
-export const API_PREFIXES = { "/v1": "apiKey" } as const satisfies Record<string, Auth>;
+export const API_PREFIXES = { "/v1": "apiKey", "/manage/v1": ["token", "session"] } as const satisfies Record<
+  string,
+  Auth
+>;
 
 /**
  * Every endpoint of the interface: the server mounts this table, the client calls it, the docs and the OpenAPI

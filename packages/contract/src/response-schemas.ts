@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Credits, Me } from "./accounts.ts";
+import { ROLES, SCOPES, type Credits, type Me, type Unauthorized } from "./accounts.ts";
 import { ISSUE_CODES, ISSUES_MAX, type ErrorEnvelope, type Issue } from "./errors.ts";
 import type { ModelEntry, Resources } from "./models.ts";
 import {
@@ -28,16 +28,16 @@ import {
  */
 
 /** UTC, always three decimals. */
-const timeSchema = z
+export const timeSchema = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
   .meta({ format: "date-time" });
 /** Emitted in lower case. */
-const idSchema = z
+export const idSchema = z
   .guid()
   .refine((id) => id === id.toLowerCase(), "ids are emitted in lower case")
   .meta({ format: "uuid" });
-const countSchema = z.int().min(0);
+export const countSchema = z.int().min(0);
 
 export const outputItemSchema = z.strictObject({
   type: z.enum(OUTPUT_TYPES),
@@ -175,7 +175,7 @@ export const issueSchema = z.strictObject({
   message: z.string().min(1),
 }) satisfies z.ZodType<Issue>;
 
-function errorOf<Code extends string, Data extends z.ZodType>(code: Code, data: Data) {
+export function errorOf<Code extends string, Data extends z.ZodType>(code: Code, data: Data) {
   return z.strictObject({ status: z.literal(code), message: z.string().min(1).max(1_000), data });
 }
 
@@ -223,9 +223,17 @@ export const ERROR_SCHEMAS = {
   GATEWAY_TIMEOUT_ERROR: errorOf("GATEWAY_TIMEOUT_ERROR", z.strictObject({ runId: idSchema })),
 } as const;
 
+/** Of the management API, which says with a 401 what would be needed instead. */
+export const unauthorizedSchema = z.discriminatedUnion("reason", [
+  z.strictObject({ reason: z.literal("SIGN_IN_REQUIRED") }),
+  z.strictObject({ reason: z.literal("WRONG_CREDENTIAL"), expected: z.array(z.enum(["session", "token"])) }),
+  z.strictObject({ reason: z.literal("SCOPE_REQUIRED"), scope: z.enum(SCOPES) }),
+  z.strictObject({ reason: z.literal("ROLE_REQUIRED"), role: z.enum(ROLES) }),
+]) satisfies z.ZodType<Unauthorized>;
+
 export const errorEnvelopeSchema = z.discriminatedUnion("status", [
   ERROR_SCHEMAS.BAD_REQUEST_ERROR,
-  ERROR_SCHEMAS.UNAUTHORIZED_ERROR,
+  errorOf("UNAUTHORIZED_ERROR", unauthorizedSchema.nullable()),
   ERROR_SCHEMAS.PAYMENT_REQUIRED_ERROR,
   ERROR_SCHEMAS.NOT_FOUND_ERROR,
   ERROR_SCHEMAS.GONE_ERROR,

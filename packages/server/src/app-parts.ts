@@ -16,6 +16,9 @@ import { AccountLockQueue, RunFollowers, WaitingHub } from "./runs/index.ts";
 import { createSearch, type Search, type SearchOptions } from "./search/index.ts";
 import { orStartFailure } from "./start-failure.ts";
 
+/** Of the secret in a file. A setting may hold the text of such a file, which is then the same secret. */
+const SECRET_BYTES = 32;
+
 export type Role = "all" | "api" | "worker";
 
 export interface AppOptions {
@@ -40,6 +43,8 @@ export interface Parts {
   readonly models: Models;
   readonly files: Files;
   readonly search: Search;
+  /** The server's secret, from which others are derived. */
+  readonly secret: Buffer;
   readonly hub: WaitingHub;
   readonly followers: RunFollowers;
   readonly accountLocks: AccountLockQueue;
@@ -92,7 +97,8 @@ export async function openParts(options: AppOptions, installation: Installation,
   });
   closers.add(() => search.close());
   const accountLocks = new AccountLockQueue();
-  const shared = { db, clock, newId, notifications, hub, followers, accountLocks, address };
+  const secret = secrets.secret.find(({ length }) => length === SECRET_BYTES) ?? secrets.secret[0];
+  const shared = { db, clock, newId, notifications, hub, followers, accountLocks, address, secret };
   return { options, installation, models, files, search, ...shared };
 }
 

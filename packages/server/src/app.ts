@@ -15,6 +15,7 @@ import { openWorker } from "./open-worker.ts";
 import type { Database } from "./platform/database/database.ts";
 import { enableFaults } from "./platform/fault.ts";
 import { startTicks, type Tick } from "./platform/ticks.ts";
+import { peopleTicks } from "./people/index.ts";
 import { refreshEstimates } from "./prompts/index.ts";
 import { createUsesCount, deleteOldPieces, pruneIdempotencyKeys, type Worker } from "./runs/index.ts";
 import { checkPort, orListenFailure, throughOutage } from "./start-failure.ts";
@@ -117,6 +118,7 @@ function periodicWork({ db, files, models, search, options }: Parts): Tick[] {
     ...files.ticks,
     ...models.ticks,
     ...search.ticks,
+    ...peopleTicks(db, options.config.PROMPTD_AUDIT_DAYS),
     { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, models.catalogue)) },
     { name: "uses", everySeconds: 5, run: createUsesCount(db) },
     { name: "idempotency", everySeconds: 600, run: () => pruneIdempotencyKeys(db) },

@@ -16,7 +16,7 @@ import { makePrivateDirectory } from "./platform/make-directory.ts";
 
 const DIRECTORY = join(import.meta.dirname, "../seed");
 const SEED_AUTHOR = "seed@promptd.invalid";
-const DEMO_ACCOUNT = "demo@promptd.invalid";
+export const DEMO_ACCOUNT = "demo@promptd.invalid";
 const DEMO_CREDITS = 10_000;
 /** All seed prompts use this provider, since it needs no key; without it they could not even be published. */
 const SEED_MODEL = "sandbox/text";

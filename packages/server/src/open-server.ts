@@ -1,63 +1,43 @@
 import { ENDPOINTS } from "@promptd/contract";
+import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
+import { manageSchemas } from "@promptd/contract/manage/schemas";
 import { endpointSchemas } from "@promptd/contract/schemas";
 import { accountsRoutes, createAdmissionControl, type AdmissionControl } from "./accounts/index.ts";
 import type { Parts } from "./app-parts.ts";
 import type { Closers } from "./closers.ts";
 import { creditsRoutes } from "./credits/index.ts";
-import { toEndpoints } from "./http/endpoint.ts";
+import { toEndpoints, type Endpoint, type Handlers } from "./http/endpoint.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
 import { modelsRoutes } from "./models/index.ts";
+import { authEndpoint, createPeople, type People } from "./people/index.ts";
 import { createReadiness } from "./readiness.ts";
 import { promptsRoutes } from "./prompts/index.ts";
 import { checkImages, runsRoutes } from "./runs/index.ts";
 
 /** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: wakes a worker of this process. */
 export function openServer(parts: Parts, wakeWorker: () => void, closers: Closers): HttpServer {
-  const { options, db, newId, models, files, search, hub, followers, accountLocks, notifications, address } = parts;
+  const { options, newId, models, files, address } = parts;
   const { config, log } = options;
-  const { catalogue } = models;
   const admission = openAdmission(parts);
   closers.add(() => admission.close());
+  const people = openPeople(parts);
   return createHttpServer({
     log,
     newId,
-    authenticators: { apiKey: admission.admit },
-    resourcesHash: () => catalogue.resources().hash,
+    authenticators: { apiKey: admission.admit, ...people.authenticators },
+    writeAudit: people.writeAudit,
+    resourcesHash: () => models.catalogue.resources().hash,
     publicUrl: () => address.url,
-    endpoints: toEndpoints({
-      entries: ENDPOINTS,
-      schemas: endpointSchemas,
-      checks: { createRun: checkImages },
-      handlers: {
-        ...accountsRoutes(db),
-        ...creditsRoutes(db),
-        ...modelsRoutes(catalogue),
-        ...promptsRoutes({ db, search, catalogue }),
-        ...runsRoutes({
-          db,
-          catalogue,
-          files,
-          hub,
-          followers,
-          accountLocks,
-          newId,
-          publicUrl: () => address.url,
-          syncWaitMs: config.PROMPTD_SYNC_WAIT_MS,
-          activeRunsMax: config.PROMPTD_ACTIVE_RUNS_MAX,
-          holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
-          authorShare: config.PROMPTD_AUTHOR_SHARE,
-          onCreated: () => {
-            wakeWorker();
-            notifications.notify("run_ready");
-          },
-          onCanceled: (runId) => {
-            hub.wake([runId]);
-            notifications.notify("run_cancel", runId);
-            notifications.notify("run_done", runId);
-          },
-        }),
-      },
-    }),
+    endpoints: [
+      ...toEndpoints({
+        entries: ENDPOINTS,
+        schemas: endpointSchemas,
+        checks: { createRun: checkImages },
+        handlers: callersHandlers(parts, wakeWorker),
+      }),
+      ...manageEndpoints(people),
+      authEndpoint(people.sessions, () => address.url),
+    ],
     openFile: files.openFile,
     readiness: createReadiness(parts),
     rate: { perSecond: config.PROMPTD_RATE_LIMIT_PER_SECOND, scope: config.PROMPTD_RATE_LIMIT_SCOPE },
@@ -69,6 +49,57 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
       ...options.httpLimits,
     },
   });
+}
+
+/** Those of /v1. */
+function callersHandlers(parts: Parts, wakeWorker: () => void): Handlers {
+  const { options, db, newId, models, files, search, hub, followers, accountLocks, notifications, address } = parts;
+  const { config } = options;
+  const { catalogue } = models;
+  return {
+    ...accountsRoutes(db),
+    ...creditsRoutes(db),
+    ...modelsRoutes(catalogue),
+    ...promptsRoutes({ db, search, catalogue }),
+    ...runsRoutes({
+      db,
+      catalogue,
+      files,
+      hub,
+      followers,
+      accountLocks,
+      newId,
+      publicUrl: () => address.url,
+      syncWaitMs: config.PROMPTD_SYNC_WAIT_MS,
+      activeRunsMax: config.PROMPTD_ACTIVE_RUNS_MAX,
+      holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
+      authorShare: config.PROMPTD_AUTHOR_SHARE,
+      onCreated: () => {
+        wakeWorker();
+        notifications.notify("run_ready");
+      },
+      onCanceled: (runId) => {
+        hub.wake([runId]);
+        notifications.notify("run_cancel", runId);
+        notifications.notify("run_done", runId);
+      },
+    }),
+  };
+}
+
+/** Those of /manage/v1: each slice gives the handlers of what it owns. */
+function manageEndpoints(people: People): Endpoint[] {
+  return toEndpoints({
+    entries: MANAGE_ENDPOINTS,
+    schemas: manageSchemas,
+    isAudited: true,
+    handlers: { ...people.handlers },
+  });
+}
+
+function openPeople({ options, db, newId, secret, address }: Parts): People {
+  const { config, log } = options;
+  return createPeople({ db, log, newId, config, secret, publicUrl: () => address.url });
 }
 
 function openAdmission({ options, db, clock }: Parts): AdmissionControl {

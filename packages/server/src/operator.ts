@@ -6,7 +6,7 @@ import { createAccount, getAccountByName, setPlan, type Plan } from "./accounts/
 import type { App, Role } from "./app.ts";
 import { availableCredits, checkLedger, grantCredits, type LedgerReport, type UsedGrant } from "./credits/index.ts";
 import { openInstallation } from "./installation.ts";
-import { findDemo, seedMarketplace, type Demo } from "./marketplace-seed.ts";
+import { DEMO_ACCOUNT, findDemo, seedMarketplace, type Demo } from "./marketplace-seed.ts";
 import { CatalogueError, checkOverlay, listModels, type ModelLine, type OverlayReport } from "./models/index.ts";
 import { isoTime, systemClock } from "./platform/clock.ts";
 import { ConfigError, readConfig, type Config } from "./platform/config/config.ts";
@@ -17,6 +17,7 @@ import { createIdSource } from "./platform/ids.ts";
 import { AccountActs } from "./operator/account-acts.ts";
 import { KeyActs } from "./operator-keys.ts";
 import { PromptActs } from "./operator/prompt-acts.ts";
+import { makeWelcome, PeopleActs } from "./people/index.ts";
 import { createLog, type Log } from "./platform/log.ts";
 import { Problem } from "./platform/problem.ts";
 import { settleWithin } from "./platform/resilience/deadline.ts";
@@ -42,6 +43,8 @@ export interface Serving {
   /** Where callers reach it, PROMPTD_PUBLIC_URL; null when that is not set. */
   readonly publicUrl: string | null;
   readonly demo: Demo | null;
+  /** A link that signs the first operator in, once, within an hour; null: there is an operator, or no API here. */
+  readonly welcome: string | null;
 }
 
 /** Starts a server that stops by itself on SIGTERM or SIGINT, also while it starts. Resolves when it is ready. */
@@ -61,10 +64,10 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     const noticeMs = signal === "SIGTERM" ? config.PROMPTD_STOP_NOTICE_SECONDS * 1_000 : 0;
     await started?.app.close({ noticeMs });
   }, log);
-  const { app, demo } = await starting;
+  const { app, demo, welcome } = await starting;
   stop.signal.throwIfAborted(); // stopped meanwhile: this server must not be reported as running
   isStarting = false;
-  return { url: app.listenUrl, publicUrl: app.publicUrl, demo };
+  return { url: app.listenUrl, publicUrl: app.publicUrl, demo, welcome };
 }
 
 /** A start that was aborted has ended by then, or hangs in something that ignores the abort. */
@@ -77,12 +80,16 @@ interface Start {
   readonly signal: AbortSignal;
 }
 
-async function startServing(start: Start): Promise<{ app: App; demo: Demo | null }> {
+async function startServing(start: Start): Promise<{ app: App; demo: Demo | null; welcome: string | null }> {
   const { startApp } = await import("./app.ts"); // the edge, the workers, image decoding: no other act needs them
   const app = await startApp(start);
   try {
     const demo = start.role === "worker" ? null : await throughOutage(() => openMarketplace(app, start), start);
-    return { app, demo };
+    const welcome =
+      start.role === "worker"
+        ? null
+        : await throughOutage(() => makeWelcome(app, { ...start, demoAccount: DEMO_ACCOUNT }), start);
+    return { app, demo, welcome };
   } catch (error) {
     await app.close();
     throw error;
@@ -192,6 +199,7 @@ export class Operator {
   readonly accounts: AccountActs;
   readonly keys: KeyActs;
   readonly prompts: PromptActs;
+  readonly people: PeopleActs;
   readonly #options: OperatorOptions;
   readonly #db: Database;
   readonly #newId = createIdSource(systemClock);
@@ -202,6 +210,7 @@ export class Operator {
     this.accounts = new AccountActs(options.db);
     this.keys = new KeyActs(options.db, this.#newId);
     this.prompts = new PromptActs(options);
+    this.people = new PeopleActs(options.db, options.config);
   }
 
   async createUser(user: NewUser): Promise<{ userId: string; email: string; plan: Plan; credits: number }> {

@@ -1,17 +1,21 @@
-import type { EndpointName, EndpointShapes } from "../endpoints.ts";
+import type { EndpointShapes } from "../endpoints.ts";
 import type { ErrorCode } from "../errors.ts";
-import type { CreateRunBody } from "../runs.ts";
 
 /*
  * Examples for the OpenAPI document: a request of each endpoint as a caller writes it, and the answer to it.
  */
 
-interface EndpointExample<Name extends EndpointName> {
+interface EndpointExample<Shape extends { readonly body: unknown; readonly data: unknown }> {
   /** Path parameters, query parameters and request headers, as they are sent. */
   readonly parameters?: Readonly<Record<string, string | number>>;
-  readonly bodies?: Readonly<Record<string, CreateRunBody>>;
-  readonly data: EndpointShapes[Name]["data"];
+  readonly bodies?: Readonly<Record<string, Shape["body"]>>;
+  readonly data: Shape["data"];
 }
+
+/** One example for each endpoint of a table. */
+export type ExamplesOf<
+  Shapes extends Readonly<Record<keyof Shapes, { readonly body: unknown; readonly data: unknown }>>,
+> = { readonly [Name in keyof Shapes]: EndpointExample<Shapes[Name]> };
 
 const RUN_ID = "019a1f87-3e4b-7d21-a4c8-5b7e11f20d3a";
 const PROMPT_ID = "019a0c11-52d0-7c0e-9a55-0f6f1c2b7e90";
@@ -69,7 +73,7 @@ const version = {
   config,
 };
 
-export const ENDPOINT_EXAMPLES: { readonly [Name in EndpointName]: EndpointExample<Name> } = {
+export const ENDPOINT_EXAMPLES: ExamplesOf<EndpointShapes> = {
   createRun: {
     parameters: { "Idempotency-Key": "order-4711", Prefer: "wait=30" },
     bodies: {

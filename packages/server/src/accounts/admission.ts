@@ -4,14 +4,14 @@
  * Nothing about a key is cached: a revocation counts for every statement that starts after its commit.
  */
 import { setImmediate } from "node:timers";
-import type { Admission, Admit } from "../http/endpoint.ts";
+import type { Admission, AdmissionRequest } from "../http/endpoint.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
 import type { Log } from "../platform/log.ts";
 import { Problem } from "../platform/problem.ts";
 import { sleep } from "../platform/resilience/deadline.ts";
 import { createSemaphore } from "../platform/resilience/semaphore.ts";
-import { hashApiKey, hasKeyForm } from "./api-keys.ts";
+import { hashApiKey, hasKeyForm, hasTokenForm } from "./api-keys.ts";
 import { recordKeyUse } from "./keys-store.ts";
 
 export interface AdmissionOptions {
@@ -27,7 +27,7 @@ export interface AdmissionOptions {
 }
 
 export interface AdmissionControl {
-  readonly admit: Admit;
+  readonly admit: (request: Pick<AdmissionRequest, "authorization" | "address">) => Promise<Admission>;
   /** Writes when keys were last used, which otherwise happens once a minute. */
   close(): Promise<void>;
 }
@@ -63,6 +63,8 @@ const TEXTS = {
   missing: 'No API key was sent. Send the header "Authorization: Bearer <API_KEY>".',
   form: 'The Authorization header must have the form "Bearer <API_KEY>".',
   tooLong: 'The Authorization header is longer than 256 characters. Send only "Bearer <API_KEY>".',
+  token:
+    'A management token ("pdm_…") was sent. This address takes an API key ("pd_…"): send "Authorization: Bearer <API_KEY>".',
   invalid: 'The API key is not valid. Check it, or ask the operator for a new one ("promptd admin key create").',
   noPlan: "The API needs a Pro plan.",
   lapsed: "Your Pro plan has ended. Renew it to use the API.",
@@ -79,7 +81,8 @@ export function createAdmissionControl(options: AdmissionOptions): AdmissionCont
     const key = readKey(request.authorization);
     if (key instanceof Problem) return { kind: "refused", problem: key, remaining: null };
     const admission = judge(await findWithinTimeout(hashApiKey(key)), options);
-    if (admission.kind === "admitted") used.set(admission.caller.keyId, clock.nowMs());
+    const keyId = admission.kind === "admitted" ? admission.caller.keyId : null;
+    if (keyId !== null) used.set(keyId, clock.nowMs());
     return admission;
   }
   /** Checks a request that is slightly early again when the window should have room. */
@@ -128,6 +131,7 @@ function readKey(authorization: readonly string[]): string | Problem {
   if (header.length > AUTHORIZATION_LENGTH_MAX) return unauthorized(TEXTS.tooLong);
   const key = /^bearer +(\S+) *$/i.exec(header)?.[1];
   if (key === undefined) return unauthorized(TEXTS.form);
+  if (hasTokenForm(key)) return unauthorized(TEXTS.token);
   return hasKeyForm(key) ? key : unauthorized(TEXTS.invalid);
 }
 
@@ -159,7 +163,7 @@ function unauthorized(text: string): Problem {
 }
 
 /** One second is always enough: the window is one second long. The exact wait is in a header of its own. */
-function overLimit(waitUs: number, options: AdmissionOptions): Problem {
+export function overLimit(waitUs: number, options: Pick<AdmissionOptions, "limitPerSecond">): Problem {
   const waitMs = Math.min(1_000, Math.ceil(waitUs / 1_000));
   const requests = options.limitPerSecond === 1 ? "1 request" : `${options.limitPerSecond} requests`;
   return new Problem("TOO_MANY_REQUESTS_ERROR", `More than ${requests} in one second. Wait 1 second, then retry.`, {
@@ -167,7 +171,8 @@ function overLimit(waitUs: number, options: AdmissionOptions): Problem {
   });
 }
 
-function planRequired(proUntil: Date | number): Problem {
+/** `proUntil`: as the database gives it; -Infinity: never had a plan. */
+export function planRequired(proUntil: Date | number): Problem {
   const hadPlan = Number(proUntil) !== Number.NEGATIVE_INFINITY;
   return new Problem("PAYMENT_REQUIRED_ERROR", hadPlan ? TEXTS.lapsed : TEXTS.noPlan, {
     data: { reason: hadPlan ? "PLAN_LAPSED" : "PLAN_REQUIRED" },

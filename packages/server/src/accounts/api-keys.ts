@@ -1,15 +1,26 @@
 import { createHash, randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** `pd_`, 30 random base62 characters (178 bits) and the base62 CRC-32 of all before it. */
-const KEY = /^pd_[0-9A-Za-z]{36}$/;
+/** A prefix, 30 random base62 characters (178 bits) and the base62 CRC-32 of all before it. */
+const BODY = /^[0-9A-Za-z]{36}$/;
+const KEY_PREFIX = "pd_";
+const TOKEN_PREFIX = "pdm_";
 const RANDOM_CHARACTERS = 30;
 const CHECK_CHARACTERS = 6;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 export function mintApiKey(): string {
+  return mint(KEY_PREFIX);
+}
+
+/** A management token: like an API key, with a prefix of its own, so that neither is taken for the other. */
+export function mintToken(): string {
+  return mint(TOKEN_PREFIX);
+}
+
+function mint(prefix: string): string {
   const random = Array.from({ length: RANDOM_CHARACTERS }, () => BASE62.charAt(randomInt(BASE62.length))).join("");
-  return `pd_${random}${checkCharacters(`pd_${random}`)}`;
+  return `${prefix}${random}${checkCharacters(`${prefix}${random}`)}`;
 }
 
 /**
@@ -17,10 +28,19 @@ export function mintApiKey(): string {
  * to an attacker, since the check characters are public.
  */
 export function hasKeyForm(text: string): boolean {
-  return KEY.test(text) && text.slice(-CHECK_CHARACTERS) === checkCharacters(text.slice(0, -CHECK_CHARACTERS));
+  return hasForm(text, KEY_PREFIX);
 }
 
-/** SHA-256, 32 bytes. No slow hash: the input already has 178 random bits, and a slow one would be a way to flood us. */
+export function hasTokenForm(text: string): boolean {
+  return hasForm(text, TOKEN_PREFIX);
+}
+
+function hasForm(text: string, prefix: string): boolean {
+  if (!text.startsWith(prefix) || !BODY.test(text.slice(prefix.length))) return false;
+  return text.slice(-CHECK_CHARACTERS) === checkCharacters(text.slice(0, -CHECK_CHARACTERS));
+}
+
+/** SHA-256 of a key or token, 32 bytes. No slow hash: the input already has 178 random bits, and a slow one would be a way to flood us. */
 export function hashApiKey(key: string): Buffer {
   return createHash("sha256").update(key).digest();
 }

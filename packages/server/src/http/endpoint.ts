@@ -5,8 +5,11 @@ import {
   type EndpointShapes,
   type EventStream,
   type Issue,
+  type Role,
+  type Scope,
   type ShapesOf,
 } from "@promptd/contract";
+import type { ManageShapes } from "@promptd/contract/manage";
 import type { EndpointSchemas } from "@promptd/contract/schemas";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
@@ -15,19 +18,58 @@ import type { Problem } from "../platform/problem.ts";
 /** Who sends a request: found from the credential, never from anything the caller wrote elsewhere. */
 export interface Caller {
   readonly accountId: string;
-  readonly keyId: string;
+  /** Null: no API key was used, but a session or a management token. */
+  readonly keyId: string | null;
+  /** Who acts in the account; absent: an API key. */
+  readonly actor?: Actor;
 }
 
-/** What a request shows of its caller: every Authorization header in order, and the peer address. */
+/** A person, by a session or by a token of theirs. */
+export interface Actor {
+  readonly credential: "session" | "token";
+  readonly personId: string;
+  readonly isOperator: boolean;
+  /** In the chosen account. */
+  readonly role: Exclude<Role, "operator">;
+  readonly tokenId: string | null;
+  /** Null: all of them, as a session has. */
+  readonly scopes: readonly Scope[] | null;
+}
+
+/** What a request shows of its caller: every Authorization header in order, the peer address, and what goes with a cookie. */
 export interface AdmissionRequest {
   readonly authorization: readonly string[];
   readonly address: string;
+  readonly method: string;
+  /** Values of a request header, in order; `name` in lower case. */
+  readonly headers: (name: string) => readonly string[];
+}
+
+/** What a caller may do in one second, and as what it is counted. */
+export interface RatePolicy {
+  readonly scope: "account" | "key" | "person" | "token";
+  readonly perSecond: number;
 }
 
 /** `remaining`: requests left in this second; null when the request was not counted (401). */
 export type Admission =
-  | { readonly kind: "admitted"; readonly caller: Caller; readonly remaining: number }
-  | { readonly kind: "refused"; readonly problem: Problem; readonly remaining: number | null };
+  | {
+      readonly kind: "admitted";
+      readonly caller: Caller;
+      readonly remaining: number;
+      /** Of the server as a whole when absent. */
+      readonly rate?: RatePolicy;
+      /** Why an endpoint that needs a plan refuses; absent: there is a plan. */
+      readonly planProblem?: Problem | null;
+    }
+  | {
+      readonly kind: "refused";
+      readonly problem: Problem;
+      readonly remaining: number | null;
+      readonly rate?: RatePolicy;
+      /** True: the request shows no credential of this kind, so another kind may be what it is admitted by. */
+      readonly isAbsent?: boolean;
+    };
 
 /** Credential (401), rate (429) and plan (402) at once, from the headers alone: no byte of the body is read yet. */
 export type Admit = (request: AdmissionRequest) => Promise<Admission>;
@@ -37,6 +79,8 @@ export type Authenticators = { readonly [Kind in Credential]?: Admit };
 
 export interface RequestContext {
   readonly caller: Caller;
+  /** Of the peer; a proxy's own when one stands in between. */
+  readonly address: string;
   readonly requestId: string;
   /** When the request headers arrived, on the monotonic clock (`performance.now()`), milliseconds. */
   readonly arrivedAtMs: number;
@@ -63,7 +107,7 @@ export interface Answer<Data> {
   readonly status?: 200 | 202 | 304;
   /** Content of the envelope; not sent with 304. */
   readonly data: Data;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
 }
 
 interface Shape {
@@ -84,6 +128,9 @@ type HandlersOf<Shapes extends Readonly<Record<keyof Shapes, Shape>>> = {
 /** Those of /v1; each slice gives some of them. */
 export type Handlers = HandlersOf<EndpointShapes>;
 
+/** Those of /manage/v1; each slice gives some of them, in its x-manage-routes.ts. */
+export type ManageHandlers = HandlersOf<ManageShapes>;
+
 /**
  * Rules for a body that no schema of the contract can hold. Takes the parsed body whatever is wrong with it, and what
  * the schema objects to, so that a caller learns of all problems at once and of none twice.
@@ -101,14 +148,25 @@ export interface ServerContext extends RequestContext {
 export interface TextAnswer {
   readonly status: number;
   readonly text: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
 }
 
 /** An endpoint as the server serves it: its entry in the contract, with schemas and handler. */
-export interface Endpoint extends Pick<EndpointEntry, "method" | "path" | "auth" | "headers"> {
+export interface Endpoint extends Pick<
+  EndpointEntry,
+  "path" | "auth" | "headers" | "role" | "scope" | "needsPlan" | "subject"
+> {
+  /** Several: one handler for all of them. */
+  readonly method: EndpointEntry["method"] | readonly EndpointEntry["method"][];
+  /** Of the entry in the contract, for the audit log; null: the server's own. */
+  readonly name: string | null;
+  /** True: a write of it leaves a row in the audit log. */
+  readonly isAudited: boolean;
   readonly bodyBytesMax: number;
-  /** Null: nothing is checked, and a body stays unread. */
+  /** Null: nothing is checked, and a body stays unread unless the handler takes its bytes. */
   readonly schemas: EndpointSchemas | null;
+  /** True: the handler gets the bytes of the body as they came. */
+  readonly takesBytes?: boolean;
   readonly checkBody: CheckBody | null;
   readonly handle: (
     input: EndpointInput,
@@ -124,11 +182,15 @@ export interface Api<Schemas extends Readonly<Record<string, EndpointSchemas>>> 
   readonly schemas: Schemas;
   readonly handlers: HandlersOf<ShapesOf<Schemas>>;
   readonly checks?: Partial<Record<keyof Schemas, CheckBody>>;
+  /** True: every write leaves a row in the audit log. */
+  readonly isAudited?: boolean;
 }
 
 export function toEndpoints<Schemas extends Readonly<Record<string, EndpointSchemas>>>(api: Api<Schemas>): Endpoint[] {
   return Object.keys(api.schemas).map((name: keyof Schemas) => ({
     ...api.entries[name],
+    name: String(name),
+    isAudited: api.isAudited === true && api.entries[name].method !== "GET",
     bodyBytesMax: api.entries[name].bodyBytesMax ?? DEFAULT_BODY_BYTES_MAX,
     schemas: api.schemas[name] ?? null,
     checkBody: api.checks?.[name] ?? null,
@@ -155,6 +217,21 @@ export interface StreamAnswer {
   /** Null for HEAD and 304. The server destroys it when the caller hangs up. */
   readonly body: Readable | null;
 }
+
+/** A write of an audited endpoint: who, what, on what, from where, and how it ended. */
+export interface AuditedWrite {
+  readonly action: string;
+  /** Null: nobody was admitted. */
+  readonly caller: Caller | null;
+  readonly subject: string | null;
+  readonly address: string;
+  readonly requestId: string;
+  /** `SUCCESS` or the code of the error. */
+  readonly outcome: string;
+}
+
+/** Writes a row of the audit log. Never rejects. */
+export type WriteAudit = (write: AuditedWrite) => Promise<void>;
 
 /** Throws Problem NOT_FOUND_ERROR or GONE_ERROR. */
 export type OpenFile = (request: FileRequest) => Promise<StreamAnswer>;

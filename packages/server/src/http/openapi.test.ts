@@ -9,6 +9,7 @@ import {
   type EndpointSchemas,
 } from "@promptd/contract/schemas";
 import { toEndpoints, type Handlers } from "./endpoint.ts";
+import { CALLERS_API, MANAGE_API } from "./described-apis.ts";
 import { openApiText } from "./openapi.ts";
 import { openEndpoints } from "./public-endpoints.ts";
 import { createRouter } from "./request/router.ts";
@@ -46,8 +47,9 @@ interface Document {
 }
 
 const PUBLIC_URL = "https://prompts.example.com";
-const text = openApiText(PUBLIC_URL);
+const text = openApiText(PUBLIC_URL, CALLERS_API);
 const document: Document = JSON.parse(text);
+const manage: Document = JSON.parse(openApiText(PUBLIC_URL, MANAGE_API));
 const never = () => Promise.reject(new Error("never asked"));
 const open = openEndpoints({
   openFile: never,
@@ -66,7 +68,8 @@ describe("the OpenAPI document", () => {
     for (const [name, { method, path }] of Object.entries(ENDPOINTS)) {
       expect(document.paths[template(path)]?.[method.toLowerCase()]?.operationId).toBe(name);
     }
-    for (const { path } of open) expect(document.paths[template(path)]?.["get"]?.security).toEqual([]);
+    const described = { ...document.paths, ...manage.paths };
+    for (const { path } of open) expect(described[template(path)]?.["get"]?.security).toEqual([]);
   });
 
   test("describes no route that is not mounted", () => {

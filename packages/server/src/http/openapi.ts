@@ -1,61 +1,71 @@
-import {
-  ENDPOINTS,
-  ERRORS,
-  SHARED_ERRORS,
-  type EndpointEntry,
-  type EndpointName,
-  type ErrorCode,
-  type EventStream,
-} from "@promptd/contract";
-import { ENDPOINT_EXAMPLES, ERROR_EXAMPLES } from "@promptd/contract/examples";
-import { endpointSchemas, ERROR_SCHEMAS } from "@promptd/contract/schemas";
+import { ERRORS, SHARED_ERRORS, type EndpointEntry, type ErrorCode, type EventStream } from "@promptd/contract";
+import type { EndpointSchemas } from "@promptd/contract/schemas";
 import { z } from "zod";
 import { RESPONSE_HEADERS } from "./response/response-headers.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 
+interface Example {
+  readonly parameters?: ParameterExamples;
+  readonly bodies?: Readonly<Record<string, unknown>>;
+  readonly data: unknown;
+}
+
+/** One API as its document describes it. */
+export interface DescribedApi {
+  readonly info: Json;
+  readonly entries: Readonly<Record<string, EndpointEntry>>;
+  readonly schemas: Readonly<Record<string, EndpointSchemas>>;
+  readonly examples: Readonly<Record<string, Example>>;
+  readonly errorSchemas: Readonly<Record<ErrorCode, z.ZodType>>;
+  readonly errorExamples: Readonly<
+    Record<ErrorCode, Readonly<Record<string, { readonly message: string; readonly data: unknown }>>>
+  >;
+  /** By name, one for each credential. */
+  readonly securitySchemes: Readonly<Record<string, Json>>;
+  /** Request headers of every endpoint. */
+  readonly headers: readonly { readonly name: string; readonly description: string }[];
+  /** Paths beside those of the contract. */
+  readonly otherPaths: () => Record<string, Json>;
+}
+
 /** Of every answer to a request that was admitted or counted. */
 const COMMON_HEADERS = ["X-Request-Id", "RateLimit", "RateLimit-Policy", "X-Ignored", "action-require"];
-const CLI_AGENT = "resources_hash=<hash> of the models a client knows; see the header action-require.";
 
 type ParameterExamples = Readonly<Record<string, string | number>>;
 
 /**
- * The OpenAPI 3.1 document of the interface, made from the contract: what is mounted is what is described.
+ * The OpenAPI 3.1 document of an API, made from the contract: what is mounted is what is described.
  * @param publicUrl under which callers reach the server.
  */
-export function openApiText(publicUrl: string): string {
+export function openApiText(publicUrl: string, api: DescribedApi): string {
   const paths: Record<string, Record<string, Json>> = {};
-  for (const name of Object.keys(ENDPOINTS) as EndpointName[]) {
-    const { method, path } = ENDPOINTS[name];
+  for (const [name, { method, path }] of Object.entries(api.entries)) {
     const template = path.replace(/:(\w+)/g, "{$1}");
-    paths[template] = { ...paths[template], [method.toLowerCase()]: operation(name) };
+    paths[template] = { ...paths[template], [method.toLowerCase()]: operation(name, api) };
   }
   return JSON.stringify({
     openapi: "3.1.0",
-    info: {
-      title: "promptd",
-      version: "1.0.0",
-      description: "Runs published prompt versions and returns what they generate.",
-      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
-    },
+    info: { version: "1.0.0", license: { name: "Apache-2.0", identifier: "Apache-2.0" }, ...api.info },
     servers: [{ url: publicUrl }],
-    security: [{ apiKey: [] }],
-    paths: { ...paths, ...openPaths() },
+    security: Object.keys(api.securitySchemes).map((scheme) => ({ [scheme]: [] })),
+    paths: { ...paths, ...api.otherPaths() },
     components: {
-      securitySchemes: {
-        apiKey: { type: "http", scheme: "bearer", description: "Authorization: Bearer <API_KEY>" },
-      },
-      responses: errorResponses(),
-      headers: sharedHeaders(),
+      securitySchemes: api.securitySchemes,
+      responses: errorResponses(api),
+      headers: sharedHeaders(api),
     },
   });
 }
 
-function operation(name: EndpointName): Json {
-  const entry: EndpointEntry = ENDPOINTS[name];
-  const { params, query, body, data } = endpointSchemas[name];
-  const { parameters: examples = {}, bodies = {}, data: answer } = ENDPOINT_EXAMPLES[name];
+function operation(name: string, api: DescribedApi): Json {
+  const { [name]: entry } = api.entries;
+  const { [name]: schemas } = api.schemas;
+  const { [name]: example } = api.examples;
+  if (entry === undefined || schemas === undefined || example === undefined)
+    throw new Error(`${name} is not described.`);
+  const { params, query, body, data } = schemas;
+  const { parameters: examples = {}, bodies = {}, data: answer } = example;
   const success = {
     description: "Success",
     headers: headersOf([...COMMON_HEADERS, ...(entry.responseHeaders ?? [])]),
@@ -72,10 +82,11 @@ function operation(name: EndpointName): Json {
     operationId: name,
     summary: entry.summary,
     ...(entry.isExtension === true ? { "x-extension": true } : {}),
+    ...rightsOf(entry, api),
     parameters: [
       ...parametersOf(params, "path", examples),
       ...parametersOf(query, "query", examples),
-      headerParameter("cli-agent", CLI_AGENT, {}),
+      ...api.headers.map((one) => headerParameter(one.name, one.description, {})),
       ...(entry.headers ?? []).map((one) => headerParameter(one.name, one.description, examples)),
     ],
     ...(body === null ? {} : { requestBody: { required: true, content: jsonContent(input(body), bodies) } }),
@@ -88,21 +99,34 @@ function operation(name: EndpointName): Json {
   };
 }
 
-/** One path outside /v1 each; they need no key. */
-function openPaths(): Record<string, Json> {
-  const open = (operationId: string, summary: string, responses: Json) => ({
-    get: {
-      operationId,
-      summary,
-      security: [],
-      responses: { ...responses, ...errorReferences(["BAD_REQUEST_ERROR"]) },
-    },
-  });
-  const json = (description: string, example: Json, headers: readonly string[] = []) => ({
+/** Where it is not what the document says of all: which credentials are taken, and what the caller must be. */
+function rightsOf({ auth, role, scope }: EndpointEntry, { securitySchemes }: DescribedApi): Json {
+  const kinds = auth === "none" ? [] : [auth].flat();
+  const isUsual = kinds.length === Object.keys(securitySchemes).length;
+  return {
+    ...(isUsual ? {} : { security: kinds.map((kind) => ({ [kind]: [] })) }),
+    ...(role === undefined ? {} : { "x-role": role }),
+    ...(scope === undefined ? {} : { "x-scope": scope }),
+  };
+}
+
+/** A path that needs no credential. */
+export function openPath(operationId: string, summary: string, responses: Json): Json {
+  const errors = errorReferences(["BAD_REQUEST_ERROR"]);
+  return { get: { operationId, summary, security: [], responses: { ...responses, ...errors } } };
+}
+
+/** A JSON answer outside the envelopes of an API. */
+export function openJson(description: string, example: Json, headers: readonly string[] = []): Json {
+  return {
     description,
     headers: headersOf(["X-Request-Id", ...headers]),
     content: jsonContent({ type: "object" }, { answer: example }),
-  });
+  };
+}
+
+/** One path outside /v1 each; they need no key. */
+export function openPaths(): Record<string, Json> {
   const ready = {
     status: "SUCCESS",
     data: { ready: true, role: "all", database: "ok", clock: "ok", files: "ok", search: "ok", switchedOff: [] },
@@ -113,15 +137,15 @@ function openPaths(): Record<string, Json> {
     data: { ready: false, role: "all", database: "unreachable", files: "ok", search: "ok" },
   };
   return {
-    "/healthz": open("getHealth", "The process answers", {
-      "200": json("Healthy", { status: "SUCCESS", data: { healthy: true } }),
+    "/healthz": openPath("getHealth", "The process answers", {
+      "200": openJson("Healthy", { status: "SUCCESS", data: { healthy: true } }),
     }),
-    "/readyz": open("getReadiness", "The server can do its work", {
-      "200": json("Ready", ready),
-      "500": json("Not ready", notReady, ["x-should-retry"]),
+    "/readyz": openPath("getReadiness", "The server can do its work", {
+      "200": openJson("Ready", ready),
+      "500": openJson("Not ready", notReady, ["x-should-retry"]),
     }),
-    "/openapi.json": open("getOpenApi", "This document", {
-      "200": json("OpenAPI 3.1", { openapi: "3.1.0", info: { title: "promptd", version: "1.0.0" }, paths: {} }),
+    "/openapi.json": openPath("getOpenApi", "This document", {
+      "200": openJson("OpenAPI 3.1", { openapi: "3.1.0", info: { title: "promptd", version: "1.0.0" }, paths: {} }),
     }),
     "/files/{name}": { get: fileOperation() },
   };
@@ -250,11 +274,11 @@ const HEADERS_OF_ERRORS: Readonly<Record<ErrorCode, readonly string[]>> = {
   GATEWAY_TIMEOUT_ERROR: [...COMMON_HEADERS, "Location", "Retry-After", "Preference-Applied", "Idempotent-Replayed"],
 };
 
-function errorResponses(): Json {
+function errorResponses({ errorSchemas, errorExamples }: DescribedApi): Json {
   return Object.fromEntries(
     (Object.keys(ERRORS) as ErrorCode[]).map((code) => {
-      const schema = withoutDialect(z.toJSONSchema(ERROR_SCHEMAS[code]));
-      const examples = Object.entries(ERROR_EXAMPLES[code]).map(([name, one]) => [name, { status: code, ...one }]);
+      const schema = withoutDialect(z.toJSONSchema(errorSchemas[code]));
+      const examples = Object.entries(errorExamples[code]).map(([name, one]) => [name, { status: code, ...one }]);
       return [
         code,
         {
@@ -268,11 +292,12 @@ function errorResponses(): Json {
 }
 
 /** Those that some answer refers to: Deprecation and Sunset wait for the first feature that ends. */
-function sharedHeaders(): Json {
+function sharedHeaders({ entries }: DescribedApi): Json {
   const used = new Set([
     "x-should-retry",
     ...Object.values(HEADERS_OF_ERRORS).flat(),
-    ...Object.values(ENDPOINTS).flatMap((entry: EndpointEntry) => entry.responseHeaders ?? []),
+    "ETag",
+    ...Object.values(entries).flatMap((entry) => entry.responseHeaders ?? []),
   ]);
   return Object.fromEntries(
     Object.entries(RESPONSE_HEADERS)

@@ -2,6 +2,7 @@ import type { EndpointEntry } from "@promptd/contract";
 import { successText } from "./response/envelope.ts";
 import { serverBusy } from "./body/body-budget.ts";
 import type { Endpoint, OpenFile, Readiness } from "./endpoint.ts";
+import { CALLERS_API, MANAGE_API } from "./described-apis.ts";
 import { openApiText } from "./openapi.ts";
 import { rawQuery } from "./request/query.ts";
 
@@ -17,13 +18,15 @@ export interface OpenEndpointsOptions {
 
 /** The endpoints that need no credential. They read no body. */
 export function openEndpoints(options: OpenEndpointsOptions): Endpoint[] {
-  const openApi = perUrl(openApiText);
+  const openApi = perUrl((url) => openApiText(url, CALLERS_API));
+  const manageOpenApi = perUrl((url) => openApiText(url, MANAGE_API));
   const readiness = joinCalls(options.readiness);
   return [
     // Says nothing about the database.
     open("/healthz", async () => ({ data: { healthy: true } })),
     open("/readyz", async () => answerReadiness(await readiness(), options.isStopping())),
     open("/openapi.json", async () => ({ status: 200, text: openApi(options.publicUrl()) })),
+    open("/manage/openapi.json", async () => ({ status: 200, text: manageOpenApi(options.publicUrl()) })),
     open("/files/:name", async ({ params }, context) => {
       if (options.isBusy()) throw serverBusy();
       await context.afterEarlierAnswers(); // a file stays open only for the request that is answered next
@@ -42,7 +45,8 @@ export function openEndpoints(options: OpenEndpointsOptions): Endpoint[] {
 }
 
 function open(path: EndpointEntry["path"], handle: Endpoint["handle"]): Endpoint {
-  return { method: "GET", path, auth: "none", bodyBytesMax: 0, schemas: null, checkBody: null, handle };
+  const nothing = { name: null, isAudited: false, bodyBytesMax: 0, schemas: null, checkBody: null };
+  return { method: "GET", path, auth: "none", ...nothing, handle };
 }
 
 /**

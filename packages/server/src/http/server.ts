@@ -11,7 +11,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Log } from "../platform/log.ts";
 import { createBodyBudget } from "./body/body-budget.ts";
-import type { Authenticators, Endpoint, OpenFile, Readiness } from "./endpoint.ts";
+import type { Authenticators, Endpoint, OpenFile, RatePolicy, Readiness, WriteAudit } from "./endpoint.ts";
 import { openEndpoints } from "./public-endpoints.ts";
 import { Exchange, type ExchangeSetup } from "./request/exchange.ts";
 import { createFailedAdmissions } from "./request/failed-admissions.ts";
@@ -62,7 +62,9 @@ export interface HttpServerOptions {
   readonly publicUrl: () => string;
   readonly openFile: OpenFile;
   readonly readiness: () => Promise<Readiness>;
-  readonly rate?: { readonly perSecond: number; readonly scope: "account" | "key" };
+  readonly rate?: RatePolicy;
+  /** Where writes of audited endpoints go; no endpoint is audited when absent. */
+  readonly writeAudit?: WriteAudit;
   /** `["*"]` or the origins whose pages may call. */
   readonly corsOrigins?: readonly string[];
   /** For tests: every answer is parsed by the contract's schemas, and a breach is a 500. */
@@ -94,6 +96,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     corsOrigins: options.corsOrigins ?? ["*"],
     rate: options.rate ?? { perSecond: 5, scope: "account" },
     checkResponses: options.checkResponses ?? false,
+    writeAudit: options.writeAudit ?? null,
     failedAdmissions: createFailedAdmissions(limits.failedAdmissionsPerSecond, () => performance.now()),
     isLastAnswer: (exchange) => stopping.hasBegun && connections.isLast(exchange),
     bodyBudget: createBodyBudget(limits),

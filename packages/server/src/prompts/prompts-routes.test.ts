@@ -27,6 +27,7 @@ const log = createLog("error");
 const newId = createIdSource(systemClock);
 const context: RequestContext = {
   caller: { accountId: "", keyId: "" },
+  address: "",
   requestId: "",
   arrivedAtMs: 0,
   header: () => null,

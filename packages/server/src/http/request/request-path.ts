@@ -6,11 +6,13 @@ import { preflightHeaders } from "../response/response-headers.ts";
 import { serverBusy, type BodyBudget } from "../body/body-budget.ts";
 import { parseJsonBody } from "../body/json-body.ts";
 import { callerGone, declaredBytes, receiveBody, refuseBodyForm, refuseTooLarge } from "../body/read-body.ts";
-import type { Admission, Authenticators, EndpointInput } from "../endpoint.ts";
+import type { Admission, AdmissionRequest, Authenticators, EndpointInput, WriteAudit } from "../endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import type { FailedAdmissions } from "./failed-admissions.ts";
 import { asksToUpgrade, headFault, toOriginForm } from "./parse-head.ts";
 import { parseQuery, rawQuery } from "./query.ts";
+import { audit } from "./audit.ts";
+import { requireRights } from "./rights.ts";
 import type { Router } from "./router.ts";
 import { validateHeaders, validateInput } from "./validate.ts";
 
@@ -24,6 +26,8 @@ export interface PathSetup {
   readonly bodyBudget: BodyBudget;
   /** For tests: every answer is parsed by the contract's schemas, and a breach is a 500. */
   readonly checkResponses: boolean;
+  /** Null: no endpoint is audited. */
+  readonly writeAudit: WriteAudit | null;
 }
 
 type Step = (exchange: Exchange, setup: PathSetup) => Promise<unknown> | void;
@@ -51,6 +55,8 @@ export async function serveRequest(exchange: Exchange, setup: PathSetup): Promis
       if (exchange.isAnswered) return;
     }
   } catch (error) {
+    const outcome = error instanceof Problem ? error.code : "SERVER_ERROR";
+    if (exchange.isAudited) await audit(exchange, setup.writeAudit, { outcome, data: null });
     exchange.sendError(error);
   } finally {
     exchange.releaseBody();
@@ -76,20 +82,29 @@ function authenticate(exchange: Exchange, setup: PathSetup): Promise<void> | voi
   if (auth !== "none") return admit(exchange, typeof auth === "string" ? [auth] : auth, setup);
 }
 
-/** Asks for one credential after the other until one is known. */
+/** Asks for one credential after the other until the request shows one. */
 async function admit(exchange: Exchange, kinds: readonly Credential[], setup: PathSetup): Promise<void> {
-  const address = exchange.request.socket.remoteAddress ?? "";
-  const request = { authorization: exchange.headerValues("authorization"), address };
+  const { address, request } = exchange;
+  const shown: AdmissionRequest = {
+    authorization: exchange.headerValues("authorization"),
+    address,
+    method: request.method ?? "",
+    headers: (name) => exchange.headerValues(name),
+  };
   for (const kind of kinds) {
     const authenticator = setup.authenticators[kind];
     if (authenticator === undefined) throw new Error(`There is no authenticator for the credential ${kind}.`);
-    exchange.admission = await authenticator(request);
-    if (!isRefusedWith(exchange.admission, "UNAUTHORIZED_ERROR")) return;
+    exchange.admission = await authenticator(shown);
+    if (exchange.admission.kind === "admitted" || exchange.admission.isAbsent !== true) break;
+  }
+  if (!isRefusedWith(exchange.admission, "UNAUTHORIZED_ERROR")) {
+    requireRights(exchange);
+    return;
   }
   if (setup.failedAdmissions.note(address)) throwRefusal(exchange.admission);
   throw new Problem(
     "TOO_MANY_REQUESTS_ERROR",
-    "Too many requests with an API key that is not valid. Wait 1 second, then retry.",
+    "Too many requests with a credential that is not valid. Wait 1 second, then retry.",
   );
 }
 
@@ -98,8 +113,10 @@ function limitRate({ admission }: Exchange, { isBusy }: PathSetup): void {
   if (admission !== null && isBusy()) throw serverBusy();
 }
 
-function requirePlan({ admission }: Exchange): void {
+function requirePlan({ admission, route }: Exchange): void {
   throwRefusal(admission);
+  const planProblem = admission?.kind === "admitted" ? (admission.planProblem ?? null) : null;
+  if (planProblem !== null && route?.endpoint.needsPlan === true) throw planProblem;
 }
 
 function isRefusedWith(admission: Admission | null, code: Problem["code"]): boolean {
@@ -116,9 +133,9 @@ function requireRoute({ route, request }: Exchange, { router }: PathSetup): void
 
 async function readBody(exchange: Exchange, { bodyBudget }: PathSetup): Promise<void> {
   const { request, response } = exchange;
-  const { schemas, bodyBytesMax } = exchange.endpoint;
-  if (schemas === null || exchange.bodyIsRead) return;
-  const isUsed = schemas.body !== null;
+  const { schemas, bodyBytesMax, takesBytes = false } = exchange.endpoint;
+  if ((schemas === null && !takesBytes) || exchange.bodyIsRead) return;
+  const isUsed = takesBytes || (schemas?.body ?? null) !== null;
   if (isUsed) refuseBodyForm(request);
   refuseTooLarge(request, bodyBytesMax);
   // Before the first byte: a body that was begun can be received whole.
@@ -129,14 +146,14 @@ async function readBody(exchange: Exchange, { bodyBudget }: PathSetup): Promise<
   }
   const bytes = await receiveBody(request, bodyBytesMax, exchange.bodyReservation?.grow ?? null);
   exchange.bodyIsRead = true;
-  if (isUsed) exchange.body = parseJsonBody(bytes, exchange.header("content-type"));
+  if (isUsed) exchange.body = takesBytes ? bytes : parseJsonBody(bytes, exchange.header("content-type"));
 }
 
 async function reserveMemory(exchange: Exchange, bodyBudget: BodyBudget): Promise<void> {
   const waiting = new AbortController();
   exchange.onGone(() => waiting.abort(callerGone()));
   const bytes = declaredBytes(exchange.request) ?? 0;
-  exchange.bodyReservation = await bodyBudget.reserve(exchange.caller.accountId, bytes, waiting.signal);
+  exchange.bodyReservation = await bodyBudget.reserve(exchange.bodyOwner, bytes, waiting.signal);
 }
 
 function validate(exchange: Exchange): void {
@@ -155,7 +172,14 @@ function handle(exchange: Exchange): Promise<unknown> {
   return endpoint.handle(input as EndpointInput, exchange).then((given) => (exchange.answer = given));
 }
 
-function answer(exchange: Exchange, { checkResponses }: PathSetup): void {
+function answer(exchange: Exchange, setup: PathSetup): Promise<void> | void {
+  const { answer: given } = exchange;
+  if (!exchange.isAudited) return sendAnswer(exchange, setup);
+  const data = given !== null && "data" in given ? given.data : null;
+  return audit(exchange, setup.writeAudit, { outcome: "SUCCESS", data }).then(() => sendAnswer(exchange, setup));
+}
+
+function sendAnswer(exchange: Exchange, { checkResponses }: PathSetup): void {
   const { endpoint, answer: given } = exchange;
   exchange.answer = null;
   if (given === null) throw new Error("The handler has given no answer.");

@@ -32,7 +32,8 @@ export function createRouter(endpoints: readonly Endpoint[], prefixes: Readonly<
     querystringParser: () => ({}),
   });
   for (const endpoint of endpoints) {
-    const methods: HTTPMethod[] = endpoint.method === "GET" ? ["GET", "HEAD"] : [endpoint.method];
+    const given = [endpoint.method].flat();
+    const methods: HTTPMethod[] = given.includes("GET") ? [...given, "HEAD"] : given;
     routes.on(methods, endpoint.path, () => {}, endpoint);
   }
   const find = (method: string, target: string): Route | null => {

@@ -30,7 +30,7 @@ export function validateHeaders({ headers = [] }: Endpoint, valuesOf: (name: str
  * @throws Problem VALIDATION_ERROR with at most 20 issues.
  */
 export function validateInput({ schemas, checkBody }: Endpoint, raw: RawInput, ignore: Ignore): EndpointInput {
-  if (schemas === null) return { params: raw.params, query: undefined, body: undefined };
+  if (schemas === null) return { params: raw.params, query: undefined, body: raw.body };
   const issues: Issue[] = [];
   const known = readKnown(raw.query, schemas.query.shape, ignore, issues);
   const input = {

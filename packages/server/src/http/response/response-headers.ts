@@ -23,10 +23,11 @@ export const RESPONSE_HEADERS = {
   ETag: "Names this version of the answer, for If-None-Match.",
   Deprecation: "Since when this feature is deprecated (RFC 9745).",
   Sunset: "When this feature ends (RFC 8594).",
+  "Set-Cookie": "The session, for a browser.",
 } as const;
 const EXPOSED_HEADERS = Object.keys(RESPONSE_HEADERS).join(", ");
 
-export type Headers = Record<string, string>;
+export type Headers = Record<string, string | string[]>;
 
 /** Pages of which origins may read the answers: `*`, or the listed one that asks. No credentials either way. */
 export function corsHeaders(origins: readonly string[], origin: string | undefined): Headers {
@@ -42,7 +43,7 @@ export function corsHeaders(origins: readonly string[], origin: string | undefin
 /** Answer to OPTIONS, whatever the path: without key and not counted. */
 export function preflightHeaders(): Headers {
   return {
-    "access-control-allow-methods": "GET, HEAD, POST, OPTIONS",
+    "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
     "access-control-allow-headers": ALLOWED_REQUEST_HEADERS,
     "access-control-expose-headers": EXPOSED_HEADERS,
     "access-control-max-age": "86400",

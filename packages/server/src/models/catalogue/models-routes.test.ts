@@ -9,6 +9,7 @@ const { hash } = catalogue.resources();
 function get(ifNoneMatch: string | null) {
   const context: RequestContext = {
     caller: { accountId: "", keyId: "" },
+    address: "",
     requestId: "",
     arrivedAtMs: 0,
     header: (name) => (name === "if-none-match" ? ifNoneMatch : null),

@@ -108,6 +108,29 @@ export const SETTINGS = {
     expected: "account or key",
     meaning: "Whether the limit counts all keys of an account together or each key separately.",
   }),
+  PROMPTD_MANAGE_RATE_LIMIT_PER_SECOND: range("a number", [1, 10_000], {
+    default: "50",
+    meaning: "Requests to /manage/v1 admitted in any one second, for each person and for each management token.",
+  }),
+  PROMPTD_SIGN_UP: setting(z.enum(["off", "invite", "open"]), {
+    default: "invite",
+    expected: "off, invite or open",
+    meaning:
+      "Who may become a user: nobody, who has an invitation, or everybody who reaches the server. Operators can always make accounts.",
+  }),
+  PROMPTD_SIGN_UP_CREDITS: range("credits", [0, 1_000_000_000], {
+    default: "0",
+    meaning: "Credits that a new person's own account begins with.",
+  }),
+  PROMPTD_SIGN_UP_PLAN: setting(z.enum(["pro", "none"]), {
+    default: "none",
+    expected: "pro or none",
+    meaning: "Plan that a new person's own account begins with.",
+  }),
+  PROMPTD_AUDIT_DAYS: range("days", [1, 36_500], {
+    default: "365",
+    meaning: "How long the audit log is kept.",
+  }),
   PROMPTD_PLANS: setting(onOff, {
     default: "on",
     expected: ON_OFF,

@@ -32,8 +32,8 @@ export interface CreateRunOptions extends CommitOptions, QuoteOptions {
 
 export interface RunRequest {
   readonly accountId: string;
-  /** Was admitted before the body came, and may have been revoked since. */
-  readonly keyId: string;
+  /** Was admitted before the body came, and may have been revoked since; null: no API key was used. */
+  readonly keyId: string | null;
   /** Made before the insert: a waiter is registered under it, and an unknown commit is looked up by it. */
   readonly runId: string;
   readonly body: CreateRunBody;

@@ -1,0 +1,27 @@
+import type { Command } from "../../command.ts";
+import { requireText, runAsOperator } from "./run-operator.ts";
+
+export const signInLink: Command = {
+  summary: "Print a link that signs a user in once, within an hour",
+  usage: "--user <EMAIL|USERID>",
+  details:
+    "Where others can reach the server too, the link asks for a new password first, and signs out every session of the user.",
+  options: {
+    user: {
+      type: "string",
+      value: "U",
+      summary: "E-mail address of a person, or address or id of an account (required)",
+    },
+    operator: { type: "boolean", summary: "Make the user an operator of this installation when they sign in" },
+  },
+  run: async (args, io) => {
+    const user = requireText(args.text("user"), "--user", "ada@example.org");
+    const made = await runAsOperator(io, (operator) => operator.people.signInLink(user, args.flag("operator")));
+    io.result(made, `${made.link}\n`);
+    io.note(
+      made.asksForPassword
+        ? "It works once, within an hour, and asks for a new password."
+        : "It works once, within an hour, and signs in at once.",
+    );
+  },
+};

@@ -1,0 +1,14 @@
+import type { EndpointEntry, ShapesOf } from "../endpoints.ts";
+import { peopleEndpoints } from "./endpoints/people.ts";
+import type { manageSchemas } from "./schemas.ts";
+
+/**
+ * Every endpoint of the management API, by resource: the server mounts this table, the client calls it, the docs and
+ * /manage/openapi.json print it. No schema stands here, since the client loads this table.
+ */
+export const MANAGE_ENDPOINTS = {
+  ...peopleEndpoints,
+} as const satisfies Record<keyof typeof manageSchemas, EndpointEntry>;
+
+export type ManageEndpointName = keyof typeof MANAGE_ENDPOINTS;
+export type ManageShapes = ShapesOf<typeof manageSchemas>;

@@ -1,0 +1,55 @@
+import type { EndpointEntry } from "../../endpoints.ts";
+
+export const peopleEndpoints = {
+  getSession: {
+    method: "GET",
+    path: "/manage/v1/session",
+    summary: "Who is signed in, with accounts, roles and the features that are switched on",
+    auth: ["token", "session"],
+    errors: [],
+  },
+  welcome: {
+    method: "POST",
+    path: "/manage/v1/welcome",
+    summary: "Sign in with a one-time code, or set up the person it was made for",
+    auth: "none",
+    responseHeaders: ["Set-Cookie"],
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    subject: "personId",
+  },
+  listTokens: {
+    method: "GET",
+    path: "/manage/v1/tokens",
+    summary: "List the person's management tokens for the chosen account, newest first",
+    auth: "session",
+    role: "member",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+  },
+  createToken: {
+    method: "POST",
+    path: "/manage/v1/tokens",
+    summary: "Create a management token, which is shown once",
+    auth: "session",
+    role: "member",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    subject: "tokenId",
+  },
+  revokeToken: {
+    method: "DELETE",
+    path: "/manage/v1/tokens/:tokenId",
+    summary: "Revoke a management token of the person",
+    auth: "session",
+    role: "member",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    subject: "tokenId",
+  },
+  listAudit: {
+    method: "GET",
+    path: "/manage/v1/audit",
+    summary: "List the audit log, newest first",
+    auth: ["token", "session"],
+    role: "operator",
+    scope: "operator",
+    errors: ["VALIDATION_ERROR"],
+  },
+} as const satisfies Record<string, EndpointEntry>;

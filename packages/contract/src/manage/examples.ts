@@ -1,0 +1,23 @@
+import type { ManageEndpointName, ManageShapes } from "./endpoints.ts";
+import { peopleExamples } from "./examples/people.ts";
+import { ERROR_EXAMPLES, type ExamplesOf } from "../examples/endpoint-examples.ts";
+
+/** Of each endpoint of the management API: a request as a caller writes it, and the answer to it. */
+export const MANAGE_EXAMPLES: ExamplesOf<Pick<ManageShapes, ManageEndpointName>> = {
+  ...peopleExamples,
+};
+
+/** Error envelopes of each code, without their `status`. */
+export const MANAGE_ERROR_EXAMPLES = {
+  ...ERROR_EXAMPLES,
+  UNAUTHORIZED_ERROR: {
+    signedOut: {
+      message: "You are not signed in. Sign in, or send a management token.",
+      data: { reason: "SIGN_IN_REQUIRED" },
+    },
+    scope: {
+      message: "This needs a management token with the scope keys:write; the token sent has prompts:read.",
+      data: { reason: "SCOPE_REQUIRED", scope: "keys:write" },
+    },
+  },
+} as const;

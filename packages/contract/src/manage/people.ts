@@ -1,0 +1,116 @@
+import type { Role, Scope } from "../accounts.ts";
+
+/** Roles that a person can have in an account. */
+export type MemberRole = Exclude<Role, "operator">;
+export const MEMBER_ROLES = ["member", "owner"] as const satisfies readonly MemberRole[];
+
+/** Who sends the request, and what it may do. */
+export interface SessionInfo {
+  /** Which credential was sent. */
+  readonly credential: "session" | "token";
+  readonly person: Person;
+  /** The chosen account. */
+  readonly accountId: string;
+  readonly accounts: readonly AccountOfPerson[];
+  /** What the token may be used for; null: a session, which may do all that the person may. */
+  readonly scopes: readonly Scope[] | null;
+  readonly features: Features;
+}
+
+export interface Person {
+  readonly personId: string;
+  readonly name: string;
+  readonly email: string;
+  readonly isOperator: boolean;
+}
+
+export interface AccountOfPerson {
+  readonly accountId: string;
+  /** Shown name of the account: its display name, its user name, or its e-mail address. */
+  readonly name: string;
+  readonly role: MemberRole;
+  /** True: made for this person alone. */
+  readonly isPersonal: boolean;
+  readonly hasPlan: boolean;
+}
+
+/** What this installation has switched on, as far as a page must know it. */
+export interface Features {
+  readonly signUp: "off" | "invite" | "open";
+  /** Names of the sign-in services that have settings, such as `github`. */
+  readonly signInWith: readonly string[];
+  /** True: invitations and resets go out by mail; false: their links are shown to those who ask. */
+  readonly mail: boolean;
+}
+
+/** A management token as it is listed; nothing can show it whole again. */
+export interface Token {
+  readonly tokenId: string;
+  readonly name: string;
+  /** Its first eight and last four characters. */
+  readonly display: string;
+  readonly accountId: string;
+  readonly scopes: readonly Scope[];
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  readonly lastUsedAt: string | null;
+  readonly revokedAt: string | null;
+}
+
+export interface CreatedToken extends Token {
+  /** The whole token, for the only time. */
+  readonly token: string;
+}
+
+export interface NewToken {
+  readonly name: string;
+  readonly scopes: readonly Scope[];
+  /** Days until it expires, 1 to 366. */
+  readonly expiresInDays: number;
+}
+
+/** What a one-time code led to. */
+export type Welcome =
+  | { readonly kind: "signed_in"; readonly personId: string }
+  /** The code is good, and waits for an e-mail address and a password; `email` is set where it is decided already. */
+  | { readonly kind: "set_up"; readonly email: string | null };
+
+export interface WelcomeBody {
+  readonly code: string;
+  readonly email?: string | undefined;
+  readonly password?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+/** One write: who did what, on what, from where, when, and how it ended. */
+export interface AuditEntry {
+  readonly auditId: string;
+  readonly at: string;
+  readonly actor: "session" | "token" | "terminal" | "none";
+  readonly personId: string | null;
+  readonly email: string | null;
+  readonly tokenId: string | null;
+  readonly accountId: string | null;
+  /** Name of the endpoint or of the operator's command. */
+  readonly action: string;
+  readonly subject: string | null;
+  /** Address of the peer; null: the operator's terminal. */
+  readonly address: string | null;
+  readonly requestId: string | null;
+  /** `SUCCESS` or the code of the error. */
+  readonly outcome: string;
+}
+
+/** A page of a list, newest first. */
+export interface Page<Row> {
+  readonly rows: readonly Row[];
+  /** True: more rows lie beyond the page in the direction of travel. */
+  readonly hasMore: boolean;
+}
+
+export interface PageQuery {
+  /** 1 to 50; 10 when absent. */
+  readonly limit?: number | undefined;
+  readonly startingAfter?: string | undefined;
+  readonly endingBefore?: string | undefined;
+}

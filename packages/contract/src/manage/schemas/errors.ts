@@ -1,0 +1,7 @@
+import { ERROR_SCHEMAS, errorOf, unauthorizedSchema } from "../../response-schemas.ts";
+
+/** The error envelopes of the management API: those of /v1, and a reason with every 401. */
+export const MANAGE_ERROR_SCHEMAS = {
+  ...ERROR_SCHEMAS,
+  UNAUTHORIZED_ERROR: errorOf("UNAUTHORIZED_ERROR", unauthorizedSchema),
+} as const;

@@ -1,0 +1,123 @@
+import { z } from "zod";
+import { describeType, quote } from "../../quote.ts";
+import { REQUEST_LIMITS } from "../../request-limits.ts";
+import { leaf, report, textFault, uuidLeaf } from "../../schema-leaves.ts";
+import type { Page } from "../people.ts";
+
+/*
+ * Leaves that the requests of the management API share. Like those of /v1 each reports its faults in our own words.
+ */
+
+export const none = z.object({});
+
+/** A text of a body, trimmed, of 1 to `max` characters. */
+export function textLeaf(name: string, max: number): z.ZodType<string> {
+  return leaf<string>({ type: "string", minLength: 1, maxLength: max }, (payload) => {
+    const { value } = payload;
+    if (value === undefined || value === null) {
+      report(payload, { code: "required", message: `${name} is required.` });
+      return;
+    }
+    if (typeof value !== "string") {
+      report(payload, { code: "invalid_type", message: `${name} must be a string, got ${describeType(value)}.` });
+      return;
+    }
+    const unsound = textFault(name, value);
+    if (unsound !== null) {
+      report(payload, unsound);
+      return;
+    }
+    const text = value.normalize("NFC").trim();
+    payload.value = text;
+    const length = Array.from(text).length;
+    if (length === 0) report(payload, { code: "required", message: `${name} must not be empty.` });
+    else if (length > max) {
+      report(payload, { code: "too_long", message: `${name} must have at most ${max} characters, got ${length}.` });
+    }
+  });
+}
+
+/** One of several words. */
+export function wordLeaf<const Word extends string>(name: string, words: readonly Word[]): z.ZodType<Word> {
+  return leaf<Word>({ type: "string", enum: [...words] }, (payload) => {
+    const { value } = payload;
+    if (words.some((word) => word === value)) return;
+    const isMissing = value === undefined || value === null;
+    const got = typeof value === "string" ? quote(value) : describeType(value);
+    const message = isMissing ? `${name} is required.` : `${name} must be one of: ${words.join(", ")}. Got ${got}.`;
+    report(payload, { code: isMissing ? "required" : "invalid_value", message });
+  });
+}
+
+/** A whole number of a body. */
+export function integerLeaf(name: string, [min, max]: readonly [min: number, max: number]): z.ZodType<number> {
+  return leaf<number>({ type: "integer", minimum: min, maximum: max }, (payload) => {
+    const { value } = payload;
+    if (value === undefined || value === null) {
+      report(payload, { code: "required", message: `${name} is required.` });
+    } else if (!Number.isInteger(value) || Number(value) < min || Number(value) > max) {
+      const got = typeof value === "number" ? String(value) : describeType(value);
+      report(payload, {
+        code: "invalid_value",
+        message: `${name} must be an integer from ${min} to ${max}, got ${got}.`,
+      });
+    }
+  });
+}
+
+export function booleanLeaf(name: string): z.ZodType<boolean> {
+  return leaf<boolean>({ type: "boolean" }, (payload) => {
+    const { value } = payload;
+    if (typeof value === "boolean") return;
+    const isMissing = value === undefined || value === null;
+    const message = isMissing ? `${name} is required.` : `${name} must be true or false, got ${describeType(value)}.`;
+    report(payload, { code: isMissing ? "required" : "invalid_type", message });
+  });
+}
+
+/** A moment in ISO 8601 with its offset; undefined and null: none. Becomes UTC with three decimals. */
+export function momentLeaf(name: string): z.ZodType<string | null | undefined> {
+  return leaf<string | null | undefined>({ type: ["string", "null"], format: "date-time" }, (payload) => {
+    const { value } = payload;
+    if (value === undefined || value === null) return;
+    const ms = typeof value === "string" && /T.*(Z|[+-]\d\d:\d\d)$/.test(value) ? Date.parse(value) : Number.NaN;
+    if (Number.isNaN(ms)) {
+      const message = `${name} must be a moment such as 2026-12-31T23:59:59Z.`;
+      report(payload, { code: "invalid_value", message });
+    } else payload.value = new Date(ms).toISOString();
+  });
+}
+
+const LIMIT_FORM = /^[0-9]{1,3}$/;
+
+/** `limit` of a query: a page of 1 to 50 rows, 10 when absent. */
+const limitLeaf = leaf<number | undefined>({ type: "integer", minimum: 1, maximum: 50, default: 10 }, (payload) => {
+  const { value } = payload;
+  if (value === undefined) return;
+  const { pageMin, pageMax } = REQUEST_LIMITS;
+  const given = typeof value === "string" ? value : describeType(value);
+  const limit = LIMIT_FORM.test(given) ? Number(given) : Number.NaN;
+  payload.value = limit;
+  if (limit >= pageMin && limit <= pageMax) return;
+  const message = `limit must be an integer from ${pageMin} to ${pageMax}, got ${quote(given)}.`;
+  report(payload, { code: "invalid_value", message });
+}).optional();
+
+/** The query of a list: which page of it. */
+export const pageQuery = z.object({
+  limit: limitLeaf,
+  startingAfter: uuidLeaf("startingAfter").optional(),
+  endingBefore: uuidLeaf("endingBefore").optional(),
+});
+
+export function checkPageQuery(payload: { value: z.output<typeof pageQuery>; issues: unknown[] }): void {
+  const { startingAfter, endingBefore } = payload.value;
+  if (startingAfter === undefined || endingBefore === undefined) return;
+  const message = "Give startingAfter or endingBefore, not both.";
+  report(payload, { code: "conflict", message, path: ["endingBefore"] });
+}
+
+/** The answer of a list. */
+export function pageOf<Row extends z.ZodType>(row: Row): z.ZodType<Page<z.output<Row>>> {
+  return z.strictObject({ rows: z.array(row).max(REQUEST_LIMITS.pageMax), hasMore: z.boolean() });
+}

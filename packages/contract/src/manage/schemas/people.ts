@@ -1,0 +1,121 @@
+import { z } from "zod";
+import { SCOPES } from "../../accounts.ts";
+import { idSchema, timeSchema } from "../../response-schemas.ts";
+import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
+import type { EndpointSchemas } from "../../schemas.ts";
+import {
+  MEMBER_ROLES,
+  type AuditEntry,
+  type CreatedToken,
+  type NewToken,
+  type SessionInfo,
+  type Token,
+  type Welcome,
+} from "../people.ts";
+import { checkPageQuery, integerLeaf, none, pageOf, pageQuery, textLeaf, wordLeaf } from "./leaves.ts";
+
+const sessionSchema: z.ZodType<SessionInfo> = z.strictObject({
+  credential: z.enum(["session", "token"]),
+  person: z.strictObject({ personId: idSchema, name: z.string(), email: z.string(), isOperator: z.boolean() }),
+  accountId: idSchema,
+  accounts: z.array(
+    z.strictObject({
+      accountId: idSchema,
+      name: z.string(),
+      role: z.enum(MEMBER_ROLES),
+      isPersonal: z.boolean(),
+      hasPlan: z.boolean(),
+    }),
+  ),
+  scopes: z.array(z.enum(SCOPES)).nullable(),
+  features: z.strictObject({
+    signUp: z.enum(["off", "invite", "open"]),
+    signInWith: z.array(z.string()),
+    mail: z.boolean(),
+  }),
+});
+
+const tokenMembers = {
+  tokenId: idSchema,
+  name: z.string(),
+  display: z.string(),
+  accountId: idSchema,
+  scopes: z.array(z.enum(SCOPES)),
+  createdAt: timeSchema,
+  expiresAt: timeSchema,
+  lastUsedAt: timeSchema.nullable(),
+  revokedAt: timeSchema.nullable(),
+} as const;
+const tokenSchema: z.ZodType<Token> = z.strictObject(tokenMembers);
+
+const createdTokenSchema: z.ZodType<CreatedToken> = z.strictObject({ ...tokenMembers, token: z.string() });
+
+const scopesLeaf = leaf<NewToken["scopes"]>(
+  { type: "array", items: { type: "string", enum: [...SCOPES] }, minItems: 1, uniqueItems: true },
+  (payload) => {
+    const { value } = payload;
+    const known: readonly unknown[] = SCOPES;
+    const isList = Array.isArray(value) && value.length > 0 && value.every((scope) => known.includes(scope));
+    if (isList) payload.value = SCOPES.filter((scope) => value.includes(scope));
+    else {
+      const message = `scopes must be a list of at least one of: ${SCOPES.join(", ")}.`;
+      report(payload, { code: value === undefined ? "required" : "invalid_value", message });
+    }
+  },
+);
+
+const newTokenSchema = z.object({
+  name: textLeaf("name", 100),
+  scopes: scopesLeaf,
+  expiresInDays: integerLeaf("expiresInDays", [1, 366]),
+}) satisfies z.ZodType<NewToken>;
+
+const welcomeBodySchema = z.object({
+  code: textLeaf("code", 100),
+  email: textLeaf("email", 254).optional(),
+  password: textLeaf("password", 128).optional(),
+  name: textLeaf("name", 100).optional(),
+});
+
+const welcomeSchema = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("signed_in"), personId: idSchema }),
+  z.strictObject({ kind: z.literal("set_up"), email: z.string().nullable() }),
+]) satisfies z.ZodType<Welcome>;
+
+const auditSchema = z.strictObject({
+  auditId: idSchema,
+  at: timeSchema,
+  actor: z.enum(["session", "token", "terminal", "none"]),
+  personId: idSchema.nullable(),
+  email: z.string().nullable(),
+  tokenId: idSchema.nullable(),
+  accountId: idSchema.nullable(),
+  action: z.string(),
+  subject: z.string().nullable(),
+  address: z.string().nullable(),
+  requestId: idSchema.nullable(),
+  outcome: z.string(),
+}) satisfies z.ZodType<AuditEntry>;
+
+const auditQuery = pageQuery
+  .extend({
+    action: textLeaf("action", 100).optional(),
+    personId: uuidLeaf("personId").optional(),
+    accountId: uuidLeaf("accountId").optional(),
+    outcome: wordLeaf("outcome", ["success", "failure"]).optional(),
+  })
+  .check(checkPageQuery);
+
+export const peopleSchemas = {
+  getSession: { params: none, query: none, body: null, data: sessionSchema },
+  welcome: { params: none, query: none, body: welcomeBodySchema, data: welcomeSchema },
+  listTokens: { params: none, query: pageQuery.check(checkPageQuery), body: null, data: pageOf(tokenSchema) },
+  createToken: {
+    params: none,
+    query: none,
+    body: newTokenSchema,
+    data: createdTokenSchema,
+  },
+  revokeToken: { params: z.object({ tokenId: uuidLeaf("tokenId") }), query: none, body: null, data: tokenSchema },
+  listAudit: { params: none, query: auditQuery, body: null, data: pageOf(auditSchema) },
+} satisfies Record<string, EndpointSchemas>;

@@ -1,0 +1,103 @@
+import type { AuditEntry, Page, PageQuery } from "@promptd/contract/manage";
+import { readPage } from "../../platform/database/pages.ts";
+import type { Queryable } from "../../platform/database/database.ts";
+
+export interface AuditRow {
+  readonly auditId: string;
+  readonly actor: AuditEntry["actor"];
+  readonly personId: string | null;
+  readonly tokenId: string | null;
+  readonly accountId: string | null;
+  readonly action: string;
+  readonly subject: string | null;
+  readonly address: string | null;
+  readonly requestId: string | null;
+  readonly outcome: string;
+}
+
+export async function insertAudit(db: Queryable, row: AuditRow): Promise<void> {
+  await db.query(
+    `insert into audit_entries
+       (id, actor, person_id, token_id, account_id, action, subject, address, request_id, outcome)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [
+      row.auditId,
+      row.actor,
+      row.personId,
+      row.tokenId,
+      row.accountId,
+      row.action,
+      row.subject,
+      row.address,
+      row.requestId,
+      row.outcome,
+    ],
+  );
+}
+
+export interface AuditQuery extends PageQuery {
+  readonly action?: string | undefined;
+  readonly personId?: string | undefined;
+  readonly accountId?: string | undefined;
+  readonly outcome?: "success" | "failure" | undefined;
+}
+
+interface EntryRow {
+  id: string;
+  at: Date;
+  actor: AuditEntry["actor"];
+  person_id: string | null;
+  email: string | null;
+  token_id: string | null;
+  account_id: string | null;
+  action: string;
+  subject: string | null;
+  address: string | null;
+  request_id: string | null;
+  outcome: string;
+}
+
+export async function listAudit(db: Queryable, query: AuditQuery): Promise<Page<AuditEntry> | null> {
+  return readPage(db, query, {
+    columns:
+      "e.id, e.at, e.actor, e.person_id, u.email, e.token_id, e.account_id, e.action, e.subject, e.address, e.request_id, e.outcome",
+    from: "audit_entries e left join auth_users u on u.id = e.person_id",
+    where: `($1::text is null or e.action = $1) and ($2::uuid is null or e.person_id = $2)
+      and ($3::uuid is null or e.account_id = $3) and ($4::text is null or (e.outcome = 'SUCCESS') = ($4 = 'success'))`,
+    values: [query.action ?? null, query.personId ?? null, query.accountId ?? null, query.outcome ?? null],
+    id: "e.id",
+    toItem: toEntry,
+  });
+}
+
+function toEntry(row: EntryRow): AuditEntry {
+  return {
+    auditId: row.id,
+    at: row.at.toISOString(),
+    actor: row.actor,
+    personId: row.person_id,
+    email: row.email,
+    tokenId: row.token_id,
+    accountId: row.account_id,
+    action: row.action,
+    subject: row.subject,
+    address: row.address,
+    requestId: row.request_id,
+    outcome: row.outcome,
+  };
+}
+
+const PRUNE_BATCH = 1_000;
+
+/** Removes what is older than the log is kept. */
+export async function pruneAudit(db: Queryable, days: number): Promise<void> {
+  let pruned: object[];
+  do {
+    pruned = await db.query(
+      `delete from audit_entries where id in (
+         select id from audit_entries where at < promptd_now() - make_interval(days => $1) order by at limit ${PRUNE_BATCH})
+       returning 1`,
+      [days],
+    );
+  } while (pruned.length === PRUNE_BATCH);
+}

@@ -1,0 +1,84 @@
+/** The people of an installation: who may come in, with what, and what they did. */
+import type { Features } from "@promptd/contract/manage";
+import { hkdfSync } from "node:crypto";
+import { findAccountByName } from "../accounts/index.ts";
+import type { Authenticators, ManageHandlers, WriteAudit } from "../http/endpoint.ts";
+import type { Config } from "../platform/config/config.ts";
+import type { Database } from "../platform/database/database.ts";
+import type { Log } from "../platform/log.ts";
+import type { Tick } from "../platform/ticks.ts";
+import { createAuditWriter } from "./audit/audit.ts";
+import { pruneAudit } from "./audit/audit-store.ts";
+import { createPeopleAdmission } from "./people-admission.ts";
+import { peopleManageRoutes } from "./people-manage-routes.ts";
+import { pruneExpired } from "./people-store.ts";
+import { ensurePersonalAccount } from "./personal-account.ts";
+import { createLazySessions, type Sessions } from "./sign-in/lazy-sessions.ts";
+
+export interface PeopleOptions {
+  readonly db: Database;
+  readonly log: Log;
+  readonly newId: () => string;
+  readonly config: Config;
+  /** The server's secret. */
+  readonly secret: Buffer;
+  readonly publicUrl: () => string;
+}
+
+export interface People {
+  readonly sessions: Sessions;
+  readonly authenticators: Required<Pick<Authenticators, "session" | "token">>;
+  readonly handlers: ReturnType<typeof peopleManageRoutes>;
+  readonly writeAudit: WriteAudit;
+}
+
+export type PeopleHandlers = Pick<ManageHandlers, keyof People["handlers"]>;
+
+export function createPeople(options: PeopleOptions): People {
+  const { db, log, newId, config, publicUrl } = options;
+  const account = { db, newId, credits: config.PROMPTD_SIGN_UP_CREDITS, plan: config.PROMPTD_SIGN_UP_PLAN };
+  const features: Features = { signUp: config.PROMPTD_SIGN_UP, signInWith: [], mail: false };
+  const secret = sessionSecret(options.secret);
+  const sessions = createLazySessions({
+    db,
+    log,
+    newId,
+    secret,
+    publicUrl,
+    refuseSignUp: (email) => refuseSignUp(email, options),
+    onSignIn: (personId) => ensurePersonalAccount(personId, account),
+  });
+  return {
+    sessions,
+    authenticators: createPeopleAdmission({
+      db,
+      secret,
+      publicUrl,
+      limitPerSecond: config.PROMPTD_MANAGE_RATE_LIMIT_PER_SECOND,
+      plans: config.PROMPTD_PLANS,
+    }),
+    handlers: peopleManageRoutes({ db, newId, sessions, features }),
+    writeAudit: createAuditWriter({ db, log, newId }),
+  };
+}
+
+/** Its own key for its own purpose: a signature of a file address must never be one of a session. */
+function sessionSecret(secret: Buffer): string {
+  return Buffer.from(hkdfSync("sha256", secret, "", "sessions of promptd", 32)).toString("base64url");
+}
+
+/** Why somebody may not sign up by themselves; null: they may. */
+async function refuseSignUp(email: string, { db, config }: PeopleOptions): Promise<string | null> {
+  if (config.PROMPTD_SIGN_UP === "off") return "Nobody can sign up here. Ask an operator for an account.";
+  if (config.PROMPTD_SIGN_UP === "invite")
+    return "Signing up needs an invitation. Open the link of yours, or ask for one.";
+  if ((await findAccountByName(db, email)) === null) return null;
+  return "An account with this e-mail address exists already. Ask an operator for a sign-in link.";
+}
+
+export function peopleTicks(db: Database, auditDays: number): Tick[] {
+  return [
+    { name: "expired_sessions", everySeconds: 600, run: () => pruneExpired(db) },
+    { name: "audit_days", everySeconds: 3_600, run: () => pruneAudit(db, auditDays) },
+  ];
+}

@@ -1,0 +1,4 @@
+export { createPeople, peopleTicks, type People } from "./create-people.ts";
+export { authEndpoint } from "./sign-in/auth-endpoint.ts";
+export { makeWelcome, PeopleActs } from "./operator-acts.ts";
+export { mintCode } from "./welcome.ts";

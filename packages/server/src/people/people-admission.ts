@@ -1,0 +1,157 @@
+/**
+ * Admission to the management API: the session cookie or a management token, with the person's account and rate in one
+ * statement. Nothing is cached: a session that has ended and a token that was revoked count from their commit on.
+ */
+import type { Unauthorized } from "@promptd/contract";
+import { ACCOUNT_HEADER } from "@promptd/contract/manage";
+import { hasKeyForm, hashApiKey, hasTokenForm, overLimit, planRequired } from "../accounts/index.ts";
+import type { Actor, Admission, AdmissionRequest, Admit } from "../http/endpoint.ts";
+import type { Database } from "../platform/database/database.ts";
+import { isUuid } from "../platform/ids.ts";
+import { badRequest, notFound, Problem } from "../platform/problem.ts";
+import { admitSession, admitToken, type AdmittedRow } from "./people-store.ts";
+import { readSessionCookie } from "./sign-in/session-cookie.ts";
+
+export interface PeopleAdmissionOptions {
+  readonly db: Database;
+  /** Signs session cookies. */
+  readonly secret: string;
+  readonly publicUrl: () => string;
+  /** Requests of one person or token in any second. */
+  readonly limitPerSecond: number;
+  /** False: no plan is required. */
+  readonly plans: boolean;
+}
+
+const AUTHORIZATION_LENGTH_MAX = 256;
+const TEXTS = {
+  nothing:
+    'You are not signed in. Sign in, or send a management token where this endpoint takes one: "Authorization: Bearer pdm_…".',
+  ended: "The session has ended. Sign in again.",
+  apiKey:
+    'An API key ("pd_…") was sent, which is for /v1. This address takes a session or a management token ("pdm_…").',
+  tokenElsewhere: "A management token was sent, and this endpoint takes a session only. Sign in and do it there.",
+  invalid: "The management token is not valid. Check it, or create a new one on the page of your tokens.",
+  expired: "The management token has expired. Create a new one on the page of your tokens.",
+  left: "The person of this token has left the account that it was made for.",
+  several: 'The request has several Authorization headers. Send one: "Authorization: Bearer pdm_…".',
+  frozen: "An operator has frozen this person's access. Ask an operator.",
+};
+
+export function createPeopleAdmission(options: PeopleAdmissionOptions): {
+  readonly session: Admit;
+  readonly token: Admit;
+} {
+  return {
+    session: (request) => admitBySession(request, options),
+    token: (request) => admitByToken(request, options),
+  };
+}
+
+async function admitByToken(request: AdmissionRequest, options: PeopleAdmissionOptions): Promise<Admission> {
+  const { authorization } = request;
+  if (authorization.length === 0) return { ...refused(TEXTS.nothing), isAbsent: true };
+  if (authorization.length > 1) return refused(TEXTS.several);
+  const token = bearerOf(authorization);
+  if (token !== null && hasKeyForm(token)) return refused(TEXTS.apiKey, wrongCredential("token", "session"));
+  if (token === null || !hasTokenForm(token)) return refused(TEXTS.invalid);
+  const row = await admitToken(options.db, hashApiKey(token), options.limitPerSecond);
+  if (row === null) return refused(TEXTS.invalid);
+  if (row.revoked_at !== null) {
+    return refused(`This management token was revoked on ${row.revoked_at.toISOString().slice(0, 10)}.`);
+  }
+  if (row.is_expired) return refused(TEXTS.expired);
+  const asked = request.headers(ACCOUNT_HEADER.toLowerCase())[0]?.toLowerCase();
+  if (row.account_id === null) return refused(TEXTS.left);
+  if (asked !== undefined && asked !== row.account_id) return { ...refused(""), problem: notFound("account", asked) };
+  return judge(row, { credential: "token", accountAsked: null }, options);
+}
+
+async function admitBySession(request: AdmissionRequest, options: PeopleAdmissionOptions): Promise<Admission> {
+  const { authorization, headers } = request;
+  if (authorization.length > 0) return { ...refuseAuthorization(authorization), isAbsent: true };
+  const token = readSessionCookie(headers("cookie"), options.publicUrl(), options.secret);
+  if (token === null) return { ...refused(TEXTS.nothing), isAbsent: true };
+  const [asked, ...others] = headers(ACCOUNT_HEADER.toLowerCase());
+  if (others.length > 0 || (asked !== undefined && !isUuid(asked))) {
+    return { ...refused(""), problem: badRequest(`${ACCOUNT_HEADER} must be the id of one account.`) };
+  }
+  const accountId = asked?.toLowerCase() ?? null;
+  const row = await admitSession(options.db, token, { accountId, perSecond: options.limitPerSecond });
+  if (row === null) return refused(TEXTS.ended);
+  const forged = forgeryProblem(request, asked !== undefined, options.publicUrl());
+  if (forged !== null) return { ...refused(""), problem: forged };
+  return judge(row, { credential: "session", accountAsked: accountId }, options);
+}
+
+/** Where only a session is taken, or both: the text follows what was sent instead of a cookie. */
+function refuseAuthorization(authorization: readonly string[]): Refusal {
+  const shown = bearerOf(authorization);
+  const isKey = shown !== null && hasKeyForm(shown);
+  return refused(isKey ? TEXTS.apiKey : TEXTS.tokenElsewhere, wrongCredential("session"));
+}
+
+const SAFE_METHODS = new Set(["GET", "HEAD"]);
+
+/**
+ * A browser sends the cookie along whoever has made the page. What no other page can do is to send a header of its own
+ * making, or to hide where it is from.
+ */
+function forgeryProblem({ method, headers }: AdmissionRequest, hasAccount: boolean, publicUrl: string): Problem | null {
+  if (SAFE_METHODS.has(method)) return null;
+  if (!hasAccount) {
+    return badRequest(`A write with a session needs the header ${ACCOUNT_HEADER} with the id of the account.`);
+  }
+  const [origin] = headers("origin");
+  const [host] = headers("host");
+  if (origin === undefined) return null;
+  const isOwn = origin === new URL(publicUrl).origin || URL.parse(origin)?.host === host;
+  return isOwn
+    ? null
+    : badRequest("The request comes from a page of another origin, which may not write with a session.");
+}
+
+function judge(
+  row: AdmittedRow,
+  { credential, accountAsked }: { readonly credential: Actor["credential"]; readonly accountAsked: string | null },
+  { limitPerSecond, plans }: PeopleAdmissionOptions,
+): Admission {
+  const rate = { scope: credential === "token" ? "token" : "person", perSecond: limitPerSecond } as const;
+  const remaining = Math.max(0, limitPerSecond - row.used);
+  const refusal = (problem: Problem): Admission => ({ kind: "refused", problem, remaining, rate });
+  if (row.is_frozen) return refused(TEXTS.frozen);
+  if (!row.admitted) return refusal(overLimit(row.wait_us, { limitPerSecond }));
+  if (row.account_id === null || row.role === null) {
+    return refusal(accountAsked === null ? noAccount() : notFound("account", accountAsked));
+  }
+  const actor: Actor = {
+    credential,
+    personId: row.person_id,
+    isOperator: row.is_operator,
+    role: row.role,
+    tokenId: row.token_id,
+    scopes: row.scopes,
+  };
+  const planProblem = plans && !row.pro ? planRequired(row.pro_until) : null;
+  const caller = { accountId: row.account_id, keyId: null, actor };
+  return { kind: "admitted", caller, remaining, rate, planProblem };
+}
+
+function bearerOf(authorization: readonly string[]): string | null {
+  const [header = ""] = authorization;
+  return header.length > AUTHORIZATION_LENGTH_MAX ? null : (/^bearer +(\S+) *$/i.exec(header)?.[1] ?? null);
+}
+
+type Refusal = Extract<Admission, { kind: "refused" }>;
+
+function refused(text: string, data: Unauthorized = { reason: "SIGN_IN_REQUIRED" }): Refusal {
+  return { kind: "refused", problem: new Problem("UNAUTHORIZED_ERROR", text, { data }), remaining: null };
+}
+
+function wrongCredential(...expected: readonly ("session" | "token")[]): Unauthorized {
+  return { reason: "WRONG_CREDENTIAL", expected };
+}
+
+function noAccount(): Problem {
+  return new Problem("NOT_FOUND_ERROR", "You are not a member of any account. Ask an owner to invite you.");
+}

@@ -1,0 +1,184 @@
+import type { AccountOfPerson, Person } from "@promptd/contract/manage";
+import type { Scope } from "@promptd/contract";
+import type { Database, Queryable, Tx } from "../platform/database/database.ts";
+
+/** What a session or a token admits to; see sql/admit.sql. */
+export interface AdmittedRow {
+  readonly person_id: string;
+  readonly is_operator: boolean;
+  readonly is_frozen: boolean;
+  readonly token_id: string | null;
+  readonly scopes: Scope[] | null;
+  readonly revoked_at: Date | null;
+  readonly is_expired: boolean;
+  readonly account_id: string | null;
+  readonly role: "member" | "owner" | null;
+  readonly pro_until: Date | number;
+  readonly pro: boolean;
+  readonly admitted: boolean;
+  readonly used: number;
+  readonly wait_us: number;
+}
+
+const ADMITTED =
+  "person_id, is_operator, is_frozen, token_id, scopes, revoked_at, is_expired, account_id, role, pro_until, pro, admitted, used, wait_us";
+
+export async function admitSession(
+  db: Database,
+  token: string,
+  { accountId, perSecond }: { readonly accountId: string | null; readonly perSecond: number },
+): Promise<AdmittedRow | null> {
+  const text = `select ${ADMITTED} from admit_session($1, $2, $3)`;
+  const [row] = await db.named<AdmittedRow>("admit_session", text, [token, accountId, perSecond]);
+  return row ?? null;
+}
+
+export async function admitToken(db: Database, hash: Buffer, perSecond: number): Promise<AdmittedRow | null> {
+  const text = `select ${ADMITTED} from admit_token($1, $2)`;
+  const [row] = await db.named<AdmittedRow>("admit_token", text, [hash, perSecond]);
+  return row ?? null;
+}
+
+export async function findPerson(db: Queryable, personId: string): Promise<Person | null> {
+  const [row] = await db.query<{ id: string; name: string; email: string; is_operator: boolean }>(
+    "select id, name, email, is_operator from auth_users where id = $1",
+    [personId],
+  );
+  return row === undefined ? null : { personId: row.id, name: row.name, email: row.email, isOperator: row.is_operator };
+}
+
+export async function findPersonByEmail(db: Queryable, email: string): Promise<string | null> {
+  const [row] = await db.query<{ id: string }>("select id from auth_users where email = lower($1)", [email]);
+  return row?.id ?? null;
+}
+
+/** The personal account first, then the others in the order in which the person came to them. */
+export async function listAccountsOfPerson(db: Queryable, personId: string): Promise<AccountOfPerson[]> {
+  const rows = await db.query<{
+    id: string;
+    name: string;
+    role: "member" | "owner";
+    is_personal: boolean;
+    pro: boolean;
+  }>(
+    `select a.id, coalesce(a.display_name, a.username, a.email) as name, m.role, m.is_personal,
+       a.pro_until > promptd_now() as pro
+     from account_members m join accounts a on a.id = m.account_id
+     where m.person_id = $1 order by m.is_personal desc, m.created_at, a.id`,
+    [personId],
+  );
+  return rows.map((row) => ({
+    accountId: row.id,
+    name: row.name,
+    role: row.role,
+    isPersonal: row.is_personal,
+    hasPlan: row.pro,
+  }));
+}
+
+/** Locks a person, so that what depends on their accounts is decided once. */
+export async function lockPerson(tx: Tx, personId: string): Promise<{ email: string; name: string } | null> {
+  const [row] = await tx.query<{ email: string; name: string }>(
+    "select email, name from auth_users where id = $1 for update",
+    [personId],
+  );
+  return row ?? null;
+}
+
+export async function makeOperator(db: Queryable, personId: string): Promise<void> {
+  await db.query("update auth_users set is_operator = true where id = $1", [personId]);
+}
+
+export async function hasOperator(db: Queryable): Promise<boolean> {
+  const rows = await db.query("select 1 from auth_users where is_operator limit 1");
+  return rows.length > 0;
+}
+
+/** One who is there already stays as they are. */
+export async function insertMember(
+  db: Queryable,
+  member: {
+    readonly accountId: string;
+    readonly personId: string;
+    readonly role: "member" | "owner";
+    readonly isPersonal: boolean;
+  },
+): Promise<void> {
+  await db.query(
+    `insert into account_members (account_id, person_id, role, is_personal) values ($1, $2, $3, $4)
+     on conflict do nothing`,
+    [member.accountId, member.personId, member.role, member.isPersonal],
+  );
+}
+
+/** The person whose personal account it is; null: nobody's. */
+export async function findPersonOfAccount(db: Queryable, accountId: string): Promise<string | null> {
+  const [row] = await db.query<{ person_id: string }>(
+    `select person_id from account_members where account_id = $1 and role = 'owner'
+     order by is_personal desc, created_at limit 1`,
+    [accountId],
+  );
+  return row?.person_id ?? null;
+}
+
+export interface SignInCode {
+  readonly personId: string | null;
+  readonly accountId: string | null;
+  readonly makesOperator: boolean;
+  readonly signsIn: boolean;
+}
+
+export async function insertCode(db: Queryable, hash: Buffer, code: SignInCode & { seconds: number }): Promise<void> {
+  await db.query(
+    `insert into sign_in_codes (code_hash, person_id, account_id, makes_operator, signs_in, expires_at)
+     values ($1, $2, $3, $4, $5, promptd_now() + make_interval(secs => $6))`,
+    [hash, code.personId, code.accountId, code.makesOperator, code.signsIn, code.seconds],
+  );
+}
+
+interface CodeRow {
+  person_id: string | null;
+  account_id: string | null;
+  makes_operator: boolean;
+  signs_in: boolean;
+}
+
+const CODE_COLUMNS = "person_id, account_id, makes_operator, signs_in";
+
+/** Null: there is no such code, it was used, or it has expired. */
+export async function findCode(db: Queryable, hash: Buffer): Promise<SignInCode | null> {
+  const [row] = await db.query<CodeRow>(
+    `select ${CODE_COLUMNS} from sign_in_codes where code_hash = $1 and used_at is null and expires_at > promptd_now()`,
+    [hash],
+  );
+  return row === undefined ? null : toCode(row);
+}
+
+/** Of two who use a code at once, one gets it. */
+export async function useCode(db: Queryable, hash: Buffer): Promise<SignInCode | null> {
+  const [row] = await db.query<CodeRow>(
+    `update sign_in_codes set used_at = promptd_now()
+     where code_hash = $1 and used_at is null and expires_at > promptd_now() returning ${CODE_COLUMNS}`,
+    [hash],
+  );
+  return row === undefined ? null : toCode(row);
+}
+
+function toCode(row: CodeRow): SignInCode {
+  return {
+    personId: row.person_id,
+    accountId: row.account_id,
+    makesOperator: row.makes_operator,
+    signsIn: row.signs_in,
+  };
+}
+
+/** What has expired, for a tick: sessions, codes and verifications. */
+export async function pruneExpired(db: Queryable): Promise<void> {
+  await db.query("delete from auth_sessions where expires_at < promptd_now()");
+  await db.query("delete from auth_verifications where expires_at < promptd_now()");
+  await db.query("delete from sign_in_codes where expires_at < promptd_now() - interval '1 day'");
+  await db.query(
+    "delete from auth_rate_limits where last_request < extract(epoch from promptd_now()) * 1000 - 3600000",
+  );
+}

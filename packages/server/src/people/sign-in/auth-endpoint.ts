@@ -1,0 +1,48 @@
+import type { Endpoint, TextAnswer } from "../../http/endpoint.ts";
+import type { Sessions } from "./lazy-sessions.ts";
+
+const METHODS = ["GET", "POST"] as const;
+const BODY_BYTES_MAX = 64 * 1024;
+/** Of the connection, not of the request; Node makes its own. */
+const HOP_HEADERS = new Set(["connection", "transfer-encoding", "content-length", "keep-alive", "upgrade", "expect"]);
+
+/**
+ * Everything under /manage/auth as better-auth speaks it: its own paths, statuses and bodies, which are no envelopes. Pages
+ * sign in and out here; what a person does once they are in is under /manage/v1.
+ */
+export function authEndpoint(sessions: Pick<Sessions, "handle">, publicUrl: () => string): Endpoint {
+  return {
+    method: METHODS,
+    path: "/manage/auth/*",
+    name: null,
+    isAudited: false,
+    auth: "none",
+    bodyBytesMax: BODY_BYTES_MAX,
+    schemas: null,
+    takesBytes: true,
+    checkBody: null,
+    handle: async ({ body }, context): Promise<TextAnswer> => {
+      const { method = "GET", url = "", headers } = context.request;
+      const sent = new Headers();
+      for (const [name, value] of Object.entries(headers)) {
+        if (HOP_HEADERS.has(name)) continue;
+        for (const one of [value ?? []].flat()) sent.append(name, one);
+      }
+      const hasBody = method === "POST" && body instanceof Uint8Array;
+      const request = new Request(new URL(url, publicUrl()), {
+        method: method === "HEAD" ? "GET" : method,
+        headers: sent,
+        ...(hasBody ? { body: Uint8Array.from(body) } : {}),
+      });
+      return toAnswer(await sessions.handle(request, context.address));
+    },
+  };
+}
+
+async function toAnswer(response: Response): Promise<TextAnswer> {
+  const headers: Record<string, string | string[]> = {};
+  for (const [name, value] of response.headers) if (!HOP_HEADERS.has(name)) headers[name] = value;
+  const cookies = response.headers.getSetCookie();
+  if (cookies.length > 0) headers["set-cookie"] = cookies;
+  return { status: response.status, text: await response.text(), headers };
+}

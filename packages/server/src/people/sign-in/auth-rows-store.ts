@@ -1,0 +1,157 @@
+/**
+ * Rows of the auth_ tables, by the statements that better-auth asks for: it names table, columns and conditions, we make
+ * the SQL. So it runs on our connections, with our time limits, and needs no driver and no query builder of its own.
+ */
+import { isUuid } from "../../platform/ids.ts";
+import type { Queryable } from "../../platform/database/database.ts";
+
+interface Condition {
+  readonly field: string;
+  readonly operator: string;
+  readonly value: unknown;
+  readonly connector: "AND" | "OR";
+  readonly mode?: "sensitive" | "insensitive";
+}
+
+interface Target {
+  readonly model: string;
+  readonly where?: readonly Condition[] | undefined;
+}
+
+interface ManyTarget extends Target {
+  readonly limit?: number;
+  readonly offset?: number | undefined;
+  readonly sortBy?: { readonly field: string; readonly direction: "asc" | "desc" } | undefined;
+}
+
+type Row = Record<string, unknown>;
+
+const TABLE = /^auth_[a-z_]+$/;
+const COLUMN = /^[a-z][a-z_]*$/;
+/** Columns of the type uuid, which no other text can be compared with. */
+const UUID_COLUMNS: ReadonlySet<string> = new Set(["id", "user_id"]);
+
+export function authRows(db: Queryable) {
+  const select = async ({ model, where, limit, offset, sortBy }: ManyTarget): Promise<Row[]> => {
+    const values: unknown[] = [];
+    const order =
+      sortBy === undefined ? "" : ` order by ${column(sortBy.field)} ${sortBy.direction === "asc" ? "asc" : "desc"}`;
+    const page = `${limit === undefined ? "" : ` limit ${Math.trunc(limit)}`}${offset === undefined ? "" : ` offset ${Math.trunc(offset)}`}`;
+    return db.query<Row>(`select * from ${table(model)}${conditions(where, values)}${order}${page}`, values);
+  };
+  const change = (target: Target, sets: readonly Assignment[], isOne: boolean): Promise<Row[]> => {
+    const values: unknown[] = [];
+    const assigned = sets.map(({ name, value, isAdded }) => {
+      values.push(value);
+      return `${column(name)} = ${isAdded ? `${column(name)} + ` : ""}$${values.length}`;
+    });
+    const { model } = target;
+    const which = isOne ? oneOf(target, values) : conditions(target.where, values);
+    return db.query<Row>(`update ${table(model)} set ${assigned.join(", ")}${which} returning *`, values);
+  };
+  const remove = (target: Target, isOne: boolean): Promise<Row[]> => {
+    const values: unknown[] = [];
+    const which = isOne ? oneOf(target, values) : conditions(target.where, values);
+    return db.query<Row>(`delete from ${table(target.model)}${which} returning *`, values);
+  };
+  return {
+    create: async ({ model, data }: { readonly model: string; readonly data: Row }): Promise<Row> => {
+      const names = Object.keys(data);
+      const parameters = names.map((_, i) => `$${i + 1}`).join(", ");
+      const text = `insert into ${table(model)} (${names.map(column).join(", ")}) values (${parameters}) returning *`;
+      const [row] = await db.query<Row>(text, Object.values(data));
+      return row ?? data;
+    },
+    findOne: async (target: Target) => (await select({ ...target, limit: 1 }))[0] ?? null,
+    findMany: select,
+    count: async (target: Target): Promise<number> => {
+      const values: unknown[] = [];
+      const text = `select count(*)::int as n from ${table(target.model)}${conditions(target.where, values)}`;
+      const [row] = await db.query<{ n: number }>(text, values);
+      return row?.n ?? 0;
+    },
+    update: async (target: Target & { readonly update: unknown }) =>
+      (await change(target, assignments(target.update), true))[0] ?? null,
+    updateMany: async (target: Target & { readonly update: Row }) =>
+      (await change(target, assignments(target.update), false)).length,
+    incrementOne: async (
+      target: Target & { readonly increment: Record<string, number>; readonly set?: Row | undefined },
+    ) => {
+      const added = Object.entries(target.increment).map(([name, value]) => ({ name, value, isAdded: true }));
+      return (await change(target, [...added, ...assignments(target.set ?? {})], true))[0] ?? null;
+    },
+    delete: async (target: Target) => void (await remove(target, true)),
+    deleteMany: async (target: Target) => (await remove(target, false)).length,
+    consumeOne: async (target: Target) => (await remove(target, true))[0] ?? null,
+  };
+}
+
+interface Assignment {
+  readonly name: string;
+  readonly value: unknown;
+  readonly isAdded: boolean;
+}
+
+function assignments(values: unknown): Assignment[] {
+  return Object.entries(values as Row).map(([name, value]) => ({ name, value, isAdded: false }));
+}
+
+function table(model: string): string {
+  if (!TABLE.test(model)) throw new Error(`better-auth asked for the table "${model}".`);
+  return model;
+}
+
+function column(name: string): string {
+  if (!COLUMN.test(name)) throw new Error(`better-auth asked for the column "${name}".`);
+  return `"${name}"`;
+}
+
+/** At most one row, locked first, so that of two who want it one gets it. */
+function oneOf({ model, where }: Target, values: unknown[]): string {
+  return ` where id = (select id from ${table(model)}${conditions(where, values)} limit 1 for update)${again(where, values)}`;
+}
+
+/** The conditions once more, for the row as it is when the lock is held. */
+function again(where: Target["where"], values: unknown[]): string {
+  return conditions(where, values).replace(" where ", " and ");
+}
+
+/** All of the AND conditions hold, and one of the OR conditions where there are any. */
+function conditions(where: Target["where"] = [], values: unknown[]): string {
+  const all = where.filter(({ connector }) => connector !== "OR").map((one) => condition(one, values));
+  const some = where.filter(({ connector }) => connector === "OR").map((one) => condition(one, values));
+  const parts = [...all, ...(some.length === 0 ? [] : [`(${some.join(" or ")})`])];
+  return parts.length === 0 ? "" : ` where ${parts.join(" and ")}`;
+}
+
+const COMPARISONS: Readonly<Record<string, string>> = { eq: "=", ne: "<>", lt: "<", lte: "<=", gt: ">", gte: ">=" };
+
+function condition({ field, operator, value, mode }: Condition, values: unknown[]): string {
+  const name = column(field);
+  const isFolded = mode === "insensitive" && typeof value === "string";
+  const left = isFolded ? `lower(${name})` : name;
+  const right = (given: unknown) => {
+    values.push(isFolded && typeof given === "string" ? given.toLowerCase() : given);
+    return `$${values.length}`;
+  };
+  if (UUID_COLUMNS.has(field) && [value].flat().some((one) => typeof one === "string" && !isUuid(one))) {
+    return operator === "eq" || operator === "in" ? "false" : "true";
+  }
+  if (value === null) return `${name} is ${operator === "ne" ? "not " : ""}null`;
+  const comparison = COMPARISONS[operator];
+  if (comparison !== undefined) return `${left} ${comparison} ${right(value)}`;
+  switch (operator) {
+    case "in":
+      return `${name} = any(${right(value)})`;
+    case "not_in":
+      return `not (${name} = any(${right(value)}))`;
+    case "contains":
+      return `position(${right(value)} in ${left}) > 0`;
+    case "starts_with":
+      return `starts_with(${left}, ${right(value)})`;
+    case "ends_with":
+      return `right(${left}, length(${right(value)})) = $${values.length}`;
+    default:
+      throw new Error(`better-auth asked for the operator "${operator}".`);
+  }
+}

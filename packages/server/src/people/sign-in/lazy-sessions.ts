@@ -1,0 +1,15 @@
+import type { SessionsOptions, WaysIn } from "./sessions.ts";
+
+/** Ways in whose library is loaded when they are first used: neither a start nor an operator's command has to wait for it. */
+export type Sessions = WaysIn;
+
+export function createLazySessions(options: SessionsOptions): Sessions {
+  let made: Promise<WaysIn> | null = null;
+  const get = () => (made ??= import("./sessions.ts").then(({ createSessions }) => createSessions(options)));
+  return {
+    handle: async (request, address) => (await get()).handle(request, address),
+    createPerson: async (person) => (await get()).createPerson(person),
+    setPassword: async (personId, password) => (await get()).setPassword(personId, password),
+    signIn: async (personId, from) => (await get()).signIn(personId, from),
+  };
+}

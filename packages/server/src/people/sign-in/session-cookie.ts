@@ -1,0 +1,37 @@
+/** The session cookie: its name, and the token in it, without better-auth, which only a sign-in has to load. */
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+export const COOKIE_PREFIX = "promptd";
+
+/** The session token in a Cookie header, if its signature is ours; null: there is none. */
+export function readSessionCookie(cookies: readonly string[], url: string, secret: string): string | null {
+  const value = findCookie(cookies, `${isSecure(url) ? "__Secure-" : ""}${COOKIE_PREFIX}.session_token`);
+  return value === null ? null : verified(value, secret);
+}
+
+/** Everywhere but on this machine: nothing stands between a browser and a loopback address. */
+export function isSecure(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === "https:" || !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
+function findCookie(cookies: readonly string[], name: string): string | null {
+  const pairs = cookies.flatMap((header) => header.split(";")).map((pair) => pair.trim());
+  const found = pairs.find((pair) => pair.startsWith(`${name}=`));
+  return found === undefined ? null : found.slice(name.length + 1);
+}
+
+/** `<token>.<HMAC-SHA256 of it in Base64>`, percent-encoded. Null: it was not signed with this secret. */
+function verified(value: string, secret: string): string | null {
+  let text: string;
+  try {
+    text = decodeURIComponent(value);
+  } catch {
+    return null; // nothing that we have set
+  }
+  const dot = text.lastIndexOf(".");
+  const token = text.slice(0, Math.max(dot, 0));
+  const expected = createHmac("sha256", secret).update(token).digest();
+  const given = Buffer.from(text.slice(dot + 1), "base64");
+  return token !== "" && given.length === expected.length && timingSafeEqual(given, expected) ? token : null;
+}

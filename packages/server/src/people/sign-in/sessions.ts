@@ -1,0 +1,239 @@
+/**
+ * Sessions and ways in, by better-auth: the only file that imports it. It speaks HTTP under /manage/auth, where pages sign
+ * in and out, and gives the rest of the slice two acts: make a person, and begin a session.
+ */
+import { betterAuth } from "better-auth/minimal";
+import { createAuthEndpoint, APIError } from "better-auth/api";
+import { createAdapterFactory } from "better-auth/adapters";
+import { setSessionCookie } from "better-auth/cookies";
+import { z } from "zod";
+import type { Database, Queryable } from "../../platform/database/database.ts";
+import type { Log } from "../../platform/log.ts";
+import { authRows } from "./auth-rows-store.ts";
+import { PASSWORD_LENGTHS } from "./passwords.ts";
+import { COOKIE_PREFIX, isSecure } from "./session-cookie.ts";
+
+export interface SessionsOptions {
+  readonly db: Database;
+  readonly log: Log;
+  readonly newId: () => string;
+  /** Signs cookies and encrypts what better-auth keeps secret; 32 bytes or more. */
+  readonly secret: string;
+  /** Under which people reach the server; known for certain once it listens. */
+  readonly publicUrl: () => string;
+  /** Whether somebody may sign up by themselves. @returns the reason why not. */
+  readonly refuseSignUp: (email: string) => Promise<string | null>;
+  /** Called at each sign-in, before its session exists. */
+  readonly onSignIn: (personId: string) => Promise<void>;
+}
+
+/** Header that carries the peer's address to better-auth: one of the caller's own could be made up. */
+const ADDRESS_HEADER = "x-promptd-address";
+const SESSION_SECONDS = 30 * 86_400;
+const REFRESH_SECONDS = 86_400;
+
+export interface WaysIn {
+  /** Answers a request under /manage/auth. `address`: of the peer. */
+  handle(request: Request, address: string): Promise<Response>;
+  /** Makes a person, whose address and password the caller has checked; null: without a password. */
+  createPerson(person: {
+    readonly email: string;
+    readonly name: string;
+    readonly password: string | null;
+  }): Promise<string>;
+  /** Gives a person a password, whatever they had before, and ends their sessions. */
+  setPassword(personId: string, password: string): Promise<void>;
+  /** Begins a session. @returns the values of Set-Cookie that make a browser part of it. */
+  signIn(personId: string, from: { readonly userAgent: string | null }): Promise<string[]>;
+}
+
+export function createSessions(options: SessionsOptions): WaysIn {
+  let made: { readonly url: string; readonly auth: ReturnType<typeof createAuth> } | null = null;
+  /** Made at the first use, and again when the address has changed, which it does when the port becomes known. */
+  const get = () => {
+    const url = options.publicUrl();
+    if (made?.url !== url) made = { url, auth: createAuth(options, url) };
+    return made.auth;
+  };
+  return {
+    async handle(request, address) {
+      const headers = new Headers(request.headers);
+      headers.set(ADDRESS_HEADER, address);
+      return get().handler(new Request(request, { headers }));
+    },
+    async createPerson(person) {
+      const { personId } = await get().api.createPerson({ body: person });
+      return personId;
+    },
+    async setPassword(personId, password) {
+      await get().api.givePassword({ body: { personId, password } });
+    },
+    async signIn(personId, { userAgent }) {
+      const headers = new Headers(userAgent === null ? {} : { "user-agent": userAgent });
+      const answer = await get().api.beginSession({ body: { personId }, headers, returnHeaders: true });
+      return answer.headers.getSetCookie();
+    },
+  };
+}
+
+const MODELS = {
+  user: {
+    modelName: "auth_users",
+    fields: { emailVerified: "email_verified", createdAt: "created_at", updatedAt: "updated_at" },
+  },
+  session: {
+    modelName: "auth_sessions",
+    fields: {
+      userId: "user_id",
+      expiresAt: "expires_at",
+      ipAddress: "ip_address",
+      userAgent: "user_agent",
+      createdAt: "created_at",
+      updatedAt: "updated_at",
+    },
+    expiresIn: SESSION_SECONDS,
+    updateAge: REFRESH_SECONDS,
+  },
+  account: {
+    modelName: "auth_logins",
+    fields: {
+      userId: "user_id",
+      providerId: "provider_id",
+      accountId: "account_id",
+      accessToken: "access_token",
+      refreshToken: "refresh_token",
+      idToken: "id_token",
+      accessTokenExpiresAt: "access_token_expires_at",
+      refreshTokenExpiresAt: "refresh_token_expires_at",
+      createdAt: "created_at",
+      updatedAt: "updated_at",
+    },
+  },
+  verification: {
+    modelName: "auth_verifications",
+    fields: { expiresAt: "expires_at", createdAt: "created_at", updatedAt: "updated_at" },
+  },
+} as const;
+
+function createAuth(options: SessionsOptions, url: string) {
+  const { log, secret, newId } = options;
+  return betterAuth({
+    appName: "promptd",
+    baseURL: url,
+    basePath: "/manage/auth",
+    secret,
+    database: adapterOf(options.db),
+    ...MODELS,
+    // A page that this server gave is of our origin whatever name it was reached by, such as localhost.
+    trustedOrigins: (request) => (request === undefined ? [] : ownOrigins(request)),
+    emailAndPassword: {
+      enabled: true,
+      minPasswordLength: PASSWORD_LENGTHS.min,
+      maxPasswordLength: PASSWORD_LENGTHS.max,
+      revokeSessionsOnPasswordReset: true,
+    },
+    rateLimit: {
+      enabled: true,
+      storage: "database",
+      modelName: "auth_rate_limits",
+      fields: { lastRequest: "last_request" },
+    },
+    advanced: {
+      cookiePrefix: COOKIE_PREFIX,
+      useSecureCookies: isSecure(url),
+      database: { generateId: newId },
+      ipAddress: { ipAddressHeaders: [ADDRESS_HEADER] },
+    },
+    databaseHooks: {
+      user: {
+        create: {
+          before: async (user, context) => {
+            if (context?.path === OWN_PATH) return;
+            const reason = await options.refuseSignUp(user.email);
+            if (reason !== null) throw new APIError("FORBIDDEN", { code: "SIGN_UP_REFUSED", message: reason });
+          },
+        },
+      },
+      session: { create: { before: async ({ userId }) => options.onSignIn(userId) } },
+    },
+    plugins: [ownActs],
+    telemetry: { enabled: false },
+    logger: {
+      level: "warn",
+      log: (level, message, ...rest) => log[level === "error" ? "error" : "warn"]({ rest }, `better-auth: ${message}`),
+    },
+  });
+}
+
+const OWN_PATH = "virtual:";
+
+/** Acts that no request reaches: they have no path. */
+const ownActs = {
+  id: "promptd",
+  endpoints: {
+    createPerson: createAuthEndpoint.serverOnly(
+      {
+        method: "POST",
+        body: z.object({ email: z.string(), name: z.string(), password: z.string().nullable() }),
+      },
+      async ({ body, context }) => {
+        const user = await context.internalAdapter.createUser(
+          { email: body.email.toLowerCase(), name: body.name },
+          { method: "email-password" },
+        );
+        if (body.password !== null) {
+          const password = await context.password.hash(body.password);
+          await context.internalAdapter.linkAccount({
+            userId: user.id,
+            providerId: "credential",
+            accountId: user.id,
+            password,
+          });
+        }
+        return { personId: user.id };
+      },
+    ),
+    givePassword: createAuthEndpoint.serverOnly(
+      { method: "POST", body: z.object({ personId: z.string(), password: z.string() }) },
+      async ({ body: { personId, password }, context }) => {
+        const hash = await context.password.hash(password);
+        const logins = await context.internalAdapter.findAccounts(personId);
+        if (logins.some(({ providerId }) => providerId === "credential")) {
+          await context.internalAdapter.updatePassword(personId, hash);
+        } else {
+          const login = { userId: personId, providerId: "credential", accountId: personId, password: hash };
+          await context.internalAdapter.linkAccount(login);
+        }
+        await context.internalAdapter.deleteUserSessions(personId);
+        return {};
+      },
+    ),
+    beginSession: createAuthEndpoint.serverOnly(
+      { method: "POST", body: z.object({ personId: z.string() }) },
+      async (context) => {
+        const { internalAdapter } = context.context;
+        const user = await internalAdapter.findUserById(context.body.personId);
+        if (user === null) throw new Error("The person of a sign-in code does not exist.");
+        const session = await internalAdapter.createSession(user.id);
+        await setSessionCookie(context, { session, user });
+        return {};
+      },
+    ),
+  },
+} as const;
+
+function adapterOf(db: Database) {
+  const rowsOf = (on: Queryable) => () => authRows(on) as never;
+  const config = {
+    adapterId: "promptd",
+    supportsDates: true,
+    supportsBooleans: true,
+    supportsNumericIds: false,
+  } as const;
+  return createAdapterFactory({ config: { ...config, transaction: false }, adapter: rowsOf(db) });
+}
+
+function ownOrigins(request: Request): string[] {
+  const host = request.headers.get("host");
+  return host === null ? [] : [`http://${host}`, `https://${host}`];
+}

@@ -1,0 +1,90 @@
+import type { Page, PageQuery, Token } from "@promptd/contract/manage";
+import type { Scope } from "@promptd/contract";
+import type { Queryable } from "../platform/database/database.ts";
+import { readPage } from "../platform/database/pages.ts";
+
+interface TokenRow {
+  id: string;
+  name: string;
+  display: string;
+  account_id: string;
+  scopes: Scope[];
+  created_at: Date;
+  expires_at: Date;
+  last_used_at: Date | null;
+  revoked_at: Date | null;
+}
+
+const COLUMNS = "id, name, display, account_id, scopes, created_at, expires_at, last_used_at, revoked_at";
+
+/** Whose tokens: a person's for one account. */
+export interface TokenOwner {
+  readonly personId: string;
+  readonly accountId: string;
+}
+
+export async function listTokens(db: Queryable, owner: TokenOwner, query: PageQuery): Promise<Page<Token> | null> {
+  return readPage(db, query, {
+    columns: COLUMNS,
+    from: "management_tokens",
+    where: "person_id = $1 and account_id = $2",
+    values: [owner.personId, owner.accountId],
+    toItem: toToken,
+  });
+}
+
+export interface TokenToInsert extends TokenOwner {
+  readonly tokenId: string;
+  readonly hash: Buffer;
+  readonly name: string;
+  readonly display: string;
+  readonly scopes: readonly Scope[];
+  readonly expiresInDays: number;
+}
+
+/** Null: the person has as many live tokens as they may have. */
+export async function insertToken(db: Queryable, token: TokenToInsert, tokensMax: number): Promise<Token | null> {
+  const [row] = await db.query<TokenRow>(
+    `insert into management_tokens (id, person_id, account_id, token_hash, name, display, scopes, expires_at)
+     select $1, $2, $3, $4, $5, $6, $7, promptd_now() + make_interval(days => $8)
+     where (select count(*) from management_tokens
+       where person_id = $2 and revoked_at is null and expires_at > promptd_now()) < $9
+     returning ${COLUMNS}`,
+    [
+      token.tokenId,
+      token.personId,
+      token.accountId,
+      token.hash,
+      token.name,
+      token.display,
+      token.scopes,
+      token.expiresInDays,
+      tokensMax,
+    ],
+  );
+  return row === undefined ? null : toToken(row);
+}
+
+/** Once: a token that is revoked already stays at its first time. Null: the owner has no such token. */
+export async function revokeToken(db: Queryable, owner: TokenOwner, tokenId: string): Promise<Token | null> {
+  const [row] = await db.query<TokenRow>(
+    `update management_tokens set revoked_at = coalesce(revoked_at, promptd_now())
+     where id = $1 and person_id = $2 and account_id = $3 returning ${COLUMNS}`,
+    [tokenId, owner.personId, owner.accountId],
+  );
+  return row === undefined ? null : toToken(row);
+}
+
+function toToken(row: TokenRow): Token {
+  return {
+    tokenId: row.id,
+    name: row.name,
+    display: row.display,
+    accountId: row.account_id,
+    scopes: row.scopes,
+    createdAt: row.created_at.toISOString(),
+    expiresAt: row.expires_at.toISOString(),
+    lastUsedAt: row.last_used_at?.toISOString() ?? null,
+    revokedAt: row.revoked_at?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,128 @@
+/**
+ * One-time codes: the link that a first start prints, and the one of `promptd admin sign-in-link`. Where only this machine
+ * reaches the server a code signs in at once; everywhere else it leads to a set-up that asks for a password first, so
+ * that a link in a log or a chat is not yet a way in for good.
+ */
+import type { Welcome, WelcomeBody } from "@promptd/contract/manage";
+import { createHash, randomBytes } from "node:crypto";
+import { findAccount } from "../accounts/index.ts";
+import type { Database, Queryable } from "../platform/database/database.ts";
+import { invalid, Problem } from "../platform/problem.ts";
+import {
+  findCode,
+  findPerson,
+  findPersonByEmail,
+  findPersonOfAccount,
+  insertCode,
+  makeOperator,
+  useCode,
+  type SignInCode,
+} from "./people-store.ts";
+import { adoptAccount } from "./personal-account.ts";
+import { passwordFault } from "./sign-in/passwords.ts";
+import type { Sessions } from "./sign-in/lazy-sessions.ts";
+
+const CODE_BYTES = 16;
+const CODE_SECONDS = 3_600;
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+
+export interface WelcomeOptions {
+  readonly db: Database;
+  readonly sessions: Sessions;
+}
+
+/** Makes a code that works once within an hour. Only its hash is stored. */
+export async function mintCode(db: Queryable, code: SignInCode): Promise<string> {
+  const text = randomBytes(CODE_BYTES).toString("base64url");
+  await insertCode(db, hashCode(text), { ...code, seconds: CODE_SECONDS });
+  return text;
+}
+
+/**
+ * Signs in with a code, after the set-up where that is asked for.
+ * @throws Problem NOT_FOUND_ERROR for a code that is unknown, used or expired, which are all the same; VALIDATION_ERROR
+ * for an address or a password that does not do, with the code still good.
+ */
+export async function welcome(
+  body: WelcomeBody,
+  options: WelcomeOptions & { readonly userAgent: string | null },
+): Promise<{ readonly data: Welcome; readonly cookies: string[] }> {
+  const { db, sessions, userAgent } = options;
+  const hash = hashCode(body.code);
+  const code = await findCode(db, hash);
+  if (code === null) throw unknownCode();
+  const known = await knownPerson(db, code);
+  const email = known?.email ?? (await accountEmail(db, code));
+  if (!code.signsIn && body.password === undefined) return { data: { kind: "set_up", email }, cookies: [] };
+  const setUp = code.signsIn ? null : await checkSetUp(body, { email, isKnown: known !== null, db });
+  if ((await useCode(db, hash)) === null) throw unknownCode();
+  const personId = await settlePerson(code, { known: known?.personId ?? null, email, setUp, body }, options);
+  return { data: { kind: "signed_in", personId }, cookies: await sessions.signIn(personId, { userAgent }) };
+}
+
+interface SetUp {
+  readonly email: string;
+  readonly password: string;
+}
+
+interface Settled {
+  readonly known: string | null;
+  readonly email: string | null;
+  readonly setUp: SetUp | null;
+  readonly body: WelcomeBody;
+}
+
+/** The person of the code, made if need be, with the password, the account and the flag that it gives. */
+async function settlePerson(code: SignInCode, found: Settled, { db, sessions }: WelcomeOptions): Promise<string> {
+  const { known, setUp } = found;
+  const email = setUp?.email ?? found.email ?? LOCAL_OPERATOR;
+  const name = found.body.name ?? email.split("@")[0] ?? email;
+  const password = setUp?.password ?? null;
+  const personId = known ?? (await sessions.createPerson({ email, name, password }));
+  if (known !== null && password !== null) await sessions.setPassword(known, password);
+  if (code.accountId !== null) await adoptAccount(db, personId, code.accountId);
+  if (code.makesOperator) await makeOperator(db, personId);
+  return personId;
+}
+
+/** Of an installation without a demo account, which only its own machine reaches. */
+const LOCAL_OPERATOR = "operator@promptd.invalid";
+
+async function knownPerson(db: Database, code: SignInCode) {
+  const personId =
+    code.personId ??
+    (code.accountId === null ? null : await findPersonOfAccount(db, code.accountId)) ??
+    (code.signsIn && code.accountId === null ? await findPersonByEmail(db, LOCAL_OPERATOR) : null);
+  return personId === null ? null : findPerson(db, personId);
+}
+
+async function accountEmail(db: Database, { accountId }: SignInCode): Promise<string | null> {
+  return accountId === null ? null : ((await findAccount(db, accountId))?.email ?? null);
+}
+
+/** @throws Problem VALIDATION_ERROR with all that is wrong. */
+async function checkSetUp(
+  body: WelcomeBody,
+  { email: decided, isKnown, db }: { readonly email: string | null; readonly isKnown: boolean; readonly db: Database },
+): Promise<SetUp> {
+  const email = (decided ?? body.email ?? "").toLowerCase();
+  const password = body.password ?? "";
+  const faults: string[][] = [];
+  if (!EMAIL.test(email)) faults.push(["email", "email must be an e-mail address such as ada@example.org."]);
+  else if (!isKnown && (await findPersonByEmail(db, email)) !== null) {
+    faults.push(["email", "Somebody with this e-mail address exists already. Sign in, or give another address."]);
+  }
+  const fault = passwordFault(password);
+  if (fault !== null) faults.push(["password", fault]);
+  if (faults.length === 0) return { email, password };
+  throw invalid(faults.map(([name = "", message = ""]) => ({ path: ["body", name], code: "invalid_value", message })));
+}
+
+export function hashCode(code: string): Buffer {
+  return createHash("sha256").update(code).digest();
+}
+
+function unknownCode(): Problem {
+  const next = 'An operator gets a new one with "promptd admin sign-in-link --user <E>".';
+  return new Problem("NOT_FOUND_ERROR", `This link does not work any more: it works once, within an hour. ${next}`);
+}

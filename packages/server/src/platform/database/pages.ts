@@ -1,0 +1,58 @@
+import { invalid, type Problem } from "../problem.ts";
+import type { Queryable } from "./database.ts";
+
+/** Which page of a list: the cursors are ids of rows, in lower case. */
+export interface PageOf {
+  readonly limit?: number | undefined;
+  readonly startingAfter?: string | undefined;
+  readonly endingBefore?: string | undefined;
+}
+
+export interface PageSource<Row, Item> {
+  readonly columns: string;
+  /** A table, or tables joined; the list is ordered by `id`. */
+  readonly from: string;
+  /** Over `values`, which are $1 to $n. */
+  readonly where: string;
+  readonly values: readonly unknown[];
+  /** The column of the cursor; `id` when absent. */
+  readonly id?: string;
+  readonly toItem: (row: Row) => Item;
+}
+
+const LIMIT_DEFAULT = 10;
+
+/**
+ * One page of a list, newest first, by ids that rise with time. `hasMore`: more rows lie beyond the page in the direction of
+ * travel. Null: the cursor is not a row of the list, which includes one that belongs to somebody else.
+ */
+export async function readPage<Row extends object, Item>(
+  db: Queryable,
+  query: PageOf,
+  source: PageSource<Row, Item>,
+): Promise<{ rows: Item[]; hasMore: boolean } | null> {
+  const { columns, from, where, values, id = "id" } = source;
+  const cursor = query.startingAfter ?? query.endingBefore ?? null;
+  const parameter = `$${values.length + 1}`;
+  if (cursor !== null) {
+    const known = await db.query(`select 1 from ${from} where ${where} and ${id} = ${parameter}`, [...values, cursor]);
+    if (known.length === 0) return null;
+  }
+  const isBackwards = query.endingBefore !== undefined;
+  const limit = query.limit ?? LIMIT_DEFAULT;
+  const beyond = cursor === null ? "" : ` and ${id} ${isBackwards ? ">" : "<"} ${parameter}`;
+  const rows = await db.query<Row>(
+    `select ${columns} from ${from} where ${where}${beyond} order by ${id} ${isBackwards ? "asc" : "desc"} limit ${limit + 1}`,
+    cursor === null ? values : [...values, cursor],
+  );
+  const page = rows.slice(0, limit).map(source.toItem);
+  return { rows: isBackwards ? page.toReversed() : page, hasMore: rows.length > limit };
+}
+
+/** The answer to a cursor that is not in the list. `what`: of what it would be the id. */
+export function unknownCursor(query: PageOf, what: string): Problem {
+  const name = query.startingAfter === undefined ? "endingBefore" : "startingAfter";
+  return invalid([
+    { path: ["query", name], code: "unknown_cursor", message: `${name} is not the id of a ${what} in this list.` },
+  ]);
+}

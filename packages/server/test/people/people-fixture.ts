@@ -1,0 +1,82 @@
+/** People of a test server: each signs in with a one-time code, and acts through our own client. */
+import { createManageClient, type ManageClient } from "@promptd/client/manage";
+import { ACCOUNT_HEADER } from "@promptd/contract/manage";
+import { mintCode } from "../../src/people/index.ts";
+import { auditedFetch } from "../files/audited-fetch.ts";
+import type { TestServer } from "../support/test-server.ts";
+
+export interface TestPerson {
+  readonly personId: string;
+  readonly accountId: string;
+  /** `name=value` of the session. */
+  readonly cookie: string;
+  readonly client: ManageClient;
+  /** A client with a token of these scopes. */
+  token(
+    scopes: readonly ("prompts:read" | "prompts:write" | "keys:write" | "runs:read" | "credits:read" | "operator")[],
+  ): Promise<{
+    readonly tokenId: string;
+    readonly token: string;
+    readonly client: ManageClient;
+  }>;
+}
+
+export interface NewTestPerson {
+  readonly isOperator?: boolean;
+  readonly email?: string;
+}
+
+export const PASSWORD = "a long enough password";
+let made = 0;
+
+export async function createTestPerson(server: TestServer, person: NewTestPerson = {}): Promise<TestPerson> {
+  made += 1;
+  const email = person.email ?? `person-${made}@example.org`;
+  const { isOperator = false } = person;
+  const code = await mintCode(server.app.db, {
+    personId: null,
+    accountId: null,
+    makesOperator: isOperator,
+    signsIn: false,
+  });
+  const body = { code, email, password: PASSWORD, name: `Person ${made}` };
+  const response = await auditedFetch(`${server.url}/manage/v1/welcome`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (response.status !== 200) throw new Error(`The test's person was not made: ${await response.text()}`);
+  const cookie = response.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+  return personOf(server, cookie);
+}
+
+/** Who a session cookie is. */
+export async function personOf(server: TestServer, cookie: string): Promise<TestPerson> {
+  const client = clientOf(server, { cookie });
+  const { person, accountId } = await client.send("getSession");
+  const mine = clientOf(server, { cookie }, accountId);
+  return {
+    personId: person.personId,
+    accountId,
+    cookie,
+    client: mine,
+    token: async (scopes) => {
+      const created = await mine.send("createToken", { body: { name: "test", scopes, expiresInDays: 1 } });
+      return { tokenId: created.tokenId, token: created.token, client: tokenClient(server, created.token) };
+    },
+  };
+}
+
+export function tokenClient(server: TestServer, token: string): ManageClient {
+  return createManageClient({ baseUrl: server.url, token, maxRetries: 0, fetch: auditedFetch });
+}
+
+export function clientOf(server: TestServer, headers: Record<string, string>, accountId?: string): ManageClient {
+  const account = accountId === undefined ? {} : { [ACCOUNT_HEADER]: accountId };
+  return createManageClient({
+    baseUrl: server.url,
+    maxRetries: 0,
+    fetch: auditedFetch,
+    headers: { ...headers, ...account },
+  });
+}

@@ -1,0 +1,198 @@
+import { PromptdError } from "@promptd/client";
+import { ACCOUNT_HEADER } from "@promptd/contract/manage";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { mintCode } from "../../src/people/index.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { clientOf, createTestPerson, PASSWORD, personOf, tokenClient, type TestPerson } from "./people-fixture.ts";
+
+let server: TestServer;
+let ada: TestPerson;
+beforeAll(async () => {
+  server = await startTestServer();
+  ada = await createTestPerson(server, { email: "ada@example.org" });
+});
+afterAll(() => server.close());
+
+const problemOf = (work: Promise<unknown>) =>
+  work.then(
+    () => expect.unreachable("it was not refused"),
+    (error: unknown) => (error instanceof PromptdError ? error : Promise.reject(error)),
+  );
+const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+  fetch(server.url + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: server.url, ...headers },
+    body: JSON.stringify(body),
+  });
+
+describe("a one-time code", () => {
+  const setUp = { personId: null, accountId: null, makesOperator: true, signsIn: false };
+
+  test("asks for a password first, is good until it is used, and works once", async () => {
+    const code = await mintCode(server.app.db, setUp);
+    const client = clientOf(server, {});
+    expect(await client.send("welcome", { body: { code } })).toEqual({ kind: "set_up", email: null });
+    const short = await problemOf(
+      client.send("welcome", { body: { code, email: "op@example.org", password: "short" } }),
+    );
+    expect([short.code, short.issues.map(({ path }) => path)]).toEqual(["VALIDATION_ERROR", [["body", "password"]]]);
+    const done = await client.send("welcome", { body: { code, email: "op@example.org", password: PASSWORD } });
+    expect(done.kind).toBe("signed_in");
+    const again = await problemOf(
+      client.send("welcome", { body: { code, email: "x@example.org", password: PASSWORD } }),
+    );
+    const unknown = await problemOf(client.send("welcome", { body: { code: "nothing" } }));
+    expect([again.code, again.message]).toEqual([unknown.code, unknown.message]);
+  });
+
+  test("is gone after an hour", async () => {
+    const code = await mintCode(server.app.db, setUp);
+    await server.shiftTime(3_601);
+    const late = await problemOf(clientOf(server, {}).send("welcome", { body: { code } }));
+    await server.shiftTime(0);
+    expect(late.code).toBe("NOT_FOUND_ERROR");
+  });
+
+  test("that signs in at once makes an operator with the account it names, the same one each time", async () => {
+    const { accountId } = await server.createCaller();
+    const signIn = async () => {
+      const code = await mintCode(server.app.db, { ...setUp, accountId, signsIn: true });
+      const response = await post("/manage/v1/welcome", { code });
+      return personOf(server, response.headers.getSetCookie()[0]?.split(";")[0] ?? "");
+    };
+    const [first, second] = [await signIn(), await signIn()];
+    expect([first.accountId, second.accountId, second.personId]).toEqual([accountId, accountId, first.personId]);
+    expect((await first.client.send("getSession")).person.isOperator).toBe(true);
+  });
+});
+
+describe("a session", () => {
+  test("begins with e-mail and password, and ends for every process when the person signs out", async () => {
+    const answer = await post("/manage/auth/sign-in/email", { email: "ada@example.org", password: PASSWORD });
+    expect(answer.status).toBe(200);
+    const [setCookie = ""] = answer.headers.getSetCookie();
+    expect(setCookie).toMatch(/^promptd\.session_token=[^;]+; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/);
+    const cookie = setCookie.split(";")[0] ?? "";
+    const { client, personId } = await personOf(server, cookie);
+    expect(personId).toBe(ada.personId);
+    expect((await post("/manage/auth/sign-out", {}, { cookie })).status).toBe(200);
+    expect(await problemOf(client.send("getSession"))).toMatchObject({
+      code: "UNAUTHORIZED_ERROR",
+      data: { reason: "SIGN_IN_REQUIRED" },
+    });
+  });
+
+  test("is refused with another signature", async () => {
+    const forged = ada.cookie.replace(/.{12}$/, "AAAAAAAAAAA%3D");
+    expect((await problemOf(clientOf(server, { cookie: forged }).send("getSession"))).code).toBe("UNAUTHORIZED_ERROR");
+  });
+
+  test("says who it is, with the personal account", async () => {
+    const session = await ada.client.send("getSession");
+    expect(session).toMatchObject({
+      credential: "session",
+      person: { personId: ada.personId, email: "ada@example.org", isOperator: false },
+      accountId: ada.accountId,
+      accounts: [{ accountId: ada.accountId, role: "owner", isPersonal: true, hasPlan: false }],
+      scopes: null,
+      features: { signUp: "invite" },
+    });
+  });
+
+  test("writes only with the account's header, and never for a page of another origin", async () => {
+    const body = { name: "x", scopes: ["runs:read"], expiresInDays: 1 };
+    const { cookie, accountId } = ada;
+    const statuses = await Promise.all([
+      post("/manage/v1/tokens", body, { cookie }),
+      post("/manage/v1/tokens", body, { cookie, [ACCOUNT_HEADER]: accountId, origin: "https://evil.example" }),
+      post("/manage/v1/tokens", body, { cookie, [ACCOUNT_HEADER]: accountId, origin: "null" }),
+      post("/manage/v1/tokens", body, { cookie, [ACCOUNT_HEADER]: accountId }),
+    ]);
+    expect(statuses.map(({ status }) => status)).toEqual([400, 400, 400, 200]);
+  });
+
+  test("acts in no account of somebody else: foreign and absent give the same bytes", async () => {
+    const { accountId } = await createTestPerson(server);
+    const absent = "019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18";
+    const texts = await Promise.all(
+      [accountId, absent].map(async (id) => {
+        const problem = await problemOf(clientOf(server, { cookie: ada.cookie }, id).send("getSession"));
+        return problem.code + problem.message.replace(id, "<id>");
+      }),
+    );
+    expect(texts[0]).toBe(texts[1]);
+    expect(texts[0]).toContain("NOT_FOUND_ERROR");
+  });
+
+  test("is nobody's way to sign up without an invitation", async () => {
+    const answer = await post("/manage/auth/sign-up/email", {
+      email: "eve@example.org",
+      password: PASSWORD,
+      name: "Eve",
+    });
+    expect([answer.status, await answer.json()]).toMatchObject([403, { code: "SIGN_UP_REFUSED" }]);
+  });
+});
+
+describe("a management token", () => {
+  test("is shown once, listed by its display form, and dead from its revocation on", async () => {
+    const { tokenId, token, client } = await ada.token(["runs:read"]);
+    expect(await client.send("getSession")).toMatchObject({ credential: "token", scopes: ["runs:read"] });
+    const { rows } = await ada.client.send("listTokens");
+    const listed = rows.find((row) => row.tokenId === tokenId);
+    expect(listed).toMatchObject({ display: `${token.slice(0, 8)}…${token.slice(-4)}`, revokedAt: null });
+    expect(listed?.lastUsedAt).not.toBeNull();
+    expect(JSON.stringify(rows)).not.toContain(token);
+    await ada.client.send("revokeToken", { params: { tokenId } });
+    expect((await problemOf(client.send("getSession"))).message).toMatch(/was revoked on/);
+  });
+
+  test("expires", async () => {
+    const { client } = await ada.token(["runs:read"]);
+    await server.shiftTime(86_401);
+    const problem = await problemOf(client.send("getSession"));
+    await server.shiftTime(0);
+    expect(problem.message).toMatch(/has expired/);
+  });
+
+  test("makes no tokens, and reads no audit log without the scope and the person's flag", async () => {
+    const { client } = await ada.token(["prompts:read"]);
+    const create = client.send("createToken", { body: { name: "x", scopes: ["operator"], expiresInDays: 1 } });
+    expect((await problemOf(create)).data).toEqual({ reason: "WRONG_CREDENTIAL", expected: ["session"] });
+    expect((await problemOf(client.send("listAudit"))).data).toEqual({ reason: "SCOPE_REQUIRED", scope: "operator" });
+    const operator = await ada.token(["operator"]);
+    const refusal = await problemOf(operator.client.send("listAudit"));
+    expect(refusal.data).toEqual({ reason: "ROLE_REQUIRED", role: "operator" });
+  });
+
+  test("of another person does not exist", async () => {
+    const { tokenId } = await ada.token(["runs:read"]);
+    const eve = await createTestPerson(server);
+    expect((await problemOf(eve.client.send("revokeToken", { params: { tokenId } }))).code).toBe("NOT_FOUND_ERROR");
+  });
+
+  test("belongs under /manage/v1, as an API key belongs under /v1, and either answer says so", async () => {
+    const { apiKey } = await server.createCaller();
+    const { token } = await ada.token(["runs:read"]);
+    const manage = await problemOf(tokenClient(server, apiKey).send("getSession"));
+    expect([manage.message, manage.data]).toEqual([
+      expect.stringContaining("API key"),
+      { reason: "WRONG_CREDENTIAL", expected: ["token", "session"] },
+    ]);
+    const calls = await problemOf(server.clientOf(token).me.get());
+    expect([calls.code, calls.message]).toEqual(["UNAUTHORIZED_ERROR", expect.stringContaining("management token")]);
+  });
+});
+
+test("every write leaves a row in the audit log, refused ones too, and operators read it", async () => {
+  const operator = await createTestPerson(server, { isOperator: true });
+  const { tokenId } = await ada.token(["runs:read"]);
+  await problemOf(ada.client.send("revokeToken", { params: { tokenId: ada.accountId } }));
+  const { rows } = await operator.client.send("listAudit", { query: { personId: ada.personId, limit: 2 } });
+  expect(rows).toMatchObject([
+    { action: "revokeToken", subject: ada.accountId, outcome: "NOT_FOUND_ERROR", actor: "session" },
+    { action: "createToken", subject: tokenId, outcome: "SUCCESS", accountId: ada.accountId, email: "ada@example.org" },
+  ]);
+  const [entry] = await server.app.db.query<{ n: number }>("select count(*)::int as n from audit_entries");
+  expect(entry?.n).toBeGreaterThan(2);
+});
