@@ -107,8 +107,15 @@ describe("the marketplace", () => {
     await running.ended;
   });
 
-  test("of a production start has prompts, but no demo account, no key and no file with one", async () => {
+  test("of a production start is empty, since the sandbox is off, which its prompts run on", async () => {
     const { serving, stop } = await serve({ NODE_ENV: "production" });
+    expect(serving.demo).toBeNull();
+    expect([await count("prompts"), await count("api_keys")]).toEqual([0, 0]);
+    await stop();
+  });
+
+  test("of a production start with the sandbox has prompts, but no demo account, no key and no file with one", async () => {
+    const { serving, stop } = await serve({ NODE_ENV: "production", PROMPTD_SANDBOX: "on" });
     expect(serving.demo).toBeNull();
     expect(await count("prompts")).toBeGreaterThanOrEqual(360);
     expect([await count("api_keys"), await count("accounts where pro_until > now()")]).toEqual([0, 0]);

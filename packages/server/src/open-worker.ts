@@ -3,7 +3,7 @@ import type { Parts } from "./app-parts.ts";
 import type { Closers } from "./closers.ts";
 import { availability, settlePrice, uncappedPrice } from "./models/index.ts";
 import { openDatabase } from "./platform/database/database.ts";
-import { findVersion, renderStep, stepOptions } from "./prompts/index.ts";
+import { authorsText, findVersion, renderStep, stepOptions } from "./prompts/index.ts";
 import {
   createFinisher,
   createInputsReader,
@@ -58,6 +58,8 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
       findModel: (model) => models.catalogue.find(model),
       availability: (model) => availability(models.catalogue, model),
       renderStep,
+      authorsText: (version, index) =>
+        config.PROMPTD_SANDBOX_DIRECTIVES === "callers" ? null : authorsText(version, index),
       stepOptions: (version, index, runOptions) => stepOptions(version, index, runOptions, models.catalogue),
       loadImages: (images, how, signal) => files.loadImages(images, how, signal),
       holdImages: (request, signal) => models.caller.holdImages(request, signal),

@@ -8,7 +8,7 @@ export { addUses, listPopularity, listPromptsOfModels, listSearchedVersions } fr
 export { setAuthorShare, type PromptOfModel } from "./prompts-store.ts";
 export { listSearchDocuments, publishPrompts, republishPrompt, unpublishPrompt } from "./publishing/publish.ts";
 export type { Publication, PublishedPrompt, PublishOptions } from "./publishing/publish.ts";
-export { renderStep } from "./template/render-step.ts";
+export { authorsText, renderStep } from "./template/render-step.ts";
 export { findGoneModel } from "./inputs/run-options.ts";
 export { planSteps, stepOptions } from "./inputs/step-plans.ts";
 export { findLivePrompt, findVersion, type LivePrompt } from "./version-cache.ts";

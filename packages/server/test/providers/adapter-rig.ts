@@ -38,6 +38,7 @@ export function callOf(
     mapping: resolveMapping(entry, options),
     instructions: "Answer briefly.",
     prompt: "Describe a tea label.",
+    authorsText: null,
     images: [],
     maxOutputTokens: entry.limits.maxOutputTokens,
     itemIndex: 0,

@@ -77,6 +77,7 @@ export interface InstallationFixture {
 
 /** A lease of 600 ms: a dead worker is found out in less than a second and a half. */
 const ENVIRONMENT = {
+  PROMPTD_SANDBOX_DIRECTIVES: "callers",
   PROMPTD_RATE_LIMIT_PER_SECOND: "10000",
   PROMPTD_LEASE_MS: "600",
   PROMPTD_LOG_LEVEL: "warn",

@@ -29,6 +29,7 @@ export function createCaller(
     catalogue: SANDBOX_CATALOGUE,
     log: createLog("silent"),
     inflightBytesMax: 536_870_912,
+    adaptRuns: async (_model, { from }) => from,
     random: () => 0.5,
     wait: async (ms, signal) => {
       signal.throwIfAborted();
@@ -56,6 +57,7 @@ export function requestOf(change: Partial<ModelRequest> = {}): ModelRequest {
     options: {},
     instructions: "",
     prompt: "hi",
+    authorsText: null,
     images: [],
     maxOutputTokens: null,
     deadlineMs: performance.now() + 60_000,

@@ -7,7 +7,13 @@ import { setTimeout as wait } from "node:timers/promises";
 
 const PROGRAM = join(import.meta.dirname, "../../../cli/bin/promptd.js");
 /** Nothing seeded, nothing looked for on this machine, and no load balancer to wait for. */
-const QUICK = { PORT: "0", PROMPTD_SEED: "off", PROMPTD_LOCAL_MODELS: "off", PROMPTD_STOP_NOTICE_SECONDS: "0" };
+const QUICK = {
+  PORT: "0",
+  PROMPTD_SANDBOX_DIRECTIVES: "callers",
+  PROMPTD_SEED: "off",
+  PROMPTD_LOCAL_MODELS: "off",
+  PROMPTD_STOP_NOTICE_SECONDS: "0",
+};
 const LOG_LINES_MAX = 5_000;
 /** Shared by all processes of all tests: a start then takes a third of the time. */
 export const COMPILE_CACHE = join(tmpdir(), `promptd-test-compile-cache-${process.getuid?.() ?? 0}`);

@@ -76,6 +76,7 @@ export interface TestServerOptions {
 
 /** The limit is out of the way unless a test is about it, and a wait ends soon. */
 const ENVIRONMENT = {
+  PROMPTD_SANDBOX_DIRECTIVES: "callers",
   PORT: "0",
   PROMPTD_LOG_LEVEL: "error",
   PROMPTD_RATE_LIMIT_PER_SECOND: "10000",

@@ -17,6 +17,8 @@ export interface ModelCall {
   readonly mapping: Mapping;
   readonly instructions: string;
   readonly prompt: string;
+  /** For the sandbox, see ModelRequest. */
+  readonly authorsText: string | null;
   readonly images: readonly ModelImage[];
   readonly maxOutputTokens: number;
   readonly itemIndex: number;

@@ -103,6 +103,7 @@ function modelCall({ request, entry }: Job, start: StartedJob["start"]): ModelCa
     mapping,
     instructions: request.instructions,
     prompt: request.prompt,
+    authorsText: request.authorsText,
     images: request.images,
     maxOutputTokens: outputTokensMax(entry, mapping, request.maxOutputTokens),
     itemIndex: request.item,

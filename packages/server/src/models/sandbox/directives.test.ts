@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { directiveFault, readDirectives } from "./directives.ts";
 
 function read(...texts: string[]) {
-  const reading = readDirectives(texts);
+  const reading = readDirectives(texts, null);
   if (reading.kind === "faulty") throw new Error(`faulty: ${reading.word}`);
   return reading;
 }
@@ -65,7 +65,7 @@ describe("the directive grammar", () => {
     ["sandbox:delay=5", "sandbox:delay=5"],
     ["sandbox:", "sandbox:"],
   ])("%j is refused, naming %j", (text, word) => {
-    expect(readDirectives([text])).toEqual({ kind: "faulty", word });
+    expect(readDirectives([text], null)).toEqual({ kind: "faulty", word });
   });
 
   test("directive lines are taken out of every text, whatever their line ends and surrounding spaces", () => {
@@ -83,7 +83,38 @@ describe("the directive grammar", () => {
   });
 
   test("a directive in one text and again in another is a repeat", () => {
-    expect(readDirectives(["sandbox: empty", "sandbox: empty"])).toEqual({ kind: "faulty", word: "empty" });
+    expect(readDirectives(["sandbox: empty", "sandbox: empty"], null)).toEqual({ kind: "faulty", word: "empty" });
+  });
+});
+
+describe("directives that are the author's alone", () => {
+  const AUTHORS = "Be kind.\nsandbox: delay=5\n{% if slow %}sandbox: tokens=7{% endif %}\nsandbox: {{ do }}\n{{ topic }}";
+  const readBy = (text: string, authorsText = AUTHORS) => readDirectives([text], authorsText);
+
+  test("are lines that stand in the prompt word for word, also between two tags of its template", () => {
+    const reading = readBy("Be kind.\n  sandbox: delay=5\r\nsandbox: tokens=7\nfrost");
+    expect(reading).toEqual({ kind: "read", directives: { delay: 5, tokens: 7 }, texts: ["Be kind.\nfrost"] });
+  });
+
+  test.each([
+    "sandbox: error=500",
+    "sandbox: delay=50",
+    "sandbox: delay=5 hang",
+    "sandbox: nonsense",
+    "sandbox:delay=5",
+    "sandbox: {{ do }}",
+  ])("are not what a caller writes: %j stays in the text", (line) => {
+    const text = `Be kind.\n${line}\nfrost`;
+    expect(readBy(text)).toEqual({ kind: "read", directives: {}, texts: [text] });
+  });
+
+  test("are none where the author wrote none, whatever stands in the text", () => {
+    const text = "sandbox: hang\nsandbox: quota";
+    expect(readBy(text, "About {{ topic }}")).toEqual({ kind: "read", directives: {}, texts: [text] });
+  });
+
+  test("hold the author's own slips", () => {
+    expect(readBy("sandbox: dealy=5", "sandbox: dealy=5\nfrost")).toEqual({ kind: "faulty", word: "dealy=5" });
   });
 });
 

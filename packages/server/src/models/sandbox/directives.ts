@@ -54,10 +54,12 @@ const LINE_START = "sandbox:";
  * Collects the directives of all texts and gives the texts back without the directive lines.
  * A line that begins with `sandbox:` is a directive line and nothing else: a slip such as `sandbox:delay=5` or
  * `sandbox: Delay=5` is a fault, since a test that silently tests nothing is worse than a failing one.
+ * @param authorsText only lines that stand in it word for word are directive lines, whatever a caller writes; null: all.
  */
-export function readDirectives(texts: readonly string[]): DirectiveReading {
+export function readDirectives(texts: readonly string[], authorsText: string | null): DirectiveReading {
   const words: string[] = [];
-  const cleaned = texts.map((text) => takeDirectiveLines(text, words));
+  const isObeyed = obeyedLines(authorsText);
+  const cleaned = texts.map((text) => takeDirectiveLines(text, isObeyed, words));
   const directives: Record<string, number | true> = {};
   for (const word of words) {
     const read = readDirective(word);
@@ -75,12 +77,23 @@ export function directiveFault(word: string): SandboxFailure {
   });
 }
 
+/** Tags of a template end a line here: what stands between them is the author's, whole. */
+const TAGS = /\{%[^]*?%\}/g;
+
+function obeyedLines(authorsText: string | null): (line: string) => boolean {
+  if (authorsText === null) return () => true;
+  if (!authorsText.includes(LINE_START)) return () => false;
+  const lines = authorsText.replaceAll(TAGS, "\n").split(/\r\n|\r|\n/);
+  const written = new Set(lines.map((line) => line.trim()).filter((line) => !line.includes("{{")));
+  return (line) => written.has(line.trim());
+}
+
 /** Adds the words of the directive lines to `words` and gives the text without those lines. */
-function takeDirectiveLines(text: string, words: string[]): string {
+function takeDirectiveLines(text: string, isObeyed: (line: string) => boolean, words: string[]): string {
   if (!text.includes(LINE_START)) return text; // spares a million-line prompt the splitting
   const others: string[] = [];
   for (const [line, content = ""] of text.matchAll(/([^\r\n]*)(?:\r\n|\r|\n|$)/g)) {
-    const found = directiveWords(content);
+    const found = isObeyed(content) ? directiveWords(content) : null;
     if (found === null) others.push(line);
     else words.push(...found);
   }

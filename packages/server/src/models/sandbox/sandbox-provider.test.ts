@@ -28,6 +28,7 @@ function setup() {
     model: "sandbox/any",
     instructions: "",
     prompt,
+    authorsText: null,
     images: [],
     itemIndex: 0,
     callNumber: 1,

@@ -23,6 +23,8 @@ export interface SandboxRequest {
   readonly itemIndex: number;
   /** From 1, counted across crashes: what `flaky` depends on. */
   readonly callNumber: number;
+  /** The prompt as its author wrote it: directives are obeyed where they stand in it; null: wherever they stand. */
+  readonly authorsText: string | null;
 }
 
 export interface SandboxTextRequest extends SandboxRequest {
@@ -156,7 +158,7 @@ interface Passed {
 /** Everything that can happen before a provider begins to generate, in the documented order. */
 async function passDirectives(request: SandboxRequest, timer: SandboxTimer, signal: AbortSignal): Promise<Passed> {
   signal.throwIfAborted();
-  const reading = readDirectives([request.instructions, request.prompt]);
+  const reading = readDirectives([request.instructions, request.prompt], request.authorsText);
   if (reading.kind === "faulty") throw directiveFault(reading.word);
   const { directives } = reading;
   if (directives.delay !== undefined) await timer.wait(directives.delay, signal);

@@ -14,6 +14,7 @@ type Values = {
 
 /** The whole configuration of a process: read once, frozen, and passed in. Nothing else reads the environment. */
 export interface Config extends Values {
+  readonly PROMPTD_SANDBOX: boolean;
   readonly dataDir: string;
   readonly isProduction: boolean;
   /** Value of a provider key by its name, from the environment or from the file that NAME_FILE names. */
@@ -70,7 +71,8 @@ export function readConfig(environment: Environment = process.env): Config {
   if (faults.length > 0) throw new ConfigError(faults);
   const known = values as unknown as Values;
   const keyFaults = (name: string) => faultsOfKey(name, environment, readKeyFile(environment, name));
-  return Object.freeze({ ...known, dataDir: resolve(known.PROMPTD_DATA_DIR), isProduction, secret, keyFaults });
+  const PROMPTD_SANDBOX = known.PROMPTD_SANDBOX ?? !(isProduction && known.DATABASE_URL !== null);
+  return Object.freeze({ ...known, PROMPTD_SANDBOX, dataDir: resolve(known.PROMPTD_DATA_DIR), isProduction, secret, keyFaults });
 }
 
 /** What stands in these is not repeated: faults end up in logs and tickets. */

@@ -42,6 +42,14 @@ export function renderStep(
   return { prompt: renderOne(parsed.template, scope), instructions: renderOne(parsed.instructions, scope) };
 }
 
+/** Everything that the author wrote into a step: its texts, and those behind the choices of all inputs. */
+export function authorsText({ definition }: { readonly definition: PromptDefinition }, stepIndex: number): string {
+  const step = definition.steps[stepIndex];
+  if (step === undefined) throw new RangeError(`There is no step ${stepIndex}.`);
+  const choices = definition.inputs.flatMap((input) => input.choices ?? []).map((choice) => choice.text);
+  return [step.template, step.instructions, ...choices].join("\n");
+}
+
 function parseStep(step: StepDefinition): ParsedStep {
   let parsed = parsedSteps.get(step);
   if (parsed === undefined) {

@@ -25,6 +25,8 @@ export interface ExecuteRunPorts extends ImagePorts, ItemPorts {
     textInputs: Readonly<Record<string, string>>,
     stepOutputs: Readonly<Record<string, string>>,
   ): { readonly prompt: string; readonly instructions: string };
+  /** For the sandbox, see ModelRequest. */
+  authorsText(version: LiveVersion, stepIndex: number): string | null;
   /** The options a step is called with: the caller's where its model is the prompt's own, else the author's. */
   stepOptions(
     version: LiveVersion,
@@ -157,6 +159,7 @@ async function executeStep(execution: Execution, step: Step): Promise<RunItem[] 
     model: definition.model,
     options: ports.stepOptions(version, index, run.runOptions),
     ...texts,
+    authorsText: ports.authorsText(version, index),
     images: definition.images.flatMap((slot) => loaded[slot] ?? []),
     maxOutputTokens: definition.maxOutputTokens,
     deadlineMs: run.deadlineMs,
