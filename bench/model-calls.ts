@@ -65,7 +65,14 @@ async function measure(calls: number): Promise<void> {
   const inflightBytesMax = 8 * 1_073_741_824;
   const spool = createSpool(join(dataDir, "spool"));
   const adapter = await openAdapter({ catalogue, clock: systemClock, log, secret: () => null, spool });
-  const caller = createModelCaller({ catalogue, db, log, adapter, inflightBytesMax });
+  const caller = createModelCaller({
+    catalogue,
+    db,
+    log,
+    adapter,
+    inflightBytesMax,
+    adaptRuns: async (_model, { from }) => from,
+  });
   const image: ModelImage = { bytes: randomBytes(1_048_576), mediaType: "image/jpeg" };
   const results = [];
   for (const [name, count, images] of [
@@ -112,6 +119,7 @@ async function flight(caller: ModelCaller, count: number, images: readonly Model
         step: 0,
         item: 0,
         model: "slow/m",
+        authorsText: null,
         options: {},
         instructions: "",
         prompt: "x".repeat(1_000),

@@ -12,9 +12,9 @@ test("admin models list prints each model with its price, the range over its opt
   expect(code).toBe(0);
   const lines = stdout.split("\n");
   const at = lines.findIndex((line) => line.includes(" fal/luma-ray-2 "));
-  expect(lines[at]).toMatch(/needs FAL_API_KEY +perImage 50-100$/);
+  expect(lines[at]).toMatch(/needs FAL_API_KEY +perImage 50-100, 8 at once$/);
   expect(lines[at + 1]).toMatch(/^ {9}\S.*, 20\d\d-\d\d-\d\d/);
-  expect(stdout).toMatch(/ sandbox\/text-free +text +enabled +free$/m);
+  expect(stdout).toMatch(/ sandbox\/text-free +text +enabled +free, 1000 at once$/m);
 });
 
 test("admin models check counts one fault as one, and tells a factor once", async () => {

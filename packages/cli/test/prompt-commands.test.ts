@@ -89,6 +89,12 @@ describe("models", () => {
     );
   });
 
+  test("of found servers come with a word about how many run at once", async () => {
+    const found = { model: "local/llama3.2", modality: "text", availableRunOptions: [] };
+    const { run } = await setup({ "GET /v1/resources": { data: { hash: "h", resources: { models: [found] } } } });
+    expect((await run("models")).stdout).toContain("as many run at once as its server takes, 64 at most");
+  });
+
   test("are cached: the hash travels with every command, and an unchanged list is not sent again", async () => {
     const routes: Routes = { "GET /v1/resources": reply, "GET /v1/prompts/publish": { data: { rows: [] } } };
     const { run, runJson, seen } = await setup(routes);

@@ -6,7 +6,10 @@ import {
   createProviderCallsTick,
   openAdapter,
   type Catalogue,
+  type CatalogueEntry,
+  type LimitChange,
   type ModelCaller,
+  type RunLimit,
 } from "./models/index.ts";
 import type { Clock } from "./platform/clock.ts";
 import { isLoopback, type Config } from "./platform/config/config.ts";
@@ -14,7 +17,7 @@ import type { Database } from "./platform/database/database.ts";
 import type { Log } from "./platform/log.ts";
 import type { Tick } from "./platform/ticks.ts";
 import { loadCatalogueOf } from "./read-catalogue.ts";
-import { writeModelLimits } from "./runs/index.ts";
+import { adaptModelLimit, writeModelLimits } from "./runs/index.ts";
 import { throughOutage } from "./start-failure.ts";
 
 /** What a process knows of models, and how it calls them. */
@@ -49,12 +52,14 @@ export async function openModels(options: OpenModelsOptions): Promise<Models> {
     db,
     log,
     probe: isCaller ? { secret, localModels, ownPort: config.PORT } : null,
-    limitRuns: (limits: ReadonlyMap<string, number>) => writeModelLimits(db, limits),
+    foundConcurrency: config.PROMPTD_COMPATIBLE_CONCURRENCY,
+    limitRuns: (limits: ReadonlyMap<string, RunLimit>) => writeModelLimits(db, limits),
   };
   const enabled = await throughOutage(() => createEnabledModels(settings), options);
   const adapter = await openAdapter({ catalogue, secret, clock, log, spool });
   const inflightBytesMax = config.PROMPTD_INFLIGHT_BYTES;
-  const caller = createModelCaller({ catalogue, db, log, adapter, inflightBytesMax });
+  const adaptRuns = (model: string, change: LimitChange) => adaptModelLimit(db, model, change);
+  const caller = createModelCaller({ catalogue, db, log, adapter, inflightBytesMax, adaptRuns });
   return {
     catalogue,
     caller,
@@ -64,7 +69,7 @@ export async function openModels(options: OpenModelsOptions): Promise<Models> {
       ...(isCaller ? [createCanceledVideosTick({ db, log, catalogue, adapter })] : []),
     ],
     announce: async () => {
-      await writeModelLimits(db, new Map(catalogue.entries.map((entry) => [entry.model, entry.limits.concurrency])));
+      await writeModelLimits(db, new Map(catalogue.entries.map(fixedLimit)));
       await enabled.announce();
     },
     close: async () => {
@@ -72,4 +77,8 @@ export async function openModels(options: OpenModelsOptions): Promise<Models> {
       await caller.close();
     },
   };
+}
+
+function fixedLimit({ model, limits }: CatalogueEntry): [string, RunLimit] {
+  return [model, { max: limits.concurrency, isPaced: false }];
 }

@@ -12,7 +12,9 @@ interface ReadCatalogueOptions {
 /** What the installation offers, models found at run time included, as its serving processes wrote it down. */
 export async function readCatalogue({ config, db, log }: ReadCatalogueOptions): Promise<Catalogue> {
   const catalogue = loadCatalogueOf(config);
-  (await createEnabledModels({ catalogue, db, log, probe: null, limitRuns: async () => {} })).close();
+  const foundConcurrency = config.PROMPTD_COMPATIBLE_CONCURRENCY;
+  const settings = { catalogue, db, log, probe: null, foundConcurrency, limitRuns: async () => {} };
+  (await createEnabledModels(settings)).close();
   return catalogue;
 }
 

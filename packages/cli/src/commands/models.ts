@@ -15,9 +15,17 @@ read again when the server says that it changed.`,
     const resources = await withSession(io, ({ client, baseUrl }) => refreshCatalogue(client, io, baseUrl));
     const entries = resources.resources.models;
     const header = ["MODEL", "MODALITY", "OPTIONS"];
-    io.result(resources, entries.length === 0 ? "No models." : formatTable([header, ...entries.map(formatEntry)]));
+    const table = entries.length === 0 ? "No models." : formatTable([header, ...entries.map(formatEntry)]);
+    io.result(resources, entries.some(isFound) ? `${table}\n\n${FOUND_NOTE}` : table);
   },
 };
+
+const FOUND_NOTE = `Of each compatible/… and local/… model as many run at once as its server takes, 64 at most;
+PROMPTD_COMPATIBLE_CONCURRENCY of the server says otherwise.`;
+
+function isFound({ model }: ModelEntry): boolean {
+  return model.startsWith("compatible/") || model.startsWith("local/");
+}
 
 function formatEntry(entry: ModelEntry): string[] {
   const options = entry.availableRunOptions.map(({ key, options: values }) => `${key}=${values.join("|")}`);

@@ -5,9 +5,9 @@ export type { Catalogue, CatalogueEntry, CatalogueOptions } from "./catalogue/ca
 export { availability, isSimulated, unavailableSentence, type Availability } from "./catalogue/availability.ts";
 export { openAdapter } from "./ai-sdk/open-adapter.ts";
 export { faultOfEmbeddingsModel } from "./catalogue/embeddings-model.ts";
-export { createEnabledModels } from "./catalogue/enabled-models.ts";
+export { createEnabledModels, type RunLimit } from "./catalogue/enabled-models.ts";
 export { createProviderCallsTick } from "./calls/provider-calls.ts";
-export type { ModelCaller } from "./calls/model-request.ts";
+export type { LimitChange, ModelCaller } from "./calls/model-request.ts";
 export { checkOverlay, listModels, type ModelLine, type OverlayReport } from "./catalogue/models-report.ts";
 export { modelsRoutes } from "./catalogue/models-routes.ts";
 export { outputTokensOf, priceCeiling, priceEstimate, settlePrice, uncappedPrice } from "./pricing/price-plan.ts";

@@ -4,7 +4,7 @@ export { createUsesCount } from "./count-uses.ts";
 export { readDelivered, saveDelivered } from "./work/output-items.ts";
 export { createFinisher } from "./work/finish.ts";
 export { pruneIdempotencyKeys } from "./create/idempotency.ts";
-export { createInputsReader, writeModelLimits } from "./work/claim.ts";
+export { adaptModelLimit, createInputsReader, writeModelLimits } from "./work/claim.ts";
 export { countActiveRuns } from "./runs-store.ts";
 export { createPieceWriter } from "./work/text-pieces.ts";
 export { deleteOldPieces } from "./run-events-store.ts";

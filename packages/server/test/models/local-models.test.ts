@@ -1,10 +1,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { loadCatalogue } from "../../src/models/catalogue/catalogue.ts";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { loadCatalogue, type Catalogue } from "../../src/models/catalogue/catalogue.ts";
 import { createEnabledModels } from "../../src/models/catalogue/enabled-models.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { writeModelLimits } from "../../src/runs/index.ts";
+import { adaptModelLimit, writeModelLimits } from "../../src/runs/index.ts";
 import { openEngine, type Engine } from "../runs/engine-fixture.ts";
 
 const log = createLog("silent");
@@ -23,22 +23,29 @@ async function serveModel(id: string): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test("of a model found on this machine two runs are under way at once, over all workers together", async () => {
+async function announce(id: string): Promise<Catalogue> {
   const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
   const enabled = await createEnabledModels({
     catalogue,
     db: engine.db,
     log,
-    probe: { secret: () => null, localModels: true, ownPort: 1, localHosts: [await serveModel("llama3.2")] },
+    probe: { secret: () => null, localModels: true, ownPort: 1, localHosts: [await serveModel(id)] },
+    foundConcurrency: null,
     limitRuns: (limits) => writeModelLimits(engine.db, limits),
   });
   onTestFinished(() => enabled.close());
   await enabled.announce();
-  expect(catalogue.isEnabled("local/llama3.2")).toBe(true);
+  return catalogue;
+}
 
+async function createRuns(model: string, count: number): Promise<void> {
   const accounts = await Promise.all([engine.createAccount(), engine.createAccount()]);
-  for (const accountId of [...accounts, ...accounts, ...accounts])
-    await engine.createRun(accountId, { model: "local/llama3.2" });
+  for (let run = 0; run < count; run += 1) await engine.createRun(accounts[run % 2] ?? "", { model });
+}
+
+test("of a model found on this machine two runs are under way at first, over all workers together", async () => {
+  expect((await announce("llama3.2")).isEnabled("local/llama3.2")).toBe(true);
+  await createRuns("local/llama3.2", 6);
   const [first, second] = [await engine.registerWorker(), await engine.registerWorker()];
   const claimed = await Promise.all([engine.claim(first), engine.claim(second)]);
   expect(claimed.flat()).toHaveLength(2);
@@ -48,4 +55,38 @@ test("of a model found on this machine two runs are under way at once, over all 
   if (ended === undefined) throw new Error("no run was claimed");
   await engine.finish(owner, [ended]);
   expect((await Promise.all([engine.claim(first), engine.claim(second)])).flat()).toHaveLength(1);
+});
+
+describe("a limit that follows its server", () => {
+  const model = "local/follows";
+  const adapt = (from: number, to: number): Promise<number> => adaptModelLimit(engine.db, model, { from, to });
+
+  test("grows while it is reached, and not unseen", async () => {
+    await announce("follows");
+    expect(await adapt(2, 4)).toBe(2);
+    await createRuns(model, 12);
+    const worker = await engine.registerWorker();
+    expect(await engine.claim(worker)).toHaveLength(2);
+    expect(await adapt(2, 4)).toBe(4);
+    expect(await engine.claim(worker)).toHaveLength(2);
+  });
+
+  test("is that of the worker that changed it first, and shrinks at any time", async () => {
+    expect(await adapt(2, 4)).toBe(4);
+    expect(await adapt(2, 2)).toBe(4);
+    expect(await adapt(4, 2)).toBe(2);
+    expect(await adapt(4, 8)).toBe(2);
+  });
+
+  test("outlasts the next look at the server and another start, within what the operator allows", async () => {
+    const pace = (max: number) => new Map([[model, { max, isPaced: true }]]);
+    await writeModelLimits(engine.db, new Map([[model, { max: 16, isPaced: false }]]));
+    await writeModelLimits(engine.db, pace(64));
+    await announce("follows");
+    expect(await adapt(0, 0)).toBe(16);
+    await writeModelLimits(engine.db, pace(8));
+    expect(await adapt(0, 0)).toBeLessThanOrEqual(8);
+    await writeModelLimits(engine.db, new Map([[model, { max: 5, isPaced: false }]]));
+    expect(await adapt(0, 0)).toBe(5);
+  });
 });

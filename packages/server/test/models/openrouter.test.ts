@@ -35,6 +35,7 @@ test("OPENAI_BASE_URL and OPENAI_API_KEY lead to OpenRouter's models, from their
     db,
     log: createLog("silent"),
     probe,
+    foundConcurrency: null,
     limitRuns: async () => {},
   });
   onTestFinished(() => enabled.close());

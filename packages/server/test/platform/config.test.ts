@@ -30,6 +30,7 @@ const DEFAULTS = {
   PROMPTD_ACTIVE_RUNS_MAX: 1_000,
   PROMPTD_OPEN_REQUESTS_MAX: 20_000,
   PROMPTD_REQUEST_SECONDS: 30,
+  PROMPTD_COMPATIBLE_CONCURRENCY: null,
   PROMPTD_CORS_ORIGINS: ["*"],
   PROMPTD_WORKER_CONCURRENCY: 200,
   PROMPTD_LEASE_MS: 6_000,
@@ -48,6 +49,7 @@ const DEFAULTS = {
   PROMPTD_DB_UID: 65_534,
   PROMPTD_SEED: true,
   PROMPTD_SANDBOX: true,
+  PROMPTD_SANDBOX_DIRECTIVES: "authors",
   PROMPTD_MODELS_FILE: null,
   PROMPTD_LOCAL_MODELS: true,
   PROMPTD_INFLIGHT_BYTES: 536_870_912,
@@ -220,6 +222,14 @@ describe("a combination", () => {
     expect(faultsOf({ PROMPTD_S3_BUCKET: "b", AWS_ACCESS_KEY_ID: "k" })).toEqual([
       "PROMPTD_S3_BUCKET needs PROMPTD_S3_ENDPOINT, AWS_SECRET_ACCESS_KEY as well.",
     ]);
+  });
+
+  test("of production and a database of its own switches the sandbox off, unless it is asked for", () => {
+    const DATABASE_URL = "postgresql://localhost/x";
+    expect(readConfig({ NODE_ENV: "production", DATABASE_URL }).PROMPTD_SANDBOX).toBe(false);
+    expect(readConfig({ NODE_ENV: "production", DATABASE_URL, PROMPTD_SANDBOX: "on" }).PROMPTD_SANDBOX).toBe(true);
+    expect(readConfig({ NODE_ENV: "production" }).PROMPTD_SANDBOX).toBe(true);
+    expect(readConfig({ DATABASE_URL }).PROMPTD_SANDBOX).toBe(true);
   });
 
   test("of fault points and production is refused; production alone is noted", () => {

@@ -5,7 +5,8 @@ import { describeReadFailure } from "../../file-failure.ts";
 import { runAsOperator, type Operator } from "./run-operator.ts";
 
 export const modelsList: Command = {
-  summary: "List every model of the catalogue, enabled or not, with its price and what enables it",
+  summary:
+    "List every model of the catalogue, enabled or not, with its price, how many run at once, and what enables it",
   usage: "",
   options: {},
   run: async (_args, io) => {
@@ -14,7 +15,7 @@ export const modelsList: Command = {
       const state = [stateOf(one), endOf(one)].filter((word) => word !== null).join(", ");
       const from = [one.priceSource, one.priceDate, one.priceToConfirm ? "operator must confirm" : null];
       const priceOrigin = from.filter((word) => word !== null).join(", ");
-      const line = `${String(one.index).padStart(5)}  ${one.model.padEnd(36)} ${one.modality.padEnd(6)} ${state.padEnd(34)} ${one.price || "free"}`;
+      const line = `${String(one.index).padStart(5)}  ${one.model.padEnd(36)} ${one.modality.padEnd(6)} ${state.padEnd(34)} ${one.price || "free"}, ${describeRuns(one.runsAtOnce)}`;
       return priceOrigin === ""
         ? line
         : `${line}
@@ -88,6 +89,10 @@ function endOf({ status, retiresAt, successor }: ModelLine): string | null {
     successor === null ? null : `use ${successor}`,
   ];
   return words.filter((word) => word !== null).join(", ");
+}
+
+function describeRuns({ max, follows }: { readonly max: number; readonly follows: boolean }): string {
+  return follows ? `2-${max} at once by its pace` : `${max} at once`;
 }
 
 function countOf(count: number, what: string): string {

@@ -1,5 +1,6 @@
+import { setImmediate } from "node:timers/promises";
 import { pino } from "pino";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { loadCatalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import { createCallAdmission, createMemoryBudget, WAIT_IN_PROCESS_MS, type Admission } from "./call-admission.ts";
 import type { ModelResult } from "../ai-sdk/model-adapter.ts";
@@ -13,15 +14,21 @@ const RATE_LIMITED = failure("rate_limited", { retry: "safe", breaker: "ignored"
 const REFUSED_KEY = failure("credentials", { retry: "never", breaker: "opens" });
 
 /** The admission to a model of a provider with so many calls at once. */
-function setup(concurrency: number, bytesMax = 1_000, waitMs?: number) {
+function setup(concurrency: number, bytesMax = 1_000, waitMs?: number, isPaced = false) {
   const known = catalogue.find("openai/gpt-5.2");
   if (known === null) throw new Error("no entry");
-  const entry: CatalogueEntry = { ...known, limits: { ...known.limits, concurrency } };
+  const entry: CatalogueEntry = { ...known, limits: { ...known.limits, concurrency }, isPaced };
   const budget = createMemoryBudget(bytesMax, waitMs === undefined ? {} : { timeoutMs: waitMs });
   const clock = { nowMs: 0 };
+  const inForce = { runs: 0 };
   const lines: string[] = [];
   const log = pino({ base: null, timestamp: false }, { write: (line: string) => void lines.push(line) });
-  const admission = createCallAdmission(budget, () => clock.nowMs, log);
+  const admission = createCallAdmission({
+    memory: budget,
+    monotonicMs: () => clock.nowMs,
+    log,
+    adaptRuns: async (_model, { to }) => (inForce.runs = to),
+  });
   const admit = async (bytes = 1): Promise<Extract<Admission, { kind: "admitted" }>> => {
     const admitted = await admission.admit(entry, bytes, never);
     if (admitted.kind !== "admitted") throw new Error(`busy for ${admitted.waitMs} ms`);
@@ -32,7 +39,7 @@ function setup(concurrency: number, bytesMax = 1_000, waitMs?: number) {
     for (const one of admissions) if (one.kind === "admitted") one.release("not-made");
     return admissions.map(({ kind }) => kind);
   };
-  return { admission, entry, budget, clock, lines, admit, kinds };
+  return { admission, entry, budget, clock, lines, admit, kinds, inForce };
 }
 
 test("no more calls than the model's limit are under way, and a slot is free again when one has ended", async () => {
@@ -108,4 +115,47 @@ test("models do not share slots", async () => {
   await admit();
   const other = { ...entry, model: "openai/another" };
   expect((await admission.admit(other, 1, never)).kind).toBe("admitted");
+});
+
+describe("a model that follows the pace of its server", () => {
+  const answer = (outputTokens: number): ModelResult => ({ ...OK, usage: { ...NO_USAGE, outputTokens } });
+
+  /** As many calls as may be under way, all answered after `ms`; again and again. */
+  async function answerAll(rig: ReturnType<typeof setup>, rounds: number, ms: (atOnce: number) => number) {
+    for (let round = 0; round < rounds; round += 1) {
+      const calls: Extract<Admission, { kind: "admitted" }>[] = [];
+      for (;;) {
+        const call = await rig.admission.admit(rig.entry, 1, never);
+        if (call.kind === "busy") break;
+        calls.push(call);
+      }
+      rig.clock.nowMs += ms(calls.length);
+      for (const call of calls) call.release(answer(100));
+      await setImmediate();
+    }
+  }
+  const paced = () => setup(64, 1_000, undefined, true);
+
+  test("begins with two calls at once, and has 64 where its answers stay as quick", async () => {
+    const rig = paced();
+    expect(await rig.kinds(3)).toEqual(["admitted", "admitted", "busy"]);
+    await answerAll(rig, 40, () => 1_000);
+    expect(rig.inForce.runs).toBe(64);
+    expect((await rig.kinds(65)).filter((kind) => kind === "admitted")).toHaveLength(64);
+    expect(rig.lines.filter((line) => line.includes("follow its server's pace"))).toHaveLength(5);
+  });
+
+  test("stays at about two where the server answers one question after another", async () => {
+    const rig = paced();
+    await answerAll(rig, 40, (atOnce) => 1_000 * atOnce);
+    expect(rig.inForce.runs).toBeLessThanOrEqual(4);
+  });
+
+  test("has half as many after a call that timed out or was refused as too many", async () => {
+    const rig = paced();
+    await answerAll(rig, 40, () => 1_000);
+    (await rig.admit()).release(RATE_LIMITED);
+    await setImmediate();
+    expect(rig.inForce.runs).toBe(32);
+  });
 });

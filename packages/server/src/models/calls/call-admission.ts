@@ -1,10 +1,13 @@
 /** What a call must pass before it is made: its model's slots, memory, and the model's circuit breaker. */
 import type { Log } from "../../platform/log.ts";
+import { createAdaptiveConcurrency, type AdaptiveConcurrency } from "../../platform/resilience/adaptive-concurrency.ts";
 import { createBreaker, type Breaker } from "../../platform/resilience/breaker.ts";
 import { createSemaphore, type Permit, type Semaphore } from "../../platform/resilience/semaphore.ts";
 import type { ModelResult } from "../ai-sdk/model-adapter.ts";
 import { isSimulated } from "../catalogue/availability.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
+import type { LimitChange } from "./model-request.ts";
+import type { FailureCause } from "../providers/failure.ts";
 
 export type Admission =
   | { readonly kind: "admitted"; release(result: CallEnding): void }
@@ -71,17 +74,46 @@ interface ModelState {
    */
   readonly slots: Semaphore;
   successes: number;
+  /** For a model that follows the pace of its server: the slots are then what this has learned. */
+  readonly pace: AdaptiveConcurrency | null;
+  /** The next change of the limit that all workers share; null: none. */
+  change: LimitChange | null;
+  isAdapting: boolean;
+  /** When the limit was last asked for. */
+  askedMs: number;
 }
 
-/** @param monotonicMs a clock that never jumps. */
-export function createCallAdmission(memory: MemoryBudget, monotonicMs: () => number, log: Log): CallAdmission {
+export interface CallAdmissionOptions {
+  readonly memory: MemoryBudget;
+  /** Never jumps. */
+  readonly monotonicMs: () => number;
+  readonly log: Log;
+  /** Changes the limit of a model that follows the pace of its server. @returns the limit in force. */
+  readonly adaptRuns: (model: string, change: LimitChange) => Promise<number>;
+}
+
+/** Fewer at once than this are not worth waiting for: the next question is sent while an answer is on its way. */
+const PACED_LEAST = 2;
+/** Tokens of output that reading the question counts as. */
+const QUESTION_UNITS = 20;
+
+export function createCallAdmission(options: CallAdmissionOptions): CallAdmission {
+  const { memory, monotonicMs, log } = options;
   const states = new Map<string, ModelState>();
   const stateOf = (entry: CatalogueEntry): ModelState => {
     const key = `${entry.provider} ${entry.model}`;
-    const state = states.get(key) ?? {
+    const known = states.get(key);
+    if (known !== undefined && (known.pace !== null) === entry.isPaced) return known;
+    const max = entry.limits.concurrency;
+    const pace = entry.isPaced ? createAdaptiveConcurrency({ min: PACED_LEAST, max }) : null;
+    const state = {
       breaker: createBreaker({ ...BREAKER, nowMs: monotonicMs, onChange: (change) => logChange(log, entry, change) }),
-      slots: createSemaphore({ permits: entry.limits.concurrency }),
+      slots: createSemaphore({ permits: pace?.level ?? max }),
       successes: 0,
+      pace,
+      change: null,
+      isAdapting: false,
+      askedMs: -WAIT_IN_PROCESS_MS,
     };
     states.set(key, state);
     return state;
@@ -90,7 +122,10 @@ export function createCallAdmission(memory: MemoryBudget, monotonicMs: () => num
     admit: async (entry, bytes, signal) => {
       const state = stateOf(entry);
       const slot = state.slots.tryAcquire();
-      if (slot === null) return { kind: "busy", waitMs: WAIT_IN_PROCESS_MS, isBroken: false };
+      if (slot === null) {
+        askForLimit(state, entry, options);
+        return { kind: "busy", waitMs: WAIT_IN_PROCESS_MS, isBroken: false };
+      }
       const reservation = await memory.reserve(bytes, signal).catch((error: unknown) => {
         slot.release();
         throw error;
@@ -101,10 +136,14 @@ export function createCallAdmission(memory: MemoryBudget, monotonicMs: () => num
         slot.release();
         return { kind: "busy", waitMs, isBroken: reservation !== null };
       }
+      const { level = 0 } = state.pace ?? {};
+      const startMs = monotonicMs();
       return {
         kind: "admitted",
         release: (result) => {
           reservation.release();
+          const wanted = paceAfter(state.pace, { level, ms: monotonicMs() - startMs, result });
+          if (wanted !== null) void adapt(state, entry, { from: level, to: wanted }, options);
           // The sandbox fails when a caller writes so: that must not close it to others.
           if (isSimulated(entry)) state.breaker.record("skipped");
           else learn(state, entry, result);
@@ -115,9 +154,58 @@ export function createCallAdmission(memory: MemoryBudget, monotonicMs: () => num
   };
 }
 
+interface PacedCall {
+  /** What was allowed when it began. */
+  readonly level: number;
+  readonly ms: number;
+  readonly result: CallEnding;
+}
+
+const OVERLOADS: ReadonlySet<FailureCause> = new Set(["rate_limited", "overloaded", "timeout"]);
+
+function paceAfter(pace: AdaptiveConcurrency | null, { level, ms, result }: PacedCall): number | null {
+  if (pace === null || typeof result === "string") return null;
+  if (result.kind === "failed") return OVERLOADS.has(result.cause) ? pace.recordOverload(level) : null;
+  return result.kind === "text" ? pace.record({ level, ms, units: result.usage.outputTokens + QUESTION_UNITS }) : null;
+}
+
+/** Another worker may have found that more is right. */
+function askForLimit(state: ModelState, entry: CatalogueEntry, options: CallAdmissionOptions): void {
+  const nowMs = options.monotonicMs();
+  if (state.pace === null || nowMs - state.askedMs < WAIT_IN_PROCESS_MS) return;
+  state.askedMs = nowMs;
+  void adapt(state, entry, { from: state.pace.level, to: state.pace.level }, options);
+}
+
+/** One change at a time, and of those that wait the last one. Never rejects. */
+async function adapt(
+  state: ModelState,
+  { model }: CatalogueEntry,
+  change: LimitChange,
+  { adaptRuns, log }: CallAdmissionOptions,
+): Promise<void> {
+  const { pace, slots } = state;
+  state.change = change;
+  if (pace === null || state.isAdapting) return;
+  state.isAdapting = true;
+  for (let next: LimitChange | null = change; next !== null; next = state.change) {
+    state.change = null;
+    const before = pace.level;
+    try {
+      pace.adopt(await adaptRuns(model, next));
+    } catch (error) {
+      log.warn({ err: error, model }, "how many runs of a model run at once stays as it is");
+    }
+    slots.permits = pace.level;
+    if (pace.level !== before)
+      log.info({ model, from: before, to: pace.level }, "runs of the model at once follow its server's pace");
+  }
+  state.isAdapting = false;
+}
+
 function learn(state: ModelState, entry: CatalogueEntry, result: CallEnding): void {
   state.breaker.record(breakerOutcome(result));
-  if (typeof result === "string") return;
+  if (typeof result === "string" || state.pace !== null) return;
   const { slots } = state;
   if (result.kind !== "failed") {
     state.successes = slots.permits < entry.limits.concurrency ? state.successes + 1 : 0;

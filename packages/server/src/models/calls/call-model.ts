@@ -13,7 +13,12 @@ import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.ts";
 import { ATTEMPTS_USED_UP, cleanText, DECLINED, sentenceFor } from "./caller-text.ts";
 import { embeddingsModel } from "../catalogue/embeddings-model.ts";
 import type { ModelAdapter } from "../ai-sdk/model-adapter.ts";
-import { createCallAdmission, createMemoryBudget, WAIT_IN_PROCESS_MS } from "./call-admission.ts";
+import {
+  createCallAdmission,
+  createMemoryBudget,
+  WAIT_IN_PROCESS_MS,
+  type CallAdmissionOptions,
+} from "./call-admission.ts";
 import { ATTEMPTS_MAX } from "./provider-calls-store.ts";
 import { createCallCounter, createCallRecord } from "./provider-calls.ts";
 import { attempt, type Attempt, type Job } from "./attempt.ts";
@@ -28,6 +33,7 @@ export interface ModelCallerOptions {
   /** PROMPTD_INFLIGHT_BYTES. */
   readonly inflightBytesMax: number;
   readonly adapter: ModelAdapter;
+  readonly adaptRuns: CallAdmissionOptions["adaptRuns"];
   readonly random?: Random;
   readonly wait?: CallContext["wait"];
 }
@@ -48,11 +54,12 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
     catalogue,
     wait: options.wait ?? sleep,
     random: options.random ?? systemRandom,
-    admission: createCallAdmission(
-      createMemoryBudget(options.inflightBytesMax * (1 - IMAGES_SHARE)),
-      () => performance.now(),
+    admission: createCallAdmission({
+      memory: createMemoryBudget(options.inflightBytesMax * (1 - IMAGES_SHARE)),
+      monotonicMs: () => performance.now(),
       log,
-    ),
+      adaptRuns: options.adaptRuns,
+    }),
     counter: createCallCounter(db),
     record: createCallRecord(db, log),
   };

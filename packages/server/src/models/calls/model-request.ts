@@ -17,6 +17,8 @@ export interface ModelRequest {
   readonly options: Readonly<Record<string, string>>;
   readonly instructions: string;
   readonly prompt: string;
+  /** For the sandbox: the prompt as its author wrote it; null: directives in a caller's text are obeyed as well. */
+  readonly authorsText: string | null;
   readonly images: readonly ModelImage[];
   /** Null: the usual limit of the model. */
   readonly maxOutputTokens: number | null;
@@ -63,4 +65,11 @@ export interface ModelCaller {
    */
   embedTexts(model: string, texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
   close(): Promise<void>;
+}
+
+/** Of the runs of one model under way at once, over all workers. */
+export interface LimitChange {
+  readonly from: number;
+  /** The same: the present limit is only asked for. */
+  readonly to: number;
 }

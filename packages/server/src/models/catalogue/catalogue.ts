@@ -26,6 +26,8 @@ export interface CatalogueEntry extends ModelRecord {
   readonly origin: "shipped" | "operator" | "detected";
   /** Of an operator's own or a detected server; null: the provider's usual address. */
   readonly server: OwnServer | null;
+  /** True: how many runs are under way at once follows the pace of its server, up to `limits.concurrency`. */
+  readonly isPaced: boolean;
 }
 
 export interface Catalogue {
@@ -75,6 +77,7 @@ export function loadCatalogue(options: CatalogueOptions): Catalogue {
         server: servers[record.provider] ?? null,
         priceFactor: overlay.priceFactor ?? "1",
         origin: shippedModels.has(record.model) ? "shipped" : "operator",
+        isPaced: false,
       }),
     );
   return createCatalogue(entries, options);
@@ -147,7 +150,7 @@ const MINIMUM_CREDITS = 1;
 /** The record with every default filled in. */
 export function entryOf(
   record: ModelRecord,
-  source: Pick<CatalogueEntry, "server" | "priceFactor" | "origin">,
+  source: Pick<CatalogueEntry, "server" | "priceFactor" | "origin" | "isPaced">,
 ): CatalogueEntry {
   return {
     ...record,

@@ -5,11 +5,14 @@ import { openTestDatabase } from "../../../test/support/test-database.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { createLog } from "../../platform/log.ts";
 import { loadCatalogue } from "./catalogue.ts";
-import { createEnabledModels } from "./enabled-models.ts";
+import { createEnabledModels, type RunLimit } from "./enabled-models.ts";
+import { writeFound } from "./enabled-models-store.ts";
 
 const log = createLog("silent");
 let db: Database;
+const limited = new Map<string, RunLimit>();
 beforeEach(async () => {
+  limited.clear();
   const opened = await openTestDatabase();
   db = opened.db;
   return () => opened.close();
@@ -17,10 +20,20 @@ beforeEach(async () => {
 
 /** A process with its own environment on the common database. */
 async function start(environment: Record<string, string> = {}, localHosts: readonly string[] = [], ownPort = 8_787) {
+  const foundConcurrency = Number(environment["PROMPTD_COMPATIBLE_CONCURRENCY"] ?? 0) || null;
   const secret = (name: string): string | null => environment[name] ?? null;
   const catalogue = loadCatalogue({ overlayFile: null, hasSecret: (name) => secret(name) !== null, sandbox: true });
   const probe = { secret, localModels: true, ownPort, localHosts };
-  const enabled = await createEnabledModels({ catalogue, db, log, probe, limitRuns: async () => {} });
+  const enabled = await createEnabledModels({
+    catalogue,
+    db,
+    log,
+    probe,
+    foundConcurrency,
+    limitRuns: async (limits) => {
+      for (const [model, limit] of limits) limited.set(model, limit);
+    },
+  });
   onTestFinished(() => enabled.close());
   await enabled.announce();
   const probeAgain = async (): Promise<void> => {
@@ -69,7 +82,14 @@ test("a process frozen while it writes the set keeps nobody with the same config
 describe("a process that calls no model", () => {
   async function startReader() {
     const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
-    const enabled = await createEnabledModels({ catalogue, db, log, probe: null, limitRuns: async () => {} });
+    const enabled = await createEnabledModels({
+      catalogue,
+      db,
+      log,
+      probe: null,
+      foundConcurrency: null,
+      limitRuns: async () => {},
+    });
     onTestFinished(() => enabled.close());
     return { catalogue, enabled };
   }
@@ -105,7 +125,8 @@ describe("a model server on this machine", () => {
       providerModel: "llama3.2:3b",
       api: "chat",
       server: { baseURL: `http://${host}/v1` },
-      limits: { concurrency: 2, maxOutputTokens: 2_048 },
+      limits: { concurrency: 64, maxOutputTokens: 2_048 },
+      isPaced: true,
     });
     expect(catalogue.find("local/qwen/qwen3-8b")).toMatchObject({ index: 20_001, providerModel: "Qwen/Qwen3-8B" });
     expect(catalogue.resources().resources.models.filter(({ model }) => model.startsWith("local/"))).toHaveLength(2);
@@ -153,6 +174,38 @@ describe("a model server on this machine", () => {
   test("is looked for at OLLAMA_HOST when that is a loopback address", async () => {
     const { host } = await serveModels(() => list("llama"));
     expect((await start({ OLLAMA_HOST: host })).catalogue.isEnabled("local/llama")).toBe(true);
+  });
+});
+
+describe("runs of a found model at once", () => {
+  const hosted = { provider: "compatible", baseUrl: "https://models.example.org/v1", providerModel: "m" };
+  const limitOf = (found: Awaited<ReturnType<typeof start>>, model: string) => {
+    const entry = found.catalogue.find(model);
+    return { max: entry?.limits.concurrency, isPaced: entry?.isPaced };
+  };
+
+  test("are 64 where its server wants a key, and follow the server's pace where it wants none", async () => {
+    await writeFound(db, [
+      { model: "compatible/keyed", server: { ...hosted, isKeyed: true } },
+      { model: "compatible/open", server: { ...hosted, isKeyed: false } },
+    ]);
+    const process = await start();
+    expect(limitOf(process, "compatible/keyed")).toEqual({ max: 64, isPaced: false });
+    expect(limitOf(process, "compatible/open")).toEqual({ max: 64, isPaced: true });
+  });
+
+  test("follow the pace of a server on this machine, with a key as well", async () => {
+    const { host } = await serveModels(() => list("llama"));
+    const process = await start({ OPENAI_BASE_URL: `http://${host}`, OPENAI_API_KEY: "k" });
+    expect(limitOf(process, "compatible/llama")).toEqual({ max: 64, isPaced: true });
+    expect(limited.get("compatible/llama")).toEqual({ max: 64, isPaced: true });
+  });
+
+  test("are what the operator says, everywhere", async () => {
+    const { host } = await serveModels(() => list("llama"));
+    const process = await start({ PROMPTD_COMPATIBLE_CONCURRENCY: "7" }, [host]);
+    expect(limitOf(process, "local/llama")).toEqual({ max: 7, isPaced: false });
+    expect(limited.get("local/llama")).toEqual({ max: 7, isPaced: false });
   });
 });
 

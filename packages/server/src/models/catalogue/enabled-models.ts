@@ -7,10 +7,18 @@
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Tick } from "../../platform/ticks.ts";
+import { isLoopback } from "../../platform/config/config.ts";
 import { entryOf, type Catalogue, type CatalogueEntry } from "./catalogue.ts";
 import { listEnabled, writeConfigured, writeFound, type EnabledRow, type FoundServer } from "./enabled-models-store.ts";
 import { compatible } from "../providers/openai-compatible.ts";
 import { findModels, type ProbeOptions } from "./model-servers.ts";
+
+/** Runs of a model under way at once in the whole installation. */
+export interface RunLimit {
+  readonly max: number;
+  /** True: it begins low, and follows the pace of the server up to `max`. */
+  readonly isPaced: boolean;
+}
 
 export interface EnabledModelsOptions {
   readonly catalogue: Catalogue;
@@ -18,8 +26,10 @@ export interface EnabledModelsOptions {
   readonly log: Log;
   /** Null for a process that calls no model (an API without a worker, a command): it reads the set and writes nothing. */
   readonly probe: ProbeOptions | null;
+  /** PROMPTD_COMPATIBLE_CONCURRENCY: runs of each found model at once; null: 64, or found by measuring. */
+  readonly foundConcurrency: number | null;
   /** Bounds how many runs of each found model are under way in the whole installation; called before it is offered. */
-  readonly limitRuns: (limits: ReadonlyMap<string, number>) => Promise<void>;
+  readonly limitRuns: (limits: ReadonlyMap<string, RunLimit>) => Promise<void>;
 }
 
 export interface EnabledModels {
@@ -36,17 +46,19 @@ export interface EnabledModels {
 
 const REFRESH_MS = 5_000;
 const PROBE_SECONDS = 60;
-/** A server on a desk answers one question after another; more at once would only time out there. */
-const FOUND_CONCURRENCY = 2;
+/** What hosted servers take with ease, and the most that measuring may find. */
+const FOUND_CONCURRENCY = 64;
 
 /** Adopts the common set. */
 export async function createEnabledModels(options: EnabledModelsOptions): Promise<EnabledModels> {
-  const { catalogue, db, log, probe: servers } = options;
-  const refresh = async (): Promise<void> => adopt(catalogue, await listEnabled(db));
+  const { catalogue, db, log, probe: servers, foundConcurrency } = options;
+  const refresh = async (): Promise<void> => adopt(catalogue, await listEnabled(db), foundConcurrency);
   const probe = async (asked: ProbeOptions): Promise<void> => {
     const found = await findModels(asked, catalogue.entries);
-    const unknown = found.filter(({ server }) => server !== null);
-    if (unknown.length > 0) await options.limitRuns(new Map(unknown.map(({ model }) => [model, FOUND_CONCURRENCY])));
+    const limits = found.flatMap(({ model, server }) =>
+      server === null ? [] : [[model, limitOf(server, foundConcurrency)] as const],
+    );
+    if (limits.length > 0) await options.limitRuns(new Map(limits));
     await writeFound(db, found);
     await refresh();
   };
@@ -68,10 +80,12 @@ export async function createEnabledModels(options: EnabledModelsOptions): Promis
 }
 
 /** Before any process wrote the set, each goes by its own configuration. */
-function adopt(catalogue: Catalogue, rows: readonly EnabledRow[]): void {
+function adopt(catalogue: Catalogue, rows: readonly EnabledRow[], foundConcurrency: number | null): void {
   if (rows.length === 0) return catalogue.useEnabled(catalogue.enabledHere(), []);
   const found = rows.flatMap((row) =>
-    row.server === null || row.index === null ? [] : [foundEntry(row.model, row.index, row.server)],
+    row.server === null || row.index === null
+      ? []
+      : [foundEntry({ ...row, index: row.index }, row.server, limitOf(row.server, foundConcurrency))],
   );
   catalogue.useEnabled(
     rows.map((row) => row.model),
@@ -79,8 +93,22 @@ function adopt(catalogue: Catalogue, rows: readonly EnabledRow[]): void {
   );
 }
 
-/** What is assumed of a server that no file describes: it is free, slow and small. Behind a key it may well cost something. */
-function foundEntry(model: string, index: number, server: FoundServer): CatalogueEntry {
+/**
+ * A server that wants a key is somebody's service and takes many at once. One on this machine or without a key may be a
+ * graphics card on a desk, which answers one question after another: what it takes is found by measuring.
+ */
+function limitOf({ baseUrl, isKeyed }: FoundServer, foundConcurrency: number | null): RunLimit {
+  if (foundConcurrency !== null) return { max: foundConcurrency, isPaced: false };
+  const host = new URL(baseUrl).hostname.replaceAll(/[[\]]/g, "");
+  return { max: FOUND_CONCURRENCY, isPaced: !isKeyed || isLoopback(host) };
+}
+
+/** What is assumed of a server that no file describes: it is free and small. Behind a key it may well cost something. */
+function foundEntry(
+  { model, index }: { readonly model: string; readonly index: number },
+  server: FoundServer,
+  { max: concurrency, isPaced }: RunLimit,
+): CatalogueEntry {
   return entryOf(
     {
       index,
@@ -93,8 +121,8 @@ function foundEntry(model: string, index: number, server: FoundServer): Catalogu
       runOptions: {},
       price: {},
       ...(server.isKeyed ? { priceToConfirm: true, requires: compatible.settings.key } : {}),
-      limits: { maxOutputTokens: 2_048, contextTokens: 8_192, timeoutMs: 600_000, concurrency: FOUND_CONCURRENCY },
+      limits: { maxOutputTokens: 2_048, contextTokens: 8_192, timeoutMs: 600_000, concurrency },
     },
-    { server: { baseURL: server.baseUrl }, priceFactor: "1", origin: "detected" },
+    { server: { baseURL: server.baseUrl }, priceFactor: "1", origin: "detected", isPaced },
   );
 }

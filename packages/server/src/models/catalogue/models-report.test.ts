@@ -30,12 +30,26 @@ test("the list shows the range of a price that lies in an option, and models of 
   const catalogue = loadCatalogue({ ...options, overlayFile: null });
   const known = catalogue.find("sandbox/text");
   if (known === null) throw new Error("no entry");
-  const found: CatalogueEntry = { ...known, index: 20_000, model: "local/llama3.2", provider: "local", price: {} };
+  const found: CatalogueEntry = {
+    ...known,
+    index: 20_000,
+    model: "local/llama3.2",
+    provider: "local",
+    price: {},
+    limits: { ...known.limits, concurrency: 64 },
+    isPaced: true,
+  };
   catalogue.useEnabled(["local/llama3.2"], [found]);
   const byModel = new Map(listModels(catalogue).map((line) => [line.model, line]));
   expect(byModel.get("fal/luma-ray-2")).toMatchObject({ price: "perImage 50-100" });
   expect(byModel.get("openai/gpt-image-2")).toMatchObject({ price: "inputPer1k 0.8, perImage 0.588-21.072" });
-  expect(byModel.get("local/llama3.2")).toMatchObject({ index: 20_000, enabled: true, price: "" });
+  expect(byModel.get("local/llama3.2")).toMatchObject({
+    index: 20_000,
+    enabled: true,
+    price: "",
+    runsAtOnce: { max: 64, follows: true },
+  });
+  expect(byModel.get("fal/luma-ray-2")).toMatchObject({ runsAtOnce: { max: 8, follows: false } });
 });
 
 test("a factor alone changes no model, and is told once", () => {

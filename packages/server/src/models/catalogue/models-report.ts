@@ -14,6 +14,8 @@ export interface ModelLine {
   /** The model that its provider recommends instead. */
   readonly successor: string | null;
   readonly enabled: boolean;
+  /** Runs under way at once in the whole installation, at most; `follows`: fewer while its server needs it. */
+  readonly runsAtOnce: { readonly max: number; readonly follows: boolean };
   /** The environment variable that would enable it; null: none is needed. */
   readonly requires: string | null;
   /**
@@ -40,6 +42,7 @@ export function listModels(catalogue: Catalogue): ModelLine[] {
       retiresAt: entry.retiredAt ?? entry.retiresAt ?? null,
       successor: entry.successor ?? null,
       enabled: catalogue.isEnabled(entry.model),
+      runsAtOnce: { max: entry.limits.concurrency, follows: entry.isPaced },
       requires: entry.requires ?? null,
       price: describePrice(entry),
       priceSource: entry.priceSource ?? null,

@@ -156,7 +156,15 @@ describe.each(ALL_PROVIDERS.map((provider) => [provider.id, provider, EXAMPLES[p
       expect([...makes, ...(provider.embeddings === null ? [] : ["embeddings"])].sort()).toEqual(
         [...example.makes].sort(),
       );
-      const call = { model: id, instructions: "", prompt: "", authorsText: null, images: [], itemIndex: 0, callNumber: 1 };
+      const call = {
+        model: id,
+        instructions: "",
+        prompt: "",
+        authorsText: null,
+        images: [],
+        itemIndex: 0,
+        callNumber: 1,
+      };
       const source: ModelSource = {
         provider: id,
         providerModel: "a-model",

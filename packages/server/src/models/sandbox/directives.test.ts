@@ -88,7 +88,8 @@ describe("the directive grammar", () => {
 });
 
 describe("directives that are the author's alone", () => {
-  const AUTHORS = "Be kind.\nsandbox: delay=5\n{% if slow %}sandbox: tokens=7{% endif %}\nsandbox: {{ do }}\n{{ topic }}";
+  const AUTHORS =
+    "Be kind.\nsandbox: delay=5\n{% if slow %}sandbox: tokens=7{% endif %}\nsandbox: {{ do }}\n{{ topic }}";
   const readBy = (text: string, authorsText = AUTHORS) => readDirectives([text], authorsText);
 
   test("are lines that stand in the prompt word for word, also between two tags of its template", () => {

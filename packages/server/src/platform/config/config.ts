@@ -72,7 +72,14 @@ export function readConfig(environment: Environment = process.env): Config {
   const known = values as unknown as Values;
   const keyFaults = (name: string) => faultsOfKey(name, environment, readKeyFile(environment, name));
   const PROMPTD_SANDBOX = known.PROMPTD_SANDBOX ?? !(isProduction && known.DATABASE_URL !== null);
-  return Object.freeze({ ...known, PROMPTD_SANDBOX, dataDir: resolve(known.PROMPTD_DATA_DIR), isProduction, secret, keyFaults });
+  return Object.freeze({
+    ...known,
+    PROMPTD_SANDBOX,
+    dataDir: resolve(known.PROMPTD_DATA_DIR),
+    isProduction,
+    secret,
+    keyFaults,
+  });
 }
 
 /** What stands in these is not repeated: faults end up in logs and tickets. */

@@ -61,6 +61,11 @@ const origins = z
   )
   .refine((list) => list.every((part) => part === "*" || URL.parse(part)?.origin === part));
 
+/** Null: found at run time. */
+function autoOr(min: number, max: number) {
+  return z.union([z.literal("auto").transform(() => null), integer(min, max)]);
+}
+
 const ON_OFF = "on or off";
 
 export const SETTINGS = {
@@ -157,6 +162,12 @@ export const SETTINGS = {
     default: "200",
     meaning: "Runs one worker process executes at once.",
   }),
+  PROMPTD_COMPATIBLE_CONCURRENCY: setting(autoOr(1, 10_000), {
+    default: "auto",
+    expected: "auto, or a number from 1 to 10000",
+    meaning:
+      "Runs of each `compatible/…` and `local/…` model at once in the whole installation. auto: 64 where the server wants a key; from 2 to 64 by its pace where it runs on this machine or wants none.",
+  }),
   PROMPTD_LEASE_MS: range("milliseconds", [300, 60_000], {
     default: "6000",
     meaning:
@@ -233,9 +244,16 @@ export const SETTINGS = {
     meaning: "off: an empty database stays empty instead of getting the seed marketplace and a demo account.",
   }),
   PROMPTD_SANDBOX: setting(onOff, {
-    default: "on",
+    default: null,
     expected: ON_OFF,
-    meaning: "off: the sandbox models are not offered.",
+    meaning:
+      "Whether the sandbox models are offered. Unset: on, but off with NODE_ENV=production and DATABASE_URL, where nobody should take their answers for a model's.",
+  }),
+  PROMPTD_SANDBOX_DIRECTIVES: setting(z.enum(["authors", "callers"]), {
+    default: "authors",
+    expected: "authors or callers",
+    meaning:
+      "Whose `sandbox:` lines the sandbox obeys: those that stand in a prompt as its author wrote them, or those in the inputs of callers as well, for tests of a client.",
   }),
   PROMPTD_MODELS_FILE: setting(text, {
     default: null,

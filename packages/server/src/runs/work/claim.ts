@@ -158,14 +158,48 @@ export async function stopClaiming(db: Queryable, workerId: string): Promise<voi
   await db.query("update workers set draining = true where id = $1", [workerId]);
 }
 
-/** The most runs of each model that may run at once in the whole installation, by the catalogue of this release. */
-export async function writeModelLimits(db: Queryable, limits: ReadonlyMap<string, number>): Promise<void> {
-  const models = [...limits.keys()].sort();
+/** Where a limit that follows the pace of a server begins. */
+const PACED_START = 2;
+
+/**
+ * The most runs of each model that may run at once in the whole installation, by the catalogue of this release. A limit
+ * that follows its server keeps what was found, within `max`.
+ */
+export async function writeModelLimits(
+  db: Queryable,
+  limits: ReadonlyMap<string, { readonly max: number; readonly isPaced: boolean }>,
+): Promise<void> {
+  const rows = [...limits].toSorted(([a], [b]) => (a < b ? -1 : 1));
   await db.query(
-    `insert into run_limits (scope, max_running) select 'model:' || l.model, l.runs
-     from unnest($1::text[], $2::int[]) l (model, runs) order by l.model
-     on conflict (scope) do update set max_running = excluded.max_running
-       where run_limits.max_running <> excluded.max_running`,
-    [models, models.map((model) => limits.get(model))],
+    `insert into run_limits as r (scope, max_running)
+     select 'model:' || l.model, case when l.paced then least(l.runs, $4) else l.runs end
+     from unnest($1::text[], $2::int[], $3::bool[]) l (model, runs, paced)
+     left join run_limits present on present.scope = 'model:' || l.model
+     where present.scope is null or (case when l.paced then present.max_running > l.runs else present.max_running <> l.runs end)
+     order by l.model
+     on conflict (scope) do update set max_running = excluded.max_running where r.max_running <> excluded.max_running`,
+    [rows.map(([model]) => model), rows.map(([, { max }]) => max), rows.map(([, { isPaced }]) => isPaced), PACED_START],
   );
+}
+
+/**
+ * Changes a limit that follows its server, unless another worker has changed it meanwhile, or the present one is not
+ * even reached: then more would be allowed unseen.
+ * @returns the limit that is in force.
+ */
+export async function adaptModelLimit(
+  db: Queryable,
+  model: string,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<number> {
+  const [row] = await db.query<{ runs: number }>(
+    `with changed as (
+       update run_limits set max_running = $4 where scope = 'model:' || $2 and max_running = $3 and $4 <> $3
+         and ($4 < $3 or $3 <= (select count(*) from runs where lane = $1 and worker is not null and model = $2))
+       returning max_running)
+     select coalesce((select max_running from changed),
+       (select max_running from run_limits where scope = 'model:' || $2), $3) as runs`,
+    [LANE, model, from, to],
+  );
+  return row?.runs ?? from;
 }
