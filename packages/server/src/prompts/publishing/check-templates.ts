@@ -1,6 +1,6 @@
 import { rewriteForeignPlaceholders } from "../template/foreign-placeholders.ts";
 import { findForeignSyntax, type ForeignSyntax } from "../template/foreign-syntax.ts";
-import { locator, type Locate } from "../template/locate.ts";
+import { locator, shortened, type Locate } from "../template/locate.ts";
 import { INPUT_KEYS_MAX, keyProblem, requiredField } from "../input-rules.ts";
 import type { Conversion, InputField } from "../prompt-definition.ts";
 import type { RawPrompt, RawStep, TemplateText } from "../format/prompt-fields.ts";
@@ -76,7 +76,7 @@ function checkTemplate(source: TemplateText, field: string, declared: ReadonlySe
     locals: scanned.locals,
     truthTests: scanned.truthTests,
     faults: [
-      ...faults.map(({ offset, message }) => ({ offset, code: "TEMPLATE_SYNTAX" as const, message })),
+      ...faults.map((piece) => ({ ...piece, code: "TEMPLATE_SYNTAX" as const })),
       ...scanned.faults.map((fault) => ({ ...fault, offset: locate.sourceOffset(fault.offset) })),
     ],
   };
@@ -94,8 +94,10 @@ function blank(text: string, pieces: readonly ForeignSyntax[]): string {
 
 /** @param fault with its offset in the text as its author wrote it. */
 function addScanFault(fault: ScanFault, template: CheckedTemplate, faults: FaultList): void {
-  const { offset, code, message } = fault;
-  faults.add({ ...template.locate.at(offset), field: template.field, code, message });
+  const { offset, code, message, text } = fault;
+  const location = template.locate.at(offset);
+  const excerpt = text === undefined ? location.excerpt : shortened(text);
+  faults.add({ ...location, excerpt, field: template.field, code, message });
 }
 
 function addReadFault(found: [CheckedTemplate, Read], code: FaultCode, message: string, faults: FaultList): void {

@@ -7,6 +7,8 @@ export interface ScanFault {
   readonly offset: number;
   readonly code: FaultCode;
   readonly message: string;
+  /** The piece that is meant, where it is known exactly. */
+  readonly text?: string;
 }
 
 /** `name`: written directly, so an input or a local; `input` and `step`: by `input["…"]` and `steps.…`. */

@@ -64,5 +64,9 @@ function excerptAt(text: string, offset: number): string | undefined {
   const piece = isInside ? text.slice(open, open + end + 2) : text.slice(offset);
   const [first = ""] = piece.trimStart().split("\n");
   if (first === "") return undefined;
-  return first.length > EXCERPT_LENGTH_MAX ? `${first.slice(0, EXCERPT_LENGTH_MAX)}…` : first;
+  return shortened(first);
+}
+
+export function shortened(text: string): string {
+  return text.length > EXCERPT_LENGTH_MAX ? `${text.slice(0, EXCERPT_LENGTH_MAX)}…` : text;
 }
