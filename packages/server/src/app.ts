@@ -17,7 +17,14 @@ import { enableFaults } from "./platform/fault.ts";
 import { startTicks, type Tick } from "./platform/ticks.ts";
 import { peopleTicks } from "./people/index.ts";
 import { refreshEstimates } from "./prompts/index.ts";
-import { createUsesCount, deleteOldPieces, pruneIdempotencyKeys, type Worker } from "./runs/index.ts";
+import {
+  createUsesCount,
+  deleteOldPieces,
+  pruneIdempotencyKeys,
+  type Worker,
+  createUsageRollUp,
+  deleteOldUsage,
+} from "./runs/index.ts";
 import { checkPort, orListenFailure, throughOutage } from "./start-failure.ts";
 
 export type { AppOptions, Role };
@@ -125,6 +132,8 @@ function periodicWork({ db, files, models, search, options }: Parts): Tick[] {
     { name: "run_pieces", everySeconds: 60, run: () => deleteOldPieces(db) },
     { name: "credit_expiry", everySeconds: 60, run: (stop) => expireCredits(db, stop) },
     { name: "author_earnings", everySeconds: 10, run: (stop) => collectEarnings(db, stop) },
+    { name: "usage", everySeconds: 30, run: createUsageRollUp(db) },
+    { name: "usage_prune", everySeconds: 3_600, run: () => deleteOldUsage(db, options.config.PROMPTD_USAGE_DAYS) },
     { name: "ledger_audit", everySeconds: 60, run: createAudit(db, options.log) },
   ];
 }

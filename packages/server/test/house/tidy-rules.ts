@@ -82,7 +82,7 @@ export const SUB_ORDER: Readonly<Record<string, readonly string[]>> = {
   models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "calls"],
   search: ["data", "text", "meaning", "indexing", "query"],
   prompts: ["template", "inputs", "format", "publishing", "authoring"],
-  runs: ["create", "wait", "work", "read"],
+  runs: ["create", "wait", "work", "read", "usage"],
 };
 
 export const subFolderOrder: Rule = (sources) =>
@@ -287,6 +287,8 @@ export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   run_followers: "runs",
   run_counts: "runs",
   run_limits: "runs",
+  usage_events: "runs",
+  usage_days: "runs",
   workers: "runs",
   idempotency_keys: "runs",
 };

@@ -196,6 +196,10 @@ export const SETTINGS = {
     meaning:
       "What the author of a prompt earns of the credits that others pay for its runs. `promptd admin prompt share` sets another share for one prompt. A run keeps the share of its creation.",
   }),
+  PROMPTD_USAGE_DAYS: range("days", [31, 3_650], {
+    default: "730",
+    meaning: "How long the daily sums of usage are stored.",
+  }),
   PROMPTD_SECRET: setting(z.string().min(32), {
     default: null,
     expected: "at least 32 characters",

@@ -1,6 +1,6 @@
 -- The end of runs.
 
--- Makes runs final and settles their holds. Internal: the caller has locked and fenced these rows, in id order.
+-- Makes runs final, settles their holds and counts them as used. Internal: the caller has locked and fenced these rows, in id order.
 create or replace function run_settle(
   p_account uuid[], p_id uuid[], p_ok boolean[], p_credits bigint[], p_outputs json[], p_reason text[]
 ) returns setof uuid language plpgsql as $$
@@ -13,7 +13,11 @@ begin
       credits = case when r.hold is null then null when d.ok then least(greatest(d.credits, 0), r.hold) else 0 end
     from unnest(p_account, p_id, p_ok, p_credits, p_outputs, p_reason) d (account_id, id, ok, credits, outputs, reason)
     where r.account_id = d.account_id and r.id = d.id and r.finished_at is null
-    returning r.account_id, r.id, coalesce(r.credits, 0) as credits
+    returning r.account_id, r.id, coalesce(r.credits, 0) as credits, r.prompt_version_id, r.model, r.api_key_id,
+      d.ok, r.finished_at
+  ), used as (
+    insert into usage_events (account_id, run_id, prompt_version_id, model, api_key_id, is_ok, credits, ended_at)
+    select account_id, id, prompt_version_id, model, api_key_id, ok, credits, finished_at from finished
   )
   select coalesce(array_agg(f.account_id), '{}'), coalesce(array_agg(f.id), '{}'), coalesce(array_agg(f.credits), '{}')
     into v_account, v_id, v_credits from finished f;

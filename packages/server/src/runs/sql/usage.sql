@@ -1,0 +1,46 @@
+-- What was used, from the ends of runs to one row for a day.
+
+-- Ended runs with what they used. Tokens and cost are those of every provider call, also of calls that failed.
+create or replace view usage_of_events as
+  select e.id, (e.ended_at at time zone 'UTC')::date as day, e.account_id, e.api_key_id, v.prompt_id, e.model,
+    1::bigint as runs, (not e.is_ok)::int::bigint as failed, e.credits, calls.input_tokens, calls.output_tokens,
+    calls.cost_micro, coalesce(b.hundredths, 0) as earned_hundredths
+  from usage_events e
+  left join prompt_versions v on v.id = e.prompt_version_id
+  left join credit_earnings b on b.account_id = e.account_id and b.run_id = e.run_id
+  cross join lateral (
+    select coalesce(sum((c.usage ->> 'inputTokens')::bigint), 0)::bigint as input_tokens,
+      coalesce(sum((c.usage ->> 'outputTokens')::bigint), 0)::bigint as output_tokens,
+      coalesce(sum(c.cost_micro), 0)::bigint as cost_micro
+    from provider_calls c where c.run_id = e.run_id) calls;
+
+-- Everything that was used: what is rolled up, and what is not yet. A statement sees each run in one of the two.
+create or replace view usage_of_all as
+  select day, account_id, api_key_id, prompt_id, model, runs, failed, credits, input_tokens, output_tokens, cost_micro,
+    earned_hundredths from usage_days
+  union all
+  select day, account_id, api_key_id, prompt_id, model, runs, failed, credits, input_tokens, output_tokens, cost_micro,
+    earned_hundredths from usage_of_events;
+
+-- Moves the oldest p_batch events that ended p_settle ago into the days, in one transaction: each run counts once,
+-- whatever dies when. Provider calls may end a little later than their run, so events settle first. Returns how many were moved.
+create or replace function usage_roll_up(p_batch int, p_settle interval) returns int language plpgsql as $$
+declare
+  v_before timestamptz := promptd_now() - p_settle;
+  v_ids bigint[];
+begin
+  select coalesce(array_agg(due.id), '{}') into v_ids from (
+    select id from usage_events where ended_at <= v_before order by id limit p_batch for update skip locked) due;
+  insert into usage_days as d
+    select day, account_id, api_key_id, prompt_id, model, sum(runs), sum(failed), sum(credits), sum(input_tokens),
+      sum(output_tokens), sum(cost_micro), sum(earned_hundredths)
+    from usage_of_events where id = any (v_ids)
+    group by account_id, day, api_key_id, prompt_id, model order by account_id, day, api_key_id, prompt_id, model
+    on conflict (account_id, day, api_key_id, prompt_id, model) do update set
+      runs = d.runs + excluded.runs, failed = d.failed + excluded.failed, credits = d.credits + excluded.credits,
+      input_tokens = d.input_tokens + excluded.input_tokens, output_tokens = d.output_tokens + excluded.output_tokens,
+      cost_micro = d.cost_micro + excluded.cost_micro,
+      earned_hundredths = d.earned_hundredths + excluded.earned_hundredths;
+  delete from usage_events where id = any (v_ids);
+  return cardinality(v_ids);
+end $$;

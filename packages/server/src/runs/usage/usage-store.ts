@@ -1,0 +1,143 @@
+/** All SQL of what was used; sql/usage.sql has the views and the rolling up. */
+import type { Database, Queryable } from "../../platform/database/database.ts";
+
+/** What usage can be asked by. */
+export type UsageDimension = "day" | "key" | "prompt" | "model" | "account";
+
+export interface UsageRequest {
+  /** Null: of all accounts. */
+  readonly accountId: string | null;
+  /** First and last day, UTC, YYYY-MM-DD. */
+  readonly from: string;
+  readonly to: string;
+  /** At least one. */
+  readonly by: readonly UsageDimension[];
+  readonly rowsMax: number;
+}
+
+/** Sums over a group of runs. A dimension that was not asked by is null in all rows. */
+export interface UsageRow {
+  readonly day: string | null;
+  readonly keyId: string | null;
+  readonly keyName: string | null;
+  readonly promptId: string | null;
+  readonly promptSlug: string | null;
+  readonly model: string | null;
+  readonly accountId: string | null;
+  readonly accountEmail: string | null;
+  readonly runs: number;
+  readonly failed: number;
+  readonly credits: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** What providers charge at the catalogue's prices; 1 credit = 1,000,000. */
+  readonly costMicro: number;
+}
+
+const COLUMNS: Readonly<Record<UsageDimension, string>> = {
+  day: "day",
+  key: "api_key_id",
+  prompt: "prompt_id",
+  model: "model",
+  account: "account_id",
+};
+
+/** By day, then by what has used most. What is not rolled up yet is included. */
+export function listUsage(db: Queryable, { accountId, from, to, by, rowsMax }: UsageRequest): Promise<UsageRow[]> {
+  const ofAccount = accountId === null ? "" : "and u.account_id = $4";
+  const shown = (dimension: UsageDimension, column: string, type: string) =>
+    by.includes(dimension) ? column : `null::${type}`;
+  const columns = by.map((dimension) => COLUMNS[dimension]).join(", ");
+  return db.query<UsageRow>(
+    `with used as (
+       select ${columns}, sum(runs)::bigint as runs, sum(failed)::bigint as failed, sum(credits)::bigint as credits,
+         sum(input_tokens)::bigint as "inputTokens", sum(output_tokens)::bigint as "outputTokens",
+         sum(cost_micro)::bigint as "costMicro"
+       from usage_of_all u where u.day between $1 and $2 ${ofAccount} group by ${columns}
+     )
+     select ${shown("day", "to_char(used.day, 'YYYY-MM-DD')", "text")} as day,
+       ${shown("key", "used.api_key_id", "uuid")} as "keyId", ${shown("key", "k.name", "text")} as "keyName",
+       ${shown("prompt", "used.prompt_id", "uuid")} as "promptId", ${shown("prompt", "p.slug", "text")} as "promptSlug",
+       ${shown("model", "used.model", "text")} as model,
+       ${shown("account", "used.account_id", "uuid")} as "accountId",
+       ${shown("account", "a.email", "text")} as "accountEmail",
+       used.runs, used.failed, used.credits, used."inputTokens", used."outputTokens", used."costMicro"
+     from used
+     ${by.includes("key") ? "left join api_keys k on k.id = used.api_key_id" : ""}
+     ${by.includes("prompt") ? "left join prompts p on p.id = used.prompt_id" : ""}
+     ${by.includes("account") ? "left join accounts a on a.id = used.account_id" : ""}
+     order by ${by.includes("day") ? "used.day," : ""} used.credits desc, used.runs desc, ${columns} limit $3`,
+    accountId === null ? [from, to, rowsMax] : [from, to, rowsMax, accountId],
+  );
+}
+
+export interface EarningsRow {
+  readonly day: string | null;
+  readonly promptId: string;
+  readonly promptSlug: string;
+  readonly runs: number;
+  readonly failed: number;
+  /** What callers paid. */
+  readonly credits: number;
+  /** The author's part, in hundredths of a credit. */
+  readonly earnedHundredths: number;
+}
+
+export interface EarningsRequest {
+  readonly authorId: string;
+  readonly from: string;
+  readonly to: string;
+  /** False: one row for a prompt. */
+  readonly isByDay: boolean;
+  readonly rowsMax: number;
+}
+
+/** Of an author's prompts, whoever ran them. It names no caller. */
+export function listEarnings(db: Queryable, request: EarningsRequest): Promise<EarningsRow[]> {
+  const { authorId, from, to, isByDay, rowsMax } = request;
+  const day = isByDay ? "to_char(u.day, 'YYYY-MM-DD')" : "null::text";
+  return db.query<EarningsRow>(
+    `select ${day} as day, p.id as "promptId", p.slug as "promptSlug", sum(u.runs)::bigint as runs,
+       sum(u.failed)::bigint as failed, sum(u.credits)::bigint as credits,
+       sum(u.earned_hundredths)::bigint as "earnedHundredths"
+     from prompts p join usage_of_all u on u.prompt_id = p.id
+     where p.author_id = $1 and u.account_id <> $1 and u.day between $2 and $3
+     group by p.id, p.slug${isByDay ? ", u.day" : ""}
+     order by ${isByDay ? "u.day," : ""} sum(u.earned_hundredths) desc, p.slug limit $4`,
+    [authorId, from, to, rowsMax],
+  );
+}
+
+export interface UsageOfKey {
+  readonly runs: number;
+  readonly failed: number;
+  readonly credits: number;
+}
+
+/** Of an account's keys since a day; keys without use are missing. */
+export async function findUsageOfKeys(
+  db: Queryable,
+  accountId: string,
+  from: string,
+): Promise<Map<string, UsageOfKey>> {
+  const rows = await db.query<UsageOfKey & { readonly keyId: string }>(
+    `select api_key_id as "keyId", sum(runs)::bigint as runs, sum(failed)::bigint as failed,
+       sum(credits)::bigint as credits
+     from usage_of_all where account_id = $1 and day >= $2 and api_key_id is not null group by api_key_id`,
+    [accountId, from],
+  );
+  return new Map(rows.map(({ keyId, ...usage }) => [keyId, usage]));
+}
+
+/** @returns how many ended runs were moved into the days. */
+export async function rollUpEvents(db: Database, batch: number, settleSeconds: number): Promise<number> {
+  const text = "select usage_roll_up($1, make_interval(secs => $2)) as moved";
+  const rows = await db.query<{ moved: number }>(text, [batch, settleSeconds]);
+  return rows[0]?.moved ?? 0;
+}
+
+/** Removes the days before the last `days`. */
+export async function deleteOldUsage(db: Database, days: number): Promise<void> {
+  const text = "delete from usage_days where day < (promptd_now() at time zone 'UTC')::date - $1::int";
+  await db.query(text, [days]);
+}
