@@ -1,7 +1,7 @@
 /**
  * Runs the tests of SQL on a throwaway PostgreSQL made from the machine's own programs (15 or newer, the oldest found,
  * since the embedded server covers the newest); with arguments, what they choose, as `vitest run` does. Installs
- * PostgreSQL on Debian when it is missing.
+ * PostgreSQL and PgBouncer on Debian when they are missing.
  */
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -9,6 +9,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { ensurePgbouncer } from "./pgbouncer.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const VITEST = join(ROOT, "node_modules/vitest/vitest.mjs");
@@ -130,7 +131,7 @@ async function runVitest(url: string): Promise<number> {
   const chosen = process.argv.slice(2);
   const all = ["related", "--run", DATABASE_OF_TESTS, ...NOT_ABOUT_SQL.map((glob) => `--exclude=${glob}`)];
   const command = chosen.length > 0 ? ["run", ...chosen] : all;
-  const env = { ...process.env, PROMPTD_TEST_DATABASE_URL: url };
+  const env = { ...process.env, PROMPTD_TEST_DATABASE_URL: url, PROMPTD_TEST_PGBOUNCER: ensurePgbouncer() };
   const vitest = spawn(process.execPath, [VITEST, ...command], { cwd: ROOT, env, stdio: "inherit" });
   process.on("SIGTERM", () => vitest.kill("SIGTERM"));
   const [code] = (await once(vitest, "exit")) as [number | null];

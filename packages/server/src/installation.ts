@@ -57,6 +57,7 @@ export async function openInstallation(options: InstallationOptions): Promise<In
     if (applied.length > 0) log.info({ migrations: applied }, "the database schema is up to date");
     const settings = { url, role, log, poolMax: config.PROMPTD_DATABASE_POOL, signal: options.signal };
     const db = await orStartFailure(() => retryStart(() => openDatabase(settings)));
+    logRoute(db, log);
     return {
       db,
       url,
@@ -71,6 +72,16 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   } catch (error) {
     await embedded?.stop();
     throw error;
+  }
+}
+
+function logRoute({ route }: Database, log: Log): void {
+  if (!route.isPooled) return;
+  log.info("the database is behind a pooler; time limits go with each transaction");
+  if (!route.keepsNames) {
+    log.warn(
+      "the pooler does not follow prepared statements, so each one is parsed anew; set max_prepared_statements (PgBouncer 1.21 or newer)",
+    );
   }
 }
 

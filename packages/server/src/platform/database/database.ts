@@ -7,6 +7,7 @@ import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type Qu
 import { Socket } from "node:net";
 import {
   DatabaseUnusable,
+  isRolledBack,
   isSerializationFailure,
   isSilence,
   isStandby,
@@ -20,6 +21,7 @@ import type { Log } from "../log.ts";
 import { PipelinedConnection } from "./pipelined-connection.ts";
 import { reasonOf } from "../reason-of.ts";
 import { retry } from "../resilience/retry.ts";
+import { beginWithin, findRoute, isLimitsRefused, LIMITS, runPipelined, type Limits, type Route } from "./route.ts";
 
 /** A text that runs often is prepared under a name: the server then parses it once per connection. */
 type Statement = string | { readonly name: string; readonly text: string };
@@ -54,6 +56,8 @@ export interface Database extends Queryable {
    * limit. `close` gives it up; the server may go on with it.
    */
   runAlone(statement: string): Promise<void>;
+  /** Found out when it was opened. */
+  readonly route: Route;
   close(): Promise<void>;
 }
 
@@ -77,63 +81,94 @@ const IDLE_MS = 10_000;
 /** A burst of a thousand creates waits some seconds for the pool's few connections; a longer wait is an error. */
 const TIMES = { connectTimeoutMs: 5_000, busyMsMax: 30_000 };
 
-/**
- * A statement that takes longer is a fault, and a transaction left open stops the cleaning of indexes. `query_timeout` is
- * our own, for a server or a network that says nothing at all: without it a request, or a heartbeat, waits for hours.
- */
-const TIMEOUTS = {
-  statement_timeout: 5_000,
-  lock_timeout: 3_000,
-  idle_in_transaction_session_timeout: 10_000,
-  query_timeout: 6_000,
-};
+/** Our own limit, for a server or a network that says nothing at all: without it a request, or a heartbeat, waits for hours. */
+const QUERY_TIMEOUT_MS = 6_000;
 /** The longest that a timer can be set to: 24 days. */
 const NO_QUERY_TIMEOUT_MS = 2_147_483_647;
 
 const CHECK_DATABASE = "Check that it is running, and the address, database, user and password that promptd uses.";
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { connectTimeoutMs, busyMsMax } = options.times ?? TIMES;
-  const settings = { ...connectionSettings(options.url, options.role), connectionTimeoutMillis: connectTimeoutMs };
-  const poolMax = options.poolMax ?? POOL_MAX_DEFAULT;
-  const idleTimeoutMillis = options.staysOpen === true ? 0 : IDLE_MS;
-  const pool = new Pool({ ...settings, max: poolMax, idleTimeoutMillis });
-  const connections = createConnectionSemaphore(poolMax, busyMsMax);
-  // Without a listener a server restart (57P01) ends the process.
-  pool.on("error", (error) => options.log.warn({ err: error }, "an idle database connection was lost"));
-  pool.on("connect", (client) => client.on("error", () => {}));
-  const lanes = Array.from({ length: PIPELINED_CONNECTIONS }, () => new PipelinedConnection(settings, options.log));
+  const { busyMsMax } = options.times ?? TIMES;
+  const { pool, route, settings } = await openPool(options);
+  const connections = createConnectionSemaphore(options.poolMax ?? POOL_MAX_DEFAULT, busyMsMax);
+  const lanes = Array.from(
+    { length: PIPELINED_CONNECTIONS },
+    () => new PipelinedConnection(settings, { log: options.log, limits: route.isPooled ? LIMITS : null }),
+  );
   const alone = new Set<Client>();
   let next = 0;
-  const query: Queryable["query"] = async (statement, values) =>
-    rowsOf(await connections.run(() => pool.query(queryOf(statement, values))));
-  try {
-    await orAborted(query("select 1"), options.signal);
-  } catch (cause) {
-    const closed = pool.end();
-    options.signal?.throwIfAborted(); // a silent server would delay the end of the pool
-    await closed;
-    throw new DatabaseUnusable(`The database cannot be used: ${reasonOf(cause)}.\n${CHECK_DATABASE}`, { cause });
-  }
+  const query: Queryable["query"] = async (statement, values) => {
+    const asked = queryOf(statement, values, route);
+    return rowsOf(await connections.run(() => (route.isPooled ? runPooled(pool, LIMITS, asked) : pool.query(asked))));
+  };
   return {
+    route,
     query,
     named: async (name, text, values) => {
       next = (next + 1) % PIPELINED_CONNECTIONS;
-      return rowsOf(await (lanes[next] as PipelinedConnection).run({ name, text, values: [...values] }));
+      return rowsOf(await (lanes[next] as PipelinedConnection).run(queryOf({ name, text }, values, route)));
     },
-    queryWithin: async (timeoutMs, statement, values) =>
-      rowsOf(await connections.run(() => runWithin(pool, timeoutMs, queryOf(statement, values)))),
-    tx: (work, txOptions) =>
-      retry(() => connections.run(() => runTransaction(pool, work, txOptions ?? {}), { signal: txOptions?.signal }), {
-        on: isSerializationFailure,
-        attempts: 2,
-      }),
+    queryWithin: async (timeoutMs, statement, values) => {
+      const limits = { ...LIMITS, statement_timeout: timeoutMs };
+      const asked = queryOf(statement, values, route);
+      const run = () => (route.isPooled ? runPooled(pool, limits, asked) : runWithin(pool, timeoutMs, asked));
+      return rowsOf(await connections.run(run));
+    },
+    tx: (work, txOptions = {}) =>
+      retry(
+        () => connections.run(() => runTransaction({ pool, route }, work, txOptions), { signal: txOptions.signal }),
+        {
+          on: isSerializationFailure,
+          attempts: 2,
+        },
+      ),
     runAlone: (statement) => runAlone(settings, alone, statement),
     close: async () => {
       const clients = [...alone].map((client) => client.end());
       await Promise.all([...clients, ...lanes.map((lane) => lane.close()), pool.end()]);
     },
   };
+}
+
+interface OpenPool {
+  readonly pool: Pool;
+  readonly route: Route;
+  readonly settings: ClientConfig;
+}
+
+/** @throws DatabaseUnusable when no connection can be had; the signal's reason when it aborts. */
+async function openPool(options: DatabaseOptions): Promise<OpenPool> {
+  const { connectTimeoutMs } = options.times ?? TIMES;
+  const settings = { ...connectionSettings(options.url, options.role), connectionTimeoutMillis: connectTimeoutMs };
+  try {
+    const direct = await connectPool(options, { ...settings, ...LIMITS }).catch((error: unknown) => {
+      if (isLimitsRefused(error)) return null;
+      throw error;
+    });
+    if (direct?.route.isPooled === false) return direct;
+    await direct?.pool.end();
+    return await connectPool(options, { ...settings, pipeline: true });
+  } catch (cause) {
+    options.signal?.throwIfAborted();
+    throw new DatabaseUnusable(`The database cannot be used: ${reasonOf(cause)}.\n${CHECK_DATABASE}`, { cause });
+  }
+}
+
+async function connectPool(options: DatabaseOptions, settings: ClientConfig): Promise<OpenPool> {
+  const idleTimeoutMillis = options.staysOpen === true ? 0 : IDLE_MS;
+  const pool = new Pool({ ...settings, max: options.poolMax ?? POOL_MAX_DEFAULT, idleTimeoutMillis });
+  // Without a listener a server restart (57P01) ends the process.
+  pool.on("error", (error) => options.log.warn({ err: error }, "an idle database connection was lost"));
+  pool.on("connect", (client) => client.on("error", () => {}));
+  try {
+    return { pool, settings, route: await orAborted(findRoute(pool), options.signal) };
+  } catch (error) {
+    const closed = pool.end();
+    options.signal?.throwIfAborted(); // a silent server would delay the end of the pool
+    await closed;
+    throw error;
+  }
 }
 
 /**
@@ -160,8 +195,8 @@ function createConnectionSemaphore(poolMax: number, busyMsMax: number): Pick<Sem
 }
 
 /** A connection of its own, for the listener and for the heartbeat: neither may wait behind other work. */
-export function openConnection(url: string, role: string): Client {
-  const client = new Client(connectionSettings(url, role));
+export function openConnection(url: string, role: string, limits: Limits = LIMITS): Client {
+  const client = new Client({ ...connectionSettings(url, role), ...limits });
   client.on("error", () => {}); // the caller sees `end`; an unheard error would end the process
   return client;
 }
@@ -174,7 +209,7 @@ function connectionSettings(url: string, role: string): ClientConfig {
     keepAlive: true,
     types: customTypes,
     stream: openSocket,
-    ...TIMEOUTS,
+    query_timeout: QUERY_TIMEOUT_MS,
   };
 }
 
@@ -200,10 +235,9 @@ function parseInt8(text: string): number {
   return value;
 }
 
-function queryOf(statement: Statement, values: readonly unknown[] = []): QueryConfig {
-  return typeof statement === "string"
-    ? { text: statement, values: [...values] }
-    : { ...statement, values: [...values] };
+function queryOf(statement: Statement, values: readonly unknown[] | undefined, { keepsNames }: Route): QueryConfig {
+  if (typeof statement === "string") return { text: statement, values: [...(values ?? [])] };
+  return { text: statement.text, values: [...(values ?? [])], ...(keepsNames ? { name: statement.name } : {}) };
 }
 
 /** A text of several statements (a migration) answers an array of results; the rows of the last one count. */
@@ -215,8 +249,7 @@ function rowsOf<Row>(result: QueryResult | QueryResult[]): Row[] {
 async function runWithin(pool: Pool, timeoutMs: number, query: QueryConfig): Promise<QueryResult> {
   const client = await pool.connect();
   try {
-    // Of a transaction, since a pooler in front of the server may give the next statement another connection.
-    await client.query(`begin; set local statement_timeout = ${Math.trunc(timeoutMs)}`);
+    await client.query(beginWithin({ statement_timeout: timeoutMs }));
     return await client.query(query);
   } finally {
     // The rows do not wait for it; a connection that does not answer is thrown away.
@@ -225,8 +258,23 @@ async function runWithin(pool: Pool, timeoutMs: number, query: QueryConfig): Pro
   }
 }
 
+/** The limits go with the statement: to a pooler no connection belongs to this process. */
+async function runPooled(pool: Pool, limits: Limits, query: QueryConfig): Promise<QueryResult> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    return await runPipelined(client, limits, query);
+  } catch (error) {
+    // A connection that does not answer is thrown away; on any other the end of the transaction is already sent.
+    if (!isRolledBack(error)) broken = error instanceof Error ? error : new Error(String(error));
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
 async function runAlone(settings: ClientConfig, open: Set<Client>, statement: string): Promise<void> {
-  const { statement_timeout: _limit, lock_timeout: _lock, query_timeout: _patience, ...unlimited } = settings;
+  const { statement_timeout: _limit, lock_timeout: _lock, query_timeout: _silence, ...unlimited } = settings;
   const client = new Client(unlimited);
   client.on("error", () => {}); // the statement fails with it
   open.add(client);
@@ -240,7 +288,7 @@ async function runAlone(settings: ClientConfig, open: Set<Client>, statement: st
 }
 
 async function runTransaction<Result>(
-  pool: Pool,
+  { pool, route }: Pick<OpenPool, "pool" | "route">,
   work: (tx: Tx) => Promise<Result>,
   options: TxOptions,
 ): Promise<Result> {
@@ -248,17 +296,12 @@ async function runTransaction<Result>(
   const timeLimit = options.statementTimeoutMs === undefined ? {} : { query_timeout: NO_QUERY_TIMEOUT_MS };
   const tx: Tx = {
     kind: "tx",
-    query: async (statement, values) => rowsOf(await client.query({ ...queryOf(statement, values), ...timeLimit })),
+    query: async (statement, values) =>
+      rowsOf(await client.query({ ...queryOf(statement, values, route), ...timeLimit })),
   };
   let broken: Error | undefined;
   try {
-    const { lockTimeoutMs } = options;
-    const limit = lockTimeoutMs === undefined ? "" : `; set local lock_timeout = ${Math.trunc(lockTimeoutMs)}`;
-    await client.query(`begin${limit}`);
-    if (options.statementTimeoutMs !== undefined) {
-      await client.query(`set local statement_timeout = ${Math.trunc(options.statementTimeoutMs)}`);
-      await client.query("set local idle_in_transaction_session_timeout = 0");
-    }
+    await client.query(beginWithin({ ...(route.isPooled ? LIMITS : {}), ...limitsOf(options) }));
     const result = await work(tx);
     await client.query({ text: "commit", ...timeLimit });
     return result;
@@ -273,4 +316,13 @@ async function runTransaction<Result>(
   } finally {
     client.release(broken); // a connection that cannot roll back is thrown away, not handed to the next caller
   }
+}
+
+function limitsOf({ statementTimeoutMs, lockTimeoutMs }: TxOptions): Limits {
+  return {
+    ...(lockTimeoutMs === undefined ? {} : { lock_timeout: lockTimeoutMs }),
+    ...(statementTimeoutMs === undefined
+      ? {}
+      : { statement_timeout: statementTimeoutMs, idle_in_transaction_session_timeout: 0 }),
+  };
 }

@@ -6,8 +6,9 @@
 import { openConnection, type Queryable } from "./database.ts";
 import { fault } from "../fault.ts";
 import type { Log } from "../log.ts";
-import { sleep } from "../resilience/deadline.ts";
+import { settleWithin, sleep } from "../resilience/deadline.ts";
 import { fullJitterDelayMs, retry } from "../resilience/retry.ts";
+import { isPooled } from "./route.ts";
 
 type Channel = "run_ready" | "run_done" | "run_cancel" | "run_text" | "search_changed";
 type Listener = (ids: readonly string[]) => void;
@@ -25,6 +26,9 @@ const COALESCE_MS = 3;
 const IDS_PER_NOTIFY = 200; // 7.4 kB; a payload must stay under 8,000 bytes
 const PROBE_MS = 10_000;
 const RECONNECT = { baseMs: 100, capMs: 5_000 };
+const CHECK_CHANNEL = "listener_check";
+/** One that arrives takes a millisecond or two; a busy database may take seconds. */
+const CHECK_MS = 5_000;
 
 export interface NotificationsOptions {
   readonly db: Queryable;
@@ -32,6 +36,8 @@ export interface NotificationsOptions {
   readonly listenUrl: string | null;
   readonly role: string;
   readonly log: Log;
+  /** In tests: how long the notification that checks a new listener may take. */
+  readonly checkMs?: number;
 }
 
 export function createNotifications(options: NotificationsOptions): Notifications {
@@ -93,10 +99,13 @@ function chunks(ids: readonly string[]): string[][] {
   return Array.from({ length: count }, (_, i) => ids.slice(i * IDS_PER_NOTIFY, (i + 1) * IDS_PER_NOTIFY));
 }
 
-/** Keeps one LISTEN connection alive: probes it, and opens another one when it is gone. */
+/**
+ * Keeps one LISTEN connection alive: probes it, and opens another one when it is gone. Through a pooler that gives the
+ * session away after each transaction nothing ever arrives: then it ends, and readers poll.
+ */
 function listenOn(
   url: string,
-  { role, log }: NotificationsOptions,
+  { db, role, log, checkMs = CHECK_MS }: NotificationsOptions,
   on: { receive: (channel: string, payload: string) => void; gap: () => void },
 ) {
   const channels = new Set<Channel>();
@@ -109,18 +118,40 @@ function listenOn(
 
   /** `ended` resolves when the connection that was opened has ended, however soon that is. */
   async function connect(): Promise<{ readonly ended: Promise<void> }> {
-    const opening = openConnection(url, `${role}-listen`);
+    const opening = openConnection(url, `${role}-listen`, {}); // a pooler refuses limits, and this has statements of no time
     const ended = new Promise<void>((resolve) => opening.once("end", resolve));
-    opening.on("notification", (message) => on.receive(message.channel, message.payload ?? ""));
+    const checked = Promise.withResolvers<void>();
+    opening.on("notification", (message) => {
+      if (message.channel === CHECK_CHANNEL) checked.resolve();
+      else on.receive(message.channel, message.payload ?? "");
+    });
     try {
       await opening.connect();
-      for (const channel of channels) await opening.query(`listen ${channel}`);
+      for (const channel of [...channels, CHECK_CHANNEL]) await opening.query(`listen ${channel}`);
+      void check(opening, checked.promise).catch(() => {}); // the database went away; the next listener is checked too
     } catch (error) {
       void opening.end().catch(() => {}); // half a listener must not stay beside the next one
       throw error;
     }
     client = opening;
     return { ended };
+  }
+  async function check(opened: ReturnType<typeof openConnection>, arrived: Promise<void>): Promise<void> {
+    await db.query("select pg_notify($1, '')", [CHECK_CHANNEL]);
+    const hasArrived = await settleWithin([arrived], checkMs);
+    if (signal.aborted) return;
+    if (hasArrived) {
+      log.debug("notifications arrive");
+    } else if (await isPooled(opened)) {
+      log.warn(
+        "notifications do not arrive through the pooler, so each run takes up to a second longer; set DATABASE_DIRECT_URL to the server itself",
+      );
+      closing.abort();
+      await opened.query("unlisten *"); // reaches that session if nobody else has used it
+      await opened.end();
+    } else {
+      log.warn({ afterMs: checkMs }, "a notification of the database did not arrive in time; readers poll meanwhile");
+    }
   }
   async function listenUntilClosed(): Promise<void> {
     let hasGap = false;

@@ -2,6 +2,7 @@ import { Client, type ClientConfig, type QueryConfig, type QueryResult } from "p
 import { isConnectionLoss, isSilence, isStandby } from "./errors.ts";
 import type { Log } from "../log.ts";
 import { retry } from "../resilience/retry.ts";
+import { runPipelined, type Limits } from "./route.ts";
 
 /** Everything behind it waits as well, so a pipelined connection gives up opening sooner than others. */
 const CONNECT_TIMEOUT_MS = 2_500;
@@ -10,11 +11,14 @@ const CONNECT_TIMEOUT_MS = 2_500;
 export class PipelinedConnection {
   readonly #settings: ClientConfig;
   readonly #log: Log;
+  /** What goes with each statement through a pooler; null where the limits belong to the connection. */
+  readonly #limits: Limits | null;
   #client: Promise<Client> | null = null;
 
-  constructor(settings: ClientConfig, log: Log) {
+  constructor(settings: ClientConfig, { log, limits }: { readonly log: Log; readonly limits: Limits | null }) {
     this.#settings = settings;
     this.#log = log;
+    this.#limits = limits;
   }
 
   run(query: QueryConfig): Promise<QueryResult> {
@@ -34,7 +38,8 @@ export class PipelinedConnection {
   async #send(query: QueryConfig): Promise<QueryResult> {
     const client = (this.#client ??= this.#open());
     try {
-      return await (await client).query(query);
+      const opened = await client;
+      return await (this.#limits === null ? opened.query(query) : runPipelined(opened, this.#limits, query));
     } catch (error) {
       // A backend that is terminated says so in its answer, before its connection ends.
       if (isConnectionLoss(error)) this.#forget(client);

@@ -1,0 +1,134 @@
+/**
+ * How the memory of one process that is API and worker grows over many runs of a sandbox model: resident memory, and what
+ * of it Node knows after a collection.
+ *
+ *   node --conditions=promptd-source bench/memory-growth.ts [--runs 100000] [--parallel 64] [--database embedded|postgres]
+ *
+ * Prints one JSON line and writes it to bench/results/. `growth` is the resident memory at the end against that after the
+ * first 10,000 runs; it may be 1.10 at most.
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { openInstallationFixture } from "../packages/server/test/support/installation-fixture.ts";
+import type { ChaosDatabase } from "./chaos/database-server.ts";
+import { readCommit } from "./commit.ts";
+import { measureOnDatabase } from "./measure-on-database.ts";
+
+const { values } = parseArgs({
+  options: {
+    runs: { type: "string", default: "100000" },
+    parallel: { type: "string", default: "64" },
+    database: { type: "string", default: "embedded" },
+    out: { type: "string", default: join(import.meta.dirname, "results", "memory-growth.json") },
+  },
+});
+const RUNS = Number(values.runs);
+const PARALLEL = Number(values.parallel);
+const BASE_RUNS = 10_000;
+const SAMPLE_EVERY = Math.min(5_000, RUNS);
+const MIB = 2 ** 20;
+
+interface Sample {
+  readonly runs: number;
+  /** MiB, all of them. */
+  readonly resident: number;
+  readonly heapUsed: number;
+  readonly heapTotal: number;
+  readonly external: number;
+}
+
+await measureOnDatabase(values.database === "postgres" ? "postgres" : "embedded", values.out, measure);
+
+async function measure(server: ChaosDatabase) {
+  const directory = mkdtempSync(join(tmpdir(), "promptd-memory-"));
+  const file = join(directory, "memory.json");
+  const fixture = await openInstallationFixture(server.url, {
+    PROMPTD_LEASE_MS: "15000",
+    NODE_OPTIONS: `--expose-gc --import=${join(import.meta.dirname, "memory-probe.js")}`,
+    BENCH_MEMORY_FILE: file,
+  });
+  const caller = await fixture.createCaller();
+  const promptd = await fixture.start();
+  const client = caller.clientAt(promptd.url);
+  const samples: Sample[] = [];
+  let done = 0;
+  const body = { promptVersionId: fixture.prompts.free, inputs: { textInputs: { ask: "What is a tea house?" } } };
+  async function runSome(until: number): Promise<void> {
+    while (done < until) {
+      done += 1;
+      const run = await client.runs.create(body);
+      if (run.runStatus !== "succeeded") throw new Error(`A run ended as ${run.runStatus}.`);
+    }
+  }
+  const startedMs = performance.now();
+  for (let until = SAMPLE_EVERY; until <= RUNS; until += SAMPLE_EVERY) {
+    await Promise.all(Array.from({ length: PARALLEL }, () => runSome(until)));
+    samples.push(await takeSample(promptd.pid, file, { runs: until, collect: until + SAMPLE_EVERY > RUNS }));
+    console.error(JSON.stringify(samples.at(-1)));
+  }
+  const seconds = (performance.now() - startedMs) / 1_000;
+  await promptd.stop();
+  await fixture.close();
+  rmSync(directory, { recursive: true });
+  const base = samples.find(({ runs }) => runs >= BASE_RUNS) ?? samples[0];
+  const last = samples.at(-1);
+  return {
+    runs: RUNS,
+    parallel: PARALLEL,
+    perSecond: round(RUNS / seconds),
+    growth: base === undefined || last === undefined ? null : round(last.resident / base.resident),
+    samples,
+    database: server.version,
+    machine: `${cpus().length} x ${cpus()[0]?.model ?? "?"}`,
+    loadAverage: loadavg().map(round),
+    node: process.version,
+    commit: readCommit(),
+    at: new Date().toISOString(),
+  };
+}
+
+/** Of the last one garbage is collected, so that its heap is what is really in use; resident memory is read before. */
+async function takeSample(
+  pid: number,
+  file: string,
+  { runs, collect }: { readonly runs: number; readonly collect: boolean },
+): Promise<Sample> {
+  rmSync(file, { force: true });
+  const resident = residentOf(pid);
+  process.kill(pid, collect ? "SIGWINCH" : "SIGUSR2");
+  for (;;) {
+    await wait(50);
+    const text = readOrNull(file);
+    if (text === null) continue;
+    const usage = JSON.parse(text) as NodeJS.MemoryUsage;
+    const inMiB = (bytes: number) => round(bytes / MIB);
+    return {
+      runs,
+      resident,
+      heapUsed: inMiB(usage.heapUsed),
+      heapTotal: inMiB(usage.heapTotal),
+      external: inMiB(usage.external),
+    };
+  }
+}
+
+function readOrNull(file: string): string | null {
+  try {
+    const text = readFileSync(file, "utf8");
+    return text.endsWith("}") ? text : null;
+  } catch {
+    return null;
+  }
+}
+
+function residentOf(pid: number): number {
+  const kB = /^VmRSS:\s+(?<kB>\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.groups?.["kB"];
+  return round(Number(kB) / 1_024);
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100;
+}

@@ -1,0 +1,88 @@
+/**
+ * How statements reach the server: straight, or through a pooler such as PgBouncer in transaction mode, which gives each
+ * transaction any of its own connections. What belongs to a session does not arrive there, such as time limits sent with
+ * a connection, so they go with each transaction. Measured by asking, since an address does not say it.
+ */
+import type { Client, ClientBase, Pool, QueryConfig, QueryResult } from "pg";
+import { sqlState } from "./errors.ts";
+
+/** A statement that takes longer is a fault, and a transaction left open stops the cleaning of indexes. */
+export const LIMITS = {
+  statement_timeout: 5_000,
+  lock_timeout: 3_000,
+  idle_in_transaction_session_timeout: 10_000,
+};
+export type Limits = Readonly<Partial<typeof LIMITS>>;
+
+/** Begins a transaction, in one message with the limits that hold for it. */
+export function beginWithin(limits: Limits): string {
+  const settings = Object.entries(limits).map(([name, ms]) => `; set local ${name} = ${Math.trunc(ms)}`);
+  return `begin${settings.join("")}`;
+}
+
+export interface Route {
+  readonly isPooled: boolean;
+  /** Statements may be prepared under a name: on the server itself, or by a pooler that follows the names. */
+  readonly keepsNames: boolean;
+}
+
+const DIRECT: Route = { isPooled: false, keepsNames: true };
+
+/** A pooler that is not told to ignore them refuses limits that are sent with a connection. */
+export function isLimitsRefused(error: unknown): boolean {
+  return error instanceof Error && /unsupported startup parameter/.test(error.message);
+}
+
+/** A pooler names its clients by numbers of its own, a server by its processes. */
+export async function isPooled(client: ClientBase): Promise<boolean> {
+  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+  return rows[0]?.pid !== (client as Client & { readonly processID: number | null }).processID;
+}
+
+/** @throws Error when limits do not even arrive with a transaction. */
+export async function findRoute(pool: Pool): Promise<Route> {
+  const client = await pool.connect();
+  try {
+    if (!(await isPooled(client))) return DIRECT;
+    await client.query(beginWithin(LIMITS));
+    const { rows } = await client.query<{ ms: number }>(
+      "select setting::int as ms from pg_settings where name = 'statement_timeout'",
+    );
+    await client.query("commit");
+    if (rows[0]?.ms !== LIMITS.statement_timeout) {
+      throw new Error("the pooler in front of it does not pass on the time limits of a transaction");
+    }
+    return { isPooled: true, keepsNames: await keepsNames(client) };
+  } finally {
+    client.release();
+  }
+}
+
+const PROBE = "promptd_probe";
+const NAME_IS_TAKEN = "42P05";
+
+/** A pooler that follows names prepares statements under names of its own; one that does not lets ours through. */
+async function keepsNames(client: ClientBase): Promise<boolean> {
+  await client.query("begin");
+  try {
+    const text = `select 1 from pg_prepared_statements where name = '${PROBE}'`;
+    const { rowCount } = await client.query({ name: PROBE, text, values: [] });
+    if (rowCount !== 0) await client.query(`deallocate ${PROBE}`);
+    return rowCount === 0;
+  } catch (error) {
+    if (sqlState(error) !== NAME_IS_TAKEN) throw error;
+    return false;
+  } finally {
+    await client.query("commit");
+  }
+}
+
+/** Three messages and one wait, on a connection that sends statements without waiting for the one before. */
+export async function runPipelined(client: ClientBase, limits: Limits, query: QueryConfig): Promise<QueryResult> {
+  const [, result] = await Promise.all([
+    client.query(beginWithin(limits)),
+    client.query(query),
+    client.query("commit"), // after a failed statement it rolls back
+  ]);
+  return result;
+}

@@ -1,0 +1,137 @@
+/** promptd behind a real PgBouncer in transaction mode. Needs its program, so it runs in `npm run test:postgres` only. */
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { openConnection, openDatabase, type Database } from "../../src/platform/database/database.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { textPrompt } from "../prompts/prompt-files.ts";
+import { PGBOUNCER, startPgbouncer, type Pgbouncer } from "../support/pgbouncer.ts";
+import { openTestDatabase, type OpenTestDatabase } from "../support/test-database.ts";
+import { startTestServer } from "../support/test-server.ts";
+import { bodyOf } from "../wire/requests.ts";
+
+const log = createLog("silent");
+
+const SET_UPS = [
+  { name: "that refuses limits sent with a connection", changes: {}, keepsNames: true },
+  {
+    name: "that ignores limits sent with a connection",
+    changes: { ignore_startup_parameters: "statement_timeout, lock_timeout, idle_in_transaction_session_timeout" },
+    keepsNames: true,
+  },
+  { name: "that does not follow prepared statements", changes: { max_prepared_statements: "0" }, keepsNames: false },
+];
+
+describe.skipIf(PGBOUNCER === undefined).each(SET_UPS)("behind a PgBouncer $name", ({ changes, keepsNames }) => {
+  let database: OpenTestDatabase;
+  let pooler: Pgbouncer;
+  let db: Database;
+  beforeAll(async () => {
+    database = await openTestDatabase();
+    pooler = await startPgbouncer(changes);
+    db = await openDatabase({ url: pooler.urlOf(database.url), role: "pooled", log });
+  });
+  afterAll(async () => {
+    await db.close();
+    await pooler.stop();
+    await database.close();
+  });
+
+  const LIMITS = `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock,
+    current_setting('idle_in_transaction_session_timeout') as idle`;
+  const IN_FORCE = { statement: "5s", lock: "3s", idle: "10s" };
+
+  test("the route is found out", () => {
+    expect(db.route).toEqual({ isPooled: true, keepsNames });
+    expect(database.db.route).toEqual({ isPooled: false, keepsNames: true });
+  });
+
+  test("the limits are in force for every kind of statement, and for nobody else", async () => {
+    const found = await Promise.all([
+      db.query(LIMITS),
+      db.query({ name: "limits_test", text: LIMITS }),
+      db.named("limits_named_test", LIMITS, []),
+      db.tx((tx) => tx.query(LIMITS)),
+    ]);
+    expect(found).toEqual([[IN_FORCE], [IN_FORCE], [IN_FORCE], [IN_FORCE]]);
+    expect(await db.queryWithin(1_234, LIMITS, [])).toEqual([{ ...IN_FORCE, statement: "1234ms" }]);
+    const shorter = await db.tx((tx) => tx.query(LIMITS), { lockTimeoutMs: 1_000, statementTimeoutMs: 0 });
+    expect(shorter).toEqual([{ statement: "0", lock: "1s", idle: "0" }]);
+    const other = openConnection(pooler.urlOf(database.url), "other", {});
+    await other.connect();
+    onTestFinished(() => other.end());
+    expect((await other.query(LIMITS)).rows).toEqual([{ statement: "0", lock: "0", idle: "0" }]);
+  });
+
+  test("a statement that takes too long is ended by the server, and the connection goes on", async () => {
+    await expect(db.queryWithin(100, "select pg_sleep(5)", [])).rejects.toMatchObject({ code: "57014" });
+    await expect(db.query("select 1 / 0")).rejects.toMatchObject({ code: "22012" });
+    await expect(db.named("divides_test", "select 1 / $1::int", [0])).rejects.toMatchObject({ code: "22012" });
+    expect(await db.query("select 1 as one")).toEqual([{ one: 1 }]);
+    expect(await db.named("one_test", "select $1::int as one", [1])).toEqual([{ one: 1 }]);
+  });
+
+  test("two hundred at once get their own answers over four connections, and what they write is committed", async () => {
+    await db.query("create table numbers (n int)");
+    const numbers = Array.from({ length: 200 }, (_, i) => i);
+    const answers = await Promise.all(
+      numbers.map(async (i) => {
+        if (i % 2 === 0) await db.named("add_test", "insert into numbers values ($1)", [i]);
+        else await db.query({ name: "add_more_test", text: "insert into numbers values ($1)" }, [i]);
+        return (await db.named<{ n: number }>("echo_test", "select $1::int as n", [i]))[0]?.n;
+      }),
+    );
+    expect(answers).toEqual(numbers);
+    expect(await database.db.query("select count(*)::int as n, sum(n)::int as sum from numbers")).toEqual([
+      { n: 200, sum: 19_900 },
+    ]);
+  });
+});
+
+describe.skipIf(PGBOUNCER === undefined)("a server behind a PgBouncer", () => {
+  let pooler: Pgbouncer;
+  beforeAll(async () => {
+    pooler = await startPgbouncer();
+  });
+  afterAll(() => pooler.stop());
+
+  async function startPooled(change: (urls: { pooled: string; direct: string }) => Record<string, string>) {
+    const [warn, debug] = [vi.fn(), vi.fn()];
+    const server = await startTestServer({ role: "api", log: { ...createLog("silent"), warn, debug } });
+    onTestFinished(() => server.close());
+    const urls = { pooled: pooler.urlOf(server.databaseUrl), direct: server.databaseUrl };
+    const app = await server.startAnother("all", change(urls));
+    const caller = await server.createCaller({ credits: 1_000 });
+    const { promptVersionId } = await server.publish(textPrompt());
+    const client = server.clientOf(caller.apiKey, app.listenUrl ?? "");
+    const run = async () => (await client.runs.create(bodyOf(promptVersionId, { topic: "tea" }))).runStatus;
+    return { server, warn, debug, run };
+  }
+  const messages = (spy: { readonly mock: { readonly calls: unknown[][] } }) =>
+    spy.mock.calls.map((call) => call.find((part) => typeof part === "string"));
+
+  test("with DATABASE_DIRECT_URL runs prompts, hears of what happened, and its ledger adds up", async () => {
+    const { server, warn, debug, run } = await startPooled(({ pooled, direct }) => ({
+      DATABASE_URL: pooled,
+      DATABASE_DIRECT_URL: direct,
+    }));
+    const runs = await Promise.all(Array.from({ length: 50 }, run));
+    expect(runs.filter((status) => status !== "succeeded")).toEqual([]);
+    expect((await server.checkLedger()).mismatches).toEqual([]);
+    await vi.waitFor(() => expect(messages(debug)).toContain("notifications arrive"), 20_000);
+    expect(messages(warn).filter((message) => /pooler|notifications/.test(String(message)))).toEqual([]);
+  });
+
+  test("says what to set when notifications do not arrive, and its runs succeed all the same", async () => {
+    const { warn, run } = await startPooled(({ pooled }) => ({ DATABASE_URL: pooled }));
+    await vi.waitFor(() => expect(messages(warn).join("\n")).toContain("set DATABASE_DIRECT_URL"), 20_000);
+    expect(await run()).toBe("succeeded");
+  });
+
+  test("in statement mode is refused at its start, and told why", async () => {
+    const statements = await startPgbouncer({ pool_mode: "statement" });
+    onTestFinished(() => statements.stop());
+    const database = await openTestDatabase();
+    onTestFinished(() => database.close());
+    const opening = openDatabase({ url: statements.urlOf(database.url), role: "pooled", log });
+    await expect(opening).rejects.toThrow("transaction blocks not allowed in statement pooling mode");
+  });
+});

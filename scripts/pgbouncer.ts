@@ -1,0 +1,71 @@
+/**
+ * A PgBouncer of 1.21 or newer for the tests: the machine's own, or one built from Debian's sources when the release of
+ * this machine has an older one. The build stays in node_modules/.cache.
+ */
+import { execFileSync } from "node:child_process";
+import { existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+
+const MINOR_MIN = 21;
+/** Its pgbouncer is 1.24. */
+const SOURCES = "trixie";
+const BUILT = join(import.meta.dirname, "../node_modules/.cache/promptd/pgbouncer");
+const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
+const TO_BUILD = ["gcc", "libc6-dev", "make", "pkg-config", "libevent-dev", "ca-certificates"];
+
+/** @returns the path of the program. */
+export function ensurePgbouncer(): string {
+  const path = (process.env["PATH"] ?? "").split(delimiter).map((directory) => join(directory, "pgbouncer"));
+  const found = [BUILT, ...path, "/usr/sbin/pgbouncer"].find((file) => existsSync(file) && isRecent(file));
+  return found ?? build();
+}
+
+function isRecent(file: string): boolean {
+  const version = execFileSync(file, ["--version"], { encoding: "utf8" });
+  return Number(/PgBouncer 1\.(?<minor>\d+)/.exec(version)?.groups?.["minor"] ?? 0) >= MINOR_MIN;
+}
+
+function build(): string {
+  if (process.geteuid?.() !== 0 || !existsSync(KEYRING)) {
+    throw new Error(`Install PgBouncer 1.${MINOR_MIN} or newer first.`);
+  }
+  const home = mkdtempSync(join(tmpdir(), "promptd-pgbouncer-"));
+  const options = { stdio: "inherit", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } } as const;
+  try {
+    execFileSync("apt-get", ["update"], options);
+    execFileSync("apt-get", ["install", "-y", "--no-install-recommends", ...TO_BUILD], options);
+    const sources = downloadSources(home);
+    const without = ["openssl", "cares", "pam", "systemd"].map((feature) => `--without-${feature}`);
+    execFileSync("./configure", without, { ...options, cwd: sources });
+    execFileSync("make", ["pgbouncer"], { ...options, cwd: sources });
+    mkdirSync(dirname(BUILT), { recursive: true });
+    execFileSync("cp", [join(sources, "pgbouncer"), `${BUILT}.new`]);
+    renameSync(`${BUILT}.new`, BUILT);
+    return BUILT;
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+/** apt checks their signatures. It reads lists of its own here: those of the machine stay as they are. */
+function downloadSources(home: string): string {
+  const list = join(home, "sources.list");
+  writeFileSync(list, `deb-src [signed-by=${KEYRING}] http://deb.debian.org/debian ${SOURCES} main\n`);
+  for (const directory of ["lists/partial", "cache/archives/partial"]) {
+    mkdirSync(join(home, directory), { recursive: true });
+  }
+  const settings = {
+    "Dir::Etc::sourcelist": list,
+    "Dir::Etc::sourceparts": "/dev/null",
+    "Dir::State::lists": join(home, "lists"),
+    "Dir::Cache": join(home, "cache"),
+    "APT::Sandbox::User": "root",
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
+  execFileSync("apt-get", [...flags, "update"], { cwd: home, stdio: "inherit" });
+  execFileSync("apt-get", [...flags, "source", "--download-only", "pgbouncer"], { cwd: home, stdio: "inherit" });
+  const [archive = ""] = globSync("pgbouncer_*.orig.tar.gz", { cwd: home });
+  execFileSync("tar", ["-xzf", archive], { cwd: home });
+  return join(home, globSync("pgbouncer-*", { cwd: home })[0] ?? "");
+}
