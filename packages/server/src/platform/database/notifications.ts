@@ -99,20 +99,45 @@ function chunks(ids: readonly string[]): string[][] {
   return Array.from({ length: count }, (_, i) => ids.slice(i * IDS_PER_NOTIFY, (i + 1) * IDS_PER_NOTIFY));
 }
 
+type Listening = ReturnType<typeof openConnection>;
+
+/** Sends a new listener one notification. @returns false when no other will arrive either. */
+async function isWorthOpen(
+  opened: Listening,
+  arrived: Promise<boolean>,
+  { db, log, checkMs = CHECK_MS }: NotificationsOptions,
+): Promise<boolean> {
+  await db.query("select pg_notify($1, '')", [CHECK_CHANNEL]);
+  if (await settleWithin([arrived], checkMs)) {
+    if (await arrived) log.debug("notifications arrive");
+    return true;
+  }
+  if (!(await isPooled(opened))) {
+    log.warn({ afterMs: checkMs }, "a notification of the database did not arrive in time; readers poll meanwhile");
+    return true;
+  }
+  log.warn(
+    "notifications do not arrive through the pooler, so each run takes up to a second longer; set DATABASE_DIRECT_URL to the server itself",
+  );
+  await opened.query("unlisten *"); // reaches that session if nobody else has used it
+  return false;
+}
+
 /**
  * Keeps one LISTEN connection alive: probes it, and opens another one when it is gone. Through a pooler that gives the
  * session away after each transaction nothing ever arrives: then it ends, and readers poll.
  */
 function listenOn(
   url: string,
-  { db, role, log, checkMs = CHECK_MS }: NotificationsOptions,
+  options: NotificationsOptions,
   on: { receive: (channel: string, payload: string) => void; gap: () => void },
 ) {
+  const { role, log } = options;
   const channels = new Set<Channel>();
   const closing = new AbortController();
   const { signal } = closing;
   /** The one that listens now; null between two. */
-  let client: ReturnType<typeof openConnection> | null = null;
+  let client: Listening | null = null;
   const probe = setInterval(() => void client?.query("select 1").catch(() => client?.end()), PROBE_MS);
   probe.unref();
 
@@ -120,15 +145,16 @@ function listenOn(
   async function connect(): Promise<{ readonly ended: Promise<void> }> {
     const opening = openConnection(url, `${role}-listen`, {}); // a pooler refuses limits, and this has statements of no time
     const ended = new Promise<void>((resolve) => opening.once("end", resolve));
-    const checked = Promise.withResolvers<void>();
+    const checked = Promise.withResolvers<boolean>();
+    void ended.then(() => checked.resolve(false)); // nothing waits for what cannot come any more
     opening.on("notification", (message) => {
-      if (message.channel === CHECK_CHANNEL) checked.resolve();
+      if (message.channel === CHECK_CHANNEL) checked.resolve(true);
       else on.receive(message.channel, message.payload ?? "");
     });
     try {
       await opening.connect();
       for (const channel of [...channels, CHECK_CHANNEL]) await opening.query(`listen ${channel}`);
-      void check(opening, checked.promise).catch(() => {}); // the database went away; the next listener is checked too
+      void endIfUseless(opening, checked.promise).catch(() => {}); // the database went away; the next one is checked too
     } catch (error) {
       void opening.end().catch(() => {}); // half a listener must not stay beside the next one
       throw error;
@@ -136,22 +162,10 @@ function listenOn(
     client = opening;
     return { ended };
   }
-  async function check(opened: ReturnType<typeof openConnection>, arrived: Promise<void>): Promise<void> {
-    await db.query("select pg_notify($1, '')", [CHECK_CHANNEL]);
-    const hasArrived = await settleWithin([arrived], checkMs);
-    if (signal.aborted) return;
-    if (hasArrived) {
-      log.debug("notifications arrive");
-    } else if (await isPooled(opened)) {
-      log.warn(
-        "notifications do not arrive through the pooler, so each run takes up to a second longer; set DATABASE_DIRECT_URL to the server itself",
-      );
-      closing.abort();
-      await opened.query("unlisten *"); // reaches that session if nobody else has used it
-      await opened.end();
-    } else {
-      log.warn({ afterMs: checkMs }, "a notification of the database did not arrive in time; readers poll meanwhile");
-    }
+  async function endIfUseless(opened: Listening, arrived: Promise<boolean>): Promise<void> {
+    if (await isWorthOpen(opened, arrived, options)) return;
+    closing.abort();
+    await opened.end();
   }
   async function listenUntilClosed(): Promise<void> {
     let hasGap = false;
