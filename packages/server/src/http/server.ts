@@ -28,6 +28,7 @@ const HTTP_LIMITS = {
   totalBodyBytesMax: 96 * 1024 * 1024,
   accountBodyBytesMax: 40 * 1024 * 1024,
   bodyWaitMs: 10_000,
+  bodyPassMs: 2_000,
   headersMs: 10_000,
   requestMs: 30_000,
   checkEveryMs: 1_000,

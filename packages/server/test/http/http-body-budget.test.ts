@@ -13,6 +13,7 @@ const LIMITS = {
   accountBodyBytesMax: 320 * KIB,
   totalBodyBytesMax: 480 * KIB,
   bodyWaitMs: 1,
+  bodyPassMs: 0,
   lingerMs: 50,
   halfClosedMs: 50,
 };
@@ -109,7 +110,19 @@ describe("the memory for bodies", () => {
     expect((await next).status).toBe(200);
   });
 
-  test("is waited for in order: a large body that waits is received before smaller ones that came later", async () => {
+  test("is given to a small body at once while a large one waits for more than there is", async () => {
+    await start({ limits: { ...LIMITS, bodyWaitMs: 60_000, bodyPassMs: 60_000 } });
+    await stall("a");
+    await stall("b");
+    const large = await openSocket(own.port);
+    sockets.push(large);
+    large.write(head("large", `Expect: 100-continue\r\nContent-Length: ${300 * KIB}`));
+    await until(() => own.http.openRequests === 3);
+    expect((await send("small", LARGE)).status).toBe(200);
+    expect((await send("large", LARGE)).status).toBe(200);
+  });
+
+  test("is kept for a large body that has waited its time: it is received before smaller ones that came later", async () => {
     await start({ limits: { ...LIMITS, bodyWaitMs: 60_000 } });
     const stalled = await stall("a");
     await stall("b");

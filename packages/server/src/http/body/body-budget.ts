@@ -11,6 +11,8 @@ export interface BodyBudgetLimits {
   readonly accountBodyBytesMax: number;
   /** How long a body waits, unread, for memory. */
   readonly bodyWaitMs: number;
+  /** How long a body that waits lets smaller ones pass. */
+  readonly bodyPassMs: number;
 }
 
 /** The share of one request's body in the memory for bodies. */
@@ -31,8 +33,9 @@ export interface BodyBudget {
 
 /**
  * The memory that bodies of requests may take in one process, from before they are read until they are worked up. A
- * body is up to 32 MiB, and a caller may take half a minute to send it: five a second would fill any machine. Bodies
- * wait in order, or a large one would wait as long as smaller ones come.
+ * body is up to 32 MiB, and a caller may take half a minute to send it: five a second would fill any machine. A body
+ * that does not fit lets smaller ones pass for a while, or a hundred kilobytes would wait for 32 MiB; then it is the
+ * next, or it would wait as long as smaller ones come.
  */
 export function createBodyBudget(limits: BodyBudgetLimits): BodyBudget {
   const busy = (shortage: "permits" | "key") =>
@@ -41,6 +44,7 @@ export function createBodyBudget(limits: BodyBudgetLimits): BodyBudget {
     permits: limits.totalBodyBytesMax,
     keyShareMax: limits.accountBodyBytesMax,
     timeoutMs: limits.bodyWaitMs,
+    passMs: limits.bodyPassMs,
     timeoutError: busy,
   });
   const counted = (bytes: number) => (bytes > limits.smallBodyBytesMax ? bytes : 0);

@@ -258,3 +258,54 @@ test("permits are neither lost nor made up, whatever is acquired, resized, abort
     { numRuns: 50 },
   );
 });
+
+describe("heavy work and light work", () => {
+  function setup() {
+    const clock = { ms: 0 };
+    const semaphore = createSemaphore({ permits: 100, passMs: 2_000, nowMs: () => clock.ms });
+    return { clock, semaphore };
+  }
+
+  test("light work passes heavy work that does not fit, of its own key as well, for a while", async () => {
+    const { clock, semaphore } = setup();
+    await semaphore.acquire({ weight: 60 });
+    const heavy = semaphore.acquire({ weight: 50, key: "a" });
+    await semaphore.acquire({ weight: 5, key: "b" });
+    await semaphore.acquire({ weight: 5, key: "a" });
+    clock.ms = 2_000;
+    expect(await isWaiting(semaphore.acquire({ weight: 5, key: "b" }))).toBe(true);
+    expect(await isWaiting(semaphore.acquire({ weight: 5, key: "a" }))).toBe(true);
+    expect(await isWaiting(heavy)).toBe(true);
+  });
+
+  test("heavy work begins in bounded time, however much light work comes", async () => {
+    const { clock, semaphore } = setup();
+    const running: { permit: Permit; endsMs: number }[] = [];
+    const flood = (key: string) =>
+      void semaphore.acquire({ weight: 1, key }).then((permit) => running.push({ permit, endsMs: clock.ms + 500 }));
+    for (let light = 0; light < 100; light += 1) flood(`account ${light % 7}`);
+    await new Promise(setImmediate);
+    let admittedMs: number | null = null;
+    void semaphore.acquire({ weight: 60, key: "heavy" }).then(() => (admittedMs = clock.ms));
+    for (; clock.ms < 10_000 && admittedMs === null; clock.ms += 10) {
+      for (let light = 0; light < 3; light += 1) flood(`account ${(clock.ms / 10 + light) % 7}`);
+      for (const { permit } of running.filter(({ endsMs }) => endsMs <= clock.ms)) permit.release();
+      running.splice(0, running.length, ...running.filter(({ endsMs }) => endsMs > clock.ms));
+      await new Promise(setImmediate);
+    }
+    expect(admittedMs).toBeGreaterThanOrEqual(2_000);
+    expect(admittedMs).toBeLessThanOrEqual(3_500);
+  });
+
+  test("an account that is full keeps its own heavy work waiting, and nobody else's", async () => {
+    const clock = { ms: 0 };
+    const semaphore = createSemaphore({ permits: 100, keyShareMax: 40, passMs: 2_000, nowMs: () => clock.ms });
+    await semaphore.acquire({ weight: 30, key: "a" });
+    const full = semaphore.acquire({ weight: 20, key: "a" });
+    await semaphore.acquire({ weight: 5, key: "a" });
+    clock.ms = 5_000;
+    expect(await isWaiting(semaphore.acquire({ weight: 5, key: "a" }))).toBe(true);
+    await semaphore.acquire({ weight: 40, key: "b" });
+    expect(await isWaiting(full)).toBe(true);
+  });
+});

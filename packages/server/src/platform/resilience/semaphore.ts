@@ -1,6 +1,6 @@
 /**
  * The one limiter. It bounds work in progress by count or by weight; a memory budget is a semaphore weighted by bytes.
- * Fair: nobody overtakes who waits. With keys (accounts) the queue of each key is served in turn, and a key at its
+ * Fair: nobody overtakes who waits, or who has waited for `passMs`. With keys (accounts) the queue of each key is served in turn, and a key at its
  * share waits without holding up the others.
  */
 
@@ -14,6 +14,13 @@ export interface SemaphoreOptions {
   readonly timeoutError?: (shortage: Shortage) => Error;
   /** How many permits one key may have. */
   readonly keyShareMax?: number;
+  /**
+   * For so long work that does not fit lets pass what fits, so that the light does not stand behind the heavy; then
+   * nobody passes it, so that it gets in. 0 if not given.
+   */
+  readonly passMs?: number;
+  /** Never jumps. */
+  readonly nowMs?: () => number;
 }
 
 interface AcquireOptions {
@@ -52,6 +59,7 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
 interface Waiter {
   readonly key: string;
   readonly weight: number;
+  readonly sinceMs: number;
   readonly admit: (permit: Permit) => void;
   readonly refuse: (error: Error) => void;
 }
@@ -95,7 +103,7 @@ class FairSemaphore implements Semaphore {
     signal?.throwIfAborted();
     if (weight === 0) return this.#grant(key, 0);
     const { promise, resolve, reject } = Promise.withResolvers<Permit>();
-    const waiter: Waiter = { key, weight, admit: resolve, refuse: reject };
+    const waiter: Waiter = { key, weight, sinceMs: this.#nowMs(), admit: resolve, refuse: reject };
     const queue = this.#queues.get(key) ?? new Set();
     this.#queues.set(key, queue.add(waiter));
     this.#serve();
@@ -137,14 +145,24 @@ class FairSemaphore implements Semaphore {
     }
   }
 
-  /** The first in the queue whose key has room; everybody behind it waits with it, or heavy work would never begin. */
+  /** The first that fits, in the order of the keys; who has waited long is passed by nobody, or it would never begin. */
   #nextToAdmit(): Waiter | null {
-    for (const [key, [first]] of this.#queues) {
-      const shortage = first === undefined ? "key" : this.#shortage(key, first.weight);
-      if (shortage === "key") continue;
-      return shortage === null ? (first ?? null) : null;
+    const { passMs = 0 } = this.#options;
+    const nowMs = this.#nowMs();
+    for (const [key, queue] of this.#queues) {
+      for (const waiter of queue) {
+        const shortage = this.#shortage(key, waiter.weight);
+        if (shortage === null) return waiter;
+        if (nowMs - waiter.sinceMs < passMs) continue;
+        if (shortage === "permits") return null;
+        break; // its account is full: others have their share
+      }
     }
     return null;
+  }
+
+  #nowMs(): number {
+    return (this.#options.nowMs ?? (() => performance.now()))();
   }
 
   #shortage(key: string, weight: number): Shortage | null {
