@@ -10,13 +10,14 @@ const DURABILITY = ["fsync", "full_page_writes", "synchronous_commit"];
 
 interface ReadinessOptions extends Pick<Parts, "db" | "clock"> {
   readonly options: Pick<Parts["options"], "role" | "log">;
-  readonly files: Pick<Parts["files"], "isReady">;
+  readonly files: Pick<Parts["files"], "isReady" | "isShared">;
   readonly search: Pick<Parts["search"], "isLoaded">;
 }
 
 /**
  * Ready: the database answers, its clock agrees with ours, files can be stored, and search is loaded. Each detail is "ok"
- * or says what is wrong. What weakens durability is reported but does not make a process unready.
+ * or says what is wrong. A bucket that takes no files makes no process unready: it is the same for all of them, and a
+ * load balancer would have nobody left for what needs no files. Neither does what weakens durability.
  */
 export function createReadiness({ options, db, clock, files, search }: ReadinessOptions) {
   const { role, log } = options;
@@ -33,6 +34,12 @@ export function createReadiness({ options, db, clock, files, search }: Readiness
     }
   }
 
+  function logState(wrong: Readonly<Record<string, string>>, ready: boolean, reason: string | undefined): void {
+    if (!ready) log.warn({ ...wrong, reason }, "not ready");
+    else if (Object.keys(wrong).length > 0) log.warn(wrong, "ready, with less than usual");
+    else log.info("ready again");
+  }
+
   return async () => {
     const [{ problems, switchedOff, reason }, canStore] = await Promise.all([askDatabase(), files.isReady()]);
     const checks = {
@@ -41,11 +48,12 @@ export function createReadiness({ options, db, clock, files, search }: Readiness
       search: search.isLoaded() ? "ok" : "loading",
     };
     const wrong = Object.entries(checks).filter(([, text]) => text !== "ok");
+    const degraded = files.isShared && !canStore ? ["files"] : [];
+    const ready = wrong.length === degraded.length;
     const names = wrong.map(([name]) => name).join();
-    if (names !== logged && wrong.length > 0) log.warn({ ...Object.fromEntries(wrong), reason }, "not ready");
-    if (names !== logged && wrong.length === 0) log.info("ready again");
+    if (names !== logged) logState(Object.fromEntries(wrong), ready, reason);
     logged = names;
-    return { ready: wrong.length === 0, details: { role, ...checks, ...switchedOff } };
+    return { ready, details: { role, ...checks, degraded, ...switchedOff } };
   };
 }
 

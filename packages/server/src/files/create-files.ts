@@ -78,6 +78,8 @@ export interface Files {
   ): Promise<void>;
   /** False while the disk or the bucket takes no writes: no model is then called for a file. */
   isReady(): Promise<boolean>;
+  /** True: they are in a bucket, which every process uses and none can mend. */
+  readonly isShared: boolean;
   /** For content too large to stay in memory until `storeOutput`. */
   readonly spool: Spool;
   openFile: OpenFile;
@@ -124,6 +126,7 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
       if (files.length > 0) await insertOutputs(tx, owner, files);
     },
     isReady: () => storage.isReady(),
+    isShared: (options.bucket ?? null) !== null,
     spool,
     openFile: createOpenFile({ blobs, keys, clock, ttlSeconds }),
     ticks: createSweeps({ db, blobs, spool, clock, newId, log }),

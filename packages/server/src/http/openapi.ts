@@ -129,12 +129,12 @@ export function openJson(description: string, example: Json, headers: readonly s
 export function openPaths(): Record<string, Json> {
   const ready = {
     status: "SUCCESS",
-    data: { ready: true, role: "all", database: "ok", clock: "ok", files: "ok", search: "ok", switchedOff: [] },
+    data: { ready: true, role: "all", database: "ok", clock: "ok", files: "ok", search: "ok", degraded: [], switchedOff: [] },
   };
   const notReady = {
     status: "SERVER_ERROR",
     message: "The server is not ready.",
-    data: { ready: false, role: "all", database: "unreachable", files: "ok", search: "ok" },
+    data: { ready: false, role: "all", database: "unreachable", files: "ok", search: "ok", degraded: [] },
   };
   return {
     "/healthz": openPath("getHealth", "The process answers", {

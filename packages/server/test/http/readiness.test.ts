@@ -10,10 +10,10 @@ let db: Database;
 useTestDatabase((opened) => (db = opened.db));
 
 let lines: Record<string, unknown>[];
-let state: { canStore: boolean; isLoaded: boolean; aheadMs: number; database: Pick<Database, "query"> };
+let state: { canStore: boolean; isShared: boolean; isLoaded: boolean; aheadMs: number; database: Pick<Database, "query"> };
 beforeEach(() => {
   lines = [];
-  state = { canStore: true, isLoaded: true, aheadMs: 0, database: db };
+  state = { canStore: true, isShared: false, isLoaded: true, aheadMs: 0, database: db };
 });
 
 function open() {
@@ -22,12 +22,12 @@ function open() {
     options: { role: "api", log },
     db: { ...db, query: (statement, values) => state.database.query(statement, values) },
     clock: { nowMs: () => Date.now() + state.aheadMs },
-    files: { isReady: async () => state.canStore },
+    files: { isReady: async () => state.canStore, isShared: state.isShared },
     search: { isLoaded: () => state.isLoaded },
   });
 }
 
-const OK = { role: "api", database: "ok", clock: "ok", files: "ok", search: "ok" };
+const OK = { role: "api", database: "ok", clock: "ok", files: "ok", search: "ok", degraded: [] };
 
 describe("a process", () => {
   test.each([
@@ -52,11 +52,24 @@ describe("a process", () => {
     expect(ready).toBe(Object.keys(problem).length === 0);
   });
 
+  test("stays ready while a bucket that all share takes no files, and says that it is degraded", async () => {
+    state.isShared = true;
+    const check = open();
+    state.canStore = false;
+    const details = { ...OK, files: "cannot be stored", degraded: ["files"] };
+    expect(await check()).toMatchObject({ ready: true, details });
+    state.isLoaded = false;
+    expect(await check()).toMatchObject({ ready: false, details: { ...details, search: "loading" } });
+    [state.isLoaded, state.canStore] = [true, true];
+    expect(await check()).toMatchObject({ ready: true, details: OK });
+    expect(lines.map(({ msg }) => msg)).toEqual(["ready, with less than usual", "not ready", "ready again"]);
+  });
+
   test("names a database that does not answer", async () => {
     state.database = { query: () => Promise.reject(new Error("connect ECONNREFUSED")) };
     expect(await open()()).toEqual({
       ready: false,
-      details: { role: "api", database: "unreachable", files: "ok", search: "ok" },
+      details: { role: "api", database: "unreachable", files: "ok", search: "ok", degraded: [] },
     });
     expect(lines).toMatchObject([{ msg: "not ready", database: "unreachable", reason: "connect ECONNREFUSED" }]);
   });
