@@ -285,16 +285,16 @@ describe("heavy work and light work", () => {
       void semaphore.acquire({ weight: 1, key }).then((permit) => running.push({ permit, endsMs: clock.ms + 500 }));
     for (let light = 0; light < 100; light += 1) flood(`account ${light % 7}`);
     await new Promise(setImmediate);
-    let admittedMs: number | null = null;
-    void semaphore.acquire({ weight: 60, key: "heavy" }).then(() => (admittedMs = clock.ms));
-    for (; clock.ms < 10_000 && admittedMs === null; clock.ms += 10) {
+    const admitted: number[] = [];
+    void semaphore.acquire({ weight: 60, key: "heavy" }).then(() => admitted.push(clock.ms));
+    for (; clock.ms < 10_000 && admitted.length === 0; clock.ms += 10) {
       for (let light = 0; light < 3; light += 1) flood(`account ${(clock.ms / 10 + light) % 7}`);
       for (const { permit } of running.filter(({ endsMs }) => endsMs <= clock.ms)) permit.release();
       running.splice(0, running.length, ...running.filter(({ endsMs }) => endsMs > clock.ms));
       await new Promise(setImmediate);
     }
-    expect(admittedMs).toBeGreaterThanOrEqual(2_000);
-    expect(admittedMs).toBeLessThanOrEqual(3_500);
+    expect(admitted[0]).toBeGreaterThanOrEqual(2_000);
+    expect(admitted[0]).toBeLessThanOrEqual(3_500);
   });
 
   test("an account that is full keeps its own heavy work waiting, and nobody else's", async () => {
