@@ -291,7 +291,7 @@ function errorResponses({ errorSchemas, errorExamples }: DescribedApi): Json {
   );
 }
 
-/** Those that some answer refers to: Deprecation and Sunset wait for the first feature that ends. */
+/** Those that some answer refers to. */
 function sharedHeaders({ entries }: DescribedApi): Json {
   const used = new Set([
     "x-should-retry",

@@ -61,6 +61,13 @@ describe("a run that takes longer than the wait", () => {
     expect(await waitForEnd(runId)).toMatchObject({ runId, runStatus: "succeeded", tokens: 1 });
   });
 
+  test("leaves the run running, without outputs yet", async () => {
+    const runId = idOf504(await post(HOUR, {}, impatient));
+    const state = async () => runOf(await get(caller.client, `/v1/runs/${runId}`));
+    await expect.poll(state, { timeout: BUSY_MS }).toEqual({ runId, runStatus: "running", outputs: [], tokens: 0 });
+    await cancelRun(caller.client, runId);
+  });
+
   test("tells clients not to repeat it, where to look, and when", async () => {
     const { headers, ...answer } = await post(HOUR, { prefer: "wait=0" });
     const runId = idOf504({ headers, ...answer });

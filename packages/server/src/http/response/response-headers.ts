@@ -21,11 +21,12 @@ export const RESPONSE_HEADERS = {
   "Preference-Applied": "The preferences of the header Prefer that were honoured.",
   "Idempotent-Replayed": "true: the run was created by an earlier request with the same Idempotency-Key.",
   ETag: "Names this version of the answer, for If-None-Match.",
-  Deprecation: "Since when this feature is deprecated (RFC 9745).",
-  Sunset: "When this feature ends (RFC 8594).",
   "Set-Cookie": "The session, for a browser.",
 } as const;
-const EXPOSED_HEADERS = Object.keys(RESPONSE_HEADERS).join(", ");
+/** No script may read a cookie that is set. */
+const EXPOSED_HEADERS = Object.keys(RESPONSE_HEADERS)
+  .filter((name) => name !== "Set-Cookie")
+  .join(", ");
 
 export type Headers = Record<string, string | string[]>;
 

@@ -117,17 +117,26 @@ test("a long scan lets other work in between", async () => {
 test("a mean that is renewed holds nobody up, and scans meanwhile are right", async () => {
   const dims = 300;
   const matrix = new VectorMatrix({ dims, shippedMean: null });
-  for (let i = 1; i <= 4_000; i += 1)
-    matrix.set(i, unit(...Array.from({ length: dims }, (_, k) => Math.sin(i * k) + 1)));
-  const settling = matrix.settle();
-  let yields = 0;
-  const isSettled = settling.then(() => true);
+  const rowOf = (i: number) => unit(...Array.from({ length: dims }, (_, k) => Math.sin(i * k) + 1));
+  for (let i = 1; i <= 4_000; i += 1) matrix.set(i, rowOf(i));
+  const isSettled = matrix.settle().then(() => true);
+  let scans = 0;
   while (!(await Promise.race([isSettled, new Promise<false>((resolve) => setImmediate(() => resolve(false)))]))) {
-    yields += 1;
-    const [nearest] = await matrix.findNearest(unit(...Array.from({ length: dims }, (_, k) => Math.sin(7 * k) + 1)), 1);
+    const [nearest] = await matrix.findNearest(rowOf(7), 1);
     expect(nearest).toMatchObject({ doc: 7, cosine: expect.closeTo(1, 4) as number });
+    scans += 1;
   }
-  expect(yields).toBeGreaterThan(0);
+  expect(scans).toBeGreaterThan(0);
+  for (let i = 4_001; i <= 8_000; i += 1) matrix.set(i, rowOf(i));
+  let yields = 0;
+  const count = () => {
+    yields += 1;
+    handle = setImmediate(count);
+  };
+  let handle = setImmediate(count);
+  await matrix.settle();
+  clearImmediate(handle);
+  expect(yields).toBeGreaterThanOrEqual(8); // one after each thousand rows: nothing else lets the event loop turn here
 });
 
 test("rows that come and go while the matrix is packed are there, and gone, afterwards", async () => {
