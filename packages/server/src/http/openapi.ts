@@ -129,7 +129,16 @@ export function openJson(description: string, example: Json, headers: readonly s
 export function openPaths(): Record<string, Json> {
   const ready = {
     status: "SUCCESS",
-    data: { ready: true, role: "all", database: "ok", clock: "ok", files: "ok", search: "ok", degraded: [], switchedOff: [] },
+    data: {
+      ready: true,
+      role: "all",
+      database: "ok",
+      clock: "ok",
+      files: "ok",
+      search: "ok",
+      degraded: [],
+      switchedOff: [],
+    },
   };
   const notReady = {
     status: "SERVER_ERROR",

@@ -10,7 +10,13 @@ let db: Database;
 useTestDatabase((opened) => (db = opened.db));
 
 let lines: Record<string, unknown>[];
-let state: { canStore: boolean; isShared: boolean; isLoaded: boolean; aheadMs: number; database: Pick<Database, "query"> };
+let state: {
+  canStore: boolean;
+  isShared: boolean;
+  isLoaded: boolean;
+  aheadMs: number;
+  database: Pick<Database, "query">;
+};
 beforeEach(() => {
   lines = [];
   state = { canStore: true, isShared: false, isLoaded: true, aheadMs: 0, database: db };

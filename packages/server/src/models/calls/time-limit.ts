@@ -3,18 +3,25 @@ import { failure, type CallFailure } from "../providers/failure.ts";
 
 export const TIMED_OUT = failure("timeout", { retry: "never", breaker: "counted" });
 
-/** Work under a time limit of its own: the limit's end is a value, the outer signal's abort an exception. */
+/**
+ * Work under a time limit of its own. Its end is a value, TIMED_OUT, whatever the work throws then; when the outer signal
+ * aborts, that rejects with its reason.
+ */
 export async function withinTime<Result>(
   ms: number,
   signal: AbortSignal,
-  work: (own: AbortSignal) => Promise<Result>,
+  work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result | CallFailure> {
-  let own = signal;
+  let isOver = false;
+  const end = (): Error => {
+    isOver = true;
+    return new DeadlineError(`A model call took longer than ${ms} ms.`);
+  };
   try {
-    return await withDeadline(ms, (limited) => work((own = limited)), { signal });
+    return await withDeadline(ms, work, { signal, error: end });
   } catch (error) {
     signal.throwIfAborted();
-    if (own.reason instanceof DeadlineError) return TIMED_OUT;
+    if (isOver) return TIMED_OUT;
     throw error;
   }
 }
