@@ -92,7 +92,7 @@ export function convertRecord(record: SourceRecord, entry: SelectionEntry): Impo
     slug: slugOf(title),
     description: entry.description ?? record.description,
     tags: entry.tags ?? cleanTags(record.tags),
-    model: entry.model ?? (record.modality === "image" ? "sandbox/image" : "sandbox/text"),
+    model: entry.model ?? roleOf(record, entry),
     ...(inputs.size === 0 ? {} : { inputs: Object.fromEntries(inputs) }),
     ...(entry.images === undefined ? {} : { images: entry.images }),
     ...(splits ? { instructions: converted } : {}),
@@ -100,6 +100,12 @@ export function convertRecord(record: SourceRecord, entry: SelectionEntry): Impo
     "x-source": record.source,
     "x-source-id": record.id,
   };
+}
+
+/** A seed prompt names a role, so that it runs on whatever models there are. */
+function roleOf({ modality }: SourceRecord, { images = [] }: SelectionEntry): string {
+  if (modality !== "image") return "text-default";
+  return images.length === 0 ? "image-default" : "image-edit-default";
 }
 
 /** `Crème Brûlée: 2-for-1` becomes `creme-brulee-2-for-1`. */

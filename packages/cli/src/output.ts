@@ -44,3 +44,8 @@ export function formatCredits(credits: number): string {
 export function formatPromptPrice({ typical, most }: { readonly typical: number; readonly most: number }): string {
   return most === 0 ? "free" : `about ${formatCredits(typical)}, at most ${most}`;
 }
+
+/** Whoever looks for a model must see that there is none behind a prompt; null: there is one. */
+export function sandboxMark(model: string): string | null {
+  return model.startsWith("sandbox/") ? "sandbox: not an AI model" : null;
+}

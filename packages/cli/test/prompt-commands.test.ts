@@ -23,7 +23,7 @@ describe("search", () => {
     const { stdout } = await run("search", "cat", "&", "dog");
     expect(seen[0]?.route).toBe("GET /v1/prompts/publish?q=cat+%26+dog");
     expect(stdout).toBe(
-      `Cat portrait (image, 12 credits, 340 runs)\n  From one\\u001b[31m photo.\n  promptd show ${VERSION}\n`,
+      `Cat portrait (image, sandbox: not an AI model, 12 credits, 340 runs)\n  From one\\u001b[31m photo.\n  promptd show ${VERSION}\n`,
     );
   });
 
@@ -42,7 +42,7 @@ describe("show", () => {
 prompt     ${PROMPT}
 version    ${VERSION}
 published  2026-11-02T08:00:00.000Z
-model      sandbox/image (image)
+model      sandbox/image (image; sandbox: not an AI model)
 price      about 12 credits; 15 must be available
 
 Text inputs:

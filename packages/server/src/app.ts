@@ -16,7 +16,7 @@ import type { Database } from "./platform/database/database.ts";
 import { enableFaults } from "./platform/fault.ts";
 import { startTicks, type Tick } from "./platform/ticks.ts";
 import { peopleTicks } from "./people/index.ts";
-import { refreshEstimates } from "./prompts/index.ts";
+import { rebindRoles, refreshEstimates } from "./prompts/index.ts";
 import {
   createUsesCount,
   deleteOldPieces,
@@ -120,13 +120,15 @@ async function listen({ options, address }: Parts, server: HttpServer): Promise<
 }
 
 /** Seconds between runs: each is as often as its promise needs and as seldom as it may be. */
-function periodicWork({ db, files, models, search, options }: Parts): Tick[] {
+function periodicWork(parts: Parts): Tick[] {
+  const { db, files, models, search, options } = parts;
   return [
     ...files.ticks,
     ...models.ticks,
     ...search.ticks,
     ...peopleTicks(db, options.config.PROMPTD_AUDIT_DAYS),
     { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, models.catalogue)) },
+    { name: "roles", everySeconds: 10, run: (stop) => bindRoles(parts, stop) },
     { name: "uses", everySeconds: 5, run: createUsesCount(db) },
     { name: "idempotency", everySeconds: 600, run: () => pruneIdempotencyKeys(db) },
     { name: "run_pieces", everySeconds: 60, run: () => deleteOldPieces(db) },
@@ -136,4 +138,9 @@ function periodicWork({ db, files, models, search, options }: Parts): Tick[] {
     { name: "usage_prune", everySeconds: 3_600, run: () => deleteOldUsage(db, options.config.PROMPTD_USAGE_DAYS) },
     { name: "ledger_audit", everySeconds: 60, run: createAudit(db, options.log) },
   ];
+}
+
+async function bindRoles({ db, models, newId, options }: Parts, stop?: AbortSignal): Promise<void> {
+  const prompts = await rebindRoles(db, { catalogue: models.catalogue, newId }, stop);
+  if (prompts > 0) options.log.info({ prompts }, "roles mean other models now: their prompts have a new version");
 }

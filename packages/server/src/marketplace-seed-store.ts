@@ -27,10 +27,11 @@ export async function listSlugs(db: Queryable, authorId: string): Promise<Set<st
 }
 
 /** Latest version of a prompt that is published now, by its slug. */
-export async function findLatestVersion(db: Queryable, slug: string): Promise<string | null> {
-  const [row] = await db.query<{ id: string }>(
-    "select latest_version_id as id from prompts where slug = $1 and unpublished_at is null and latest_version_id is not null",
+export async function findLatestVersion(db: Queryable, slug: string): Promise<{ id: string; model: string } | null> {
+  const [row] = await db.query<{ id: string; model: string }>(
+    `select v.id, v.model from prompts p join prompt_versions v on v.id = p.latest_version_id
+     where p.slug = $1 and p.unpublished_at is null`,
     [slug],
   );
-  return row?.id ?? null;
+  return row ?? null;
 }

@@ -18,8 +18,8 @@ const DIRECTORY = join(import.meta.dirname, "../seed");
 const SEED_AUTHOR = "seed@promptd.invalid";
 export const DEMO_ACCOUNT = "demo@promptd.invalid";
 const DEMO_CREDITS = 10_000;
-/** All seed prompts use this provider, since it needs no key; without it they could not even be published. */
-const SEED_MODEL = "sandbox/text";
+/** Of most seed prompts: while no model stands for it, there is nothing to offer. */
+const SEED_ROLE = "text-default";
 
 export interface SeedOptions {
   readonly db: Database;
@@ -38,8 +38,9 @@ export interface SeedOptions {
  * continued by the next one: what exists already is left alone.
  */
 export async function seedMarketplace(options: SeedOptions): Promise<void> {
-  if (options.catalogue.find(SEED_MODEL) === null) {
-    options.log.info("the seed prompts run on the sandbox models, which are switched off: none is published");
+  const model = options.catalogue.bind(SEED_ROLE, 0)?.model;
+  if (model === undefined || !options.catalogue.isEnabled(model)) {
+    options.log.info("no model is enabled that seed prompts could run on: none is published before a start with one");
     return;
   }
   await options.db.tx(
@@ -66,7 +67,9 @@ async function seed(options: SeedOptions): Promise<void> {
   const authorId = await findOrCreateAccount(options, author);
   const known = await listSlugs(db, authorId);
   const sources = await readSeedFiles(catalogue);
-  const missing = sources.filter((source) => !known.has(source.slug));
+  // Without the sandbox and with one key, there may be no model for pictures.
+  const canRun = ({ definition }: PromptSource) => definition.steps.every((step) => catalogue.isEnabled(step.model));
+  const missing = sources.filter((source) => !known.has(source.slug) && canRun(source));
   signal.throwIfAborted();
   await publishPrompts(db, missing, { authorId, catalogue, newId });
   await vacuumIndex(db);
@@ -85,7 +88,7 @@ async function readSeedFiles(catalogue: Catalogue): Promise<PromptSource[]> {
   const names = await readdir(DIRECTORY, { recursive: true });
   const wanted = names.filter((name) => name.endsWith(".prompt.md") || name === "catalogue.json").sort();
   const texts = await Promise.all(wanted.map((name) => readFile(join(DIRECTORY, name), "utf8")));
-  return texts.flatMap((text) => parsePromptFile(text, catalogue));
+  return texts.flatMap((text) => parsePromptFile(text, catalogue, { isDescribed: false }));
 }
 
 async function createDemoAccount(options: SeedOptions): Promise<void> {
@@ -125,8 +128,8 @@ const DEMO_INPUTS = { topic: "the first frost of the year" };
 /** The demo key of this data directory and a version to run with it; null when there is none that works. */
 export async function findDemo(options: Pick<SeedOptions, "db" | "catalogue" | "dataDir">): Promise<Demo | null> {
   const { db, catalogue } = options;
-  const apiKey = catalogue.isEnabled(SEED_MODEL) ? await readDemoKey(options) : null;
-  if (apiKey === null) return null;
-  const promptVersionId = await findLatestVersion(db, DEMO_SLUG);
-  return promptVersionId === null ? null : { apiKey, promptVersionId, textInputs: DEMO_INPUTS };
+  const apiKey = await readDemoKey(options);
+  const version = apiKey === null ? null : await findLatestVersion(db, DEMO_SLUG);
+  if (apiKey === null || version === null || !catalogue.isEnabled(version.model)) return null;
+  return { apiKey, promptVersionId: version.id, textInputs: DEMO_INPUTS };
 }

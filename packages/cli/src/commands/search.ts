@@ -1,6 +1,6 @@
 import type { SearchRow } from "@promptd/contract";
 import type { Command } from "../command.ts";
-import { formatCredits } from "../output.ts";
+import { formatCredits, sandboxMark } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import { withSession } from "../session.ts";
 
@@ -18,7 +18,9 @@ export const search: Command = {
 };
 
 function formatRow(row: SearchRow): string {
-  const facts = [row.configs.modality, formatCredits(row.estimatedCredits), `${row.uses} runs`].join(", ");
+  const { modality, model } = row.configs;
+  const words = [modality, sandboxMark(model), formatCredits(row.estimatedCredits), `${row.uses} runs`];
+  const facts = words.filter((word) => word !== null).join(", ");
   const description = printableLine(row.description);
   return [
     `${printableLine(row.title)} (${facts})`,

@@ -1,7 +1,7 @@
 import type { PromptConfig, PromptVersion, TextInputField } from "@promptd/contract";
 import type { Command } from "../command.ts";
 import { findVersion } from "../runs/find-version.ts";
-import { formatCredits, formatTable } from "../output.ts";
+import { formatCredits, formatTable, sandboxMark } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import { withSession } from "../session.ts";
 
@@ -24,7 +24,10 @@ function formatVersion(version: PromptVersion): string {
     ["prompt", version.promptId],
     ["version", version.promptVersionId],
     ["published", version.publishedAt],
-    ["model", `${config.model} (${config.modality})`],
+    [
+      "model",
+      `${config.model} (${[config.modality, sandboxMark(config.model)].filter((word) => word !== null).join("; ")})`,
+    ],
     ["price", describePrice(config)],
   ]);
   const fields = Object.entries(config.textInputs).sort(([, a], [, b]) => a.position - b.position);

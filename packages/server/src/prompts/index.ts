@@ -6,6 +6,7 @@ export { parsePromptFile } from "./publishing/parse-prompt-file.ts";
 export { promptsRoutes } from "./prompts-routes.ts";
 export { addUses, listPopularity, listPromptsOfModels, listSearchedVersions } from "./prompts-store.ts";
 export { setAuthorShare, type PromptOfModel } from "./prompts-store.ts";
+export { rebindRoles } from "./publishing/rebind.ts";
 export { listSearchDocuments, publishPrompts, republishPrompt, unpublishPrompt } from "./publishing/publish.ts";
 export type { Publication, PublishedPrompt, PublishOptions } from "./publishing/publish.ts";
 export { authorsText, renderStep } from "./template/render-step.ts";

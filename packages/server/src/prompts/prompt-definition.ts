@@ -37,6 +37,15 @@ export interface StepDefinition {
   readonly count: number;
   /** Ids of the earlier text steps whose output this one inserts. */
   readonly reads: readonly string[];
+  /** What the author named in place of `model`; absent: the model itself. */
+  readonly role?: StepRole | undefined;
+}
+
+/** A role, and what the author chose before a model was found for it: the next model may take more of it. */
+export interface StepRole {
+  readonly name: string;
+  readonly options: Readonly<Record<string, string>>;
+  readonly maxOutputTokens: number | null;
 }
 
 /** Everything behind a prompt version that is not shown: stored as it is, in this order. */

@@ -5,7 +5,7 @@ import type { LiveVersion, PromptDefinition, StoredConfig } from "./prompt-defin
 import type { StepModel } from "./inputs/run-options.ts";
 
 export const MODALITY_NUMBERS: Readonly<Record<Modality, number>> = { text: 0, image: 1, video: 2 };
-const MODALITY_NAMES = ["text", "image", "video"] as const;
+export const MODALITY_NAMES = ["text", "image", "video"] as const;
 
 export interface PublicVersion {
   readonly promptId: string;

@@ -281,6 +281,7 @@ export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   prompts: "prompts",
   prompt_versions: "prompts",
   prompt_votes: "prompts",
+  role_bindings: "prompts",
   runs: "runs",
   run_steps: "runs",
   run_pieces: "runs",

@@ -48,7 +48,10 @@ describe("the seed", () => {
     const own = (await parseOwn()).map(({ source }) => source);
     for (const source of [...(await parseChosen()), ...own]) {
       expect(source.description, source.slug).toMatch(/^\p{Lu}.{20,}[.!?]$/su);
-      expect(source.model, source.slug).toMatch(/^sandbox\//);
+      for (const step of source.definition.steps) {
+        expect(step.model, source.slug).toMatch(/^sandbox\//);
+        expect(step.role, source.slug).toBeDefined();
+      }
       expect(source.tags.length, source.slug).toBeGreaterThan(0);
     }
   });

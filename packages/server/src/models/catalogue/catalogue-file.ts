@@ -137,6 +137,8 @@ const server = z.strictObject({
 });
 const providers = z.record(recordShape.provider, server);
 
+const roles = z.record(z.string().regex(/^[a-z][a-z-]{0,62}$/, "must be lower case letters and -"), z.array(id));
+
 const head = {
   formatVersion: z.literal(1),
   /** For people: what the shipped prices were converted with. */
@@ -144,6 +146,8 @@ const head = {
   priceDate: z.iso.date().optional(),
   priceNote: z.string().optional(),
   providers: providers.optional(),
+  /** What a prompt may name in place of a model, and the models that it can mean, best first. */
+  roles: roles.optional(),
 };
 
 /** catalogue.json: what is said of all entries. */

@@ -12,6 +12,7 @@ import { providerOf } from "../providers/index.ts";
 import { mergeOverlay, NO_OVERLAY, readOverlay } from "./overlay.ts";
 import { mergeMappings, type Mapping } from "./mapping.ts";
 import { buildResources } from "./resources.ts";
+import { bindRole, checkRoles, type Roles } from "./roles.ts";
 import { readShipped } from "./shipped.ts";
 
 export { CatalogueError };
@@ -33,6 +34,10 @@ export interface CatalogueEntry extends ModelRecord {
 export interface Catalogue {
   /** Also deprecated, retired and configured-off entries; null: no such model. */
   find(model: string): CatalogueEntry | null;
+  /** What a prompt may name in place of a model. */
+  readonly roles: Roles;
+  /** The model that a role means here and now for a prompt with so many images; null: there is no such role. */
+  bind(role: string, images: number): CatalogueEntry | null;
   /** True when runs of the model can be executed now: not retired, and its provider is configured. */
   isEnabled(model: string): boolean;
   /** The list that GET /v1/resources answers: enabled models with a hash. The same object until the set changes. */
@@ -65,22 +70,23 @@ export function loadCatalogue(options: CatalogueOptions): Catalogue {
   const { overlay } = read;
   const servers = { ...shipped.servers, ...overlay.providers };
   const merged = mergeOverlay(shipped.records, read);
+  const allRoles = { ...shipped.roles, ...overlay.roles };
   const file = options.overlayFile ?? "catalogue.json";
-  const found = [...merged.faults, ...checkRecords(merged, read, servers), ...checkKeys(servers, options)];
+  const found = [...merged.faults, ...checkRecords(merged, read, servers), ...checkRoles(allRoles, merged.records)];
+  found.push(...checkKeys(servers, options));
   const faults = [...read.faults, ...found.map((fault) => `${file}: ${fault}`)];
   if (faults.length > 0) throw new CatalogueError(faults);
   const shippedModels = new Set(shipped.records.map((record) => record.model));
-  const entries = merged.records
-    .filter((record) => options.sandbox || !providerOf(record.provider).isSimulated)
-    .map((record) =>
-      entryOf(record, {
-        server: servers[record.provider] ?? null,
-        priceFactor: overlay.priceFactor ?? "1",
-        origin: shippedModels.has(record.model) ? "shipped" : "operator",
-        isPaced: false,
-      }),
-    );
-  return createCatalogue(entries, options);
+  const offered = merged.records.filter((record) => options.sandbox || !providerOf(record.provider).isSimulated);
+  const entries = offered.map((record) =>
+    entryOf(record, {
+      server: servers[record.provider] ?? null,
+      priceFactor: overlay.priceFactor ?? "1",
+      origin: shippedModels.has(record.model) ? "shipped" : "operator",
+      isPaced: false,
+    }),
+  );
+  return createCatalogue(entries, allRoles, options);
 }
 
 function checkKeys(servers: Readonly<Record<string, OwnServer>>, { keyFaults = () => [] }: CatalogueOptions): string[] {
@@ -91,6 +97,7 @@ function checkKeys(servers: Readonly<Record<string, OwnServer>>, { keyFaults = (
 
 function createCatalogue(
   entries: readonly CatalogueEntry[],
+  roles: Roles,
   { hasSecret, clock = systemClock }: CatalogueOptions,
 ): Catalogue {
   let known = new Map<string, CatalogueEntry>();
@@ -116,9 +123,19 @@ function createCatalogue(
     return entry?.status === "retired" ? null : entry;
   };
   enabled = new Set(enabledHere());
+  const isEnabled = (model: string): boolean => findEnabled(model) !== null;
   return {
     find,
-    isEnabled: (model) => findEnabled(model) !== null,
+    isEnabled,
+    roles,
+    bind: (role, images) =>
+      Object.hasOwn(roles, role)
+        ? bindRole(
+            (roles[role] ?? []).flatMap((model) => find(model) ?? []),
+            images,
+            isEnabled,
+          )
+        : null,
     resources: () => {
       today();
       resources ??= buildResources([...enabled].flatMap((model) => findEnabled(model) ?? []));

@@ -49,9 +49,11 @@ export interface StoredPrompt {
 }
 
 /** The file that publishes this version again: what it says in other words, such as defaults, is left out. */
-export function textOfPrompt(prompt: StoredPrompt): PromptText {
-  const { definition, model } = prompt;
-  const { steps } = definition;
+export function textOfPrompt(stored: StoredPrompt): PromptText {
+  const steps = stored.definition.steps.map(asWritten);
+  const definition = { ...stored.definition, steps };
+  const model = steps.at(-1)?.model ?? stored.model;
+  const prompt = { ...stored, definition, model };
   const only = steps.length === 1 && steps[0]?.id === ONLY_STEP ? steps[0] : null;
   const fields = {
     id: prompt.promptId,
@@ -67,6 +69,13 @@ export function textOfPrompt(prompt: StoredPrompt): PromptText {
     samples: fieldsOfSamples(prompt.samples),
   };
   return { comments: [], fields, body: only?.template ?? steps.map(({ id, template }) => ({ id, template })) };
+}
+
+/** With the role that its author named, and what was chosen for it, in place of the model it means now. */
+function asWritten(step: StepDefinition): StepDefinition {
+  const { role } = step;
+  if (role === undefined) return step;
+  return { ...step, model: role.name, options: role.options, maxOutputTokens: role.maxOutputTokens };
 }
 
 function fieldsOfInput(input: InputField) {

@@ -6,6 +6,7 @@ import {
   type CatalogueEntry,
 } from "../../models/index.ts";
 import type { StepDefinition } from "../prompt-definition.ts";
+import { suggestModels } from "./suggest-models.ts";
 import type { CheckedStep } from "./check-templates.ts";
 import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
 import type { FaultList } from "../prompt-fault.ts";
@@ -32,7 +33,8 @@ export function resolveSteps(steps: readonly CheckedStep[], context: StepContext
   if (entry !== null) checkOptions(prompt.options, entry, { context, step: null });
   const definitions = steps.map((step) => resolveStep(step, context));
   checkOrder(steps, definitions, context);
-  checkSlotsUsed(definitions, context);
+  // What a model that nobody knows would take or make is not known either: one fault about it is enough.
+  if (definitions.every(({ model }) => catalogue.find(model) !== null)) checkSlotsUsed(definitions, context);
   return definitions;
 }
 
@@ -56,7 +58,7 @@ function checkModel(model: string, location: FaultLocation, context: StepContext
   };
   if (found.kind === "unknown" || found.kind === "retired") {
     const why = unavailableSentence(model, found);
-    const message = found.kind === "unknown" ? `${why} ${listEnabled(context.catalogue)}` : why;
+    const message = found.kind === "unknown" ? `${why} ${suggestModels(model, context.catalogue)}` : why;
     context.faults.add({ ...location, code: "MODEL", message: message.charAt(0).toLowerCase() + message.slice(1) });
     return;
   }
@@ -65,11 +67,6 @@ function checkModel(model: string, location: FaultLocation, context: StepContext
   if (found.kind === "disabled") warn(`${unavailableSentence(model, found)} Runs fail until it is.`);
   if (entry.modality === "text" && isSimulated(entry))
     warn(`${model} is a sandbox model: the prompt text becomes visible in outputs.`);
-}
-
-function listEnabled(catalogue: Catalogue): string {
-  const enabled = catalogue.entries.map(({ model }) => model).filter((model) => catalogue.isEnabled(model));
-  return `Enabled here: ${enabled.join(", ")}; "promptd admin models list" shows all.`;
 }
 
 function resolveStep(step: CheckedStep, context: StepContext): StepDefinition {
@@ -165,7 +162,8 @@ function checkOrder(steps: readonly CheckedStep[], definitions: readonly StepDef
   for (const [index, step] of steps.entries()) {
     for (const id of step.reads) {
       const earlier = definitions.slice(0, index).find((each) => each.id === id);
-      if (earlier !== undefined && context.catalogue.find(earlier.model)?.modality === "text") continue;
+      const modality = earlier === undefined ? null : (context.catalogue.find(earlier.model)?.modality ?? "text");
+      if (modality === "text") continue;
       const exists = definitions.some((each) => each.id === id);
       const why =
         earlier !== undefined ? "does not make text" : exists ? "does not run before this step" : "does not exist";

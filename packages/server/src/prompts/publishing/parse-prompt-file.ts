@@ -26,12 +26,18 @@ export function parsePromptFile(text: string, catalogue: Catalogue, limits: Prom
 export interface PromptLimits {
   /** The most that one run may hold. */
   readonly creditsMax?: number;
+  /** False: nobody reads the warnings, and what roles cost over all their models need not be computed. */
+  readonly isDescribed?: boolean;
 }
 
 /** Every prompt of a file that has no fault, and every fault of the others. */
-export function readPrompts(text: string, catalogue: Catalogue, limits: PromptLimits = {}): ReadPrompts {
+export function readPrompts(
+  text: string,
+  catalogue: Catalogue,
+  { creditsMax = CREDITS_MAX_DEFAULT, isDescribed = true }: PromptLimits = {},
+): ReadPrompts {
   const faults = new FaultList();
-  const options = { catalogue, creditsMax: limits.creditsMax ?? CREDITS_MAX_DEFAULT };
+  const options = { catalogue, creditsMax, isDescribed };
   const resolved = readPromptFile(text, faults).flatMap((written) => {
     const source = resolvePrompt(written.raw, written.faults, options);
     return source === null ? [] : [{ source, written }];

@@ -166,7 +166,7 @@ async function publishBatch(tx: Tx, batch: readonly Target[], options: PublishOp
   );
   await publishAgain(tx, [...same.keys()]);
   const changed = batch.filter(({ promptId }) => !same.has(promptId));
-  const versions = await publishVersions(tx, changed, options);
+  const versions = await publishTargets(tx, changed, options);
   const slugs = await listPrompts(tx, batch.map(promptIdOf));
   return batch.map(({ promptId, source, isNew }) => {
     const unchanged = same.get(promptId);
@@ -202,20 +202,40 @@ async function publishAgain(tx: Tx, promptIds: readonly string[]): Promise<void>
   }
 }
 
-async function publishVersions(
+async function publishTargets(
   tx: Tx,
   targets: readonly Target[],
   options: PublishOptions,
 ): Promise<readonly NewVersion[]> {
   if (targets.length === 0) return [];
   await insertPrompts(tx, options.authorId, await namePrompts(tx, targets));
-  const versions = targets.map((target) => newVersion(target, options));
-  const isDraft = options.isDraft ?? false;
+  const contents = targets.map(({ source, promptId, isNew }) => ({ ...source, promptId, isNew }));
+  return publishVersions(tx, contents, { ...options, isDraft: options.isDraft ?? false });
+}
+
+/** What a version of a prompt is made of. */
+export interface VersionContent extends Pick<
+  PromptSource,
+  "title" | "description" | "tags" | "model" | "modality" | "definition" | "samples"
+> {
+  readonly promptId: string;
+  /** True: the prompt has no older version. */
+  readonly isNew: boolean;
+}
+
+/** Makes the next version of each of these prompts, whoever their authors are. The caller holds the publishing lock. */
+export async function publishVersions(
+  tx: Tx,
+  contents: readonly VersionContent[],
+  options: Pick<PublishOptions, "catalogue" | "newId"> & { readonly isDraft: boolean },
+): Promise<NewVersion[]> {
+  const { isDraft } = options;
+  if (contents.length === 0) return [];
+  const versions = contents.map((content) => newVersion(content, options));
   await insertVersions(tx, versions, { estimateBasis: estimateBasis(options.catalogue), isDraft });
-  if (!isDraft) {
-    await setLatestVersions(tx, versions);
-    await indexVersions(tx, targets, versions);
-  }
+  if (isDraft) return versions;
+  await setLatestVersions(tx, versions);
+  await indexVersions(tx, contents, versions);
   return versions;
 }
 
@@ -239,8 +259,11 @@ async function namePrompts(tx: Tx, targets: readonly Target[]): Promise<NewPromp
   return prompts;
 }
 
-function newVersion({ source, promptId }: Target, { catalogue, newId }: PublishOptions): NewVersion {
-  const { title, description, tags, model, modality, definition, samples } = source;
+function newVersion(
+  content: VersionContent,
+  { catalogue, newId }: Pick<PublishOptions, "catalogue" | "newId">,
+): NewVersion {
+  const { promptId, title, description, tags, model, modality, definition, samples } = content;
   return {
     id: newId(),
     promptId,
@@ -252,7 +275,7 @@ function newVersion({ source, promptId }: Target, { catalogue, newId }: PublishO
     definition,
     config: buildConfig(definition, entryOf(catalogue, model)),
     samples,
-    ...estimatePrices(source, catalogue),
+    ...estimatePrices(content, catalogue),
   };
 }
 
@@ -263,12 +286,16 @@ function entryOf(catalogue: Catalogue, model: string): CatalogueEntry {
 }
 
 /** Videos are not searched; a prompt that made something else before leaves the index. */
-async function indexVersions(tx: Tx, targets: readonly Target[], versions: readonly NewVersion[]): Promise<void> {
+async function indexVersions(
+  tx: Tx,
+  contents: readonly VersionContent[],
+  versions: readonly NewVersion[],
+): Promise<void> {
   const searched = versions.filter((version) => version.modality !== "video");
   const documents = searched.map((version) => toDocument({ ...version, promptVersionId: version.id }));
   if (documents.length > 0) await indexDocuments(tx, documents);
   for (const [index, version] of versions.entries())
-    if (version.modality === "video" && targets[index]?.isNew === false) await removeDocument(tx, version.promptId);
+    if (version.modality === "video" && contents[index]?.isNew === false) await removeDocument(tx, version.promptId);
 }
 
 function toDocument(version: SearchedText): SearchDocument {

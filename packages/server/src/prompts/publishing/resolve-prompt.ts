@@ -1,6 +1,7 @@
 import type { OutputItem, PromptSamples } from "@promptd/contract";
 import { Problem } from "../../platform/problem.ts";
 import { priceCeiling, type Catalogue } from "../../models/index.ts";
+import { bindRoles, describeRoles } from "./bind-roles.ts";
 import { resolveSteps } from "./check-models.ts";
 import { checkTemplates } from "./check-templates.ts";
 import { valueProblem } from "../input-rules.ts";
@@ -16,17 +17,24 @@ export interface ResolveOptions {
   readonly catalogue: Catalogue;
   /** A run that could cost more than this is a mistake of the author, not a price. */
   readonly creditsMax: number;
+  /** False: nobody reads the warnings, and what roles cost over all their models need not be computed. */
+  readonly isDescribed: boolean;
 }
 
 /**
  * Checks one prompt completely.
  * @returns the prompt, or null when `faults` got at least one more.
  */
-export function resolvePrompt(raw: RawPrompt, faults: FaultList, options: ResolveOptions): PromptSource | null {
+export function resolvePrompt(written: RawPrompt, faults: FaultList, options: ResolveOptions): PromptSource | null {
   const before = faults.faults.length;
   const warnings: string[] = [];
+  const { raw, roleOf } = bindRoles(written, options.catalogue);
   const checked = checkTemplates(raw, stepsOf(raw), faults);
-  const steps = resolveSteps(checked.steps, { prompt: raw, catalogue: options.catalogue, faults, warnings });
+  const resolved = resolveSteps(checked.steps, { prompt: raw, catalogue: options.catalogue, faults, warnings });
+  const steps = resolved.map((step) => {
+    const role = roleOf(step);
+    return role === undefined ? step : { ...step, role };
+  });
   const version: PlannedVersion = {
     model: raw.model,
     definition: { inputs: checked.inputs, images: raw.images, steps },
@@ -49,7 +57,11 @@ export function resolvePrompt(raw: RawPrompt, faults: FaultList, options: Resolv
     samples: publicSamples(raw.samples[0], entry.modality),
     line: raw.line,
     conversions: checked.conversions,
-    warnings: [...warnings, ...checked.warnings],
+    warnings: [
+      ...warnings,
+      ...checked.warnings,
+      ...(options.isDescribed ? describeRoles(version.definition, options.catalogue) : []),
+    ],
   };
 }
 

@@ -1,0 +1,103 @@
+/** Roles in a prompt: which model each of them means now, and what of the author's choices that model takes. */
+import type { Catalogue, CatalogueEntry } from "../../models/index.ts";
+import { estimatePrices } from "./estimates.ts";
+import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
+import type { PromptDefinition, StepDefinition, StepRole } from "../prompt-definition.ts";
+
+type Options = Readonly<Record<string, string>>;
+
+/** A prompt whose roles are replaced by models; `roleOf` gives what stood there. */
+export interface BoundPrompt {
+  readonly raw: RawPrompt;
+  readonly roleOf: (step: StepDefinition) => StepRole | undefined;
+}
+
+export function bindRoles(raw: RawPrompt, catalogue: Catalogue): BoundPrompt {
+  const written = raw.steps ?? [];
+  const roleNames = new Set([raw.model, ...written.flatMap(({ model }) => model ?? [])].filter(isRole));
+  if (roleNames.size === 0) return { raw, roleOf: () => undefined };
+  function isRole(name: string): boolean {
+    return Object.hasOwn(catalogue.roles, name);
+  }
+  const modelOf = (name: string, images: number): string => catalogue.bind(name, images)?.model ?? name;
+  const imagesOf = (step: RawStep | undefined): number => step?.images?.length ?? raw.images.length;
+  const model = modelOf(raw.model, imagesOf(written.at(-1)));
+  const steps = raw.steps?.map((step) => {
+    const own = step.model === null || step.model === raw.model ? model : modelOf(step.model, imagesOf(step));
+    const options = isRole(step.model ?? raw.model) ? takenBy(catalogue.find(own), step.options) : step.options;
+    return { ...step, model: step.model === null ? null : own, options };
+  });
+  const options = isRole(raw.model) ? takenBy(catalogue.find(model), raw.options) : raw.options;
+  const roleOf: BoundPrompt["roleOf"] = ({ id, maxOutputTokens }) => {
+    const step = written.find((each) => each.id === id);
+    const name = step?.model ?? raw.model;
+    if (!isRole(name)) return undefined;
+    const chosen = { ...(name === raw.model ? raw.options : {}), ...step?.options };
+    return { name, options: chosen, maxOutputTokens };
+  };
+  return { raw: { ...raw, model, options, steps: steps ?? null }, roleOf };
+}
+
+/** Options that a model has, with values that it has: a role's models differ in them. */
+export function takenBy(entry: CatalogueEntry | null, options: Options): Options {
+  const isTaken = ([key, value]: [string, string]): boolean => {
+    const option = Object.hasOwn(entry?.runOptions ?? {}, key) ? entry?.runOptions[key] : undefined;
+    return option !== undefined && Object.hasOwn(option.values, value);
+  };
+  return Object.fromEntries(Object.entries(options).filter(isTaken));
+}
+
+/** The same prompt with the models that its roles mean now; null: nothing changes. */
+export function rebindDefinition(definition: PromptDefinition, catalogue: Catalogue): PromptDefinition | null {
+  const steps = definition.steps.map((step) => rebindStep(step, catalogue));
+  return steps.every((step, index) => step === definition.steps[index]) ? null : { ...definition, steps };
+}
+
+function rebindStep(step: StepDefinition, catalogue: Catalogue): StepDefinition {
+  const { role } = step;
+  const entry = role === undefined ? null : catalogue.bind(role.name, step.images.length);
+  if (role === undefined || entry === null || entry.model === step.model) return step;
+  const wanted = role.maxOutputTokens;
+  const maxOutputTokens = wanted === null ? null : Math.min(wanted, entry.limits.maxOutputTokens);
+  return { ...step, model: entry.model, options: takenBy(entry, role.options), maxOutputTokens };
+}
+
+/** For the author: what each role means here, and between which prices that may change. */
+export function describeRoles(definition: PromptDefinition, catalogue: Catalogue): string[] {
+  const estimate = ({ steps, ...rest }: PromptDefinition): number =>
+    estimatePrices({ model: steps.at(-1)?.model ?? "", definition: { ...rest, steps } }, catalogue).estimatedCredits;
+  const roles = new Map(
+    definition.steps.flatMap(({ role, model }) => (role === undefined ? [] : [[role.name, model]])),
+  );
+  return [...roles].map(([role, model]) => {
+    const prices = (catalogue.roles[role] ?? []).flatMap((candidate) => {
+      const other = withModel(definition, { role, entry: catalogue.find(candidate) });
+      return other === null ? [] : [estimate(other)];
+    });
+    const range = prices.length === 0 ? "" : `; over all its models about ${rangeOf(prices)}`;
+    return `${role} is ${model} on this server now: a run costs about ${creditsOf(estimate(definition))}${range}. When it becomes another model, a new version is published by itself.`;
+  });
+}
+
+/** Null: the model cannot stand for this role in this prompt. */
+function withModel(
+  definition: PromptDefinition,
+  { role, entry }: { role: string; entry: CatalogueEntry | null },
+): PromptDefinition | null {
+  const imagesMax = entry?.inputs?.images?.max ?? 0;
+  const own = definition.steps.filter((step) => step.role?.name === role);
+  if (entry === null || entry.status === "retired" || own.some((step) => step.images.length > imagesMax)) return null;
+  const steps = definition.steps.map((step) =>
+    step.role?.name === role ? { ...step, model: entry.model, options: takenBy(entry, step.role.options) } : step,
+  );
+  return { ...definition, steps };
+}
+
+function creditsOf(credits: number): string {
+  return credits === 1 ? "1 credit" : `${credits} credits`;
+}
+
+function rangeOf(prices: readonly number[]): string {
+  const [least, most] = [Math.min(...prices), Math.max(...prices)];
+  return least === most ? creditsOf(most) : `${least} to ${creditsOf(most)}`;
+}

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { loadCatalogue } from "../../models/index.ts";
+import { PromptFileError } from "../prompt-fault.ts";
+import { parsePromptFile } from "./parse-prompt-file.ts";
+
+const ALL_KEYS = loadCatalogue({ overlayFile: null, hasSecret: () => true, sandbox: true });
+const NO_KEY = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
+
+const file = (fields: string, body = "Say {{ topic }}.") => `---\npromptd: 1\ntitle: T\n${fields}\n---\n${body}\n`;
+
+function faultsOf(text: string, catalogue = NO_KEY): string[] {
+  try {
+    parsePromptFile(text, catalogue);
+    return [];
+  } catch (error) {
+    if (error instanceof PromptFileError) return error.faults.map(({ field, message }) => `${field}: ${message}`);
+    throw error;
+  }
+}
+
+test.each([
+  ["gpt-5.4-mini", "openai/gpt-5.4-mini"],
+  ["openai/gpt-5.4-mni", "openai/gpt-5.4-mini"],
+  ["anthropic/claude-sonet-5-5", "anthropic/claude-sonnet-5-5"],
+  ["gemini-3.8-flahs", "google/gemini-3.8-flash"],
+  ["text-defualt", "text-default"],
+  ["black-forest-labs/flux-2-pro", "replicate/flux-2-pro"],
+])("an unknown model %s is answered with what may be meant: %s", (typed, meant) => {
+  const [fault, ...others] = faultsOf(file(`model: ${typed}`));
+  expect(fault).toContain(`model: there is no model "${typed}" on this server. Did you mean ${meant}`);
+  expect(others).toEqual([]);
+});
+
+test("an unknown model is answered alike whatever keys the server has", () => {
+  const text = file("model: openai/gpt-5.4-mni");
+  expect(faultsOf(text, ALL_KEYS)).toEqual(faultsOf(text, NO_KEY));
+});
+
+test("an unknown model is one fault, and none of images, options or later steps follows from it", () => {
+  const images = "images: [{ label: A }, { label: B }]\noptions: { quality: high }\ncount: 2";
+  expect(faultsOf(file(`model: acme/none\n${images}`))).toHaveLength(1);
+  const steps = "model: sandbox/image\nsteps:\n  draft: { model: acme/none }\n  paint: {}";
+  const body = "<!-- step: draft -->\nInvent.\n<!-- step: paint -->\n{{ steps.draft }}";
+  expect(faultsOf(file(steps, body))).toEqual([expect.stringMatching(/^steps\.draft\.model: there is no model/)]);
+});
+
+test("a known model without a key publishes, with a warning", () => {
+  const text = file("model: openai/gpt-6.1-terra\noptions: { reasoningEffort: max }");
+  const [without] = parsePromptFile(text, NO_KEY);
+  const [having] = parsePromptFile(text, ALL_KEYS);
+  expect(without?.definition).toEqual(having?.definition);
+  expect(without?.warnings).toEqual([
+    "The model openai/gpt-6.1-terra is not enabled on this server. Runs fail until it is.",
+  ]);
+  expect(having?.warnings).toEqual([]);
+});

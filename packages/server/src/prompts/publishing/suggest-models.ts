@@ -1,0 +1,32 @@
+import type { Catalogue } from "../../models/index.ts";
+import { editDistance } from "../../platform/edit-distance.ts";
+
+const SUGGESTIONS_MAX = 3;
+
+/**
+ * What an author may have meant by a name that is no model, as sentences. It does not depend on which models are enabled:
+ * the same file must give the same answer on every server of one version.
+ */
+export function suggestModels(typed: string, { entries, roles }: Pick<Catalogue, "entries" | "roles">): string {
+  const name = typed.toLowerCase();
+  const living = entries.filter(({ status }) => status !== "retired");
+  const known = [...living.map(({ model }) => model), ...Object.keys(roles)];
+  const same = living.filter(({ model, providerModel }) => lastPart(model) === name || providerModel === name);
+  const near = known
+    .map((model) => ({ model, distance: distanceOf(name, model) }))
+    .filter(({ distance }) => distance <= Math.min(4, Math.ceil(name.length / 4)))
+    .sort((a, b) => a.distance - b.distance)
+    .map(({ model }) => model);
+  const found = [...new Set([...same.map(({ model }) => model), ...near])].slice(0, SUGGESTIONS_MAX);
+  const question = found.length === 0 ? "" : `Did you mean ${found.join(" or ")}? `;
+  return `${question}"promptd admin models list" shows all; roles are ${Object.keys(roles).join(", ")}.`;
+}
+
+/** Many leave the provider out. */
+function distanceOf(typed: string, model: string): number {
+  return Math.min(editDistance(typed, model), editDistance(typed, lastPart(model)));
+}
+
+function lastPart(model: string): string {
+  return model.slice(model.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,156 @@
+/** Roles: what a prompt means by text-default, and that the marketplace comes alive when a key does. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createAccount } from "../../src/accounts/index.ts";
+import { seedMarketplace } from "../../src/marketplace-seed.ts";
+import { loadCatalogue, type Catalogue } from "../../src/models/index.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { openDatabase, type Database } from "../../src/platform/database/database.ts";
+import { createIdSource } from "../../src/platform/ids.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { parsePromptFile, publishPrompts, rebindRoles } from "../../src/prompts/index.ts";
+import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
+
+const log = createLog("error", "stderr");
+const newId = createIdSource(systemClock);
+
+function catalogueWith(...keys: string[]): Catalogue {
+  return loadCatalogue({ overlayFile: null, hasSecret: (name) => keys.includes(name), sandbox: true });
+}
+const sandbox = catalogueWith();
+const openai = catalogueWith("OPENAI_API_KEY");
+
+let database: TestDatabase;
+let db: Database;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  db = await openDatabase({ url: database.url, role: "test", log });
+});
+afterEach(async () => {
+  await db.close();
+  await database.drop();
+});
+
+const file = (fields: string, body = "Say {{ topic }}.") =>
+  `---\npromptd: 1\ntitle: T\ndescription: D.\n${fields}\n---\n${body}\n`;
+
+async function publish(text: string, catalogue: Catalogue): Promise<string> {
+  const authorId = await createAccount(db, newId, { email: `${newId()}@example.org`, plan: "none" });
+  const [published] = await publishPrompts(db, parsePromptFile(text, catalogue), { authorId, catalogue, newId });
+  if (published === undefined) throw new Error("the prompt was not published");
+  return published.promptId;
+}
+
+const rebind = (catalogue: Catalogue) => rebindRoles(db, { catalogue, newId });
+
+async function versionsOf(promptId: string) {
+  return db.query<{ number: number; model: string; options: unknown; latest: boolean }>(
+    `select v.number, v.model, v.definition->'steps'->0->'options' as options, v.id = p.latest_version_id as latest
+     from prompts p join prompt_versions v on v.prompt_id = p.id where p.id = $1 order by v.number`,
+    [promptId],
+  );
+}
+
+describe("a role", () => {
+  test("means the best enabled model, and one that takes the prompt's images", () => {
+    const one = (fields: string, catalogue: Catalogue) => parsePromptFile(file(fields), catalogue)[0]?.model;
+    const images = "model: text-default\nimages: [{ label: A }]";
+    expect(one("model: text-default", sandbox)).toBe("sandbox/text");
+    expect(one("model: text-default", openai)).toBe("openai/gpt-6.1-terra");
+    expect(one("model: text-default", catalogueWith("DEEPSEEK_API_KEY"))).toBe("deepseek/deepseek-v4-flash");
+    expect(one(images, catalogueWith("DEEPSEEK_API_KEY"))).toBe("sandbox/text");
+    expect(one("model: image-default", catalogueWith("FAL_API_KEY"))).toBe("fal/flux-2-pro");
+  });
+
+  test("keeps the options that its model has, and tells the author what it means and between which prices", () => {
+    const [source] = parsePromptFile(file("model: image-default\noptions: { quality: high, size: 512x512 }"), openai);
+    expect(source?.definition.steps[0]).toMatchObject({
+      model: "openai/gpt-image-2.6-flare",
+      options: { quality: "high" },
+      role: { name: "image-default", options: { quality: "high", size: "512x512" } },
+    });
+    expect(source?.warnings.join("\n")).toMatch(
+      /image-default is openai\/gpt-image-2\.6-flare on this server now: a run costs about 22 credits; over all its models about \d+ to \d+ credits\./,
+    );
+  });
+
+  test("is known to the steps of a prompt too", () => {
+    const steps = "model: image-default\nsteps:\n  draft: { model: text-default, maxOutputTokens: 300 }\n  paint: {}";
+    const body = "<!-- step: draft -->\nInvent {{ topic }}.\n<!-- step: paint -->\nPaint {{ steps.draft }}";
+    const [source] = parsePromptFile(file(steps, body), openai);
+    expect(source?.definition.steps.map(({ model }) => model)).toEqual([
+      "openai/gpt-6.1-terra",
+      "openai/gpt-image-2.6-flare",
+    ]);
+  });
+});
+
+describe("when a role means another model", () => {
+  test("its prompts get one new version, and the older one stays", async () => {
+    const promptId = await publish(file("model: image-default\noptions: { quality: high, size: 512x512 }"), sandbox);
+    const short = await publish(file("model: text-default\nmaxOutputTokens: 300"), sandbox);
+    const fixed = await publish(file("model: sandbox/text"), sandbox);
+    expect(await rebind(sandbox)).toBe(0);
+    expect(await rebind(openai)).toBe(2);
+    expect(await rebind(openai)).toBe(0);
+    const [limit] = await db.query(
+      `select v.definition->'steps'->0->'maxOutputTokens' as tokens from prompts p
+       join prompt_versions v on v.id = p.latest_version_id where p.id = $1`,
+      [short],
+    );
+    expect(limit).toEqual({ tokens: 300 });
+    expect(await versionsOf(promptId)).toEqual([
+      { number: 1, model: "sandbox/image", options: { quality: "high", size: "512x512" }, latest: false },
+      { number: 2, model: "openai/gpt-image-2.6-flare", options: { quality: "high" }, latest: true },
+    ]);
+    expect(await versionsOf(fixed)).toHaveLength(1);
+    expect(await rebind(sandbox)).toBe(2); // the key is gone: what the author chose counts again
+    expect((await versionsOf(promptId)).at(-1)).toMatchObject({
+      model: "sandbox/image",
+      options: { quality: "high", size: "512x512" },
+    });
+  });
+
+  test("a prompt that was unpublished stays so", async () => {
+    const promptId = await publish(file("model: text-default"), sandbox);
+    await db.query("update prompts set unpublished_at = now() where id = $1", [promptId]);
+    expect(await rebind(openai)).toBe(0);
+    expect(await versionsOf(promptId)).toHaveLength(1);
+  });
+
+  test("because its model ended, its prompts go on with the next one", async () => {
+    const at = (time: string) => {
+      const clock = { nowMs: () => Date.parse(time) };
+      return loadCatalogue({
+        overlayFile: ending,
+        hasSecret: (name) => name === "OPENAI_API_KEY",
+        sandbox: true,
+        clock,
+      });
+    };
+    const ending = new URL("ending-model.json", import.meta.url).pathname;
+    const promptId = await publish(file("model: text-default"), at("2027-02-28T12:00:00Z"));
+    expect(await rebind(at("2027-03-01T00:00:00Z"))).toBe(1);
+    expect((await versionsOf(promptId)).map(({ model }) => model)).toEqual(["openai/gpt-6.1-terra", "sandbox/text"]);
+  });
+});
+
+test("the marketplace of the first start comes alive with a key, every prompt of it", async () => {
+  const { signal } = new AbortController();
+  await seedMarketplace({ db, catalogue: sandbox, newId, log, dataDir: "", withDemoKey: false, signal });
+  const live = () =>
+    db.query<{ provider: string; n: number }>(
+      `select split_part(v.model, '/', 1) as provider, count(*)::int as n from prompts p
+       join prompt_versions v on v.id = p.latest_version_id group by 1 order by 1`,
+      [],
+    );
+  const [before] = await live();
+  expect(before).toMatchObject({ provider: "sandbox" });
+  const videos = 6;
+  expect(await rebind(openai)).toBe((before?.n ?? 0) - videos); // OpenAI has no videos
+  expect(await live()).toEqual([
+    { provider: "openai", n: (before?.n ?? 0) - videos },
+    { provider: "sandbox", n: videos },
+  ]);
+  expect(await rebind(catalogueWith("OPENAI_API_KEY", "FAL_API_KEY"))).toBe(videos);
+  expect((await live()).map(({ provider }) => provider)).toEqual(["fal", "openai"]);
+});
