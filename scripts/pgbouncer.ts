@@ -37,7 +37,7 @@ function build(): string {
     execFileSync("apt-get", ["install", "-y", "--no-install-recommends", ...TO_BUILD], options);
     const sources = downloadSources(home);
     const without = ["openssl", "cares", "pam", "systemd"].map((feature) => `--without-${feature}`);
-    execFileSync("./configure", without, { ...options, cwd: sources });
+    execFileSync(join(sources, "configure"), without, { ...options, cwd: sources });
     execFileSync("make", ["pgbouncer"], { ...options, cwd: sources });
     mkdirSync(dirname(BUILT), { recursive: true });
     execFileSync("cp", [join(sources, "pgbouncer"), `${BUILT}.new`]);

@@ -12,7 +12,8 @@ const PROGRAM = `
 const args: unknown = process.argv.slice(2);
 process.on("SIGTERM", () => process.exit(7));
 setInterval(() => {}, 60_000);
-console.log(JSON.stringify({ args, pid: process.pid, version: process.versions.node, flags: process.execArgv }));
+const heaps: unknown = process.env["MALLOC_ARENA_MAX"];
+console.log(JSON.stringify({ args, pid: process.pid, version: process.versions.node, flags: process.execArgv, heaps }));
 if (process.argv[2] === "leave") process.exit(3);
 `;
 
@@ -21,6 +22,7 @@ interface Report {
   pid: number;
   version: string;
   flags: string[];
+  heaps?: string;
 }
 
 let home = "";
@@ -118,6 +120,28 @@ describe("the launcher", () => {
     const child = launch(join(installed, "bin/promptd.js"), ["leave"]);
     expect((await firstLine(child)).args).toEqual(["built"]);
   });
+
+  it.runIf(process.platform === "linux")(
+    "bounds the heaps of a server, unless the environment says otherwise",
+    async () => {
+      const installed = join(home, "third/node_modules/promptd");
+      await cp(join(home, "packages/cli"), installed, { recursive: true });
+      await mkdir(join(installed, "dist"));
+      await writeFile(join(installed, "dist/main.js"), PROGRAM.replace(/: unknown/g, ""));
+      const inBoth = [join(home, "packages/cli/bin/promptd.js"), join(installed, "bin/promptd.js")];
+      for (const file of inBoth) {
+        for (const [given, heaps] of [
+          [undefined, "2"],
+          ["7", "7"],
+        ] as const) {
+          const child = launch(file, ["serve"], { MALLOC_ARENA_MAX: given });
+          const report = await firstLine(child);
+          expect(report).toMatchObject({ args: ["serve"], heaps, pid: child.pid });
+          child.kill("SIGKILL");
+        }
+      }
+    },
+  );
 
   it("on a Node that is too old runs the bundled one as a child, with its signals, SIGKILL too, and exit code", async () => {
     // The launcher is made to believe in an old Node without execve; the bundled one is this Node.
