@@ -24,11 +24,12 @@ export interface JudgedQuery {
   readonly half?: "mend" | "test";
 }
 
-/** The development judgments, those written later without them, and short needs. */
+/** The development judgments, those written later without them, short needs, and queries in five other languages. */
 export const JUDGMENT_SETS = {
   dev: new URL("judgments.dev.json", import.meta.url),
   own: new URL("judgments.own.json", import.meta.url),
   need: new URL("judgments.need.json", import.meta.url),
+  foreign: new URL("judgments.foreign.json", import.meta.url),
 } as const;
 
 export function readCorpus(): CorpusPrompt[] {

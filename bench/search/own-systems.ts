@@ -9,6 +9,7 @@ import { createReplica } from "../../packages/server/src/search/indexing/replica
 import { planQuery } from "../../packages/server/src/search/query/query-plan.ts";
 import { loadBuiltInEmbedder } from "../../packages/server/src/search/meaning/built-in-embedder.ts";
 import { loadExpansions } from "../../packages/server/src/search/text/expansion.ts";
+import { loadTranslator } from "../../packages/server/src/search/text/translation.ts";
 import { createTimeSlice } from "../../packages/server/src/search/text/time-slice.ts";
 import { documentOf } from "./evaluation-data.ts";
 import type { CorpusPrompt } from "./evaluation-data.ts";
@@ -49,7 +50,7 @@ export async function createOwnSearch(db: Database, embeddings: EmbeddingsModel 
 }
 
 export async function createLegs(db: Database): Promise<System[]> {
-  const [base, table] = await Promise.all([loadBuiltInEmbedder(), loadExpansions()]);
+  const [base, table, translator] = await Promise.all([loadBuiltInEmbedder(), loadExpansions(), loadTranslator()]);
   const own = { embedder: base.embedder, dims: base.dims, shippedMean: base.mean };
   const replica = createReplica({ db, clock: systemClock, chooseEmbedders: () => [own] });
   await replica.refresh();
@@ -64,6 +65,7 @@ export async function createLegs(db: Database): Promise<System[]> {
         pairsWith: (character) => replica.pairsWith(character),
       },
       table,
+      translator,
       slice: createTimeSlice(),
     });
   const idsOf = (hits: readonly { doc: number }[]) =>

@@ -16,7 +16,8 @@ export interface KeptResult {
 /** nDCG@10 without a key. */
 const REQUIRED: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   dev: { lexical: 0.945, typo: 0.935, paraphrase: 0.23, all: 0.63 },
-  need: { need: 0.65 },
+  need: { need: 0.66 },
+  foreign: { foreign: 0.7 },
 };
 const TOLERANCE = 0.01;
 

@@ -5,6 +5,7 @@ import type { Semaphore } from "../../platform/resilience/semaphore.ts";
 import type { Log } from "../../platform/log.ts";
 import { cutQuery } from "../text/analyser.ts";
 import type { ExpansionTable } from "../text/expansion.ts";
+import type { Translator } from "../text/translation.ts";
 import { fuse } from "./fusion.ts";
 import type { DenseEvidence, Ranked } from "./fusion.ts";
 import { findByTerms } from "../indexing/replica-store.ts";
@@ -20,6 +21,7 @@ export interface FindPorts {
   readonly db: Database;
   readonly replica: IndexReplica;
   readonly table: ExpansionTable;
+  readonly translator: Translator;
   readonly log: Log;
   /** Keeps search from taking every connection. */
   readonly connections: Semaphore;
@@ -38,7 +40,8 @@ export async function findDocuments(query: string, ports: FindPorts): Promise<Ra
   const { replica } = ports;
   const slice = createTimeSlice();
   const text = cutQuery(query);
-  const plan = await planQuery(text, { counts: countsOf(replica), table: ports.table, slice });
+  const { table, translator } = ports;
+  const plan = await planQuery(text, { counts: countsOf(replica), table, translator, slice });
   const ranked = await (plan.tokens.length === 0
     ? rankLiterally(text, replica, slice)
     : rankByEvidence(text, plan, { ...ports, slice }));

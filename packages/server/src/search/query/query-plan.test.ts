@@ -3,12 +3,15 @@ import type { ExpansionTable } from "../text/expansion.ts";
 import { planQuery } from "./query-plan.ts";
 import { loadExpansions } from "../text/expansion.ts";
 import { stemEnglish } from "../text/analyser.ts";
+import { loadTranslator } from "../text/translation.ts";
+import type { Translator } from "../text/translation.ts";
 import { createTimeSlice } from "../text/time-slice.ts";
 import { Vocabulary } from "../text/vocabulary.ts";
 
 let table: ExpansionTable;
+let translator: Translator;
 beforeAll(async () => {
-  table = await loadExpansions();
+  [table, translator] = await Promise.all([loadExpansions(), loadTranslator()]);
 });
 
 /** The plan of a query in a catalogue of a thousand prompts, ten of which have each of these words. */
@@ -19,7 +22,7 @@ function plan(query: string, words: readonly string[], pairs: readonly string[] 
   const countOf = (term: string) => (terms.has(term) ? 10 : 0);
   const pairsWith = (character: string) => pairs.filter((pair) => pair.includes(character));
   const counts = { documentCount: 1_000, vocabulary, countOf, pairsWith };
-  return planQuery(query, { counts, table, slice: createTimeSlice() });
+  return planQuery(query, { counts, table, translator, slice: createTimeSlice() });
 }
 
 test("a word said again and again is looked for once, and may still be unfinished", async () => {

@@ -6,6 +6,7 @@ import type { Expansion, ExpansionTable } from "../text/expansion.ts";
 import type { WeightedTerm } from "../indexing/replica-store.ts";
 import { stemEnglish } from "../text/analyser.ts";
 import type { TimeSlice } from "../text/time-slice.ts";
+import type { Translation, Translator } from "../text/translation.ts";
 import { tokensOfNeed, weighWords } from "../text/need.ts";
 import type { NeedToken } from "../text/need.ts";
 import { readWord } from "../text/word-readings.ts";
@@ -39,9 +40,10 @@ const TOKEN_IDF = { min: 1, max: 7 };
 /** tf * 2.2 / (tf + 1.2) of one title occurrence, whose tf is 3. */
 const TITLE_HIT = (3 * 2.2) / (3 + 1.2);
 
-interface PlanPorts {
+export interface PlanPorts {
   readonly counts: CatalogueCounts;
   readonly table: ExpansionTable;
+  readonly translator: Translator;
   readonly slice: TimeSlice;
 }
 
@@ -57,15 +59,19 @@ interface WeighedWord extends ReadToken {
 }
 
 export async function planQuery(query: string, ports: PlanPorts): Promise<QueryPlan> {
-  const { counts } = ports;
-  const tokens = await findTokens(query, ports);
+  const { counts, table, translator } = ports;
+  const translation = translator.translate(query, {
+    isEnglish: (word) => table.hasWord(word) || mayBecomeTitle(word, query, counts),
+    isTitled: (word) => (counts.vocabulary.find(word)?.titleCount ?? 0) > 0,
+  });
+  const tokens = await findTokens(translation?.text ?? query, ports);
   const read = await readTokens(tokens, ports);
   const weights = weighWords(read, counts.vocabulary);
   const words = read.map((word, i) => ({ ...word, weight: weights[i] ?? 1 }));
   const readings = words.map(({ reading }) => reading);
   const joined = joinNeighbours(words);
   const lexical = [
-    ...words.flatMap((word, group) => directTerms(group, word, counts)),
+    ...words.flatMap((word, group) => directTerms(group, word, { counts, translation })),
     ...joined.flatMap((pair) => joinedTerms(pair, readings, counts)),
     ...words.flatMap((word, group) => expandedTerms(group, word, counts)),
   ];
@@ -77,6 +83,13 @@ export async function planQuery(query: string, ports: PlanPorts): Promise<QueryP
     certainty: readings.reduce((sum, { certainty }) => sum + certainty, 0) / Math.max(1, readings.length),
     readAs: readings.map(({ word }) => word).join(" "),
   };
+}
+
+/** `mer` may become mermaid while it is typed, so it is not surely French. */
+function mayBecomeTitle(word: string, query: string, { vocabulary }: CatalogueCounts): boolean {
+  if (!query.toLowerCase().endsWith(word) || word.length < 2) return false;
+  for (const { titleCount } of vocabulary.completionsOf(word)) if (titleCount > 0) return true;
+  return false;
 }
 
 /** What the query says, each word once, however often it says it. */
@@ -175,9 +188,13 @@ function joinedMeaning({ term, weight }: Joined, counts: CatalogueCounts): Query
   return { term, certainty: 1, weight, isInCatalogue: counts.countOf(term) > 0, expansions: [], isExtra: true };
 }
 
-function directTerms(group: number, { token, reading, weight }: WeighedWord, counts: CatalogueCounts): WeightedTerm[] {
+function directTerms(
+  group: number,
+  { token, reading, weight }: WeighedWord,
+  { counts, translation }: { counts: CatalogueCounts; translation: Translation | null },
+): WeightedTerm[] {
   const shares = new Map([[token.term, 1]]);
-  for (const other of reading.others) {
+  for (const other of [...reading.others, ...(translation?.others.get(token.word) ?? [])]) {
     const term = stemEnglish(other.word);
     shares.set(term, Math.max(other.weight, shares.get(term) ?? 0));
   }

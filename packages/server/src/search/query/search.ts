@@ -27,6 +27,8 @@ import { isRemote, remoteEmbedderId } from "../meaning/remote-embedder.ts";
 import type { EmbeddingsModel } from "../meaning/remote-embedder.ts";
 import { loadBuiltInEmbedder } from "../meaning/built-in-embedder.ts";
 import { loadExpansions } from "../text/expansion.ts";
+import { loadTranslator } from "../text/translation.ts";
+import type { Translator } from "../text/translation.ts";
 
 export interface SearchOptions {
   readonly db: Database;
@@ -81,7 +83,7 @@ export function createSearch(options: SearchOptions): Search {
   const closing = new AbortController();
 
   async function openAll(): Promise<Opened> {
-    const [base, table] = await Promise.all([loadBuiltInEmbedder(), loadExpansions()]);
+    const [base, table, translator] = await Promise.all([loadBuiltInEmbedder(), loadExpansions(), loadTranslator()]);
     const warnOfOther = createWarning(options.log);
     const chooseEmbedders = (active: ActiveEmbedder | null, documents: number) => {
       if (isOfOtherModel(active, model)) warnOfOther();
@@ -89,7 +91,7 @@ export function createSearch(options: SearchOptions): Search {
     };
     const replica = createReplica({ db: options.db, clock: options.clock, chooseEmbedders });
     timer = setInterval(() => void replica.refresh().catch(() => {}), REFRESH_EVERY_MS).unref();
-    return { base, table, replica };
+    return { base, table, translator, replica };
   }
   function open(): Promise<Opened> {
     opened ??= openAll().catch((error: unknown) => {
@@ -100,19 +102,12 @@ export function createSearch(options: SearchOptions): Search {
   }
   return {
     find: async (query, limit) => {
-      const { base, table, replica } = await open();
+      const { base, replica, ...reading } = await open();
       await replica.refresh();
       const findByMeaning = meaningFinder({ base, replica, queryVectors });
       const { db, log } = options;
-      const ranked = await findDocuments(query, {
-        db,
-        log,
-        replica,
-        table,
-        connections,
-        wordsTimeoutMs,
-        findByMeaning,
-      });
+      const ports = { db, log, replica, ...reading, connections, wordsTimeoutMs, findByMeaning };
+      const ranked = await findDocuments(query, ports);
       const prompts = ranked.flatMap(({ doc, score }) => {
         const promptId = replica.documents.get(doc)?.promptId;
         return promptId === undefined ? [] : { promptId, score };
@@ -141,6 +136,7 @@ export function createSearch(options: SearchOptions): Search {
 interface Opened {
   readonly base: BuiltInEmbedder;
   readonly table: ExpansionTable;
+  readonly translator: Translator;
   readonly replica: IndexReplica;
 }
 

@@ -25,6 +25,11 @@ const ASKING = "want need like make please help give get way thing something som
 
 const STOP_WORDS: ReadonlySet<string> = new Set(`${USUAL} ${ASKING}`.trim().split(/\s+/));
 
+/** A word, in lower case, that carries no subject in English. */
+export function isStopWord(word: string): boolean {
+  return STOP_WORDS.has(word);
+}
+
 export interface Token {
   /** Lower case, accents of Latin words stripped; what the speller compares. */
   readonly word: string;
@@ -108,7 +113,7 @@ export function tokenize(text: string): Token[] {
       tokens.push({
         word,
         term: stemEnglish(word),
-        isStopWord: STOP_WORDS.has(word),
+        isStopWord: isStopWord(word),
         isQuoted,
         isLast: isLast && i === words.length - 1,
       });

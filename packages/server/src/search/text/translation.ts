@@ -1,0 +1,260 @@
+/**
+ * Queries in German, French, Spanish, Portuguese and Italian, put into English word by word: prompts, their vectors and
+ * WordNet are in English. Whatever the list of words does not have stays as it is written.
+ */
+import { readFile } from "node:fs/promises";
+import { loadOnce } from "../data/data-file.ts";
+import { foldText, isStopWord } from "./analyser.ts";
+
+export interface Translation {
+  /** The query in English. */
+  readonly text: string;
+  /** English word -> what else is looked for in its place: the word as it was written, and its other meanings. */
+  readonly others: ReadonlyMap<string, readonly OtherWord[]>;
+}
+
+export interface OtherWord {
+  readonly word: string;
+  /** 0 to 1. */
+  readonly weight: number;
+}
+
+/** What is known of a word beside the list. */
+export interface Words {
+  readonly isEnglish: (word: string) => boolean;
+  /** A title of the catalogue has it as it is written. */
+  readonly isTitled: (word: string) => boolean;
+}
+
+export interface Translator {
+  /** Null for a query that is rather English, or of a language that is not in the list. */
+  translate(query: string, known: Words): Translation | null;
+}
+
+/** Columns of the file behind the English one. */
+const LANGUAGES = ["German", "French", "Spanish", "Portuguese", "Italian"] as const;
+type Language = (typeof LANGUAGES)[number];
+
+/** English, in the order of the file; "" for a word that carries no subject. */
+type Meanings = readonly string[];
+
+interface WordList {
+  /** By words as the file has them. */
+  readonly exact: Map<string, Meanings>;
+  /** By keys of words and phrases. */
+  readonly similar: Map<string, Meanings>;
+}
+
+const FILE = new URL("../../../search-data/translations.txt", import.meta.url);
+const SHORT_WORD = 3;
+const STEM_MIN = 3;
+const PHRASE_WORDS_MAX = 3;
+/** Of shorter parts a compound can be made in too many ways. */
+const COMPOUND_PART_MIN = 4;
+/** What German puts between the parts of a compound. */
+const LINKS = ["", "s", "n", "en", "es", "er"];
+/** What a folded word means in English must not count for what it means where it is written. */
+const FALSE_FRIEND_WEIGHT = 0.3;
+const OTHER_MEANING_WEIGHT = 0.6;
+
+export const loadTranslator: () => Promise<Translator> = loadOnce(async () =>
+  createTranslator(await readFile(FILE, "utf8")),
+);
+
+export function createTranslator(file: string): Translator {
+  const lists = readLists(file);
+  const english = new Set(file.split("\n").flatMap((line) => wordsOf(line.split("|")[0] ?? "")));
+  return {
+    translate: (query, known) => {
+      const words = wordsOf(query);
+      const isEnglish = (word: string) =>
+        [word, word.replaceAll("-", "")].some((form) => english.has(form) || known.isEnglish(form));
+      // Words in double quotes are taken as they are written.
+      if (words.length === 0 || query.includes('"')) return null;
+      const list = findLanguage(words, lists, isEnglish);
+      return list === null ? null : translateWords(words, list, { ...known, isEnglish });
+    },
+  };
+}
+
+function readLists(file: string): ReadonlyMap<Language, WordList> {
+  const lists = new Map<Language, WordList>(
+    LANGUAGES.map((language) => [language, { exact: new Map(), similar: new Map() }]),
+  );
+  for (const line of file.split("\n")) if (line !== "" && !line.startsWith("#")) addLine(lists, line);
+  return lists;
+}
+
+function addLine(lists: ReadonlyMap<Language, WordList>, line: string): void {
+  const [english = "", ...columns] = line.split("|");
+  const meaning = english === "-" ? "" : english.toLowerCase();
+  for (const [i, list] of [...lists.values()].entries()) {
+    for (const phrase of columns[i]?.split(",") ?? []) addPhrase(list, phrase, meaning);
+  }
+}
+
+function addPhrase(list: WordList, phrase: string, english: string): void {
+  const words = wordsOf(phrase);
+  const content = words.filter((word) => !list.exact.get(word)?.includes(""));
+  addMeaning(list.similar, (content.length > 0 ? content : words).map(keyOf).join(" "), english);
+  const [word] = words;
+  if (word !== undefined && words.length === 1) addMeaning(list.exact, word, english);
+}
+
+function addMeaning(meanings: Map<string, Meanings>, key: string, english: string): void {
+  const known = meanings.get(key) ?? [];
+  if (!known.includes(english)) meanings.set(key, [...known, english]);
+}
+
+/** Elided articles (l'amour) are words of their own; e-mail is one. */
+function wordsOf(text: string): string[] {
+  return foldText(text).match(/[\p{L}\p{M}\p{Nd}+#]+(?:-[\p{L}\p{M}\p{Nd}]+)*/gu) ?? [];
+}
+
+/**
+ * What the forms of a word have in common in all five languages, roughly: without accents, plural, gender, infinitive.
+ * A short word is only itself: `für` is not fur.
+ */
+function keyOf(word: string): string {
+  if (word.length <= SHORT_WORD) return `=${word}`;
+  const plain = stripAccents(word).replace(/(?:oes|aes)$/, "ao");
+  return [/[sx]$/, /(?:[aei]re|[aei]r|e[nmrz])$/, /[aeiou]+$/].reduce((form, ending) => {
+    const shorter = form.replace(ending, "");
+    return shorter.length < STEM_MIN ? form : shorter;
+  }, plain);
+}
+
+function stripAccents(word: string): string {
+  return word
+    .replaceAll("ß", "ss")
+    .replaceAll("œ", "oe")
+    .normalize("NFKD")
+    .replaceAll(/\p{M}+/gu, "");
+}
+
+/** The language that most words speak for, if they speak for it more than for English. */
+function findLanguage(
+  words: readonly string[],
+  lists: ReadonlyMap<Language, WordList>,
+  isEnglish: (word: string) => boolean,
+): WordList | null {
+  let best: { list: WordList; lead: number } | null = null;
+  for (const list of lists.values()) {
+    const lead = words.reduce((sum, word, i) => {
+      const isPhrase = longestPhrase(words.slice(i), list).length > 1;
+      return sum + (isPhrase ? SURE : 0) + leadOf(word, list, isEnglish);
+    }, 0);
+    if (lead >= SURE && lead > (best?.lead ?? 0)) best = { list, lead };
+  }
+  return best?.list ?? null;
+}
+
+const SURE = 2;
+
+/** How much more the word speaks for the language than for English. What is only like a word may be an English error. */
+function leadOf(word: string, list: WordList, isEnglish: (word: string) => boolean): number {
+  const meanings = meaningsOf(word, list);
+  if (meanings === null) return isStopWord(word) ? -SURE : isEnglish(word) ? -1 : 0;
+  if (isStopWord(word)) return isSubjectless(meanings) ? 0 : -1;
+  if (isEnglish(word)) return isSubjectless(meanings) && word.length <= SHORT_WORD ? 1 : 0;
+  if (!isSubjectless(meanings) && isEnglish(stripAccents(word))) return 0; // résumé, café
+  return isWrittenSo(word, list) ? SURE : 1;
+}
+
+const PLURALS = [/s$/, /n$/, /es$/, /en$/];
+
+function isWrittenSo(word: string, list: WordList): boolean {
+  const forms = [word, ...PLURALS.map((ending) => word.replace(ending, ""))];
+  return forms.some((form) => list.exact.has(form)) || splitCompound(word, list) !== null;
+}
+
+function isSubjectless(meanings: readonly string[]): boolean {
+  return meanings.every((english) => english === "" || isStopWord(english));
+}
+
+function meaningsOf(word: string, list: WordList): Meanings | null {
+  return singleMeanings(word, list) ?? splitCompound(word, list);
+}
+
+function singleMeanings(word: string, list: WordList): Meanings | undefined {
+  return list.exact.get(word) ?? list.similar.get(keyOf(word));
+}
+
+/** `Reisetagebuch`: the meanings of both parts. Other languages write such words apart. */
+function splitCompound(word: string, list: WordList): string[] | null {
+  for (let at = word.length - COMPOUND_PART_MIN; at >= COMPOUND_PART_MIN; at -= 1) {
+    const last = singleMeanings(word.slice(at), list)?.[0];
+    if (last === undefined || last === "") continue;
+    for (const link of LINKS) {
+      const start = word.slice(0, at);
+      if (!start.endsWith(link) || start.length - link.length < COMPOUND_PART_MIN) continue;
+      const first = singleMeanings(start.slice(0, start.length - link.length), list)?.[0];
+      if (first !== undefined && first !== "") return [`${first} ${last}`];
+    }
+  }
+  return null;
+}
+
+/**
+ * Where the catalogue has every word in a title, the language is one of the catalogue's own: what is written stays, and
+ * only the small words are taken out.
+ */
+function translateWords(words: readonly string[], list: WordList, { isEnglish, isTitled }: Words): Translation | null {
+  const isOwn = words.every((word) => isSubjectless(meaningsOf(word, list) ?? [word]) || isTitled(stripAccents(word)));
+  const text: string[] = [];
+  const others = new Map<string, OtherWord[]>();
+  for (let i = 0; i < words.length;) {
+    const { meanings, length } = longestPhrase(words.slice(i), list);
+    const written = words.slice(i, i + length);
+    const [first, ...more] = meanings;
+    const isUntranslated = first === undefined || (isOwn && !isSubjectless(meanings));
+    if (isUntranslated) text.push(...written.map((word) => (isEnglish(word) || isOwn ? word : `"${word}"`)));
+    else text.push(first);
+    const [key] = first?.split(" ") ?? [];
+    if (key !== undefined && !isUntranslated && !isSubjectless(meanings))
+      others.set(key, otherWords(written, more, isEnglish));
+    i += length;
+  }
+  const english = text.filter((word) => word !== "");
+  return english.every(isStopWord) ? null : { text: english.join(" "), others };
+}
+
+interface Phrase {
+  /** Empty for a word that is not in the list. */
+  readonly meanings: readonly string[];
+  /** Words of the query that it takes. */
+  readonly length: number;
+}
+
+/** Small words inside a phrase do not matter: `lettre de motivation`. */
+function longestPhrase(words: readonly string[], list: WordList): Phrase {
+  const [word = ""] = words;
+  const own = meaningsOf(word, list) ?? [];
+  let phrase: Phrase = { meanings: own, length: 1 };
+  if (own.length > 0 && isSubjectless(own)) return phrase;
+  const keys: string[] = [];
+  for (const [i, next] of words.entries()) {
+    if (list.exact.get(next)?.includes("")) continue;
+    keys.push(keyOf(next));
+    if (keys.length > PHRASE_WORDS_MAX) break;
+    const meanings = keys.length > 1 ? list.similar.get(keys.join(" ")) : undefined;
+    if (meanings !== undefined) phrase = { meanings, length: i + 1 };
+  }
+  return phrase;
+}
+
+function otherWords(
+  written: readonly string[],
+  meanings: readonly string[],
+  isEnglish: (word: string) => boolean,
+): OtherWord[] {
+  return [
+    ...written.map((word) => {
+      const plain = stripAccents(word);
+      return { word: plain, weight: plain !== word && isEnglish(plain) ? FALSE_FRIEND_WEIGHT : 1 };
+    }),
+    ...meanings
+      .filter((meaning) => meaning !== "")
+      .flatMap((meaning) => meaning.split(" ").map((word) => ({ word, weight: OTHER_MEANING_WEIGHT }))),
+  ];
+}
