@@ -7,7 +7,8 @@ export type Modality = (typeof MODALITIES)[number];
 export interface TextInputField {
   /** Display order from 0; JSON objects cannot carry it. */
   readonly position: number;
-  readonly type: "text" | "select";
+  /** Values of every type are texts on the wire. */
+  readonly type: "text" | "select" | "number" | "boolean" | "date" | "list";
   readonly label: string;
   readonly description: string;
   /** True exactly when `default` is null. */
@@ -18,7 +19,11 @@ export interface TextInputField {
   /** Code points; null: only the general limit of 100 KiB. */
   readonly maxLength: number | null;
   readonly options: readonly string[] | null;
+  /** How many choices, or items of a list. */
   readonly multiple: { readonly min: number; readonly max: number } | null;
+  /** Bounds of a number; absent: none. */
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
 }
 
 export interface ImageInputSlot {
@@ -38,7 +43,8 @@ export interface PromptConfig {
   readonly runOptions: Readonly<
     Record<string, { readonly default: string | null; readonly options: readonly string[] }>
   >;
-  readonly output: { readonly type: Modality };
+  /** `schema`: JSON Schema 2020-12 of the JSON that the text of the last output is; absent: any text. */
+  readonly output: { readonly type: Modality; readonly schema?: Readonly<Record<string, unknown>> | undefined };
   /** JSON Schema 2020-12 of the `inputs` member of a run. */
   readonly inputSchema: Readonly<Record<string, unknown>>;
   /** What one run with default options usually costs, rounded up; 0 when free. */

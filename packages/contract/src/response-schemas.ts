@@ -85,7 +85,7 @@ export const runListSchema: z.ZodType<RunList> = z.strictObject({
 
 const textInputFieldSchema = z.strictObject({
   position: countSchema,
-  type: z.enum(["text", "select"]),
+  type: z.enum(["text", "select", "number", "boolean", "date", "list"]),
   label: z.string(),
   description: z.string(),
   required: z.boolean(),
@@ -94,6 +94,8 @@ const textInputFieldSchema = z.strictObject({
   maxLength: countSchema.nullable(),
   options: z.array(z.string()).nullable(),
   multiple: z.strictObject({ min: countSchema, max: countSchema }).nullable(),
+  min: z.number().optional(),
+  max: z.number().optional(),
 });
 
 export const promptConfigSchema = z.strictObject({
@@ -103,7 +105,10 @@ export const promptConfigSchema = z.strictObject({
   model: z.string(),
   modality: z.enum(MODALITIES),
   runOptions: z.record(z.string(), z.strictObject({ default: z.string().nullable(), options: z.array(z.string()) })),
-  output: z.strictObject({ type: z.enum(MODALITIES) }),
+  output: z.strictObject({
+    type: z.enum(MODALITIES),
+    schema: z.record(z.string(), z.unknown()).optional(),
+  }),
   inputSchema: z.record(z.string(), z.unknown()),
   estimatedCredits: countSchema,
   creditsRequired: countSchema,

@@ -9,7 +9,7 @@ export { setAuthorShare, type PromptOfModel } from "./prompts-store.ts";
 export { rebindRoles } from "./publishing/rebind.ts";
 export { listSearchDocuments, publishPrompts, republishPrompt, unpublishPrompt } from "./publishing/publish.ts";
 export type { Publication, PublishedPrompt, PublishOptions } from "./publishing/publish.ts";
-export { authorsText, renderStep } from "./template/render-step.ts";
+export { authorsText, renderStep, type RenderedStep } from "./template/render-step.ts";
 export { findGoneModel } from "./inputs/run-options.ts";
 export { planSteps, stepOptions } from "./inputs/step-plans.ts";
 export { findLivePrompt, findVersion, type LivePrompt } from "./version-cache.ts";

@@ -40,8 +40,50 @@ export interface ValueProblem {
   readonly text: string;
 }
 
+export const LIST_ITEMS_MAX = 100;
+
+/** Items of a list: one a line, or on a single line separated by commas. */
+export function splitList(value: string): string[] {
+  const items = value.includes("\n") ? value.split(/\r?\n/) : value.split(",");
+  return items.map((item) => item.trim()).filter((item) => item !== "");
+}
+
+/** A number as callers write it; the sign and the digits of JSON, without an exponent. */
+const NUMBER = /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,10})?$/;
+
+/** Why a value does not have its field's type, or null. */
+function typeProblem(field: InputField, value: string): string | null {
+  if (field.type === "number") return numberProblem(field, value.trim());
+  if (field.type === "boolean") return /^(?:true|false)$/.test(value.trim()) ? null : "must be true or false.";
+  if (field.type === "date") return isDate(value.trim()) ? null : "must be a date such as 2026-01-31.";
+  if (field.type !== "list") return null;
+  const { min, max } = listRange(field);
+  const { length } = splitList(value);
+  if (length >= min && length <= max) return null;
+  return `takes ${min === max ? String(min) : `${min} to ${max}`} items, one a line or separated by commas.`;
+}
+
+export function listRange({ multiple }: InputField): { readonly min: number; readonly max: number } {
+  return multiple ?? { min: 1, max: LIST_ITEMS_MAX };
+}
+
+function numberProblem({ min, max }: InputField, value: string): string | null {
+  if (!NUMBER.test(value)) return "must be a number such as 7 or 2.5.";
+  const number = Number(value);
+  if (min !== undefined && number < min) return `must be at least ${min}.`;
+  return max !== undefined && number > max ? `must be at most ${max}.` : null;
+}
+
+function isDate(value: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(value)) return false;
+  const ms = Date.parse(`${value}T00:00:00Z`);
+  return Number.isFinite(ms) && new Date(ms).toISOString().startsWith(value);
+}
+
 /** Why a value that is not blank does not fit its field, or null. */
 export function valueProblem(field: InputField, value: string): ValueProblem | null {
+  const unfit = typeProblem(field, value);
+  if (unfit !== null) return { code: "invalid_value", text: unfit };
   const length = field.maxLength === null ? 0 : codePointLength(value);
   if (field.maxLength !== null && length > field.maxLength)
     return { code: "too_long", text: `is ${length} characters long; the limit is ${field.maxLength}.` };

@@ -1,10 +1,14 @@
 import type { Modality, PromptConfig, PromptSamples } from "@promptd/contract";
+import type { TextSettings } from "../models/index.ts";
 
 /** One choice of a select. Callers know `name` only; `text` is template and never leaves the server. */
 export interface Choice {
   readonly name: string;
   readonly text: string;
 }
+
+/** What a value is; callers write all of them as texts. */
+export type InputType = "number" | "boolean" | "date" | "list";
 
 export interface InputField {
   /** 1-100 code points, NFC: the author's own words, such as "Child's Age". */
@@ -18,7 +22,19 @@ export interface InputField {
   /** Code points; null: only the general limit. */
   readonly maxLength: number | null;
   readonly choices: readonly Choice[] | null;
+  /** How many choices, or items of a list. */
   readonly multiple: { readonly min: number; readonly max: number } | null;
+  /** Absent: a text, or with choices a select. */
+  readonly type?: InputType;
+  /** Of a number. */
+  readonly min?: number;
+  readonly max?: number;
+}
+
+/** What is said before the prompt: an example of a question, or of an answer. */
+export interface StepMessage {
+  readonly role: "user" | "assistant";
+  readonly template: string;
 }
 
 export interface StepDefinition {
@@ -39,6 +55,11 @@ export interface StepDefinition {
   readonly reads: readonly string[];
   /** What the author named in place of `model`; absent: the model itself. */
   readonly role?: StepRole | undefined;
+  /** The members below are absent where the author says nothing, so that older versions stay what they are. */
+  readonly settings?: TextSettings;
+  readonly messages?: readonly StepMessage[];
+  /** JSON Schema of the text. */
+  readonly outputSchema?: JsonSchema;
 }
 
 /** A role, and what the author chose before a model was found for it: the next model may take more of it. */
@@ -47,6 +68,9 @@ export interface StepRole {
   readonly options: Readonly<Record<string, string>>;
   readonly maxOutputTokens: number | null;
 }
+
+export type JsonSchema = { readonly [key: string]: JsonValue };
+type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonSchema;
 
 /** Everything behind a prompt version that is not shown: stored as it is, in this order. */
 export interface PromptDefinition {

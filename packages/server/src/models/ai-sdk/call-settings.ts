@@ -6,6 +6,8 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { ReadSecret } from "../providers/provider-endpoint.ts";
+import type { JsonObject, JsonValue, Mapping } from "../catalogue/mapping.ts";
+import type { FeaturedModel, TextFeatures } from "../providers/text-features.ts";
 import { ALL_PROVIDERS, providerOf } from "../providers/index.ts";
 import type { ModelSource, ProviderEndpoint } from "../providers/provider.ts";
 import type { createTransport, FetchLimits, Transport } from "../providers/transport.ts";
@@ -58,15 +60,66 @@ export function sourceOf(
 /** Of an answer with a file, a file's address, or the vectors of many texts. */
 export const FILE_ANSWER_BYTES_MAX = 67_108_864;
 
+/** Null for a provider that makes no texts. */
+export function featuresOf(model: FeaturedModel): TextFeatures | null {
+  return providerOf(model.provider).textFeatures?.(model) ?? null;
+}
+
+/** What the model takes now: a model or its provider may have changed after the prompt was published. */
+export function textSettings({ settings = {}, entry, mapping }: ModelCall) {
+  const features = featuresOf(entry);
+  if (features === null) return {};
+  const { temperature, topP, seed, stop } = settings;
+  // Claude samples as it likes while it thinks.
+  const isFixed = entry.provider === "anthropic" && (mapping.reasoning ?? "none") !== "none";
+  const max = isFixed ? null : features.temperatureMax;
+  return {
+    ...(temperature === undefined || max === null ? {} : { temperature: Math.min(temperature, max) }),
+    ...(topP === undefined || !features.topP || isFixed ? {} : { topP }),
+    ...(seed === undefined || !features.seed ? {} : { seed }),
+    ...(stop === undefined || features.stopMax === 0 ? {} : { stopSequences: stop.slice(0, features.stopMax) }),
+  };
+}
+
+type SchemaCall = Pick<ModelCall, "instructions" | "outputSchema"> & { readonly entry: FeaturedModel };
+
+export function hasNativeSchema({ outputSchema, entry }: SchemaCall): boolean {
+  return outputSchema !== undefined && featuresOf(entry)?.schema === "native";
+}
+
+/** With the schema, where the provider cannot be given it otherwise. */
+export function wholeInstructions(call: SchemaCall): string {
+  const { instructions, outputSchema } = call;
+  if (outputSchema === undefined || hasNativeSchema(call)) return instructions;
+  const asked = `Answer with JSON alone, without any other text. It must fit this JSON Schema:\n${JSON.stringify(outputSchema)}`;
+  return instructions === "" ? asked : `${instructions}\n\n${asked}`;
+}
+
 export function sharedSettings(call: ModelCall, signal: AbortSignal) {
   return {
     maxRetries: 0, // the SDK would try again without jitter, also after a timeout that may have been billed
     abortSignal: signal,
     headers: { "idempotency-key": call.idempotencyKey },
-    providerOptions: (call.mapping.providerOptions ?? {}) as NonNullable<
-      Parameters<typeof generateText>[0]["providerOptions"]
-    >,
+    providerOptions: providerOptionsOf(call) as NonNullable<Parameters<typeof generateText>[0]["providerOptions"]>,
   };
+}
+
+/** OpenAI refuses a schema in its strict mode that leaves a member out of `required`, or allows unknown ones. */
+function providerOptionsOf({ mapping, entry, outputSchema }: ModelCall): NonNullable<Mapping["providerOptions"]> {
+  const options = mapping.providerOptions ?? {};
+  if (outputSchema === undefined || entry.provider !== "openai") return options;
+  return { ...options, openai: { ...options["openai"], strictJsonSchema: isStrictSchema(outputSchema) } };
+}
+
+function isStrictSchema(schema: JsonValue): boolean {
+  if (Array.isArray(schema)) return schema.every(isStrictSchema);
+  if (typeof schema !== "object" || schema === null) return true;
+  const { type, properties, required, additionalProperties } = schema as JsonObject;
+  const names = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+  const isObject = type === "object" || properties !== undefined;
+  const isClosed =
+    additionalProperties === false && Array.isArray(required) && names.every((name) => required.includes(name));
+  return (!isObject || isClosed) && Object.values(schema).every(isStrictSchema);
 }
 
 export function wholePrompt(call: ModelCall): string {

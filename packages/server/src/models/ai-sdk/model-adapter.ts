@@ -2,12 +2,25 @@
 import type { SpooledFile } from "../../files/index.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { EmbeddingsModel } from "../catalogue/embeddings-model.ts";
-import type { JsonValue, Mapping } from "../catalogue/mapping.ts";
+import type { TextSettings } from "../providers/text-features.ts";
+import type { JsonObject, JsonValue, Mapping } from "../catalogue/mapping.ts";
 import type { CallFailure, Usage } from "../providers/failure.ts";
 
 export interface ModelImage {
   readonly bytes: Uint8Array;
   readonly mediaType: "image/png" | "image/jpeg";
+}
+
+/** What was said before the prompt. */
+export interface ChatMessage {
+  readonly role: "user" | "assistant";
+  readonly text: string;
+}
+
+/** An answer that did not fit the schema. */
+export interface Correction {
+  readonly answer: string;
+  readonly problem: string;
 }
 
 /** One call of a provider. Bytes, never addresses. */
@@ -20,6 +33,13 @@ export interface ModelCall {
   /** For the sandbox, see ModelRequest. */
   readonly authorsText: string | null;
   readonly images: readonly ModelImage[];
+  readonly settings?: TextSettings | undefined;
+  /** Said before the prompt, by turns. */
+  readonly messages?: readonly ChatMessage[] | undefined;
+  /** JSON Schema of the text to be returned. */
+  readonly outputSchema?: JsonObject | undefined;
+  /** What was returned to this call before, and why it did not fit the schema. */
+  readonly correction?: Correction | undefined;
   readonly maxOutputTokens: number;
   readonly itemIndex: number;
   /** From 1, counted in the database across crashes. */

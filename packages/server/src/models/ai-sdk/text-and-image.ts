@@ -1,15 +1,18 @@
 import type { ImageModelV4, LanguageModelV4 } from "@ai-sdk/provider";
-import { generateImage, generateText, streamText, type ModelMessage } from "ai";
+import { generateImage, generateText, Output, streamText, type ModelMessage } from "ai";
 import { imageUsage, textUsage } from "../pricing/usage.ts";
 import { failure } from "../providers/failure.ts";
 import { providerOf } from "../providers/index.ts";
 import { TransportFailure } from "../providers/transport.ts";
 import {
   FILE_ANSWER_BYTES_MAX,
+  hasNativeSchema,
   logWarnings,
   requestId,
   sharedSettings,
   sourceOf,
+  textSettings,
+  wholeInstructions,
   wholePrompt,
   type Adapter,
 } from "./call-settings.ts";
@@ -18,19 +21,13 @@ import type { ModelCall, ModelResult } from "./model-adapter.ts";
 const TEXT_ANSWER_BYTES_MAX = 8_388_608;
 
 export async function callText(adapter: Adapter, call: ModelCall, signal: AbortSignal): Promise<ModelResult> {
-  const messages: ModelMessage[] = [
-    {
-      role: "user",
-      content: [
-        ...call.images.map((image) => ({ type: "file" as const, mediaType: image.mediaType, data: image.bytes })),
-        { type: "text" as const, text: call.prompt },
-      ],
-    },
-  ];
+  const instructions = wholeInstructions(call);
   const request = {
     model: await languageModel(adapter, call),
-    messages,
-    ...(call.instructions === "" ? {} : { instructions: call.instructions }),
+    messages: chatMessages(call),
+    ...(instructions === "" ? {} : { instructions }),
+    ...textSettings(call),
+    ...(hasNativeSchema(call) ? { output: jsonOutput(call.outputSchema) } : {}),
     ...(call.mapping.reasoning === undefined ? {} : { reasoning: call.mapping.reasoning }),
     maxOutputTokens: call.maxOutputTokens,
     ...sharedSettings(call, signal),
@@ -50,6 +47,26 @@ export async function callText(adapter: Adapter, call: ModelCall, signal: AbortS
   if (result.text.trim() === "") return failure("empty", { retry: "never", breaker: "ignored", usage });
   const truncated = result.finishReason === "length";
   return { kind: "text", text: result.text, truncated, usage, requestId: requestId(result.response.headers) };
+}
+
+function chatMessages(call: ModelCall): ModelMessage[] {
+  const earlier = (call.messages ?? []).map(({ role, text }): ModelMessage => ({ role, content: text }));
+  const prompt: ModelMessage = {
+    role: "user",
+    content: [
+      ...call.images.map((image) => ({ type: "file" as const, mediaType: image.mediaType, data: image.bytes })),
+      { type: "text" as const, text: call.prompt },
+    ],
+  };
+  if (call.correction === undefined) return [...earlier, prompt];
+  const { answer, problem } = call.correction;
+  const text = `This does not fit the JSON schema: ${problem}. Answer again, with the JSON alone.`;
+  return [...earlier, prompt, { role: "assistant", content: answer }, { role: "user", content: text }];
+}
+
+/** The text as the model wrote it: calls/ checks it, so that a text that does not fit can be asked for again. */
+function jsonOutput(schema: ModelCall["outputSchema"]) {
+  return { ...Output.text(), name: "json", responseFormat: Promise.resolve({ type: "json" as const, schema }) };
 }
 
 /** The same answer in the end, told piece by piece; for who follows a run, since it costs several times the CPU. */

@@ -5,7 +5,7 @@
 import { fault } from "../../platform/fault.ts";
 import type { CallContext } from "./call-context.ts";
 import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
-import type { ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
+import type { Correction, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
 import type { Admission } from "./call-admission.ts";
 import { outputTokensMax } from "../pricing/output-limit.ts";
 import { ratesOf } from "../pricing/price-plan.ts";
@@ -20,6 +20,8 @@ import type { ModelRequest } from "./model-request.ts";
 export interface Job {
   readonly request: ModelRequest;
   readonly entry: CatalogueEntry;
+  /** The answer that the model is asked to mend. */
+  readonly correction?: Correction;
 }
 
 export type Attempt =
@@ -93,7 +95,7 @@ async function discard(result: ModelResult): Promise<void> {
   if (result.kind === "video" && "discard" in result.content) await result.content.discard();
 }
 
-function modelCall({ request, entry }: Job, start: StartedJob["start"]): ModelCall {
+function modelCall({ request, entry, correction }: Job, start: StartedJob["start"]): ModelCall {
   const { onText } = request;
   const { callNumber } = start.key;
   const isFollowed = start.kind === "begun" && start.isFollowed && onText !== undefined;
@@ -105,6 +107,10 @@ function modelCall({ request, entry }: Job, start: StartedJob["start"]): ModelCa
     prompt: request.prompt,
     authorsText: request.authorsText,
     images: request.images,
+    settings: request.settings,
+    messages: request.messages,
+    outputSchema: request.outputSchema,
+    correction,
     maxOutputTokens: outputTokensMax(entry, mapping, request.maxOutputTokens),
     itemIndex: request.item,
     callNumber,

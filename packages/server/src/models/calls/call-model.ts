@@ -10,9 +10,10 @@ import type { Log } from "../../platform/log.ts";
 import type { CallContext } from "./call-context.ts";
 import { availability, unavailableSentence } from "../catalogue/availability.ts";
 import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.ts";
-import { ATTEMPTS_USED_UP, cleanText, DECLINED, sentenceFor } from "./caller-text.ts";
+import { ATTEMPTS_USED_UP, cleanText, DECLINED, NOT_JSON, sentenceFor } from "./caller-text.ts";
+import { readJsonAnswer } from "./output-schema.ts";
 import { embeddingsModel } from "../catalogue/embeddings-model.ts";
-import type { ModelAdapter } from "../ai-sdk/model-adapter.ts";
+import type { Correction, ModelAdapter } from "../ai-sdk/model-adapter.ts";
 import {
   createCallAdmission,
   createMemoryBudget,
@@ -25,6 +26,8 @@ import { attempt, type Attempt, type Job } from "./attempt.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
 import type { CallFailure, FailureCause } from "../providers/failure.ts";
 import type { ModelCaller, ModelOutcome, ModelRequest } from "./model-request.ts";
+
+export type { LimitChange, ModelCaller } from "./model-request.ts";
 
 export interface ModelCallerOptions {
   readonly catalogue: Catalogue;
@@ -89,7 +92,13 @@ async function attemptUntilSettled(context: CallContext, wanted: Job, signal: Ab
   for (;;) {
     signal.throwIfAborted();
     const made = await attempt(context, job, signal);
-    if (made.kind === "answered") return outcomeOf(made);
+    if (made.kind === "answered") {
+      const unfit = unfitAnswer(job, made);
+      if (unfit === null) return outcomeOf(job, made);
+      if (job.correction !== undefined) return failed(NOT_JSON);
+      job = { ...job, correction: unfit };
+      continue;
+    }
     if (fallback !== null && job === wanted && callsFallback(made)) {
       logFallback(context, wanted, fallback);
       job = { ...wanted, entry: fallback };
@@ -158,10 +167,20 @@ function backoffMs({ random }: CallContext, { failure, callNumber }: Failed): nu
   return Math.max(failure.retryAfterMs ?? 0, fullJitterDelayMs(callNumber, BACKOFF, random));
 }
 
-function outcomeOf({ result }: Extract<Attempt, { kind: "answered" }>): ModelOutcome {
+type Answered = Extract<Attempt, { kind: "answered" }>;
+
+/** What is to be asked once more: an answer that is not JSON, or does not fit the schema; else null. */
+function unfitAnswer({ request }: Job, { result }: Answered): Correction | null {
+  if (request.outputSchema === undefined || result.kind !== "text") return null;
+  const read = readJsonAnswer(request.outputSchema, result.text);
+  return read.kind === "fits" ? null : { answer: result.text, problem: read.problem };
+}
+
+function outcomeOf({ request }: Job, { result }: Answered): ModelOutcome {
   if (result.kind === "refused") return { kind: "failed", message: DECLINED, usage: result.usage ?? NO_USAGE };
   if (result.kind !== "text") return result;
-  const { text, isCut } = cleanText(result.text);
+  const json = request.outputSchema === undefined ? null : readJsonAnswer(request.outputSchema, result.text);
+  const { text, isCut } = cleanText(json?.kind === "fits" ? json.text : result.text);
   return { kind: "text", text, truncated: result.truncated || isCut, usage: result.usage };
 }
 

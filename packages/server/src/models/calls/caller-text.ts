@@ -22,6 +22,7 @@ const SENTENCES: Readonly<Record<FailureCause, string>> = {
   job_failed: "The model provider could not finish this request.",
 };
 
+export const NOT_JSON = "The model did not return JSON that fits the prompt's schema.";
 export const DECLINED = "The model declined this request.";
 export const ATTEMPTS_USED_UP = "The model could not be reached after several attempts.";
 

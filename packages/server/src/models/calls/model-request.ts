@@ -1,7 +1,9 @@
 /** What the rest of the server asks of models, and what comes of it. */
 import type { SpooledFile } from "../../files/index.ts";
 import type { Permit } from "../../platform/resilience/semaphore.ts";
-import type { ModelImage } from "../ai-sdk/model-adapter.ts";
+import type { ChatMessage, ModelImage } from "../ai-sdk/model-adapter.ts";
+import type { JsonObject } from "../catalogue/mapping.ts";
+import type { TextSettings } from "../providers/text-features.ts";
 import type { Usage } from "../providers/failure.ts";
 
 /** One output item of a run, to be made by a model. */
@@ -20,6 +22,11 @@ export interface ModelRequest {
   /** For the sandbox: the prompt as its author wrote it; null: directives in a caller's text are obeyed as well. */
   readonly authorsText: string | null;
   readonly images: readonly ModelImage[];
+  readonly settings?: TextSettings | undefined;
+  /** Said before the prompt, by turns. */
+  readonly messages?: readonly ChatMessage[] | undefined;
+  /** JSON Schema of the text to be returned. */
+  readonly outputSchema?: JsonObject | undefined;
   /** Null: the usual limit of the model. */
   readonly maxOutputTokens: number | null;
   /**

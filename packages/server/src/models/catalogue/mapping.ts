@@ -10,7 +10,7 @@ const REASONING_LEVELS = ["none", "minimal", "low", "medium", "high", "xhigh", "
 type Reasoning = (typeof REASONING_LEVELS)[number];
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
-interface JsonObject {
+export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 

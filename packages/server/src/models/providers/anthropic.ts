@@ -1,3 +1,4 @@
+import { anthropicFeatures } from "./text-features.ts";
 import { sdkSettings, type Provider } from "./provider.ts";
 
 export const anthropic: Provider = {
@@ -14,6 +15,7 @@ export const anthropic: Provider = {
     image: null,
     video: null,
   },
+  textFeatures: anthropicFeatures,
   embeddings: null,
   cancel: null,
   failures: {

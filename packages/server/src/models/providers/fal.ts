@@ -53,6 +53,7 @@ export const fal: Provider = {
     image: async (source) => (await falAi(source)).image(source.providerModel),
     video: videoModel,
   },
+  textFeatures: null,
   embeddings: null,
   cancel: (job) => cancelBelow("responseUrl", job, { method: "PUT", scheme: "Key" }),
   failures: {

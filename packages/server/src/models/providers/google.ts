@@ -1,3 +1,4 @@
+import { googleFeatures } from "./text-features.ts";
 import { sdkSettings, type ModelSource, type Provider } from "./provider.ts";
 
 async function gemini(source: ModelSource) {
@@ -42,6 +43,7 @@ export const google: Provider = {
     image: async (source) => (await gemini(source)).image(source.providerModel),
     video: async (source) => (await gemini(source)).video(source.providerModel),
   },
+  textFeatures: googleFeatures,
   embeddings: {
     model: async (source) => (await gemini(source)).embeddingModel(source.providerModel),
     needs: ["GOOGLE_GENERATIVE_AI_API_KEY"],

@@ -1,3 +1,4 @@
+import { compatibleFeatures } from "./text-features.ts";
 import { readLeniently } from "./lenient-answers.ts";
 import { sdkSettings, type ModelSource, type Provider } from "./provider.ts";
 
@@ -42,6 +43,7 @@ export const compatible = {
     image: async (source) => (await openAiCompatible(source)).imageModel(source.providerModel),
     video: null,
   },
+  textFeatures: compatibleFeatures,
   embeddings: {
     model: async (source) => {
       const { createOpenAI } = await import("@ai-sdk/openai");

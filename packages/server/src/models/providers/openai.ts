@@ -1,3 +1,4 @@
+import { openAiFeatures } from "./text-features.ts";
 import { openAiElsewhere } from "./openai-compatible.ts";
 import { sdkSettings, type ModelSource, type Provider } from "./provider.ts";
 
@@ -22,6 +23,7 @@ export const openai: Provider = {
     image: async (source) => (await openAi(source)).image(source.providerModel),
     video: null,
   },
+  textFeatures: openAiFeatures,
   embeddings: {
     model: async (source) => (await openAi(source)).embeddingModel(source.providerModel),
     needs: ["OPENAI_API_KEY", "OPENAI_BASE_URL"],

@@ -8,6 +8,7 @@ import type {
 import type { Modality } from "@promptd/contract";
 import type { Clock } from "../../platform/clock.ts";
 import type { PROVIDER_KEYS, SETTINGS } from "../../platform/config/settings.ts";
+import type { FeaturedModel, TextFeatures } from "./text-features.ts";
 import type { SandboxRequest } from "../sandbox/sandbox-provider.ts";
 
 /** A part that a provider does not have is null, so that nobody forgets one. */
@@ -27,6 +28,8 @@ export interface Provider {
   readonly isSimulated: boolean;
   /** The SDK's model objects. A video provider must have start and status: a crash must not pay twice. */
   readonly models: { readonly [Name in Modality]: ((source: ModelSource) => Promise<Models[Name]>) | null };
+  /** What its models for text take beside a prompt. Null: it has none. */
+  readonly textFeatures: ((model: FeaturedModel) => TextFeatures) | null;
   readonly embeddings: Embeddings | null;
   /** How a started video is stopped, which the SDK does not know. Null: there is no such request. */
   readonly cancel: ((job: StartedJob) => CancelRequest | "not-needed" | null) | null;

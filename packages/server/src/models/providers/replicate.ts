@@ -17,6 +17,7 @@ export const replicate: Provider = {
     image: async (source) => (await replicateModels(source)).image(source.providerModel),
     video: async (source) => (await replicateModels(source)).video(source.providerModel),
   },
+  textFeatures: null,
   embeddings: null,
   cancel: (job) => cancelBelow("getUrl", job, { method: "POST", scheme: "Bearer" }),
   failures: {

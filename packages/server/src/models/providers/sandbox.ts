@@ -2,6 +2,7 @@
  * The sandbox as models of the SDK, so that its runs take the same path as those of a real provider. A SandboxFailure
  * passes through the SDK unchanged and is then read like a provider's own error.
  */
+import { SANDBOX_FEATURES } from "./text-features.ts";
 import type {
   Experimental_VideoModelV4 as VideoModelV4,
   ImageModelV4,
@@ -37,6 +38,7 @@ export const sandbox: Provider = {
     image: async (source) => imageModel(callOf(source), createSandboxTimer(source.clock)),
     video: async (source) => videoModel(source, createSandboxTimer(source.clock)),
   },
+  textFeatures: () => SANDBOX_FEATURES,
   embeddings: null,
   cancel: () => "not-needed", // nothing runs between two polls
   // It fails in the words of OpenAI.

@@ -25,6 +25,10 @@ export interface SandboxRequest {
   readonly callNumber: number;
   /** The prompt as its author wrote it: directives are obeyed where they stand in it; null: wherever they stand. */
   readonly authorsText: string | null;
+  /** Said before the prompt. */
+  readonly messages?: readonly { readonly role: string; readonly text: string }[] | undefined;
+  /** JSON Schema of the text to be returned. */
+  readonly outputSchema?: { readonly [key: string]: unknown } | undefined;
 }
 
 export interface SandboxTextRequest extends SandboxRequest {

@@ -1,5 +1,6 @@
 import { Buffer } from "node:buffer";
 import type { Directives } from "./directives.ts";
+import { sampleOf } from "./json.ts";
 
 /** The first line of every text: so that it is not mistaken for a model's work. */
 const SANDBOX_NOTICE = "[sandbox output, not an AI model]";
@@ -15,6 +16,8 @@ export interface TextParts {
   readonly prompt: string;
   readonly images: readonly { readonly bytes: Uint8Array }[];
   readonly maxOutputTokens: number;
+  readonly messages?: readonly { readonly role: string; readonly text: string }[] | undefined;
+  readonly outputSchema?: { readonly [key: string]: unknown } | undefined;
 }
 
 /**
@@ -52,6 +55,7 @@ function countTokens(text: string): number {
 }
 
 function composeText(parts: TextParts, isDirty: boolean): string {
+  if (parts.outputSchema !== undefined && !isDirty) return JSON.stringify(sampleOf(parts.outputSchema));
   const header = [
     SANDBOX_NOTICE,
     ...(isDirty ? ["dirty: \u0000 \ud800 \ufeff"] : []),
@@ -61,7 +65,8 @@ function composeText(parts: TextParts, isDirty: boolean): string {
     ...parts.images.map(describeImage),
     "---",
   ];
-  return [...header, ...[parts.instructions, parts.prompt].filter((text) => text !== "")].join("\n");
+  const messages = (parts.messages ?? []).map(({ role, text }) => `${role}: ${text}`);
+  return [...header, ...[parts.instructions, ...messages, parts.prompt].filter((text) => text !== "")].join("\n");
 }
 
 function describeImage(image: { readonly bytes: Uint8Array }): string {

@@ -81,13 +81,14 @@ function headOf({ title, description, tags, model, definition }: ComparedPrompt)
 /** What stands beside texts and options; `reads` follows from the texts. */
 function settingsOf(step: StepDefinition | undefined): Members {
   if (step === undefined) return {};
-  const { id: _id, template: _template, instructions: _instructions, options: _options, reads: _reads, ...rest } = step;
-  return rest;
+  const { model, images, maxOutputTokens, count, settings, outputSchema } = step;
+  return { model, images, maxOutputTokens, count, ...settings, output: outputSchema };
 }
 
 function textsOf(step: StepDefinition | undefined): Readonly<Record<string, string>> {
   if (step === undefined) return {};
-  return { instructions: step.instructions, template: step.template };
+  const messages = step.messages?.map(({ role, template }, at) => [`messages[${at + 1}].${role}`, template] as const);
+  return { instructions: step.instructions, ...Object.fromEntries(messages ?? []), template: step.template };
 }
 
 /** `topic.default` -> value; the order counts as a member of its own. */

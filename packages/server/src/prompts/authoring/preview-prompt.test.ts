@@ -24,6 +24,8 @@ describe("a preview", () => {
         options: { reasoningEffort: "medium" },
         maxOutputTokens: null,
         count: 1,
+        settings: {},
+        outputSchema: null,
         messages: [
           { role: "system", text: "Write for a child of 7. Never give advice.", images: [] },
           { role: "user", text: "Write a two-line poem about rain, slow and quiet.", images: [] },

@@ -1,11 +1,11 @@
 /** The exact messages that a run would send, made from a prompt that need not be published. */
 import type { CreateRunBody, Issue } from "@promptd/contract";
-import type { Catalogue, CatalogueEntry } from "../../models/index.ts";
+import { wholeInstructions, type Catalogue, type CatalogueEntry, type TextSettings } from "../../models/index.ts";
 import { checkInputs } from "../inputs/check-inputs.ts";
 import { stepOptions } from "../inputs/step-plans.ts";
-import type { LiveVersion, PromptSource, StepDefinition } from "../prompt-definition.ts";
+import type { JsonSchema, LiveVersion, PromptSource, StepDefinition } from "../prompt-definition.ts";
 import { buildConfig } from "../publishing/prompt-config.ts";
-import { renderStep } from "../template/render-step.ts";
+import { renderStep, type RenderedStep } from "../template/render-step.ts";
 import { priceWith, type PromptPrice } from "./prompt-price.ts";
 
 interface PreviewMessage {
@@ -22,6 +22,9 @@ interface PreviewStep {
   readonly options: Readonly<Record<string, string>>;
   readonly maxOutputTokens: number | null;
   readonly count: number;
+  readonly settings: TextSettings;
+  /** JSON Schema that the answer must fit; null: any text. */
+  readonly outputSchema: JsonSchema | null;
   readonly messages: readonly PreviewMessage[];
 }
 
@@ -74,9 +77,12 @@ export function previewPrompt(source: PromptSource, request: PreviewRequest, cat
       options: stepOptions(version, index, checked.options, catalogue),
       maxOutputTokens: step.maxOutputTokens,
       count: step.count,
+      settings: step.settings ?? {},
+      outputSchema: step.outputSchema ?? null,
       messages: messagesOf(rendered, {
         images: step.images.map((slot) => version.definition.images[slot]?.label ?? `Image ${slot + 1}`),
-        isText: entryOf(catalogue, step.model).modality === "text",
+        outputSchema: step.outputSchema,
+        entry: entryOf(catalogue, step.model),
       }),
     };
   });
@@ -93,13 +99,22 @@ function placeholderOutputs(steps: readonly StepDefinition[]): Record<string, st
 
 /** As models/ai-sdk sends them: models of images and videos take one text. */
 function messagesOf(
-  { instructions, prompt }: ReturnType<typeof renderStep>,
-  { images, isText }: { readonly images: readonly string[]; readonly isText: boolean },
+  { instructions, prompt, messages = [] }: RenderedStep,
+  {
+    images,
+    ...call
+  }: {
+    readonly images: readonly string[];
+    readonly entry: CatalogueEntry;
+    readonly outputSchema: JsonSchema | undefined;
+  },
 ): PreviewMessage[] {
-  if (!isText) {
+  if (call.entry.modality !== "text") {
     const text = instructions === "" ? prompt : `${instructions}\n\n${prompt}`;
     return [{ role: "user", text, images }];
   }
-  const system = instructions === "" ? [] : [{ role: "system" as const, text: instructions, images: [] }];
-  return [...system, { role: "user", text: prompt, images }];
+  const whole = wholeInstructions({ instructions, ...call });
+  const system = whole === "" ? [] : [{ role: "system" as const, text: whole, images: [] }];
+  const earlier = messages.map(({ role, text }) => ({ role, text, images: [] }));
+  return [...system, ...earlier, { role: "user", text: prompt, images }];
 }

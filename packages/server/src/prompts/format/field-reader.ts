@@ -69,6 +69,14 @@ export class FieldReader {
     return null;
   }
 
+  number(name: string, min: number, max: number): number | null {
+    const node = this.node(name);
+    if (node === null) return null;
+    if (node.kind === "number" && node.value >= min && node.value <= max) return node.value;
+    this.fault(name, `must be a number from ${min} to ${max}, got ${showNode(node)}`);
+    return null;
+  }
+
   flag(name: string): boolean {
     const node = this.node(name);
     if (node === null) return false;

@@ -1,12 +1,13 @@
-import { INPUT_KEYS_MAX, keyProblem, requiredField, valueProblem } from "../input-rules.ts";
-import type { Choice, InputField } from "../prompt-definition.ts";
+import { INPUT_KEYS_MAX, keyProblem, LIST_ITEMS_MAX, requiredField, valueProblem } from "../input-rules.ts";
+import type { Choice, InputField, InputType } from "../prompt-definition.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import { FieldReader } from "./field-reader.ts";
 import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
 
 const CHOICES_MAX = 200;
 const VALUE_LENGTH_MAX = 100_000;
-const FIELDS = ["label", "description", "default", "allowEmpty", "maxLength", "options", "multiple"];
+const FIELDS = "type label description default allowEmpty maxLength options multiple min max".split(" ");
+const TYPES = ["text", "number", "boolean", "date", "select", "list"] as const;
 
 /** Reads `inputs`: key -> field, in file order. */
 export function readInputFields(map: SourceMap, faults: FaultList): InputField[] {
@@ -32,19 +33,47 @@ function readInputField(key: string, node: SourceNode, faults: FaultList): Input
   }
   const reader = new FieldReader(node, `inputs.${key}`, faults);
   const choices = readChoices(reader);
+  const type = readType(reader, choices);
+  const bound = (name: "min" | "max") => (type === "number" ? reader.number(name, -1e15, 1e15) : null);
+  const [min, max] = [bound("min"), bound("max")];
   const field: InputField = {
     key,
     label: reader.text("label", { max: 200 }) ?? key,
     description: reader.text("description", { max: 1_000, mayBeEmpty: true, mayHaveLines: true }) ?? "",
-    default: reader.text("default", { max: VALUE_LENGTH_MAX, mayBeEmpty: true, mayHaveLines: true }),
+    default: readDefault(reader, type),
     allowEmpty: reader.flag("allowEmpty"),
     maxLength: reader.integer("maxLength", 1, VALUE_LENGTH_MAX),
     choices,
-    multiple: readMultiple(reader, choices),
+    multiple: readMultiple(reader, choices, type),
+    ...(type === null ? {} : { type }),
+    ...(min === null ? {} : { min }),
+    ...(max === null ? {} : { max }),
   };
   reader.finish(FIELDS);
   checkDefault(field, reader);
   return field;
+}
+
+/** Null: a text, or a select where there are options. */
+function readType(reader: FieldReader, choices: readonly Choice[] | null): InputType | null {
+  const written = reader.text("type", { max: 20 });
+  const type = TYPES.find((each) => each === written);
+  if (written !== null && type === undefined)
+    reader.fault("type", `must be one of: ${TYPES.join(", ")}, got "${written}"`);
+  if (type === "select" && choices === null) reader.fault("type", "is select, which needs options");
+  if (type !== undefined && type !== "select" && choices !== null)
+    reader.fault("options", `go with type: select, not ${type}`);
+  return type === undefined || type === "text" || type === "select" ? null : type;
+}
+
+/** The default of a number and of a boolean need no quotes; that of a list may be one. */
+function readDefault(reader: FieldReader, type: InputType | null): string | null {
+  const node = reader.node("default");
+  const rule = { max: VALUE_LENGTH_MAX, mayBeEmpty: true, mayHaveLines: true };
+  if (node?.kind === "number" && type === "number") return node.source;
+  if (node?.kind === "boolean" && type === "boolean") return String(node.value);
+  if (node?.kind !== "list" || type !== "list") return reader.text("default", rule);
+  return node.items.map((item) => reader.asText(item, "default", { max: 10_000 }) ?? "").join("\n");
 }
 
 function readChoices(reader: FieldReader): Choice[] | null {
@@ -75,24 +104,34 @@ function readChoices(reader: FieldReader): Choice[] | null {
   return choices;
 }
 
-function readMultiple(reader: FieldReader, choices: readonly Choice[] | null): { min: number; max: number } | null {
+function readMultiple(
+  reader: FieldReader,
+  choices: readonly Choice[] | null,
+  type: InputType | null,
+): InputField["multiple"] {
   const map = reader.map("multiple");
   if (map === null) return null;
+  if (type === "list") return readRange(map, reader, LIST_ITEMS_MAX);
   if (choices === null) {
-    reader.fault("multiple", "needs options: only a select can take several choices");
+    reader.fault("multiple", "needs options, or type: list: only those can take several");
     return null;
   }
-  const range = new FieldReader(map, reader.fieldPath("multiple"), reader.faults);
-  const min = range.integer("min", 0, choices.length) ?? 1;
-  const max = range.integer("max", 1, choices.length) ?? choices.length;
-  range.finish(["min", "max"]);
-  if (min > max) reader.fault("multiple", `min (${min}) is greater than max (${max})`);
+  const range = readRange(map, reader, choices.length);
   const commas = choices.filter((choice) => choice.name.includes(","));
   for (const { name } of commas)
     reader.fault(
       "options",
       `option "${name}": a comma separates the choices of a multiple select, so a name must not contain one`,
     );
+  return range;
+}
+
+function readRange(map: SourceMap, reader: FieldReader, most: number): { min: number; max: number } {
+  const range = new FieldReader(map, reader.fieldPath("multiple"), reader.faults);
+  const min = range.integer("min", 0, most) ?? 1;
+  const max = range.integer("max", 1, most) ?? most;
+  range.finish(["min", "max"]);
+  if (min > max) reader.fault("multiple", `min (${min}) is greater than max (${max})`);
   return { min, max };
 }
 

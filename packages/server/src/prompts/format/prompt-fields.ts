@@ -1,14 +1,14 @@
 import { isUuid } from "../../platform/ids.ts";
+import { CALL_FIELDS, readCallFields, readTemplate, type RawCall } from "./call-fields.ts";
 import { FieldReader, type TextRule } from "./field-reader.ts";
 import { readInputFields } from "./input-fields.ts";
 import type { InputField } from "../prompt-definition.ts";
 import type { FaultList } from "../prompt-fault.ts";
-import { TEMPLATE_LENGTH_MAX } from "../template/template-language.ts";
+import type { TemplateText } from "./template-text.ts";
 import { kindName, lineFinder, type LineOf, type SourceMap, type SourceNode } from "./source-tree.ts";
 
 const STEPS_MAX = 10;
 const IMAGE_SLOTS_MAX = 16;
-const COUNT_MAX = 4;
 const TAGS_MAX = 10;
 const SAMPLES_MAX = 10;
 
@@ -19,27 +19,15 @@ export function notStepId(id: string): string {
 /** Id of the only step of a file without steps. */
 export const ONLY_STEP = "main";
 
-/** Liquid text and its line in the file. */
-export interface TemplateText {
-  readonly text: string;
-  readonly line: number;
-  /** Characters before each line, where lines of the text are lines of the file: a body, a block (`|`); else null. */
-  readonly indent: number | null;
-}
-
 /** A step as the file writes it; null = not written. */
-export interface RawStep {
+export interface RawStep extends RawCall {
   readonly id: string;
   readonly line: number;
   /** Lines of the step's own members. */
   readonly lineOf: LineOf;
   readonly model: string | null;
-  readonly instructions: TemplateText | null;
-  readonly options: Readonly<Record<string, string>>;
   /** Slot numbers from 1. */
   readonly images: readonly number[] | null;
-  readonly maxOutputTokens: number | null;
-  readonly count: number | null;
   readonly template: TemplateText | null;
 }
 
@@ -52,7 +40,7 @@ export interface RawSample {
 }
 
 /** One prompt as the file writes it: every field has the right form, but fields are not compared with each other yet. */
-export interface RawPrompt {
+export interface RawPrompt extends RawCall {
   readonly line: number;
   readonly lineOf: LineOf;
   readonly id: string | null;
@@ -63,21 +51,13 @@ export interface RawPrompt {
   readonly model: string;
   readonly inputs: readonly InputField[] | null;
   readonly images: readonly { readonly label: string; readonly description: string }[];
-  readonly instructions: TemplateText | null;
-  readonly options: Readonly<Record<string, string>>;
-  readonly maxOutputTokens: number | null;
-  readonly count: number | null;
   readonly steps: readonly RawStep[] | null;
   readonly samples: readonly RawSample[];
   readonly template: TemplateText | null;
 }
 
-const FIELDS =
-  "id title slug description tags model inputs images instructions options maxOutputTokens count steps samples".split(
-    " ",
-  );
-const STEP_FIELDS = ["model", "instructions", "options", "images", "maxOutputTokens", "count"];
-const TEMPLATE_RULE: TextRule = { max: TEMPLATE_LENGTH_MAX, mayHaveLines: true };
+const FIELDS = [..."id title slug description tags model inputs images".split(" "), ...CALL_FIELDS, "steps", "samples"];
+const STEP_FIELDS = ["model", "images", ...CALL_FIELDS];
 
 /** `file`: a front matter, with the templates in the body; `json`: templates are fields. */
 export function readPromptFields(map: SourceMap, form: "file" | "json", faults: FaultList): RawPrompt {
@@ -85,9 +65,9 @@ export function readPromptFields(map: SourceMap, form: "file" | "json", faults: 
   if (form === "file") checkFormat(reader);
   const id = reader.text("id", { max: 36 });
   if (id !== null && !isUuid(id)) reader.fault("id", `must be a UUID, got "${id}"`);
-  const slug = reader.text("slug", { max: 80 });
-  if (slug !== null && !/^[a-z0-9-]{1,80}$/.test(slug))
-    reader.fault("slug", `must have 1 to 80 characters out of a-z, 0-9 and "-", got "${slug}"`);
+  const slug = reader.text("slug", { max: 120 });
+  if (slug !== null && !/^[a-z0-9-]{1,120}$/.test(slug))
+    reader.fault("slug", `must have 1 to 120 characters out of a-z, 0-9 and "-", got "${slug}"`);
   const inputs = reader.map("inputs");
   const prompt: RawPrompt = {
     line: map.line,
@@ -95,7 +75,7 @@ export function readPromptFields(map: SourceMap, form: "file" | "json", faults: 
     id: id?.toLowerCase() ?? null,
     title: reader.requiredText("title", { max: 120 })?.trim() ?? "",
     slug,
-    description: reader.text("description", { max: 500, mayBeEmpty: true, mayHaveLines: true })?.trim() ?? "",
+    description: reader.text("description", { max: 2_000, mayBeEmpty: true, mayHaveLines: true })?.trim() ?? "",
     tags: readTags(reader),
     model: reader.requiredText("model", { max: 100 }) ?? "",
     inputs: inputs === null ? null : readInputFields(inputs, faults),
@@ -119,7 +99,7 @@ export function checkFormat(reader: FieldReader): void {
 function readTags(reader: FieldReader): string[] {
   const items = reader.list("tags") ?? [];
   if (items.length > TAGS_MAX) reader.fault("tags", `has ${items.length} tags; the limit is ${TAGS_MAX}`);
-  const tags = items.map((item) => reader.asText(item, "tags", { max: 50 })?.trim() ?? "");
+  const tags = items.map((item) => reader.asText(item, "tags", { max: 64 })?.trim() ?? "");
   return [...new Set(tags)].filter((tag) => tag !== "");
 }
 
@@ -142,45 +122,6 @@ function readImageSlots(reader: FieldReader): { label: string; description: stri
     slot.finish(["label", "description"]);
     return { label, description };
   });
-}
-
-/** What both the top level and a step say about the model call. */
-function readCallFields(reader: FieldReader) {
-  return {
-    instructions: readTemplate(reader, "instructions"),
-    options: readOptions(reader),
-    maxOutputTokens: reader.integer("maxOutputTokens", 1, 10_000_000),
-    count: reader.integer("count", 1, COUNT_MAX),
-  };
-}
-
-function readOptions(reader: FieldReader): Record<string, string> {
-  const entries = reader.map("options")?.entries ?? [];
-  const options = entries.map(({ key, value }) => [key, reader.asText(value, `options.${key}`, { max: 100 }) ?? ""]);
-  return Object.fromEntries(options) as Record<string, string>;
-}
-
-function readTemplate(reader: FieldReader, name: string): TemplateText | null {
-  const text = reader.text(name, TEMPLATE_RULE);
-  if (text === null) return null;
-  const node = reader.node(name);
-  const location = node?.kind === "text" ? node.location : undefined;
-  if (location === undefined) return { text: cleanTemplate(text), line: reader.lineOf(name), indent: null };
-  return { text: cleanTemplate(text), line: location.line + blankLinesBefore(text), indent: location.indent };
-}
-
-/** Line ends become LF, and blank space around the text, which comes from the file format, is removed. */
-export function cleanTemplate(text: string): string {
-  return text
-    .replaceAll(/\r\n?/g, "\n")
-    .replace(/^(?:[ \t]*\n)+/, "")
-    .trimEnd();
-}
-
-/** Lines that `cleanTemplate` removes before the text. */
-export function blankLinesBefore(text: string): number {
-  const blank = text.trim() === "" ? "" : (/^(?:[ \t]*\r?\n)+/.exec(text)?.[0] ?? "");
-  return blank.split("\n").length - 1;
 }
 
 /** `id -> step`; a JSON file may also give a list of steps that name their ids. */

@@ -4,17 +4,9 @@
  */
 import type { FaultList } from "../prompt-fault.ts";
 import { FieldReader, NOT_TEXT } from "./field-reader.ts";
-import {
-  blankLinesBefore,
-  checkFormat,
-  cleanTemplate,
-  notStepId,
-  readPromptFields,
-  STEP_ID,
-  type RawPrompt,
-  type RawStep,
-  type TemplateText,
-} from "./prompt-fields.ts";
+import { checkFormat, notStepId, readPromptFields, STEP_ID, type RawPrompt, type RawStep } from "./prompt-fields.ts";
+import { NO_CALL } from "./call-fields.ts";
+import { blankLinesBefore, cleanTemplate, type TemplateText } from "./template-text.ts";
 import { readJsonSource, readYamlSource } from "./read-source.ts";
 import { kindName } from "./source-tree.ts";
 
@@ -145,11 +137,8 @@ function bareStep(id: string, line: number): RawStep {
     line,
     lineOf: () => null,
     model: null,
-    instructions: null,
-    options: {},
+    ...NO_CALL,
     images: null,
-    maxOutputTokens: null,
-    count: null,
     template: null,
   };
 }

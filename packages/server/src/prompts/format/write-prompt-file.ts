@@ -84,11 +84,14 @@ function fieldsOfInput(input: InputField) {
   return {
     label: label === key ? undefined : label,
     description: description === "" ? undefined : description,
+    type: input.type,
     default: input.default ?? undefined,
     allowEmpty: input.allowEmpty ? true : undefined,
     maxLength: input.maxLength ?? undefined,
     options: hasTexts ? fromEntries(choices.map(({ name, text }) => [name, text])) : choices?.map(({ name }) => name),
     multiple: input.multiple ?? undefined,
+    min: input.min,
+    max: input.max,
   };
 }
 
@@ -99,6 +102,9 @@ function fieldsOfCall(step: StepDefinition) {
     options: Object.keys(step.options).length === 0 ? undefined : step.options,
     maxOutputTokens: step.maxOutputTokens ?? undefined,
     count: step.count === 1 ? undefined : step.count,
+    ...step.settings,
+    messages: step.messages?.map(({ role, template }) => ({ [role]: template })),
+    output: step.outputSchema === undefined ? undefined : { schema: step.outputSchema },
   };
 }
 

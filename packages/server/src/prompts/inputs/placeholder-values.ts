@@ -1,4 +1,4 @@
-import type { InputField } from "../prompt-definition.ts";
+import type { InputField, InputType } from "../prompt-definition.ts";
 
 /**
  * A value for every input, so that a prompt can be rendered before anybody runs it: the given one, else the default,
@@ -16,10 +16,18 @@ export function placeholderValues(
   return values;
 }
 
-function placeholder({ label, choices, multiple }: InputField): string {
+function placeholder({ label, choices, multiple, type, min }: InputField): string {
+  if (type !== undefined) return typedPlaceholder(type, { min: min ?? 1, items: multiple?.min ?? 2 });
   if (choices === null) return `(${label})`;
   return choices
     .slice(0, multiple?.min ?? 1)
     .map(({ name }) => name)
     .join(", ");
+}
+
+function typedPlaceholder(type: InputType, { min, items }: { readonly min: number; readonly items: number }): string {
+  if (type === "number") return String(min);
+  if (type === "boolean") return "true";
+  if (type === "date") return "2026-01-31";
+  return Array.from({ length: items }, (_, at) => `item ${at + 1}`).join("\n");
 }

@@ -50,8 +50,9 @@ export function planSteps(
   catalogue: Catalogue,
 ): StepPlan[] {
   return version.definition.steps.map((step, index) => {
-    const { prompt, instructions } = renderStep(version, index, textInputs, {});
-    const textBytes = Buffer.byteLength(prompt) + Buffer.byteLength(instructions);
+    const { prompt, instructions, messages = [] } = renderStep(version, index, textInputs, {});
+    const texts = [prompt, instructions, ...messages.map(({ text }) => text), schemaText(step)];
+    const textBytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
     return planStep(step, index, { version, catalogue, runOptions, textBytes });
   });
 }
@@ -60,9 +61,16 @@ export function planSteps(
 export function planTypicalSteps(version: PlannedVersion, catalogue: Catalogue): StepPlan[] {
   const inputBytes = version.definition.inputs.reduce((sum, input) => sum + typicalBytes(input), 0);
   return version.definition.steps.map((step, index) => {
-    const textBytes = Buffer.byteLength(step.template) + Buffer.byteLength(step.instructions) + inputBytes;
+    const messages = (step.messages ?? []).map(({ template }) => template);
+    const texts = [step.template, step.instructions, ...messages, schemaText(step)];
+    const textBytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), inputBytes);
     return planStep(step, index, { version, catalogue, runOptions: {}, textBytes });
   });
+}
+
+/** A schema is a part of what the model reads. */
+function schemaText({ outputSchema }: StepDefinition): string {
+  return outputSchema === undefined ? "" : JSON.stringify(outputSchema);
 }
 
 function typicalBytes(input: InputField): number {

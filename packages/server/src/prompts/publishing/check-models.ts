@@ -8,6 +8,7 @@ import {
 import type { StepDefinition } from "../prompt-definition.ts";
 import { suggestModels } from "./suggest-models.ts";
 import type { CheckedStep } from "./check-templates.ts";
+import { checkTextFields } from "./check-text-fields.ts";
 import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
 import type { FaultList } from "../prompt-fault.ts";
 
@@ -85,6 +86,11 @@ function resolveStep(step: CheckedStep, context: StepContext): StepDefinition {
     maxOutputTokens: raw.maxOutputTokens,
     count: raw.count ?? 1,
     reads: step.reads,
+    ...(raw.settings === null ? {} : { settings: raw.settings }),
+    ...(step.messages.length === 0
+      ? {}
+      : { messages: step.messages.map(({ role, template }) => ({ role, template: template.text })) }),
+    ...(raw.outputSchema === null ? {} : { outputSchema: raw.outputSchema }),
   };
   if (step.template.text.trim() === "" && step.template.facts.faults.length === 0) {
     const message = "the template is empty: the text after the front matter is the prompt";
@@ -101,6 +107,9 @@ function checkStep(
   { entry, context }: { entry: CatalogueEntry; context: StepContext },
 ): void {
   checkOptions(raw.options, entry, { context, step: raw });
+  checkTextFields(step, entry, (name, message) =>
+    context.faults.add({ ...locationOf(name, raw, context), code: "MODEL", message }),
+  );
   checkStepImages(raw, step, { entry, context });
   const fault = (name: string, message: string) =>
     context.faults.add({ ...locationOf(name, raw, context), code: "LIMITS", message });
@@ -145,7 +154,7 @@ function checkOptions(
   for (const [key, value] of Object.entries(options)) {
     const option = Object.hasOwn(entry.runOptions, key) ? entry.runOptions[key] : undefined;
     const location = {
-      line: (step ?? context.prompt).lineOf("options", key),
+      line: (step ?? context.prompt).lineOf("options", key) ?? (step ?? context.prompt).lineOf(key),
       field: `${step === null ? "" : `steps.${step.id}.`}options.${key}`,
     };
     if (option === undefined) {
@@ -167,7 +176,8 @@ function checkOrder(steps: readonly CheckedStep[], definitions: readonly StepDef
       const exists = definitions.some((each) => each.id === id);
       const why =
         earlier !== undefined ? "does not make text" : exists ? "does not run before this step" : "does not exist";
-      const template = step.template.facts.steps.has(id) ? step.template : step.instructions;
+      const all = [step.template, step.instructions, ...step.messages.map((message) => message.template)];
+      const template = all.find(({ facts }) => facts.steps.has(id)) ?? step.template;
       const location = template.locate.at(template.locate.sourceOffset(template.facts.steps.get(id)?.offset ?? 0));
       const message = `steps.${id} cannot be read: the step "${id}" ${why}`;
       context.faults.add({ ...location, field: template.field, code: "STEP_ORDER", message });

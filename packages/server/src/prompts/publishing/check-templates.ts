@@ -2,9 +2,11 @@ import { rewriteForeignPlaceholders } from "../template/foreign-placeholders.ts"
 import { findForeignSyntax, type ForeignSyntax } from "../template/foreign-syntax.ts";
 import { locator, shortened, type Locate } from "../template/locate.ts";
 import { INPUT_KEYS_MAX, keyProblem, requiredField } from "../input-rules.ts";
-import type { Conversion, InputField } from "../prompt-definition.ts";
-import type { RawPrompt, RawStep, TemplateText } from "../format/prompt-fields.ts";
+import type { Conversion, InputField, StepMessage } from "../prompt-definition.ts";
+import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
+import type { TemplateText } from "../format/template-text.ts";
 import type { FaultCode, FaultList } from "../prompt-fault.ts";
+import { expressionOf } from "../template/template-language.ts";
 import type { Read, ScanFault } from "../template/expression-scan.ts";
 import { scanTemplate, type TemplateFacts } from "../template/template-scan.ts";
 
@@ -22,6 +24,7 @@ export interface CheckedStep {
   readonly raw: RawStep;
   readonly template: CheckedTemplate;
   readonly instructions: CheckedTemplate;
+  readonly messages: readonly { readonly role: StepMessage["role"]; readonly template: CheckedTemplate }[];
   /** Ids of the steps it reads, each once. */
   readonly reads: readonly string[];
 }
@@ -48,12 +51,22 @@ export function checkTemplates(prompt: RawPrompt, steps: readonly RawStep[], fau
     const isOnly = prompt.steps === null;
     const template = check(raw.template, isOnly ? "template" : `steps.${raw.id}.template`);
     const instructions = check(raw.instructions, isOnly ? "instructions" : `steps.${raw.id}.instructions`);
-    const reads = new Set([...instructions.facts.steps.keys(), ...template.facts.steps.keys()]);
-    return { raw, template, instructions, reads: [...reads] };
+    const messages = (raw.messages ?? []).map(({ role, text }, at) => ({
+      role,
+      template: check(text, `${isOnly ? "" : `steps.${raw.id}.`}messages[${at + 1}]`),
+    }));
+    const all = [instructions, ...messages.map((message) => message.template), template];
+    const reads = new Set(all.flatMap(({ facts }) => [...facts.steps.keys()]));
+    return { raw, template, instructions, messages, reads: [...reads] };
   });
-  const templates = checkedSteps.flatMap((step) => [step.template, step.instructions]);
+  const templates = checkedSteps.flatMap((step) => [
+    step.template,
+    step.instructions,
+    ...step.messages.map((message) => message.template),
+  ]);
   const inputs = prompt.inputs ?? inputsOf(templates, faults);
   if (prompt.inputs !== null) checkDeclarations(prompt, templates, faults);
+  checkLists(templates, inputs, faults);
   checkLocals(templates, new Set(inputs.map((input) => input.key)), faults);
   return {
     steps: checkedSteps,
@@ -75,6 +88,8 @@ function checkTemplate(source: TemplateText, field: string, declared: ReadonlySe
     steps: scanned.steps,
     locals: scanned.locals,
     truthTests: scanned.truthTests,
+    loops: scanned.loops,
+    bare: scanned.bare,
     faults: [
       ...faults.map((piece) => ({ ...piece, code: "TEMPLATE_SYNTAX" as const })),
       ...scanned.faults.map((fault) => ({ ...fault, offset: locate.sourceOffset(fault.offset) })),
@@ -125,7 +140,28 @@ function inputsOf(templates: readonly CheckedTemplate[], faults: FaultList): Inp
     const message = `the templates use ${found.size} keys; the limit is ${INPUT_KEYS_MAX}`;
     faults.add({ line, field: "inputs", code: "LIMITS", message });
   }
-  return [...found.keys()].map(requiredField);
+  const lists = new Set(templates.flatMap(({ facts }) => facts.loops.map(({ key }) => key)));
+  return [...found.keys()].map((key) =>
+    lists.has(key) ? { ...requiredField(key), type: "list" } : requiredField(key),
+  );
+}
+
+/** A loop goes over a list, and a list is looped over or joined. */
+function checkLists(templates: readonly CheckedTemplate[], inputs: readonly InputField[], faults: FaultList): void {
+  const lists = new Set(inputs.filter(({ type }) => type === "list").map(({ key }) => key));
+  const known = new Set(inputs.map(({ key }) => key));
+  for (const template of templates) {
+    for (const read of template.facts.loops) {
+      if (lists.has(read.key) || !known.has(read.key)) continue;
+      const message = `"${read.key}" is not a list: a loop goes over an input of type list.`;
+      addReadFault([template, read], "TEMPLATE_SYNTAX", message, faults);
+    }
+    for (const read of template.facts.bare) {
+      if (!lists.has(read.key) || read.kind === "step") continue;
+      const message = `"${read.key}" is a list: write {{ ${expressionOf(read.key)} | join: ", " }}, or loop over it.`;
+      addReadFault([template, read], "TEMPLATE_SYNTAX", message, faults);
+    }
+  }
 }
 
 function checkDeclarations(prompt: RawPrompt, templates: readonly CheckedTemplate[], faults: FaultList): void {

@@ -1,6 +1,7 @@
 import type { ImageInputSlot, TextInputField } from "@promptd/contract";
 import type { CatalogueEntry } from "../../models/index.ts";
-import type { InputField, PromptDefinition, StoredConfig } from "../prompt-definition.ts";
+import { LIST_ITEMS_MAX } from "../input-rules.ts";
+import type { InputField, InputType, PromptDefinition, StoredConfig } from "../prompt-definition.ts";
 import { currentRunOptions } from "../inputs/run-options.ts";
 
 /**
@@ -20,15 +21,20 @@ export function buildConfig(definition: PromptDefinition, entry: CatalogueEntry)
     model: entry.model,
     modality: entry.modality,
     runOptions: currentRunOptions(entry, definition.steps.at(-1)?.options ?? {}),
-    output: { type: entry.modality },
+    output: outputOf(definition, entry),
     inputSchema: buildInputSchema(definition.inputs, imageInputs.length),
   };
+}
+
+function outputOf({ steps }: PromptDefinition, { modality }: CatalogueEntry): StoredConfig["output"] {
+  const schema = steps.at(-1)?.outputSchema;
+  return schema === undefined ? { type: modality } : { type: modality, schema };
 }
 
 function publicField(input: InputField, position: number): TextInputField {
   return {
     position,
-    type: input.choices === null ? "text" : "select",
+    type: input.type ?? (input.choices === null ? "text" : "select"),
     label: input.label,
     description: input.description,
     required: input.default === null,
@@ -37,6 +43,8 @@ function publicField(input: InputField, position: number): TextInputField {
     maxLength: input.maxLength,
     options: input.choices?.map((choice) => choice.name) ?? null,
     multiple: input.multiple === null ? null : { min: input.multiple.min, max: input.multiple.max },
+    ...(input.min === undefined ? {} : { min: input.min }),
+    ...(input.max === undefined ? {} : { max: input.max }),
   };
 }
 
@@ -87,11 +95,33 @@ function fieldSchema(input: InputField): Record<string, unknown> {
     title: input.label,
     ...(input.description === "" ? {} : { description: input.description }),
     ...(input.default === null ? {} : { default: input.default }),
+    ...typeSchema(input, mayBeBlank),
     ...(names === null || input.multiple !== null
       ? {}
       : { enum: mayBeBlank && !names.includes("") ? [...names, ""] : names }),
-    ...(mayBeBlank ? {} : { minLength: 1, pattern: "\\S" }),
+    ...(mayBeBlank || input.type !== undefined ? {} : { minLength: 1, pattern: "\\S" }),
     ...(input.maxLength === null ? {} : { maxLength: input.maxLength }),
+  };
+}
+
+const PATTERNS: Readonly<Record<InputType, string>> = {
+  number: "-?(0|[1-9]\\d{0,14})(\\.\\d{1,10})?",
+  boolean: "true|false",
+  date: "\\d{4}-\\d{2}-\\d{2}",
+  list: "[\\s\\S]*\\S[\\s\\S]*",
+};
+
+/** Values are texts on the wire; the schema says of which form. */
+function typeSchema({ type, min, max, multiple }: InputField, mayBeBlank: boolean): Record<string, unknown> {
+  if (type === undefined) return {};
+  const blank = mayBeBlank ? "|\\s*" : "";
+  const range = [min === undefined ? "" : `at least ${min}`, max === undefined ? "" : `at most ${max}`];
+  const items = type === "list" ? `${multiple?.min ?? 1} to ${multiple?.max ?? LIST_ITEMS_MAX} items, one a line` : "";
+  const comment = [...range, items].filter((part) => part !== "").join(", ");
+  return {
+    pattern: `^(\\s*(${PATTERNS[type]})\\s*${blank})$`,
+    ...(type === "date" && !mayBeBlank ? { format: "date" } : {}),
+    ...(comment === "" ? {} : { $comment: comment }),
   };
 }
 

@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 
+/** Of a slug made from a title; a longer one would change the slugs of prompts that exist. */
 const SLUG_LENGTH_MAX = 80;
+/** Of a slug that the author wrote. */
+const OWN_SLUG_LENGTH_MAX = 120;
 const HASH_LENGTH = 8;
 
 /** Characters that are part of a name: C, C++ and C# are three languages, and net is not .NET. */
@@ -27,11 +30,12 @@ export function slugOfTitle(title: string): string {
     slug !== "" && slug.length <= SLUG_LENGTH_MAX && !/[\p{L}\p{N}]/u.test(words.replaceAll(/[a-z0-9]/g, ""));
   if (isWhole) return slug;
   const hash = createHash("sha256").update(title.normalize("NFC")).digest("hex").slice(0, HASH_LENGTH);
-  return joinSlug(slug === "" ? "prompt" : slug, hash);
+  return joinSlug(slug === "" ? "prompt" : slug.slice(0, SLUG_LENGTH_MAX), hash);
 }
 
 /** `slug-suffix`, the slug cut so that both fit. */
 export function joinSlug(slug: string, suffix: string | number): string {
-  const room = SLUG_LENGTH_MAX - String(suffix).length - 1;
+  const most = slug.length > SLUG_LENGTH_MAX ? OWN_SLUG_LENGTH_MAX : SLUG_LENGTH_MAX;
+  const room = most - String(suffix).length - 1;
   return `${slug.slice(0, room).replace(/-+$/, "")}-${suffix}`;
 }

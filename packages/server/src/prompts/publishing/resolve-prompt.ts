@@ -67,10 +67,11 @@ export function resolvePrompt(written: RawPrompt, faults: FaultList, options: Re
 
 /** A prompt without steps is one step; in one with steps the top level gives instructions and limits to all. */
 function stepsOf(raw: RawPrompt): RawStep[] {
-  const { instructions, maxOutputTokens, count } = raw;
+  const { instructions, maxOutputTokens, count, settings, messages, outputSchema } = raw;
+  const call = { instructions, maxOutputTokens, count, settings, messages, outputSchema };
   if (raw.steps === null) {
     const only = { id: ONLY_STEP, line: raw.line, lineOf: () => null, model: null, options: {}, images: null };
-    return [{ ...only, instructions, maxOutputTokens, count, template: raw.template }];
+    return [{ ...only, ...call, template: raw.template }];
   }
   const last = raw.steps.length - 1;
   return raw.steps.map((step, index) => ({
@@ -78,6 +79,9 @@ function stepsOf(raw: RawPrompt): RawStep[] {
     instructions: step.instructions ?? instructions,
     maxOutputTokens: step.maxOutputTokens ?? (index === last ? maxOutputTokens : null),
     count: step.count ?? (index === last ? count : null),
+    settings: index === last && settings !== null ? { ...settings, ...step.settings } : step.settings,
+    messages: step.messages ?? (index === last ? messages : null),
+    outputSchema: step.outputSchema ?? (index === last ? outputSchema : null),
   }));
 }
 

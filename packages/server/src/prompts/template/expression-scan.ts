@@ -23,6 +23,10 @@ export interface ExpressionFacts {
   readonly faults: ScanFault[];
   /** Reads that stand alone as a condition; an empty text is true in Liquid. */
   readonly truthTests: Read[];
+  /** Reads that stand alone as a value, without a filter; a list would be printed without anything between its items. */
+  readonly bare: Read[];
+  /** Offsets of `forloop.…`. */
+  readonly loopReads: number[];
   /** Operators, or values of a `when`. */
   comparisons: number;
 }
@@ -32,7 +36,7 @@ export interface ExpressionFacts {
  * and filters. Anything left over is a fault: Liquid would drop it silently.
  */
 export function scanExpression(reader: Tokenizer, form: "value" | "condition"): ExpressionFacts {
-  const facts: ExpressionFacts = { reads: [], faults: [], truthTests: [], comparisons: 0 };
+  const facts = noFacts();
   const begin = reader.p;
   try {
     const tokens = [...reader.readExpressionTokens()];
@@ -44,6 +48,7 @@ export function scanExpression(reader: Tokenizer, form: "value" | "condition"): 
     const filters = reader.readFilters();
     for (const filter of filters) scanFilter(filter, facts);
     if (form === "condition" && filters.length === 0) collectTruthTests(tokens, facts);
+    if (form === "value" && filters.length === 0) facts.bare.push(...facts.reads);
     reader.skipBlank();
     if (!reader.end()) addSyntax(facts, reader.p, `Unexpected ${reader.snapshot()} after the expression.`);
   } catch (error) {
@@ -53,9 +58,13 @@ export function scanExpression(reader: Tokenizer, form: "value" | "condition"): 
   return facts;
 }
 
+function noFacts(): ExpressionFacts {
+  return { reads: [], faults: [], truthTests: [], bare: [], loopReads: [], comparisons: 0 };
+}
+
 /** Reads the values of `{% when a, b or c %}`. */
 export function scanWhen(reader: Tokenizer): ExpressionFacts {
-  const facts: ExpressionFacts = { reads: [], faults: [], truthTests: [], comparisons: 0 };
+  const facts = noFacts();
   const begin = reader.p;
   try {
     while (scanWhenValue(reader, facts)) {
@@ -149,6 +158,8 @@ function checkQuote(token: Token, facts: ExpressionFacts): void {
   if (text.length < 2 || text.at(-1) !== text[0]) addSyntax(facts, token.begin, `The text ${text} is not closed.`);
 }
 
+const LOOP_FIELDS: ReadonlySet<string> = new Set(["index", "index0", "rindex", "first", "last", "length"]);
+
 /** Only `key`, `input["key"]` and `steps.id` may be read: any other path could reach what the author did not mean. */
 function scanPath(token: PropertyAccessToken, facts: ExpressionFacts): void {
   const segments: string[] = [];
@@ -169,6 +180,10 @@ function scanPath(token: PropertyAccessToken, facts: ExpressionFacts): void {
     const form = root === "input" ? 'input["key"]' : "steps.id";
     const message = `"${text}": expected one name after "${root}": ${form}.`;
     return addFault(facts, { offset: token.begin, code: "PATH_ACCESS", message });
+  }
+  if (root === "forloop" && key !== undefined && LOOP_FIELDS.has(key) && rest.length === 0) {
+    facts.loopReads.push(token.begin);
+    return;
   }
   if (key === undefined) {
     facts.reads.push({ kind: "name", key: root, offset: token.begin });

@@ -1,10 +1,11 @@
 import { invalid } from "../../platform/problem.ts";
-import { splitChoices } from "../input-rules.ts";
-import type { InputField, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
+import { LIST_ITEMS_MAX, splitChoices, splitList } from "../input-rules.ts";
+import type { InputField, PromptDefinition, StepDefinition, StepMessage } from "../prompt-definition.ts";
 import {
   parseTemplate,
   RENDERED_LENGTH_MAX,
   renderTemplate,
+  type InsertedValue,
   type ParsedTemplate,
   type RenderScope,
 } from "./template.ts";
@@ -13,6 +14,15 @@ import { scanTemplate } from "./template-scan.ts";
 interface ParsedStep {
   readonly template: ParsedTemplate;
   readonly instructions: ParsedTemplate;
+  readonly messages: readonly { readonly role: StepMessage["role"]; readonly template: ParsedTemplate }[];
+}
+
+/** The texts of one step, as a model gets them. */
+export interface RenderedStep {
+  readonly prompt: string;
+  readonly instructions: string;
+  /** Absent: the step has none. */
+  readonly messages?: readonly { readonly role: StepMessage["role"]; readonly text: string }[];
 }
 
 /** Parsed once per loaded version: the entry lives as long as the step in the version cache. */
@@ -29,17 +39,22 @@ export function renderStep(
   stepIndex: number,
   textInputs: Readonly<Record<string, string>>,
   stepOutputs: Readonly<Record<string, string>>,
-): { prompt: string; instructions: string } {
+): RenderedStep {
   const step = version.definition.steps[stepIndex];
   if (step === undefined) throw new RangeError(`There is no step ${stepIndex}.`);
   const scope: RenderScope = {
     inputs: new Map(
-      version.definition.inputs.map((input) => [input.key, insertedText(input, own(textInputs, input.key))]),
+      version.definition.inputs.map((input) => [input.key, insertedValue(input, own(textInputs, input.key))]),
     ),
     steps: new Map(step.reads.map((id) => [id, own(stepOutputs, id)])),
   };
   const parsed = parseStep(step);
-  return { prompt: renderOne(parsed.template, scope), instructions: renderOne(parsed.instructions, scope) };
+  const messages = parsed.messages.map(({ role, template }) => ({ role, text: renderOne(template, scope) }));
+  return {
+    prompt: renderOne(parsed.template, scope),
+    instructions: renderOne(parsed.instructions, scope),
+    ...(messages.length === 0 ? {} : { messages }),
+  };
 }
 
 /** Everything that the author wrote into a step: its texts, and those behind the choices of all inputs. */
@@ -53,7 +68,8 @@ export function authorsText({ definition }: { readonly definition: PromptDefinit
 function parseStep(step: StepDefinition): ParsedStep {
   let parsed = parsedSteps.get(step);
   if (parsed === undefined) {
-    parsed = { template: parseOne(step.template), instructions: parseOne(step.instructions) };
+    const messages = (step.messages ?? []).map(({ role, template }) => ({ role, template: parseOne(template) }));
+    parsed = { template: parseOne(step.template), instructions: parseOne(step.instructions), messages };
     parsedSteps.set(step, parsed);
   }
   return parsed;
@@ -72,9 +88,17 @@ function renderOne(template: ParsedTemplate, scope: RenderScope): string {
   throw invalid([{ path: ["body", "inputs", "textInputs"], code: "too_long", message }]);
 }
 
-/** For a select, the text behind each chosen name. An unknown name was refused before and inserts nothing. */
-function insertedText(input: InputField, value: string): string {
-  const { choices } = input;
+/**
+ * For a select, the text behind each chosen name; an unknown name was refused before and inserts nothing. A number and a
+ * boolean are what they say, so that they can be compared. A blank of any type is the empty text.
+ */
+function insertedValue(input: InputField, value: string): InsertedValue {
+  const { choices, type } = input;
+  if (type === "list") return splitList(value).slice(0, LIST_ITEMS_MAX);
+  if (value.trim() === "" && type !== undefined) return "";
+  if (type === "number") return Number(value);
+  if (type === "boolean") return value.trim() === "true";
+  if (type === "date") return value.trim();
   if (choices === null) return value;
   const textOf = (name: string) => choices.find((choice) => choice.name === name)?.text ?? "";
   return input.multiple === null ? textOf(value) : splitChoices(value).map(textOf).join(", ");

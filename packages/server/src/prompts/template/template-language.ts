@@ -2,9 +2,19 @@ import { Liquid, Tokenizer, toValue, type Context } from "liquidjs";
 
 /**
  * The template language: Liquid, restricted by allow-lists. Adding a tag or filter later is compatible, removing one is
- * not. `include` and `render` read files, `for` and `capture` multiply output: none of them may be allowed.
+ * not. `include` and `render` read files, `capture` multiplies output: they may not be allowed. `for` goes over a list input
+ * only, whose items are bounded, and not inside another.
  */
-export const ALLOWED_TAGS: ReadonlySet<string> = new Set(["if", "unless", "case", "assign", "comment", "raw", "#"]);
+export const ALLOWED_TAGS: ReadonlySet<string> = new Set([
+  "if",
+  "unless",
+  "case",
+  "for",
+  "assign",
+  "comment",
+  "raw",
+  "#",
+]);
 
 /** Filter -> fewest and most arguments. A wrong number would throw in a run, or only in one branch of it. */
 export const ALLOWED_FILTERS: ReadonlyMap<string, readonly [min: number, max: number]> = new Map([

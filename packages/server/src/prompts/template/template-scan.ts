@@ -29,12 +29,17 @@ export interface TemplateFacts {
   readonly locals: ReadonlyMap<string, number>;
   readonly faults: readonly ScanFault[];
   readonly truthTests: readonly Read[];
+  /** Inputs that a loop goes over. */
+  readonly loops: readonly Read[];
+  /** Reads that stand alone as a value, without a filter. */
+  readonly bare: readonly Read[];
 }
 
 const BLOCKS: Readonly<Record<string, { readonly branches: readonly string[]; readonly end: string }>> = {
   if: { branches: ["elsif", "else"], end: "endif" },
   unless: { branches: ["elsif", "else"], end: "endunless" },
   case: { branches: ["when", "else"], end: "endcase" },
+  for: { branches: ["else"], end: "endfor" },
 };
 const NESTING_MAX = 32;
 const FAULTS_MAX = 50;
@@ -62,6 +67,8 @@ class TemplateScan implements TemplateFacts {
   readonly locals = new Map<string, number>();
   readonly faults: ScanFault[] = [];
   readonly truthTests: Read[] = [];
+  readonly loops: Read[] = [];
+  readonly bare: Read[] = [];
   readonly #open: { readonly tag: string; hasElse: boolean }[] = [];
   #inComment = false;
   #comparisons = 0;
@@ -105,10 +112,36 @@ class TemplateScan implements TemplateFacts {
   }
 
   #openBlock(token: TagToken, reader: Tokenizer): void {
+    if (token.name === "for") this.#readLoop(token, reader);
     this.#open.push({ tag: token.name, hasElse: false });
     if (this.#open.length === NESTING_MAX + 1)
       this.fault(token.begin, `Tags are nested more than ${NESTING_MAX} deep.`);
-    this.#add(scanExpression(reader, token.name === "case" ? "value" : "condition"));
+    if (token.name !== "for") this.#add(scanExpression(reader, token.name === "case" ? "value" : "condition"));
+  }
+
+  /** `{% for item in things %}`: a name, and one input. Loops do not stand in each other, which would multiply them. */
+  #readLoop(token: TagToken, reader: Tokenizer): void {
+    if (this.#isInLoop()) this.fault(token.begin, "A loop cannot stand inside another loop.");
+    const name = reader.readIdentifier().getText();
+    const word = reader.readIdentifier().getText();
+    if (name === "" || word !== "in")
+      return this.fault(token.begin, "A loop must have the form {% for item in things %}.");
+    if (RESERVED_NAMES.has(name))
+      this.fault(token.begin, `"${name}" is a reserved name and cannot be assigned.`, "SHADOWED");
+    const facts = scanExpression(reader, "value");
+    const [collection] = facts.reads;
+    if (
+      facts.faults.length === 0 &&
+      (collection === undefined || facts.bare.length !== 1 || collection.kind === "step")
+    )
+      this.fault(token.begin, "A loop goes over one input of type list, without filters.");
+    else if (collection !== undefined) this.loops.push(collection);
+    this.#add({ ...facts, bare: [] });
+    if (!this.locals.has(name)) this.locals.set(name, token.begin);
+  }
+
+  #isInLoop(): boolean {
+    return this.#open.some(({ tag }) => tag === "for");
   }
 
   /** Reads elsif, else, when and the end tags; false when this tag is not allowed here. */
@@ -145,6 +178,9 @@ class TemplateScan implements TemplateFacts {
     for (const fault of facts.faults) this.fault(fault.offset, fault.message, fault.code);
     for (const read of facts.reads) this.#addRead(read);
     this.truthTests.push(...facts.truthTests);
+    this.bare.push(...facts.bare);
+    for (const offset of this.#isInLoop() ? [] : facts.loopReads)
+      this.fault(offset, '"forloop" exists only inside {% for %}.', "PATH_ACCESS");
     this.#comparisons += facts.comparisons;
   }
 

@@ -11,11 +11,14 @@ export interface ParsedTemplate {
 }
 
 export interface RenderScope {
-  /** Every declared key with its final text. */
-  readonly inputs: ReadonlyMap<string, string>;
+  /** Every declared key with its final value. */
+  readonly inputs: ReadonlyMap<string, InsertedValue>;
   /** Output of the earlier steps that the template reads. */
   readonly steps: ReadonlyMap<string, string>;
 }
+
+/** A text, or what a typed input is. */
+export type InsertedValue = string | number | boolean | readonly string[];
 
 export type Rendered =
   | { readonly kind: "text"; readonly text: string }
@@ -77,7 +80,7 @@ function contextOf(template: ParsedTemplate, scope: RenderScope): object {
   return context;
 }
 
-function bare(entries: ReadonlyMap<string, string> = new Map()): Record<string, unknown> {
+function bare(entries: ReadonlyMap<string, InsertedValue> = new Map()): Record<string, unknown> {
   const object = Object.create(null) as Record<string, unknown>;
   for (const [key, value] of entries) object[key] = value;
   return object;

@@ -4,7 +4,7 @@
  */
 import { isStorageFailure, type LoadedImage, type StoredImage } from "../../files/index.ts";
 import { unavailableSentence, type Availability, type PriceSnapshot, type StepUsage } from "../../models/index.ts";
-import type { LiveVersion, StepDefinition } from "../../prompts/index.ts";
+import type { LiveVersion, RenderedStep, StepDefinition } from "../../prompts/index.ts";
 import { isOutage } from "../../platform/database/errors.ts";
 import { Problem } from "../../platform/problem.ts";
 import type { TextPiece } from "../run-events-store.ts";
@@ -24,7 +24,7 @@ export interface ExecuteRunPorts extends ImagePorts, ItemPorts {
     stepIndex: number,
     textInputs: Readonly<Record<string, string>>,
     stepOutputs: Readonly<Record<string, string>>,
-  ): { readonly prompt: string; readonly instructions: string };
+  ): RenderedStep;
   /** For the sandbox, see ModelRequest. */
   authorsText(version: LiveVersion, stepIndex: number): string | null;
   /** The options a step is called with: the caller's where its model is the prompt's own, else the author's. */
@@ -162,6 +162,8 @@ async function executeStep(execution: Execution, step: Step): Promise<RunItem[] 
     authorsText: ports.authorsText(version, index),
     images: definition.images.flatMap((slot) => loaded[slot] ?? []),
     maxOutputTokens: definition.maxOutputTokens,
+    settings: definition.settings,
+    outputSchema: definition.outputSchema,
     deadlineMs: run.deadlineMs,
   };
   const settled = await Promise.allSettled(

@@ -1,0 +1,161 @@
+/** What both the top level of a file and each of its steps say about a model call. */
+import type { TextSettings } from "../../models/index.ts";
+import type { JsonSchema, StepMessage } from "../prompt-definition.ts";
+import { TEMPLATE_LENGTH_MAX } from "../template/template-language.ts";
+import { FieldReader, type TextRule } from "./field-reader.ts";
+import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
+import { blankLinesBefore, cleanTemplate, type TemplateText } from "./template-text.ts";
+
+const COUNT_MAX = 4;
+const MESSAGES_MAX = 40;
+const STOPS_MAX = 8;
+const SEED_MAX = 2_147_483_647;
+const SCHEMA_BYTES_MAX = 32_768;
+const TEMPLATE_RULE: TextRule = { max: TEMPLATE_LENGTH_MAX, mayHaveLines: true };
+
+export interface RawMessage {
+  readonly role: StepMessage["role"];
+  readonly text: TemplateText;
+}
+
+/** As the file writes it; null = not written. */
+export interface RawCall {
+  readonly instructions: TemplateText | null;
+  readonly options: Readonly<Record<string, string>>;
+  readonly maxOutputTokens: number | null;
+  readonly count: number | null;
+  readonly settings: TextSettings | null;
+  readonly messages: readonly RawMessage[] | null;
+  readonly outputSchema: JsonSchema | null;
+}
+
+export const CALL_FIELDS =
+  "instructions options maxOutputTokens count temperature topP seed stop reasoningEffort messages output".split(" ");
+
+export const NO_CALL: RawCall = {
+  instructions: null,
+  options: {},
+  maxOutputTokens: null,
+  count: null,
+  settings: null,
+  messages: null,
+  outputSchema: null,
+};
+
+export function readCallFields(reader: FieldReader): RawCall {
+  return {
+    instructions: readTemplate(reader, "instructions"),
+    options: readOptions(reader),
+    maxOutputTokens: reader.integer("maxOutputTokens", 1, 10_000_000),
+    count: reader.integer("count", 1, COUNT_MAX),
+    settings: readSettings(reader),
+    messages: readMessages(reader),
+    outputSchema: readOutputSchema(reader),
+  };
+}
+
+/** `reasoningEffort` is the run option of that name, written where the other settings stand. */
+function readOptions(reader: FieldReader): Record<string, string> {
+  const entries = reader.map("options")?.entries ?? [];
+  const pairs = entries.map(({ key, value }) => [key, reader.asText(value, `options.${key}`, { max: 100 }) ?? ""]);
+  const options = Object.fromEntries(pairs) as Record<string, string>;
+  const reasoningEffort = reader.text("reasoningEffort", { max: 20 });
+  if (reasoningEffort === null) return options;
+  if (Object.hasOwn(options, "reasoningEffort"))
+    reader.fault("reasoningEffort", "stands under options too: write it once");
+  return { ...options, reasoningEffort };
+}
+
+function readSettings(reader: FieldReader): TextSettings | null {
+  const temperature = reader.number("temperature", 0, 2);
+  const topP = reader.number("topP", 0, 1);
+  const seed = reader.integer("seed", 0, SEED_MAX);
+  const stop = readStops(reader);
+  const settings = {
+    ...(temperature === null ? {} : { temperature }),
+    ...(topP === null ? {} : { topP }),
+    ...(seed === null ? {} : { seed }),
+    ...(stop === null ? {} : { stop }),
+  };
+  return Object.keys(settings).length === 0 ? null : settings;
+}
+
+/** One text, or a list of them. */
+function readStops(reader: FieldReader): string[] | null {
+  const node = reader.node("stop");
+  if (node === null) return null;
+  const items = node.kind === "list" ? node.items : [node];
+  const stops = items.map((item) => reader.asText(item, "stop", { max: 200, mayHaveLines: true, mayBeEmpty: true }));
+  if (stops.length < 1 || stops.length > STOPS_MAX || stops.includes(""))
+    reader.fault("stop", `must have 1 to ${STOPS_MAX} texts that are not empty`);
+  return stops.flatMap((stop) => stop ?? []);
+}
+
+function readMessages(reader: FieldReader): RawMessage[] | null {
+  const items = reader.list("messages");
+  if (items === null) return null;
+  if (items.length > MESSAGES_MAX)
+    reader.fault("messages", `has ${items.length} messages; the limit is ${MESSAGES_MAX}`);
+  return items.flatMap((item, index) => {
+    const path = reader.fieldPath(`messages[${index + 1}]`);
+    if (item.kind === "map") return readMessage(item, new FieldReader(item, path, reader.faults));
+    reader.faults.addField(
+      item.line,
+      path,
+      `must be a map such as { user: … } or { assistant: … }, got ${kindName(item)}`,
+    );
+    return [];
+  });
+}
+
+/** `{ user: text }`, or in the form of other tools `{ role: user, content: text }`. */
+function readMessage(map: SourceMap, reader: FieldReader): RawMessage[] {
+  const role = reader.text("role", { max: 20 });
+  const names = role === null ? (["user", "assistant"] as const) : [];
+  const given = names.filter((name) => reader.node(name) !== null);
+  const [own] = given;
+  const text = role === null ? (own === undefined ? null : readTemplate(reader, own)) : readTemplate(reader, "content");
+  reader.node("system");
+  reader.finish(["user", "assistant", "role", "content"]);
+  if (role === "system" || map.entries.some(({ key }) => key === "system"))
+    reader.faults.addField(map.line, reader.path, "has the role system: write that text under instructions");
+  else if (role !== null && role !== "user" && role !== "assistant")
+    reader.fault("role", `must be user or assistant, got "${role}"`);
+  else if (text === null || given.length > 1)
+    reader.faults.addField(map.line, reader.path, "must have one text, under user or assistant");
+  else return [{ role: role ?? own ?? "user", text }];
+  return [];
+}
+
+/** `output: { schema: … }` */
+function readOutputSchema(reader: FieldReader): JsonSchema | null {
+  const map = reader.map("output");
+  if (map === null) return null;
+  const output = new FieldReader(map, reader.fieldPath("output"), reader.faults);
+  const node = output.node("schema");
+  output.finish(["schema"]);
+  if (node?.kind !== "map") {
+    output.fault("schema", `must be a JSON Schema, got ${node === null ? "nothing" : kindName(node)}`);
+    return null;
+  }
+  const schema = toJson(node) as JsonSchema;
+  if (Buffer.byteLength(JSON.stringify(schema)) > SCHEMA_BYTES_MAX)
+    output.fault("schema", `is too long; the limit is ${SCHEMA_BYTES_MAX.toLocaleString("en")} bytes`);
+  return schema;
+}
+
+function toJson(node: SourceNode): JsonSchema[string] {
+  if (node.kind === "nothing") return null;
+  if (node.kind === "list") return node.items.map(toJson);
+  if (node.kind === "map") return Object.fromEntries(node.entries.map(({ key, value }) => [key, toJson(value)]));
+  return node.value;
+}
+
+export function readTemplate(reader: FieldReader, name: string): TemplateText | null {
+  const text = reader.text(name, TEMPLATE_RULE);
+  if (text === null) return null;
+  const node = reader.node(name);
+  const location = node?.kind === "text" ? node.location : undefined;
+  if (location === undefined) return { text: cleanTemplate(text), line: reader.lineOf(name), indent: null };
+  return { text: cleanTemplate(text), line: location.line + blankLinesBefore(text), indent: location.indent };
+}

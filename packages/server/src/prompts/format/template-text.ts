@@ -1,0 +1,21 @@
+/** Liquid text and its line in the file. */
+export interface TemplateText {
+  readonly text: string;
+  readonly line: number;
+  /** Characters before each line, where lines of the text are lines of the file: a body, a block (`|`); else null. */
+  readonly indent: number | null;
+}
+
+/** Line ends become LF, and blank space around the text, which comes from the file format, is removed. */
+export function cleanTemplate(text: string): string {
+  return text
+    .replaceAll(/\r\n?/g, "\n")
+    .replace(/^(?:[ \t]*\n)+/, "")
+    .trimEnd();
+}
+
+/** Lines that `cleanTemplate` removes before the text. */
+export function blankLinesBefore(text: string): number {
+  const blank = text.trim() === "" ? "" : (/^(?:[ \t]*\r?\n)+/.exec(text)?.[0] ?? "");
+  return blank.split("\n").length - 1;
+}

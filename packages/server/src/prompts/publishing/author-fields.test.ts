@@ -1,0 +1,191 @@
+/** Fields that say how a model is called, types of inputs, and loops over lists. */
+import { describe, expect, test } from "vitest";
+import { catalogue, faultsOf, liveVersion, parseOne, textPrompt } from "../../../test/prompts/prompt-fixtures.ts";
+import { checkInputs } from "../inputs/check-inputs.ts";
+import { renderStep } from "../template/render-step.ts";
+import { buildConfig } from "./prompt-config.ts";
+
+const on = (model: string, fields: string) => textPrompt("x", fields).replace("sandbox/text", model);
+const faults = (file: string) => faultsOf(file).map(({ field, message }) => `${field}: ${message}`);
+
+describe("settings of a call", () => {
+  test("are stored as they are written", () => {
+    const file = on("sandbox/text", 'temperature: 0.2\ntopP: 0.9\nseed: 7\nstop: ["END"]\nreasoningEffort: high');
+    expect(parseOne(file).definition.steps[0]).toMatchObject({
+      settings: { temperature: 0.2, topP: 0.9, seed: 7, stop: ["END"] },
+      options: { reasoningEffort: "high" },
+    });
+  });
+
+  test("are absent where nothing is written, so that older versions stay what they are", () => {
+    const [step] = parseOne(textPrompt("x")).definition.steps;
+    expect(Object.keys(step ?? {})).not.toEqual(expect.arrayContaining(["settings"]));
+    expect(step).not.toHaveProperty("messages");
+    expect(step).not.toHaveProperty("outputSchema");
+  });
+
+  test.each([
+    ["a reasoning model of OpenAI", "openai/gpt-5.2", "temperature: 0.2", "openai/gpt-5.2 takes no temperature"],
+    ["Responses", "openai/gpt-4.1", "seed: 7", "openai/gpt-4.1 takes no seed"],
+    ["Responses", "openai/gpt-4.1", "stop: END", "openai/gpt-4.1 takes no stop"],
+    ["Claude", "anthropic/claude-haiku-4-5", "temperature: 1.5", "takes at most 1"],
+    ["Claude", "anthropic/claude-haiku-4-5", "temperature: 0.5\ntopP: 0.5", "temperature or topP, not both"],
+    ["a new Claude", "anthropic/claude-opus-5", "temperature: 0.5", "takes no temperature"],
+    ["Mistral", "mistral/mistral-large-2512", "seed: 1", "takes no seed"],
+    ["Gemini", "google/gemini-2.5-flash", "stop: [a, b, c, d, e, f]", "takes at most 5"],
+    ["a model for images", "sandbox/image", "temperature: 0.2", "works only with text models"],
+    ["a model for images", "sandbox/image", "messages: [{ user: a }]", "works only with text models"],
+    ["any model", "sandbox/text", "temperature: 3", "must be a number from 0 to 2"],
+    ["any model", "sandbox/text", "reasoningEffort: huge", '"huge" is not accepted; accepted: low, medium, high'],
+  ])("that %s does not take are refused: %s, %s", (_name, model, fields, message) => {
+    expect(faults(on(model, fields)).join("\n")).toContain(message);
+  });
+
+  test("belong to the last step where they stand above the steps", () => {
+    const file = `---
+promptd: 1
+title: T
+model: sandbox/text
+temperature: 0.1
+steps: { a: { temperature: 0.9 }, b: {} }
+---
+<!-- step: a -->
+x
+<!-- step: b -->
+{{ steps.a }}
+`;
+    expect(parseOne(file).definition.steps.map((step) => step.settings)).toEqual([
+      { temperature: 0.9 },
+      { temperature: 0.1 },
+    ]);
+  });
+});
+
+describe("messages", () => {
+  const file = textPrompt(
+    "About {{ topic }}.",
+    "messages:\n  - user: About {{ sample }}.\n  - role: assistant\n    content: Once upon a time.",
+  );
+
+  test("are templates, rendered with the inputs, and their inputs are found", () => {
+    const version = liveVersion(file);
+    expect(renderStep(version, 0, { topic: "rain", sample: "fog" }, {})).toEqual({
+      prompt: "About rain.",
+      instructions: "",
+      messages: [
+        { role: "user", text: "About fog." },
+        { role: "assistant", text: "Once upon a time." },
+      ],
+    });
+  });
+
+  test("of the system are refused and lead to the instructions", () => {
+    expect(faults(textPrompt("x", "messages: [{ system: Be kind. }]"))).toEqual([
+      "messages[1]: has the role system: write that text under instructions",
+    ]);
+  });
+
+  test("with a fault show where it is", () => {
+    expect(faultsOf(textPrompt("x", "messages:\n  - user: Say {{ a b }}."))[0]).toMatchObject({
+      line: 6,
+      column: 18,
+      field: "messages[1]",
+    });
+  });
+});
+
+describe("an output schema", () => {
+  test("is stored, and shown to callers in the config", () => {
+    const fields = "output: { schema: { type: object, properties: { a: { type: string } }, required: [a] } }";
+    const { definition } = parseOne(textPrompt("x", fields));
+    const entry = catalogue.find("sandbox/text");
+    if (entry === null) throw new Error("no sandbox");
+    const schema = { type: "object", properties: { a: { type: "string" } }, required: ["a"] };
+    expect(definition.steps[0]?.outputSchema).toEqual(schema);
+    expect(buildConfig(definition, entry).output).toEqual({ type: "text", schema });
+  });
+
+  test.each([
+    ["{ type: array, items: { type: string } }", "must have type: object"],
+    ["{ type: object, properties: { a: { description: x } } }", "output.schema.properties.a needs a type"],
+    ["{ type: object, if: {}, then: {} }", "cannot be used: Conditional schemas"],
+    ["text", "must be a JSON Schema, got text"],
+  ])("%s is refused", (schema, message) => {
+    expect(faults(textPrompt("x", `output: { schema: ${schema} }`)).join("\n")).toContain(message);
+  });
+});
+
+describe("inputs of a type", () => {
+  const TYPED = textPrompt(
+    '{{ n }} {% if n > 5 %}many{% endif %} {% if yes %}yes{% else %}no{% endif %} {{ day }} {% for item in things %}[{{ forloop.index }} {{ item }}]{% endfor %} {{ things | size }} {{ things | join: " + " }}',
+    "inputs:\n  n: { type: number, min: 1, max: 20, default: 7 }\n  yes: { type: boolean, default: true }\n  day: { type: date }\n  things: { type: list, multiple: { min: 1, max: 3 } }",
+  );
+  const check = (textInputs: Record<string, string>) =>
+    checkInputs(liveVersion(TYPED), { promptVersionId: "", inputs: { textInputs } }, catalogue);
+  const render = (textInputs: Record<string, string>) =>
+    renderStep(liveVersion(TYPED), 0, check(textInputs).textInputs, {}).prompt;
+
+  test("are texts on the wire, and numbers, booleans and lists in the template", () => {
+    expect(render({ day: "2026-01-31", things: "a, b" })).toBe("7 many yes 2026-01-31 [1 a][2 b] 2 a + b");
+    expect(render({ n: "3", yes: "false", day: "2026-01-31", things: "a, b\nc" })).toBe(
+      "3  no 2026-01-31 [1 a, b][2 c] 2 a, b + c",
+    );
+  });
+
+  test.each([
+    ["n", "seven", "must be a number such as 7 or 2.5."],
+    ["n", "21", "must be at most 20."],
+    ["yes", "maybe", "must be true or false."],
+    ["day", "2026-02-30", "must be a date such as 2026-01-31."],
+    ["things", "a,b,c,d", "takes 1 to 3 items"],
+  ])("are checked: %s = %s", (key, value, message) => {
+    const { issues } = check({ day: "2026-01-31", things: "a", [key]: value });
+    expect(issues).toMatchObject([{ path: ["body", "inputs", "textInputs", key], code: "invalid_value" }]);
+    expect(issues[0]?.message).toContain(message);
+  });
+
+  test("are shown in the config and its input schema", () => {
+    const { textInputs, inputSchema } = liveVersion(TYPED).config;
+    expect(Object.values(textInputs).map(({ type }) => type)).toEqual(["number", "boolean", "date", "list"]);
+    expect(textInputs["n"]).toMatchObject({ min: 1, max: 20, default: "7" });
+    const fields = (inputSchema["properties"] as { textInputs: { properties: Record<string, { pattern: string }> } })
+      .textInputs.properties;
+    const fits = (key: string, value: string) => new RegExp(fields[key]?.pattern ?? "$^", "u").test(value);
+    expect([fits("n", "7"), fits("n", "2.5"), fits("n", ""), fits("n", "x")]).toEqual([true, true, true, false]);
+    expect([fits("day", "2026-01-31"), fits("day", ""), fits("day", "soon")]).toEqual([true, false, false]);
+    expect([fits("yes", "true"), fits("yes", "1"), fits("things", "a\nb")]).toEqual([true, false, true]);
+  });
+
+  test.each([
+    ["{% for a in topic %}{{ a }}{% endfor %}", "inputs: { topic: {} }", '"topic" is not a list'],
+    ["{{ things }}", "inputs: { things: { type: list } }", 'write {{ things | join: ", " }}'],
+    ["{% for a in b %}{% for c in d %}{% endfor %}{% endfor %}", "", "cannot stand inside another loop"],
+    ["{% for a in b limit: 2 %}{% endfor %}", "", "Expected one value"],
+    ["{{ forloop.index }}", "", '"forloop" exists only inside'],
+    [
+      "{% for topic in things %}{% endfor %}{{ topic }}",
+      "inputs: { topic: {}, things: { type: list } }",
+      "is an input",
+    ],
+    ["{{ a }}", "inputs: { a: { type: number, options: [x] } }", "go with type: select"],
+    ["{{ a }}", "inputs: { a: { type: colour } }", "must be one of: text, number"],
+  ])("%s is refused", (body, fields, message) => {
+    expect(faults(textPrompt(body, fields)).join("\n")).toContain(message);
+  });
+
+  test("a loop over an undeclared input makes it a list", () => {
+    expect(parseOne(textPrompt("{% for a in b %}{{ a }}{% endfor %}")).definition.inputs).toMatchObject([
+      { key: "b", type: "list" },
+    ]);
+  });
+});
+
+test("a description of 2,000, a slug of 120 and a tag of 64 characters are taken, one more is not", () => {
+  const file = (more: number) =>
+    textPrompt(
+      "x",
+      `description: ${"d".repeat(2_000 + more)}\nslug: ${"s".repeat(120 + more)}\ntags: [${"t".repeat(64 + more)}]`,
+    );
+  expect(faultsOf(file(0))).toEqual([]);
+  expect(faultsOf(file(1)).map(({ field }) => field)).toEqual(["description", "slug", "tags"]);
+});

@@ -1,0 +1,58 @@
+import { featuresOf, schemaFault, type CatalogueEntry } from "../../models/index.ts";
+import type { JsonSchema, StepDefinition } from "../prompt-definition.ts";
+
+type AddFault = (field: string, message: string) => void;
+
+/** What only models for text take, and of that what this model takes. */
+export function checkTextFields(step: StepDefinition, entry: CatalogueEntry, addFault: AddFault): void {
+  const { settings = {}, messages, outputSchema } = step;
+  const features = entry.modality === "text" ? featuresOf(entry) : null;
+  if (features === null) {
+    const written = [
+      ...Object.keys(settings),
+      ...(messages === undefined ? [] : ["messages"]),
+      ...(outputSchema === undefined ? [] : ["output"]),
+    ];
+    for (const name of written)
+      addFault(name, `${name} works only with text models; ${entry.model} makes ${entry.modality}`);
+    return;
+  }
+  const { temperature, topP, seed, stop } = settings;
+  const refused = (name: string) => addFault(name, `${entry.model} takes no ${name}: leave it out`);
+  if (temperature !== undefined && features.temperatureMax === null) refused("temperature");
+  else if (temperature !== undefined && temperature > (features.temperatureMax ?? 0))
+    addFault("temperature", `temperature is ${temperature}; ${entry.model} takes at most ${features.temperatureMax}`);
+  if (topP !== undefined && !features.topP) refused("topP");
+  else if (topP !== undefined && temperature !== undefined && !features.both && features.temperatureMax !== null)
+    addFault("topP", `${entry.model} takes temperature or topP, not both`);
+  if (seed !== undefined && !features.seed) refused("seed");
+  if (stop !== undefined && features.stopMax === 0) refused("stop");
+  else if (stop !== undefined && stop.length > features.stopMax)
+    addFault("stop", `stop has ${stop.length} texts; ${entry.model} takes at most ${features.stopMax}`);
+  if (outputSchema !== undefined) checkSchema(outputSchema, addFault);
+}
+
+function checkSchema(schema: JsonSchema, addFault: AddFault): void {
+  if (schema["type"] !== "object") addFault("output", "output.schema must have type: object, as providers ask of it");
+  const untyped = findUntyped(schema, "schema");
+  if (untyped !== null) addFault("output", `output.${untyped} needs a type: without one, any value would fit`);
+  const fault = schemaFault(schema);
+  if (fault !== null) addFault("output", `output.schema cannot be used: ${fault}`);
+}
+
+const TYPED_BY = ["type", "enum", "const", "anyOf", "oneOf", "allOf", "$ref", "not"];
+
+/** Path of the first schema of a member that says nothing about its type. */
+function findUntyped(schema: unknown, path: string): string | null {
+  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) return null;
+  const { properties, items, $defs } = schema as Record<string, unknown>;
+  if (!TYPED_BY.some((name) => Object.hasOwn(schema, name))) return path;
+  for (const [name, members] of Object.entries({ properties, $defs })) {
+    if (typeof members !== "object" || members === null) continue;
+    for (const [key, member] of Object.entries(members)) {
+      const found = findUntyped(member, `${path}.${name}.${key}`);
+      if (found !== null) return found;
+    }
+  }
+  return items === undefined ? null : findUntyped(items, `${path}.items`);
+}
