@@ -6,8 +6,11 @@ import { CatalogueError, type Catalogue } from "./models/index.ts";
 import { ConfigError, readConfig } from "./platform/config/config.ts";
 import {
   diffPrompts,
+  importPrompts,
   previewPrompt,
   validatePrompts,
+  type ForeignFormat,
+  type ImportedFile,
   type Preview,
   type PreviewRequest,
   type PromptDiff,
@@ -23,6 +26,8 @@ interface NamedText {
   readonly name: string;
   readonly text: string;
 }
+
+export { FOREIGN_FORMATS } from "./prompts/authoring/authoring.ts";
 
 /** Text for the author of a failure that is no bug: a faulty file, bad settings; else null. */
 export function explainAuthorFailure(error: unknown): string | null {
@@ -54,6 +59,14 @@ export class Authoring {
   /** @param title null: the file holds one prompt. */
   preview(file: NamedText, request: PreviewRequest, title: string | null): Preview {
     return previewPrompt(this.#sourceOf(file, title), request, this.#catalogue);
+  }
+
+  /**
+   * Prompt files out of a file of another tool, each with what publishing would still refuse.
+   * @throws Problem VALIDATION_ERROR when the file is not of this format.
+   */
+  import(file: NamedText, format: ForeignFormat): (ImportedFile & { readonly faults: string })[] {
+    return importPrompts(file, format, this.#catalogue).map((made) => ({ ...made, faults: this.check(made).message }));
   }
 
   diff(before: NamedText, after: NamedText): PromptDiff {

@@ -6,6 +6,7 @@ export const AUTHOR_COMMANDS: CommandTable = {
   "prompt preview": async () => (await import("./prompt/preview.ts")).promptPreview,
   "prompt publish": async () => (await import("./operator/admin-prompts.ts")).promptPublish,
   "prompt diff": async () => (await import("./prompt/diff.ts")).promptDiff,
+  "prompt import": async () => (await import("./prompt/import.ts")).promptImport,
   "prompt pull": async () => (await import("./prompt/library.ts")).promptPull,
   "prompt list": async () => (await import("./prompt/library.ts")).promptList,
 };

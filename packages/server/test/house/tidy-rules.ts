@@ -81,7 +81,7 @@ export const SUB_ORDER: Readonly<Record<string, readonly string[]>> = {
   files: ["blobs", "fetch", "inputs", "outputs"],
   models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "calls"],
   search: ["data", "text", "meaning", "indexing", "query"],
-  prompts: ["template", "inputs", "format", "publishing", "authoring"],
+  prompts: ["template", "inputs", "format", "import", "publishing", "authoring"],
   runs: ["create", "wait", "work", "read", "usage"],
 };
 

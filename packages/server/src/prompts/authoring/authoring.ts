@@ -2,6 +2,9 @@
 export { diffPrompts, type PromptDiff } from "./diff-prompts.ts";
 export { previewPrompt, type Preview, type PreviewRequest } from "./preview-prompt.ts";
 export { describeSource, validatePrompts, type Validation } from "./validate-prompts.ts";
+export { FOREIGN_FORMATS, type ForeignFormat } from "../format/foreign-format.ts";
+export { importPrompts } from "../import/import-prompts.ts";
+export type { ImportedFile } from "../import/imported-prompt.ts";
 export { textOfPrompt, writePromptFile } from "../format/write-prompt-file.ts";
 export { findLatestContent, listLatestPrompts } from "../publishing/publish-store.ts";
 export type { FoundContent, ListedPrompt } from "../publishing/publish-store.ts";

@@ -7,6 +7,7 @@ import { FieldReader, NOT_TEXT } from "./field-reader.ts";
 import { checkFormat, notStepId, readPromptFields, STEP_ID, type RawPrompt, type RawStep } from "./prompt-fields.ts";
 import { NO_CALL } from "./call-fields.ts";
 import { blankLinesBefore, cleanTemplate, type TemplateText } from "./template-text.ts";
+import { importHint } from "./foreign-format.ts";
 import { readJsonSource, readYamlSource } from "./read-source.ts";
 import { kindName } from "./source-tree.ts";
 
@@ -29,6 +30,11 @@ function readJson(text: string, faults: FaultList): WrittenPrompt[] {
   if (!checkSize(text, FILE_BYTES_MAX, faults)) return [];
   const root = readJsonSource(text, faults);
   if (root?.kind !== "map") return []; // null: reported; JSON that begins with { is an object
+  const hint = importHint(text);
+  if (hint !== null) {
+    faults.add({ line: 1, field: "file", code: "FILE_SYNTAX", message: `has no member "promptd". ${hint}` });
+    return [];
+  }
   const reader = new FieldReader(root, "", faults);
   checkFormat(reader);
   const items = reader.list("prompts");
@@ -52,6 +58,11 @@ function readPromptMd(text: string, faults: FaultList): WrittenPrompt[] {
     faults.add({ line: 2, field: "front matter", code: "FILE_SYNTAX", message });
     return [];
   }
+  const hint = importHint(text);
+  if (hint !== null) {
+    faults.add({ line: 2, field: "promptd", code: "FILE_SYNTAX", message: `is missing. ${hint}` });
+    return [];
+  }
   return [{ raw: withBody(readPromptFields(root, "file", faults), parts, faults), faults }];
 }
 
@@ -67,8 +78,10 @@ function splitFrontMatter(text: string, faults: FaultList): FileParts | null {
   const end =
     lines[0]?.trimEnd() === "---" ? lines.findIndex((line, index) => index > 0 && line.trimEnd() === "---") : -1;
   if (end === -1) {
-    const message =
+    const expected =
       'must begin with a line "---", then the fields in YAML, then another line "---" and the prompt text';
+    const hint = importHint(text);
+    const message = hint === null ? expected : `${expected}. ${hint}`;
     faults.add({ line: 1, field: "file", code: "FILE_SYNTAX", message });
     return null;
   }

@@ -1,0 +1,87 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
+import { describeWriteFailure } from "../../file-failure.ts";
+import { printableLine } from "../../printable.ts";
+import { requireText } from "../operator/run-operator.ts";
+import { readPromptFile, runAsAuthor, type Authoring } from "./author-files.ts";
+
+type Made = ReturnType<Authoring["import"]>[number] & { readonly from: string };
+
+export const promptImport: Command = {
+  summary: "Make prompt files of files of other tools",
+  usage: "FILE…",
+  details: `Formats: openai (the JSON of a request or a response that uses a stored prompt, which OpenAI drops on 30 November
+2026), langfuse, dotprompt, prompty, promptfoo, mustache. What could not be carried over stands as comments at the top
+of each file. No file is overwritten. No database is needed.`,
+  options: {
+    from: { type: "string", value: "FORMAT", summary: "the format of the files (required)" },
+    out: { type: "string", value: "DIR", summary: "where the prompt files go (required)" },
+  },
+  positionals: { min: 1, max: Number.POSITIVE_INFINITY },
+  run: async (args, io) => {
+    const from = requireText(args.text("from"), "--from", "openai");
+    const out = requireText(args.text("out"), "--out", "prompts");
+    const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
+    const failures = read.flatMap((file) => ("why" in file ? [file.why] : []));
+    const made = await runAsAuthor(io, (authoring, { FOREIGN_FORMATS, explainAuthorFailure }) => {
+      const format = FOREIGN_FORMATS.find((each) => each === from);
+      if (format === undefined)
+        throw new CommandFailure(`--from must be one of: ${FOREIGN_FORMATS.join(", ")}, got "${from}".`);
+      return read.flatMap((file): Made[] => {
+        if ("why" in file) return [];
+        try {
+          return authoring.import(file, format).map((one) => ({ ...one, from: file.name }));
+        } catch (error) {
+          const why = explainAuthorFailure(error);
+          if (why === null) throw error;
+          failures.push(why);
+          return [];
+        }
+      });
+    });
+    for (const failure of failures) io.note(failure);
+    const written = await writeFiles(made, out, io);
+    io.result(
+      written.map(({ from: source, file, notes, faults }) => ({ from: source, file, notes, faults })),
+      [...written.map(describeFile), `Made ${written.length}.`].join("\n"),
+    );
+    return failures.length === 0 && written.length === made.length ? 0 : 1;
+  },
+};
+
+/** Files that exist are left alone: they may hold the author's work since an earlier import. */
+async function writeFiles(made: readonly Made[], out: string, io: CommandIo): Promise<(Made & { file: string })[]> {
+  const written: (Made & { file: string })[] = [];
+  const names = new Set<string>();
+  for (const one of made) {
+    const file = join(out, freeName(one.name, names));
+    const path = resolve(io.directory, file);
+    try {
+      await mkdir(resolve(io.directory, out), { recursive: true });
+      await writeFile(path, one.text, { flag: "wx" });
+      written.push({ ...one, file });
+    } catch (error) {
+      const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
+      io.note(isThere ? `${file} exists and was not overwritten.` : describeWriteFailure(file, error));
+    }
+  }
+  return written;
+}
+
+/** Two prompts of one name become two files. */
+function freeName(name: string, taken: Set<string>): string {
+  let free = name;
+  for (let number = 2; taken.has(free); number += 1) free = name.replace(/\.prompt\.md$/, `-${number}.prompt.md`);
+  taken.add(free);
+  return free;
+}
+
+function describeFile({ file, notes, faults }: Made & { file: string }): string {
+  const lines = [...notes, ...faults.split("\n").filter((line) => line !== "")].map(
+    (line) => `  ${printableLine(line)}`,
+  );
+  const head =
+    faults === "" ? printableLine(file) : `${printableLine(file)} needs your hand before it can be published`;
+  return [head, ...lines].join("\n");
+}

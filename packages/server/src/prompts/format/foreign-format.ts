@@ -1,0 +1,36 @@
+/** Formats of other tools that can be turned into prompt files. */
+export const FOREIGN_FORMATS = ["openai", "langfuse", "dotprompt", "prompty", "promptfoo", "mustache"] as const;
+export type ForeignFormat = (typeof FOREIGN_FORMATS)[number];
+
+const NAMES: Readonly<Record<ForeignFormat, string>> = {
+  openai: "a prompt of OpenAI",
+  langfuse: "a prompt of Langfuse",
+  dotprompt: "a Dotprompt file",
+  prompty: "a Prompty file",
+  promptfoo: "a configuration of promptfoo",
+  mustache: "a Mustache template",
+};
+
+/** What a text that is not a prompt file seems to be; null: nothing known. */
+export function recognizeFormat(text: string): ForeignFormat | null {
+  if (/^\s*[{[]/.test(text)) {
+    if (/"promptd"\s*:/.test(text)) return null;
+    if (/"prompt"\s*:\s*(?:"|\[)/.test(text) && /"(?:config|labels|type|name)"\s*:/.test(text)) return "langfuse";
+    return /"(?:input|instructions|messages|prompt)"\s*:/.test(text) ? "openai" : null;
+  }
+  if (/^\uFEFF?---[ \t]*\r?\n/.test(text)) {
+    const front = /^---[ \t]*\r?\n([\s\S]*?)^---/m.exec(text)?.[1] ?? "";
+    if (/^promptd[ \t]*:/m.test(front)) return null;
+    if (/^(?:system|user|assistant):[ \t]*$/m.test(text.slice(front.length))) return "prompty";
+    return /^(?:model|input|config|output)[ \t]*:/m.test(front) ? "dotprompt" : null;
+  }
+  if (/^prompts[ \t]*:/m.test(text) && /^(?:providers|tests)[ \t]*:/m.test(text)) return "promptfoo";
+  return /\{\{[#^/>{!]?\s*[\w .]+\s*\}?\}\}/.test(text) ? "mustache" : null;
+}
+
+/** A sentence for the author of such a file. */
+export function importHint(text: string): string | null {
+  const format = recognizeFormat(text);
+  if (format === null) return null;
+  return `This seems to be ${NAMES[format]}: "promptd prompt import --from ${format} FILE --out DIR" makes a prompt file of it.`;
+}

@@ -1,0 +1,118 @@
+/** Templates of other languages as Liquid. What has no counterpart is left out and noted. */
+import { keyProblem } from "../input-rules.ts";
+import { expressionOf } from "../template/template-language.ts";
+
+export type TemplateSyntax = "mustache" | "jinja";
+
+export interface Converted {
+  readonly text: string;
+  /** What could not be carried over, one sentence each. */
+  readonly notes: readonly string[];
+}
+
+/** @param syntax `mustache`: Handlebars and Mustache; `jinja`: Jinja and Nunjucks. */
+export function convertTemplate(text: string, syntax: TemplateSyntax): Converted {
+  return syntax === "mustache" ? new MustacheConversion().convert(text) : convertJinja(text);
+}
+
+const TAG = /\{\{\{\s*([^{}]*?)\s*\}\}\}|\{\{~?!--[\s\S]*?--~?\}\}|\{\{~?\s*([^{}]*?)\s*~?\}\}/g;
+
+class MustacheConversion {
+  readonly #notes = new Set<string>();
+  /** Open sections, with the tag that ends each. */
+  readonly #open: ("endif" | "endfor")[] = [];
+
+  convert(text: string): Converted {
+    const converted = text.replaceAll(TAG, (whole: string, triple?: string, inner?: string) => {
+      if (triple !== undefined) return this.#output(triple);
+      return inner === undefined ? "" : this.#tag(inner, whole, text);
+    });
+    return { text: converted, notes: [...this.#notes] };
+  }
+
+  #tag(inner: string, whole: string, text: string): string {
+    const [, sigil = "", name = ""] = /^([#^/>!&]?)\s*([\s\S]*)$/.exec(inner) ?? [];
+    if (sigil === "!") return "";
+    if (sigil === "&") return this.#output(name);
+    if (sigil === ">") return this.#leaveOut(whole, "a partial");
+    if (sigil === "#") return this.#section(name, whole, text);
+    if (sigil === "^") return name === "" ? "{% else %}" : this.#begin("endif", `{% if ${readOf(name)} == blank %}`);
+    if (sigil === "/") return this.#end(whole);
+    const condition = /^else\s+if\s+(.+)$/.exec(name)?.[1];
+    if (condition !== undefined) return `{% elsif ${readOf(condition)} != blank %}`;
+    return name === "else" ? "{% else %}" : this.#output(name);
+  }
+
+  #section(name: string, whole: string, text: string): string {
+    const [, helper, argument] = /^(if|unless|each|with)\s+(.+)$/.exec(name) ?? [];
+    const key = argument ?? name;
+    if (helper === "with") return this.#begin("endif", `{% if true %}${this.#leaveOut(whole, "a block of {{#with}}")}`);
+    const isLoop =
+      helper === "each" ||
+      (helper === undefined &&
+        new RegExp(`\\{\\{#\\s*${escapeRegExp(key)}\\s*\\}\\}(?:(?!\\{\\{/)[^])*?\\{\\{\\s*\\.\\s*\\}\\}`).test(text));
+    if (isLoop && this.#open.includes("endfor"))
+      return this.#begin("endif", `{% if true %}${this.#leaveOut(whole, "a loop in a loop")}`);
+    if (isLoop) return this.#begin("endfor", `{% for item in ${readOf(key)} %}`);
+    return this.#begin("endif", `{% if ${readOf(key)} ${helper === "unless" ? "==" : "!="} blank %}`);
+  }
+
+  #begin(end: "endif" | "endfor", tag: string): string {
+    this.#open.push(end);
+    return tag;
+  }
+
+  #end(whole: string): string {
+    const end = this.#open.pop();
+    return end === undefined ? this.#leaveOut(whole, "an end without a beginning") : `{% ${end} %}`;
+  }
+
+  #output(name: string): string {
+    if (name === "this" || name === ".") return "{{ item }}";
+    if (name === "@index") return "{{ forloop.index0 }}";
+    if (name.startsWith("@")) return this.#leaveOut(`{{${name}}}`, "a variable of Handlebars");
+    const helper = /^(\w+)\s+([\w.]+)$/.exec(name);
+    if (helper?.[1] === "json") return `{{ ${readOf(helper[2] ?? "")} }}`;
+    if (/[\s"'=(]/.test(name) && helper !== null) return this.#leaveOut(`{{${name}}}`, "a helper");
+    return keyProblem(name) === null ? `{{ ${readOf(name)} }}` : this.#leaveOut(`{{${name}}}`, "a placeholder");
+  }
+
+  #leaveOut(whole: string, what: string): string {
+    this.#notes.add(`${whole.replaceAll("\n", " ")}: ${what} was left out of the template.`);
+    return "";
+  }
+}
+
+function readOf(name: string): string {
+  const key = name.trim().replace(/^this\./, "");
+  return key === "this" || key === "." ? "item" : expressionOf(key);
+}
+
+function escapeRegExp(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+const JINJA_TAGS = /\{%-?\s*(\w+)([\s\S]*?)-?%\}/g;
+const LIQUID_TAGS = new Set(["if", "endif", "else", "for", "endfor", "raw", "endraw", "elif", "set"]);
+
+function convertJinja(text: string): Converted {
+  const notes = new Set<string>();
+  const tagged = text.replaceAll(/\{#[\s\S]*?#\}/g, "").replaceAll(JINJA_TAGS, (whole, tag: string, rest: string) => {
+    if (!LIQUID_TAGS.has(tag)) {
+      notes.add(`${whole.replaceAll("\n", " ")}: this tag was left out of the template.`);
+      return "";
+    }
+    if (tag === "elif") return `{% elsif${rest}%}`;
+    return tag === "set" ? `{% assign${rest}%}` : whole;
+  });
+  const converted = tagged.replaceAll(
+    /\{\{-?\s*([^{}|]+?)\s*(\|[^{}]*)?-?\}\}/g,
+    (whole, path: string, filters = "") => {
+      if (path.startsWith("loop.")) return `{{ for${path} }}`;
+      if (!/^[\p{L}_][\p{L}\p{N}_.-]*$/u.test(path)) return whole;
+      const read = path.includes(".") ? expressionOf(path) : path;
+      return `{{ ${read}${filters === "" ? "" : ` ${String(filters).trim()}`} }}`;
+    },
+  );
+  return { text: converted, notes: [...notes] };
+}

@@ -1,0 +1,136 @@
+/** Dotprompt (`*.prompt`, Handlebars) and Prompty (`*.prompty`, Jinja): YAML between two lines, then the template. */
+import { parse } from "yaml";
+import type { ImportedInput, ImportedPrompt } from "./imported-prompt.ts";
+import { membersOf, notesOnOthers, numberOf, textOf, textsOf, type Members } from "./read-values.ts";
+
+function split(text: string): { readonly front: Members; readonly body: string } {
+  const [, front = "", body = text] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)^---[ \t]*\r?$\n?([\s\S]*)$/m.exec(text) ?? [];
+  return { front: membersOf(parse(front, { schema: "core" })), body: body.replaceAll("\r\n", "\n") };
+}
+
+export function readDotprompt(text: string, fallbackName: string): ImportedPrompt[] {
+  const { front, body } = split(text);
+  const [config, input, output] = [membersOf(front["config"]), membersOf(front["input"]), membersOf(front["output"])];
+  const notes = notesOnOthers(front, [
+    "name",
+    "description",
+    "model",
+    "config",
+    "input",
+    "output",
+    "variant",
+    "version",
+  ]);
+  notes.push(
+    ...notesOnOthers(config, ["temperature", "topP", "seed", "stopSequences", "maxOutputTokens"]).map(
+      (note) => `config.${note}`,
+    ),
+  );
+  const without = body.replaceAll(/\{\{~?\s*(media\b[^{}]*|history|section\b[^{}]*)\s*~?\}\}/g, (whole) => {
+    notes.push(`${whole} was left out; images are slots under "images".`);
+    return "";
+  });
+  return [
+    {
+      name: textOf(front["name"]) ?? fallbackName,
+      description: textOf(front["description"]),
+      model: textOf(front["model"]) ?? null,
+      messages: splitByRole(without, /\{\{~?\s*role\s+"(\w+)"\s*~?\}\}/g),
+      syntax: "mustache",
+      settings: readSettings(config, "topP", "stopSequences"),
+      maxOutputTokens: numberOf(config["maxOutputTokens"]),
+      outputSchema: isJsonSchema(output["schema"]) ? output["schema"] : noteOnSchema(output["schema"], notes),
+      inputs: readPicoschema(input["schema"], membersOf(input["default"])),
+      samples: [],
+      notes,
+    },
+  ];
+}
+
+export function readPrompty(text: string, fallbackName: string): ImportedPrompt[] {
+  const { front, body } = split(text);
+  const model = membersOf(front["model"]);
+  const configuration = membersOf(model["configuration"]);
+  const parameters = membersOf(model["parameters"] ?? model["options"]);
+  const notes = notesOnOthers(
+    front,
+    "name description authors tags version model inputs sample outputs template $schema".split(" "),
+  );
+  notes.push(
+    ...notesOnOthers(parameters, "temperature top_p seed stop max_tokens maxOutputTokens topP".split(" ")).map(
+      (note) => `parameters.${note}`,
+    ),
+  );
+  const sample = membersOf(front["sample"]);
+  const images = /!\[[^\]]*\]\([^)]*\)/g;
+  if (images.test(body)) notes.push('Images of the text were left out; add them as slots under "images".');
+  const samples = Object.fromEntries(Object.entries(sample).flatMap(([key, value]) => pairOf(key, value)));
+  return [
+    {
+      name: textOf(front["name"]) ?? fallbackName,
+      description: textOf(front["description"]),
+      tags: textsOf(front["tags"]),
+      model: textOf(configuration["name"]) ?? textOf(configuration["azure_deployment"]) ?? textOf(model["id"]) ?? null,
+      messages: splitByRole(body.replaceAll(images, ""), /^(system|user|assistant|developer):[ \t]*$/gm),
+      syntax: "jinja",
+      settings: readSettings(parameters, "top_p", "stop"),
+      maxOutputTokens: numberOf(parameters["max_tokens"] ?? parameters["maxOutputTokens"]),
+      inputs: readPromptyInputs(membersOf(front["inputs"])),
+      samples: Object.keys(samples).length === 0 ? [] : [samples],
+      notes,
+    },
+  ];
+}
+
+function readSettings(members: Members, topP: string, stop: string) {
+  return {
+    temperature: numberOf(members["temperature"]),
+    topP: numberOf(members[topP]),
+    seed: numberOf(members["seed"]),
+    stop: textsOf(members[stop]),
+  };
+}
+
+/** @param marker with the role as its first group. */
+function splitByRole(body: string, marker: RegExp): { role: string; text: string }[] {
+  const marks = [...body.matchAll(marker)];
+  const first = marks[0]?.index ?? body.length;
+  const parts = marks.map((mark, at) => ({
+    role: mark[1] ?? "user",
+    text: body.slice(mark.index + mark[0].length, marks[at + 1]?.index ?? body.length),
+  }));
+  return [{ role: "user", text: body.slice(0, first) }, ...parts].filter(({ text }) => text.trim() !== "");
+}
+
+function isJsonSchema(value: unknown): boolean {
+  return membersOf(value)["type"] === "object" && typeof membersOf(value)["properties"] === "object";
+}
+
+function noteOnSchema(schema: unknown, notes: string[]): undefined {
+  if (schema !== undefined) notes.push(`output.schema is written in Picoschema: ${JSON.stringify(schema)}`);
+  return undefined;
+}
+
+/** `name?: string, description` */
+function readPicoschema(schema: unknown, defaults: Members): ReadonlyMap<string, ImportedInput> {
+  const members = isJsonSchema(schema) ? membersOf(membersOf(schema)["properties"]) : membersOf(schema);
+  const pairs = Object.entries(members).map(([name, value]): [string, ImportedInput] => {
+    const key = name.replace(/\?$/, "").replace(/\(.*\)$/, "");
+    const description = textOf(value)?.split(",").slice(1).join(",").trim() ?? textOf(membersOf(value)["description"]);
+    return [key, { description: description === "" ? undefined : description, default: textOf(defaults[key]) }];
+  });
+  return new Map(pairs);
+}
+
+function readPromptyInputs(inputs: Members): ReadonlyMap<string, ImportedInput> {
+  const pairs = Object.entries(inputs).map(([name, value]): [string, ImportedInput] => {
+    const { description, default: usual } = membersOf(value);
+    return [name, { description: textOf(description), default: textOf(usual) }];
+  });
+  return new Map(pairs);
+}
+
+function pairOf(key: string, value: unknown): [string, string][] {
+  const text = textOf(value);
+  return text === undefined ? [] : [[key, text]];
+}

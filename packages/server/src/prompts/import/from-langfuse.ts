@@ -1,0 +1,57 @@
+/** Prompts as the interface of Langfuse gives them: `{name, type, prompt, config, tags, labels}`, one or a list. */
+import type { ImportedPrompt } from "./imported-prompt.ts";
+import { listOf, membersOf, notesOnOthers, numberOf, textOf, textsOf, type Members } from "./read-values.ts";
+
+const KNOWN =
+  "id name type prompt config tags labels version createdAt updatedAt projectId createdBy isActive lastUpdatedAt lastConfig versions commitMessage resolutionGraph".split(
+    " ",
+  );
+const KNOWN_CONFIG =
+  "model temperature top_p topP seed stop max_tokens max_output_tokens maxTokens reasoning_effort response_format json_schema".split(
+    " ",
+  );
+
+export function readLangfuse(value: unknown, fallbackName: string): ImportedPrompt[] {
+  const data = listOf(membersOf(value)["data"]);
+  const list = Array.isArray(value) ? value : data.length > 0 ? data : [value];
+  return list.map((one) => readOne(membersOf(one), fallbackName));
+}
+
+function readOne(all: Members, fallbackName: string): ImportedPrompt {
+  const config = membersOf(all["config"]);
+  const notes = [...notesOnOthers(all, KNOWN), ...notesOnOthers(config, KNOWN_CONFIG).map((note) => `config.${note}`)];
+  const labels = textsOf(all["labels"]);
+  if (labels !== undefined) notes.push(`It had the labels ${labels.join(", ")}.`);
+  const format = membersOf(config["response_format"]);
+  return {
+    name: textOf(all["name"])?.split("/").at(-1) ?? fallbackName,
+    tags: textsOf(all["tags"]),
+    model: textOf(config["model"]) ?? null,
+    messages: readPrompt(all["prompt"], notes),
+    syntax: "mustache",
+    settings: {
+      temperature: numberOf(config["temperature"]),
+      topP: numberOf(config["top_p"] ?? config["topP"]),
+      seed: numberOf(config["seed"]),
+      stop: textsOf(config["stop"]),
+    },
+    reasoningEffort: textOf(config["reasoning_effort"]),
+    maxOutputTokens: numberOf(config["max_tokens"] ?? config["max_output_tokens"] ?? config["maxTokens"]),
+    outputSchema: config["json_schema"] ?? membersOf(format["json_schema"])["schema"],
+    inputs: new Map(),
+    samples: [],
+    notes,
+  };
+}
+
+function readPrompt(value: unknown, notes: string[]): { role: string; text: string }[] {
+  if (typeof value === "string") return [{ role: "user", text: value }];
+  return listOf(value).flatMap((one) => {
+    const { role, content, type, name } = membersOf(one);
+    if (type === "placeholder") {
+      notes.push(`The placeholder "${textOf(name) ?? ""}" for messages was left out.`);
+      return [];
+    }
+    return [{ role: textOf(role) ?? "user", text: textOf(content) ?? "" }];
+  });
+}

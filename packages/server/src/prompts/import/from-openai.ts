@@ -1,0 +1,82 @@
+/**
+ * Prompts that OpenAI stores until 30 November 2026. There is no export: what people have is the request that the
+ * dashboard shows, or the answer to a request that used the prompt, whose `instructions` hold its messages.
+ */
+import type { ImportedInput, ImportedPrompt } from "./imported-prompt.ts";
+import { listOf, membersOf, notesOnOthers, numberOf, textOf, textsOf, type Members } from "./read-values.ts";
+
+const KNOWN =
+  "id object name title description version model instructions input messages prompt variables reasoning text temperature top_p seed stop max_output_tokens max_tokens max_completion_tokens response_format created_at metadata status output usage error incomplete_details store parallel_tool_calls previous_response_id background truncation user service_tier top_logprobs completed_at safety_identifier prompt_cache_key max_tool_calls tool_choice billing billed_to frequency_penalty presence_penalty".split(
+    " ",
+  );
+
+export function readOpenAi(value: unknown, fallbackName: string): ImportedPrompt[] {
+  const list = Array.isArray(value)
+    ? value
+    : listOf(membersOf(value)["data"]).length > 0
+      ? listOf(membersOf(value)["data"])
+      : [value];
+  return list.map((one, at) => readOne(membersOf(one), list.length === 1 ? fallbackName : `${fallbackName} ${at + 1}`));
+}
+
+function readOne(all: Members, fallbackName: string): ImportedPrompt {
+  const prompt = membersOf(all["prompt"]);
+  const format = membersOf(membersOf(all["text"])["format"] ?? all["response_format"]);
+  const schema = format["schema"] ?? membersOf(format["json_schema"])["schema"];
+  const notes = notesOnOthers(all, KNOWN);
+  if (format["type"] === "json_object") notes.push("The answer was to be JSON of any form: give it an output.schema.");
+  const id = textOf(prompt["id"]) ?? textOf(all["id"]);
+  if (id?.startsWith("pmpt_") === true)
+    notes.unshift(
+      `It was the stored prompt ${id}, version ${textOf(prompt["version"]) ?? textOf(all["version"]) ?? "unknown"}.`,
+    );
+  return {
+    name: textOf(all["name"]) ?? textOf(all["title"]) ?? fallbackName,
+    description: textOf(all["description"]),
+    model: textOf(all["model"]) ?? null,
+    messages: [
+      ...readMessages(all["instructions"], "system", notes),
+      ...readMessages(all["input"] ?? all["messages"], "user", notes),
+    ],
+    syntax: "mustache",
+    settings: {
+      temperature: numberOf(all["temperature"]),
+      topP: numberOf(all["top_p"]) === 1 ? undefined : numberOf(all["top_p"]),
+      seed: numberOf(all["seed"]),
+      stop: textsOf(all["stop"]),
+    },
+    reasoningEffort: textOf(membersOf(all["reasoning"])["effort"]),
+    maxOutputTokens: numberOf(all["max_output_tokens"] ?? all["max_completion_tokens"] ?? all["max_tokens"]),
+    outputSchema: schema,
+    inputs: readVariables(all["variables"] ?? prompt["variables"]),
+    samples: [],
+    notes,
+  };
+}
+
+/** A text, or messages whose content is a text or a list of parts. */
+function readMessages(value: unknown, role: string, notes: string[]): { role: string; text: string }[] {
+  if (typeof value === "string") return [{ role, text: value }];
+  return listOf(value).flatMap((one) => {
+    const message = membersOf(one);
+    const { content } = message;
+    const parts =
+      typeof content === "string" ? [content] : listOf(content).map((part) => textOf(membersOf(part)["text"]));
+    const texts = parts.flatMap((part) => part ?? []);
+    if (texts.length < parts.length)
+      notes.push("A part of a message that is not text was left out; add images as slots.");
+    return texts.length === 0 ? [] : [{ role: textOf(message["role"]) ?? role, text: texts.join("\n\n") }];
+  });
+}
+
+/** `{ name: value }`, or a list of names, or of `{ name, description, default }`. */
+export function readVariables(value: unknown): ReadonlyMap<string, ImportedInput> {
+  if (Array.isArray(value)) {
+    const pairs = value.map((one): [string, ImportedInput] => {
+      const { name, description, default: usual, default_value: other } = membersOf(one);
+      return [textOf(one) ?? textOf(name) ?? "", { description: textOf(description), default: textOf(usual ?? other) }];
+    });
+    return new Map(pairs);
+  }
+  return new Map(Object.keys(membersOf(value)).map((name) => [name, {}]));
+}

@@ -1,0 +1,231 @@
+import { describe, expect, test } from "vitest";
+import { catalogue, faultsOf, parseOne } from "../../../test/prompts/prompt-fixtures.ts";
+import { importHint, recognizeFormat, type ForeignFormat } from "../format/foreign-format.ts";
+import { importPrompts } from "./import-prompts.ts";
+
+const made = (format: ForeignFormat, text: string, name = "my-file.json") =>
+  importPrompts({ name, text }, format, catalogue);
+
+function importOne(format: ForeignFormat, text: string, name?: string) {
+  const [file, ...others] = made(format, text, name);
+  if (file === undefined || others.length > 0) throw new Error("Expected one file.");
+  expect(faultsOf(file.text)).toEqual([]);
+  return { ...file, source: parseOne(file.text) };
+}
+
+const OPENAI = JSON.stringify({
+  id: "resp_1",
+  object: "response",
+  model: "gpt-4.1-mini-2025-04-14",
+  prompt: { id: "pmpt_123", version: "4", variables: { customer_name: "Acme", issue: "billing" } },
+  instructions: [
+    { type: "message", role: "developer", content: [{ type: "input_text", text: "Be brief with {{customer_name}}." }] },
+    { type: "message", role: "user", content: [{ type: "input_text", text: "Example." }] },
+    { type: "message", role: "assistant", content: [{ type: "output_text", text: "Sure." }] },
+    { type: "message", role: "user", content: [{ type: "input_text", text: "About {{issue}}." }] },
+  ],
+  temperature: 0.4,
+  top_p: 1,
+  max_output_tokens: 700,
+  text: {
+    format: {
+      type: "json_schema",
+      name: "x",
+      schema: { type: "object", properties: { a: { type: "string" } }, required: ["a"], additionalProperties: false },
+    },
+  },
+  tools: [{ type: "web_search" }],
+});
+
+describe("a stored prompt of OpenAI", () => {
+  test("keeps its messages, settings, schema and model, and notes its id and its tools", () => {
+    const { name, source, text, notes } = importOne("openai", OPENAI, "support.json");
+    expect(name).toBe("support.prompt.md");
+    expect(source).toMatchObject({ title: "support", model: "openai/gpt-4.1-mini" });
+    expect(source.definition.inputs.map(({ key }) => key).toSorted()).toEqual(["customer_name", "issue"]);
+    expect(source.definition.steps[0]).toMatchObject({
+      template: "About {{ issue }}.",
+      instructions: "Be brief with {{ customer_name }}.",
+      messages: [
+        { role: "user", template: "Example." },
+        { role: "assistant", template: "Sure." },
+      ],
+      settings: { temperature: 0.4 },
+      maxOutputTokens: 700,
+      outputSchema: { type: "object" },
+    });
+    expect(notes.join("\n")).toMatch(/stored prompt pmpt_123, version 4[\s\S]*tools: /);
+    expect(text).toContain("# - tools: ");
+  });
+
+  test("loses what its model does not take, and says so", () => {
+    const { source, notes } = importOne(
+      "openai",
+      JSON.stringify({ model: "gpt-5.2", input: "Say {{x}}.", temperature: 0.4 }),
+    );
+    expect(source.definition.steps[0]).not.toHaveProperty("settings");
+    expect(notes).toContain("temperature: 0.4: the model does not take it.");
+  });
+
+  test("of system text alone becomes the prompt", () => {
+    const { source } = importOne("openai", JSON.stringify({ model: "gpt-4.1", instructions: "Name a tea." }));
+    expect(source.definition.steps[0]).toMatchObject({ template: "Name a tea.", instructions: "" });
+  });
+
+  test("of a model that nobody knows is given another, and says so", () => {
+    const { source, notes } = importOne("openai", JSON.stringify({ model: "gpt-99", input: "Hi" }));
+    expect(source.model).toBe("sandbox/text");
+    expect(notes.join()).toContain("The model gpt-99 is not known here");
+  });
+});
+
+test("a prompt of Langfuse keeps text, settings and tags; placeholders for messages and labels are noted", () => {
+  const { source, notes } = importOne(
+    "langfuse",
+    JSON.stringify({
+      name: "team/movie-critic",
+      type: "chat",
+      prompt: [
+        { role: "system", content: "You are a {{level}} critic." },
+        { type: "placeholder", name: "history" },
+        { role: "user", content: "Do you like {{movie}}?" },
+      ],
+      config: { model: "gpt-4.1", temperature: 0.5, supported_languages: ["en"] },
+      labels: ["production"],
+      tags: ["movies"],
+      version: 3,
+    }),
+  );
+  expect(source).toMatchObject({ title: "movie-critic", tags: ["movies"], model: "openai/gpt-4.1" });
+  expect(source.definition.steps[0]).toMatchObject({
+    template: "Do you like {{ movie }}?",
+    settings: { temperature: 0.5 },
+  });
+  expect(notes.join("\n")).toMatch(/supported_languages[\s\S]*production[\s\S]*history/);
+});
+
+test("a Dotprompt file keeps roles, sections, loops, defaults and descriptions", () => {
+  const text = `---
+model: googleai/gemini-2.5-flash
+config: { temperature: 0.7, topK: 3 }
+input:
+  schema:
+    theme: string, what it is about
+    items(array): string
+  default: { theme: tea }
+---
+{{role "system"}}
+Be kind.
+{{role "user"}}
+About {{theme}}.{{#if tone}} Tone: {{tone}}.{{else}} Any tone.{{/if}}
+{{#each items}}- {{this}}
+{{/each}}{{media url=photo}}`;
+  const { source, notes } = importOne("dotprompt", text, "menu.prompt");
+  expect(source).toMatchObject({ title: "menu", model: "google/gemini-2.5-flash" });
+  const { inputs, steps } = source.definition;
+  expect(steps[0]).toMatchObject({ instructions: "Be kind.", settings: { temperature: 0.7 } });
+  expect(steps[0]?.template).toBe(
+    "About {{ theme }}.{% if tone != blank %} Tone: {{ tone }}.{% else %} Any tone.{% endif %}\n{% for item in items %}- {{ item }}\n{% endfor %}",
+  );
+  expect(inputs).toMatchObject([
+    { key: "theme", description: "what it is about", default: "tea" },
+    { key: "tone" },
+    { key: "items", type: "list" },
+  ]);
+  expect(notes.join("\n")).toMatch(/topK[\s\S]*media/);
+});
+
+test("a Prompty file keeps roles, parameters and its sample", () => {
+  const text = `---
+name: Basic prompt
+description: Answers a question.
+authors: [someone]
+model:
+  api: chat
+  configuration: { type: openai, name: gpt-4o-mini }
+  parameters: { max_tokens: 300, temperature: 0.2 }
+sample: { question: Why is the sky blue?, context: School. }
+---
+system:
+You know {{context}}.
+{# not for the model #}
+{% if formal %}Be formal.{% endif %}
+
+user:
+{{question}}
+`;
+  const { source } = importOne("prompty", text, "basic.prompty");
+  expect(source).toMatchObject({
+    title: "Basic prompt",
+    model: "openai/gpt-4o-mini",
+    description: "Answers a question.",
+  });
+  expect(source.definition.steps[0]).toMatchObject({ template: "{{ question }}", maxOutputTokens: 300 });
+  expect(source.definition.steps[0]?.instructions).not.toContain("not for the model");
+  expect(source.samples.inputs.textInputs).toMatchObject({ context: "School." });
+});
+
+test("a configuration of promptfoo gives a file per prompt, with the tests' variables as samples", () => {
+  const text = `description: Translate
+prompts:
+  - "Translate {{text}} to {{language}}"
+  - |
+    [{"role": "system", "content": "Translate."}, {"role": "user", "content": "{{text}} in {{language}}"}]
+providers: ["openai:gpt-4.1-mini"]
+tests:
+  - vars: { text: Hello, language: French }
+    assert: [{ type: contains, value: Bonjour }]
+`;
+  const files = made("promptfoo", text, "promptfooconfig.yaml");
+  expect(files.map(({ name }) => name)).toEqual(["translate.prompt.md", "promptfooconfig-2.prompt.md"]);
+  for (const file of files) {
+    expect(faultsOf(file.text)).toEqual([]);
+    expect(parseOne(file.text)).toMatchObject({ model: "openai/gpt-4.1-mini" });
+    expect(parseOne(file.text).samples.inputs.textInputs).toEqual({ text: "Hello", language: "French" });
+    expect(file.notes.join()).toContain("1 assertions");
+  }
+});
+
+test("a Mustache template becomes Liquid, and what has no counterpart is noted", () => {
+  const text =
+    "Hi {{{name}}}{{! never }}{{#vip}}, dear guest{{/vip}}{{^vip}}.{{/vip}}{{> footer}} {{user.city}}{{#tags}}{{.}}{{/tags}}";
+  const { source, notes } = importOne("mustache", text, "hi.mustache");
+  expect(source.definition.steps[0]?.template).toBe(
+    'Hi {{ name }}{% if vip != blank %}, dear guest{% endif %}{% if vip == blank %}.{% endif %} {{ input["user.city"] }}{% for item in tags %}{{ item }}{% endfor %}',
+  );
+  expect(notes.join("\n")).toContain("{{> footer}}: a partial");
+});
+
+test.each<[ForeignFormat, string]>([
+  ["openai", "not JSON"],
+  ["langfuse", "{}"],
+  ["promptfoo", "prompts: []"],
+  ["prompty", "---\nmodel: [\n---\nx"],
+])("what cannot be read as %s is refused with the reason", (format, text) => {
+  expect(() => made(format, text)).toThrow(`my-file.json cannot be read as a file of ${format}: `);
+});
+
+describe("a file of another tool given to publish", () => {
+  test.each<[ForeignFormat, string]>([
+    ["openai", OPENAI],
+    ["langfuse", '{"name":"x","type":"text","prompt":"Hi {{a}}","config":{}}'],
+    ["dotprompt", "---\nmodel: googleai/gemini-2.5-flash\ninput: {}\n---\nHi {{a}}"],
+    ["prompty", "---\nname: x\nmodel: {}\n---\nsystem:\nHi"],
+    ["promptfoo", "prompts: [x]\nproviders: [y]\n"],
+    ["mustache", "Hi {{name}}"],
+  ])("is recognized as %s and leads to the import", (format, text) => {
+    expect(recognizeFormat(text)).toBe(format);
+    const [fault, ...others] = faultsOf(text);
+    expect(others).toEqual([]);
+    expect(fault).toMatchObject({
+      code: "FILE_SYNTAX",
+      message: expect.stringContaining(`promptd prompt import --from ${format}`),
+    });
+  });
+
+  test("but a prompt file, and a text of no known form, are not", () => {
+    expect(importHint("---\npromptd: 1\nmodel: x\n---\nHi {{a}}")).toBeNull();
+    expect(importHint('{"promptd":1,"prompts":[]}')).toBeNull();
+    expect(importHint("Just words.")).toBeNull();
+  });
+});

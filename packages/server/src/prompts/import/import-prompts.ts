@@ -1,0 +1,62 @@
+/** Prompt files out of files of other tools. */
+import { parse } from "yaml";
+import type { Catalogue } from "../../models/index.ts";
+import { Problem } from "../../platform/problem.ts";
+import type { ForeignFormat } from "../format/foreign-format.ts";
+import { readDotprompt, readPrompty } from "./from-front-matter.ts";
+import { readLangfuse } from "./from-langfuse.ts";
+import { readOpenAi } from "./from-openai.ts";
+import { readPromptfoo } from "./from-promptfoo.ts";
+import { writeImported, type ImportedFile, type ImportedPrompt } from "./imported-prompt.ts";
+
+type Read = (text: string, fallbackName: string) => ImportedPrompt[];
+
+const READERS: Readonly<Record<ForeignFormat, Read>> = {
+  openai: (text, name) => readOpenAi(JSON.parse(text), name),
+  langfuse: (text, name) => readLangfuse(JSON.parse(text), name),
+  dotprompt: readDotprompt,
+  prompty: readPrompty,
+  promptfoo: (text, name) => readPromptfoo(parse(text, { schema: "core" }), name),
+  mustache: (text, name) => [
+    {
+      name,
+      model: null,
+      messages: [{ role: "user", text }],
+      syntax: "mustache",
+      settings: {},
+      inputs: new Map(),
+      samples: [],
+      notes: [],
+    },
+  ],
+};
+
+/**
+ * @param file its name gives the title where the file names none.
+ * @throws Problem VALIDATION_ERROR when the file is not of this format.
+ */
+export function importPrompts(
+  file: { readonly name: string; readonly text: string },
+  format: ForeignFormat,
+  catalogue: Catalogue,
+): ImportedFile[] {
+  const prompts = read(file, format).filter(({ messages }) => messages.some(({ text }) => text.trim() !== ""));
+  if (prompts.length === 0) throw unfit(file.name, format, "it has no text of a prompt");
+  return prompts.map((prompt) => writeImported(prompt, catalogue));
+}
+
+function read(
+  { name, text }: { readonly name: string; readonly text: string },
+  format: ForeignFormat,
+): ImportedPrompt[] {
+  const base = name.replace(/^.*[/\\]/, "").replace(/\.(?:json|ya?ml|prompty|prompt|mustache|hbs|txt|md)$/i, "");
+  try {
+    return READERS[format](text, base === "" ? "Prompt" : base);
+  } catch (error) {
+    throw unfit(name, format, error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
+  }
+}
+
+function unfit(name: string, format: ForeignFormat, why: string): Problem {
+  return new Problem("VALIDATION_ERROR", `${name} cannot be read as a file of ${format}: ${why}.`);
+}

@@ -1,0 +1,194 @@
+/** A prompt of another tool, as far as this one knows what it means, and the prompt file that is made of it. */
+import { featuresOf, type Catalogue, type CatalogueEntry, type TextSettings } from "../../models/index.ts";
+import { writePromptFile } from "../format/write-prompt-file.ts";
+import { scanTemplate } from "../template/template-scan.ts";
+import { convertTemplate, type TemplateSyntax } from "./convert-template.ts";
+
+export interface ImportedInput {
+  readonly description?: string | undefined;
+  readonly default?: string | undefined;
+}
+
+export interface ImportedPrompt {
+  readonly name: string;
+  readonly description?: string | undefined;
+  readonly tags?: readonly string[] | undefined;
+  /** As the other tool names it. */
+  readonly model: string | null;
+  readonly messages: readonly { readonly role: string; readonly text: string }[];
+  readonly syntax: TemplateSyntax;
+  readonly settings: TextSettings;
+  readonly reasoningEffort?: string | undefined;
+  readonly maxOutputTokens?: number | undefined;
+  readonly outputSchema?: unknown;
+  readonly inputs: ReadonlyMap<string, ImportedInput>;
+  readonly samples: readonly Readonly<Record<string, string>>[];
+  /** What could not be carried over, one sentence each. */
+  readonly notes: readonly string[];
+}
+
+export interface ImportedFile {
+  /** `name.prompt.md` */
+  readonly name: string;
+  readonly text: string;
+  readonly notes: readonly string[];
+}
+
+export function writeImported(prompt: ImportedPrompt, catalogue: Catalogue): ImportedFile {
+  const notes = [...prompt.notes];
+  const entry = findModel(prompt.model, catalogue);
+  const model = entry?.model ?? "sandbox/text";
+  if (entry === null) notes.push(modelNote(prompt.model, model));
+  else if (prompt.model !== null && prompt.model !== entry.model)
+    notes.push(`The model was ${prompt.model}; ${model} is its name here, or its successor.`);
+  const convert = (text: string): string => {
+    const { text: converted, notes: lost } = convertTemplate(text, prompt.syntax);
+    notes.push(...lost);
+    return converted;
+  };
+  const texts = splitMessages(prompt.messages, notes);
+  const instructions = texts.instructions.map(convert).join("\n\n");
+  const messages = texts.messages.map(({ role, text }) => ({ [role]: convert(text) }));
+  const body = convert(texts.body);
+  const templates = [body, instructions, ...messages.flatMap((message) => Object.values(message))];
+  const fields = {
+    title: prompt.name.slice(0, 120),
+    description: prompt.description?.slice(0, 2_000),
+    tags: prompt.tags?.slice(0, 10).map((tag) => tag.slice(0, 64)),
+    model,
+    inputs: inputsOf(templates, prompt),
+    instructions: instructions === "" ? undefined : instructions,
+    ...settingsOf(prompt, entry, notes),
+    messages: messages.length === 0 ? undefined : messages,
+    output: schemaOf(prompt, notes),
+    samples: prompt.samples.length === 0 ? undefined : prompt.samples.slice(0, 10).map((inputs) => ({ inputs })),
+  };
+  const unique = [...new Set(notes)];
+  const comments = unique.length === 0 ? [] : ["Not carried over as it was:", ...unique.map((note) => `- ${note}`)];
+  return {
+    name: `${fileName(prompt.name)}.prompt.md`,
+    text: writePromptFile({ comments, fields, body }),
+    notes: unique,
+  };
+}
+
+function modelNote(model: string | null, used: string): string {
+  const was = model === null ? "The file names no model" : `The model ${model} is not known here`;
+  return `${was}: ${used} is used instead. "promptd admin models list" shows all.`;
+}
+
+function fileName(name: string): string {
+  const words = name
+    .normalize("NFKD")
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-|-$/g, "");
+  return words === "" ? "prompt" : words.slice(0, 80);
+}
+
+/** By its name here, by that of its provider, without a date at the end; a retired one by its successor. */
+function findModel(name: string | null, catalogue: Catalogue): CatalogueEntry | null {
+  if (name === null) return null;
+  const bare = name.replace(
+    /^(?:googleai|vertexai|google|openai|anthropic|azure)[/:](?:chat:|responses:|messages:)?/,
+    "",
+  );
+  const short = bare.replace(/-(?:\d{4}-?\d{2}-?\d{2}|latest)$/, "");
+  const texts = catalogue.entries.filter(({ modality }) => modality === "text");
+  const found =
+    catalogue.find(name.replace(":", "/")) ??
+    texts.find(({ providerModel }) => providerModel === bare) ??
+    texts.find(({ providerModel }) => providerModel === short || providerModel.startsWith(`${short}-2`)) ??
+    null;
+  if (found?.status !== "retired") return found;
+  return found.successor === undefined ? null : catalogue.find(found.successor);
+}
+
+interface SplitMessages {
+  readonly instructions: readonly string[];
+  readonly messages: readonly { readonly role: "user" | "assistant"; readonly text: string }[];
+  readonly body: string;
+}
+
+const ROLES: Readonly<Record<string, "user" | "assistant">> = {
+  user: "user",
+  human: "user",
+  assistant: "assistant",
+  model: "assistant",
+  ai: "assistant",
+};
+
+/** System texts are instructions, the last text of the user is the prompt, and what was said before stays by turns. */
+function splitMessages(all: ImportedPrompt["messages"], notes: string[]): SplitMessages {
+  const isSystem = (role: string) => role === "system" || role === "developer";
+  const system = all.filter(({ role }) => isSystem(role)).map(({ text }) => text.trim());
+  const turns = all.flatMap(({ role, text }): SplitMessages["messages"] => {
+    const own = ROLES[role];
+    if (own !== undefined) return [{ role: own, text: text.trim() }];
+    if (!isSystem(role)) notes.push(`A message of the role "${role}" was left out.`);
+    return [];
+  });
+  const last = turns.findLastIndex(({ role }) => role === "user");
+  if (last < turns.length - 1) notes.push("What the assistant says after the last prompt was left out.");
+  if (last === -1) {
+    // A prompt that is all system text: the model needs something to answer.
+    notes.push("There was no text of the user: the instructions became the prompt.");
+    return { instructions: [], messages: [], body: system.join("\n\n") };
+  }
+  return { instructions: system, messages: turns.slice(0, last), body: turns[last]?.text ?? "" };
+}
+
+function inputsOf(templates: readonly string[], { inputs }: ImportedPrompt): ReadonlyMap<string, object> | undefined {
+  const facts = templates.map((text) => scanTemplate(text));
+  const loops = new Set(facts.flatMap((each) => each.loops.map(({ key }) => key)));
+  const keys = new Set(facts.flatMap((each) => [...each.inputs.keys()]));
+  if (keys.size === 0) return undefined;
+  return new Map(
+    [...keys].map((key) => {
+      const known = inputs.get(key);
+      const type = loops.has(key) ? "list" : undefined;
+      return [key, { type, description: known?.description, default: known?.default }];
+    }),
+  );
+}
+
+/** Settings that the model takes; the others are noted. */
+function settingsOf(prompt: ImportedPrompt, entry: CatalogueEntry | null, notes: string[]) {
+  const { settings, reasoningEffort, maxOutputTokens } = prompt;
+  const features = entry === null ? null : featuresOf(entry);
+  const drop = (name: string, value: unknown) =>
+    notes.push(`${name}: ${JSON.stringify(value)}: the model does not take it.`);
+  const taken: Record<string, unknown> = {};
+  const isTaken = {
+    temperature: features === null || (settings.temperature ?? 0) <= (features.temperatureMax ?? -1),
+    topP: features === null || (features.topP && (features.both || settings.temperature === undefined)),
+    seed: features === null || features.seed,
+    stop: features === null || (settings.stop?.length ?? 0) <= features.stopMax,
+  };
+  for (const name of ["temperature", "topP", "seed", "stop"] as const) {
+    const value = settings[name];
+    if (value === undefined) continue;
+    if (isTaken[name]) taken[name] = value;
+    else drop(name, value);
+  }
+  const efforts = Object.keys(entry?.runOptions["reasoningEffort"]?.values ?? {});
+  const isEffort = reasoningEffort !== undefined && efforts.includes(reasoningEffort);
+  if (reasoningEffort !== undefined && !isEffort) drop("reasoningEffort", reasoningEffort);
+  const tokensMax = entry?.limits.maxOutputTokens ?? 2_048;
+  if (maxOutputTokens !== undefined && maxOutputTokens > tokensMax)
+    notes.push(`maxOutputTokens was ${maxOutputTokens}; the model returns at most ${tokensMax}.`);
+  return {
+    ...taken,
+    reasoningEffort: isEffort ? reasoningEffort : undefined,
+    maxOutputTokens: maxOutputTokens === undefined ? undefined : Math.min(maxOutputTokens, tokensMax),
+  };
+}
+
+function schemaOf({ outputSchema }: ImportedPrompt, notes: string[]): { schema: unknown } | undefined {
+  if (outputSchema === undefined) return undefined;
+  const isObject =
+    typeof outputSchema === "object" && outputSchema !== null && Reflect.get(outputSchema, "type") === "object";
+  if (isObject) return { schema: outputSchema };
+  notes.push("The schema of the output is not one of an object, so it was left out.");
+  return undefined;
+}

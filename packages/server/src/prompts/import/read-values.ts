@@ -1,0 +1,38 @@
+/** Values of files that nobody checked before. */
+export type Members = Readonly<Record<string, unknown>>;
+
+export function membersOf(value: unknown): Members {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Members) : {};
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+export function textOf(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+}
+
+export function numberOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+/** One text, or a list of them. */
+export function textsOf(value: unknown): readonly string[] | undefined {
+  const list = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value];
+  const texts = list.flatMap((item) => textOf(item) ?? []);
+  return texts.length === 0 ? undefined : texts;
+}
+
+/** Sentences for members that have no counterpart. */
+export function notesOnOthers(members: Members, known: readonly string[]): string[] {
+  return Object.entries(members)
+    .filter(([name, value]) => !known.includes(name) && value !== null && value !== undefined)
+    .filter(([, value]) => !(Array.isArray(value) && value.length === 0))
+    .map(([name, value]) => `${name}: ${shorten(JSON.stringify(value))}`);
+}
+
+function shorten(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}
