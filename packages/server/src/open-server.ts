@@ -2,17 +2,17 @@ import { ENDPOINTS } from "@promptd/contract";
 import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
 import { manageSchemas } from "@promptd/contract/manage/schemas";
 import { endpointSchemas } from "@promptd/contract/schemas";
-import { accountsRoutes, createAdmissionControl, type AdmissionControl } from "./accounts/index.ts";
+import { accountsRoutes, createAdmissionControl, keysManageRoutes, type AdmissionControl } from "./accounts/index.ts";
 import type { Parts } from "./app-parts.ts";
 import type { Closers } from "./closers.ts";
-import { creditsRoutes } from "./credits/index.ts";
+import { creditsManageRoutes, creditsRoutes } from "./credits/index.ts";
 import { toEndpoints, type Endpoint, type Handlers } from "./http/endpoint.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
 import { modelsRoutes } from "./models/index.ts";
 import { authEndpoint, createPeople, type People } from "./people/index.ts";
 import { createReadiness } from "./readiness.ts";
 import { promptsRoutes } from "./prompts/index.ts";
-import { checkImages, runsRoutes } from "./runs/index.ts";
+import { checkImages, findUsageOfKeys, runsRoutes, usageManageRoutes } from "./runs/index.ts";
 
 /** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: wakes a worker of this process. */
 export function openServer(parts: Parts, wakeWorker: () => void, closers: Closers): HttpServer {
@@ -35,7 +35,7 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
         checks: { createRun: checkImages },
         handlers: callersHandlers(parts, wakeWorker),
       }),
-      ...manageEndpoints(people),
+      ...manageEndpoints(people, parts),
       authEndpoint(people.sessions, () => address.url),
     ],
     openFile: files.openFile,
@@ -88,12 +88,14 @@ function callersHandlers(parts: Parts, wakeWorker: () => void): Handlers {
 }
 
 /** Those of /manage/v1: each slice gives the handlers of what it owns. */
-function manageEndpoints(people: People): Endpoint[] {
+function manageEndpoints(people: People, { db, clock, newId }: Parts): Endpoint[] {
+  const usageOfKeys = (accountId: string) => findUsageOfKeys(db, accountId, 30);
+  const keys = keysManageRoutes({ db, newId, usageOfKeys });
   return toEndpoints({
     entries: MANAGE_ENDPOINTS,
     schemas: manageSchemas,
     isAudited: true,
-    handlers: { ...people.handlers },
+    handlers: { ...people.handlers, ...keys, ...creditsManageRoutes(db, clock), ...usageManageRoutes(db, clock) },
   });
 }
 

@@ -4,7 +4,7 @@
  */
 import { createAccount, getAccountByName, setPlan, type Plan } from "./accounts/index.ts";
 import type { App, Role } from "./app.ts";
-import { availableCredits, checkLedger, grantCredits, type LedgerReport, type UsedGrant } from "./credits/index.ts";
+import { checkLedger, giveCredits, grantCredits, type LedgerReport } from "./credits/index.ts";
 import { openInstallation } from "./installation.ts";
 import { DEMO_ACCOUNT, findDemo, seedMarketplace, type Demo } from "./marketplace-seed.ts";
 import { CatalogueError, checkOverlay, listModels, type ModelLine, type OverlayReport } from "./models/index.ts";
@@ -242,18 +242,8 @@ export class Operator {
    */
   async grantCredits(grant: CreditGrant): Promise<{ credits: number; isGranted: boolean }> {
     const { accountId } = await getAccountByName(this.#db, grant.user);
-    const idempotencyKey = grant.idempotencyKey ?? this.#newId();
-    const expiresAt = grant.expiresAtMs === null ? null : isoTime(grant.expiresAtMs);
-    const isPast = grant.expiresAtMs !== null && grant.expiresAtMs <= systemClock.nowMs();
-    const { amount, reason = null } = grant;
-    const outcome = await this.#db.tx(async (tx) => {
-      const granted = await grantCredits(tx, { accountId, amount, reason, idempotencyKey, expiresAt });
-      // Not checked before: a grant that is repeated after its expiry is not a new one.
-      if (granted.kind === "granted" && isPast) throw new Problem("VALIDATION_ERROR", pastExpiryText(expiresAt));
-      return granted;
-    });
-    if (outcome.kind === "conflict") throw new Problem("VALIDATION_ERROR", conflictText(idempotencyKey, outcome.used));
-    return { credits: await availableCredits(this.#db, accountId), isGranted: outcome.kind === "granted" };
+    const { amount, reason = null, expiresAtMs, idempotencyKey = this.#newId() } = grant;
+    return giveCredits(this.#db, { accountId, amount, reason, expiresAtMs, idempotencyKey }, systemClock.nowMs());
   }
 
   async listModels(): Promise<ModelLine[]> {
@@ -270,15 +260,4 @@ export class Operator {
   checkLedger(): Promise<LedgerReport> {
     return checkLedger(this.#db);
   }
-}
-
-function pastExpiryText(expiresAt: string | null): string {
-  return `The expiry ${expiresAt} is in the past: nobody could spend these credits, so nothing was granted. Give a later time, or none for credits that never expire.`;
-}
-
-function conflictText(idempotencyKey: string, { amount, expiresAt, at }: UsedGrant): string {
-  const [date] = at.toISOString().split("T");
-  const until =
-    expiresAt === null ? "never expire" : `expire on ${expiresAt.toISOString().slice(0, 16).replace("T", " at ")} UTC`;
-  return `The idempotency key "${idempotencyKey}" was used on ${date} for ${amount} credits that ${until}. Nothing was granted; use another key.`;
 }

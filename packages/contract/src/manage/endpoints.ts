@@ -1,5 +1,7 @@
 import type { EndpointEntry, ShapesOf } from "../endpoints.ts";
+import { keysEndpoints } from "./endpoints/keys.ts";
 import { peopleEndpoints } from "./endpoints/people.ts";
+import { usageEndpoints } from "./endpoints/usage.ts";
 import type { manageSchemas } from "./schemas.ts";
 
 /**
@@ -8,6 +10,8 @@ import type { manageSchemas } from "./schemas.ts";
  */
 export const MANAGE_ENDPOINTS = {
   ...peopleEndpoints,
+  ...keysEndpoints,
+  ...usageEndpoints,
 } as const satisfies Record<keyof typeof manageSchemas, EndpointEntry>;
 
 export type ManageEndpointName = keyof typeof MANAGE_ENDPOINTS;

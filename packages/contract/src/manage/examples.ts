@@ -1,10 +1,14 @@
 import type { ManageEndpointName, ManageShapes } from "./endpoints.ts";
+import { keysExamples } from "./examples/keys.ts";
 import { peopleExamples } from "./examples/people.ts";
+import { usageExamples } from "./examples/usage.ts";
 import { ERROR_EXAMPLES, type ExamplesOf } from "../examples/endpoint-examples.ts";
 
 /** Of each endpoint of the management API: a request as a caller writes it, and the answer to it. */
 export const MANAGE_EXAMPLES: ExamplesOf<Pick<ManageShapes, ManageEndpointName>> = {
   ...peopleExamples,
+  ...keysExamples,
+  ...usageExamples,
 };
 
 /** Error envelopes of each code, without their `status`. */

@@ -1,9 +1,13 @@
 import type { EndpointSchemas } from "../schemas.ts";
+import { keysSchemas } from "./schemas/keys.ts";
 import { peopleSchemas } from "./schemas/people.ts";
+import { usageSchemas } from "./schemas/usage.ts";
 
 export { MANAGE_ERROR_SCHEMAS } from "./schemas/errors.ts";
 
 /** By the names of MANAGE_ENDPOINTS. */
 export const manageSchemas = {
   ...peopleSchemas,
+  ...keysSchemas,
+  ...usageSchemas,
 } satisfies Record<string, EndpointSchemas>;

@@ -6,4 +6,5 @@ export type { AdmissionControl } from "./admission.ts";
 export { displayOf, hashApiKey, hasKeyForm, hasTokenForm, mintToken } from "./api-keys.ts";
 export { createApiKey, getApiKeyByName, isLiveKey, revokeApiKey, revokeOwnKey } from "./keys.ts";
 export { rollApiKey, updateApiKey, type CreateApiKey, type CreatedApiKey } from "./keys.ts";
+export { keysManageRoutes } from "./keys-manage-routes.ts";
 export { findKey, listKeys, type ApiKey, type KeyTerms } from "./keys-store.ts";

@@ -1,5 +1,6 @@
 /** All SQL of API keys but their admission (sql/admit.sql) and their part in creating a run (runs/sql/create.sql). */
 import type { Database, Queryable } from "../platform/database/database.ts";
+import { readPage, type PageOf } from "../platform/database/pages.ts";
 
 /** What its owner decides about a key. */
 export interface KeyTerms {
@@ -75,6 +76,22 @@ export function listKeys(db: Queryable, accountId: string): Promise<ApiKey[]> {
     `select ${COLUMNS} from api_keys k where k.account_id = $1 order by k.created_at desc, k.id desc`,
     [accountId],
   );
+}
+
+/** Newest first. Null: the cursor is not a key of the account. */
+export function readKeyPage(
+  db: Queryable,
+  accountId: string,
+  page: PageOf,
+): Promise<{ rows: ApiKey[]; hasMore: boolean } | null> {
+  return readPage<ApiKey, ApiKey>(db, page, {
+    columns: COLUMNS,
+    from: "api_keys k",
+    where: "k.account_id = $1",
+    values: [accountId],
+    id: "k.id",
+    toItem: (key) => key,
+  });
 }
 
 export interface KeyOfAccount {

@@ -43,10 +43,8 @@ type KeyToInsert = KeyTerms & { readonly accountId: string; readonly rolledFrom:
 
 async function insertNewKey(tx: Queryable, keyId: string, key: KeyToInsert): Promise<CreatedApiKey> {
   if ((await countValidKeys(tx, key.accountId)) >= KEYS_PER_ACCOUNT_MAX) {
-    throw new Problem(
-      "VALIDATION_ERROR",
-      `The account has ${KEYS_PER_ACCOUNT_MAX} keys, the most it may have. Revoke one first.`,
-    );
+    const message = `The account has ${KEYS_PER_ACCOUNT_MAX} keys, the most it may have. Revoke one first.`;
+    throw invalid([{ path: ["body", "name"], code: "too_many", message }]);
   }
   const apiKey = mintApiKey();
   await insertKey(tx, { ...key, keyId, keyHash: hashApiKey(apiKey), display: displayOf(apiKey) });
@@ -93,7 +91,7 @@ export async function rollApiKey(
     const old = await findKey(tx, key);
     if (old === null) return null;
     if (old.revokedAt !== null) throw alreadyRevoked(old);
-    if (old.isExpired) throw new Problem("VALIDATION_ERROR", "The key has expired. Create a new one.");
+    if (old.isExpired) throw notValid("The key has expired. Create a new one.");
     await expireKeyIn(tx, key.keyId, overlapSeconds);
     const created = await insertNewKey(tx, newId(), {
       accountId: old.accountId,
@@ -110,13 +108,11 @@ export async function rollApiKey(
 }
 
 function alreadyRevoked({ revokedAt }: ApiKey): Problem {
-  return invalid([
-    {
-      path: ["path", "keyId"],
-      code: "invalid_value",
-      message: `This key was revoked on ${revokedAt?.toISOString().slice(0, 10)}. Create a new one.`,
-    },
-  ]);
+  return notValid(`This key was revoked on ${revokedAt?.toISOString().slice(0, 10)}. Create a new one.`);
+}
+
+function notValid(message: string): Problem {
+  return invalid([{ path: ["path", "keyId"], code: "invalid_value", message }]);
 }
 
 /** A key of the account; null: it has no such key. Revoked twice is revoked once. */

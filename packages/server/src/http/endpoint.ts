@@ -9,7 +9,7 @@ import {
   type Scope,
   type ShapesOf,
 } from "@promptd/contract";
-import type { ManageShapes } from "@promptd/contract/manage";
+import type { ManageShapes, Report } from "@promptd/contract/manage";
 import type { EndpointSchemas } from "@promptd/contract/schemas";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
@@ -122,7 +122,11 @@ type HandlersOf<Shapes extends Readonly<Record<keyof Shapes, Shape>>> = {
   readonly [N in keyof Shapes]: (
     input: Pick<Shapes[N], "params" | "query" | "body">,
     context: RequestContext,
-  ) => Promise<Shapes[N]["data"] extends EventStream ? StreamAnswer : Answer<Shapes[N]["data"]>>;
+  ) => Promise<
+    Shapes[N]["data"] extends EventStream
+      ? StreamAnswer
+      : Answer<Shapes[N]["data"]> | (Shapes[N]["data"] extends Report<unknown> ? TextAnswer : never)
+  >;
 };
 
 /** Those of /v1; each slice gives some of them. */

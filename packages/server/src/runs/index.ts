@@ -10,6 +10,6 @@ export { createPieceWriter } from "./work/text-pieces.ts";
 export { deleteOldPieces } from "./run-events-store.ts";
 export { RunFollowers } from "./wait/run-followers.ts";
 export { runsRoutes } from "./runs-routes.ts";
-export { createUsageRollUp, deleteOldUsage } from "./usage/index.ts";
+export { createUsageRollUp, deleteOldUsage, findUsageOfKeys, usageManageRoutes } from "./usage/index.ts";
 export { WaitingHub } from "./wait/wait-for-run.ts";
 export { Worker } from "./work/worker.ts";

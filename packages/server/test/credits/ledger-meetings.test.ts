@@ -259,6 +259,8 @@ describe("adjustments and earnings that meet", () => {
       () => rig.engine.db.query(collect),
     );
     expect([second, await balanceOf(author)]).toEqual([[{ bookings: 0 }], [5, 0]]);
+    const faults = "select fault from credit_audit where account_id = $1";
+    expect(await rig.engine.db.query(faults, [author])).toEqual([]);
   });
 
   test("settle a run of an author whose balance is locked without waiting for it", async () => {

@@ -1,2 +1,3 @@
 export { createUsageRollUp } from "./roll-up.ts";
+export { usageManageRoutes } from "./usage-manage-routes.ts";
 export { deleteOldUsage, findUsageOfKeys, listEarnings, listUsage } from "./usage-store.ts";

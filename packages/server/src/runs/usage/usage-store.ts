@@ -114,17 +114,17 @@ export interface UsageOfKey {
   readonly credits: number;
 }
 
-/** Of an account's keys since a day; keys without use are missing. */
+/** Of an account's keys in the last `days`, today (UTC) included; keys without use are missing. */
 export async function findUsageOfKeys(
   db: Queryable,
   accountId: string,
-  from: string,
+  days: number,
 ): Promise<Map<string, UsageOfKey>> {
   const rows = await db.query<UsageOfKey & { readonly keyId: string }>(
     `select api_key_id as "keyId", sum(runs)::bigint as runs, sum(failed)::bigint as failed,
        sum(credits)::bigint as credits
-     from usage_of_all where account_id = $1 and day >= $2 and api_key_id is not null group by api_key_id`,
-    [accountId, from],
+     from usage_of_all where account_id = $1 and day > (promptd_now() at time zone 'UTC')::date - $2::int and api_key_id is not null group by api_key_id`,
+    [accountId, days],
   );
   return new Map(rows.map(({ keyId, ...usage }) => [keyId, usage]));
 }

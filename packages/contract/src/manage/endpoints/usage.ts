@@ -1,0 +1,49 @@
+import type { EndpointEntry } from "../../endpoints.ts";
+
+export const usageEndpoints = {
+  getUsage: {
+    method: "GET",
+    path: "/manage/v1/usage",
+    summary: "What the account's runs used, by day, key, prompt or model; format=csv answers text/csv",
+    auth: ["token", "session"],
+    role: "member",
+    scope: "credits:read",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+  },
+  getInstallationUsage: {
+    method: "GET",
+    path: "/manage/v1/system/usage",
+    summary: "What all accounts or one of them used, with the providers' cost; format=csv answers text/csv",
+    auth: ["token", "session"],
+    role: "operator",
+    scope: "operator",
+    errors: ["VALIDATION_ERROR"],
+  },
+  getEarnings: {
+    method: "GET",
+    path: "/manage/v1/earnings",
+    summary: "What the account earned as an author, by prompt or day; format=csv answers text/csv",
+    auth: ["token", "session"],
+    role: "member",
+    scope: "credits:read",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+  },
+  grantCredits: {
+    method: "POST",
+    path: "/manage/v1/credits/grants",
+    summary: "Grant credits to an account, once for each Idempotency-Key",
+    auth: ["token", "session"],
+    role: "operator",
+    scope: "operator",
+    headers: [
+      {
+        name: "Idempotency-Key",
+        description:
+          "Required; 1 to 255 visible ASCII characters. The same key for the same account grants once, for ever.",
+        form: { pattern: /^[\x21-\x7e]{1,255}$/, rule: "must be 1 to 255 visible ASCII characters without spaces" },
+      },
+    ],
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    subject: "accountId",
+  },
+} as const satisfies Record<string, EndpointEntry>;

@@ -1,0 +1,60 @@
+/** An API key as it is listed; nothing can show it whole again. */
+export interface Key {
+  readonly keyId: string;
+  readonly name: string;
+  /** Its first eight and last four characters. */
+  readonly display: string;
+  readonly state: KeyState;
+  readonly createdAt: string;
+  /** Null: never. */
+  readonly expiresAt: string | null;
+  readonly revokedAt: string | null;
+  /** At most a minute late; null: never. */
+  readonly lastUsedAt: string | null;
+  /** Credits that its runs may take in a calendar month (UTC); null: as many as the account has. */
+  readonly monthlyCap: number | null;
+  /** What its runs hold and have paid this month, with those of the keys it was rolled from or into. */
+  readonly usedThisMonth: number;
+  /** The prompts it may run; null: all. */
+  readonly promptIds: readonly string[] | null;
+  readonly last30Days: UsageOfKey;
+}
+
+export const KEY_STATES = ["valid", "expired", "revoked"] as const;
+export type KeyState = (typeof KEY_STATES)[number];
+
+/** Of runs that ended in the last 30 days, today (UTC) included. */
+export interface UsageOfKey {
+  readonly runs: number;
+  readonly failed: number;
+  readonly credits: number;
+}
+
+export interface CreatedKey extends Key {
+  /** The whole key, for the only time. */
+  readonly apiKey: string;
+}
+
+export interface NewKeyBody extends Partial<Omit<KeyChanges, "name">> {
+  readonly name: string;
+}
+
+/** What is absent stays as it is. */
+export interface KeyChanges {
+  readonly name?: string | undefined;
+  /** ISO 8601; null: never. */
+  readonly expiresAt?: string | null | undefined;
+  readonly monthlyCap?: number | null | undefined;
+  /** 1 to 100 ids; null: all prompts. */
+  readonly promptIds?: readonly string[] | null | undefined;
+}
+
+export interface KeyRoll {
+  /** How long the old key stays valid, 0 to 2,160; 24 when absent. */
+  readonly overlapHours?: number | undefined;
+}
+
+export interface RolledKey extends CreatedKey {
+  readonly oldKeyId: string;
+  readonly oldKeyExpiresAt: string;
+}

@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
+import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
+import type { EndpointSchemas } from "../../schemas.ts";
+import { KEY_STATES, type CreatedKey, type Key, type KeyChanges, type NewKeyBody, type RolledKey } from "../keys.ts";
+import { checkPageQuery, integerLeaf, momentLeaf, none, pageOf, pageQuery, textLeaf } from "./leaves.ts";
+
+const CAP_MAX = 1_000_000_000_000;
+const PROMPTS_MAX = 100;
+const OVERLAP_HOURS_MAX = 2_160;
+
+const keyMembers = {
+  keyId: idSchema,
+  name: z.string(),
+  display: z.string(),
+  state: z.enum(KEY_STATES),
+  createdAt: timeSchema,
+  expiresAt: timeSchema.nullable(),
+  revokedAt: timeSchema.nullable(),
+  lastUsedAt: timeSchema.nullable(),
+  monthlyCap: countSchema.nullable(),
+  usedThisMonth: countSchema,
+  promptIds: z.array(idSchema).nullable(),
+  last30Days: z.strictObject({ runs: countSchema, failed: countSchema, credits: countSchema }),
+} as const;
+const keySchema: z.ZodType<Key> = z.strictObject(keyMembers);
+const createdKeySchema: z.ZodType<CreatedKey> = z.strictObject({ ...keyMembers, apiKey: z.string() });
+const rolledKeySchema: z.ZodType<RolledKey> = z.strictObject({
+  ...keyMembers,
+  apiKey: z.string(),
+  oldKeyId: idSchema,
+  oldKeyExpiresAt: timeSchema,
+});
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const promptIdsLeaf = leaf<readonly string[] | null | undefined>(
+  { type: ["array", "null"], items: { type: "string", format: "uuid" }, minItems: 1, maxItems: PROMPTS_MAX },
+  (payload) => {
+    const { value } = payload;
+    if (value === undefined || value === null) return;
+    const isList = Array.isArray(value) && value.length > 0 && value.length <= PROMPTS_MAX;
+    if (isList && value.every((id) => typeof id === "string" && UUID.test(id))) {
+      payload.value = [...new Set(value.map((id: string) => id.toLowerCase()))];
+      return;
+    }
+    const message = `promptIds must be a list of 1 to ${PROMPTS_MAX} UUIDs of prompts, or null for all prompts.`;
+    report(payload, { code: "invalid_value", message });
+  },
+);
+
+const terms = {
+  expiresAt: momentLeaf("expiresAt").optional(),
+  monthlyCap: integerLeaf("monthlyCap", [0, CAP_MAX]).nullable().optional(),
+  promptIds: promptIdsLeaf.optional(),
+};
+const newKeySchema = z.object({ name: textLeaf("name", 100), ...terms }) satisfies z.ZodType<NewKeyBody>;
+const keyChangesSchema = z.object({
+  name: textLeaf("name", 100).optional(),
+  ...terms,
+}) satisfies z.ZodType<KeyChanges>;
+const rollSchema = z.object({ overlapHours: integerLeaf("overlapHours", [0, OVERLAP_HOURS_MAX]).optional() });
+const keyId = z.object({ keyId: uuidLeaf("keyId") });
+
+export const keysSchemas = {
+  listKeys: { params: none, query: pageQuery.check(checkPageQuery), body: null, data: pageOf(keySchema) },
+  createKey: { params: none, query: none, body: newKeySchema, data: createdKeySchema },
+  getKey: { params: keyId, query: none, body: null, data: keySchema },
+  updateKey: { params: keyId, query: none, body: keyChangesSchema, data: keySchema },
+  rollKey: { params: keyId, query: none, body: rollSchema, data: rolledKeySchema },
+  revokeKey: { params: keyId, query: none, body: null, data: keySchema },
+} satisfies Record<string, EndpointSchemas>;

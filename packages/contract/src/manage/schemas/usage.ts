@@ -1,0 +1,128 @@
+import { z } from "zod";
+import { quote } from "../../quote.ts";
+import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
+import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
+import type { EndpointSchemas } from "../../schemas.ts";
+import type { Grant, NewGrant } from "../grants.ts";
+import { USAGE_DIMENSIONS, type EarningsReport, type UsageDimension, type UsageReport } from "../usage.ts";
+import { integerLeaf, momentLeaf, none, textLeaf, wordLeaf } from "./leaves.ts";
+
+const AMOUNT_MAX = 1_000_000_000_000;
+const DIMENSIONS_MAX = 3;
+
+const day = z.string().regex(/^\d{4}-\d\d-\d\d$/);
+
+const usageSchema: z.ZodType<UsageReport> = z.strictObject({
+  from: day,
+  to: day,
+  rows: z.array(
+    z.strictObject({
+      day: day.nullable(),
+      keyId: idSchema.nullable(),
+      keyName: z.string().nullable(),
+      promptId: idSchema.nullable(),
+      promptSlug: z.string().nullable(),
+      model: z.string().nullable(),
+      accountId: idSchema.nullable(),
+      accountEmail: z.string().nullable(),
+      runs: countSchema,
+      failed: countSchema,
+      credits: countSchema,
+      inputTokens: countSchema,
+      outputTokens: countSchema,
+      costMicro: countSchema.nullable(),
+    }),
+  ),
+  isCut: z.boolean(),
+});
+
+const earningsSchema: z.ZodType<EarningsReport> = z.strictObject({
+  from: day,
+  to: day,
+  rows: z.array(
+    z.strictObject({
+      day: day.nullable(),
+      promptId: idSchema,
+      promptSlug: z.string(),
+      runs: countSchema,
+      failed: countSchema,
+      credits: countSchema,
+      earned: z.string().regex(/^\d+\.\d\d$/),
+    }),
+  ),
+  isCut: z.boolean(),
+});
+
+/** A day of the calendar. */
+function dayLeaf(name: string): z.ZodType<string> {
+  return leaf<string>({ type: "string", format: "date" }, (payload) => {
+    const { value } = payload;
+    const text = typeof value === "string" ? value : "";
+    const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
+    if (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)) return;
+    const message = `${name} must be a day such as 2026-11-01, got ${quote(text)}.`;
+    report(payload, { code: "invalid_value", message });
+  });
+}
+
+/** A comma list of some of the dimensions, each once. */
+function dimensionsLeaf(allowed: readonly UsageDimension[]): z.ZodType<string> {
+  const schema = { type: "string", default: "day", pattern: `^(${allowed.join("|")})(,(${allowed.join("|")}))*$` };
+  return leaf<string>(schema, (payload) => {
+    const text = typeof payload.value === "string" ? payload.value : "";
+    const words = text.split(",");
+    const known = allowed.filter((dimension) => words.includes(dimension));
+    if (known.length === words.length && known.length <= DIMENSIONS_MAX) {
+      payload.value = known.join(",");
+      return;
+    }
+    const message = `by must be one to ${DIMENSIONS_MAX} of ${allowed.join(", ")}, separated by commas. Got ${quote(text)}.`;
+    report(payload, { code: "invalid_value", message });
+  });
+}
+
+const span = { from: dayLeaf("from").optional(), to: dayLeaf("to").optional() };
+const format = wordLeaf("format", ["json", "csv"]).optional();
+const ofAccount = USAGE_DIMENSIONS.filter((dimension) => dimension !== "account");
+
+const newGrantSchema = z.object({
+  account: textLeaf("account", 254),
+  amount: integerLeaf("amount", [1, AMOUNT_MAX]),
+  reason: textLeaf("reason", 200).optional(),
+  expiresAt: momentLeaf("expiresAt").optional(),
+}) satisfies z.ZodType<NewGrant>;
+
+const grantSchema: z.ZodType<Grant> = z.strictObject({
+  accountId: idSchema,
+  amount: countSchema,
+  expiresAt: timeSchema.nullable(),
+  isRepeated: z.boolean(),
+  credits: z.int(),
+});
+
+export const usageSchemas = {
+  getUsage: {
+    params: none,
+    query: z.object({ by: dimensionsLeaf(ofAccount).optional(), ...span, format }),
+    body: null,
+    data: usageSchema,
+  },
+  getInstallationUsage: {
+    params: none,
+    query: z.object({
+      by: dimensionsLeaf(USAGE_DIMENSIONS).optional(),
+      accountId: uuidLeaf("accountId").optional(),
+      ...span,
+      format,
+    }),
+    body: null,
+    data: usageSchema,
+  },
+  getEarnings: {
+    params: none,
+    query: z.object({ by: wordLeaf("by", ["prompt", "day"]).optional(), ...span, format }),
+    body: null,
+    data: earningsSchema,
+  },
+  grantCredits: { params: none, query: none, body: newGrantSchema, data: grantSchema },
+} satisfies Record<string, EndpointSchemas>;

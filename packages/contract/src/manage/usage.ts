@@ -1,0 +1,68 @@
+/** What usage can be asked by. `account` is for operators. */
+export const USAGE_DIMENSIONS = ["day", "key", "prompt", "model", "account"] as const;
+export type UsageDimension = (typeof USAGE_DIMENSIONS)[number];
+
+export interface UsageQuery {
+  /** One to three of `UsageDimension`, separated by commas; `day` when absent. */
+  readonly by?: string | undefined;
+  /** First and last day, UTC, `YYYY-MM-DD`; the last 30 days when absent. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly format?: "json" | "csv" | undefined;
+}
+
+/** A table that is also answered as CSV. */
+export interface Report<Row> {
+  /** First and last day, UTC. */
+  readonly from: string;
+  readonly to: string;
+  readonly rows: readonly Row[];
+  /** True: there are more rows than one answer has. Ask for less time, or by less. */
+  readonly isCut: boolean;
+}
+
+/** Sums over runs that ended, today's included. */
+export type UsageReport = Report<UsageRow>;
+
+/** A dimension that was not asked by is null. */
+export interface UsageRow {
+  readonly day: string | null;
+  /** Null also for runs without a key. */
+  readonly keyId: string | null;
+  readonly keyName: string | null;
+  readonly promptId: string | null;
+  readonly promptSlug: string | null;
+  readonly model: string | null;
+  readonly accountId: string | null;
+  readonly accountEmail: string | null;
+  readonly runs: number;
+  readonly failed: number;
+  readonly credits: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** What providers charge at the catalogue's prices; 1,000,000 are one credit. Null: only an operator sees it. */
+  readonly costMicro: number | null;
+}
+
+export interface EarningsQuery {
+  /** `prompt` when absent. */
+  readonly by?: "prompt" | "day" | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly format?: "json" | "csv" | undefined;
+}
+
+/** What others paid for runs of the account's prompts, and what the account earned of it. */
+export type EarningsReport = Report<EarningsRow>;
+
+export interface EarningsRow {
+  /** Null unless asked by day. */
+  readonly day: string | null;
+  readonly promptId: string;
+  readonly promptSlug: string;
+  readonly runs: number;
+  readonly failed: number;
+  readonly credits: number;
+  /** In credits, with two decimals: `12.34`. */
+  readonly earned: string;
+}

@@ -1,0 +1,91 @@
+import type { CreatedKey, Key, KeyChanges, UsageOfKey } from "@promptd/contract/manage";
+import type { ManageHandlers } from "../http/endpoint.ts";
+import { isoTime } from "../platform/clock.ts";
+import type { Database } from "../platform/database/database.ts";
+import { unknownCursor } from "../platform/database/pages.ts";
+import { notFound } from "../platform/problem.ts";
+import { createApiKey, revokeOwnKey, rollApiKey, updateApiKey } from "./keys.ts";
+import { findKey, readKeyPage, type ApiKey, type KeyTerms } from "./keys-store.ts";
+
+export interface KeysRoutesOptions {
+  readonly db: Database;
+  readonly newId: () => string;
+  /** Of the last 30 days; keys without use are missing. */
+  readonly usageOfKeys: (accountId: string) => Promise<ReadonlyMap<string, UsageOfKey>>;
+}
+
+const OVERLAP_HOURS_DEFAULT = 24;
+const UNUSED: UsageOfKey = { runs: 0, failed: 0, credits: 0 };
+
+type Handlers = Pick<ManageHandlers, "listKeys" | "createKey" | "getKey" | "updateKey" | "rollKey" | "revokeKey">;
+
+/** Keys of the chosen account. Another account's key and none give the same 404. */
+export function keysManageRoutes({ db, newId, usageOfKeys }: KeysRoutesOptions): Handlers {
+  const show = async (accountId: string, key: ApiKey | null, keyId: string): Promise<Key> => {
+    if (key === null) throw notFound("API key", keyId);
+    return toKey(key, await usageOfKeys(accountId));
+  };
+  const created = async (
+    accountId: string,
+    { keyId, apiKey }: { keyId: string; apiKey: string },
+  ): Promise<CreatedKey> => ({
+    ...(await show(accountId, await findKey(db, { accountId, keyId }), keyId)),
+    apiKey,
+  });
+  return {
+    listKeys: async ({ query }, { caller: { accountId } }) => {
+      const [page, usage] = await Promise.all([readKeyPage(db, accountId, query), usageOfKeys(accountId)]);
+      if (page === null) throw unknownCursor(query, "key");
+      return { data: { rows: page.rows.map((key) => toKey(key, usage)), hasMore: page.hasMore } };
+    },
+    createKey: async ({ body }, { caller: { accountId } }) => {
+      const { name, ...terms } = body;
+      const key = await createApiKey(db, newId, { ...toTerms(terms), name, accountId });
+      return { data: await created(accountId, key) };
+    },
+    getKey: async ({ params: { keyId } }, { caller: { accountId } }) => ({
+      data: await show(accountId, await findKey(db, { accountId, keyId }), keyId),
+    }),
+    updateKey: async ({ params: { keyId }, body }, { caller: { accountId } }) => ({
+      data: await show(accountId, await updateApiKey(db, { accountId, keyId }, toTerms(body)), keyId),
+    }),
+    rollKey: async ({ params: { keyId }, body }, { caller: { accountId } }) => {
+      const overlapHours = body.overlapHours ?? OVERLAP_HOURS_DEFAULT;
+      const rolled = await rollApiKey(db, newId, { accountId, keyId }, overlapHours * 3_600);
+      if (rolled === null) throw notFound("API key", keyId);
+      const oldKeyExpiresAt = isoTime(rolled.oldKeyExpiresAt.getTime());
+      return { data: { ...(await created(accountId, rolled)), oldKeyId: keyId, oldKeyExpiresAt } };
+    },
+    revokeKey: async ({ params: { keyId } }, { caller: { accountId } }) => ({
+      data: await show(accountId, await revokeOwnKey(db, { accountId, keyId }), keyId),
+    }),
+  };
+}
+
+/** Only what was given. */
+function toTerms({ name, expiresAt, monthlyCap, promptIds }: KeyChanges): Partial<KeyTerms> {
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(expiresAt === undefined ? {} : { expiresAt: expiresAt === null ? null : new Date(expiresAt) }),
+    ...(monthlyCap === undefined ? {} : { monthlyCap }),
+    ...(promptIds === undefined ? {} : { promptIds }),
+  };
+}
+
+function toKey(key: ApiKey, usage: ReadonlyMap<string, UsageOfKey>): Key {
+  const time = (at: Date | null) => (at === null ? null : isoTime(at.getTime()));
+  return {
+    keyId: key.keyId,
+    name: key.name,
+    display: key.display,
+    state: key.revokedAt !== null ? "revoked" : key.isExpired ? "expired" : "valid",
+    createdAt: isoTime(key.createdAt.getTime()),
+    expiresAt: time(key.expiresAt),
+    revokedAt: time(key.revokedAt),
+    lastUsedAt: time(key.lastUsedAt),
+    monthlyCap: key.monthlyCap,
+    usedThisMonth: key.usedThisMonth,
+    promptIds: key.promptIds,
+    last30Days: usage.get(key.keyId) ?? UNUSED,
+  };
+}

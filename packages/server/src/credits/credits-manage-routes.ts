@@ -1,0 +1,35 @@
+import { findAccountByName } from "../accounts/index.ts";
+import type { ManageHandlers } from "../http/endpoint.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/database/database.ts";
+import { invalid, Problem } from "../platform/problem.ts";
+import { giveCredits } from "./grants.ts";
+
+/** For operators, and for a payment system with an operator's token. */
+export function creditsManageRoutes(db: Database, clock: Clock): Pick<ManageHandlers, "grantCredits"> {
+  return {
+    grantCredits: async ({ body }, context) => {
+      const idempotencyKey = context.header("idempotency-key");
+      if (idempotencyKey === null) throw keyRequired();
+      const account = await findAccountByName(db, body.account);
+      if (account === null) throw unknownAccount(body.account);
+      const { accountId } = account;
+      const { amount, reason = null, expiresAt = null } = body;
+      const expiresAtMs = expiresAt === null ? null : Date.parse(expiresAt);
+      const grant = { accountId, amount, reason, idempotencyKey, expiresAtMs };
+      const { credits, isGranted } = await giveCredits(db, grant, clock.nowMs());
+      return { data: { accountId, amount, expiresAt, isRepeated: !isGranted, credits } };
+    },
+  };
+}
+
+function unknownAccount(name: string): Problem {
+  return new Problem("NOT_FOUND_ERROR", `No account has the e-mail address or id "${name}".`);
+}
+
+/** A payment that is reported twice must not be granted twice, so a grant without a key is none. */
+function keyRequired() {
+  const message =
+    "Idempotency-Key is required: a grant that is sent again under its key is not granted again. Use the id of the payment.";
+  return invalid([{ path: ["header", "Idempotency-Key"], code: "required", message }]);
+}

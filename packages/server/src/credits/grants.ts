@@ -1,0 +1,45 @@
+import { isoTime } from "../platform/clock.ts";
+import type { Database } from "../platform/database/database.ts";
+import { invalid, type Problem } from "../platform/problem.ts";
+import { availableCredits, grantCredits, type Grant, type UsedGrant } from "./ledger.ts";
+
+export interface NewGrant extends Omit<Grant, "expiresAt"> {
+  /** Milliseconds since 1970; null: never. */
+  readonly expiresAtMs: number | null;
+}
+
+/**
+ * Grants once for each account and idempotency key: a repeat changes nothing, whenever it comes.
+ * `credits`: what the account can spend then.
+ * @throws Problem VALIDATION_ERROR when the key was used for another amount or expiry, or when a new grant would have
+ * expired already.
+ */
+export async function giveCredits(
+  db: Database,
+  { expiresAtMs, ...grant }: NewGrant,
+  nowMs: number,
+): Promise<{ credits: number; isGranted: boolean }> {
+  const expiresAt = expiresAtMs === null ? null : isoTime(expiresAtMs);
+  const isPast = expiresAtMs !== null && expiresAtMs <= nowMs;
+  const outcome = await db.tx(async (tx) => {
+    const granted = await grantCredits(tx, { ...grant, expiresAt });
+    // Not checked before: a grant that is repeated after its expiry is not a new one.
+    if (granted.kind === "granted" && isPast) throw pastExpiry(expiresAt);
+    return granted;
+  });
+  if (outcome.kind === "conflict") throw keyUsed(grant.idempotencyKey, outcome.used);
+  return { credits: await availableCredits(db, grant.accountId), isGranted: outcome.kind === "granted" };
+}
+
+function pastExpiry(expiresAt: string | null): Problem {
+  const message = `The expiry ${expiresAt} is in the past: nobody could spend these credits, so nothing was granted. Give a later time, or none for credits that never expire.`;
+  return invalid([{ path: ["body", "expiresAt"], code: "invalid_value", message }]);
+}
+
+function keyUsed(idempotencyKey: string, { amount, expiresAt, at }: UsedGrant): Problem {
+  const [date] = at.toISOString().split("T");
+  const until =
+    expiresAt === null ? "never expire" : `expire on ${expiresAt.toISOString().slice(0, 16).replace("T", " at ")} UTC`;
+  const message = `The idempotency key "${idempotencyKey}" was used on ${date} for ${amount} credits that ${until}. Nothing was granted; use another key.`;
+  return invalid([{ path: ["header", "Idempotency-Key"], code: "conflict", message }]);
+}

@@ -1,0 +1,141 @@
+import {
+  USAGE_DIMENSIONS,
+  type EarningsReport,
+  type Report,
+  type UsageDimension,
+  type UsageReport,
+} from "@promptd/contract/manage";
+import type { Answer, ManageHandlers, TextAnswer } from "../../http/endpoint.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/database/database.ts";
+import { invalid } from "../../platform/problem.ts";
+import { toCsv } from "./csv.ts";
+import { listEarnings, listUsage, type EarningsRow, type UsageRow } from "./usage-store.ts";
+
+/** Of a JSON answer, and of a CSV file. */
+const ROWS_MAX = 1_000;
+const CSV_ROWS_MAX = 50_000;
+const DAYS_DEFAULT = 30;
+const DAYS_MAX = 366;
+const DAY_MS = 86_400_000;
+
+type Handlers = Pick<ManageHandlers, "getUsage" | "getInstallationUsage" | "getEarnings">;
+
+export function usageManageRoutes(db: Database, clock: Clock): Handlers {
+  return {
+    getUsage: ({ query }, { caller }) => {
+      return reportUsage({ ...query, accountId: caller.accountId, showsCost: false }, db, clock);
+    },
+    getInstallationUsage: ({ query }) => {
+      return reportUsage({ ...query, accountId: query.accountId ?? null, showsCost: true }, db, clock);
+    },
+    getEarnings: async ({ query }, { caller }) => {
+      const { by, format, ...span } = query;
+      const { from, to } = readSpan(span, clock);
+      const rowsMax = rowsMaxOf(format);
+      const request = { authorId: caller.accountId, from, to, isByDay: by === "day", rowsMax: rowsMax + 1 };
+      const rows = (await listEarnings(db, request)).map(toEarnings);
+      return answer({ from, to, rows: rows.slice(0, rowsMax), isCut: rows.length > rowsMax }, EARNINGS_COLUMNS, format);
+    },
+  };
+}
+
+type Format = "json" | "csv" | undefined;
+
+interface UsageQuestion {
+  /** Words of USAGE_DIMENSIONS, separated by commas; the schema has checked them. */
+  readonly by?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly format?: Format;
+  /** Null: all accounts. */
+  readonly accountId: string | null;
+  readonly showsCost: boolean;
+}
+
+async function reportUsage(
+  { by: asked = "day", format, accountId, showsCost, ...span }: UsageQuestion,
+  db: Database,
+  clock: Clock,
+): Promise<Answer<UsageReport> | TextAnswer> {
+  const { from, to } = readSpan(span, clock);
+  const by = USAGE_DIMENSIONS.filter((dimension) => asked.split(",").includes(dimension));
+  const rowsMax = rowsMaxOf(format);
+  const rows = await listUsage(db, { accountId, from, to, by, rowsMax: rowsMax + 1 });
+  const shown = rows.slice(0, rowsMax).map((row) => (showsCost ? row : { ...row, costMicro: null }));
+  const columns = USAGE_COLUMNS.filter(
+    ([, needs]) => needs === SUM || (needs === COST ? showsCost : by.includes(needs)),
+  );
+  return answer(
+    { from, to, rows: shown, isCut: rows.length > rowsMax },
+    columns.map(([name]) => name),
+    format,
+  );
+}
+
+const SUM = "sum";
+const COST = "cost";
+/** Columns of the CSV file, and what has to be asked by for each. */
+const USAGE_COLUMNS: readonly (readonly [keyof UsageRow, UsageDimension | typeof SUM | typeof COST])[] = [
+  ["day", "day"],
+  ["keyId", "key"],
+  ["keyName", "key"],
+  ["promptId", "prompt"],
+  ["promptSlug", "prompt"],
+  ["model", "model"],
+  ["accountId", "account"],
+  ["accountEmail", "account"],
+  ["runs", SUM],
+  ["failed", SUM],
+  ["credits", SUM],
+  ["inputTokens", SUM],
+  ["outputTokens", SUM],
+  ["costMicro", COST],
+];
+const EARNINGS_COLUMNS = ["day", "promptId", "promptSlug", "runs", "failed", "credits", "earned"] as const;
+
+function toEarnings({ earnedHundredths, ...row }: EarningsRow): EarningsReport["rows"][number] {
+  const digits = String(earnedHundredths).padStart(3, "0");
+  return { ...row, earned: `${digits.slice(0, -2)}.${digits.slice(-2)}` };
+}
+
+function rowsMaxOf(format: Format): number {
+  return format === "csv" ? CSV_ROWS_MAX : ROWS_MAX;
+}
+
+/** A cut CSV file says so in a header, since its rows have no place for it. */
+function answer<Row extends object>(
+  report: Report<Row>,
+  columns: readonly (keyof Row & string)[],
+  format: Format,
+): Answer<Report<Row>> | TextAnswer {
+  if (format !== "csv") return { data: report };
+  return {
+    status: 200,
+    text: toCsv(columns, report.rows),
+    headers: {
+      "content-type": "text/csv; charset=utf-8",
+      "content-disposition": `attachment; filename="promptd-${report.from}-${report.to}.csv"`,
+      ...(report.isCut ? { "x-cut": "true" } : {}),
+    },
+  };
+}
+
+/** The last 30 days, today (UTC) included, where nothing else is asked. */
+function readSpan(
+  { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
+  clock: Clock,
+): { readonly from: string; readonly to: string } {
+  const toMs = to === undefined ? clock.nowMs() : Date.parse(to);
+  const fromMs = from === undefined ? toMs - (DAYS_DEFAULT - 1) * DAY_MS : Date.parse(from);
+  const days = Math.floor(toMs / DAY_MS) - Math.floor(fromMs / DAY_MS) + 1;
+  if (days < 1 || days > DAYS_MAX) {
+    const message = `from must be at most ${DAYS_MAX} days before to, and not after it.`;
+    throw invalid([{ path: ["query", "from"], code: "invalid_value", message }]);
+  }
+  return { from: dayOf(fromMs), to: dayOf(toMs) };
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
