@@ -154,7 +154,7 @@ async function judge(scene: Scene, plan: readonly Step[], { injected, settled }:
     ...late.violations,
     ...(await checkStorage(scene.server.superuserUrl)),
   ];
-  return { lateFinishes: late.lateFinishes, checked, violations };
+  return { lateFinishes: late.lateFinishes, topUps: scene.load.topUps, checked, violations };
 }
 
 function describe(
@@ -169,6 +169,7 @@ function describe(
     drainMs: settled.drainMs,
     lateFinishes: judged.lateFinishes,
     ...judged.checked,
+    topUps: judged.topUps,
     violationCount: judged.violations.length,
     violations: judged.violations.slice(0, VIOLATIONS_SHOWN),
     leaseMs: options.leaseMs,

@@ -23,7 +23,7 @@ let history: History;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  const fixture = await openInstallationFixture(database.url);
+  const fixture = await openInstallationFixture(database.url, { PROMPTD_AUTHOR_SHARE: "37" });
   await beginTrace(fixture.db);
   const [api, doomed] = [await fixture.start("api"), await fixture.start("worker")];
   const load = await startLoad(fixture, { accounts: 3, apiUrls: () => [api.url], seed: 1 });
@@ -149,6 +149,27 @@ const IN_THE_DATABASE: Record<string, { readonly seed: readonly string[]; readon
     ],
     found: /^credits made or lost: /,
   },
+  "earnings that no run explains": {
+    seed: [
+      `insert into credit_earnings (account_id, run_id, author_id, hundredths)
+       select account_id, gen_random_uuid(), author_id, 1 from credit_earnings limit 1`,
+    ],
+    found: /^earnings made or lost: /,
+  },
+  "a run that counts twice as used": {
+    seed: [
+      `insert into usage_events (account_id, run_id, prompt_version_id, model, is_ok, credits, ended_at)
+       select account_id, id, prompt_version_id, model, true, 1, now() from runs where id = ${SOME_PAID}`,
+    ],
+    found: /^usage is /,
+  },
+  "a cap that was passed for a moment": {
+    seed: [
+      `update credit_budgets b set used = 301 from api_keys k where k.id = b.budget_id and k.monthly_cap = 300`,
+      `update credit_budgets b set used = (select coalesce(sum(captured), 0) from credit_holds h where h.budget_id = b.budget_id)`,
+    ],
+    found: /^a cap was passed: /,
+  },
   "an output that is gone": {
     seed: [`update runs set outputs = '[]' where id = ${SOME_PAID}`],
     found: /succeeded without output/,
@@ -251,7 +272,7 @@ describe("the check of a chaos run", () => {
   });
 
   test("names two runs of one request, answers that are not specified, refusals without a reason, and silence", async () => {
-    const rich = history.accounts.filter(({ granted }) => granted > 1_000).map(({ accountId }) => accountId);
+    const rich = history.accounts.filter(({ isShort }) => !isShort).map(({ accountId }) => accountId);
     const [first, second] = history.told.filter((entry) => entry.runIds.length > 0 && rich.includes(entry.accountId));
     if (first === undefined || second === undefined) throw new Error("no two runs were acknowledged");
     const both = { ...first, runIds: [...first.runIds, ...second.runIds], unspecified: ["503 null"] };

@@ -7,7 +7,7 @@ import { findFaults } from "../../packages/server/test/support/installation-fixt
 import { judgeReclaims, summarizeReclaims } from "./judge-reclaims.ts";
 import type { Account, Told } from "./load.ts";
 import type { RunView } from "./run-view.ts";
-import { readReclaims, type Kill, type Outage } from "./trace.ts";
+import { readOverruns, readReclaims, type Kill, type Outage } from "./trace.ts";
 import type { Slowdown } from "./watch-machine.ts";
 
 export interface History {
@@ -54,6 +54,9 @@ export async function checkHistory(db: Database, history: History) {
     ...judgeRefusals(history),
     ...judgeRows(rows, told),
     ...(await judgeBalances(db, history.accounts, rows)),
+    ...(await judgeEarnings(db)),
+    ...(await judgeUsage(db)),
+    ...(await readOverruns(db)),
     ...faults.map((fault) => JSON.stringify(fault)),
     ...judgeReclaims(reclaims, history),
     ...judgeWeight(reclaims, history),
@@ -139,12 +142,11 @@ function judgeReadBack(entry: Told, readBack: ReadonlyMap<string, RunView>): str
 }
 
 /**
- * Only an account without enough credits may be refused, and who has a key must be told something in the end. Without a
+ * Only an account without enough credits, or with a cap, may be refused, and who has a key must be told something in the end. Without a
  * key a lost answer leaves the caller in the dark.
  */
 function judgeRefusals({ told, accounts }: History): string[] {
-  const poor = Math.min(...accounts.map(({ granted }) => granted));
-  const mayLack = new Set(accounts.filter(({ granted }) => granted === poor).map(({ accountId }) => accountId));
+  const mayLack = new Set(accounts.filter(({ isShort }) => isShort).map(({ accountId }) => accountId));
   return told.flatMap(({ outcome, code, accountId, tag, hasKey }) => {
     if (outcome === "unknown") return hasKey ? [`never answered: request ${tag}`] : [];
     const isDue =
@@ -193,4 +195,35 @@ async function judgeBalances(db: Database, accounts: readonly Account[], runs: r
     if (has?.posted === due && has.held === 0) return [];
     return [`credits made or lost: account ${accountId} has ${has?.posted} and holds ${has?.held}, due are ${due}`];
   });
+}
+
+/** What authors have, collected or not, against the prices and shares of the runs of their prompts. */
+async function judgeEarnings(db: Database): Promise<string[]> {
+  const rows = await db.query<{ author: string; due: number; has: number }>(
+    `with due as (
+       select (r.prices #>> '{author,accountId}')::uuid as author,
+         sum(r.credits * (r.prices #>> '{author,sharePercent}')::int)::bigint as due
+       from runs r where r.credits > 0 and r.prices #>> '{author,accountId}' is not null group by 1
+     )
+     select due.author, due.due, (coalesce(100 * a.posted + a.earned_rest, 0) + coalesce((
+       select sum(e.hundredths) from credit_earnings e where e.author_id = due.author and e.collected_at is null
+     ), 0))::bigint as has
+     from due left join credit_accounts a on a.account_id = due.author`,
+  );
+  return rows
+    .filter(({ due, has }) => due !== has)
+    .map(({ author, due, has }) => `earnings made or lost: author ${author} has ${has} hundredths, due are ${due}`);
+}
+
+/** Each run that has ended counts once, rolled up or not. */
+async function judgeUsage(db: Database): Promise<string[]> {
+  const sums = "coalesce(sum(runs), 0)::bigint as runs, coalesce(sum(credits), 0)::bigint as credits";
+  const [[used], [due]] = await Promise.all([
+    db.query<object>(`select ${sums} from usage_of_all`),
+    db.query<object>(
+      "select count(*) as runs, coalesce(sum(credits), 0)::bigint as credits from runs where finished_at is not null",
+    ),
+  ]);
+  const [has, should] = [JSON.stringify(used), JSON.stringify(due)];
+  return has === should ? [] : [`usage is ${has} and should be ${should}`];
 }

@@ -7,6 +7,7 @@ import type {
 } from "../../packages/server/test/support/installation-fixture.ts";
 import { createRandom, pickOne, type SeededRandom } from "./random.ts";
 import { viewOf, type RunView } from "./run-view.ts";
+import { startTopUps, type TopUps } from "./top-ups.ts";
 
 export interface Told {
   readonly accountId: string;
@@ -25,11 +26,16 @@ export interface Told {
 
 export interface Account {
   readonly accountId: string;
+  /** With what was topped up, once the load has stopped. */
   readonly granted: number;
+  /** True: it is nearly out of credits, or its key has a cap that is soon reached, so runs may be refused. */
+  readonly isShort: boolean;
 }
 
 export interface Load {
   readonly accounts: readonly Account[];
+  /** Payments that were granted, once the load has stopped. */
+  readonly topUps: number;
   /** Lets every caller end what it has begun. */
   stop(): Promise<readonly Told[]>;
   /** Every run as its own account reads it through the API. Call it when nothing is open any more. */
@@ -42,6 +48,8 @@ const READ_TRIES_MAX = 40;
 const RICH = 1_000_000;
 /** The last account is nearly out of credits: its runs are refused from some time on. */
 const POOR = 40;
+/** The key of the account before it has a cap: its runs are refused from some time on. */
+const CAP = 300;
 /** They ask once: whether a run exists when the answer is lost, nobody tells them. */
 const KEYLESS_SHARE = 0.25;
 const KNOWN = new Set([400, 401, 402, 404, 410, 422, 429, 500, 504]);
@@ -56,8 +64,17 @@ export async function startLoad(fixture: InstallationFixture, options: LoadOptio
   const { apiUrls } = options;
   const stopping = new AbortController();
   const told: Told[] = [];
-  const grants = Array.from({ length: options.accounts }, (_, i) => (i === options.accounts - 1 ? POOR : RICH));
-  const callers = await Promise.all(grants.map((granted) => fixture.createCaller(granted)));
+  const last = options.accounts - 1;
+  const grants = Array.from({ length: options.accounts }, (_, i) => (i === last ? POOR : RICH));
+  const isCapped = (i: number) => i === last - 1 && i > 0;
+  const callers = await Promise.all(
+    grants.map((granted, i) => fixture.createCaller(granted, isCapped(i) ? { monthlyCap: CAP } : {})),
+  );
+  const accountIds = callers.map(({ accountId }) => accountId);
+  const { signal } = stopping;
+  const topUps = await startTopUps({ db: fixture.db, accountIds, apiUrls, seed: options.seed, signal });
+  let paid: TopUps = { granted: new Map(), count: 0 };
+  topUps.ended.catch(() => {}); // heard by stop
   const loops = callers.flatMap((caller, i) =>
     Array.from({ length: CALLERS_PER_ACCOUNT }, async (_, j) => {
       const random = createRandom(options.seed + i * CALLERS_PER_ACCOUNT + j);
@@ -65,10 +82,20 @@ export async function startLoad(fixture: InstallationFixture, options: LoadOptio
     }),
   );
   return {
-    accounts: callers.map(({ accountId }, i) => ({ accountId, granted: grants[i] ?? 0 })),
+    get accounts() {
+      return accountIds.map((accountId, i) => ({
+        accountId,
+        granted: (grants[i] ?? 0) + (paid.granted.get(accountId) ?? 0),
+        isShort: i === last || isCapped(i),
+      }));
+    },
+    get topUps() {
+      return paid.count;
+    },
     stop: async () => {
       stopping.abort();
       await Promise.all(loops);
+      paid = await topUps.ended;
       return told;
     },
     readBack: async () => {

@@ -64,6 +64,7 @@ function environmentOf({ seed, home, leaseMs }: SceneWish, proxy: TcpProxy): Rec
     PROMPTD_LEASE_MS: String(leaseMs),
     PROMPTD_SECRET: `the same for every process of the chaos run ${seed}`,
     PROMPTD_DRAIN_SECONDS: "1",
+    PROMPTD_AUTHOR_SHARE: "37",
     PROMPTD_DATABASE_POOL: "4",
     PROMPTD_LOG_LEVEL: "error",
     NODE_COMPILE_CACHE: join(home, "compile-cache"), // a start costs a third of the time: more kills hit working processes

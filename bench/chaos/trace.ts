@@ -23,6 +23,14 @@ export async function beginTrace(db: Database): Promise<void> {
       end if;
       return null;
     end $$;
+    create table chaos_overruns (budget_id uuid not null, used bigint not null, cap bigint not null);
+    create function chaos_note_overrun() returns trigger language plpgsql as $$ begin
+      insert into chaos_overruns select new.budget_id, new.used, k.monthly_cap from api_keys k
+        where k.id = new.budget_id and new.used > k.monthly_cap;
+      return null;
+    end $$;
+    create trigger chaos_note_overrun after insert or update on credit_budgets for each row
+      execute function chaos_note_overrun();
     create function chaos_note_worker() returns trigger language plpgsql as $$ begin
       insert into chaos_workers (id, os_pid) values (new.id, new.os_pid);
       return null;
@@ -30,6 +38,14 @@ export async function beginTrace(db: Database): Promise<void> {
     create trigger chaos_note_run after update of worker on runs for each row
       when (old.worker is distinct from new.worker) execute function chaos_note_run();
     create trigger chaos_note_worker after insert on workers for each row execute function chaos_note_worker()`);
+}
+
+/** Budgets that have passed the cap of their key at any time, whatever came back later. */
+export async function readOverruns(db: Database): Promise<string[]> {
+  const rows = await db.query<{ budget_id: string; used: number; cap: number }>(
+    "select * from chaos_overruns limit 20",
+  );
+  return rows.map((row) => `a cap was passed: key ${row.budget_id} used ${row.used} of ${row.cap}`);
 }
 
 export interface Kill {

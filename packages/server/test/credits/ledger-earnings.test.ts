@@ -148,6 +148,14 @@ describe("earned credits that are not collected yet", () => {
     expect(await faults(author)).toEqual([]);
   });
 
+  test("of another account make no balance for one that has none", async () => {
+    const [author, other] = [await rig.engine.createAccount(), await rig.engine.createAccount()];
+    await grant(100, "a");
+    await runFor(author, 100, 10);
+    expect(await hold(rig.engine.newId(), 1, other)).toBe(false);
+    expect([await balanceOf(other), await available(other)]).toEqual([null, 0]);
+  });
+
   test("pay for nothing while the account is frozen", async () => {
     const author = await rig.engine.createAccount();
     await grant(100, "a");

@@ -29,7 +29,13 @@ export interface NewTestPerson {
 export const PASSWORD = "a long enough password";
 let made = 0;
 
-export async function createTestPerson(server: TestServer, person: NewTestPerson = {}): Promise<TestPerson> {
+/** What of a server a person needs. */
+export interface ServerOfPeople {
+  readonly url: string;
+  readonly app: Pick<TestServer["app"], "db">;
+}
+
+export async function createTestPerson(server: ServerOfPeople, person: NewTestPerson = {}): Promise<TestPerson> {
   made += 1;
   const email = person.email ?? `person-${made}@example.org`;
   const { isOperator = false } = person;
@@ -51,7 +57,7 @@ export async function createTestPerson(server: TestServer, person: NewTestPerson
 }
 
 /** Who a session cookie is. */
-export async function personOf(server: TestServer, cookie: string): Promise<TestPerson> {
+export async function personOf(server: ServerOfPeople, cookie: string): Promise<TestPerson> {
   const client = clientOf(server, { cookie });
   const { person, accountId } = await client.send("getSession");
   const mine = clientOf(server, { cookie }, accountId);
@@ -67,11 +73,15 @@ export async function personOf(server: TestServer, cookie: string): Promise<Test
   };
 }
 
-export function tokenClient(server: TestServer, token: string): ManageClient {
+export function tokenClient(server: Pick<ServerOfPeople, "url">, token: string): ManageClient {
   return createManageClient({ baseUrl: server.url, token, maxRetries: 0, fetch: auditedFetch });
 }
 
-export function clientOf(server: TestServer, headers: Record<string, string>, accountId?: string): ManageClient {
+export function clientOf(
+  server: Pick<ServerOfPeople, "url">,
+  headers: Record<string, string>,
+  accountId?: string,
+): ManageClient {
   const account = accountId === undefined ? {} : { [ACCOUNT_HEADER]: accountId };
   return createManageClient({
     baseUrl: server.url,

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient, type Client } from "@promptd/client";
-import { createAccount, createApiKey } from "../../src/accounts/index.ts";
+import { createAccount, createApiKey, type CreateApiKey } from "../../src/accounts/index.ts";
 import { startApp, type App } from "../../src/app.ts";
 import { checkLedger, grantCredits } from "../../src/credits/index.ts";
 import { loadCatalogue } from "../../src/models/index.ts";
@@ -68,7 +68,7 @@ export interface InstallationFixture {
   start(role?: ServeOptions["role"], changes?: Readonly<Record<string, string>>): Promise<PromptdProcess>;
   /** In this process, closed with the fixture: for tests that do nothing to the API. A process takes a second to start. */
   startApi(changes?: Readonly<Record<string, string>>): Promise<{ readonly url: string; close(): Promise<void> }>;
-  createCaller(credits?: number): Promise<InstallationCaller>;
+  createCaller(credits?: number, terms?: Pick<CreateApiKey, "monthlyCap">): Promise<InstallationCaller>;
   openRuns(): Promise<number>;
   /** What the audit objects to, and everything that is not as it must be when no run is open. */
   findFaults(): Promise<readonly unknown[]>;
@@ -109,10 +109,10 @@ export async function openInstallationFixture(
       apis.push(app);
       return { url: app.listenUrl ?? "", close: () => app.close() };
     },
-    createCaller: async (credits = 1_000_000) => {
+    createCaller: async (credits = 1_000_000, terms = {}) => {
       const accountId = await createAccount(db, newId, { email: `${newId()}@example.org`, plan: "pro" });
       await grantCredits(db, { accountId, amount: credits, reason: null, idempotencyKey: "test", expiresAt: null });
-      const { apiKey } = await createApiKey(db, newId, { accountId, name: "test" });
+      const { apiKey } = await createApiKey(db, newId, { ...terms, accountId, name: "test" });
       return {
         accountId,
         apiKey,
