@@ -104,6 +104,17 @@ describe("collecting", () => {
     ]);
   });
 
+  test("of 99 hundredths gives no credit, and the hundredth one does", async () => {
+    const author = await rig.engine.createAccount();
+    await grant(100, "a");
+    await runFor(author, 99, 1);
+    expect(await available(author)).toBe(0); // booked for an account without a balance
+    await collect();
+    expect([await available(author), await journalOf(author)]).toEqual([0, []]); // a rest, and nothing is booked
+    await runFor(author, 1, 1);
+    expect(await available(author)).toBe(1);
+  });
+
   test("takes ten thousand bookings at a time, and the sweep goes on until none is left", async () => {
     const author = await rig.engine.createAccount();
     await rig.engine.db.query(
