@@ -2,7 +2,8 @@
  * The parts of the documentation that repeat what the code already says: settings, endpoints, error codes, commands.
  * Each is written between markers of a page by generate-docs.ts, and a test compares page and code.
  */
-import { ENDPOINTS, ERRORS, ISSUE_CODES, type EndpointName } from "@promptd/contract";
+import { ENDPOINTS, ERRORS, ISSUE_CODES, type EndpointEntry, type EndpointName } from "@promptd/contract";
+import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
 import { ENDPOINT_EXAMPLES } from "@promptd/contract/examples";
 import type { CommandTable } from "../packages/cli/src/command.ts";
 import { AUTHOR_COMMANDS } from "../packages/cli/src/commands/author-commands.ts";
@@ -25,6 +26,7 @@ export const GENERATED_PARTS: readonly GeneratedPart[] = [
   { page: "docs/api.md", name: "errors", text: describeErrors },
   { page: "docs/api.md", name: "issues", text: describeIssues },
   { page: "docs/api.md", name: "answers", text: describeAnswers },
+  { page: "docs/manage-api.md", name: "manage-endpoints", text: describeManageEndpoints },
   { page: "docs/cli.md", name: "end-user-commands", text: () => describeCommands(END_USER_COMMANDS) },
   { page: "docs/cli.md", name: "author-commands", text: () => describeCommands(AUTHOR_COMMANDS) },
   { page: "docs/cli.md", name: "operator-commands", text: () => describeCommands(OPERATOR_COMMANDS) },
@@ -48,6 +50,16 @@ function describeProviderKeys(): string {
 function describeEndpoints(): string {
   const rows = Object.values(ENDPOINTS).map(({ method, path, summary }) => `| \`${method} ${path}\` | ${summary} |`);
   return ["| Endpoint | What it does |", "|---|---|", ...rows].join("\n");
+}
+
+/** With what a caller needs for each: the least role, and the scope of a token. */
+function describeManageEndpoints(): string {
+  const rows = Object.values(MANAGE_ENDPOINTS).map((entry: EndpointEntry) => {
+    const { method, path, summary, auth, role = "", scope = "" } = entry;
+    const token = [auth].flat().includes("token") ? scope || "any" : "no token";
+    return `| \`${method} ${path}\` | ${summary} | ${auth === "none" ? "anybody" : role || "any"} | ${auth === "none" ? "" : token} |`;
+  });
+  return ["| Endpoint | What it does | Least role | Scope of a token |", "|---|---|---|---|", ...rows].join("\n");
 }
 
 const RETRY = {

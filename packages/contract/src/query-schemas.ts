@@ -52,7 +52,7 @@ const statusLeaf = leaf<RunListRow["runStatus"] | undefined>({ type: "string", e
   report(payload, { code: "invalid_value", message });
 }).optional();
 
-function checkListQuery(payload: { value: ListRunsQuery; issues: unknown[] }): void {
+export function checkListQuery(payload: { value: ListRunsQuery; issues: unknown[] }): void {
   const { startingAfter, endingBefore, since, until } = payload.value;
   if (startingAfter !== undefined && endingBefore !== undefined) {
     const message = "Give startingAfter or endingBefore, not both.";

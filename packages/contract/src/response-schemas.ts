@@ -135,7 +135,7 @@ const samplesSchema = z.strictObject({
   outputs: z.array(outputItemSchema),
 }) satisfies z.ZodType<PromptSamples>;
 
-export const searchRowSchema = z.strictObject({
+export const searchRowMembers = {
   promptId: idSchema,
   promptVersionId: idSchema,
   title: z.string(),
@@ -149,7 +149,9 @@ export const searchRowSchema = z.strictObject({
   publishedAt: timeSchema,
   samples: samplesSchema,
   configs: promptConfigSchema,
-}) satisfies z.ZodType<SearchRow>;
+} as const;
+
+export const searchRowSchema = z.strictObject(searchRowMembers) satisfies z.ZodType<SearchRow>;
 
 export const searchResultSchema: z.ZodType<SearchResult> = z.strictObject({
   rows: z.array(searchRowSchema).max(20),

@@ -2,17 +2,24 @@ import { ENDPOINTS } from "@promptd/contract";
 import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
 import { manageSchemas } from "@promptd/contract/manage/schemas";
 import { endpointSchemas } from "@promptd/contract/schemas";
-import { accountsRoutes, createAdmissionControl, keysManageRoutes, type AdmissionControl } from "./accounts/index.ts";
+import {
+  accountsManageRoutes,
+  accountsRoutes,
+  createAdmissionControl,
+  keysManageRoutes,
+  type AdmissionControl,
+} from "./accounts/index.ts";
 import type { Parts } from "./app-parts.ts";
 import type { Closers } from "./closers.ts";
 import { creditsManageRoutes, creditsRoutes } from "./credits/index.ts";
 import { toEndpoints, type Endpoint, type Handlers } from "./http/endpoint.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
-import { modelsRoutes } from "./models/index.ts";
+import { modelsManageRoutes, modelsRoutes } from "./models/index.ts";
 import { authEndpoint, createPeople, type People } from "./people/index.ts";
 import { createReadiness } from "./readiness.ts";
-import { promptsRoutes } from "./prompts/index.ts";
-import { checkImages, findUsageOfKeys, runsRoutes, usageManageRoutes } from "./runs/index.ts";
+import { marketplaceManageRoutes, promptsRoutes } from "./prompts/index.ts";
+import { checkImages, findUsageOfKeys, runsManageRoutes, runsRoutes, usageManageRoutes } from "./runs/index.ts";
+import type { RunsRoutesOptions } from "./runs/index.ts";
 
 /** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: wakes a worker of this process. */
 export function openServer(parts: Parts, wakeWorker: () => void, closers: Closers): HttpServer {
@@ -35,7 +42,7 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
         checks: { createRun: checkImages },
         handlers: callersHandlers(parts, wakeWorker),
       }),
-      ...manageEndpoints(people, parts),
+      ...manageEndpoints(parts, people, wakeWorker),
       authEndpoint(people.sessions, () => address.url),
     ],
     openFile: files.openFile,
@@ -53,50 +60,67 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
 
 /** Those of /v1. */
 function callersHandlers(parts: Parts, wakeWorker: () => void): Handlers {
-  const { options, db, newId, models, files, search, hub, followers, accountLocks, notifications, address } = parts;
-  const { config } = options;
+  const { db, models, search } = parts;
   const { catalogue } = models;
   return {
     ...accountsRoutes(db),
     ...creditsRoutes(db),
     ...modelsRoutes(catalogue),
     ...promptsRoutes({ db, search, catalogue }),
-    ...runsRoutes({
-      db,
-      catalogue,
-      files,
-      hub,
-      followers,
-      accountLocks,
-      newId,
-      publicUrl: () => address.url,
-      syncWaitMs: config.PROMPTD_SYNC_WAIT_MS,
-      activeRunsMax: config.PROMPTD_ACTIVE_RUNS_MAX,
-      holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
-      authorShare: config.PROMPTD_AUTHOR_SHARE,
-      onCreated: () => {
-        wakeWorker();
-        notifications.notify("run_ready");
-      },
-      onCanceled: (runId) => {
-        hub.wake([runId]);
-        notifications.notify("run_cancel", runId);
-        notifications.notify("run_done", runId);
-      },
-    }),
+    ...runsRoutes(runsOptions(parts, "/v1", wakeWorker)),
   };
 }
 
 /** Those of /manage/v1: each slice gives the handlers of what it owns. */
-function manageEndpoints(people: People, { db, clock, newId }: Parts): Endpoint[] {
+function manageEndpoints(parts: Parts, people: People, wakeWorker: () => void): Endpoint[] {
+  const { db, clock, newId, models, search } = parts;
+  const { catalogue } = models;
   const usageOfKeys = (accountId: string) => findUsageOfKeys(db, accountId, 30);
-  const keys = keysManageRoutes({ db, newId, usageOfKeys });
   return toEndpoints({
     entries: MANAGE_ENDPOINTS,
     schemas: manageSchemas,
+    checks: { createRun: checkImages },
     isAudited: true,
-    handlers: { ...people.handlers, ...keys, ...creditsManageRoutes(db, clock), ...usageManageRoutes(db, clock) },
+    handlers: {
+      ...people.handlers,
+      ...accountsManageRoutes(db),
+      ...keysManageRoutes({ db, newId, usageOfKeys }),
+      ...creditsManageRoutes(db, clock),
+      ...usageManageRoutes(db, clock),
+      ...modelsManageRoutes(catalogue),
+      ...marketplaceManageRoutes({ db, search, catalogue }),
+      ...runsManageRoutes(runsOptions(parts, "/manage/v1", wakeWorker)),
+    },
   });
+}
+
+/** @param prefix of the API whose runs these are. */
+function runsOptions(parts: Parts, prefix: string, wakeWorker: () => void): RunsRoutesOptions {
+  const { options, db, newId, models, files, hub, followers, accountLocks, notifications, address } = parts;
+  const { config } = options;
+  return {
+    db,
+    catalogue: models.catalogue,
+    files,
+    hub,
+    followers,
+    accountLocks,
+    newId,
+    baseUrl: () => `${address.url}${prefix}`,
+    syncWaitMs: config.PROMPTD_SYNC_WAIT_MS,
+    activeRunsMax: config.PROMPTD_ACTIVE_RUNS_MAX,
+    holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
+    authorShare: config.PROMPTD_AUTHOR_SHARE,
+    onCreated: () => {
+      wakeWorker();
+      notifications.notify("run_ready");
+    },
+    onCanceled: (runId) => {
+      hub.wake([runId]);
+      notifications.notify("run_cancel", runId);
+      notifications.notify("run_done", runId);
+    },
+  };
 }
 
 function openPeople({ options, db, newId, secret, address }: Parts): People {

@@ -235,11 +235,7 @@ export class Operator {
     return { userId: accountId, plan, until: plan === "pro" && untilMs !== null ? isoTime(untilMs) : null };
   }
 
-  /**
-   * The balance is of credits that can be spent: neither held nor expired.
-   * `isGranted`: false when the idempotency key was used before for the same.
-   * @throws Problem when it was used for another amount or expiry, or when the expiry of a new grant is in the past.
-   */
+  /** @throws Problem as giveCredits does. */
   async grantCredits(grant: CreditGrant): Promise<{ credits: number; isGranted: boolean }> {
     const { accountId } = await getAccountByName(this.#db, grant.user);
     const { amount, reason = null, expiresAtMs, idempotencyKey = this.#newId() } = grant;

@@ -2,6 +2,9 @@ import type { EndpointEntry, ShapesOf } from "../endpoints.ts";
 import { keysEndpoints } from "./endpoints/keys.ts";
 import { peopleEndpoints } from "./endpoints/people.ts";
 import { usageEndpoints } from "./endpoints/usage.ts";
+import { membersEndpoints } from "./endpoints/members.ts";
+import { operationsEndpoints } from "./endpoints/operations.ts";
+import { runsEndpoints } from "./endpoints/runs.ts";
 import type { manageSchemas } from "./schemas.ts";
 
 /**
@@ -12,6 +15,9 @@ export const MANAGE_ENDPOINTS = {
   ...peopleEndpoints,
   ...keysEndpoints,
   ...usageEndpoints,
+  ...membersEndpoints,
+  ...runsEndpoints,
+  ...operationsEndpoints,
 } as const satisfies Record<keyof typeof manageSchemas, EndpointEntry>;
 
 export type ManageEndpointName = keyof typeof MANAGE_ENDPOINTS;

@@ -2,6 +2,9 @@ import type { ManageEndpointName, ManageShapes } from "./endpoints.ts";
 import { keysExamples } from "./examples/keys.ts";
 import { peopleExamples } from "./examples/people.ts";
 import { usageExamples } from "./examples/usage.ts";
+import { membersExamples } from "./examples/members.ts";
+import { operationsExamples } from "./examples/operations.ts";
+import { runsExamples } from "./examples/runs.ts";
 import { ERROR_EXAMPLES, type ExamplesOf } from "../examples/endpoint-examples.ts";
 
 /** Of each endpoint of the management API: a request as a caller writes it, and the answer to it. */
@@ -9,6 +12,9 @@ export const MANAGE_EXAMPLES: ExamplesOf<Pick<ManageShapes, ManageEndpointName>>
   ...peopleExamples,
   ...keysExamples,
   ...usageExamples,
+  ...membersExamples,
+  ...runsExamples,
+  ...operationsExamples,
 };
 
 /** Error envelopes of each code, without their `status`. */

@@ -1,6 +1,10 @@
 export * from "./access.ts";
+export * from "./credits.ts";
 export * from "./endpoints.ts";
 export * from "./grants.ts";
 export * from "./keys.ts";
-export * from "./people.ts";
 export * from "./usage.ts";
+export * from "./members.ts";
+export * from "./people.ts";
+export type { ListManagedRunsQuery, ManagedRun, ManagedRunRow, RunMoment } from "./runs.ts";
+export type { ManagedModel, MarketplacePrompt, MarketplaceQuery, SystemState } from "./system.ts";

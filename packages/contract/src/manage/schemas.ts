@@ -2,6 +2,9 @@ import type { EndpointSchemas } from "../schemas.ts";
 import { keysSchemas } from "./schemas/keys.ts";
 import { peopleSchemas } from "./schemas/people.ts";
 import { usageSchemas } from "./schemas/usage.ts";
+import { membersSchemas } from "./schemas/members.ts";
+import { operationsSchemas } from "./schemas/operations.ts";
+import { runsSchemas } from "./schemas/runs.ts";
 
 export { MANAGE_ERROR_SCHEMAS } from "./schemas/errors.ts";
 
@@ -10,4 +13,7 @@ export const manageSchemas = {
   ...peopleSchemas,
   ...keysSchemas,
   ...usageSchemas,
+  ...membersSchemas,
+  ...runsSchemas,
+  ...operationsSchemas,
 } satisfies Record<string, EndpointSchemas>;

@@ -1,4 +1,6 @@
+import type { AccountOfInstallation, Page, PageQuery } from "@promptd/contract/manage";
 import type { Database, Queryable } from "../platform/database/database.ts";
+import { readPage } from "../platform/database/pages.ts";
 
 export interface Account {
   readonly accountId: string;
@@ -80,5 +82,49 @@ function toAccount(row: AccountRow): Account {
     userFlags: row.user_flags,
     proUntilMs: Number(row.pro_until),
     isPro: row.pro,
+  };
+}
+
+interface ListedRow {
+  id: string;
+  email: string;
+  name: string | null;
+  pro_until: Date | number;
+  pro: boolean;
+  created_at: Date;
+}
+
+const LISTED =
+  "id, email, coalesce(display_name, username) as name, pro_until, pro_until > promptd_now() as pro, created_at";
+
+/** Accounts whose address or name has `q` in it, newest first. Null: the cursor is none of them. */
+export function listAccounts(
+  db: Queryable,
+  query: PageQuery & { readonly q?: string | undefined },
+): Promise<Page<AccountOfInstallation> | null> {
+  return readPage(db, query, {
+    columns: LISTED,
+    from: "accounts",
+    where: `($1::text is null or position(lower($1) in email) > 0 or id::text = lower($1)
+      or position(lower($1) in lower(coalesce(display_name, username, ''))) > 0)`,
+    values: [query.q ?? null],
+    toItem: toListed,
+  });
+}
+
+export async function findListedAccount(db: Queryable, accountId: string): Promise<AccountOfInstallation | null> {
+  const [row] = await db.query<ListedRow>(`select ${LISTED} from accounts where id = $1`, [accountId]);
+  return row === undefined ? null : toListed(row);
+}
+
+function toListed(row: ListedRow): AccountOfInstallation {
+  const untilMs = Number(row.pro_until);
+  return {
+    accountId: row.id,
+    email: row.email,
+    name: row.name,
+    plan: row.pro ? "pro" : "none",
+    planUntil: Number.isFinite(untilMs) ? new Date(untilMs).toISOString() : null,
+    createdAt: row.created_at.toISOString(),
   };
 }

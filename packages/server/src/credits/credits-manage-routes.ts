@@ -1,13 +1,31 @@
-import { findAccountByName } from "../accounts/index.ts";
+import { findAccount, findAccountByName } from "../accounts/index.ts";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
-import { invalid, Problem } from "../platform/problem.ts";
+import { unknownCursor } from "../platform/database/pages.ts";
+import { invalid, notFound, Problem } from "../platform/problem.ts";
+import { findStanding, freezeAccount, unfreezeAccount } from "./freezes-store.ts";
 import { giveCredits } from "./grants.ts";
+import { listJournal } from "./journal-store.ts";
 
 /** For operators, and for a payment system with an operator's token. */
-export function creditsManageRoutes(db: Database, clock: Clock): Pick<ManageHandlers, "grantCredits"> {
+export function creditsManageRoutes(
+  db: Database,
+  clock: Clock,
+): Pick<ManageHandlers, "getCredits" | "listJournal" | "grantCredits" | "freezeAccount"> {
   return {
+    getCredits: async (_input, { caller }) => ({ data: await findStanding(db, caller.accountId) }),
+    listJournal: async ({ query }, { caller }) => {
+      const page = await listJournal(db, caller.accountId, query);
+      if (page === null) throw unknownCursor(query, "row of the journal");
+      return { data: page };
+    },
+    freezeAccount: async ({ params: { accountId }, body: { isFrozen, reason } }) => {
+      if ((await findAccount(db, accountId)) === null) throw notFound("account", accountId);
+      if (isFrozen) await freezeAccount(db, accountId, reason);
+      else await unfreezeAccount(db, accountId, { reason, acceptJournal: false });
+      return { data: { accountId, isFrozen } };
+    },
     grantCredits: async ({ body }, context) => {
       const idempotencyKey = context.header("idempotency-key");
       if (idempotencyKey === null) throw keyRequired();

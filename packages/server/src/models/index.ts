@@ -9,7 +9,7 @@ export { createEnabledModels, type RunLimit } from "./catalogue/enabled-models.t
 export { featuresOf, schemaFault, wholeInstructions, type TextSettings } from "./calls/text-rules.ts";
 export { createProviderCallsTick } from "./calls/provider-calls.ts";
 export { checkOverlay, listModels, type ModelLine, type OverlayReport } from "./catalogue/models-report.ts";
-export { modelsRoutes } from "./catalogue/models-routes.ts";
+export { modelsManageRoutes, modelsRoutes } from "./catalogue/models-routes.ts";
 export { outputTokensOf, priceCeiling, priceEstimate, settlePrice, uncappedPrice } from "./pricing/price-plan.ts";
 export { RunGone } from "./calls/video-jobs.ts";
 export type { PriceSnapshot, StepPlan, StepUsage } from "./pricing/price-plan.ts";

@@ -2,7 +2,7 @@
 import type { Features } from "@promptd/contract/manage";
 import { hkdfSync } from "node:crypto";
 import { findAccountByName } from "../accounts/index.ts";
-import type { Authenticators, ManageHandlers, WriteAudit } from "../http/endpoint.ts";
+import type { Authenticators, WriteAudit } from "../http/endpoint.ts";
 import type { Config } from "../platform/config/config.ts";
 import type { Database } from "../platform/database/database.ts";
 import type { Log } from "../platform/log.ts";
@@ -10,6 +10,7 @@ import type { Tick } from "../platform/ticks.ts";
 import { createAuditWriter } from "./audit/audit.ts";
 import { pruneAudit } from "./audit/audit-store.ts";
 import { createPeopleAdmission } from "./people-admission.ts";
+import { membersManageRoutes } from "./members-manage-routes.ts";
 import { peopleManageRoutes } from "./people-manage-routes.ts";
 import { pruneExpired } from "./people-store.ts";
 import { ensurePersonalAccount } from "./personal-account.ts";
@@ -28,11 +29,9 @@ export interface PeopleOptions {
 export interface People {
   readonly sessions: Sessions;
   readonly authenticators: Required<Pick<Authenticators, "session" | "token">>;
-  readonly handlers: ReturnType<typeof peopleManageRoutes>;
+  readonly handlers: ReturnType<typeof peopleManageRoutes> & ReturnType<typeof membersManageRoutes>;
   readonly writeAudit: WriteAudit;
 }
-
-export type PeopleHandlers = Pick<ManageHandlers, keyof People["handlers"]>;
 
 export function createPeople(options: PeopleOptions): People {
   const { db, log, newId, config, publicUrl } = options;
@@ -57,7 +56,10 @@ export function createPeople(options: PeopleOptions): People {
       limitPerSecond: config.PROMPTD_MANAGE_RATE_LIMIT_PER_SECOND,
       plans: config.PROMPTD_PLANS,
     }),
-    handlers: peopleManageRoutes({ db, newId, sessions, features }),
+    handlers: {
+      ...peopleManageRoutes({ db, newId, sessions, features }),
+      ...membersManageRoutes({ db, newId, sessions, publicUrl, takesNewPeople: config.PROMPTD_SIGN_UP !== "off" }),
+    },
     writeAudit: createAuditWriter({ db, log, newId }),
   };
 }

@@ -2,7 +2,7 @@ import { findAccountByName, getAccountByName } from "../accounts/index.ts";
 import { isLoopback, type Config } from "../platform/config/config.ts";
 import type { Database } from "../platform/database/database.ts";
 import { findPersonByEmail, findPersonOfAccount, hasOperator } from "./people-store.ts";
-import { mintCode } from "./welcome.ts";
+import { mintCode, welcomeLink } from "./welcome.ts";
 
 /** A link that signs in once, within an hour. */
 interface SignInLink {
@@ -64,11 +64,6 @@ export async function makeWelcome(
 function isLocal({ DATABASE_URL, HOST, PROMPTD_PUBLIC_URL, isProduction }: Config): boolean {
   if (DATABASE_URL !== null || isProduction || !isLoopback(HOST)) return false;
   return PROMPTD_PUBLIC_URL === null || isLoopback(new URL(PROMPTD_PUBLIC_URL).hostname.replace(/^\[|\]$/g, ""));
-}
-
-/** The code stands in the fragment, which no browser sends and no log sees. */
-function welcomeLink(url: string, code: string): string {
-  return `${url}/welcome#${code}`;
 }
 
 function baseUrl({ HOST, PORT, PROMPTD_PUBLIC_URL }: Config): string {

@@ -118,6 +118,11 @@ async function checkSetUp(
   throw invalid(faults.map(([name = "", message = ""]) => ({ path: ["body", name], code: "invalid_value", message })));
 }
 
+/** The code stands in the fragment, which no browser sends and no log sees. */
+export function welcomeLink(url: string, code: string): string {
+  return `${url}/welcome#${code}`;
+}
+
 export function hashCode(code: string): Buffer {
   return createHash("sha256").update(code).digest();
 }

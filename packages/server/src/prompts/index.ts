@@ -3,7 +3,7 @@ export { refreshEstimates } from "./publishing/estimates.ts";
 export type { LiveVersion, PromptSource, StepDefinition } from "./prompt-definition.ts";
 export { PromptFileError } from "./prompt-fault.ts";
 export { parsePromptFile } from "./publishing/parse-prompt-file.ts";
-export { promptsRoutes } from "./prompts-routes.ts";
+export { marketplaceManageRoutes, promptsRoutes } from "./marketplace-manage-routes.ts";
 export { addUses, listPopularity, listPromptsOfModels, listSearchedVersions } from "./prompts-store.ts";
 export { setAuthorShare, type PromptOfModel } from "./prompts-store.ts";
 export { rebindRoles } from "./publishing/rebind.ts";

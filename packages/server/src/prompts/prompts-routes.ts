@@ -68,7 +68,7 @@ function currentConfig(version: PublicVersion, catalogue: Catalogue): PromptConf
 }
 
 /** Null for a prompt of which a model is retired or unknown here: it could not be run. */
-function searchRow(prompt: FoundPrompt, catalogue: Catalogue): SearchRow | null {
+export function searchRow(prompt: FoundPrompt, catalogue: Catalogue): SearchRow | null {
   const entry = catalogue.find(prompt.model);
   if (entry === null || findGoneModel(prompt.steps, catalogue) !== null) return null;
   return {

@@ -123,7 +123,7 @@ export async function loadVersion(db: Database, versionId: string): Promise<Live
   };
 }
 
-function modalityName(number: number): Modality {
+export function modalityName(number: number): Modality {
   const name = MODALITY_NAMES[number];
   if (name === undefined) throw new RangeError(`There is no modality ${number}.`);
   return name;
@@ -150,12 +150,22 @@ interface FoundRow extends PublicVersionRow {
 }
 
 /** Search results with everything that is shown, in the order given; what is not published or makes video falls out. */
-export async function findSearchRows(db: Database, promptIds: readonly string[]): Promise<FoundPrompt[]> {
+export function findSearchRows(db: Database, promptIds: readonly string[]): Promise<FoundPrompt[]> {
+  return findRowsOf(db, promptIds, { withVideos: false });
+}
+
+/** The same, of prompts that make video too where they are wanted. */
+export async function findRowsOf(
+  db: Database,
+  promptIds: readonly string[],
+  { withVideos }: { readonly withVideos: boolean },
+): Promise<FoundPrompt[]> {
   const text = `select ${PUBLIC_COLUMNS}, v.description, p.slug, v.model, v.modality, p.uses, p.up_votes, v.samples
     from unnest($1::uuid[]) with ordinality found (id, rank)
     join prompts p on p.id = found.id join prompt_versions v on v.id = p.latest_version_id
-    where ${IS_LIVE} and v.modality <> ${MODALITY_NUMBERS.video} order by found.rank`;
-  const rows = await db.named<FoundRow>("prompts_search_rows", text, [promptIds]);
+    where ${IS_LIVE}${withVideos ? "" : ` and v.modality <> ${MODALITY_NUMBERS.video}`} order by found.rank`;
+  const name = withVideos ? "prompts_rows" : "prompts_search_rows";
+  const rows = await db.named<FoundRow>(name, text, [promptIds]);
   return rows.map((row) => ({
     ...publicVersion(row),
     description: row.description,

@@ -29,7 +29,8 @@ export interface RunsRoutesOptions {
   readonly followers: RunFollowers;
   readonly accountLocks: AccountLockQueue;
   readonly newId: () => string;
-  readonly publicUrl: () => string;
+  /** Under which this API's runs are reached, such as `https://example.org/v1`. */
+  readonly baseUrl: () => string;
   readonly syncWaitMs: number;
   readonly activeRunsMax: number;
   readonly holdMaxCredits: number;
@@ -94,7 +95,8 @@ async function startRun(body: CreateRunBody, context: RequestContext, options: R
     const ignore = (name: string) => context.ignore(name);
     // Before the run exists, so that the first model call of it is streamed already.
     if (readPreferences(context.header("prefer")).stream) await followRuns(options.db, [runId]);
-    const created = await createRun({ accountId, keyId, runId, body, idempotency, ignore }, options);
+    const { requestId } = context;
+    const created = await createRun({ accountId, keyId, requestId, runId, body, idempotency, ignore }, options);
     await fault("create.after_commit");
     if (!created.isReplay) {
       options.onCreated(runId);
@@ -122,7 +124,7 @@ async function answerCreate(
     ...(isReplay ? { "idempotent-replayed": "true" } : {}),
     ...(applied === null ? {} : { "preference-applied": applied }),
   };
-  const location = `${options.publicUrl()}/v1/runs/${runId}`;
+  const location = `${options.baseUrl()}/runs/${runId}`;
   const run = finished ?? (await viewUnfinished(started, preferences.respondAsync, context, options));
   if (run !== null && isFinal(run.runStatus)) return { data: run, headers };
   if (run !== null && preferences.respondAsync)

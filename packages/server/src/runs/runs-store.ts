@@ -20,6 +20,8 @@ export interface RunToCreate {
   readonly accountId: string;
   /** The API key that asks; null: none does. */
   readonly keyId: string | null;
+  /** The request that asks. */
+  readonly requestId: string;
   readonly runId: string;
   readonly promptVersionId: string;
   readonly runName: string;
@@ -58,7 +60,7 @@ export async function createRunRow(db: Queryable, run: RunToCreate): Promise<Cre
     {
       name: "run_create_by",
       text: `select outcome, run_id, available, at from run_create_by($1, $2, to_timestamp($3::bigint / 1000.0),
-        $4, $5, $6, $7, $8, $9, $10, make_interval(secs => $11), $12, $13, $14, $15)`,
+        $4, $5, $6, $7, $8, $9, $10, make_interval(secs => $11), $12, $13, $14, $15, $16)`,
     },
     [
       run.accountId,
@@ -76,6 +78,7 @@ export async function createRunRow(db: Queryable, run: RunToCreate): Promise<Cre
       run.idempotency?.key ?? null,
       run.idempotency?.fingerprint ?? null,
       run.keyId,
+      run.requestId,
     ],
   );
   if (row === undefined) throw new Error("run_create_by answered no row.");

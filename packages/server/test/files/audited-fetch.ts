@@ -6,6 +6,8 @@ import { ERRORS } from "@promptd/contract";
 import { errorEnvelopeSchema, successEnvelopeSchema } from "@promptd/contract/schemas";
 import { z } from "zod";
 
+/** The answers that begin a session. */
+const SIGNS_IN = ["/manage/v1/welcome", "/manage/v1/invitations/accept"];
 const SUCCESS_STATUSES: readonly number[] = [200, 202, 204, 206, 304];
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 /** A 500 to a create whose commit nobody knows of: sent again without a key it could make a second run. */
@@ -28,7 +30,7 @@ function headerFaults({ headers, status }: Response, path: string): string[] {
   if (!UUID_V7.test(headers.get("x-request-id") ?? "")) faults.push("no X-Request-Id that is a UUID v7");
   if (headers.get("x-content-type-options") !== "nosniff") faults.push("no X-Content-Type-Options: nosniff");
   if (headers.has("server") || headers.has("x-powered-by")) faults.push("it tells what it is made of");
-  if (headers.has("set-cookie") && path !== "/manage/v1/welcome") faults.push("it sets a cookie");
+  if (headers.has("set-cookie") && !SIGNS_IN.includes(path)) faults.push("it sets a cookie");
   if (path.startsWith("/files/") && status < 400) return faults;
   const mayBeKept = path === "/v1/resources" && status < 400;
   if (!mayBeKept && headers.get("cache-control") !== "no-store") faults.push("no Cache-Control: no-store");

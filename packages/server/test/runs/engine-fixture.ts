@@ -149,6 +149,7 @@ function runOf(accountId: string, wish: RunWish & { readonly runId: string }, ve
   return {
     accountId,
     keyId: wish.keyId ?? null,
+    requestId: wish.runId,
     runId: wish.runId,
     promptVersionId: versionId,
     runName: "test",

@@ -80,7 +80,7 @@ test("a free run is counted before the next one is created, and only its own acc
   const uncommitted = engine.db.tx(async (tx) => {
     await tx.query(
       `select run_create_by($1, $2, now(), $3, 'test', 'sandbox/text', null, '{}', '{}', '{}', interval '10 min', 1, null,
-         null, null)`,
+         null, null, null)`,
       [account, engine.newId(), version?.id],
     );
     created.resolve();

@@ -112,12 +112,12 @@ test("a create that lost its connection often, and then the race for its key, is
   await server.app.db.query(`create sequence sendings;
     alter function run_create_by rename to run_create_by_itself;
     create function run_create_by(uuid, uuid, timestamptz, uuid, text, text, bigint, json, json, json, interval, int, text,
-      bytea, uuid) returns table (outcome text, run_id uuid, available bigint, at timestamptz) language plpgsql as $$
+      bytea, uuid, uuid) returns table (outcome text, run_id uuid, available bigint, at timestamptz) language plpgsql as $$
     declare nth bigint := nextval('sendings');
     begin
       if nth <= 4 then raise 'gone' using errcode = '08006'; end if;
       if nth = 5 then raise 'raced' using errcode = 'PD409'; end if;
-      return query select * from run_create_by_itself($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15);
+      return query select * from run_create_by_itself($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16);
     end $$`);
   const answer = await postRun(client, bodyOf(promptVersionId), { "idempotency-key": "k" });
   expect(answer.httpStatus).toBe(200);

@@ -34,6 +34,7 @@ export interface RunRequest {
   readonly accountId: string;
   /** Was admitted before the body came, and may have been revoked since; null: no API key was used. */
   readonly keyId: string | null;
+  readonly requestId: string;
   /** Made before the insert: a waiter is registered under it, and an unknown commit is looked up by it. */
   readonly runId: string;
   readonly body: CreateRunBody;
@@ -61,6 +62,7 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
   const planned: PlannedRun = {
     accountId: request.accountId,
     keyId: request.keyId,
+    requestId: request.requestId,
     runId: request.runId,
     promptVersionId: version.promptVersionId,
     runName: Array.from(version.title).slice(0, RUN_NAME_CODE_POINTS).join(""),

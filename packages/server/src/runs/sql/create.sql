@@ -8,7 +8,7 @@
 create or replace function run_create_by(
   p_account uuid, p_id uuid, p_created timestamptz, p_version uuid, p_name text, p_model text, p_hold bigint,
   p_prices json, p_inputs json, p_options json, p_deadline interval, p_max_active int, p_key text, p_fingerprint bytea,
-  p_api_key uuid
+  p_api_key uuid, p_request uuid
 ) returns table (outcome text, run_id uuid, available bigint, at timestamptz) language plpgsql as $$
 declare
   v_fingerprint bytea; v_run uuid; v_active int; v_prompt uuid; v_left bigint;
@@ -75,9 +75,9 @@ begin
     raise exception 'too many active runs' using errcode = 'PD429';
   end if;
   insert into runs (account_id, id, prompt_version_id, run_name, model, created_at, deadline_at, hold, credits,
-      prices, inputs, run_options, api_key_id)
+      prices, inputs, run_options, api_key_id, request_id)
     values (p_account, p_id, p_version, p_name, p_model, p_created, promptd_now() + p_deadline, p_hold,
-      case when p_hold is null then null else 0 end, p_prices, p_inputs, p_options, p_api_key);
+      case when p_hold is null then null else 0 end, p_prices, p_inputs, p_options, p_api_key, p_request);
   if p_key is not null then
     insert into idempotency_keys as k (account_id, key, fingerprint, run_id, expires_at)
       values (p_account, p_key, p_fingerprint, p_id, promptd_now() + interval '24 h')

@@ -1,0 +1,27 @@
+export interface ManagedCredits {
+  /** What can be spent now. */
+  readonly available: number;
+  /** Set aside for runs in progress. */
+  readonly held: number;
+  /** What the journal adds up to; expired credits that are not written off yet are in it. */
+  readonly posted: number;
+  readonly frozen: { readonly since: string; readonly reason: string | null } | null;
+}
+
+export const JOURNAL_KINDS = ["grant", "hold", "capture", "release", "expire", "adjust", "earn"] as const;
+
+/** A row of the ledger's journal, as it was written; none ever changes. */
+export interface JournalEntry {
+  readonly entryId: string;
+  readonly at: string;
+  readonly kind: (typeof JOURNAL_KINDS)[number];
+  /** Credits, never negative; `kind` says in which direction they went. */
+  readonly amount: number;
+  /** Posted less held after it. */
+  readonly creditsAfter: number;
+  readonly runId: string | null;
+  /** Why, as whoever gave or adjusted them wrote. */
+  readonly reason: string | null;
+  /** When granted credits expire; null: never. */
+  readonly expiresAt: string | null;
+}

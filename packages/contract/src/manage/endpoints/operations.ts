@@ -1,0 +1,43 @@
+import type { EndpointEntry } from "../../endpoints.ts";
+
+const BOTH = ["token", "session"] as const;
+
+/** Credits, models and the state of the installation. */
+export const operationsEndpoints = {
+  getCredits: {
+    method: "GET",
+    path: "/manage/v1/credits",
+    summary: "Credits of the account: available, held, and whether it is frozen",
+    auth: BOTH,
+    role: "member",
+    scope: "credits:read",
+    errors: [],
+  },
+  listJournal: {
+    method: "GET",
+    path: "/manage/v1/credits/journal",
+    summary: "List the journal of the account's credits, newest first",
+    auth: BOTH,
+    role: "member",
+    scope: "credits:read",
+    errors: ["VALIDATION_ERROR"],
+  },
+  listModels: {
+    method: "GET",
+    path: "/manage/v1/models",
+    summary: "List all models, enabled or not, with prices",
+    auth: BOTH,
+    role: "member",
+    scope: "prompts:read",
+    errors: [],
+  },
+  getSystem: {
+    method: "GET",
+    path: "/manage/v1/system",
+    summary: "Workers, queue, failures of the last hour, storage and version",
+    auth: BOTH,
+    role: "operator",
+    scope: "operator",
+    errors: [],
+  },
+} as const satisfies Record<string, EndpointEntry>;

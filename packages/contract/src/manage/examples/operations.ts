@@ -1,0 +1,64 @@
+import type { ExamplesOf } from "../../examples/endpoint-examples.ts";
+import type { ShapesOf } from "../../endpoints.ts";
+import type { operationsSchemas } from "../schemas/operations.ts";
+
+const RUN_ID = "019a1f87-3e4b-7d21-a4c8-5b7e11f20d3a";
+
+export const operationsExamples: ExamplesOf<ShapesOf<typeof operationsSchemas>> = {
+  getCredits: { data: { available: 4_998, held: 4, posted: 5_002, frozen: null } },
+  listJournal: {
+    parameters: { limit: 10, startingAfter: "4711" },
+    data: {
+      rows: [
+        {
+          entryId: "4712",
+          at: "2026-11-22T10:00:01.480Z",
+          kind: "capture",
+          amount: 2,
+          creditsAfter: 4_998,
+          runId: RUN_ID,
+          reason: null,
+          expiresAt: null,
+        },
+      ],
+      hasMore: true,
+    },
+  },
+  listModels: {
+    data: {
+      models: [
+        {
+          model: "sandbox/text",
+          modality: "text",
+          provider: "sandbox",
+          status: "available",
+          retiresAt: null,
+          successor: null,
+          enabled: true,
+          price: "outputPer1k 1",
+        },
+      ],
+    },
+  },
+  getSystem: {
+    data: {
+      version: "0.1.0",
+      now: "2026-11-22T10:00:00.000Z",
+      workers: [
+        {
+          workerId: "019a2b10-0000-7c3e-9d52-1f0b6c8e2a77",
+          host: "prompts-1",
+          pid: 4711,
+          version: "0.1.0",
+          isDraining: false,
+          startedAt: "2026-11-22T08:00:00.000Z",
+          heartbeatAt: "2026-11-22T09:59:59.000Z",
+          running: 12,
+        },
+      ],
+      queue: { waiting: 0, oldestAt: null, running: 12 },
+      failures: [{ cause: "rate_limit", model: "openai/gpt-5", runs: 3 }],
+      storage: { databaseBytes: 104_857_600 },
+    },
+  },
+};

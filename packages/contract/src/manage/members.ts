@@ -1,0 +1,80 @@
+import type { MemberRole } from "./people.ts";
+
+/** Somebody who may act in the account. */
+export interface Member {
+  readonly personId: string;
+  readonly name: string;
+  readonly email: string;
+  readonly role: MemberRole;
+  /** True: the account was made for this person, who cannot leave it. */
+  readonly isPersonal: boolean;
+  readonly since: string;
+}
+
+export interface Invitation {
+  readonly invitationId: string;
+  readonly email: string;
+  /** Null: an invitation to the installation alone, with an account of one's own. */
+  readonly accountId: string | null;
+  readonly role: MemberRole;
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  readonly acceptedAt: string | null;
+  readonly revokedAt: string | null;
+}
+
+export interface CreatedInvitation extends Invitation {
+  /** Whoever opens it may accept the invitation; shown this once. */
+  readonly link: string;
+}
+
+export interface NewInvitation {
+  readonly email: string;
+  readonly role: MemberRole;
+}
+
+/** What the code of an invitation led to. */
+export type Accepted =
+  | { readonly kind: "signed_in"; readonly personId: string; readonly accountId: string | null }
+  /** Somebody new: a name and a password are asked for. */
+  | { readonly kind: "set_up"; readonly email: string }
+  /** Somebody with this address is here already: sign in, then join. */
+  | { readonly kind: "sign_in"; readonly email: string };
+
+/** A person as operators see them. */
+export interface PersonOfInstallation {
+  readonly personId: string;
+  readonly name: string;
+  readonly email: string;
+  readonly isOperator: boolean;
+  readonly isFrozen: boolean;
+  readonly createdAt: string;
+}
+
+export interface PersonChanges {
+  readonly isOperator?: boolean | undefined;
+  readonly isFrozen?: boolean | undefined;
+}
+
+/** An account as operators see it. */
+export interface AccountOfInstallation {
+  readonly accountId: string;
+  readonly email: string;
+  readonly name: string | null;
+  readonly plan: "pro" | "none";
+  /** When the plan ends or ended; null: it has no end, or there never was one. */
+  readonly planUntil: string | null;
+  readonly createdAt: string;
+}
+
+export interface PlanChange {
+  readonly plan: "pro" | "none";
+  /** When a plan ends; absent or null: never. */
+  readonly until?: string | null | undefined;
+}
+
+export interface FreezeChange {
+  readonly isFrozen: boolean;
+  /** Why; recorded forever. */
+  readonly reason: string;
+}

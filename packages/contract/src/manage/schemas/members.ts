@@ -1,0 +1,154 @@
+import { z } from "zod";
+import { idSchema, timeSchema } from "../../response-schemas.ts";
+import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
+import type { EndpointSchemas } from "../../schemas.ts";
+import { MEMBER_ROLES } from "../people.ts";
+import type {
+  Accepted,
+  AccountOfInstallation,
+  CreatedInvitation,
+  FreezeChange,
+  Invitation,
+  Member,
+  NewInvitation,
+  PersonChanges,
+  PersonOfInstallation,
+  PlanChange,
+} from "../members.ts";
+import { booleanLeaf, checkPageQuery, momentLeaf, none, pageOf, pageQuery, textLeaf, wordLeaf } from "./leaves.ts";
+
+const roleSchema = z.enum(MEMBER_ROLES);
+const memberSchema: z.ZodType<Member> = z.strictObject({
+  personId: idSchema,
+  name: z.string(),
+  email: z.string(),
+  role: roleSchema,
+  isPersonal: z.boolean(),
+  since: timeSchema,
+});
+
+const invitationMembers = {
+  invitationId: idSchema,
+  email: z.string(),
+  accountId: idSchema.nullable(),
+  role: roleSchema,
+  createdAt: timeSchema,
+  expiresAt: timeSchema,
+  acceptedAt: timeSchema.nullable(),
+  revokedAt: timeSchema.nullable(),
+} as const;
+const invitationSchema: z.ZodType<Invitation> = z.strictObject(invitationMembers);
+const createdSchema: z.ZodType<CreatedInvitation> = z.strictObject({ ...invitationMembers, link: z.string() });
+
+const acceptedSchema: z.ZodType<Accepted> = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("signed_in"), personId: idSchema, accountId: idSchema.nullable() }),
+  z.strictObject({ kind: z.literal("set_up"), email: z.string() }),
+  z.strictObject({ kind: z.literal("sign_in"), email: z.string() }),
+]);
+
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+const EMAIL_LENGTH_MAX = 254;
+
+/** An e-mail address, in lower case. */
+const emailLeaf = leaf<string>({ type: "string", format: "email", maxLength: EMAIL_LENGTH_MAX }, (payload) => {
+  const { value } = payload;
+  if (typeof value === "string" && EMAIL.test(value) && value.length <= EMAIL_LENGTH_MAX && value.isWellFormed()) {
+    payload.value = value.toLowerCase();
+  } else {
+    const message = "email must be an e-mail address such as ada@example.org.";
+    report(payload, { code: value === undefined ? "required" : "invalid_value", message });
+  }
+});
+
+const personSchema: z.ZodType<PersonOfInstallation> = z.strictObject({
+  personId: idSchema,
+  name: z.string(),
+  email: z.string(),
+  isOperator: z.boolean(),
+  isFrozen: z.boolean(),
+  createdAt: timeSchema,
+});
+
+const accountSchema: z.ZodType<AccountOfInstallation> = z.strictObject({
+  accountId: idSchema,
+  email: z.string(),
+  name: z.string().nullable(),
+  plan: z.enum(["pro", "none"]),
+  planUntil: timeSchema.nullable(),
+  createdAt: timeSchema,
+});
+
+const personId = z.object({ personId: uuidLeaf("personId") });
+const accountId = z.object({ accountId: uuidLeaf("accountId") });
+const searchQuery = pageQuery.extend({ q: textLeaf("q", 200).optional() }).check(checkPageQuery);
+const newInvitationSchema = z.object({
+  email: emailLeaf,
+  role: wordLeaf("role", MEMBER_ROLES),
+}) satisfies z.ZodType<NewInvitation>;
+const changesSchema = z.object({
+  isOperator: booleanLeaf("isOperator").optional(),
+  isFrozen: booleanLeaf("isFrozen").optional(),
+}) satisfies z.ZodType<PersonChanges>;
+
+export const membersSchemas = {
+  listMembers: { params: none, query: none, body: null, data: z.strictObject({ rows: z.array(memberSchema) }) },
+  updateMember: {
+    params: personId,
+    query: none,
+    body: z.object({ role: wordLeaf("role", MEMBER_ROLES) }),
+    data: memberSchema,
+  },
+  removeMember: { params: personId, query: none, body: null, data: memberSchema },
+  listInvitations: {
+    params: none,
+    query: pageQuery.check(checkPageQuery),
+    body: null,
+    data: pageOf(invitationSchema),
+  },
+  createInvitation: { params: none, query: none, body: newInvitationSchema, data: createdSchema },
+  revokeInvitation: {
+    params: z.object({ invitationId: uuidLeaf("invitationId") }),
+    query: none,
+    body: null,
+    data: invitationSchema,
+  },
+  acceptInvitation: {
+    params: none,
+    query: none,
+    body: z.object({
+      code: textLeaf("code", 100),
+      name: textLeaf("name", 100).optional(),
+      password: textLeaf("password", 128).optional(),
+    }),
+    data: acceptedSchema,
+  },
+  joinAccount: {
+    params: none,
+    query: none,
+    body: z.object({ code: textLeaf("code", 100) }),
+    data: z.strictObject({ accountId: idSchema.nullable() }),
+  },
+  listPeople: { params: none, query: searchQuery, body: null, data: pageOf(personSchema) },
+  invitePerson: { params: none, query: none, body: z.object({ email: emailLeaf }), data: createdSchema },
+  updatePerson: { params: personId, query: none, body: changesSchema, data: personSchema },
+  createSignInLink: { params: personId, query: none, body: null, data: z.strictObject({ link: z.string() }) },
+  listAccounts: { params: none, query: searchQuery, body: null, data: pageOf(accountSchema) },
+  setPlan: {
+    params: accountId,
+    query: none,
+    body: z.object({
+      plan: wordLeaf("plan", ["pro", "none"]),
+      until: momentLeaf("until").optional(),
+    }) satisfies z.ZodType<PlanChange>,
+    data: accountSchema,
+  },
+  freezeAccount: {
+    params: accountId,
+    query: none,
+    body: z.object({
+      isFrozen: booleanLeaf("isFrozen"),
+      reason: textLeaf("reason", 200),
+    }) satisfies z.ZodType<FreezeChange>,
+    data: z.strictObject({ accountId: idSchema, isFrozen: z.boolean() }),
+  },
+} satisfies Record<string, EndpointSchemas>;

@@ -1,0 +1,80 @@
+import { z } from "zod";
+import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
+import { leaf, report } from "../../schema-leaves.ts";
+import type { EndpointSchemas } from "../../schemas.ts";
+import { JOURNAL_KINDS, type JournalEntry, type ManagedCredits } from "../credits.ts";
+import type { ManagedModel, SystemState } from "../system.ts";
+import { checkPageQuery, none, pageOf, pageQuery } from "./leaves.ts";
+
+const creditsSchema: z.ZodType<ManagedCredits> = z.strictObject({
+  available: z.int(),
+  held: countSchema,
+  posted: countSchema,
+  frozen: z.strictObject({ since: timeSchema, reason: z.string().nullable() }).nullable(),
+});
+
+const journalSchema: z.ZodType<JournalEntry> = z.strictObject({
+  entryId: z.string().regex(/^\d+$/),
+  at: timeSchema,
+  kind: z.enum(JOURNAL_KINDS),
+  amount: countSchema,
+  creditsAfter: z.int(),
+  runId: idSchema.nullable(),
+  reason: z.string().nullable(),
+  expiresAt: timeSchema.nullable(),
+});
+
+/** Rows of the journal have numbers: they are in the order of their bookings. */
+function entryLeaf(name: string) {
+  return leaf<string | undefined>({ type: "string", pattern: "^\\d{1,18}$" }, (payload) => {
+    const { value } = payload;
+    if (value === undefined || (typeof value === "string" && /^\d{1,18}$/.test(value))) return;
+    report(payload, { code: "invalid_value", message: `${name} must be the entryId of a row of the journal.` });
+  }).optional();
+}
+
+const journalQuery = z
+  .object({
+    limit: pageQuery.shape.limit,
+    startingAfter: entryLeaf("startingAfter"),
+    endingBefore: entryLeaf("endingBefore"),
+  })
+  .check(checkPageQuery);
+
+const modelSchema: z.ZodType<ManagedModel> = z.strictObject({
+  model: z.string(),
+  modality: z.string(),
+  provider: z.string(),
+  status: z.string(),
+  retiresAt: z.string().nullable(),
+  successor: z.string().nullable(),
+  enabled: z.boolean(),
+  price: z.string(),
+});
+
+const systemSchema: z.ZodType<SystemState> = z.strictObject({
+  version: z.string(),
+  now: timeSchema,
+  workers: z.array(
+    z.strictObject({
+      workerId: idSchema,
+      host: z.string(),
+      pid: z.int(),
+      version: z.string(),
+      isDraining: z.boolean(),
+      startedAt: timeSchema,
+      heartbeatAt: timeSchema,
+      running: countSchema,
+    }),
+  ),
+  queue: z.strictObject({ waiting: countSchema, oldestAt: timeSchema.nullable(), running: countSchema }),
+  failures: z.array(z.strictObject({ cause: z.string(), model: z.string(), runs: countSchema })),
+  storage: z.strictObject({ databaseBytes: countSchema }),
+});
+
+export const operationsSchemas = {
+  getCredits: { params: none, query: none, body: null, data: creditsSchema },
+  listJournal: { params: none, query: journalQuery, body: null, data: pageOf(journalSchema) },
+  listModels: { params: none, query: none, body: null, data: z.strictObject({ models: z.array(modelSchema) }) },
+  getSystem: { params: none, query: none, body: null, data: systemSchema },
+} satisfies Record<string, EndpointSchemas>;

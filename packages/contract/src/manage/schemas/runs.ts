@@ -1,0 +1,97 @@
+import { z } from "zod";
+import { createRunBodySchema } from "../../create-run-schema.ts";
+import { checkListQuery, listRunsQuerySchema, searchTextLeaf } from "../../query-schemas.ts";
+import {
+  countSchema,
+  idSchema,
+  outputItemSchema,
+  runSchema,
+  searchRowMembers,
+  searchRowSchema,
+  timeSchema,
+} from "../../response-schemas.ts";
+import { MODALITIES, type SearchResult } from "../../prompts.ts";
+import { RUN_STATUSES } from "../../runs.ts";
+import { uuidLeaf } from "../../schema-leaves.ts";
+import { endpointSchemas, type EndpointSchemas } from "../../schemas.ts";
+import type { ManagedRun, ManagedRunRow, RunMoment } from "../runs.ts";
+import type { MarketplacePrompt } from "../system.ts";
+import { none, pageOf, textLeaf, wordLeaf } from "./leaves.ts";
+
+const rowMembers = {
+  runId: idSchema,
+  runStatus: z.enum(RUN_STATUSES),
+  title: z.string(),
+  promptId: idSchema,
+  promptVersionId: idSchema,
+  slug: z.string(),
+  model: z.string(),
+  credits: countSchema.nullable(),
+  attempts: countSchema,
+  createdAt: timeSchema,
+  startedAt: timeSchema.nullable(),
+  finishedAt: timeSchema.nullable(),
+  error: z.string().nullable(),
+  keyId: idSchema.nullable(),
+  requestId: idSchema.nullable(),
+} as const;
+const rowSchema: z.ZodType<ManagedRunRow> = z.strictObject(rowMembers);
+
+const momentSchema: z.ZodType<RunMoment> = z.strictObject({
+  at: timeSchema,
+  event: z.enum(["created", "started", "call", "finished"]),
+  attempt: countSchema,
+  endedAt: timeSchema.nullable(),
+  outcome: z.string().nullable(),
+});
+
+const managedRunSchema: z.ZodType<ManagedRun> = z.strictObject({
+  ...rowMembers,
+  outputs: z.array(outputItemSchema),
+  inputs: z.strictObject({ textInputs: z.record(z.string(), z.string()), images: countSchema }),
+  runOptions: z.record(z.string(), z.string()),
+  timeline: z.array(momentSchema),
+  receipt: z.strictObject({ held: countSchema.nullable(), charged: countSchema, givenBack: countSchema }),
+});
+
+const marketplacePromptSchema: z.ZodType<MarketplacePrompt> = z.strictObject({
+  ...searchRowMembers,
+  author: z.string().nullable(),
+  tags: z.array(z.string()),
+  modalityName: z.enum(MODALITIES),
+});
+
+const runId = z.object({ runId: uuidLeaf("runId") });
+
+const marketplaceSchema: z.ZodType<SearchResult> = z.strictObject({ rows: z.array(searchRowSchema).max(50) });
+
+const listQuery = z
+  .object({
+    ...listRunsQuerySchema.shape,
+    promptId: uuidLeaf("promptId").optional(),
+    keyId: uuidLeaf("keyId").optional(),
+    model: textLeaf("model", 200).optional(),
+    requestId: uuidLeaf("requestId").optional(),
+    error: textLeaf("error", 200).optional(),
+  })
+  .check(checkListQuery);
+
+export const runsSchemas = {
+  searchMarketplace: {
+    params: none,
+    query: z.object({ q: searchTextLeaf.optional(), sort: wordLeaf("sort", ["popular", "newest"]).optional() }),
+    body: null,
+    data: marketplaceSchema,
+  },
+  getMarketplacePrompt: {
+    params: z.object({ slug: textLeaf("slug", 100) }),
+    query: none,
+    body: null,
+    data: marketplacePromptSchema,
+  },
+  createRun: { params: none, query: none, body: createRunBodySchema, data: runSchema },
+  listRuns: { params: none, query: listQuery, body: null, data: pageOf(rowSchema) },
+  getRun: { params: runId, query: none, body: null, data: managedRunSchema },
+  followRun: endpointSchemas.followRun,
+  cancelRun: { params: runId, query: none, body: null, data: runSchema },
+} satisfies Record<string, EndpointSchemas>;

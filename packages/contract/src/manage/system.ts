@@ -1,0 +1,57 @@
+import type { Modality, SearchRow } from "../prompts.ts";
+
+/** What a model is to this installation, and what it costs. */
+export interface ManagedModel {
+  readonly model: string;
+  readonly modality: string;
+  readonly provider: string;
+  readonly status: string;
+  /** The day on which it ends or has ended; null: no end is known. */
+  readonly retiresAt: string | null;
+  readonly successor: string | null;
+  readonly enabled: boolean;
+  /** Credits before the operator's factor; "" when free. */
+  readonly price: string;
+}
+
+export interface MarketplaceQuery {
+  readonly q?: string | undefined;
+  /** Without `q`: the most used first, or the newest. */
+  readonly sort?: "popular" | "newest" | undefined;
+}
+
+/** A prompt of the marketplace with everything that its page shows. */
+export interface MarketplacePrompt extends SearchRow {
+  readonly author: string | null;
+  readonly tags: readonly string[];
+  readonly modalityName: Modality;
+}
+
+export interface SystemState {
+  readonly version: string;
+  readonly now: string;
+  readonly workers: readonly {
+    readonly workerId: string;
+    readonly host: string;
+    readonly pid: number;
+    readonly version: string;
+    readonly isDraining: boolean;
+    readonly startedAt: string;
+    readonly heartbeatAt: string;
+    /** Runs it works on. */
+    readonly running: number;
+  }[];
+  readonly queue: {
+    /** Runs that wait for a worker, counted up to 10,000. */
+    readonly waiting: number;
+    /** When the longest waiting one was created; null: none waits. */
+    readonly oldestAt: string | null;
+    readonly running: number;
+  };
+  /** Runs of the last hour that failed, by cause, most first. */
+  readonly failures: readonly { readonly cause: string; readonly model: string; readonly runs: number }[];
+  readonly storage: {
+    /** Bytes of the database. */
+    readonly databaseBytes: number;
+  };
+}

@@ -1,0 +1,29 @@
+import type { AccountOfInstallation } from "@promptd/contract/manage";
+import type { ManageHandlers } from "../http/endpoint.ts";
+import type { Database } from "../platform/database/database.ts";
+import { unknownCursor } from "../platform/database/pages.ts";
+import { notFound } from "../platform/problem.ts";
+import { setPlan } from "./accounts.ts";
+import { findListedAccount, listAccounts } from "./accounts-store.ts";
+
+/** What operators see and decide of accounts. */
+export function accountsManageRoutes(db: Database): Pick<ManageHandlers, "listAccounts" | "setPlan"> {
+  return {
+    listAccounts: async ({ query }) => {
+      const page = await listAccounts(db, query);
+      if (page === null) throw unknownCursor(query, "account");
+      return { data: page };
+    },
+    setPlan: async ({ params: { accountId }, body: { plan, until = null } }) => {
+      await requireAccount(db, accountId);
+      await setPlan(db, accountId, { plan, untilMs: until === null ? null : Date.parse(until) });
+      return { data: await requireAccount(db, accountId) };
+    },
+  };
+}
+
+async function requireAccount(db: Database, accountId: string): Promise<AccountOfInstallation> {
+  const account = await findListedAccount(db, accountId);
+  if (account === null) throw notFound("account", accountId);
+  return account;
+}

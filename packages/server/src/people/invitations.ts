@@ -1,0 +1,104 @@
+/**
+ * Invitations: a link that makes somebody a member of an account, or lets them in with an account of their own. Whoever
+ * opens the link is taken for the invited: it goes to their address, or by hand.
+ */
+import type { Accepted, CreatedInvitation, Invitation, MemberRole } from "@promptd/contract/manage";
+import { randomBytes } from "node:crypto";
+import type { Database } from "../platform/database/database.ts";
+import { invalid, Problem } from "../platform/problem.ts";
+import { findOpenInvitation, insertInvitation, noteAccepted, useInvitation } from "./members-store.ts";
+import { findPerson, findPersonByEmail, insertMember } from "./people-store.ts";
+import type { Sessions } from "./sign-in/lazy-sessions.ts";
+import { passwordFault } from "./sign-in/passwords.ts";
+import { hashCode } from "./welcome.ts";
+
+export interface InvitationOptions {
+  readonly db: Database;
+  readonly newId: () => string;
+  readonly sessions: Sessions;
+  readonly publicUrl: () => string;
+  /** False: nobody new comes in, by no invitation either. */
+  readonly takesNewPeople: boolean;
+}
+
+const CODE_BYTES = 16;
+const DAYS = 7;
+
+export async function invite(
+  given: {
+    readonly email: string;
+    readonly role: MemberRole;
+    readonly accountId: string | null;
+    readonly invitedBy: string;
+  },
+  { db, newId, publicUrl }: InvitationOptions,
+): Promise<CreatedInvitation> {
+  const code = randomBytes(CODE_BYTES).toString("base64url");
+  const row = { ...given, invitationId: newId(), codeHash: hashCode(code), days: DAYS };
+  const invitation = await insertInvitation(db, row);
+  return { ...invitation, link: `${publicUrl()}/invitation#${code}` };
+}
+
+/**
+ * Lets somebody new in. Who is known here has to sign in first: an invitation is no way into what is theirs.
+ * @throws Problem NOT_FOUND_ERROR for a code that is of no use, VALIDATION_ERROR for a password that does not do.
+ */
+export async function acceptInvitation(
+  body: { readonly code: string; readonly name?: string | undefined; readonly password?: string | undefined },
+  userAgent: string | null,
+  options: InvitationOptions,
+): Promise<{ readonly data: Accepted; readonly cookies: string[] }> {
+  const { db, sessions } = options;
+  const hash = hashCode(body.code);
+  const { email } = await requireOpen(db, hash);
+  if ((await findPersonByEmail(db, email)) !== null) return { data: { kind: "sign_in", email }, cookies: [] };
+  if (!options.takesNewPeople) throw new Problem("NOT_FOUND_ERROR", "Nobody new is let in here. Ask an operator.");
+  const { name, password } = body;
+  if (name === undefined || password === undefined) return { data: { kind: "set_up", email }, cookies: [] };
+  const fault = passwordFault(password);
+  if (fault !== null) throw invalid([{ path: ["body", "password"], code: "invalid_value", message: fault }]);
+  const invitation = await useInvitation(db, hash);
+  if (invitation === null) throw uselessCode();
+  const personId = await sessions.createPerson({ email, name, password });
+  await admitMember(db, invitation, personId);
+  const cookies = await sessions.signIn(personId, { userAgent });
+  return { data: { kind: "signed_in", personId, accountId: invitation.accountId }, cookies };
+}
+
+/** The account of the invitation, for the person of its address. @throws Problem as for a code of no use. */
+export async function joinAccount(code: string, personId: string, { db }: InvitationOptions): Promise<string | null> {
+  const hash = hashCode(code);
+  const [{ email }, person] = [await requireOpen(db, hash), await findPerson(db, personId)];
+  if (person?.email !== email) {
+    const message =
+      "This invitation is for another e-mail address. Sign in as that person, or ask for another invitation.";
+    throw invalid([{ path: ["body", "code"], code: "conflict", message }]);
+  }
+  const invitation = await useInvitation(db, hash);
+  if (invitation === null) throw uselessCode();
+  await admitMember(db, invitation, personId);
+  return invitation.accountId;
+}
+
+async function admitMember(
+  db: Database,
+  { invitationId, accountId, role }: Invitation,
+  personId: string,
+): Promise<void> {
+  if (accountId !== null) await insertMember(db, { accountId, personId, role, isPersonal: false });
+  await noteAccepted(db, invitationId, personId);
+}
+
+async function requireOpen(db: Database, hash: Buffer): Promise<Invitation> {
+  const invitation = await findOpenInvitation(db, hash);
+  if (invitation === null) throw uselessCode();
+  return invitation;
+}
+
+/** Unknown, used, revoked and expired codes are all the same. */
+function uselessCode(): Problem {
+  return new Problem(
+    "NOT_FOUND_ERROR",
+    `This invitation does not work any more: it works once, within ${DAYS} days, unless it is revoked. Ask for another.`,
+  );
+}

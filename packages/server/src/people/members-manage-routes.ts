@@ -1,0 +1,147 @@
+import type { Member } from "@promptd/contract/manage";
+import type { ManageHandlers } from "../http/endpoint.ts";
+import { unknownCursor } from "../platform/database/pages.ts";
+import { invalid, notFound, type Problem } from "../platform/problem.ts";
+import { acceptInvitation, invite, joinAccount, type InvitationOptions } from "./invitations.ts";
+import {
+  deleteMember,
+  listInvitations,
+  listMembers,
+  listPeople,
+  lockMembers,
+  lockOperators,
+  revokeInvitation,
+  updatePerson,
+  updateRole,
+} from "./members-store.ts";
+import { actorOf } from "./people-manage-routes.ts";
+import { findPerson } from "./people-store.ts";
+import { mintCode, welcomeLink } from "./welcome.ts";
+
+type MembersHandlers = Pick<
+  ManageHandlers,
+  | "listMembers"
+  | "updateMember"
+  | "removeMember"
+  | "listInvitations"
+  | "createInvitation"
+  | "revokeInvitation"
+  | "acceptInvitation"
+  | "joinAccount"
+  | "listPeople"
+  | "invitePerson"
+  | "updatePerson"
+  | "createSignInLink"
+>;
+
+export function membersManageRoutes(options: InvitationOptions): MembersHandlers {
+  return { ...membersOf(options), ...invitationsOf(options), ...peopleOf(options) };
+}
+
+function membersOf({ db }: InvitationOptions): Pick<MembersHandlers, "listMembers" | "updateMember" | "removeMember"> {
+  return {
+    listMembers: async (_input, { caller }) => ({ data: { rows: await listMembers(db, caller.accountId) } }),
+    updateMember: async ({ params: { personId }, body: { role } }, { caller: { accountId } }) => {
+      const data = await db.tx(async (tx) => {
+        const members = await lockMembers(tx, accountId);
+        const member = requireMember(members, personId);
+        if (role === "member") requireOtherOwner(members, personId);
+        await updateRole(tx, { accountId, personId }, role);
+        return { ...member, role };
+      });
+      return { data };
+    },
+    removeMember: async ({ params: { personId } }, { caller: { accountId } }) => {
+      const data = await db.tx(async (tx) => {
+        const members = await lockMembers(tx, accountId);
+        const member = requireMember(members, personId);
+        if (member.isPersonal) throw refusal("personId", "This is the person's own account, which they cannot leave.");
+        requireOtherOwner(members, personId);
+        await deleteMember(tx, { accountId, personId });
+        return member;
+      });
+      return { data };
+    },
+  };
+}
+
+function invitationsOf(
+  options: InvitationOptions,
+): Pick<
+  MembersHandlers,
+  "listInvitations" | "createInvitation" | "revokeInvitation" | "acceptInvitation" | "joinAccount"
+> {
+  const { db } = options;
+  return {
+    listInvitations: async ({ query }, { caller }) => {
+      const page = await listInvitations(db, caller.accountId, query);
+      if (page === null) throw unknownCursor(query, "invitation");
+      return { data: page };
+    },
+    createInvitation: async ({ body }, context) => {
+      const { accountId } = context.caller;
+      return { data: await invite({ ...body, accountId, invitedBy: actorOf(context).personId }, options) };
+    },
+    revokeInvitation: async ({ params: { invitationId } }, { caller }) => {
+      const revoked = await revokeInvitation(db, caller.accountId, invitationId);
+      if (revoked === null) throw notFound("open invitation", invitationId);
+      return { data: revoked };
+    },
+    acceptInvitation: async ({ body }, context) => {
+      const { data, cookies } = await acceptInvitation(body, context.header("user-agent"), options);
+      return { data, headers: cookies.length === 0 ? {} : { "set-cookie": cookies } };
+    },
+    joinAccount: async ({ body: { code } }, context) => ({
+      data: { accountId: await joinAccount(code, actorOf(context).personId, options) },
+    }),
+  };
+}
+
+function peopleOf(
+  options: InvitationOptions,
+): Pick<MembersHandlers, "listPeople" | "invitePerson" | "updatePerson" | "createSignInLink"> {
+  const { db, publicUrl } = options;
+  return {
+    listPeople: async ({ query }) => {
+      const page = await listPeople(db, query);
+      if (page === null) throw unknownCursor(query, "person");
+      return { data: page };
+    },
+    invitePerson: async ({ body: { email } }, context) => {
+      const invitedBy = actorOf(context).personId;
+      return { data: await invite({ email, role: "owner", accountId: null, invitedBy }, options) };
+    },
+    updatePerson: async ({ params: { personId }, body }) => {
+      const data = await db.tx(async (tx) => {
+        const operators = await lockOperators(tx);
+        const isLast = operators.length === 1 && operators[0] === personId;
+        if (isLast && (body.isOperator === false || body.isFrozen === true)) {
+          throw refusal("personId", "This is the only operator. Make somebody else an operator first.");
+        }
+        return updatePerson(tx, personId, body);
+      });
+      if (data === null) throw notFound("person", personId);
+      return { data };
+    },
+    createSignInLink: async ({ params: { personId } }) => {
+      if ((await findPerson(db, personId)) === null) throw notFound("person", personId);
+      const code = await mintCode(db, { personId, accountId: null, makesOperator: false, signsIn: false });
+      return { data: { link: welcomeLink(publicUrl(), code) } };
+    },
+  };
+}
+
+function requireMember(members: readonly Member[], personId: string): Member {
+  const member = members.find((one) => one.personId === personId);
+  if (member === undefined) throw notFound("member", personId);
+  return member;
+}
+
+function requireOtherOwner(members: readonly Member[], personId: string): void {
+  if (members.some((one) => one.role === "owner" && one.personId !== personId)) return;
+  throw refusal("personId", "An account needs an owner. Make another member an owner first.");
+}
+
+function refusal(parameter: string, message: string): Problem {
+  return invalid([{ path: ["path", parameter], code: "conflict", message }]);
+}

@@ -1,0 +1,202 @@
+import type { CreatedInvitation, Invitation, Member, MemberRole, Page, PageQuery } from "@promptd/contract/manage";
+import type { PersonChanges, PersonOfInstallation } from "@promptd/contract/manage";
+import { readPage } from "../platform/database/pages.ts";
+import type { Queryable, Tx } from "../platform/database/database.ts";
+
+interface MemberRow {
+  id: string;
+  name: string;
+  email: string;
+  role: MemberRole;
+  is_personal: boolean;
+  created_at: Date;
+}
+
+const MEMBERS = `select u.id, u.name, u.email, m.role, m.is_personal, m.created_at
+  from account_members m join auth_users u on u.id = m.person_id where m.account_id = $1`;
+
+export async function listMembers(db: Queryable, accountId: string): Promise<Member[]> {
+  const rows = await db.query<MemberRow>(`${MEMBERS} order by m.created_at, u.id`, [accountId]);
+  return rows.map(toMember);
+}
+
+/** The members of an account, locked: of two owners who remove each other one stays. */
+export async function lockMembers(tx: Tx, accountId: string): Promise<Member[]> {
+  const rows = await tx.query<MemberRow>(`${MEMBERS} order by m.person_id for update of m`, [accountId]);
+  return rows.map(toMember);
+}
+
+export async function updateRole(
+  tx: Tx,
+  { accountId, personId }: { readonly accountId: string; readonly personId: string },
+  role: MemberRole,
+): Promise<void> {
+  await tx.query("update account_members set role = $3 where account_id = $1 and person_id = $2", [
+    accountId,
+    personId,
+    role,
+  ]);
+}
+
+export async function deleteMember(
+  tx: Tx,
+  { accountId, personId }: { readonly accountId: string; readonly personId: string },
+): Promise<void> {
+  await tx.query("delete from account_members where account_id = $1 and person_id = $2", [accountId, personId]);
+}
+
+function toMember(row: MemberRow): Member {
+  return {
+    personId: row.id,
+    name: row.name,
+    email: row.email,
+    role: row.role,
+    isPersonal: row.is_personal,
+    since: row.created_at.toISOString(),
+  };
+}
+
+interface InvitationRow {
+  id: string;
+  email: string;
+  account_id: string | null;
+  role: MemberRole;
+  created_at: Date;
+  expires_at: Date;
+  accepted_at: Date | null;
+  revoked_at: Date | null;
+}
+
+const INVITATION = "id, email, account_id, role, created_at, expires_at, accepted_at, revoked_at";
+const IS_OPEN = "accepted_at is null and revoked_at is null and expires_at > promptd_now()";
+
+export interface InvitationToInsert {
+  readonly invitationId: string;
+  readonly accountId: string | null;
+  readonly email: string;
+  readonly role: MemberRole;
+  readonly codeHash: Buffer;
+  readonly invitedBy: string;
+  readonly days: number;
+}
+
+export async function insertInvitation(db: Queryable, given: InvitationToInsert): Promise<Invitation> {
+  const [row] = await db.query<InvitationRow>(
+    `insert into invitations (id, account_id, email, role, code_hash, invited_by, expires_at)
+     values ($1, $2, $3, $4, $5, $6, promptd_now() + make_interval(days => $7)) returning ${INVITATION}`,
+    [given.invitationId, given.accountId, given.email, given.role, given.codeHash, given.invitedBy, given.days],
+  );
+  if (row === undefined) throw new Error("The invitation was not inserted.");
+  return toInvitation(row);
+}
+
+export function listInvitations(db: Queryable, accountId: string, query: PageQuery): Promise<Page<Invitation> | null> {
+  return readPage(db, query, {
+    columns: INVITATION,
+    from: "invitations",
+    where: "account_id = $1",
+    values: [accountId],
+    toItem: toInvitation,
+  });
+}
+
+/** Null: the account has no such invitation, or it was accepted. */
+export async function revokeInvitation(db: Queryable, accountId: string, id: string): Promise<Invitation | null> {
+  const [row] = await db.query<InvitationRow>(
+    `update invitations set revoked_at = coalesce(revoked_at, promptd_now())
+     where id = $2 and account_id = $1 and accepted_at is null returning ${INVITATION}`,
+    [accountId, id],
+  );
+  return row === undefined ? null : toInvitation(row);
+}
+
+/** Null: there is no such code, or it is of no use any more. */
+export async function findOpenInvitation(db: Queryable, codeHash: Buffer): Promise<Invitation | null> {
+  const text = `select ${INVITATION} from invitations where code_hash = $1 and ${IS_OPEN}`;
+  const [row] = await db.query<InvitationRow>(text, [codeHash]);
+  return row === undefined ? null : toInvitation(row);
+}
+
+/** Of two who accept at once one does. Null: somebody was first. */
+export async function useInvitation(db: Queryable, codeHash: Buffer): Promise<Invitation | null> {
+  const [row] = await db.query<InvitationRow>(
+    `update invitations set accepted_at = promptd_now() where code_hash = $1 and ${IS_OPEN} returning ${INVITATION}`,
+    [codeHash],
+  );
+  return row === undefined ? null : toInvitation(row);
+}
+
+export async function noteAccepted(db: Queryable, invitationId: string, personId: string): Promise<void> {
+  await db.query("update invitations set accepted_by = $2 where id = $1", [invitationId, personId]);
+}
+
+function toInvitation(row: InvitationRow): Omit<CreatedInvitation, "link"> {
+  return {
+    invitationId: row.id,
+    email: row.email,
+    accountId: row.account_id,
+    role: row.role,
+    createdAt: row.created_at.toISOString(),
+    expiresAt: row.expires_at.toISOString(),
+    acceptedAt: row.accepted_at?.toISOString() ?? null,
+    revokedAt: row.revoked_at?.toISOString() ?? null,
+  };
+}
+
+interface PersonRow {
+  id: string;
+  name: string;
+  email: string;
+  is_operator: boolean;
+  is_frozen: boolean;
+  created_at: Date;
+}
+
+const PERSON = "id, name, email, is_operator, frozen_at is not null as is_frozen, created_at";
+
+export function listPeople(
+  db: Queryable,
+  query: PageQuery & { readonly q?: string | undefined },
+): Promise<Page<PersonOfInstallation> | null> {
+  return readPage(db, query, {
+    columns: PERSON,
+    from: "auth_users",
+    where: "($1::text is null or position(lower($1) in email) > 0 or position(lower($1) in lower(name)) > 0)",
+    values: [query.q ?? null],
+    toItem: toPerson,
+  });
+}
+
+/** Every operator, locked, so that the last one stays. */
+export async function lockOperators(tx: Tx): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(
+    "select id from auth_users where is_operator and frozen_at is null order by id for update",
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Null: there is no such person. */
+export async function updatePerson(
+  tx: Tx,
+  personId: string,
+  { isOperator, isFrozen }: PersonChanges,
+): Promise<PersonOfInstallation | null> {
+  const [row] = await tx.query<PersonRow>(
+    `update auth_users set is_operator = coalesce($2, is_operator), updated_at = promptd_now(),
+       frozen_at = case when $3::boolean is null then frozen_at when $3 then coalesce(frozen_at, promptd_now()) end
+     where id = $1 returning ${PERSON}`,
+    [personId, isOperator ?? null, isFrozen ?? null],
+  );
+  return row === undefined ? null : toPerson(row);
+}
+
+function toPerson(row: PersonRow): PersonOfInstallation {
+  return {
+    personId: row.id,
+    name: row.name,
+    email: row.email,
+    isOperator: row.is_operator,
+    isFrozen: row.is_frozen,
+    createdAt: row.created_at.toISOString(),
+  };
+}

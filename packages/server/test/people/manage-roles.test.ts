@@ -1,0 +1,125 @@
+/**
+ * Who may do what, for every endpoint of the management API, generated from its contract: an endpoint that is added is
+ * tested here, and its refusals are decided before anything of it is read.
+ */
+import type { EndpointEntry, Role, Scope } from "@promptd/contract";
+import { MANAGE_ENDPOINTS } from "@promptd/contract/manage";
+import { MANAGE_EXAMPLES } from "@promptd/contract/manage/examples";
+import { ACCOUNT_HEADER } from "@promptd/contract/manage";
+import { SCOPES } from "@promptd/contract";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { auditedFetch } from "../files/audited-fetch.ts";
+import { createTestPerson, type TestPerson } from "./people-fixture.ts";
+
+interface Who {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+let server: TestServer;
+let stranger: TestPerson;
+let operator: TestPerson;
+let owner: TestPerson;
+let member: TestPerson;
+const who: Record<string, Who> = {};
+const tokens = new Map<string, string>();
+
+beforeAll(async () => {
+  server = await startTestServer({ httpLimits: { failedAdmissionsPerSecond: 10_000 } });
+  [owner, member, stranger, operator] = await Promise.all([
+    createTestPerson(server),
+    createTestPerson(server),
+    createTestPerson(server),
+    createTestPerson(server, { isOperator: true }),
+  ]);
+  await server.app.db.query("insert into account_members (account_id, person_id, role) values ($1, $2, 'member')", [
+    owner.accountId,
+    member.personId,
+  ]);
+  const { apiKey } = await server.createCaller();
+  const session = (person: TestPerson, accountId: string): Who => ({
+    headers: { cookie: person.cookie, [ACCOUNT_HEADER]: accountId },
+  });
+  who["anonymous"] = { headers: {} };
+  who["apiKey"] = { headers: { authorization: `Bearer ${apiKey}` } };
+  who["member"] = session(member, owner.accountId);
+  who["owner"] = session(owner, owner.accountId);
+  who["operator"] = session(operator, operator.accountId);
+  who["elsewhere"] = session(stranger, owner.accountId);
+  for (const scope of SCOPES) tokens.set(scope, (await operator.token([scope])).token);
+});
+afterAll(() => server.close());
+
+const LEVELS: Readonly<Record<Role, number>> = { member: 0, owner: 1, operator: 2 };
+const entries: readonly (readonly [string, EndpointEntry])[] = Object.entries(MANAGE_ENDPOINTS);
+const closed = entries.filter(([, { auth }]) => auth !== "none");
+const kindsOf = ({ auth }: EndpointEntry): readonly string[] => [auth].flat();
+
+/** The example of the endpoint, with ids that are nobody's. */
+async function send(name: string, { headers }: Who): Promise<Response> {
+  const {
+    method,
+    path,
+    headers: listed = [],
+  } = MANAGE_ENDPOINTS[name as keyof typeof MANAGE_ENDPOINTS] as EndpointEntry;
+  const example: { parameters?: Record<string, string | number>; bodies?: Record<string, unknown> } =
+    MANAGE_EXAMPLES[name as keyof typeof MANAGE_EXAMPLES];
+  const filled = path.replace(/:(\w+)/g, (_, one: string) =>
+    encodeURIComponent(String(example.parameters?.[one] ?? "x")),
+  );
+  const own = Object.fromEntries(
+    listed.flatMap((one) =>
+      example.parameters?.[one.name] === undefined ? [] : [[one.name, String(example.parameters[one.name])]],
+    ),
+  );
+  const [body] = Object.values(example.bodies ?? {});
+  return auditedFetch(server.url + filled, {
+    method,
+    headers: { ...own, ...headers, "content-type": "application/json" },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+}
+
+const isAllowed = (response: Response) => response.status !== 401;
+const reasonOf = async (response: Response) =>
+  ((await response.json()) as { data: { reason?: string } | null }).data?.reason;
+
+describe.each(closed)("%s", (name, entry) => {
+  test("is closed to the anonymous and to API keys, and says what it takes", async () => {
+    const anonymous = await send(name, who["anonymous"] as Who);
+    expect([anonymous.status, await reasonOf(anonymous)]).toEqual([401, "SIGN_IN_REQUIRED"]);
+    const key = await send(name, who["apiKey"] as Who);
+    expect([key.status, await reasonOf(key)]).toEqual([401, "WRONG_CREDENTIAL"]);
+  });
+
+  test("is open to the role it names and to none below", async () => {
+    const needed = entry.role === undefined ? -1 : LEVELS[entry.role];
+    const roles = ["member", "owner", "operator"] as const;
+    const allowed = await Promise.all(roles.map(async (role) => isAllowed(await send(name, who[role] as Who))));
+    expect(allowed).toEqual(roles.map((role) => LEVELS[role] >= needed));
+  });
+
+  test("is open to a token of its scope alone", async () => {
+    const takesTokens = kindsOf(entry).includes("token");
+    const allowed = await Promise.all(
+      SCOPES.map(async (scope: Scope) => {
+        const headers = { authorization: `Bearer ${tokens.get(scope) ?? ""}` };
+        return [scope, isAllowed(await send(name, { headers }))] as const;
+      }),
+    );
+    const expected = SCOPES.map((scope) => [
+      scope,
+      takesTokens && (entry.scope === undefined || entry.scope === scope),
+    ]);
+    expect(allowed).toEqual(expected);
+  });
+
+  test("shows a person of another account what an account that does not exist shows", async () => {
+    const foreign = await send(name, who["elsewhere"] as Who);
+    const absentId = "019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18";
+    const absent = await send(name, { headers: { cookie: stranger.cookie, [ACCOUNT_HEADER]: absentId } });
+    const texts = [await foreign.text(), await absent.text()];
+    expect([foreign.status, texts[0]?.replaceAll(owner.accountId, absentId)]).toEqual([absent.status, texts[1]]);
+    expect(foreign.status).toBe(404);
+  });
+});

@@ -1,0 +1,184 @@
+/** Runs, credits and the marketplace for people: the same runs as under /v1, seen with more around them. */
+import { PromptdError } from "@promptd/client";
+import type { ListManagedRunsQuery } from "@promptd/contract/manage";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { createTestPerson, type TestPerson } from "./people-fixture.ts";
+
+const ECHO = `---
+promptd: 1
+title: Echo for people
+model: sandbox/text
+tags: [echo]
+inputs: { ask: {} }
+maxOutputTokens: 1000
+---
+The secret words of the author.
+
+{{ ask }}
+`;
+
+const FAILING = ECHO.replace("Echo for people", "Failing for people").replace(
+  "The secret",
+  "sandbox: error=400\nThe secret",
+);
+
+let server: TestServer;
+let ada: TestPerson;
+let operator: TestPerson;
+let promptVersionId: string;
+let slug: string;
+let promptId: string;
+beforeAll(async () => {
+  server = await startTestServer({ environment: { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "1000" } });
+  const published = await server.publish(ECHO);
+  ({ promptVersionId, slug, promptId } = published);
+  ada = await createTestPerson(server);
+  operator = await createTestPerson(server, { isOperator: true });
+});
+afterAll(() => server.close());
+
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => "SUCCESS",
+    (error: unknown) => (error instanceof PromptdError ? error.code : Promise.reject(error)),
+  );
+const run = (who: TestPerson, ask: string, headers: Record<string, string> = {}, version = promptVersionId) =>
+  who.client.call("createRun", {
+    params: {},
+    query: {},
+    body: { promptVersionId: version, inputs: { textInputs: { ask } } },
+    headers,
+  });
+
+describe("a person's run", () => {
+  test("is made once for one Idempotency-Key, and shown with inputs, timeline, receipt and request id", async () => {
+    const first = await run(ada, "hello", { "idempotency-key": "one" });
+    const again = await run(ada, "hello", { "idempotency-key": "one" });
+    expect([again.data, again.headers.get("idempotent-replayed")]).toEqual([first.data, "true"]);
+    const detail = await ada.client.send("getRun", { params: { runId: first.data.runId } });
+    expect(detail).toMatchObject({
+      runStatus: "succeeded",
+      slug,
+      promptId,
+      inputs: { textInputs: { ask: "hello" }, images: 0 },
+      outputs: first.data.outputs,
+      keyId: null,
+      requestId: first.headers.get("x-request-id"),
+      receipt: { charged: first.data.tokens },
+    });
+    expect(detail.timeline.map(({ event, outcome }) => [event, outcome])).toEqual([
+      ["created", null],
+      ["started", null],
+      ["call", "succeeded"],
+      ["finished", "succeeded"],
+    ]);
+    const { held, charged, givenBack } = detail.receipt;
+    expect(held).toBe(charged + givenBack);
+    expect(JSON.stringify({ ...detail, outputs: [] })).not.toContain("secret words");
+  });
+
+  test("is found by each filter, and not by another value of it", async () => {
+    const failing = await server.publish(FAILING);
+    const failed = await run(ada, "x", {}, failing.promptVersionId);
+    const { runId } = failed.data;
+    const detail = await ada.client.send("getRun", { params: { runId } });
+    expect(detail.runStatus).toBe("failed");
+    const found = async (query: ListManagedRunsQuery) => {
+      const { rows } = await ada.client.send("listRuns", { query: { limit: 50, ...query } });
+      return rows.some((row) => row.runId === runId);
+    };
+    const sentence = detail.error ?? "";
+    const requestId = failed.headers.get("x-request-id") ?? "";
+    const hits = [
+      { status: "failed" as const },
+      { promptId: failing.promptId },
+      { model: "sandbox/text" },
+      { requestId },
+    ];
+    const misses = [
+      { status: "queued" as const },
+      { promptId: runId },
+      { model: "sandbox/image" },
+      { requestId: runId },
+    ];
+    expect(await Promise.all([...hits, { error: sentence.slice(2, 12).toUpperCase() }].map(found))).not.toContain(
+      false,
+    );
+    expect(await Promise.all([...misses, { error: "no such words" }, { keyId: runId }].map(found))).not.toContain(true);
+  });
+
+  test("of an API key of the account shows its key", async () => {
+    const key = await server.createKey(ada.accountId);
+    const { runId } = await key.client.runs.createAndWait({
+      promptVersionId,
+      inputs: { textInputs: { ask: "by key" } },
+    });
+    const { rows } = await ada.client.send("listRuns", { query: { keyId: key.keyId } });
+    expect(rows.map((row) => [row.runId, row.keyId])).toEqual([[runId, key.keyId]]);
+  });
+
+  test("is listed in pages without gaps, forwards and backwards", async () => {
+    for (let i = 0; i < 3; i += 1) await run(ada, `page ${i}`);
+    const all = (await ada.client.send("listRuns", { query: { limit: 50 } })).rows.map((row) => row.runId);
+    const [first, second, third] = all;
+    const next = await ada.client.send("listRuns", { query: { limit: 1, startingAfter: first } });
+    const back = await ada.client.send("listRuns", { query: { limit: 1, endingBefore: third } });
+    expect([next.rows[0]?.runId, next.hasMore, back.rows[0]?.runId, back.hasMore]).toEqual([
+      second,
+      true,
+      second,
+      true,
+    ]);
+  });
+
+  test("does not exist for anybody else, to see, to follow or to cancel", async () => {
+    const { data } = await run(ada, "mine");
+    const { runId } = data;
+    const codes = await Promise.all([
+      codeOf(operator.client.send("getRun", { params: { runId } })),
+      codeOf(operator.client.send("cancelRun", { params: { runId } })),
+    ]);
+    expect(codes).toEqual(["NOT_FOUND_ERROR", "NOT_FOUND_ERROR"]);
+  });
+
+  test("needs a plan, as under /v1", async () => {
+    await server.endPlan(operator.accountId);
+    expect(await codeOf(run(operator, "no plan"))).toBe("PAYMENT_REQUIRED_ERROR");
+    expect(await codeOf(operator.client.send("listRuns"))).toBe("SUCCESS");
+  });
+});
+
+describe("credits", () => {
+  test("and the journal add up", async () => {
+    await run(ada, "journal");
+    const credits = await ada.client.send("getCredits");
+    const { rows, hasMore } = await ada.client.send("listJournal", { query: { limit: 3 } });
+    expect([rows[0]?.kind === "release" || rows[0]?.kind === "capture", hasMore]).toEqual([true, true]);
+    expect(rows[0]?.creditsAfter).toBe(credits.available);
+    const rest = await ada.client.send("listJournal", { query: { limit: 50, startingAfter: rows[2]?.entryId } });
+    expect(rest.rows.at(-1)).toMatchObject({ kind: "grant", amount: 1_000, reason: "given at sign-up" });
+  });
+});
+
+test("the marketplace is searched as under /v1, listed without a query, and shows a prompt by its slug", async () => {
+  const found = await ada.client.send("searchMarketplace", { query: { q: "echo people" } });
+  expect(found.rows.map((row) => row.slug)).toContain(slug);
+  const listed = await ada.client.send("searchMarketplace", { query: { sort: "newest" } });
+  expect(listed.rows.map((row) => row.slug)).toContain(slug);
+  const prompt = await ada.client.send("getMarketplacePrompt", { params: { slug } });
+  expect(prompt).toMatchObject({ promptVersionId, tags: ["echo"], modalityName: "text" });
+  expect(JSON.stringify(prompt)).not.toContain("secret words");
+  expect(await codeOf(ada.client.send("getMarketplacePrompt", { params: { slug: "nothing" } }))).toBe(
+    "NOT_FOUND_ERROR",
+  );
+});
+
+test("an operator sees workers, queue, failures by cause and models", async () => {
+  const system = await operator.client.send("getSystem");
+  expect(system.workers).toHaveLength(1);
+  expect(system.failures.length).toBeGreaterThan(0);
+  expect(system.storage.databaseBytes).toBeGreaterThan(1_000_000);
+  const { models } = await ada.client.send("listModels");
+  expect(models.find(({ model }) => model === "sandbox/text")).toMatchObject({ enabled: true, modality: "text" });
+});

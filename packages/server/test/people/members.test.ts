@@ -1,0 +1,163 @@
+/** Members and invitations of an account, and what operators do with people and accounts. */
+import { PromptdError } from "@promptd/client";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { clientOf, createTestPerson, PASSWORD, type TestPerson } from "./people-fixture.ts";
+
+let server: TestServer;
+let ada: TestPerson;
+let operator: TestPerson;
+beforeAll(async () => {
+  server = await startTestServer({ environment: { PROMPTD_SIGN_UP_CREDITS: "7" } });
+  ada = await createTestPerson(server, { email: "ada@example.org" });
+  operator = await createTestPerson(server, { isOperator: true });
+});
+afterAll(() => server.close());
+
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => "SUCCESS",
+    (error: unknown) => (error instanceof PromptdError ? error.code : Promise.reject(error)),
+  );
+const codeIn = (link: string) => link.split("#")[1] ?? "";
+
+describe("an invitation", () => {
+  test("lets somebody new in, once, as a member with an account of their own beside it", async () => {
+    const { link, invitationId } = await ada.client.send("createInvitation", {
+      body: { email: "Grace@Example.org", role: "member" },
+    });
+    const code = codeIn(link);
+    const anybody = clientOf(server, {});
+    expect(await anybody.send("acceptInvitation", { body: { code } })).toEqual({
+      kind: "set_up",
+      email: "grace@example.org",
+    });
+    const body = { code, name: "Grace", password: PASSWORD };
+    const accepted = await anybody.call("acceptInvitation", { params: {}, query: {}, body });
+    expect(accepted.data).toMatchObject({ kind: "signed_in", accountId: ada.accountId });
+    const grace = clientOf(server, { cookie: accepted.headers.getSetCookie()[0]?.split(";")[0] ?? "" });
+    const { accounts } = await grace.send("getSession");
+    expect(accounts.map(({ role, isPersonal }) => [role, isPersonal])).toEqual([
+      ["owner", true],
+      ["member", false],
+    ]);
+    expect((await grace.send("getCredits")).available).toBe(7);
+    expect(await codeOf(anybody.send("acceptInvitation", { body }))).toBe("NOT_FOUND_ERROR");
+    const { rows } = await ada.client.send("listInvitations");
+    expect(rows.find((row) => row.invitationId === invitationId)?.acceptedAt).not.toBeNull();
+    expect(JSON.stringify(rows)).not.toContain(code);
+  });
+
+  test("for somebody who is here leads to a sign-in, and joins that person alone", async () => {
+    const eve = await createTestPerson(server, { email: "eve@example.org" });
+    const bob = await createTestPerson(server, { email: "bob@example.org" });
+    const { link } = await ada.client.send("createInvitation", { body: { email: "bob@example.org", role: "owner" } });
+    const code = codeIn(link);
+    const open = await clientOf(server, {}).send("acceptInvitation", { body: { code, name: "x", password: PASSWORD } });
+    expect(open).toEqual({ kind: "sign_in", email: "bob@example.org" });
+    expect(await codeOf(eve.client.send("joinAccount", { body: { code } }))).toBe("VALIDATION_ERROR");
+    expect(await bob.client.send("joinAccount", { body: { code } })).toEqual({ accountId: ada.accountId });
+    const { accounts } = await bob.client.send("getSession");
+    expect(accounts.map(({ accountId }) => accountId)).toContain(ada.accountId);
+  });
+
+  test("is dead once it is revoked or a week old", async () => {
+    const make = () => ada.client.send("createInvitation", { body: { email: "late@example.org", role: "member" } });
+    const [revoked, old] = [await make(), await make()];
+    await ada.client.send("revokeInvitation", { params: { invitationId: revoked.invitationId } });
+    const accept = ({ link }: { link: string }) =>
+      codeOf(clientOf(server, {}).send("acceptInvitation", { body: { code: codeIn(link) } }));
+    expect(await accept(revoked)).toBe("NOT_FOUND_ERROR");
+    expect(await accept(old)).toBe("SUCCESS");
+    await server.shiftTime(7 * 86_400 + 1);
+    const late = await accept(old);
+    await server.shiftTime(0);
+    expect(late).toBe("NOT_FOUND_ERROR");
+  });
+});
+
+describe("a member", () => {
+  test("who is removed is out with the next request, with every token for the account", async () => {
+    const person = await createTestPerson(server, { email: "short@example.org" });
+    const { link } = await ada.client.send("createInvitation", {
+      body: { email: "short@example.org", role: "member" },
+    });
+    await person.client.send("joinAccount", { body: { code: codeIn(link) } });
+    const there = clientOf(server, { cookie: person.cookie }, ada.accountId);
+    const { token } = await there.send("createToken", { body: { name: "t", scopes: ["runs:read"], expiresInDays: 1 } });
+    const byToken = clientOf(server, { authorization: `Bearer ${token}` });
+    expect([await codeOf(there.send("listRuns")), await codeOf(byToken.send("listRuns"))]).toEqual([
+      "SUCCESS",
+      "SUCCESS",
+    ]);
+    await ada.client.send("removeMember", { params: { personId: person.personId } });
+    expect(await codeOf(there.send("listRuns"))).toBe("NOT_FOUND_ERROR");
+    expect(await codeOf(byToken.send("listRuns"))).toBe("UNAUTHORIZED_ERROR");
+  });
+
+  test("who is the last owner, or whose own account it is, stays", async () => {
+    const solo = await createTestPerson(server);
+    const params = { personId: solo.personId };
+    expect(await codeOf(solo.client.send("updateMember", { params, body: { role: "member" } }))).toBe(
+      "VALIDATION_ERROR",
+    );
+    expect(await codeOf(solo.client.send("removeMember", { params }))).toBe("VALIDATION_ERROR");
+    const { rows } = await solo.client.send("listMembers");
+    expect(rows.map(({ role }) => role)).toEqual(["owner"]);
+  });
+});
+
+describe("an operator", () => {
+  test("freezes a person, who can do nothing from then on, by session or token, until it is undone", async () => {
+    const person = await createTestPerson(server, { email: "frozen@example.org" });
+    const token = await person.token(["runs:read"]);
+    const params = { personId: person.personId };
+    const codes = async () => [
+      await codeOf(person.client.send("getSession")),
+      await codeOf(token.client.send("getSession")),
+    ];
+    await operator.client.send("updatePerson", { params, body: { isFrozen: true } });
+    expect(await codes()).toEqual(["UNAUTHORIZED_ERROR", "UNAUTHORIZED_ERROR"]);
+    await operator.client.send("updatePerson", { params, body: { isFrozen: false } });
+    expect(await codes()).toEqual(["SUCCESS", "SUCCESS"]);
+  });
+
+  test("finds people and accounts by part of their address, and sets a plan", async () => {
+    const people = await operator.client.send("listPeople", { query: { q: "ADA@" } });
+    expect(people.rows.map(({ personId }) => personId)).toEqual([ada.personId]);
+    const accounts = await operator.client.send("listAccounts", { query: { q: "ada@" } });
+    expect(accounts.rows).toMatchObject([{ accountId: ada.accountId, plan: "none", planUntil: null }]);
+    const body = { plan: "pro" as const, until: "2036-01-01T00:00:00Z" };
+    const changed = await operator.client.send("setPlan", { params: { accountId: ada.accountId }, body });
+    expect(changed).toMatchObject({ plan: "pro", planUntil: "2036-01-01T00:00:00.000Z" });
+  });
+
+  test("freezes an account's credits and unfreezes them", async () => {
+    const freeze = (isFrozen: boolean) =>
+      operator.client.send("freezeAccount", {
+        params: { accountId: ada.accountId },
+        body: { isFrozen, reason: "refund in dispute" },
+      });
+    expect(await freeze(true)).toEqual({ accountId: ada.accountId, isFrozen: true });
+    expect((await ada.client.send("getCredits")).frozen).toMatchObject({ reason: "refund in dispute" });
+    expect(await freeze(false)).toEqual({ accountId: ada.accountId, isFrozen: false });
+    expect((await ada.client.send("getCredits")).frozen).toBeNull();
+  });
+
+  test("gives a person a link to a new password, which ends the sessions they had", async () => {
+    const person = await createTestPerson(server, { email: "forgot@example.org" });
+    const { link } = await operator.client.send("createSignInLink", { params: { personId: person.personId } });
+    const code = codeIn(link);
+    const anybody = clientOf(server, {});
+    expect(await anybody.send("welcome", { body: { code } })).toEqual({ kind: "set_up", email: "forgot@example.org" });
+    const password = "another long password";
+    expect(await anybody.send("welcome", { body: { code, password } })).toMatchObject({ personId: person.personId });
+    expect(await codeOf(person.client.send("getSession"))).toBe("UNAUTHORIZED_ERROR");
+    const signIn = await fetch(`${server.url}/manage/auth/sign-in/email`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin: server.url },
+      body: JSON.stringify({ email: "forgot@example.org", password }),
+    });
+    expect(signIn.status).toBe(200);
+  });
+});
