@@ -4,13 +4,14 @@
  * from @copilotkit/aimock; Gemini images, Replicate and all videos from a server of ours, which passes the rest on.
  */
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { COMPILE_CACHE, killLeftovers, startPromptd, type PromptdProcess } from "../support/promptd-process.ts";
+import { readShipped } from "../../src/models/catalogue/shipped.ts";
 import { PNG } from "../providers/provider-answers.ts";
 import { startProviderDouble, type ProviderDouble } from "../providers/provider-double.ts";
 
@@ -31,6 +32,14 @@ const LINES: Line[] = Array.from(section.matchAll(/^\| `([A-Z_]+)` \|[^|]*\|([^|
   variable: variable ?? "",
   files: Array.from((files ?? "").matchAll(/examples\/[\w.-]+/g), ([name]) => name),
 }));
+/** The second table: providers that are entries of data. */
+const DATA_LINES: Line[] = Array.from(
+  section.matchAll(/^\| `([A-Z_]+)` \| [^|`]*`(examples\/[\w.-]+)` \|$/gm),
+  (row) => ({
+    variable: row[1] ?? "",
+    files: [row[2] ?? ""],
+  }),
+);
 const commands = Array.from(section.matchAll(/^(?:export|npx promptd) .*$/gm), ([line]) => line);
 const [curl] = /^curl [^`]*/m.exec(sectionOf("The first request")) ?? [];
 
@@ -154,7 +163,11 @@ async function readOutput(printed: string, out: string): Promise<string> {
 test("the README names all six variables, every example, and the commands this test knows how to walk", async () => {
   expect(LINES.map((line) => line.variable).sort()).toEqual(Object.keys(PLACES).sort());
   const examples = await readdir(join(ROOT, "examples"));
-  expect(LINES.flatMap((line) => line.files).sort()).toEqual(examples.map((name) => `examples/${name}`).sort());
+  const named = [...LINES, ...DATA_LINES].flatMap((line) => line.files);
+  expect(named.sort()).toEqual(examples.map((name) => `examples/${name}`).sort());
+  const servers = Object.values(readShipped().servers);
+  const variables = new Set(DATA_LINES.map((line) => line.variable));
+  expect(variables).toEqual(new Set(servers.map(({ apiKeyEnv }) => apiKeyEnv)));
   expect(commands.map((line) => line.split(" ").slice(0, 4).join(" "))).toEqual([
     "export PROMPTD_API_KEY=<the demo key>",
     "npx promptd models",
@@ -203,4 +216,34 @@ describe.concurrent("the README's steps", () => {
       await standIns.stop();
     },
   );
+
+  test("with the key of a provider of the second table give a run, and each key goes to its provider alone", async () => {
+    const { home, dataDir } = await createUser("DATA");
+    const standIns = await startStandIns();
+    const { double } = standIns;
+    const { servers } = readShipped();
+    const providers = Object.fromEntries(
+      Object.entries(servers).map(([name, server]) => [name, { ...server, baseURL: `${double.url}/v1` }]),
+    );
+    const overlay = join(home, "models.json");
+    await writeFile(overlay, JSON.stringify({ formatVersion: 1, providers }));
+    const keys = Object.fromEntries(DATA_LINES.map(({ variable }) => [variable, `${KEY}-${variable}`]));
+    const serving = await startPromptd({
+      environment: { PROMPTD_DATA_DIR: dataDir, PROMPTD_SEED: "on", PROMPTD_MODELS_FILE: overlay, ...keys },
+    });
+    const steps = { serving, environment: { HOME: home, PROMPTD_DATA_DIR: dataDir, PROMPTD_URL: serving.url } };
+    const told = [];
+    for (const { variable, files } of DATA_LINES) {
+      const out = await mkdtemp(join(home, "out-"));
+      const before = double.received.length;
+      const { printed } = await publishAndRun(files[0] ?? "", steps, out);
+      expect(await readOutput(printed, out), variable).toMatch(OUTPUTS["text"] ?? /^$/);
+      const asked = double.received.slice(before);
+      expect(asked.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${KEY}-${variable}`]);
+      told.push(printed);
+    }
+    expect((await serving.stop()).code).toBe(0);
+    expect([...told, ...serving.log].filter((text) => text.includes(KEY))).toEqual([]);
+    await standIns.stop();
+  }, 240_000);
 });

@@ -1,0 +1,182 @@
+/**
+ * `npm run catalogue:check`: whether the shipped catalogue is still true, without a network. Prices are compared with an
+ * open data set, ids with those that the pinned packages of the providers know, ends with today. It fails as time goes
+ * by: that is its purpose.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { calcPrice } from "@pydantic/genai-prices";
+import { describe, expect, test } from "vitest";
+import { dayOf } from "../../src/models/catalogue/catalogue-file.ts";
+import { loadCatalogue, type CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
+import { readShipped } from "../../src/models/catalogue/shipped.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import { parsePromptFile } from "../../src/prompts/index.ts";
+
+const ROOT = join(import.meta.dirname, "../../../..");
+const DAY_MS = 86_400_000;
+const SOON_DAYS = 60;
+const TODAY = dayOf(systemClock.nowMs());
+const SOON = dayOf(systemClock.nowMs() + SOON_DAYS * DAY_MS);
+
+const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => true, sandbox: true });
+const records = readShipped().records.filter(({ provider }) => provider !== "sandbox");
+const living = records.filter(({ status }) => status !== "retired");
+
+describe("life", () => {
+  test("no entry is past its end and still not marked as retired", () => {
+    const overdue = living.filter(({ retiresAt }) => retiresAt !== undefined && retiresAt <= TODAY);
+    expect(overdue.map(({ model, retiresAt }) => `${model}: make it retired, retiredAt ${retiresAt}`)).toEqual([]);
+  });
+
+  test("the successor of an entry outlives it by more than the warning", () => {
+    const byModel = new Map(records.map((record) => [record.model, record]));
+    const bad = records.filter(({ successor = null }) => {
+      const next = successor === null ? undefined : byModel.get(successor);
+      return next !== undefined && (next.status === "retired" || (next.retiresAt ?? "9999") <= SOON);
+    });
+    expect(bad.map(({ model, successor }) => `${model} -> ${successor}`)).toEqual([]);
+  });
+
+  test("at least 90 models run, and at least 60 of them for a year, as far as is known", () => {
+    const inAYear = dayOf(systemClock.nowMs() + 365 * DAY_MS);
+    expect(living.length).toBeGreaterThanOrEqual(90);
+    expect(living.filter(({ retiresAt = "9999" }) => retiresAt > inAYear).length).toBeGreaterThanOrEqual(60);
+  });
+
+  test("every entry says where its id and its life are from", () => {
+    expect(records.filter(({ source }) => source === undefined).map(({ model }) => model)).toEqual([]);
+  });
+
+  /** Whatever a role could mean counts, not what it means where the check runs. */
+  const modelsOf = (name: string): readonly string[] => catalogue.roles[name] ?? [name];
+  const fileModels = (text: string): string[] =>
+    parsePromptFile(text, catalogue, { isDescribed: false }).flatMap(({ definition }) =>
+      definition.steps.flatMap(({ model, role }) => modelsOf(role?.name ?? model)),
+    );
+  const dying = (models: readonly string[]): string[] =>
+    [...new Set(models)].filter((model) => {
+      const entry = catalogue.find(model);
+      if (entry === null) return !model.startsWith("compatible/");
+      return entry.status === "retired" || (entry.retiresAt ?? "9999") <= SOON;
+    });
+
+  test.each(Object.keys(catalogue.roles))(`no model of the role %s ends within ${SOON_DAYS} days`, (role) => {
+    expect(dying(modelsOf(role))).toEqual([]);
+  });
+
+  test(`no example names a model that ends within ${SOON_DAYS} days`, () => {
+    const names = readdirSync(join(ROOT, "examples")).filter((name) => name.endsWith(".prompt.md"));
+    expect(names.length).toBeGreaterThanOrEqual(10);
+    const models = names.flatMap((name) => {
+      const text = readFileSync(join(ROOT, "examples", name), "utf8");
+      const [, local] = /^model: (compatible\/.*)$/m.exec(text) ?? [];
+      return local === undefined ? fileModels(text) : [local]; // a server of the user's own
+    });
+    expect(dying(models)).toEqual([]);
+  });
+
+  test(`no seed prompt names a model that ends within ${SOON_DAYS} days`, () => {
+    const seed = join(ROOT, "packages/server/seed");
+    const own = readdirSync(join(seed, "prompts")).map((name) => join(seed, "prompts", name));
+    const models = [...own, join(seed, "catalogue.json")].flatMap((name) => fileModels(readFileSync(name, "utf8")));
+    expect(models.length).toBeGreaterThan(400);
+    expect(dying(models)).toEqual([]);
+  });
+});
+
+/** What the data set calls our providers; it has no prices of images. */
+const PRICED: Readonly<Record<string, string>> = {
+  openai: "openai",
+  anthropic: "anthropic",
+  google: "google",
+  xai: "x-ai",
+  mistral: "mistral",
+  deepseek: "deepseek",
+  groq: "groq",
+  openrouter: "openrouter",
+};
+
+interface Rates {
+  readonly inputPer1k: number;
+  readonly outputPer1k: number;
+}
+
+const TOKENS = 1_000;
+/** The rates of then: where a rise is announced, an entry asks it from the start, so that a hold covers it. */
+const timestamp = new Date(systemClock.nowMs() + 365 * DAY_MS);
+
+/** Credits per 1,000 tokens of a short prompt; null: the data set does not know the model. */
+function publishedRates({ provider, providerModel }: CatalogueEntry): Rates | null {
+  const providerId = PRICED[provider];
+  if (providerId === undefined) return null;
+  const price = calcPrice({ input_tokens: TOKENS, output_tokens: TOKENS }, providerModel, {
+    providerId,
+    timestamp,
+  });
+  if (price === null) return null;
+  const credits = (usd: number): number => Math.round(usd * 100 * 1e6) / 1e6;
+  return { inputPer1k: credits(price.input_price), outputPer1k: credits(price.output_price) };
+}
+
+describe("prices", () => {
+  const texts = catalogue.entries.filter(({ modality, provider, status }) => {
+    return modality === "text" && provider !== "sandbox" && status !== "retired";
+  });
+  const named = texts.filter(({ priceSource = "" }) => priceSource.startsWith("@pydantic/genai-prices"));
+
+  test("are those of the data set wherever an entry names it as its source", () => {
+    expect(named.length).toBeGreaterThan(40);
+    const differing = named.flatMap((entry) => {
+      const theirs = publishedRates(entry);
+      const ours = { inputPer1k: Number(entry.price.inputPer1k), outputPer1k: Number(entry.price.outputPer1k) };
+      return JSON.stringify(theirs) === JSON.stringify(ours) ? [] : [{ model: entry.model, ours, theirs }];
+    });
+    expect(differing).toEqual([]);
+  });
+
+  test("that differ from the data set are for reasons that the entry gives", () => {
+    const differing = texts.filter((entry) => {
+      const theirs = publishedRates(entry);
+      return theirs !== null && theirs.inputPer1k !== Number(entry.price.inputPer1k);
+    });
+    expect(
+      differing.filter(({ priceSource = "" }) => priceSource.startsWith("@pydantic")).map((one) => one.model),
+    ).toEqual([]);
+    expect(differing.length).toBeLessThanOrEqual(3);
+  });
+
+  test("without two sources are for the operator to confirm", () => {
+    const assumed = records.filter(({ priceSource = "" }) => /assumed|one source only|no copy/i.test(priceSource));
+    const trusted = assumed.filter(({ priceToConfirm, status }) => priceToConfirm !== true && status !== "retired");
+    expect(trusted.map(({ model }) => model)).toEqual([]);
+  });
+});
+
+/** Ids that a provider's package names in its types: keys of a table, or a union of texts. */
+function idsOf(packageName: string): ReadonlySet<string> {
+  const types = readFileSync(join(ROOT, "node_modules", packageName, "dist/index.d.ts"), "utf8");
+  return new Set(Array.from(types.matchAll(/["']([\w.-]+(?:\/[\w.-]+)*)["']/g), ([, id]) => id ?? ""));
+}
+
+/** Known elsewhere than in the package, which their `source` says. */
+const NOT_IN_PACKAGE = new Set([
+  "google/gemini-3.1-flash-image",
+  "google/gemini-3-pro-image",
+  "google/gemini-3.1-flash-lite",
+  "google/gemini-3.1-flash-lite-image",
+]);
+
+describe("ids", () => {
+  test.each(["openai", "anthropic", "google"])("of %s are known to its pinned package", (provider) => {
+    const known = idsOf(`@ai-sdk/${provider}`);
+    expect(known.size).toBeGreaterThan(20);
+    const unknown = living.filter((entry) => entry.provider === provider && !known.has(entry.providerModel));
+    expect(unknown.map(({ model }) => model).filter((model) => !NOT_IN_PACKAGE.has(model))).toEqual([]);
+  });
+
+  test("that the package has learned need no exception any more", () => {
+    const known = idsOf("@ai-sdk/google");
+    expect([...NOT_IN_PACKAGE].filter((model) => known.has(model.replace("google/", "")))).toEqual([]);
+  });
+});
