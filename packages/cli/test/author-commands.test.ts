@@ -94,6 +94,55 @@ describe("promptd prompt preview", () => {
   });
 });
 
+describe("promptd prompt test", () => {
+  const withTests = (expected: string) =>
+    TEA.replace("---\nWrite", `tests:\n  - inputs: { topic: rain }\n    expect: { contains: ${expected} }\n---\nWrite`);
+
+  test("runs samples and tests against the models without a database, and shows a table", async () => {
+    const path = await file("tested.prompt.md", withTests("about rain"));
+    const { code, stdout } = await runHere(["prompt", "test", path], await withoutDatabase());
+    expect(stdout).toMatch(/^RESULT +PROMPT +TEST +MODEL +OUTPUT\nok +Tea poem +test 1 +sandbox\/text-free +\S/);
+    expect(stdout).toContain("1 passed, 0 failed.");
+    expect(code).toBe(0);
+  });
+
+  test("ends with 1 when something that was expected does not hold, and says what", async () => {
+    const path = await file("tested.prompt.md", withTests("snow"));
+    const { code, stdout } = await runHere(["prompt", "test", path], await withoutDatabase());
+    expect([code, stdout]).toEqual([1, expect.stringContaining('contains: "snow" is missing.')]);
+  });
+
+  test("says that a model without its key cannot be called", async () => {
+    const path = await file("tested.prompt.md", withTests("x").replace("sandbox/text-free", "openai/gpt-4.1"));
+    const { code, stdout } = await runHere(["prompt", "test", path], await withoutDatabase());
+    expect([code, stdout]).toEqual([1, expect.stringContaining("is not available with these settings")]);
+  });
+});
+
+describe("promptd prompt import", () => {
+  test("makes files that can be published, once, and never overwrites one", async () => {
+    const request = {
+      model: "gpt-4.1",
+      instructions: "Be kind.",
+      input: "Write about {{topic}}.",
+      tools: [{ type: "x" }],
+    };
+    const path = await file("stored.json", JSON.stringify(request));
+    const out = join(rig.directory, "imported");
+    const again = async () =>
+      runHere(["prompt", "import", "--from", "openai", path, "--out", out], await withoutDatabase());
+    const first = await again();
+    expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining("Made 1.") });
+    const made = join(out, "stored.prompt.md");
+    expect(await readFile(made, "utf8")).toContain("# - tools:");
+    expect((await runHere(["prompt", "check", made], await withoutDatabase())).code).toBe(0);
+    expect(await again()).toMatchObject({ code: 1, stderr: expect.stringContaining("exists and was not overwritten") });
+    const wrong = await runHere(["prompt", "import", "--from", "word", path, "--out", out], await withoutDatabase());
+    expect(wrong.stderr).toContain("--from must be one of: openai, langfuse");
+    expect((await here("check", path)).stdout).toContain("promptd prompt import --from openai");
+  });
+});
+
 describe("promptd prompt publish, diff, list and pull", () => {
   const publish = (...argv: string[]) => here("publish", ...argv, "--author", "ada@example.org");
 

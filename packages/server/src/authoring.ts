@@ -2,18 +2,24 @@
  * What an author does without a server and without a database: check, preview and compare prompt files. Entry
  * "@promptd/server/authoring".
  */
-import { CatalogueError, type Catalogue } from "./models/index.ts";
-import { ConfigError, readConfig } from "./platform/config/config.ts";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { callDirectly, CatalogueError, openAdapter, type Catalogue, type DirectRequest } from "./models/index.ts";
+import { systemClock } from "./platform/clock.ts";
+import { createLog } from "./platform/log.ts";
+import { ConfigError, readConfig, type Config } from "./platform/config/config.ts";
 import {
   diffPrompts,
   importPrompts,
   previewPrompt,
+  tryPrompt,
   validatePrompts,
   type ForeignFormat,
   type ImportedFile,
   type Preview,
   type PreviewRequest,
   type PromptDiff,
+  type TrialResult,
   type Validation,
 } from "./prompts/authoring/authoring.ts";
 import { parsePromptFile, PromptFileError, type PromptSource } from "./prompts/index.ts";
@@ -25,6 +31,18 @@ type Environment = Readonly<Record<string, string | undefined>>;
 interface NamedText {
   readonly name: string;
   readonly text: string;
+}
+
+export interface TestedPrompt {
+  readonly title: string;
+  readonly model: string;
+  readonly results: readonly TrialResult[];
+}
+
+interface TrialParts {
+  readonly adapter: Awaited<ReturnType<typeof openAdapter>>;
+  readonly readImage: (path: string) => Promise<Uint8Array>;
+  readonly signal: AbortSignal;
 }
 
 export { FOREIGN_FORMATS } from "./prompts/authoring/authoring.ts";
@@ -43,6 +61,7 @@ export function explainAuthorFailure(error: unknown): string | null {
 export class Authoring {
   readonly #catalogue: Catalogue;
   readonly #creditsMax: number;
+  readonly #secret: Config["secret"];
 
   /** @throws ConfigError, CatalogueError with every fault. */
   constructor(environment: Environment) {
@@ -50,6 +69,7 @@ export class Authoring {
     this.#catalogue = loadCatalogueOf(config);
     this.#catalogue.useEnabled(this.#catalogue.enabledHere(), []);
     this.#creditsMax = config.PROMPTD_HOLD_MAX_CREDITS;
+    this.#secret = config.secret;
   }
 
   check({ text }: NamedText): Validation {
@@ -59,6 +79,65 @@ export class Authoring {
   /** @param title null: the file holds one prompt. */
   preview(file: NamedText, request: PreviewRequest, title: string | null): Preview {
     return previewPrompt(this.#sourceOf(file, title), request, this.#catalogue);
+  }
+
+  /**
+   * Runs the samples and tests of every prompt of a file against the models, one after another. Nothing is charged to
+   * credits; providers bill their calls.
+   * @param readImage the bytes of an image that a test names.
+   */
+  async test(
+    file: NamedText,
+    readImage: (path: string) => Promise<Uint8Array>,
+    signal: AbortSignal,
+  ): Promise<TestedPrompt[]> {
+    const sources = parsePromptFile(file.text, this.#catalogue, { creditsMax: this.#creditsMax });
+    const { adapter, close } = await this.#openModels();
+    try {
+      const tested: TestedPrompt[] = [];
+      for (const source of sources) {
+        const results: TrialResult[] = [];
+        for (const test of source.tests)
+          results.push(await tryPrompt(source, test, this.#ports({ adapter, readImage, signal })));
+        tested.push({ title: source.title, model: source.model, results });
+      }
+      return tested;
+    } finally {
+      await close();
+    }
+  }
+
+  #ports({ adapter, readImage, signal }: TrialParts) {
+    const entryOf = (model: string) => {
+      const entry = this.#catalogue.find(model);
+      if (entry !== null && this.#catalogue.isEnabled(model)) return entry;
+      throw new Problem("VALIDATION_ERROR", `The model ${model} is not available with these settings: is its key set?`);
+    };
+    return {
+      catalogue: this.#catalogue,
+      call: (model: string, request: DirectRequest) => callDirectly(adapter, entryOf(model), request, signal),
+      loadImages: async (model: string, paths: readonly string[]) => {
+        const { prepareForModel } = await import("./files/inputs/decode.ts");
+        const limits = entryOf(model).inputs?.images;
+        if (limits === undefined) return [];
+        const sizes = { bytesMax: limits.bytes, sideMax: limits.maxSide };
+        return Promise.all(paths.map(async (path) => prepareForModel(await readImage(path), sizes)));
+      },
+    };
+  }
+
+  async #openModels() {
+    const { createSpool } = await import("./files/index.ts");
+    const spool = createSpool(join(tmpdir(), "promptd-test"));
+    const log = createLog("error", "stderr");
+    const adapter = await openAdapter({
+      catalogue: this.#catalogue,
+      secret: this.#secret,
+      clock: systemClock,
+      log,
+      spool,
+    });
+    return { adapter, close: () => adapter.close() };
   }
 
   /**

@@ -4,6 +4,7 @@ import type { CommandTable } from "../command.ts";
 export const AUTHOR_COMMANDS: CommandTable = {
   "prompt check": async () => (await import("./prompt/check.ts")).promptCheck,
   "prompt preview": async () => (await import("./prompt/preview.ts")).promptPreview,
+  "prompt test": async () => (await import("./prompt/test.ts")).promptTest,
   "prompt publish": async () => (await import("./operator/admin-prompts.ts")).promptPublish,
   "prompt diff": async () => (await import("./prompt/diff.ts")).promptDiff,
   "prompt import": async () => (await import("./prompt/import.ts")).promptImport,

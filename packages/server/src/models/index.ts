@@ -1,4 +1,4 @@
-export { createModelCaller, type LimitChange, type ModelCaller } from "./calls/call-model.ts";
+export { createModelCaller, RunGone, type LimitChange, type ModelCaller } from "./calls/call-model.ts";
 export { createCanceledVideosTick } from "./calls/canceled-videos.ts";
 export { CatalogueError, loadCatalogue } from "./catalogue/catalogue.ts";
 export type { Catalogue, CatalogueEntry, CatalogueOptions } from "./catalogue/catalogue.ts";
@@ -6,10 +6,10 @@ export { availability, isSimulated, unavailableSentence, type Availability } fro
 export { openAdapter } from "./ai-sdk/open-adapter.ts";
 export { faultOfEmbeddingsModel } from "./catalogue/embeddings-model.ts";
 export { createEnabledModels, type RunLimit } from "./catalogue/enabled-models.ts";
-export { featuresOf, schemaFault, wholeInstructions, type TextSettings } from "./calls/text-rules.ts";
+export { callDirectly, featuresOf, readJsonAnswer, schemaFault, wholeInstructions } from "./calls/text-rules.ts";
+export type { DirectAnswer, DirectRequest, TextSettings } from "./calls/text-rules.ts";
 export { createProviderCallsTick } from "./calls/provider-calls.ts";
 export { checkOverlay, listModels, type ModelLine, type OverlayReport } from "./catalogue/models-report.ts";
 export { modelsManageRoutes, modelsRoutes } from "./catalogue/models-routes.ts";
 export { outputTokensOf, priceCeiling, priceEstimate, settlePrice, uncappedPrice } from "./pricing/price-plan.ts";
-export { RunGone } from "./calls/video-jobs.ts";
 export type { PriceSnapshot, StepPlan, StepUsage } from "./pricing/price-plan.ts";

@@ -101,6 +101,31 @@ export interface Conversion {
   readonly to: string;
 }
 
+/** What is expected of the last output of a test; all of it must hold. */
+export interface Expectations {
+  readonly contains?: readonly string[];
+  readonly notContains?: readonly string[];
+  /** A regular expression. */
+  readonly matches?: string;
+  readonly schema?: JsonSchema;
+  /** Characters. */
+  readonly shorterThan?: number;
+  /** Statements that a model checks. */
+  readonly judge?: readonly string[];
+  /** Absent: the prompt's own. */
+  readonly judgeModel?: string;
+}
+
+/** One try of a prompt. It stays in the author's file. */
+export interface PromptTest {
+  readonly name: string;
+  readonly textInputs: Readonly<Record<string, string>>;
+  readonly options: Readonly<Record<string, string>>;
+  /** Paths, from the file's folder. */
+  readonly images: readonly string[];
+  readonly expect: Expectations;
+}
+
 /** One prompt out of a file, checked completely: ready to be published. */
 export interface PromptSource {
   /** The promptId the file names, or null. */
@@ -115,6 +140,8 @@ export interface PromptSource {
   readonly modality: Modality;
   readonly definition: PromptDefinition;
   readonly samples: PromptSamples;
+  /** The samples, of which nothing is expected, and the tests. */
+  readonly tests: readonly PromptTest[];
   /** Line of the file where the prompt begins, from 1. */
   readonly line: number;
   readonly conversions: readonly Conversion[];

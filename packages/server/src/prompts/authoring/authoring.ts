@@ -1,6 +1,7 @@
 /** What authors do with prompts beside publishing them: functions with plain results, for commands and for HTTP alike. */
 export { diffPrompts, type PromptDiff } from "./diff-prompts.ts";
 export { previewPrompt, type Preview, type PreviewRequest } from "./preview-prompt.ts";
+export { tryPrompt, type TrialResult } from "./try-prompt.ts";
 export { describeSource, validatePrompts, type Validation } from "./validate-prompts.ts";
 export { FOREIGN_FORMATS, type ForeignFormat } from "../format/foreign-format.ts";
 export { importPrompts } from "../import/import-prompts.ts";

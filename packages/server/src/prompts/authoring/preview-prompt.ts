@@ -39,7 +39,7 @@ export interface Preview {
 }
 
 /** A source as a run sees a published version. Its ids are empty. */
-function versionOf(source: PromptSource, catalogue: Catalogue): LiveVersion {
+export function versionOf(source: PromptSource, catalogue: Catalogue): LiveVersion {
   const { title, model, modality, definition } = source;
   const config = buildConfig(definition, entryOf(catalogue, model));
   return { promptId: "", promptVersionId: "", authorId: "", title, model, modality, config, definition };

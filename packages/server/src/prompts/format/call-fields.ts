@@ -144,7 +144,7 @@ function readOutputSchema(reader: FieldReader): JsonSchema | null {
   return schema;
 }
 
-function toJson(node: SourceNode): JsonSchema[string] {
+export function toJson(node: SourceNode): JsonSchema[string] {
   if (node.kind === "nothing") return null;
   if (node.kind === "list") return node.items.map(toJson);
   if (node.kind === "map") return Object.fromEntries(node.entries.map(({ key, value }) => [key, toJson(value)]));

@@ -4,6 +4,7 @@ import { FieldReader, type TextRule } from "./field-reader.ts";
 import { readInputFields } from "./input-fields.ts";
 import type { InputField } from "../prompt-definition.ts";
 import type { FaultList } from "../prompt-fault.ts";
+import { readTests, type RawTest } from "./test-fields.ts";
 import type { TemplateText } from "./template-text.ts";
 import { kindName, lineFinder, type LineOf, type SourceMap, type SourceNode } from "./source-tree.ts";
 
@@ -53,10 +54,17 @@ export interface RawPrompt extends RawCall {
   readonly images: readonly { readonly label: string; readonly description: string }[];
   readonly steps: readonly RawStep[] | null;
   readonly samples: readonly RawSample[];
+  readonly tests: readonly RawTest[];
   readonly template: TemplateText | null;
 }
 
-const FIELDS = [..."id title slug description tags model inputs images".split(" "), ...CALL_FIELDS, "steps", "samples"];
+const FIELDS = [
+  ..."id title slug description tags model inputs images".split(" "),
+  ...CALL_FIELDS,
+  "steps",
+  "samples",
+  "tests",
+];
 const STEP_FIELDS = ["model", "images", ...CALL_FIELDS];
 
 /** `file`: a front matter, with the templates in the body; `json`: templates are fields. */
@@ -83,6 +91,7 @@ export function readPromptFields(map: SourceMap, form: "file" | "json", faults: 
     ...readCallFields(reader),
     steps: readSteps(reader, form),
     samples: readSamples(reader),
+    tests: readTests(reader),
     template: form === "json" ? readTemplate(reader, "template") : null,
   };
   const own = form === "file" ? ["promptd"] : ["template"];

@@ -6,7 +6,7 @@ import { resolveSteps } from "./check-models.ts";
 import { checkTemplates } from "./check-templates.ts";
 import { valueProblem } from "../input-rules.ts";
 import type { FaultList } from "../prompt-fault.ts";
-import type { InputField, PromptSource, StepDefinition } from "../prompt-definition.ts";
+import type { InputField, PromptSource, PromptTest, StepDefinition } from "../prompt-definition.ts";
 import { ONLY_STEP, type RawPrompt, type RawSample, type RawStep } from "../format/prompt-fields.ts";
 import { slugOfTitle } from "./prompt-slug.ts";
 import { renderStep } from "../template/render-step.ts";
@@ -55,6 +55,7 @@ export function resolvePrompt(written: RawPrompt, faults: FaultList, options: Re
     modality: entry.modality,
     definition: version.definition,
     samples: publicSamples(raw.samples[0], entry.modality),
+    tests: testsOf(raw),
     line: raw.line,
     conversions: checked.conversions,
     warnings: [
@@ -86,8 +87,11 @@ function stepsOf(raw: RawPrompt): RawStep[] {
 }
 
 function checkSamples(raw: RawPrompt, inputs: readonly InputField[], faults: FaultList): void {
-  for (const [index, sample] of raw.samples.entries()) {
-    const field = `samples[${index + 1}]`;
+  const named = [
+    ...raw.samples.map((sample, index) => ({ sample, field: `samples[${index + 1}]` })),
+    ...raw.tests.map((sample, index) => ({ sample, field: `tests[${index + 1}]` })),
+  ];
+  for (const { sample, field } of named) {
     for (const [key, value] of Object.entries(sample.textInputs)) {
       const input = inputs.find((each) => each.key === key);
       const problem = input === undefined || value.trim() === "" ? null : valueProblem(input, value);
@@ -146,6 +150,17 @@ function placeOfStep(raw: RawPrompt, step: StepDefinition | null): { line: numbe
 
 function isLiquidError(error: unknown): boolean {
   return error instanceof Error && "token" in error;
+}
+
+function testsOf({ samples, tests }: RawPrompt): PromptTest[] {
+  const tries = samples.map(({ textInputs, images }, index) => ({
+    name: `sample ${index + 1}`,
+    textInputs: { ...textInputs },
+    options: {},
+    images,
+    expect: {},
+  }));
+  return [...tries, ...tests.map(({ line: _line, lineOf: _lineOf, ...test }) => test)];
 }
 
 function publicSamples(sample: RawSample | undefined, modality: OutputItem["type"]): PromptSamples {

@@ -1,0 +1,71 @@
+import { readFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
+import { describeReadFailure } from "../../file-failure.ts";
+import { formatTable } from "../../output.ts";
+import { printableLine } from "../../printable.ts";
+import { requirePromptFile, runAsAuthor, type Authoring } from "./author-files.ts";
+
+type Tested = Awaited<ReturnType<Authoring["test"]>>[number] & { readonly file: string };
+
+export const promptTest: Command = {
+  summary: "Run the samples and tests of prompt files against their models",
+  usage: "FILE…",
+  details: `Nothing is published, and no server or database is needed: the models are called from here, with the keys of the
+settings. A sample passes when its run gives an output, a test when all that it expects holds. The exit code is 1 when one
+does not. Images of a test are paths from the file's folder.`,
+  options: {},
+  positionals: { min: 1, max: Number.POSITIVE_INFINITY },
+  run: async (args, io) => {
+    const files = await Promise.all(args.positionals.map((name) => requirePromptFile(name, io)));
+    const tested = await runAsAuthor(io, async (authoring) => {
+      const all: Tested[] = [];
+      for (const file of files) {
+        const folder = dirname(resolve(io.directory, file.name));
+        const results = await authoring.test(file, (path) => readImage(path, folder), io.signal);
+        all.push(...results.map((one) => ({ ...one, file: file.name })));
+      }
+      return all;
+    });
+    const results = tested.flatMap((one) => one.results);
+    const failed = results.filter(({ passed }) => !passed).length;
+    if (results.length === 0) noteNothing(io);
+    io.result(tested, [formatResults(tested), `${results.length - failed} passed, ${failed} failed.`].join("\n"));
+    return failed === 0 ? 0 : 1;
+  },
+};
+
+async function readImage(path: string, folder: string): Promise<Uint8Array> {
+  if (/^https?:/.test(path))
+    throw new CommandFailure(`${path} is an address; a test reads files. Save the image beside the prompt file.`);
+  try {
+    return await readFile(resolve(folder, path));
+  } catch (error) {
+    throw new CommandFailure(describeReadFailure(path, error, "name an image in it"), { cause: error });
+  }
+}
+
+function noteNothing(io: CommandIo): void {
+  io.note('There is nothing to run: give the file "samples" or "tests".');
+}
+
+function formatResults(tested: readonly Tested[]): string {
+  const rows = tested.flatMap(({ title, model, results }) =>
+    results.map(({ name, passed, failures, output }) => [
+      passed ? "ok" : "FAILED",
+      printableLine(title),
+      printableLine(name),
+      model,
+      printableLine(passed ? excerpt(output) : failures.join(" ")),
+    ]),
+  );
+  return formatTable([["RESULT", "PROMPT", "TEST", "MODEL", "OUTPUT"], ...rows]);
+}
+
+const EXCERPT_LENGTH = 60;
+
+function excerpt(output: string | null): string {
+  if (output === null) return "(a file)";
+  const line = output.replaceAll(/\s+/g, " ").trim();
+  return line.length > EXCERPT_LENGTH ? `${line.slice(0, EXCERPT_LENGTH)}…` : line;
+}

@@ -1,0 +1,131 @@
+/** Tries a prompt that need not be published: its steps run one after another, and the last output is compared. */
+import type { Catalogue, DirectAnswer, DirectRequest } from "../../models/index.ts";
+import { readJsonAnswer } from "../../models/index.ts";
+import { Problem } from "../../platform/problem.ts";
+import { checkInputs } from "../inputs/check-inputs.ts";
+import { codePointLength } from "../input-rules.ts";
+import { stepOptions } from "../inputs/step-plans.ts";
+import type { Expectations, PromptSource, PromptTest } from "../prompt-definition.ts";
+import { renderStep } from "../template/render-step.ts";
+import { versionOf } from "./preview-prompt.ts";
+
+type LoadedImages = DirectRequest["images"];
+
+export interface TrialPorts {
+  readonly catalogue: Catalogue;
+  call(model: string, request: DirectRequest): Promise<DirectAnswer>;
+  /** As the model takes them. */
+  loadImages(model: string, sources: readonly string[]): Promise<LoadedImages>;
+}
+
+export interface TrialResult {
+  readonly name: string;
+  readonly passed: boolean;
+  /** What was expected and did not hold, or why there is no output. */
+  readonly failures: readonly string[];
+  /** Text of the last step; null: it makes something else, or failed. */
+  readonly output: string | null;
+}
+
+export async function tryPrompt(source: PromptSource, test: PromptTest, ports: TrialPorts): Promise<TrialResult> {
+  const { name } = test;
+  try {
+    const answer = await runSteps(source, test, ports);
+    if (answer.kind === "failed") return { name, passed: false, failures: [answer.message], output: null };
+    const failures = await compare(answer, test.expect, { source, ports });
+    return { name, passed: failures.length === 0, failures, output: answer.kind === "text" ? answer.text : null };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return { name, passed: false, failures: [error.message], output: null };
+  }
+}
+
+async function runSteps(source: PromptSource, test: PromptTest, ports: TrialPorts): Promise<DirectAnswer> {
+  const { catalogue } = ports;
+  const version = versionOf(source, catalogue);
+  const body = { promptVersionId: "", inputs: { textInputs: test.textInputs }, runOptions: test.options };
+  const checked = checkInputs(version, body, catalogue);
+  const issue = checked.issues.find(({ code }) => code !== "image_count");
+  if (issue !== undefined) return { kind: "failed", message: issue.message };
+  const slots = version.definition.images.length;
+  if (test.images.length !== slots)
+    return { kind: "failed", message: `The prompt takes ${slots} images; the test has ${test.images.length}.` };
+  const texts: Record<string, string> = {};
+  let answer: DirectAnswer = { kind: "failed", message: "The prompt has no steps." };
+  for (const [index, step] of version.definition.steps.entries()) {
+    const sources = step.images.flatMap((slot) => test.images[slot] ?? []);
+    answer = await ports.call(step.model, {
+      ...renderStep(version, index, checked.textInputs, texts),
+      options: stepOptions(version, index, checked.options, catalogue),
+      images: sources.length === 0 ? [] : await ports.loadImages(step.model, sources),
+      settings: step.settings,
+      outputSchema: step.outputSchema,
+      maxOutputTokens: step.maxOutputTokens,
+      item: 0,
+    });
+    if (answer.kind === "failed") return { kind: "failed", message: `Step ${step.id}: ${answer.message}` };
+    if (answer.kind === "text") texts[step.id] = answer.text;
+  }
+  return answer;
+}
+
+interface Comparison {
+  readonly source: PromptSource;
+  readonly ports: TrialPorts;
+}
+
+async function compare(answer: DirectAnswer, expect: Expectations, comparison: Comparison): Promise<string[]> {
+  const { contains = [], notContains = [], matches, shorterThan, schema, judge = [] } = expect;
+  const isTextExpected =
+    contains.length + notContains.length > 0 ||
+    matches !== undefined ||
+    shorterThan !== undefined ||
+    schema !== undefined;
+  if (answer.kind !== "text") {
+    if (isTextExpected || judge.length > 0) return ["The last step makes no text, so nothing can be expected of it."];
+    return [];
+  }
+  const { text } = answer;
+  const read = schema === undefined ? null : readJsonAnswer(schema, text);
+  const failures = [
+    ...contains.filter((part) => !text.includes(part)).map((part) => `contains: "${part}" is missing.`),
+    ...notContains.filter((part) => text.includes(part)).map((part) => `notContains: "${part}" is there.`),
+    ...(matches === undefined || new RegExp(matches, "u").test(text) ? [] : [`matches: ${matches} does not match.`]),
+    ...(shorterThan === undefined || codePointLength(text) < shorterThan
+      ? []
+      : [`shorterThan: it has ${codePointLength(text)} characters, not fewer than ${shorterThan}.`]),
+    ...(read?.kind === "unfit" ? [`schema: ${read.problem}`] : []),
+  ];
+  for (const statement of judge) failures.push(...(await judged(statement, text, { ...comparison, expect })));
+  return failures;
+}
+
+const VERDICT = {
+  type: "object",
+  properties: { reason: { type: "string" }, holds: { type: "boolean" } },
+  required: ["reason", "holds"],
+  additionalProperties: false,
+};
+
+/** A model says whether a statement about the output holds. */
+async function judged(
+  statement: string,
+  text: string,
+  { source, ports, expect }: Comparison & { readonly expect: Expectations },
+): Promise<string[]> {
+  const model = expect.judgeModel ?? source.model;
+  const answer = await ports.call(model, {
+    instructions:
+      "You check the output of another model. Say whether the statement about it holds, and why in one sentence.",
+    prompt: `Statement: ${statement}\n\nOutput:\n${text}`,
+    options: {},
+    images: [],
+    outputSchema: VERDICT,
+    maxOutputTokens: null,
+    item: 0,
+  });
+  if (answer.kind !== "text")
+    return [`judge: ${answer.kind === "failed" ? answer.message : `${model} makes no text.`}`];
+  const verdict = JSON.parse(answer.text) as { holds: boolean; reason: string };
+  return verdict.holds ? [] : [`judge: ${statement} (${verdict.reason})`];
+}

@@ -1,0 +1,86 @@
+/** Reads `tests`: inputs, and what is expected of the output. They stay in the author's file. */
+import type { Expectations, PromptTest } from "../prompt-definition.ts";
+import { toJson } from "./call-fields.ts";
+import { FieldReader } from "./field-reader.ts";
+import { kindName, lineFinder, type LineOf, type SourceMap } from "./source-tree.ts";
+
+const TESTS_MAX = 100;
+const TEXT_RULE = { max: 100_000, mayBeEmpty: true, mayHaveLines: true };
+
+export interface RawTest extends PromptTest {
+  readonly line: number;
+  readonly lineOf: LineOf;
+}
+
+export function readTests(reader: FieldReader): RawTest[] {
+  const items = reader.list("tests") ?? [];
+  if (items.length > TESTS_MAX) reader.fault("tests", `has ${items.length} tests; the limit is ${TESTS_MAX}`);
+  return items.flatMap((item, index) => {
+    const path = `tests[${index + 1}]`;
+    if (item.kind === "map") return [readTest(item, new FieldReader(item, path, reader.faults), index)];
+    reader.faults.addField(item.line, path, `must be a map of inputs and expect, got ${kindName(item)}`);
+    return [];
+  });
+}
+
+function readTest(map: SourceMap, reader: FieldReader, index: number): RawTest {
+  const textsOf = (name: string): Record<string, string> => {
+    const entries = reader.map(name)?.entries ?? [];
+    return Object.fromEntries(
+      entries.map(({ key, value }) => [key, reader.asText(value, `${name}.${key}`, TEXT_RULE) ?? ""]),
+    );
+  };
+  const test = {
+    name: reader.text("name", { max: 200 }) ?? `test ${index + 1}`,
+    textInputs: textsOf("inputs"),
+    options: textsOf("options"),
+    images: (reader.list("images") ?? []).map((item) => reader.asText(item, "images", { max: 2_048 }) ?? ""),
+    expect: readExpectations(reader),
+  };
+  reader.finish(["name", "inputs", "options", "images", "expect"]);
+  return { ...test, line: map.line, lineOf: lineFinder(map) };
+}
+
+const FIELDS = ["contains", "notContains", "matches", "schema", "shorterThan", "judge", "judgeModel"];
+
+function readExpectations(test: FieldReader): Expectations {
+  const map = test.map("expect");
+  if (map === null) return {};
+  const reader = new FieldReader(map, test.fieldPath("expect"), test.faults);
+  const contains = readTexts(reader, "contains");
+  const notContains = readTexts(reader, "notContains");
+  const matches = readPattern(reader);
+  const shorterThan = reader.integer("shorterThan", 1, 10_000_000);
+  const judge = readTexts(reader, "judge");
+  const judgeModel = reader.text("judgeModel", { max: 100 });
+  const schema = reader.map("schema");
+  reader.finish(FIELDS);
+  return {
+    ...(contains === null ? {} : { contains }),
+    ...(notContains === null ? {} : { notContains }),
+    ...(matches === null ? {} : { matches }),
+    ...(schema === null ? {} : { schema: toJson(schema) as NonNullable<Expectations["schema"]> }),
+    ...(shorterThan === null ? {} : { shorterThan }),
+    ...(judge === null ? {} : { judge }),
+    ...(judgeModel === null ? {} : { judgeModel }),
+  };
+}
+
+/** One text, or a list of them. */
+function readTexts(reader: FieldReader, name: string): string[] | null {
+  const node = reader.node(name);
+  if (node === null) return null;
+  const items = node.kind === "list" ? node.items : [node];
+  return items.flatMap((item) => reader.asText(item, name, { max: 10_000, mayHaveLines: true }) ?? []);
+}
+
+function readPattern(reader: FieldReader): string | null {
+  const pattern = reader.text("matches", { max: 1_000, mayHaveLines: true });
+  if (pattern === null) return null;
+  try {
+    return new RegExp(pattern, "u").source === "" ? null : pattern;
+  } catch (error) {
+    reader.fault("matches", `is not a regular expression: ${error instanceof Error ? error.message : String(error)}`);
+    return null;
+  }
+}
