@@ -26,6 +26,8 @@ export interface CommandIo {
   /** True when --json was given: exactly one JSON document goes to stdout. */
   readonly json: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The command as it is named, such as `admin key create`, and whom or what it is about: its first word, else --user or --email. */
+  readonly command: { readonly name: string; readonly subject: string | null };
   /** Where relative paths begin. */
   readonly directory: string;
   /** Aborted by Ctrl-C or SIGTERM, except for a command that handles signals itself. */

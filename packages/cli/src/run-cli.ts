@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { CommandFailure, type Command, type CommandIo, type CommandTable } from "./command.ts";
+import { CommandFailure, type Command, type CommandArgs, type CommandIo, type CommandTable } from "./command.ts";
 import { explainError } from "./explain-error.ts";
 import { describeCommand, describeTable } from "./help-text.ts";
 import { parseArguments } from "./parse-arguments.ts";
@@ -67,6 +67,7 @@ async function runCommand(
   const io: CommandIo = {
     json: parsed.json,
     env: around.env,
+    command: { name, subject: subjectOf(command, parsed.args) },
     directory: around.directory,
     signal: command.handlesSignals === true ? new AbortController().signal : around.listenForStop(),
     fetch: around.fetch,
@@ -75,6 +76,11 @@ async function runCommand(
     note: (text) => around.writeError(`${text}\n`),
   };
   return (await command.run(parsed.args, io)) ?? 0;
+}
+
+function subjectOf(command: Command, args: CommandArgs): string | null {
+  const [named] = ["user", "email"].filter((option) => Object.hasOwn(command.options, option));
+  return args.positionals[0] ?? (named === undefined ? null : (args.text(named) ?? null));
 }
 
 /** The longest path of the table that the words begin with; null with the words when they name only a group. */

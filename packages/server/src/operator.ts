@@ -15,9 +15,10 @@ import { hasCluster } from "./platform/embedded/files.ts";
 import { enableFaults } from "./platform/fault.ts";
 import { createIdSource } from "./platform/ids.ts";
 import { AccountActs } from "./operator/account-acts.ts";
+import { LookupActs } from "./operator/lookup-acts.ts";
 import { KeyActs } from "./operator-keys.ts";
 import { PromptActs } from "./operator/prompt-acts.ts";
-import { makeWelcome, PeopleActs } from "./people/index.ts";
+import { auditCommand, makeWelcome, PeopleActs, type OperatorCommand } from "./people/index.ts";
 import { createLog, type Log } from "./platform/log.ts";
 import { Problem } from "./platform/problem.ts";
 import { settleWithin } from "./platform/resilience/deadline.ts";
@@ -131,6 +132,7 @@ export async function migrateDatabase(
 export async function withOperator<Result>(
   environment: Environment,
   work: (operator: Operator) => Promise<Result>,
+  command: OperatorCommand | null = null,
 ): Promise<Result> {
   const { config, log } = prepare(environment);
   if (config.DATABASE_URL === null && !(await hasCluster(config.dataDir))) throw noDatabase(config.dataDir);
@@ -138,8 +140,10 @@ export async function withOperator<Result>(
   if (installation.applied.length > 0 && !installation.isEmbedded) {
     log.warn("promptd's tables were not in this database and have been made; is DATABASE_URL the server's?");
   }
+  const { db } = installation;
   try {
-    return await work(new Operator({ db: installation.db, config, log }));
+    const result = work(new Operator({ db, config, log }));
+    return await auditCommand(result, { command, db, log, newId: createIdSource(systemClock) });
   } finally {
     await installation.close();
   }
@@ -197,6 +201,7 @@ interface OperatorOptions {
 /** The operator's acts. Users are named by e-mail address or id. */
 export class Operator {
   readonly accounts: AccountActs;
+  readonly lookup: LookupActs;
   readonly keys: KeyActs;
   readonly prompts: PromptActs;
   readonly people: PeopleActs;
@@ -208,6 +213,7 @@ export class Operator {
     this.#options = options;
     this.#db = options.db;
     this.accounts = new AccountActs(options.db);
+    this.lookup = new LookupActs(options.db);
     this.keys = new KeyActs(options.db, this.#newId);
     this.prompts = new PromptActs(options);
     this.people = new PeopleActs(options.db, options.config);

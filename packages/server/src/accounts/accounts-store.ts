@@ -85,6 +85,17 @@ function toAccount(row: AccountRow): Account {
   };
 }
 
+const EMAILS_MAX = 10_000;
+
+/** Addresses of about a length, the newest first. */
+export async function listEmails(db: Queryable, length: number, around: number): Promise<string[]> {
+  const rows = await db.query<{ email: string }>(
+    `select email from accounts where length(email) between $1 and $2 order by id desc limit ${EMAILS_MAX}`,
+    [length - around, length + around],
+  );
+  return rows.map(({ email }) => email);
+}
+
 interface ListedRow {
   id: string;
   email: string;

@@ -1,7 +1,8 @@
 import { Problem } from "../platform/problem.ts";
 import { isoTime } from "../platform/clock.ts";
+import { editDistance } from "../platform/edit-distance.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
-import { endPlan, findAccountByName, insertAccount, updatePlan, type Account } from "./accounts-store.ts";
+import { endPlan, findAccountByName, listEmails, insertAccount, updatePlan, type Account } from "./accounts-store.ts";
 
 export type Plan = "pro" | "none";
 
@@ -42,8 +43,23 @@ export async function createAccount(db: Queryable, newId: () => string, account:
 export async function getAccountByName(db: Database, who: string): Promise<Account> {
   const account = await findAccountByName(db, who);
   if (account !== null) return account;
-  const next = "Check it, or create an account: promptd admin user create --email <E>";
+  const near = await nearestEmail(db, who);
+  const next =
+    near === null ? "Check it, or create an account: promptd admin user create --email <E>" : `Did you mean ${near}?`;
   throw new Problem("NOT_FOUND_ERROR", `No account has the e-mail address or id "${who}". ${next}`);
+}
+
+/** Two letters in the wrong order are two changes; more changes make another address. */
+const SLIPS_MAX = 2;
+
+/** The address that is most like the one typed; null: none is like it. */
+async function nearestEmail(db: Database, typed: string): Promise<string | null> {
+  const name = typed.toLowerCase();
+  const near = (await listEmails(db, name.length, SLIPS_MAX))
+    .map((email) => ({ email, distance: editDistance(name, email) }))
+    .filter(({ distance }) => distance <= SLIPS_MAX)
+    .sort((a, b) => a.distance - b.distance);
+  return near[0]?.email ?? null;
 }
 
 /** `until`: milliseconds since 1970, null = without an end. A plan of "none" ends at once. */

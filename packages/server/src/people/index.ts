@@ -1,3 +1,4 @@
+export { auditCommand, type OperatorCommand } from "./audit/audit.ts";
 export { createPeople, peopleTicks, type People } from "./create-people.ts";
 export { authEndpoint } from "./sign-in/auth-endpoint.ts";
 export { makeWelcome, PeopleActs } from "./operator-acts.ts";

@@ -15,7 +15,7 @@ export async function runOnServer<Result>(work: (server: Server) => Promise<Resu
 }
 
 export function runAsOperator<Result>(io: CommandIo, work: (operator: Operator) => Promise<Result>): Promise<Result> {
-  return runOnServer((server) => server.withOperator(io.env, work));
+  return runOnServer((server) => server.withOperator(io.env, work, io.command));
 }
 
 /** A flag that has no default and no meaning when it is left out. */

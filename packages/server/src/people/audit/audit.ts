@@ -1,7 +1,9 @@
+import { displayOf, hasKeyForm, hasTokenForm } from "../../accounts/index.ts";
 import type { AuditedWrite, WriteAudit } from "../../http/endpoint.ts";
 import type { Queryable } from "../../platform/database/database.ts";
 import { isOutage } from "../../platform/database/errors.ts";
 import type { Log } from "../../platform/log.ts";
+import { Problem } from "../../platform/problem.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import { insertAudit, type AuditRow } from "./audit-store.ts";
 
@@ -12,15 +14,8 @@ export interface AuditOptions {
 }
 
 /** The writer of the audit log for requests. A row that cannot be written is in the log of the process instead, in full. */
-export function createAuditWriter({ db, log, newId }: AuditOptions): WriteAudit {
-  return async (write) => {
-    const row = { auditId: newId(), ...actorOf(write), ...withoutCaller(write) };
-    try {
-      await retry(() => insertAudit(db, row), { on: isOutage, attempts: 2 });
-    } catch (error) {
-      log.error({ err: error, audit: row }, "a row of the audit log could not be written");
-    }
-  };
+export function createAuditWriter(options: AuditOptions): WriteAudit {
+  return (written) => write(options, { ...actorOf(written), ...withoutCaller(written) });
 }
 
 function withoutCaller({ caller: _caller, ...rest }: AuditedWrite): Omit<AuditedWrite, "caller"> {
@@ -34,11 +29,40 @@ function actorOf({ caller }: AuditedWrite): Pick<AuditRow, "actor" | "personId" 
   return { actor: credential, personId, tokenId, accountId: caller.accountId };
 }
 
-/** Of a command at the operator's terminal. @throws when it cannot be written, before the command has done anything. */
-export async function auditCommand(
-  { db, newId }: Pick<AuditOptions, "db" | "newId">,
-  command: { readonly action: string; readonly subject: string | null; readonly outcome: string },
-): Promise<void> {
+/** A command at the operator's terminal, and whom or what it is about. */
+export interface OperatorCommand {
+  readonly name: string;
+  readonly subject: string | null;
+}
+
+/** Commands that only read leave no row. */
+const READS = /\b(list|show|check|diff|validate|preview|pull)$/;
+
+/** Leaves a row for a command once it has ended, however it ended. @returns what the command does. */
+export async function auditCommand<Result>(
+  result: Promise<Result>,
+  { command, ...options }: AuditOptions & { readonly command: OperatorCommand | null },
+): Promise<Result> {
+  if (command === null || READS.test(command.name)) return result;
+  const [ended] = await Promise.allSettled([result]);
+  const code = ended.status === "rejected" && ended.reason instanceof Problem ? ended.reason.code : "SERVER_ERROR";
+  const outcome = ended.status === "fulfilled" ? "SUCCESS" : code;
   const nobody = { personId: null, tokenId: null, accountId: null, address: null, requestId: null };
-  await insertAudit(db, { auditId: newId(), actor: "terminal", ...nobody, ...command });
+  const subject = command.subject === null ? null : withoutSecret(command.subject);
+  await write(options, { actor: "terminal", ...nobody, action: command.name, subject, outcome });
+  return result;
+}
+
+/** A key may be named by itself to be revoked. */
+function withoutSecret(subject: string): string {
+  return hasKeyForm(subject) || hasTokenForm(subject) ? displayOf(subject) : subject;
+}
+
+async function write({ db, log, newId }: AuditOptions, entry: Omit<AuditRow, "auditId">): Promise<void> {
+  const row = { auditId: newId(), ...entry };
+  try {
+    await retry(() => insertAudit(db, row), { on: isOutage, attempts: 2 });
+  } catch (error) {
+    log.error({ err: error, audit: row }, "a row of the audit log could not be written");
+  }
 }

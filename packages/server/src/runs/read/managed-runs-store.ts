@@ -71,6 +71,12 @@ export function listManagedRuns(
   });
 }
 
+/** Whose run it is, by the order of ids: no index begins with them. */
+export async function findAccountOfRun(db: Queryable, runId: string): Promise<string | null> {
+  const [row] = await db.query<{ account_id: string }>("select account_id from runs where id = $1 limit 1", [runId]);
+  return row?.account_id ?? null;
+}
+
 interface DetailRow extends ListedRow {
   outputs: OutputItem[];
   inputs: { textInputs?: Record<string, string>; images?: readonly unknown[] };
