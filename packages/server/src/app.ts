@@ -63,7 +63,7 @@ async function openApp(parts: Parts, closers: Closers): Promise<App> {
   const { options, db, models } = parts;
   const { config, role, log } = options;
   const worker = role === "api" ? null : await openWorker(parts, closers);
-  const server = role === "worker" ? null : openServer(parts, () => worker?.wake(), closers);
+  const server = role === "worker" ? null : await openServer(parts, () => worker?.wake(), closers);
   const stop = createStop(parts, server, worker);
   closers.add(() => stop({ noticeMs: 0, graceMs: 0 }));
   const listenUrl = server === null ? null : await listen(parts, server);

@@ -11,6 +11,7 @@ import {
 } from "./accounts/index.ts";
 import type { Parts } from "./app-parts.ts";
 import type { Closers } from "./closers.ts";
+import { consoleEndpoint } from "./console/index.ts";
 import { creditsManageRoutes, creditsRoutes } from "./credits/index.ts";
 import { toEndpoints, type Endpoint, type Handlers } from "./http/endpoint.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
@@ -22,7 +23,7 @@ import { checkImages, findUsageOfKeys, runsManageRoutes, runsRoutes, usageManage
 import type { RunsRoutesOptions } from "./runs/index.ts";
 
 /** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: wakes a worker of this process. */
-export function openServer(parts: Parts, wakeWorker: () => void, closers: Closers): HttpServer {
+export async function openServer(parts: Parts, wakeWorker: () => void, closers: Closers): Promise<HttpServer> {
   const { options, newId, models, files, address } = parts;
   const { config, log } = options;
   const admission = openAdmission(parts);
@@ -44,6 +45,7 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
       }),
       ...manageEndpoints(parts, people, wakeWorker),
       authEndpoint(people.sessions, () => address.url),
+      ...(await openConsole(parts)),
     ],
     openFile: files.openFile,
     readiness: createReadiness(parts),
@@ -56,6 +58,15 @@ export function openServer(parts: Parts, wakeWorker: () => void, closers: Closer
       ...options.httpLimits,
     },
   });
+}
+
+/** The pages of the console; none when they are not asked for, or not built. */
+async function openConsole({ options, address }: Parts): Promise<Endpoint[]> {
+  const { consoleDirectory: directory, log } = options;
+  if (directory === undefined) return [];
+  const endpoint = await consoleEndpoint({ directory, publicUrl: () => address.url });
+  if (endpoint === null) log.warn("the console is not built; run `npm run build`, then start again");
+  return endpoint === null ? [] : [endpoint];
 }
 
 /** Those of /v1. */

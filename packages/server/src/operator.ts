@@ -2,6 +2,7 @@
  * What the command line can do in process: serve, migrate, and the operator's acts on the same database that a running
  * server uses. Entry "@promptd/server/operator"; an end-user command never loads it.
  */
+import { fileURLToPath } from "node:url";
 import { createAccount, getAccountByName, setPlan, type Plan } from "./accounts/index.ts";
 import type { App, Role } from "./app.ts";
 import { checkLedger, giveCredits, grantCredits, type LedgerReport } from "./credits/index.ts";
@@ -74,6 +75,9 @@ export async function serve(options: ServeOptions): Promise<Serving> {
 /** A start that was aborted has ended by then, or hangs in something that ignores the abort. */
 const START_ENDS_MS = 20_000;
 
+/** Beside this package, in the repository and where packages are installed. */
+const CONSOLE = fileURLToPath(new URL("../../console/dist", import.meta.url));
+
 interface Start {
   readonly config: Config;
   readonly role: Role;
@@ -83,7 +87,7 @@ interface Start {
 
 async function startServing(start: Start): Promise<{ app: App; demo: Demo | null; welcome: string | null }> {
   const { startApp } = await import("./app.ts"); // the edge, the workers, image decoding: no other act needs them
-  const app = await startApp(start);
+  const app = await startApp({ ...start, consoleDirectory: CONSOLE });
   try {
     const demo = start.role === "worker" ? null : await throughOutage(() => openMarketplace(app, start), start);
     const welcome =

@@ -240,6 +240,9 @@ export type WriteAudit = (write: AuditedWrite) => Promise<void>;
 /** Throws Problem NOT_FOUND_ERROR or GONE_ERROR. */
 export type OpenFile = (request: FileRequest) => Promise<StreamAnswer>;
 
+/** The path of an endpoint that answers what no other endpoint and no API has. */
+export const FALLBACK_PATH = "/*";
+
 export interface Readiness {
   readonly ready: boolean;
   readonly details: Readonly<Record<string, unknown>>;

@@ -19,6 +19,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   client: ["contract"],
   cli: ["client", "contract"],
+  console: ["client", "contract"],
   server: ["contract"],
 };
 
@@ -26,7 +27,19 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 const SERVER_COMMANDS = /^packages\/cli\/src\/commands\/(?:operator|prompt)\//;
 
 /** Server folders from left to right. Import only to the left; enter a slice only through its index.ts. */
-const ORDER = ["platform", "http", "accounts", "credits", "people", "files", "models", "search", "prompts", "runs"];
+const ORDER = [
+  "platform",
+  "http",
+  "accounts",
+  "credits",
+  "people",
+  "files",
+  "models",
+  "search",
+  "prompts",
+  "runs",
+  "console",
+];
 /** These two have no index.ts: their files are entered by name. */
 const GROUND = ["platform", "http"];
 const SERVER = "packages/server/src/";
@@ -164,11 +177,15 @@ export const oneImporter: Rule = (sources) =>
 
 /** What only few files may say. */
 const ONE_SPEAKER: readonly { readonly what: string; readonly words: RegExp; readonly only: RegExp }[] = [
-  { what: "process.env", words: /process\.env\b/, only: /platform\/config\/config\.ts$|cli\/src\/main\.ts$/ },
+  {
+    what: "process.env",
+    words: /process\.env\b/,
+    only: /platform\/config\/config\.ts$|cli\/src\/main\.ts$|console\/src\/components\/prompt\/run-code\.ts$/,
+  },
   {
     what: "the wall clock",
     words: /\bDate\.now\(|\bnew Date\(\)/,
-    only: /platform\/(clock|ids)\.ts$|^packages\/(cli|client)\//,
+    only: /platform\/(clock|ids)\.ts$|^packages\/(cli|client|console)\//,
   },
   {
     what: "Math.random",

@@ -70,6 +70,7 @@ export interface TestServerOptions {
   readonly httpLimits?: AppOptions["httpLimits"];
   readonly role?: AppOptions["role"];
   readonly clock?: AppOptions["clock"];
+  readonly consoleDirectory?: AppOptions["consoleDirectory"];
   /** For tests that read it; errors on stderr otherwise. */
   readonly log?: AppOptions["log"];
 }
@@ -97,6 +98,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       log: options.log ?? createLog("error", "stderr"),
       checkResponses: true,
       httpLimits: options.httpLimits,
+      consoleDirectory: options.consoleDirectory,
       ...(options.clock === undefined ? {} : { clock: options.clock }),
     });
   const app = await start(options.role ?? "all");

@@ -1,7 +1,7 @@
 import { printable, type Auth } from "@promptd/contract";
 import createFindMyWay, { type HTTPMethod } from "find-my-way";
 import { badRequest, Problem } from "../../platform/problem.ts";
-import type { Endpoint } from "../endpoint.ts";
+import { FALLBACK_PATH, type Endpoint } from "../endpoint.ts";
 import { HEADER_BYTES_MAX } from "./parse-head.ts";
 import { plainPath } from "./query.ts";
 
@@ -38,7 +38,10 @@ export function createRouter(endpoints: readonly Endpoint[], prefixes: Readonly<
   }
   const find = (method: string, target: string): Route | null => {
     const found = routes.find(method as HTTPMethod, target);
-    return found === null ? null : { endpoint: found.store as Endpoint, params: found.params };
+    const endpoint = (found?.store ?? null) as Endpoint | null;
+    if (found === null || endpoint === null) return null;
+    if (endpoint.path === FALLBACK_PATH && isOfApi(target)) return null;
+    return { endpoint, params: found.params };
   };
   return {
     find,
@@ -59,6 +62,13 @@ export function createRouter(endpoints: readonly Endpoint[], prefixes: Readonly<
       return new Problem("NOT_FOUND_ERROR", `Unrecognized request: ${method} ${path}.`, { headers });
     },
   };
+}
+
+const API_PATH = /^\/+(v\d+|manage|mcp|files)(\/|$)/;
+
+/** What belongs to an API is answered in its envelope, also on paths that it does not have. */
+function isOfApi(target: string): boolean {
+  return API_PATH.test(decodePath(target) ?? plainPath(target));
 }
 
 /** Decoded, since percent-encoding must not lead past authentication. Null: it is not valid. */

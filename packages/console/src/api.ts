@@ -1,0 +1,107 @@
+/** The only way to the server: the client of the management API, and one query for each resource that pages read. */
+import { createManageClient, PromptdConnectionError, PromptdError } from "@promptd/client/manage";
+import type { CreateRunBody, RunStatus } from "@promptd/contract";
+import type { ListManagedRunsQuery } from "@promptd/contract/manage";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { chosenAccount } from "./account.ts";
+
+export const manage = createManageClient({
+  baseUrl: location.origin,
+  account: chosenAccount,
+  maxRetries: 1,
+});
+
+export const sessionQuery = queryOptions({
+  queryKey: ["session"],
+  queryFn: () => manage.send("getSession"),
+  staleTime: 60_000,
+});
+
+export function isSignedOut(error: unknown): boolean {
+  return error instanceof PromptdError && error.code === "UNAUTHORIZED_ERROR";
+}
+
+export function isMissing(error: unknown): boolean {
+  return error instanceof PromptdError && error.code === "NOT_FOUND_ERROR";
+}
+
+export interface Fault {
+  readonly message: string;
+  readonly requestId: string | null;
+}
+
+/** What a page says of a failure: the server's own sentence, or that it could not be reached. */
+export function faultOf(error: unknown): Fault {
+  if (error instanceof PromptdError) return { message: error.message, requestId: error.requestId ?? null };
+  if (error instanceof PromptdConnectionError) {
+    return { message: "The server could not be reached. Check the connection, then try again.", requestId: null };
+  }
+  return { message: error instanceof Error ? error.message : String(error), requestId: null };
+}
+
+export const marketplaceQuery = (search: { readonly q?: string | undefined; readonly sort?: "popular" | "newest" }) =>
+  queryOptions({
+    queryKey: ["marketplace", search],
+    queryFn: ({ signal }) => manage.send("searchMarketplace", { query: search, signal }),
+    staleTime: 30_000,
+  });
+
+export const promptQuery = (slug: string) =>
+  queryOptions({
+    queryKey: ["prompt", slug],
+    queryFn: ({ signal }) => manage.send("getMarketplacePrompt", { params: { slug }, signal }),
+    staleTime: 30_000,
+  });
+
+/** How soon a run that is not final is asked for again. */
+const RUN_POLL_MS = 1_000;
+const isFinal = (status: RunStatus | undefined) => status === "succeeded" || status === "failed";
+
+export const runQuery = (runId: string) =>
+  queryOptions({
+    queryKey: ["run", runId],
+    queryFn: ({ signal }) => manage.send("getRun", { params: { runId }, signal }),
+    refetchInterval: ({ state }) => (state.error !== null || isFinal(state.data?.runStatus) ? false : RUN_POLL_MS),
+  });
+
+/** How often a list with live runs is read again. */
+const LIVE_MS = 2_000;
+
+export const runsQuery = (query: Omit<ListManagedRunsQuery, "startingAfter" | "endingBefore">) =>
+  infiniteQueryOptions({
+    queryKey: ["runs", query],
+    queryFn: ({ pageParam, signal }) =>
+      manage.send("listRuns", {
+        query: { ...query, limit: 50, ...(pageParam === null ? {} : { startingAfter: pageParam }) },
+        signal,
+      }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ rows, hasMore }) => (hasMore ? (rows.at(-1)?.runId ?? null) : null),
+    refetchInterval: ({ state }) => {
+      const isLive = state.data?.pages.some(({ rows }) => rows.some(({ runStatus }) => !isFinal(runStatus))) === true;
+      return isLive && state.error === null ? LIVE_MS : false;
+    },
+  });
+
+export const creditsQuery = queryOptions({
+  queryKey: ["credits"],
+  queryFn: ({ signal }) => manage.send("getCredits", { signal }),
+});
+
+export const journalQuery = infiniteQueryOptions({
+  queryKey: ["journal"],
+  queryFn: ({ pageParam, signal }) =>
+    manage.send("listJournal", {
+      query: { limit: 50, ...(pageParam === null ? {} : { startingAfter: pageParam }) },
+      signal,
+    }),
+  initialPageParam: null as string | null,
+  getNextPageParam: ({ rows, hasMore }) => (hasMore ? (rows.at(-1)?.entryId ?? null) : null),
+});
+
+/** Creates a run and does not wait for it. The same `key` never makes two. */
+export async function createRun(body: CreateRunBody, key: string): Promise<string> {
+  const headers = { prefer: "respond-async", "idempotency-key": key };
+  const { data } = await manage.call("createRun", { params: {}, query: {}, body, headers });
+  return data.runId;
+}

@@ -1,0 +1,37 @@
+/** Numbers and times as pages show them. */
+const WHOLE = new Intl.NumberFormat("en");
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const FULL = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+
+export const formatWhole = (value: number) => WHOLE.format(value);
+export const formatCompact = (value: number) => (value < 10_000 ? WHOLE.format(value) : COMPACT.format(value));
+
+export function formatCredits(credits: number): string {
+  if (credits === 0) return "free";
+  return `${WHOLE.format(credits)} ${credits === 1 ? "credit" : "credits"}`;
+}
+
+/** Younger than a minute as seconds, of today as clock time, else the day. */
+export function formatTime(iso: string, nowMs: number = Date.now()): string {
+  const ms = Date.parse(iso);
+  const secondsAgo = Math.round((nowMs - ms) / 1_000);
+  if (secondsAgo >= 0 && secondsAgo < 60) return `${secondsAgo} s ago`;
+  const isToday = new Date(ms).toDateString() === new Date(nowMs).toDateString();
+  return isToday ? CLOCK.format(ms) : DAY.format(ms);
+}
+
+export const formatMoment = (iso: string) => FULL.format(Date.parse(iso));
+export const formatDay = (iso: string) => DAY.format(Date.parse(iso));
+
+export function formatDuration(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+}
+
+export function formatBytes(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  return bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

@@ -1,0 +1,41 @@
+import type { CreateRunBody } from "@promptd/contract";
+import { CopyButton } from "../copy-button.tsx";
+import { LANGUAGES, runCode, type Language } from "./run-code.ts";
+import { Tabs } from "../ui/tabs.tsx";
+
+interface CodeTabsProps {
+  readonly body: CreateRunBody;
+  readonly language: Language;
+  readonly onLanguage: (language: Language) => void;
+}
+
+/** The present form as code; what is shown is what would be sent. */
+export function CodeTabs({ body, language, onLanguage }: CodeTabsProps) {
+  const code = runCode(language, body, location.origin);
+  return (
+    <section className="min-w-0 overflow-clip rounded-3 border border-line bg-panel">
+      <Tabs
+        title="Use it"
+        value={language}
+        onChange={(value) => onLanguage(LANGUAGES.find((one) => one.value === value)?.value ?? "curl")}
+        acts={<CopyButton text={code} />}
+        tabs={LANGUAGES.map(({ value, label }) => ({
+          value,
+          label,
+          content: <Code text={runCode(value, body, location.origin)} />,
+        }))}
+      />
+    </section>
+  );
+}
+
+function Code({ text }: { readonly text: string }) {
+  return (
+    <pre
+      tabIndex={0}
+      className="max-h-[480px] overflow-auto bg-sunk p-4 font-mono text-[12.5px] leading-5 outline-offset-[-2px] [tab-size:2]"
+    >
+      <code>{text}</code>
+    </pre>
+  );
+}

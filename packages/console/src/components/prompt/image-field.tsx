@@ -1,0 +1,212 @@
+/** One image of a run: dropped, pasted, chosen, photographed, or given by its address. */
+import { imageFromBytes, imageFromUrl } from "@promptd/client";
+import { Camera, ImagePlus, Link2, X } from "lucide-react";
+import { useEffect, useId, useRef, useState, type DragEvent } from "react";
+import { formatBytes } from "../format.ts";
+import type { FormImage } from "./prompt-form.ts";
+import { Button } from "../ui/button.tsx";
+import { cx } from "../ui/class-names.ts";
+import { Input } from "../ui/field.tsx";
+
+/** What the server takes. */
+const TYPES = ["image/png", "image/jpeg", "image/webp", "image/gif"];
+const BYTES_MAX = 10 * 1024 * 1024;
+
+interface ImageFieldProps {
+  readonly label: string;
+  readonly help: string;
+  readonly aside: string | undefined;
+  readonly image: FormImage | null;
+  readonly fault: string | undefined;
+  /** True: an image pasted anywhere on the page comes here. */
+  readonly takesPaste: boolean;
+  readonly onChange: (image: FormImage | null) => void;
+}
+
+export function ImageField({ label, help, aside, image, fault, takesPaste, onChange }: ImageFieldProps) {
+  const id = useId();
+  const [refusal, setRefusal] = useState<string | null>(null);
+  const take = async (file: File | undefined) => {
+    if (file === undefined) return;
+    const problem = fileProblem(file);
+    setRefusal(problem);
+    if (problem === null) onChange(await readFile(file));
+  };
+  usePaste(takesPaste, take);
+  const note = refusal ?? fault;
+  return (
+    <div role="group" aria-labelledby={`${id}-label`} className="grid gap-1">
+      <div className="flex items-baseline justify-between gap-3">
+        <span id={`${id}-label`} className="font-medium [overflow-wrap:anywhere]">
+          {label}
+        </span>
+        {aside === undefined ? null : <span className="text-12 text-dim">{aside}</span>}
+      </div>
+      {image === null ? (
+        <DropZone label={label} isBad={note !== undefined && note !== null} onFile={take} onImage={onChange} />
+      ) : (
+        <Preview image={image} onRemove={() => onChange(null)} />
+      )}
+      {note === undefined || note === null ? (
+        help === "" ? null : (
+          <p className="text-12 text-dim">{help}</p>
+        )
+      ) : (
+        <p role="alert" className="text-12 text-bad">
+          {note}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function fileProblem({ type, size }: File): string | null {
+  if (!TYPES.includes(type)) return "This is not a PNG, JPEG, WebP or GIF. Choose another file.";
+  if (size > BYTES_MAX) return `This file has ${formatBytes(size)}; at most 10 MiB fit. Make it smaller first.`;
+  return null;
+}
+
+async function readFile(file: File): Promise<FormImage> {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  return { input: imageFromBytes(bytes), preview: URL.createObjectURL(file), name: file.name, bytes: file.size };
+}
+
+type TakeFile = (file: File | undefined) => Promise<void>;
+
+function usePaste(isOn: boolean, take: TakeFile): void {
+  const latest = useRef(take);
+  latest.current = take;
+  useEffect(() => {
+    if (!isOn) return undefined;
+    const onPaste = (event: ClipboardEvent) => {
+      const file = [...(event.clipboardData?.files ?? [])].find(({ type }) => type.startsWith("image/"));
+      if (file === undefined) return;
+      event.preventDefault();
+      void latest.current(file);
+    };
+    addEventListener("paste", onPaste);
+    return () => removeEventListener("paste", onPaste);
+  }, [isOn]);
+}
+
+interface DropZoneProps {
+  readonly label: string;
+  readonly isBad: boolean;
+  readonly onFile: TakeFile;
+  readonly onImage: (image: FormImage) => void;
+}
+
+function DropZone({ label, isBad, onFile, onImage }: DropZoneProps) {
+  const file = useRef<HTMLInputElement>(null);
+  const camera = useRef<HTMLInputElement>(null);
+  const [isOver, setOver] = useState(false);
+  const [asksAddress, setAsksAddress] = useState(false);
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    void onFile(event.dataTransfer.files[0]);
+  };
+  return (
+    <div
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+      className={cx(
+        "grid justify-items-center gap-3 rounded-2 border border-dashed px-4 py-5 text-dim",
+        isOver ? "border-accent bg-accent-soft" : isBad ? "border-bad" : "border-edge",
+      )}
+    >
+      <p className="text-center">Drop or paste an image here</p>
+      <div className="flex flex-wrap justify-center gap-2">
+        <Button small onClick={() => file.current?.click()}>
+          <ImagePlus aria-hidden className="size-3.5" strokeWidth={1.75} />
+          Choose a file
+        </Button>
+        <Button small onClick={() => camera.current?.click()} className="pointer-fine:hidden">
+          <Camera aria-hidden className="size-3.5" strokeWidth={1.75} />
+          Take a photo
+        </Button>
+        <Button small onClick={() => setAsksAddress(!asksAddress)} aria-expanded={asksAddress}>
+          <Link2 aria-hidden className="size-3.5" strokeWidth={1.75} />
+          Use an address
+        </Button>
+      </div>
+      {asksAddress ? <AddressField onImage={onImage} /> : null}
+      <input
+        ref={file}
+        type="file"
+        aria-label={`${label}: file`}
+        accept={TYPES.join(",")}
+        className="hidden"
+        onChange={(event) => void onFile(event.target.files?.[0])}
+      />
+      <input
+        ref={camera}
+        type="file"
+        aria-label={`${label}: photo`}
+        accept="image/*"
+        capture="environment"
+        className="hidden"
+        onChange={(event) => void onFile(event.target.files?.[0])}
+      />
+    </div>
+  );
+}
+
+function AddressField({ onImage }: { readonly onImage: (image: FormImage) => void }) {
+  const [text, setText] = useState("");
+  const address = text.trim();
+  const isFit = /^https:\/\/\S+\.\S+/.test(address);
+  const use = () => onImage({ input: imageFromUrl(address), preview: "", name: address, bytes: null });
+  return (
+    <div className="flex w-full gap-2">
+      <Input
+        aria-label="Address of the image"
+        type="url"
+        placeholder="https://"
+        autoFocus
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter") return;
+          event.preventDefault();
+          if (isFit) use();
+        }}
+      />
+      <Button disabled={!isFit} onClick={use}>
+        Use
+      </Button>
+    </div>
+  );
+}
+
+function Preview({ image, onRemove }: { readonly image: FormImage; readonly onRemove: () => void }) {
+  const [size, setSize] = useState<string | null>(null);
+  const facts = [size, image.bytes === null ? "fetched when the run begins" : formatBytes(image.bytes)];
+  return (
+    <div className="flex items-center gap-3 rounded-2 border border-edge p-2">
+      {image.preview === "" ? (
+        <span className="grid size-14 shrink-0 place-items-center rounded-1 bg-sunk text-dim">
+          <Link2 aria-hidden className="size-4" strokeWidth={1.75} />
+        </span>
+      ) : (
+        <img
+          src={image.preview}
+          alt="Your image"
+          onLoad={({ currentTarget: { naturalWidth, naturalHeight } }) => setSize(`${naturalWidth} × ${naturalHeight}`)}
+          className="size-14 shrink-0 rounded-1 object-cover"
+        />
+      )}
+      <div className="min-w-0 flex-1">
+        <p className="truncate font-medium">{image.name}</p>
+        <p className="text-12 text-dim tabular-nums">{facts.filter((fact) => fact !== null).join(" · ")}</p>
+      </div>
+      <Button tone="quiet" square aria-label="Remove the image" title="Remove the image" onClick={onRemove}>
+        <X aria-hidden className="size-4" strokeWidth={1.75} />
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+import ReactMarkdown from "react-markdown";
+import remarkGfm from "remark-gfm";
+
+const PLUGINS = [remarkGfm];
+
+/**
+ * Text of a model. Raw HTML stays text, pictures of other hosts are shown as links: a page must not ask a stranger's
+ * server because a model wrote an address.
+ */
+export function Markdown({ text }: { readonly text: string }) {
+  return (
+    <div className="prose">
+      <ReactMarkdown
+        remarkPlugins={PLUGINS}
+        components={{
+          a: ({ href, children }) => (
+            <a href={href} rel="noopener nofollow" target="_blank">
+              {children}
+            </a>
+          ),
+          img: ({ src, alt }) => (
+            <a href={typeof src === "string" ? src : undefined} rel="noopener nofollow" target="_blank">
+              {alt === undefined || alt === "" ? "Picture" : alt}
+            </a>
+          ),
+        }}
+      >
+        {text}
+      </ReactMarkdown>
+    </div>
+  );
+}

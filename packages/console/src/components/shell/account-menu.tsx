@@ -1,0 +1,54 @@
+import type { SessionInfo } from "@promptd/contract/manage";
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { Check, LogOut, UserRound } from "lucide-react";
+import type { ReactElement } from "react";
+import { chooseAccount, chosenAccount } from "../../account.ts";
+import { signOut } from "../../sign-in.ts";
+import { Menu, MenuItem, MenuRule } from "../ui/menu.tsx";
+import { toast } from "../ui/toast.tsx";
+
+interface AccountMenuProps {
+  readonly session: SessionInfo;
+  readonly trigger: ReactElement<Record<string, unknown>>;
+}
+
+export function AccountMenu({ session, trigger }: AccountMenuProps) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const leave = async () => {
+    const answer = await signOut();
+    if (!answer.ok) {
+      toast(answer.message, { isBad: true });
+      return;
+    }
+    chooseAccount(null);
+    queries.clear();
+    await navigate({ to: "/sign-in", search: {} });
+  };
+  const change = (accountId: string) => {
+    chooseAccount(accountId);
+    void queries.invalidateQueries();
+  };
+  return (
+    <Menu trigger={trigger} side="top" align="start" isOpen>
+      <p className="max-w-64 truncate px-2 py-1.5 text-12 text-dim">{session.person.email}</p>
+      {session.accounts.length < 2
+        ? null
+        : session.accounts.map(({ accountId, name, role }) => (
+            <MenuItem
+              key={accountId}
+              icon={accountId === chosenAccount() ? Check : UserRound}
+              aside={role}
+              onClick={() => change(accountId)}
+            >
+              {name}
+            </MenuItem>
+          ))}
+      <MenuRule />
+      <MenuItem icon={LogOut} onClick={() => void leave()}>
+        Sign out
+      </MenuItem>
+    </Menu>
+  );
+}

@@ -1,0 +1,25 @@
+import { useEffect, type ReactNode } from "react";
+import { Brand } from "./brand.tsx";
+
+interface EntryProps {
+  readonly title: string;
+  readonly lead?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** The frame of pages before the sign-in. */
+export function Entry({ title, lead, children }: EntryProps) {
+  useEffect(() => {
+    document.title = `${title} · promptd`;
+  }, [title]);
+  return (
+    <main className="mx-auto grid min-h-dvh w-full max-w-[376px] content-center gap-6 px-4 py-12">
+      <Brand />
+      <div className="grid gap-1">
+        <h1>{title}</h1>
+        {lead === undefined ? null : <p className="text-dim text-pretty">{lead}</p>}
+      </div>
+      {children}
+    </main>
+  );
+}

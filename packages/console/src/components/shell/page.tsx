@@ -1,0 +1,39 @@
+import { useEffect, type ReactNode } from "react";
+
+interface PageProps {
+  readonly title: string;
+  /** Above the title: where the page stands. */
+  readonly path?: ReactNode;
+  /** Below the title, in one line. */
+  readonly meta?: ReactNode;
+  readonly acts?: ReactNode;
+  /** False: the page shows a title of its own. */
+  readonly hasHead?: boolean;
+  readonly children: ReactNode;
+}
+
+/** The frame of every screen: title of the tab, heading, acts, content. */
+export function Page({ title, path, meta, acts, hasHead = true, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${title} · promptd`;
+  }, [title]);
+  return (
+    <div className="mx-auto grid w-full max-w-[1320px] grid-cols-[minmax(0,1fr)] gap-6">
+      {hasHead ? (
+        <header className="grid gap-1">
+          {path === undefined ? null : <div className="text-12 text-dim">{path}</div>}
+          <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-2">
+            <h1 className="min-w-0">{title}</h1>
+            {acts === undefined ? null : <div className="flex flex-wrap items-center gap-2">{acts}</div>}
+          </div>
+          {meta === undefined ? null : (
+            <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-12 text-dim">{meta}</div>
+          )}
+        </header>
+      ) : (
+        <h1 className="sr-only">{title}</h1>
+      )}
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,189 @@
+/** ⌘K: prompts, runs by id, pages and acts, from anywhere. */
+import { Dialog } from "@base-ui/react/dialog";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { Coins, LayoutGrid, ListTree, Moon, Search, Sparkles, Sun, type LucideIcon } from "lucide-react";
+import { useId, useMemo, useState, type KeyboardEvent } from "react";
+import { marketplaceQuery } from "../../api.ts";
+import { setTheme } from "../../theme.ts";
+import { formatCredits } from "../format.ts";
+import { cx } from "../ui/class-names.ts";
+
+interface Entry {
+  readonly id: string;
+  readonly group: string;
+  readonly label: string;
+  readonly aside?: string;
+  readonly icon: LucideIcon;
+  readonly open: () => void;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const PROMPTS_MAX = 6;
+
+export function Palette({ onClose }: { readonly onClose: () => void }) {
+  const [text, setText] = useState("");
+  const [active, setActive] = useState(0);
+  const id = useId();
+  const entries = useEntries(text.trim());
+  const at = Math.min(active, Math.max(0, entries.length - 1));
+  const run = (entry: Entry | undefined) => {
+    if (entry === undefined) return;
+    onClose();
+    entry.open();
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (step === 0 && event.key !== "Enter") return;
+    event.preventDefault();
+    if (step === 0) run(entries[at]);
+    else if (entries.length > 0) setActive((at + step + entries.length) % entries.length);
+  };
+  return (
+    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="fixed inset-0 z-20 bg-[var(--veil)]" />
+        <Dialog.Viewport className="fixed inset-0 z-20 grid items-start justify-items-center px-4 pt-[12vh]">
+          <Dialog.Popup
+            aria-label="Search everything"
+            className="w-full max-w-[640px] animate-enter overflow-hidden rounded-3 bg-float shadow-2"
+          >
+            <div className="flex h-13 items-center gap-3 border-b border-line px-4">
+              <Search aria-hidden className="size-4 shrink-0 text-dim" strokeWidth={1.75} />
+              <input
+                role="combobox"
+                aria-expanded
+                aria-controls={`${id}-list`}
+                aria-activedescendant={entries[at] === undefined ? undefined : `${id}-${at}`}
+                aria-label="Search prompts, runs, pages and acts"
+                placeholder="Prompts, a run’s id, pages, acts"
+                autoFocus
+                value={text}
+                onChange={(event) => {
+                  setText(event.target.value);
+                  setActive(0);
+                }}
+                onKeyDown={onKeyDown}
+                className="h-full min-w-0 flex-1 bg-transparent text-16 outline-none"
+              />
+              <kbd className="rounded-1 border border-line px-1 text-11 text-dim">esc</kbd>
+            </div>
+            <div id={`${id}-list`} role="listbox" aria-label="Results" className="max-h-[56vh] overflow-auto p-2">
+              {entries.map((entry, index) => (
+                <Option
+                  key={entry.id}
+                  id={`${id}-${index}`}
+                  entry={entry}
+                  isFirstOfGroup={entries[index - 1]?.group !== entry.group}
+                  isActive={index === at}
+                  onPoint={() => setActive(index)}
+                  onClick={() => run(entry)}
+                />
+              ))}
+              {entries.length === 0 ? <p className="px-2 py-6 text-center text-dim">Nothing has these words.</p> : null}
+            </div>
+          </Dialog.Popup>
+        </Dialog.Viewport>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+interface OptionProps {
+  readonly id: string;
+  readonly entry: Entry;
+  readonly isFirstOfGroup: boolean;
+  readonly isActive: boolean;
+  readonly onPoint: () => void;
+  readonly onClick: () => void;
+}
+
+function Option({ id, entry, isFirstOfGroup, isActive, onPoint, onClick }: OptionProps) {
+  const { icon: Icon, label, aside, group } = entry;
+  return (
+    <>
+      {isFirstOfGroup ? (
+        <p role="presentation" className="px-2 pt-2 pb-1 text-12 text-dim">
+          {group}
+        </p>
+      ) : null}
+      {/* The keys are those of the field, which holds the focus. */}
+      <div
+        id={id}
+        role="option"
+        aria-selected={isActive}
+        ref={(element) => {
+          if (isActive) element?.scrollIntoView({ block: "nearest" });
+        }}
+        onMouseMove={onPoint}
+        onClick={onClick}
+        className={cx("flex min-h-8 cursor-pointer items-center gap-2.5 rounded-2 px-2 py-1", isActive && "bg-press")}
+      >
+        <Icon aria-hidden className="size-4 shrink-0 text-dim" strokeWidth={1.75} />
+        <span className="min-w-0 truncate">{label}</span>
+        {aside === undefined ? null : <span className="ml-auto pl-4 text-12 whitespace-nowrap text-dim">{aside}</span>}
+      </div>
+    </>
+  );
+}
+
+function useEntries(text: string): readonly Entry[] {
+  const acts = useActs();
+  const navigate = useNavigate();
+  const { data } = useQuery({
+    ...marketplaceQuery(text === "" ? {} : { q: text.slice(0, 200) }),
+    placeholderData: keepPreviousData,
+  });
+  return useMemo(() => {
+    const words = text.toLowerCase();
+    const fitting = acts.filter(({ label }) => label.toLowerCase().includes(words));
+    const runs: Entry[] = UUID.test(text)
+      ? [
+          {
+            id: "run",
+            group: "Run",
+            label: text,
+            icon: ListTree,
+            open: () => void navigate({ to: "/runs/$runId", params: { runId: text.toLowerCase() } }),
+          },
+        ]
+      : [];
+    const prompts = (data?.rows ?? []).slice(0, PROMPTS_MAX).map((row): Entry => ({
+      id: row.promptId,
+      group: "Prompts",
+      label: row.title,
+      aside: formatCredits(row.estimatedCredits),
+      icon: Sparkles,
+      open: () => void navigate({ to: "/p/$slug", params: { slug: row.slug } }),
+    }));
+    return text === "" ? [...acts, ...prompts] : [...runs, ...prompts, ...fitting];
+  }, [acts, data, navigate, text]);
+}
+
+/** Pages and acts: the same list for everybody. */
+function useActs(): readonly Entry[] {
+  const navigate = useNavigate();
+  return useMemo(() => {
+    const page = (to: "/" | "/runs" | "/credits", label: string, icon: LucideIcon): Entry => ({
+      id: to,
+      group: "Pages",
+      label,
+      icon,
+      open: () => void navigate({ to }),
+    });
+    const theme = (name: "light" | "dark", icon: LucideIcon): Entry => ({
+      id: name,
+      group: "Acts",
+      label: `Use the ${name} theme`,
+      icon,
+      open: () => setTheme(name),
+    });
+    return [
+      page("/", "Marketplace", LayoutGrid),
+      page("/runs", "Runs", ListTree),
+      page("/credits", "Credits", Coins),
+      theme("light", Sun),
+      theme("dark", Moon),
+    ];
+  }, [navigate]);
+}

@@ -1,0 +1,34 @@
+import { Dialog as Base } from "@base-ui/react/dialog";
+import type { ReactNode } from "react";
+
+interface DialogProps {
+  readonly open: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  readonly description?: ReactNode;
+  readonly children?: ReactNode;
+  /** The buttons, the safe one first. */
+  readonly acts?: ReactNode;
+}
+
+export function Dialog({ open, onClose, title, description, children, acts }: DialogProps) {
+  return (
+    <Base.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Base.Portal>
+        <Base.Backdrop className="fixed inset-0 z-20 bg-[var(--veil)]" />
+        <Base.Viewport className="fixed inset-0 z-20 grid items-start justify-items-center overflow-y-auto px-4 py-[12vh]">
+          <Base.Popup className="grid w-full max-w-[440px] animate-enter gap-4 rounded-3 bg-float p-5 shadow-2">
+            <div className="grid gap-1">
+              <Base.Title className="text-14 font-semibold">{title}</Base.Title>
+              {description === undefined ? null : (
+                <Base.Description className="text-dim">{description}</Base.Description>
+              )}
+            </div>
+            {children}
+            {acts === undefined ? null : <div className="flex flex-wrap justify-end gap-2">{acts}</div>}
+          </Base.Popup>
+        </Base.Viewport>
+      </Base.Portal>
+    </Base.Root>
+  );
+}

@@ -1,0 +1,113 @@
+import { ChevronDown } from "lucide-react";
+import { useId, type ComponentProps, type ReactNode } from "react";
+import { cx } from "./class-names.ts";
+
+const CONTROL =
+  "w-full min-w-0 rounded-2 border bg-panel text-13 text-ink disabled:bg-transparent disabled:text-dim focus-visible:outline-1 focus-visible:outline-offset-0";
+const edge = (isBad: boolean) => (isBad ? "border-bad" : "border-edge");
+
+interface FieldProps {
+  readonly label: string;
+  /** To the right of the label, such as a count. */
+  readonly aside?: ReactNode;
+  readonly help?: ReactNode;
+  readonly fault?: string | null | undefined;
+  readonly children: (control: ControlProps) => ReactNode;
+}
+
+/** What ties a control to its label, its help and what is wrong with it. */
+interface ControlProps {
+  readonly id: string;
+  readonly "aria-describedby": string | undefined;
+  readonly "aria-invalid": boolean | undefined;
+}
+
+/** A label with its control, what it is for, and what is wrong with it. */
+export function Field({ label, aside, help, fault, children }: FieldProps) {
+  const id = useId();
+  const isBad = fault !== null && fault !== undefined;
+  const note = isBad ? fault : help;
+  const hasNote = note !== undefined && note !== null && note !== "";
+  return (
+    <div className="grid min-w-0 content-start gap-1">
+      <div className="flex items-baseline justify-between gap-3">
+        <label htmlFor={id} className="min-w-0 font-medium [overflow-wrap:anywhere]">
+          {label}
+        </label>
+        {aside === undefined ? null : <span className="shrink-0 text-12 text-dim tabular-nums">{aside}</span>}
+      </div>
+      {children({ id, "aria-describedby": hasNote ? `${id}-note` : undefined, "aria-invalid": isBad || undefined })}
+      {hasNote ? (
+        <p id={`${id}-note`} className={cx("text-12 [overflow-wrap:anywhere]", isBad ? "text-bad" : "text-dim")}>
+          {note}
+        </p>
+      ) : null}
+    </div>
+  );
+}
+
+export function Input({ className, ...rest }: ComponentProps<"input">) {
+  const isBad = rest["aria-invalid"] === true;
+  return <input className={cx(CONTROL, "h-8 px-2.5", edge(isBad), className)} {...rest} />;
+}
+
+/** Grows with its text. */
+export function TextArea({ className, ...rest }: ComponentProps<"textarea">) {
+  const isBad = rest["aria-invalid"] === true;
+  const size = "field-sizing-content min-h-16 max-h-80 px-2.5 py-1.5 leading-5 resize-y";
+  return <textarea className={cx(CONTROL, size, edge(isBad), className)} {...rest} />;
+}
+
+/** The browser's own: it answers to keys, screen readers and phones by itself. */
+export function Select({ className, children, ...rest }: ComponentProps<"select">) {
+  const isBad = rest["aria-invalid"] === true;
+  return (
+    <span className={cx("relative block min-w-0", className)}>
+      <select className={cx(CONTROL, "h-8 appearance-none truncate pr-8 pl-2.5", edge(isBad))} {...rest}>
+        {children}
+      </select>
+      <ChevronDown
+        aria-hidden
+        className="pointer-events-none absolute top-1/2 right-2.5 size-3.5 -translate-y-1/2 text-dim"
+      />
+    </span>
+  );
+}
+
+interface SegmentsProps {
+  readonly id?: string;
+  readonly label: string;
+  readonly value: string;
+  readonly options: readonly { readonly value: string; readonly label: ReactNode }[];
+  readonly onChange: (value: string) => void;
+}
+
+/** A choice of two to four that are all in view: radio buttons in a bar. */
+export function Segments({ id, label, value, options, onChange }: SegmentsProps) {
+  const name = useId();
+  return (
+    <div
+      id={id}
+      role="radiogroup"
+      aria-label={label}
+      className="flex overflow-x-auto rounded-2 border border-edge bg-sunk p-px [scrollbar-width:none]"
+    >
+      {options.map((option) => (
+        <label
+          key={option.value}
+          className="min-w-max flex-1 rounded-1 border border-transparent px-2 py-[3px] text-center text-dim hover:text-ink has-checked:border-edge has-checked:bg-panel has-checked:font-medium has-checked:text-ink has-focus-visible:outline-2 has-focus-visible:outline-accent"
+        >
+          <input
+            type="radio"
+            name={name}
+            value={option.value}
+            checked={option.value === value}
+            onChange={() => onChange(option.value)}
+            className="sr-only"
+          />
+          {option.label}
+        </label>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,55 @@
+import type { ReactNode } from "react";
+import { cx } from "./class-names.ts";
+
+interface TableProps {
+  readonly label: string;
+  readonly head: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** A dense table: rows of 36 px, one line each. Scrolls by itself where it does not fit. */
+export function Table({ label, head, children }: TableProps) {
+  return (
+    <div className="overflow-x-auto">
+      <table aria-label={label} className="w-full border-collapse text-13">
+        <thead>
+          <tr className="text-left text-12 text-dim">{head}</tr>
+        </thead>
+        <tbody className="[&>tr:last-child>td]:border-b-0">{children}</tbody>
+      </table>
+    </div>
+  );
+}
+
+interface CellProps {
+  /** A number: to the right, figures below each other. */
+  readonly num?: boolean;
+  /** Takes the room that is left, and is cut with an ellipsis. */
+  readonly fill?: boolean;
+  /** From which width on it is shown. */
+  readonly from?: "sm" | "xl";
+  readonly children?: ReactNode;
+}
+
+const FROM = { sm: "hidden sm:table-cell", xl: "hidden xl:table-cell" } as const;
+
+function cellClass({ num = false, fill = false, from }: CellProps): string {
+  return cx(
+    "h-9 border-b border-line px-3 whitespace-nowrap first:pl-4 last:pr-4",
+    num && "text-right tabular-nums",
+    fill && "w-full max-w-0 min-w-36 truncate",
+    from !== undefined && FROM[from],
+  );
+}
+
+export function Th(props: CellProps) {
+  return (
+    <th scope="col" className={cx(cellClass(props), "font-normal")}>
+      {props.children}
+    </th>
+  );
+}
+
+export function Td(props: CellProps) {
+  return <td className={cellClass(props)}>{props.children}</td>;
+}

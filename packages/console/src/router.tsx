@@ -1,0 +1,133 @@
+/** Every address of the console. A screen is loaded when its address is opened; search parameters are typed here. */
+import type { QueryClient } from "@tanstack/react-query";
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from "@tanstack/react-router";
+import { chooseAccount, chosenAccount } from "./account.ts";
+import { isSignedOut, sessionQuery } from "./api.ts";
+import type { MarketplaceSearch, PromptSearch, RunsSearch } from "./search.ts";
+import { RouteFailure } from "./components/shell/route-failure.tsx";
+import { Shell } from "./components/shell/shell.tsx";
+import { MarketplaceScreen } from "./screens/marketplace/marketplace.tsx";
+import { NotFoundScreen } from "./screens/not-found/not-found.tsx";
+
+interface Context {
+  readonly queries: QueryClient;
+}
+
+const root = createRootRouteWithContext<Context>()({
+  component: Outlet,
+  notFoundComponent: NotFoundScreen,
+  errorComponent: RouteFailure,
+});
+
+/** Pages for those who are signed in; the others are led to the sign-in and back. */
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: "inside",
+  component: Shell,
+  beforeLoad: async ({ context, location }) => {
+    try {
+      const session = await context.queries.ensureQueryData(sessionQuery);
+      if (!session.accounts.some(({ accountId }) => accountId === chosenAccount())) chooseAccount(session.accountId);
+    } catch (error) {
+      if (!isSignedOut(error)) throw error;
+      chooseAccount(null);
+      const from = location.href === "/" ? undefined : location.href;
+      // oxlint-disable-next-line typescript/only-throw-error -- the router takes a thrown redirect, which is a response
+      throw redirect({ to: "/sign-in", search: from === undefined ? {} : { from } });
+    }
+  },
+});
+
+const text = (value: unknown) => (typeof value === "string" && value !== "" ? value : undefined);
+const oneOf = <const Word extends string>(value: unknown, words: readonly Word[]) =>
+  words.find((word) => word === value);
+
+const marketplace = createRoute({
+  getParentRoute: () => inside,
+  path: "/",
+  component: MarketplaceScreen,
+  validateSearch: (search: Record<string, unknown>): MarketplaceSearch => ({
+    q: text(search["q"]),
+    modality: oneOf(search["modality"], ["text", "image", "video"]),
+    model: text(search["model"]),
+    sort: oneOf(search["sort"], ["popular", "newest", "price"]),
+  }),
+});
+
+const prompt = createRoute({
+  getParentRoute: () => inside,
+  path: "/p/$slug",
+  component: lazyRouteComponent(() => import("./screens/prompt/prompt.tsx"), "PromptScreen"),
+  validateSearch: (search: Record<string, unknown>): PromptSearch => ({
+    version: text(search["version"]),
+    run: text(search["run"]),
+    tab: oneOf(search["tab"], ["curl", "typescript", "python", "cli"]),
+  }),
+});
+
+const runs = createRoute({
+  getParentRoute: () => inside,
+  path: "/runs",
+  component: lazyRouteComponent(() => import("./screens/runs/runs.tsx"), "RunsScreen"),
+  validateSearch: (search: Record<string, unknown>): RunsSearch => ({
+    status: oneOf(search["status"], ["queued", "running", "succeeded", "failed"]),
+    q: text(search["q"]),
+  }),
+});
+
+const run = createRoute({
+  getParentRoute: () => inside,
+  path: "/runs/$runId",
+  component: lazyRouteComponent(() => import("./screens/run/run.tsx"), "RunScreen"),
+});
+
+const credits = createRoute({
+  getParentRoute: () => inside,
+  path: "/credits",
+  component: lazyRouteComponent(() => import("./screens/credits/credits.tsx"), "CreditsScreen"),
+});
+
+const parts = createRoute({
+  getParentRoute: () => root,
+  path: "/parts",
+  component: lazyRouteComponent(() => import("./screens/parts/parts.tsx"), "PartsScreen"),
+});
+
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-in",
+  component: lazyRouteComponent(() => import("./screens/sign-in/sign-in.tsx"), "SignInScreen"),
+  validateSearch: (search: Record<string, unknown>): { readonly from?: string | undefined } => ({
+    from: text(search["from"]),
+  }),
+});
+
+const welcome = createRoute({
+  getParentRoute: () => root,
+  path: "/welcome",
+  component: lazyRouteComponent(() => import("./screens/welcome/welcome.tsx"), "WelcomeScreen"),
+});
+
+const tree = root.addChildren([inside.addChildren([marketplace, prompt, runs, run, credits]), parts, signIn, welcome]);
+
+export function createAppRouter(queries: QueryClient) {
+  return createRouter({
+    routeTree: tree,
+    context: { queries },
+    defaultPreload: "intent",
+    scrollRestoration: true,
+  });
+}
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof createAppRouter>;
+  }
+}

@@ -1,0 +1,168 @@
+import type { JournalEntry, ManagedCredits } from "@promptd/contract/manage";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Coins } from "lucide-react";
+import { creditsQuery, faultOf, journalQuery } from "../../api.ts";
+import { formatDay, formatTime, formatWhole } from "../../components/format.ts";
+import { Page } from "../../components/shell/page.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Empty, Failure } from "../../components/ui/empty.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+
+export function CreditsScreen() {
+  const credits = useQuery(creditsQuery);
+  return (
+    <Page title="Credits">
+      {credits.isError ? (
+        <Failure
+          title="The balance could not be loaded."
+          requestId={faultOf(credits.error).requestId}
+          onRetry={() => void credits.refetch()}
+        >
+          {faultOf(credits.error).message}
+        </Failure>
+      ) : (
+        <Balance credits={credits.data} />
+      )}
+      <Journal />
+    </Page>
+  );
+}
+
+function Balance({ credits }: { readonly credits: ManagedCredits | undefined }) {
+  const figures = [
+    { label: "Available", value: credits?.available, note: "what new runs can use" },
+    { label: "Held", value: credits?.held, note: "set aside for runs in progress" },
+  ];
+  return (
+    <>
+      {credits?.frozen === null || credits === undefined ? null : (
+        <Failure title={`This account has been frozen since ${formatDay(credits.frozen.since)}.`}>
+          {credits.frozen.reason ?? "No new run starts until an operator unfreezes it."}
+        </Failure>
+      )}
+      <div className="grid gap-px overflow-clip rounded-3 border border-line bg-line sm:grid-cols-2">
+        {figures.map(({ label, value, note }) => (
+          <div key={label} className="grid gap-0.5 bg-panel px-4 pt-3 pb-4">
+            <span className="text-dim">{label}</span>
+            {value === undefined ? (
+              <Skeleton className="my-1 h-7 w-32" />
+            ) : (
+              <span className="text-28 font-semibold tabular-nums">{formatWhole(value)}</span>
+            )}
+            <span className="text-12 text-dim">{note}</span>
+          </div>
+        ))}
+      </div>
+    </>
+  );
+}
+
+const KINDS: Readonly<Record<JournalEntry["kind"], { readonly word: string; readonly sign: "+" | "−" | "" }>> = {
+  grant: { word: "Granted", sign: "+" },
+  hold: { word: "Held", sign: "−" },
+  capture: { word: "Charged", sign: "" },
+  release: { word: "Given back", sign: "+" },
+  expire: { word: "Expired", sign: "−" },
+  adjust: { word: "Adjusted", sign: "" },
+  earn: { word: "Earned", sign: "+" },
+};
+
+function Journal() {
+  const journal = useInfiniteQuery(journalQuery);
+  if (journal.isError && journal.data === undefined) {
+    const { message, requestId } = faultOf(journal.error);
+    return (
+      <Failure title="The journal could not be loaded." requestId={requestId} onRetry={() => void journal.refetch()}>
+        {message}
+      </Failure>
+    );
+  }
+  if (journal.data === undefined) {
+    return (
+      <Loading what="the journal">
+        <Panel title="Journal">
+          <div className="grid gap-4">
+            {Array.from({ length: 6 }, (_, index) => (
+              <Skeleton key={index} className="h-4" />
+            ))}
+          </div>
+        </Panel>
+      </Loading>
+    );
+  }
+  const rows = journal.data.pages.flatMap((page) => page.rows);
+  if (rows.length === 0) {
+    return (
+      <Panel title="Journal">
+        <Empty icon={Coins} title="Nothing has moved yet">
+          Every credit that comes in, is set aside or is spent leaves a line here. An operator grants credits.
+        </Empty>
+      </Panel>
+    );
+  }
+  return (
+    <Panel
+      title="Journal"
+      aside="newest first"
+      flush
+      foot={
+        journal.hasNextPage ? (
+          <Button small disabled={journal.isFetchingNextPage} onClick={() => void journal.fetchNextPage()}>
+            {journal.isFetchingNextPage ? "Loading" : "Show more"}
+          </Button>
+        ) : (
+          <span>These are all.</span>
+        )
+      }
+    >
+      <Table
+        label="Journal"
+        head={
+          <>
+            <Th>When</Th>
+            <Th>What</Th>
+            <Th fill>About</Th>
+            <Th num>Credits</Th>
+            <Th num>After it</Th>
+          </>
+        }
+      >
+        {rows.map((row) => (
+          <Entry key={row.entryId} row={row} />
+        ))}
+      </Table>
+    </Panel>
+  );
+}
+
+function Entry({ row: { at, kind, amount, creditsAfter, runId, reason, expiresAt } }: { readonly row: JournalEntry }) {
+  const { word, sign } = KINDS[kind];
+  const about = reason ?? (expiresAt === null ? "" : `until ${formatDay(expiresAt)}`);
+  return (
+    <tr className="hover:bg-hover">
+      <Td>
+        <time dateTime={at} title={at}>
+          {formatTime(at)}
+        </time>
+      </Td>
+      <Td>{word}</Td>
+      <Td fill>
+        {runId === null ? (
+          about
+        ) : (
+          <Link to="/runs/$runId" params={{ runId }} className="text-accent hover:underline">
+            <code className="text-12">{runId}</code>
+          </Link>
+        )}
+      </Td>
+      <Td num>
+        {sign}
+        {formatWhole(amount)}
+      </Td>
+      <Td num>{formatWhole(creditsAfter)}</Td>
+    </tr>
+  );
+}

@@ -1,0 +1,257 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Clapperboard, Image, Search, SearchX, Type, X } from "lucide-react";
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import type { SearchRow } from "@promptd/contract";
+import { faultOf, marketplaceQuery } from "../../api.ts";
+import { Page } from "../../components/shell/page.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { cx } from "../../components/ui/class-names.ts";
+import { Empty, Failure } from "../../components/ui/empty.tsx";
+import { Select } from "../../components/ui/field.tsx";
+import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
+import type { MarketplaceSearch } from "../../search.ts";
+import { PromptCard } from "./prompt-card.tsx";
+
+const CHARACTERS_MAX = 200;
+const TYPING_MS = 120;
+
+export function MarketplaceScreen() {
+  const search = useSearch({ from: "/inside/" });
+  const navigate = useNavigate({ from: "/" });
+  const change = (next: MarketplaceSearch) =>
+    void navigate({ search: (old) => ({ ...old, ...next }), replace: true, resetScroll: false });
+  return (
+    <Page title="Marketplace" hasHead={false}>
+      <SearchField value={search.q ?? ""} onChange={(q) => change({ q: q === "" ? undefined : q })} />
+      <Results search={search} onChange={change} />
+    </Page>
+  );
+}
+
+interface SearchFieldProps {
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** What is typed is shown at once and searched for when the fingers rest. */
+function SearchField({ value, onChange }: SearchFieldProps) {
+  const [text, setText] = useState(value);
+  const sent = useRef(value);
+  useEffect(() => {
+    if (value === sent.current) return;
+    sent.current = value; // the address has changed by itself: back, forward, a link
+    setText(value);
+  }, [value]);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      const wanted = text.trim();
+      if (wanted === sent.current) return;
+      sent.current = wanted;
+      onChange(wanted);
+    }, TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [text, onChange]);
+  return (
+    <div role="search" className="relative">
+      <Search
+        aria-hidden
+        strokeWidth={1.75}
+        className="pointer-events-none absolute top-1/2 left-3.5 size-4 -translate-y-1/2 text-dim"
+      />
+      <input
+        type="search"
+        aria-label="Search prompts"
+        placeholder="What do you need? A tagline, a translation, a portrait of your dog"
+        autoFocus
+        autoComplete="off"
+        maxLength={CHARACTERS_MAX}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        className="h-11 w-full rounded-3 border border-edge bg-panel pr-4 pl-10 text-14 shadow-1 focus-visible:border-accent focus-visible:outline-2 focus-visible:outline-offset-0 focus-visible:outline-accent-soft"
+      />
+    </div>
+  );
+}
+
+interface ResultsProps {
+  readonly search: MarketplaceSearch;
+  readonly onChange: (next: MarketplaceSearch) => void;
+}
+
+function Results({ search, onChange }: ResultsProps) {
+  const { q, sort } = search;
+  const order = q === undefined && sort === "newest" ? "newest" : undefined;
+  const results = useQuery({
+    ...marketplaceQuery({ ...(q === undefined ? {} : { q }), ...(order === undefined ? {} : { sort: order }) }),
+    placeholderData: keepPreviousData,
+  });
+  const rows = useDeferredValue(results.data?.rows);
+  const shown = useMemo(() => (rows === undefined ? undefined : choose(rows, search)), [rows, search]);
+  if (results.isError) {
+    const { message, requestId } = faultOf(results.error);
+    return (
+      <Failure title="The prompts could not be loaded." requestId={requestId} onRetry={() => void results.refetch()}>
+        {message}
+      </Failure>
+    );
+  }
+  if (rows === undefined || shown === undefined) return <CardShapes />;
+  return (
+    <>
+      <Filters rows={rows} count={shown.length} search={search} onChange={onChange} />
+      {shown.length === 0 ? (
+        <NothingFound search={search} onChange={onChange} />
+      ) : (
+        <ul
+          aria-label="Prompts"
+          className={cx(GRID, results.isPlaceholderData && "opacity-60 transition-opacity delay-150")}
+        >
+          {shown.map((row) => (
+            <PromptCard key={row.promptId} row={row} />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+const GRID =
+  "grid grid-cols-[minmax(0,1fr)] gap-x-4 gap-y-4 sm:grid-cols-[repeat(auto-fill,minmax(240px,1fr))] sm:gap-y-7";
+
+/** What the chips leave of the answer, in the chosen order. */
+function choose(rows: readonly SearchRow[], { modality, model, sort }: MarketplaceSearch): SearchRow[] {
+  const chosen = rows.filter(
+    ({ configs }) =>
+      (modality === undefined || configs.modality === modality) && (model === undefined || configs.model === model),
+  );
+  if (sort === "price") return chosen.toSorted((a, b) => a.estimatedCredits - b.estimatedCredits);
+  if (sort === "newest") return chosen.toSorted((a, b) => b.publishedAt.localeCompare(a.publishedAt));
+  return sort === "popular" ? chosen.toSorted((a, b) => b.uses - a.uses) : chosen;
+}
+
+const MODALITIES = [
+  { value: "text", label: "Text", icon: Type },
+  { value: "image", label: "Image", icon: Image },
+  { value: "video", label: "Video", icon: Clapperboard },
+] as const;
+
+interface FiltersProps extends ResultsProps {
+  readonly rows: readonly SearchRow[];
+  readonly count: number;
+}
+
+function Filters({ rows, count, search, onChange }: FiltersProps) {
+  const models = useMemo(() => [...new Set(rows.map(({ configs }) => configs.model))].sort(), [rows]);
+  const chip = (isOn: boolean) =>
+    cx(
+      "inline-flex h-8 items-center gap-1.5 rounded-2 border px-2.5 whitespace-nowrap",
+      isOn ? "border-transparent bg-accent-soft font-medium text-accent" : "border-edge bg-panel hover:bg-hover",
+    );
+  return (
+    <div className="-mt-2 flex flex-wrap items-center gap-2">
+      <button
+        type="button"
+        aria-pressed={search.modality === undefined}
+        className={chip(search.modality === undefined)}
+        onClick={() => onChange({ modality: undefined })}
+      >
+        All
+      </button>
+      {MODALITIES.map(({ value, label, icon: Icon }) => (
+        <button
+          key={value}
+          type="button"
+          aria-pressed={search.modality === value}
+          className={chip(search.modality === value)}
+          onClick={() => onChange({ modality: search.modality === value ? undefined : value })}
+        >
+          <Icon aria-hidden className="size-4" strokeWidth={1.75} />
+          {label}
+        </button>
+      ))}
+      <Select
+        aria-label="Model"
+        className="w-40 max-sm:hidden"
+        value={search.model ?? ""}
+        onChange={(event) => onChange({ model: event.target.value === "" ? undefined : event.target.value })}
+      >
+        <option value="">Any model</option>
+        {[...new Set([...models, ...(search.model === undefined ? [] : [search.model])])].map((model) => (
+          <option key={model}>{model}</option>
+        ))}
+      </Select>
+      <span role="status" className="ml-auto text-12 text-dim tabular-nums">
+        {count} {count === 1 ? "prompt" : "prompts"}
+      </span>
+      <SortSelect search={search} onChange={onChange} />
+    </div>
+  );
+}
+
+function SortSelect({ search: { q, sort }, onChange }: ResultsProps) {
+  return (
+    <Select
+      aria-label="Order"
+      className="w-36"
+      value={sort ?? ""}
+      onChange={(event) => {
+        const chosen = (["popular", "newest", "price"] as const).find((one) => one === event.target.value);
+        onChange({ sort: chosen });
+      }}
+    >
+      <option value="">{q === undefined ? "Most used" : "Best match"}</option>
+      {q === undefined ? null : <option value="popular">Most used</option>}
+      <option value="newest">Newest</option>
+      <option value="price">Lowest price</option>
+    </Select>
+  );
+}
+
+function NothingFound({ search, onChange }: ResultsProps) {
+  const isFiltered = search.modality !== undefined || search.model !== undefined;
+  const clear = () => onChange(isFiltered ? { modality: undefined, model: undefined } : { q: undefined });
+  if (search.q === undefined && !isFiltered) {
+    return (
+      <Empty icon={SearchX} title="No prompt is published yet">
+        A published prompt shows here with its price and samples. Publish one with <code>promptd prompt publish</code>.
+      </Empty>
+    );
+  }
+  return (
+    <Empty
+      icon={SearchX}
+      title="Nothing fits"
+      act={
+        <Button onClick={clear}>
+          <X aria-hidden className="size-4" strokeWidth={1.75} />
+          {isFiltered ? "Clear the filters" : "Clear the search"}
+        </Button>
+      }
+    >
+      {isFiltered ? "No prompt fits the search with these filters." : "Say what it should make, in other words."}
+    </Empty>
+  );
+}
+
+function CardShapes() {
+  return (
+    <Loading what="prompts">
+      <div className={GRID}>
+        {Array.from({ length: 8 }, (_, index) => (
+          <div
+            key={index}
+            className="grid grid-cols-[112px_minmax(0,1fr)] gap-x-3 gap-y-2.5 sm:grid-cols-[minmax(0,1fr)]"
+          >
+            <Skeleton className="aspect-[16/10] rounded-3" />
+            <div className="grid content-start gap-2">
+              <Skeleton className="h-4 w-2/3" />
+              <Skeleton />
+              <Skeleton className="h-3 w-1/2" />
+            </div>
+          </div>
+        ))}
+      </div>
+    </Loading>
+  );
+}

@@ -1,0 +1,23 @@
+import type { PromptConfig } from "@promptd/contract";
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import { runQuery } from "../../api.ts";
+import { emptyForm, type FormState } from "../../components/prompt/prompt-form.ts";
+
+/** The form; once with the texts and options of the run in the address, for "edit and run". Images are not stored. */
+export function useFormOfRun(config: PromptConfig, runId: string | null): [FormState, (form: FormState) => void] {
+  const [form, setForm] = useState<FormState>(() => emptyForm(config));
+  const isFilled = useRef(runId === null);
+  const { data: run } = useQuery({ ...runQuery(runId ?? ""), enabled: runId !== null && !isFilled.current });
+  useEffect(() => {
+    if (isFilled.current || run === undefined) return;
+    isFilled.current = true;
+    const known = Object.entries(run.inputs.textInputs).filter(([name]) => Object.hasOwn(config.textInputs, name));
+    setForm((old) => ({ ...old, texts: Object.fromEntries(known), options: run.runOptions }));
+  }, [run, config]);
+  const change = (next: FormState) => {
+    isFilled.current = true;
+    setForm(next);
+  };
+  return [form, change];
+}

@@ -1,0 +1,193 @@
+import type { MarketplacePrompt } from "@promptd/contract/manage";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { ImageIcon, Play, TextCursorInput } from "lucide-react";
+import { useMemo, type KeyboardEvent } from "react";
+import { creditsQuery, faultOf, runQuery } from "../../api.ts";
+import { CodeTabs } from "../../components/prompt/code-tabs.tsx";
+import { formatCredits, formatDuration, formatWhole } from "../../components/format.ts";
+import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
+import { bodyOf, type FormState } from "../../components/prompt/prompt-form.ts";
+import { RunResult } from "../../components/run/run-result.tsx";
+import { RunState } from "../../components/run/run-state.tsx";
+import { Button, buttonClass } from "../../components/ui/button.tsx";
+import { Empty, Failure } from "../../components/ui/empty.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Samples } from "./samples.tsx";
+import { useFormOfRun } from "./form-of-run.ts";
+import { useRunning } from "./use-running.ts";
+
+interface PlaygroundProps {
+  readonly prompt: MarketplacePrompt;
+  /** The run in the address: its inputs fill the form, its outputs stand beside it. */
+  readonly givenRunId: string | null;
+}
+
+/** Left what the prompt needs, right what it makes; below both how to do the same from code. */
+export function Playground({ prompt, givenRunId }: PlaygroundProps) {
+  const { configs: config, promptVersionId } = prompt;
+  const { tab = "curl" } = useSearch({ from: "/inside/p/$slug" });
+  const navigate = useNavigate({ from: "/p/$slug" });
+  const [form, setForm] = useFormOfRun(config, givenRunId);
+  const body = useMemo(() => bodyOf(promptVersionId, config, form), [promptVersionId, config, form]);
+  const running = useRunning({
+    body,
+    config,
+    form,
+    onCreated: (run) => void navigate({ search: (old) => ({ ...old, run }), replace: true, resetScroll: false }),
+  });
+  const change = (next: FormState) => {
+    setForm(next);
+    running.forget();
+  };
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[384px_minmax(0,1fr)]">
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
+        <Inputs prompt={prompt} form={form} running={running} onChange={change} />
+        <div className="max-lg:hidden">
+          <Samples samples={prompt.samples} />
+        </div>
+      </div>
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
+        <Result runId={givenRunId} prompt={prompt} />
+        <CodeTabs
+          body={body}
+          language={tab}
+          onLanguage={(language) =>
+            void navigate({ search: (old) => ({ ...old, tab: language }), replace: true, resetScroll: false })
+          }
+        />
+        <div className="lg:hidden">
+          <Samples samples={prompt.samples} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+interface InputsProps {
+  readonly prompt: MarketplacePrompt;
+  readonly form: FormState;
+  readonly running: ReturnType<typeof useRunning>;
+  readonly onChange: (form: FormState) => void;
+}
+
+function Inputs({ prompt: { configs: config }, form, running, onChange }: InputsProps) {
+  const { faults, failure, isSending, start } = running;
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) {
+      event.preventDefault();
+      void start();
+    }
+  };
+  const isUnchanged = Object.keys(form.options).length === 0;
+  const price =
+    config.estimatedCredits === 0 ? "" : `for ${isUnchanged ? "" : "about "}${formatCredits(config.estimatedCredits)}`;
+  const hasFields =
+    config.imageCount + Object.keys(config.textInputs).length + Object.keys(config.runOptions).length > 0;
+  return (
+    <form
+      noValidate
+      aria-label="Inputs"
+      onKeyDown={onKeyDown}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void start();
+      }}
+    >
+      <Panel
+        foot={
+          <>
+            <Button type="submit" tone="main" disabled={isSending}>
+              <Play aria-hidden className="size-4" strokeWidth={1.75} />
+              {isSending ? "Sending" : `Run ${price}`.trim()}
+              <kbd className="rounded-1 border border-current/40 px-1 text-11 max-sm:hidden">⌘↵</kbd>
+            </Button>
+            <Balance required={config.creditsRequired} />
+          </>
+        }
+      >
+        {failure === null ? null : (
+          <div className="mb-5">
+            <Failure title={failure.message} requestId={failure.requestId} />
+          </div>
+        )}
+        {hasFields ? (
+          <PromptFields config={config} form={form} faults={faults} onChange={onChange} />
+        ) : (
+          <p className="text-dim">This prompt needs no inputs.</p>
+        )}
+      </Panel>
+    </form>
+  );
+}
+
+function Balance({ required }: { readonly required: number }) {
+  const { data } = useQuery(creditsQuery);
+  if (data === undefined) return null;
+  if (data.available < required) {
+    return (
+      <span className="text-warn">
+        {formatWhole(data.available)} credits left; this run sets {formatWhole(required)} aside.
+      </span>
+    );
+  }
+  return (
+    <span className="tabular-nums">
+      {formatWhole(data.available)} credits left.
+      <br />A failed run costs nothing.
+    </span>
+  );
+}
+
+function Result({ runId, prompt }: { readonly runId: string | null; readonly prompt: MarketplacePrompt }) {
+  const run = useQuery({ ...runQuery(runId ?? ""), enabled: runId !== null });
+  const isPicture = prompt.configs.modality !== "text";
+  if (runId === null) {
+    return (
+      <Panel title="Result">
+        <Empty icon={isPicture ? ImageIcon : TextCursorInput} title="Nothing has run yet">
+          Fill in the form and run it. What comes out stands here.
+        </Empty>
+      </Panel>
+    );
+  }
+  if (run.isError) {
+    const { message, requestId } = faultOf(run.error);
+    return (
+      <Failure title="The run could not be loaded." requestId={requestId} onRetry={() => void run.refetch()}>
+        {message}
+      </Failure>
+    );
+  }
+  const { data } = run;
+  const open = (
+    <Link to="/runs/$runId" params={{ runId }} className={buttonClass({ small: true })}>
+      Open run
+    </Link>
+  );
+  if (data === undefined) return <Panel title="Result" acts={open} className="min-h-64" />;
+  const tookMs = data.finishedAt === null ? null : Date.parse(data.finishedAt) - Date.parse(data.createdAt);
+  const { held, charged } = data.receipt;
+  return (
+    <Panel
+      title={<RunState status={data.runStatus} />}
+      aside={tookMs === null ? undefined : formatDuration(tookMs)}
+      acts={open}
+      foot={
+        <>
+          <span className="tabular-nums">
+            {held === null
+              ? "Free"
+              : tookMs === null
+                ? `${formatWhole(held)} held`
+                : `Charged ${formatWhole(charged)} of ${formatWhole(held)} held`}
+          </span>
+          <code className="ml-auto truncate">{data.runId}</code>
+        </>
+      }
+    >
+      <RunResult run={data} isPicture={isPicture} />
+    </Panel>
+  );
+}

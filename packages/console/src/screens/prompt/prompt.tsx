@@ -1,0 +1,112 @@
+import type { MarketplacePrompt } from "@promptd/contract/manage";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams, useSearch } from "@tanstack/react-router";
+import { faultOf, isMissing, promptQuery } from "../../api.ts";
+import { formatCompact, formatDay } from "../../components/format.ts";
+import { Page } from "../../components/shell/page.tsx";
+import { buttonClass } from "../../components/ui/button.tsx";
+import { Empty, Failure } from "../../components/ui/empty.tsx";
+import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
+import { Compass } from "lucide-react";
+import { Playground } from "./playground.tsx";
+
+export function PromptScreen() {
+  const { slug } = useParams({ from: "/inside/p/$slug" });
+  const { run } = useSearch({ from: "/inside/p/$slug" });
+  const prompt = useQuery(promptQuery(slug));
+  if (prompt.isError) {
+    if (isMissing(prompt.error)) return <Gone />;
+    const { message, requestId } = faultOf(prompt.error);
+    return (
+      <Page title="Prompt" path={<Path />}>
+        <Failure title="The prompt could not be loaded." requestId={requestId} onRetry={() => void prompt.refetch()}>
+          {message}
+        </Failure>
+      </Page>
+    );
+  }
+  if (prompt.data === undefined) return <PromptShapes />;
+  return (
+    <Page title={prompt.data.title} path={<Path slug={slug} />} meta={<Meta prompt={prompt.data} />}>
+      {prompt.data.description === "" ? null : (
+        <p className="-mt-3 max-w-[72ch] text-14 text-dim [overflow-wrap:anywhere]">{prompt.data.description}</p>
+      )}
+      <Playground key={prompt.data.promptVersionId} prompt={prompt.data} givenRunId={run ?? null} />
+    </Page>
+  );
+}
+
+function Path({ slug }: { readonly slug?: string }) {
+  return (
+    <nav aria-label="Path" className="flex min-w-0 gap-2">
+      <Link to="/" className="hover:text-ink">
+        Marketplace
+      </Link>
+      {slug === undefined ? null : (
+        <>
+          <span aria-hidden>›</span>
+          <span className="truncate">{slug}</span>
+        </>
+      )}
+    </nav>
+  );
+}
+
+function Meta({
+  prompt: { author, publishedAt, configs, uses, upVotes, tags },
+}: {
+  readonly prompt: MarketplacePrompt;
+}) {
+  return (
+    <>
+      {author === null ? null : <span>{author}</span>}
+      <span>published {formatDay(publishedAt)}</span>
+      <code>{configs.model}</code>
+      <span>
+        {formatCompact(uses)} {uses === 1 ? "use" : "uses"}
+      </span>
+      <span>
+        {formatCompact(upVotes)} {upVotes === 1 ? "vote" : "votes"}
+      </span>
+      {tags.length === 0 ? null : <span>{tags.join(", ")}</span>}
+    </>
+  );
+}
+
+function Gone() {
+  return (
+    <Page title="No such prompt" hasHead={false}>
+      <Empty
+        icon={Compass}
+        title="There is no such prompt"
+        act={
+          <Link to="/" className={buttonClass()}>
+            Open the marketplace
+          </Link>
+        }
+      >
+        It has been unpublished, or its address is misspelled.
+      </Empty>
+    </Page>
+  );
+}
+
+function PromptShapes() {
+  return (
+    <Page title="Prompt" path={<Path />} hasHead={false}>
+      <Loading what="the prompt">
+        <div className="grid gap-6">
+          <div className="grid gap-3">
+            <Skeleton className="h-3 w-40" />
+            <Skeleton className="h-7 w-72 max-w-full" />
+            <Skeleton className="h-3 w-96 max-w-full" />
+          </div>
+          <div className="grid gap-6 lg:grid-cols-[384px_minmax(0,1fr)]">
+            <Skeleton className="h-96 rounded-3" />
+            <Skeleton className="h-96 rounded-3" />
+          </div>
+        </div>
+      </Loading>
+    </Page>
+  );
+}

@@ -1,0 +1,22 @@
+import type { PromptSamples } from "@promptd/contract";
+import { Facts } from "../../components/facts.tsx";
+import { OutputView } from "../../components/run/output-view.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+
+/** What the author shows of it: inputs, and what came out. */
+export function Samples({ samples: { inputs, outputs } }: { readonly samples: PromptSamples }) {
+  const texts = Object.entries(inputs.textInputs).map(([label, value]) => ({ label, value }));
+  if (texts.length === 0 && outputs.length === 0) return null;
+  return (
+    <Panel title="What it makes" aside="a sample of the author">
+      <div className="grid gap-4">
+        {texts.length === 0 ? null : <Facts facts={texts} />}
+        {outputs.length === 0 ? null : (
+          <div className="max-h-80 overflow-y-auto border-t border-line pt-4">
+            <OutputView outputs={outputs} />
+          </div>
+        )}
+      </div>
+    </Panel>
+  );
+}

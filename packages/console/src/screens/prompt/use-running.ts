@@ -1,0 +1,71 @@
+import { PromptdError } from "@promptd/client/manage";
+import type { CreateRunBody, PromptConfig } from "@promptd/contract";
+import { useQueryClient } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+import { createRun, creditsQuery, faultOf, type Fault } from "../../api.ts";
+import { checkForm, type FormFaults, type FormState } from "../../components/prompt/prompt-form.ts";
+
+interface Running {
+  readonly body: CreateRunBody;
+  readonly config: PromptConfig;
+  readonly form: FormState;
+  readonly onCreated: (runId: string) => void;
+}
+
+/** Sends the form as a run: checked first, and once, however often the button is pressed. */
+export function useRunning({ body, config, form, onCreated }: Running) {
+  const queries = useQueryClient();
+  const [isSending, setSending] = useState(false);
+  const [failure, setFailure] = useState<Fault | null>(null);
+  const [faults, setFaults] = useState<FormFaults>({});
+  /** The same for one press of the button, so that a lost answer does not make a second run. */
+  const key = useRef<string | null>(null);
+
+  const send = async () => {
+    setSending(true);
+    setFailure(null);
+    key.current ??= newKey();
+    try {
+      const runId = await createRun(body, key.current);
+      key.current = null;
+      onCreated(runId);
+      void queries.invalidateQueries({ queryKey: creditsQuery.queryKey });
+    } catch (error) {
+      if (error instanceof PromptdError) key.current = null; // the server has answered: nothing was created
+      setFaults(faultsOf(error));
+      setFailure(faultOf(error));
+    } finally {
+      setSending(false);
+    }
+  };
+  const start = async () => {
+    if (isSending) return;
+    const found = checkForm(config, form);
+    setFaults(found);
+    if (Object.keys(found).length === 0) await send();
+    else setFailure({ message: "Something is missing; see the marked fields.", requestId: null });
+  };
+  const forget = () => {
+    key.current = null;
+    if (failure !== null) setFailure(null);
+    if (Object.keys(faults).length > 0) setFaults({});
+  };
+  return { start, forget, isSending, failure, faults };
+}
+
+/** The server's issues beside the fields that they speak of. */
+function faultsOf(error: unknown): FormFaults {
+  if (!(error instanceof PromptdError)) return {};
+  const faults: Record<string, string> = {};
+  for (const { path, message } of error.issues) {
+    const [, , group, name] = path;
+    if (group === "textInputs") faults[String(name)] = message;
+    if (group === "imageInputs") faults[`image-${String(name)}`] = message;
+  }
+  return faults;
+}
+
+/** `crypto.randomUUID` is only there on https and loopback; a console may be opened over plain http in a home network. */
+function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,182 @@
+import type { ManagedRun } from "@promptd/contract/manage";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { Compass } from "lucide-react";
+import { faultOf, isMissing, manage, promptQuery, runQuery } from "../../api.ts";
+import { CopyButton } from "../../components/copy-button.tsx";
+import { Facts } from "../../components/facts.tsx";
+import { formatDuration, formatMoment } from "../../components/format.ts";
+import { Page } from "../../components/shell/page.tsx";
+import { Receipt } from "../../components/run/receipt.tsx";
+import { runCode } from "../../components/prompt/run-code.ts";
+import { RunResult } from "../../components/run/run-result.tsx";
+import { RunState } from "../../components/run/run-state.tsx";
+import { Button, buttonClass } from "../../components/ui/button.tsx";
+import { Empty, Failure } from "../../components/ui/empty.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
+import { toast } from "../../components/ui/toast.tsx";
+import { Timeline } from "./timeline.tsx";
+
+export function RunScreen() {
+  const { runId } = useParams({ from: "/inside/runs/$runId" });
+  const run = useQuery(runQuery(runId));
+  if (run.isError && run.data === undefined) {
+    if (isMissing(run.error)) return <Gone />;
+    const { message, requestId } = faultOf(run.error);
+    return (
+      <Page title="Run" path={<Path runId={runId} />}>
+        <Failure title="The run could not be loaded." requestId={requestId} onRetry={() => void run.refetch()}>
+          {message}
+        </Failure>
+      </Page>
+    );
+  }
+  if (run.data === undefined) return <RunShapes runId={runId} />;
+  return <WholeRun run={run.data} />;
+}
+
+function WholeRun({ run }: { readonly run: ManagedRun }) {
+  const { data: prompt } = useQuery(promptQuery(run.slug));
+  const isPicture = prompt !== undefined && prompt.configs.modality !== "text";
+  const tookMs = run.finishedAt === null ? null : Date.parse(run.finishedAt) - Date.parse(run.createdAt);
+  return (
+    <Page
+      title={run.title}
+      path={<Path runId={run.runId} />}
+      acts={<Acts run={run} />}
+      meta={
+        <>
+          <RunState status={run.runStatus} />
+          <span>{formatMoment(run.createdAt)}</span>
+          {tookMs === null ? null : <span>took {formatDuration(tookMs)}</span>}
+          <code>{run.model}</code>
+        </>
+      }
+    >
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,1fr)_304px]">
+        <Panel title="Output">
+          <RunResult run={run} isPicture={isPicture} />
+        </Panel>
+        <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
+          <Panel title="Timeline">
+            <Timeline run={run} />
+          </Panel>
+          <Panel title="Receipt">
+            <Receipt run={run} />
+          </Panel>
+          <Inputs run={run} />
+          <Panel title="Ids">
+            <Facts facts={idsOf(run)} />
+          </Panel>
+        </div>
+      </div>
+    </Page>
+  );
+}
+
+function idsOf({ runId, requestId, promptVersionId, keyId }: ManagedRun) {
+  const ids = { Run: runId, Request: requestId, Version: promptVersionId, Key: keyId };
+  return Object.entries(ids).flatMap(([label, id]) =>
+    id === null ? [] : [{ label, value: <code className="text-12">{id}</code> }],
+  );
+}
+
+function Inputs({ run: { inputs, runOptions } }: { readonly run: ManagedRun }) {
+  const facts = [
+    ...Object.entries(inputs.textInputs).map(([label, value]) => ({
+      label,
+      value: <span className="block max-h-48 overflow-y-auto whitespace-pre-wrap">{value}</span>,
+    })),
+    ...(inputs.images === 0 ? [] : [{ label: "Images", value: String(inputs.images) }]),
+    ...Object.entries(runOptions).map(([label, value]) => ({ label, value })),
+  ];
+  return (
+    <Panel title="Inputs">{facts.length === 0 ? <p className="text-dim">None.</p> : <Facts facts={facts} />}</Panel>
+  );
+}
+
+function Acts({ run }: { readonly run: ManagedRun }) {
+  const queries = useQueryClient();
+  const isLive = run.runStatus === "queued" || run.runStatus === "running";
+  const cancel = async () => {
+    try {
+      await manage.send("cancelRun", { params: { runId: run.runId } });
+      toast("Run canceled");
+    } catch (error) {
+      toast(faultOf(error).message, { isBad: true });
+    }
+    await queries.invalidateQueries({ queryKey: runQuery(run.runId).queryKey });
+  };
+  const { promptVersionId, inputs, runOptions } = run;
+  const code = runCode(
+    "curl",
+    { promptVersionId, inputs: { textInputs: inputs.textInputs }, runOptions },
+    location.origin,
+  );
+  return (
+    <>
+      {inputs.images === 0 ? <CopyButton text={code} label="Copy as curl" small={false} /> : null}
+      {isLive ? (
+        <Button tone="danger" onClick={() => void cancel()}>
+          Cancel run
+        </Button>
+      ) : (
+        <Link
+          to="/p/$slug"
+          params={{ slug: run.slug }}
+          search={{ run: run.runId }}
+          className={buttonClass({ tone: "main" })}
+        >
+          Edit and run again
+        </Link>
+      )}
+    </>
+  );
+}
+
+function Path({ runId }: { readonly runId: string }) {
+  return (
+    <nav aria-label="Path" className="flex min-w-0 gap-2">
+      <Link to="/runs" className="hover:text-ink">
+        Runs
+      </Link>
+      <span aria-hidden>›</span>
+      <code className="truncate">{runId}</code>
+    </nav>
+  );
+}
+
+function Gone() {
+  return (
+    <Page title="No such run" hasHead={false}>
+      <Empty
+        icon={Compass}
+        title="There is no such run"
+        act={
+          <Link to="/runs" className={buttonClass()}>
+            Open your runs
+          </Link>
+        }
+      >
+        Its id is misspelled, or it belongs to another account.
+      </Empty>
+    </Page>
+  );
+}
+
+function RunShapes({ runId }: { readonly runId: string }) {
+  return (
+    <Page title="Run" path={<Path runId={runId} />}>
+      <Loading what="the run">
+        <div className="grid gap-6 lg:grid-cols-[minmax(0,1fr)_304px]">
+          <Skeleton className="h-96 rounded-3" />
+          <div className="grid content-start gap-6">
+            <Skeleton className="h-40 rounded-3" />
+            <Skeleton className="h-32 rounded-3" />
+          </div>
+        </div>
+      </Loading>
+    </Page>
+  );
+}

@@ -1,0 +1,207 @@
+import type { ManagedRunRow } from "@promptd/contract/manage";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { ListTree, X } from "lucide-react";
+import { faultOf, runsQuery } from "../../api.ts";
+import { formatDuration, formatTime, formatWhole } from "../../components/format.ts";
+import { Page } from "../../components/shell/page.tsx";
+import { RunState } from "../../components/run/run-state.tsx";
+import { Button, buttonClass } from "../../components/ui/button.tsx";
+import { Empty, Failure } from "../../components/ui/empty.tsx";
+import { Input, Segments } from "../../components/ui/field.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+import type { RunsSearch } from "../../search.ts";
+
+const STATUSES = ["queued", "running", "succeeded", "failed"] as const;
+
+export function RunsScreen() {
+  const search = useSearch({ from: "/inside/runs" });
+  const navigate = useNavigate({ from: "/runs" });
+  const change = (next: RunsSearch) =>
+    void navigate({ search: (old) => ({ ...old, ...next }), replace: true, resetScroll: false });
+  return (
+    <Page title="Runs">
+      <div className="flex flex-wrap items-center gap-2">
+        <div className="w-full sm:w-120">
+          <Segments
+            label="Status"
+            value={search.status ?? ""}
+            options={[
+              { value: "", label: "All" },
+              ...STATUSES.map((value) => ({ value, label: value.charAt(0).toUpperCase() + value.slice(1) })),
+            ]}
+            onChange={(value) => change({ status: STATUSES.find((status) => status === value) })}
+          />
+        </div>
+        <Input
+          type="search"
+          aria-label="Words of an error"
+          placeholder="Words of an error"
+          className="sm:max-w-64"
+          defaultValue={search.q ?? ""}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter") return;
+            const words = event.currentTarget.value.trim();
+            change({ q: words === "" ? undefined : words });
+          }}
+        />
+      </div>
+      <Rows search={search} onChange={change} />
+    </Page>
+  );
+}
+
+interface RowsProps {
+  readonly search: RunsSearch;
+  readonly onChange: (next: RunsSearch) => void;
+}
+
+function Rows({ search: { status, q }, onChange }: RowsProps) {
+  const runs = useInfiniteQuery(
+    runsQuery({ ...(status === undefined ? {} : { status }), ...(q === undefined ? {} : { error: q }) }),
+  );
+  if (runs.isError && runs.data === undefined) {
+    const { message, requestId } = faultOf(runs.error);
+    return (
+      <Failure title="The runs could not be loaded." requestId={requestId} onRetry={() => void runs.refetch()}>
+        {message}
+      </Failure>
+    );
+  }
+  if (runs.data === undefined) return <RowShapes />;
+  const rows = runs.data.pages.flatMap((page) => page.rows);
+  if (rows.length === 0) return <Nothing isFiltered={status !== undefined || q !== undefined} onChange={onChange} />;
+  return (
+    <Panel
+      flush
+      foot={
+        <>
+          <span className="tabular-nums">{formatWhole(rows.length)} shown, newest first</span>
+          {runs.hasNextPage ? (
+            <Button
+              small
+              className="ml-auto"
+              disabled={runs.isFetchingNextPage}
+              onClick={() => void runs.fetchNextPage()}
+            >
+              {runs.isFetchingNextPage ? "Loading" : "Show more"}
+            </Button>
+          ) : null}
+        </>
+      }
+    >
+      <Table
+        label="Runs"
+        head={
+          <>
+            <Th>Status</Th>
+            <Th fill>Prompt</Th>
+            <Th from="xl">Model</Th>
+            <Th num from="sm">
+              Took
+            </Th>
+            <Th num>Credits</Th>
+            <Th num>Created</Th>
+          </>
+        }
+      >
+        {rows.map((row) => (
+          <Row key={row.runId} row={row} />
+        ))}
+      </Table>
+    </Panel>
+  );
+}
+
+function Row({ row }: { readonly row: ManagedRunRow }) {
+  const tookMs = row.finishedAt === null ? null : Date.parse(row.finishedAt) - Date.parse(row.createdAt);
+  return (
+    <tr className="hover:bg-hover">
+      <Td>
+        <RunState status={row.runStatus} />
+      </Td>
+      <Td fill>
+        <Link
+          to="/runs/$runId"
+          params={{ runId: row.runId }}
+          className="font-medium hover:underline hover:underline-offset-3"
+          title={row.title}
+        >
+          {row.title}
+        </Link>
+        {row.error === null ? null : (
+          <span className="pl-3 text-bad" title={row.error}>
+            {row.error}
+          </span>
+        )}
+      </Td>
+      <Td from="xl">
+        <code className="text-12 text-dim">{row.model}</code>
+      </Td>
+      <Td num from="sm">
+        {tookMs === null ? "" : formatDuration(tookMs)}
+      </Td>
+      <Td num>{row.credits === null ? "free" : formatWhole(row.credits)}</Td>
+      <Td num>
+        <time dateTime={row.createdAt} title={row.createdAt}>
+          {formatTime(row.createdAt)}
+        </time>
+      </Td>
+    </tr>
+  );
+}
+
+interface NothingProps {
+  readonly isFiltered: boolean;
+  readonly onChange: (next: RunsSearch) => void;
+}
+
+function Nothing({ isFiltered, onChange }: NothingProps) {
+  if (isFiltered) {
+    return (
+      <Panel>
+        <Empty
+          icon={ListTree}
+          title="No run fits these filters"
+          act={
+            <Button onClick={() => onChange({ status: undefined, q: undefined })}>
+              <X aria-hidden className="size-4" strokeWidth={1.75} />
+              Clear the filters
+            </Button>
+          }
+        />
+      </Panel>
+    );
+  }
+  return (
+    <Panel>
+      <Empty
+        icon={ListTree}
+        title="No runs yet"
+        act={
+          <Link to="/" className={buttonClass()}>
+            Find a prompt
+          </Link>
+        }
+      >
+        Every run stands here with what it made and what it cost, whether you start it on a page or from code.
+      </Empty>
+    </Panel>
+  );
+}
+
+function RowShapes() {
+  return (
+    <Loading what="runs">
+      <Panel flush>
+        <div className="grid gap-4 p-4">
+          {Array.from({ length: 8 }, (_, index) => (
+            <Skeleton key={index} className="h-4" />
+          ))}
+        </div>
+      </Panel>
+    </Loading>
+  );
+}

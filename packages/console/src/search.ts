@@ -1,0 +1,17 @@
+/** What stands behind the question mark of each page: all state that a reload or a colleague should see. */
+export interface MarketplaceSearch {
+  readonly q?: string | undefined;
+  readonly modality?: "text" | "image" | "video" | undefined;
+  readonly model?: string | undefined;
+  readonly sort?: "popular" | "newest" | "price" | undefined;
+}
+export interface PromptSearch {
+  readonly version?: string | undefined;
+  /** The run whose inputs fill the form. */
+  readonly run?: string | undefined;
+  readonly tab?: "curl" | "typescript" | "python" | "cli" | undefined;
+}
+export interface RunsSearch {
+  readonly status?: "queued" | "running" | "succeeded" | "failed" | undefined;
+  readonly q?: string | undefined;
+}

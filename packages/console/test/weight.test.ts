@@ -1,0 +1,47 @@
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { DIST } from "./support/build.ts";
+
+/** docs/console.md: compressed JavaScript and CSS of the first page. */
+const BYTES_MAX = 140_000;
+
+interface Chunk {
+  readonly file: string;
+  readonly isEntry?: boolean;
+  readonly imports?: readonly string[];
+  readonly css?: readonly string[];
+}
+
+const manifest = JSON.parse(readFileSync(join(DIST, ".vite/manifest.json"), "utf8")) as Record<string, Chunk>;
+
+/** Everything that is loaded before the screen of this name can be shown. */
+function filesOf(names: readonly string[]): Set<string> {
+  const files = new Set<string>();
+  const seen = new Set<string>();
+  const visit = (name: string) => {
+    if (seen.has(name)) return;
+    seen.add(name);
+    const chunk = manifest[name];
+    if (chunk === undefined) throw new Error(`The build has no ${name}.`);
+    for (const file of [chunk.file, ...(chunk.css ?? [])]) files.add(file);
+    for (const imported of chunk.imports ?? []) visit(imported);
+  };
+  for (const name of names) visit(name);
+  return files;
+}
+
+const compressedBytes = (file: string) => statSync(join(DIST, `${file}.br`)).size;
+
+test.each([
+  ["the marketplace", ["index.html"]],
+  ["the sign-in", ["index.html", "src/screens/sign-in/sign-in.tsx"]],
+])("%s weighs at most 140 kB on the first load", (_page, names) => {
+  const bytes = [...filesOf(names)].reduce((sum, file) => sum + compressedBytes(file), 0);
+  expect(bytes).toBeLessThanOrEqual(BYTES_MAX);
+  expect(bytes).toBeGreaterThan(50_000); // the files were found
+});
+
+test("the built page names no other host", () => {
+  expect(readFileSync(join(DIST, "index.html"), "utf8")).not.toMatch(/https?:\/\//);
+});

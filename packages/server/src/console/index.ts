@@ -1,0 +1,1 @@
+export { consoleEndpoint } from "./static.ts";

@@ -1,0 +1,155 @@
+/**
+ * The files of the console, as its build left them. They are read once at the start, into memory: a request never
+ * touches the disk, and a build that replaces them while the server runs cannot mix two versions in one page.
+ */
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { Readable } from "node:stream";
+import { FALLBACK_PATH, type Endpoint, type StreamAnswer, type ServerContext } from "../http/endpoint.ts";
+import { Problem } from "../platform/problem.ts";
+
+interface ConsoleOptions {
+  /** Where the build stands: `index.html` and what it loads. */
+  readonly directory: string;
+  /** Under which callers reach the server, and so what the addresses of generated files begin with. */
+  readonly publicUrl: () => string;
+}
+
+interface StaticFile {
+  readonly type: string;
+  readonly plain: Buffer;
+  /** As the build compressed it; null: it would not be smaller. */
+  readonly brotli: Buffer | null;
+  readonly etag: string;
+  /** True: the name holds a hash of the content. */
+  readonly isImmutable: boolean;
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
+  ".png": "image/png",
+  ".svg": "image/svg+xml",
+  ".woff2": "font/woff2",
+};
+const HASHED = /^\/assets\//;
+const INDEX = "/index.html";
+
+/** @returns the endpoint of the console; null when it has not been built. */
+export async function consoleEndpoint(options: ConsoleOptions): Promise<Endpoint | null> {
+  const files = await readFiles(options.directory);
+  const index = files.get(INDEX);
+  if (index === undefined) return null;
+  const answer = (context: ServerContext): StreamAnswer => {
+    const path = pathOf(context.request.url ?? "/");
+    // Every other path is a page of the application, which finds its way by itself; a missing asset is not.
+    const file = files.get(path) ?? (HASHED.test(path) ? undefined : index);
+    if (file === undefined) throw missingAsset();
+    return answerFile(file, context, options.publicUrl());
+  };
+  return {
+    method: "GET",
+    name: null,
+    isAudited: false,
+    path: FALLBACK_PATH,
+    auth: "none",
+    bodyBytesMax: 0,
+    schemas: null,
+    checkBody: null,
+    handle: async (_input, context) => answer(context),
+  };
+}
+
+async function readFiles(directory: string): Promise<ReadonlyMap<string, StaticFile>> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(orNothing);
+  const names = new Map<string, string>();
+  for (const entry of entries) {
+    const whole = join(entry.parentPath, entry.name);
+    if (entry.isFile()) names.set(whole.slice(directory.length).replaceAll("\\", "/").replace(/^\/?/, "/"), whole);
+  }
+  const files = new Map<string, StaticFile>();
+  for (const [path, whole] of names) {
+    const type = TYPES[extname(path)];
+    if (type !== undefined) files.set(path, await readStatic(path, { whole, type, brotli: names.get(`${path}.br`) }));
+  }
+  return files;
+}
+
+interface FileNames {
+  readonly whole: string;
+  readonly type: string;
+  readonly brotli: string | undefined;
+}
+
+async function readStatic(path: string, { whole, type, brotli }: FileNames): Promise<StaticFile> {
+  const plain = await readFile(whole);
+  return {
+    type,
+    plain,
+    brotli: brotli === undefined ? null : await readFile(brotli),
+    etag: `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`,
+    isImmutable: HASHED.test(path),
+  };
+}
+
+/** A folder that is not there: the console is not built. */
+function orNothing(error: unknown): [] {
+  if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+  throw error;
+}
+
+/** Without the query, decoded; a path that is no valid encoding names no file. */
+function pathOf(url: string): string {
+  const [path = "/"] = url.split("?");
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+function missingAsset(): Problem {
+  return new Problem("NOT_FOUND_ERROR", "This file belongs to another version of the console. Reload the page.");
+}
+
+function answerFile(file: StaticFile, context: ServerContext, publicUrl: string): StreamAnswer {
+  const headers: Record<string, string> = {
+    "content-type": file.type,
+    "cache-control": file.isImmutable ? "public, max-age=31536000, immutable" : "no-cache",
+    etag: file.etag,
+    vary: "Accept-Encoding",
+    ...(file.type.startsWith("text/html") ? pageHeaders(publicUrl) : {}),
+  };
+  if (context.header("if-none-match") === file.etag) return { status: 304, headers, body: null };
+  const takesBrotli = /\bbr\b/.test(context.header("accept-encoding") ?? "");
+  const bytes = takesBrotli && file.brotli !== null ? file.brotli : file.plain;
+  if (bytes !== file.plain) headers["content-encoding"] = "br";
+  headers["content-length"] = String(bytes.length);
+  return { status: 200, headers, body: context.request.method === "HEAD" ? null : Readable.from([bytes]) };
+}
+
+/** What a page may load and who may show it: its own files, and pictures and videos of runs. No inline script runs. */
+function pageHeaders(publicUrl: string): Record<string, string> {
+  const media = `'self' blob: ${new URL(publicUrl).origin}`;
+  const policy = {
+    "default-src": "'self'",
+    "img-src": media,
+    "media-src": media,
+    "base-uri": "'none'",
+    "form-action": "'self'",
+    "frame-ancestors": "'none'",
+    "object-src": "'none'",
+  };
+  return {
+    "content-security-policy": Object.entries(policy)
+      .map(([name, value]) => `${name} ${value}`)
+      .join("; "),
+    "referrer-policy": "same-origin",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "geolocation=(), microphone=(), camera=(self)",
+  };
+}
