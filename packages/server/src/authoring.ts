@@ -45,7 +45,7 @@ interface TrialParts {
   readonly signal: AbortSignal;
 }
 
-export { FOREIGN_FORMATS } from "./prompts/authoring/authoring.ts";
+export { FOREIGN_FORMATS, promptFileSchema } from "./prompts/authoring/authoring.ts";
 
 /** Text for the author of a failure that is no bug: a faulty file, bad settings; else null. */
 export function explainAuthorFailure(error: unknown): string | null {

@@ -7,6 +7,7 @@ export const AUTHOR_COMMANDS: CommandTable = {
   "prompt test": async () => (await import("./prompt/test.ts")).promptTest,
   "prompt publish": async () => (await import("./operator/admin-prompts.ts")).promptPublish,
   "prompt diff": async () => (await import("./prompt/diff.ts")).promptDiff,
+  "prompt schema": async () => (await import("./prompt/schema.ts")).promptSchema,
   "prompt import": async () => (await import("./prompt/import.ts")).promptImport,
   "prompt pull": async () => (await import("./prompt/library.ts")).promptPull,
   "prompt list": async () => (await import("./prompt/library.ts")).promptList,

@@ -6,8 +6,8 @@ import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
 
 const CHOICES_MAX = 200;
 const VALUE_LENGTH_MAX = 100_000;
-const FIELDS = "type label description default allowEmpty maxLength options multiple min max".split(" ");
-const TYPES = ["text", "number", "boolean", "date", "select", "list"] as const;
+export const INPUT_FIELDS = "type label description default allowEmpty maxLength options multiple min max".split(" ");
+export const INPUT_TYPES = ["text", "number", "boolean", "date", "select", "list"] as const;
 
 /** Reads `inputs`: key -> field, in file order. */
 export function readInputFields(map: SourceMap, faults: FaultList): InputField[] {
@@ -49,7 +49,7 @@ function readInputField(key: string, node: SourceNode, faults: FaultList): Input
     ...(min === null ? {} : { min }),
     ...(max === null ? {} : { max }),
   };
-  reader.finish(FIELDS);
+  reader.finish(INPUT_FIELDS);
   checkDefault(field, reader);
   return field;
 }
@@ -57,9 +57,9 @@ function readInputField(key: string, node: SourceNode, faults: FaultList): Input
 /** Null: a text, or a select where there are options. */
 function readType(reader: FieldReader, choices: readonly Choice[] | null): InputType | null {
   const written = reader.text("type", { max: 20 });
-  const type = TYPES.find((each) => each === written);
+  const type = INPUT_TYPES.find((each) => each === written);
   if (written !== null && type === undefined)
-    reader.fault("type", `must be one of: ${TYPES.join(", ")}, got "${written}"`);
+    reader.fault("type", `must be one of: ${INPUT_TYPES.join(", ")}, got "${written}"`);
   if (type === "select" && choices === null) reader.fault("type", "is select, which needs options");
   if (type !== undefined && type !== "select" && choices !== null)
     reader.fault("options", `go with type: select, not ${type}`);

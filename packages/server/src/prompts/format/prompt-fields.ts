@@ -58,14 +58,14 @@ export interface RawPrompt extends RawCall {
   readonly template: TemplateText | null;
 }
 
-const FIELDS = [
+export const PROMPT_FIELDS = [
   ..."id title slug description tags model inputs images".split(" "),
   ...CALL_FIELDS,
   "steps",
   "samples",
   "tests",
 ];
-const STEP_FIELDS = ["model", "images", ...CALL_FIELDS];
+export const STEP_FIELDS = ["model", "images", ...CALL_FIELDS];
 
 /** `file`: a front matter, with the templates in the body; `json`: templates are fields. */
 export function readPromptFields(map: SourceMap, form: "file" | "json", faults: FaultList): RawPrompt {
@@ -95,7 +95,7 @@ export function readPromptFields(map: SourceMap, form: "file" | "json", faults: 
     template: form === "json" ? readTemplate(reader, "template") : null,
   };
   const own = form === "file" ? ["promptd"] : ["template"];
-  reader.finish([...own, ...FIELDS]);
+  reader.finish([...own, ...PROMPT_FIELDS]);
   return prompt;
 }
 

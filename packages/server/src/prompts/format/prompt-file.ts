@@ -20,10 +20,24 @@ export interface WrittenPrompt {
   readonly faults: FaultList;
 }
 
-/** Reads either form of file; one that begins with `{` is JSON. What cannot be read is left out and in `faults`. */
+/** Reads each form of file; one that begins with `{` is JSON, one that begins with `promptd:` is YAML without a body. What cannot be read is left out and in `faults`. */
 export function readPromptFile(text: string, faults: FaultList): WrittenPrompt[] {
   const clean = text.startsWith("\uFEFF") ? text.slice(1) : text;
-  return clean.trimStart().startsWith("{") ? readJson(clean, faults) : readPromptMd(clean, faults);
+  if (clean.trimStart().startsWith("{")) return readJson(clean, faults);
+  return PLAIN_YAML.test(clean) ? readPlainYaml(clean, faults) : readPromptMd(clean, faults);
+}
+
+/** Comments, then the field `promptd`: a file without a body, whose template is a field. */
+const PLAIN_YAML = /^(?:[ \t]*(?:#.*)?\r?\n)*promptd[ \t]*:/;
+
+function readPlainYaml(text: string, faults: FaultList): WrittenPrompt[] {
+  if (!checkSize(text, FILE_BYTES_MAX, faults)) return [];
+  const root = readYamlSource(text, 1, faults);
+  if (root?.kind !== "map") return []; // null: reported; what begins with a field is a map
+  const reader = new FieldReader(root, "", faults);
+  checkFormat(reader);
+  const entries = root.entries.filter(({ key }) => key !== "promptd");
+  return [{ raw: readPromptFields({ ...root, entries }, "json", faults), faults }];
 }
 
 function readJson(text: string, faults: FaultList): WrittenPrompt[] {

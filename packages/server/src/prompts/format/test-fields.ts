@@ -41,7 +41,15 @@ function readTest(map: SourceMap, reader: FieldReader, index: number): RawTest {
   return { ...test, line: map.line, lineOf: lineFinder(map) };
 }
 
-const FIELDS = ["contains", "notContains", "matches", "schema", "shorterThan", "judge", "judgeModel"];
+export const EXPECTATION_FIELDS = [
+  "contains",
+  "notContains",
+  "matches",
+  "schema",
+  "shorterThan",
+  "judge",
+  "judgeModel",
+];
 
 function readExpectations(test: FieldReader): Expectations {
   const map = test.map("expect");
@@ -54,7 +62,7 @@ function readExpectations(test: FieldReader): Expectations {
   const judge = readTexts(reader, "judge");
   const judgeModel = reader.text("judgeModel", { max: 100 });
   const schema = reader.map("schema");
-  reader.finish(FIELDS);
+  reader.finish(EXPECTATION_FIELDS);
   return {
     ...(contains === null ? {} : { contains }),
     ...(notContains === null ? {} : { notContains }),
