@@ -31,11 +31,14 @@ const COLUMN = /^[a-z][a-z_]*$/;
 /** Columns of the type uuid, which no other text can be compared with. */
 const UUID_COLUMNS: ReadonlySet<string> = new Set(["id", "user_id"]);
 
-export function authRows(db: Queryable) {
+/** @param columnOf the column of a field in an order: all but orders come with the names of columns. */
+export function authRows(db: Queryable, columnOf: (model: string, field: string) => string) {
   const select = async ({ model, where, limit, offset, sortBy }: ManyTarget): Promise<Row[]> => {
     const values: unknown[] = [];
     const order =
-      sortBy === undefined ? "" : ` order by ${column(sortBy.field)} ${sortBy.direction === "asc" ? "asc" : "desc"}`;
+      sortBy === undefined
+        ? ""
+        : ` order by ${column(columnOf(model, sortBy.field))} ${sortBy.direction === "asc" ? "asc" : "desc"}`;
     const page = `${limit === undefined ? "" : ` limit ${Math.trunc(limit)}`}${offset === undefined ? "" : ` offset ${Math.trunc(offset)}`}`;
     return db.query<Row>(`select * from ${table(model)}${conditions(where, values)}${order}${page}`, values);
   };

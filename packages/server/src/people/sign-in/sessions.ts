@@ -6,8 +6,9 @@ import { betterAuth } from "better-auth/minimal";
 import { createAuthEndpoint, APIError } from "better-auth/api";
 import { createAdapterFactory } from "better-auth/adapters";
 import { setSessionCookie } from "better-auth/cookies";
+import { twoFactor } from "better-auth/plugins/two-factor";
 import { z } from "zod";
-import type { Database, Queryable } from "../../platform/database/database.ts";
+import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import { authRows } from "./auth-rows-store.ts";
 import { PASSWORD_LENGTHS } from "./passwords.ts";
@@ -115,6 +116,20 @@ const MODELS = {
   },
 } as const;
 
+/** Codes of an authenticator app. What they are made from is encrypted with the secret. */
+const TWO_FACTOR_TABLES = {
+  user: { fields: { twoFactorEnabled: "two_factor_enabled" } },
+  twoFactor: {
+    modelName: "auth_two_factors",
+    fields: {
+      userId: "user_id",
+      backupCodes: "backup_codes",
+      failedVerificationCount: "failed_verification_count",
+      lockedUntil: "locked_until",
+    },
+  },
+} as const;
+
 function createAuth(options: SessionsOptions, url: string) {
   const { log, secret, newId } = options;
   return betterAuth({
@@ -156,7 +171,7 @@ function createAuth(options: SessionsOptions, url: string) {
       },
       session: { create: { before: async ({ userId }) => options.onSignIn(userId) } },
     },
-    plugins: [ownActs],
+    plugins: [ownActs, twoFactor({ issuer: "promptd", schema: TWO_FACTOR_TABLES })],
     telemetry: { enabled: false },
     logger: {
       level: "warn",
@@ -223,14 +238,17 @@ const ownActs = {
 } as const;
 
 function adapterOf(db: Database) {
-  const rowsOf = (on: Queryable) => () => authRows(on) as never;
+  type Create = Parameters<typeof createAdapterFactory>[0]["adapter"];
+  const rowsOf: Create = ({ getFieldName }) =>
+    // Its types promise rows of whatever type is asked for, which no database can know.
+    authRows(db, (model, field) => getFieldName({ model, field })) as ReturnType<Create>;
   const config = {
     adapterId: "promptd",
     supportsDates: true,
     supportsBooleans: true,
     supportsNumericIds: false,
   } as const;
-  return createAdapterFactory({ config: { ...config, transaction: false }, adapter: rowsOf(db) });
+  return createAdapterFactory({ config: { ...config, transaction: false }, adapter: rowsOf });
 }
 
 function ownOrigins(request: Request): string[] {
