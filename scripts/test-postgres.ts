@@ -131,7 +131,9 @@ async function runVitest(url: string): Promise<number> {
   const chosen = process.argv.slice(2);
   const all = ["related", "--run", DATABASE_OF_TESTS, ...NOT_ABOUT_SQL.map((glob) => `--exclude=${glob}`)];
   const command = chosen.length > 0 ? ["run", ...chosen] : all;
-  const env = { ...process.env, PROMPTD_TEST_DATABASE_URL: url, PROMPTD_TEST_PGBOUNCER: ensurePgbouncer() };
+  const pgbouncer = ensurePgbouncer();
+  const pooler = pgbouncer === null ? {} : { PROMPTD_TEST_PGBOUNCER: pgbouncer };
+  const env = { ...process.env, PROMPTD_TEST_DATABASE_URL: url, ...pooler };
   const vitest = spawn(process.execPath, [VITEST, ...command], { cwd: ROOT, env, stdio: "inherit" });
   process.on("SIGTERM", () => vitest.kill("SIGTERM"));
   const [code] = (await once(vitest, "exit")) as [number | null];

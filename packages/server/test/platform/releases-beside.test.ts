@@ -78,7 +78,11 @@ describe("a release that is rolled back", () => {
   });
 
   test("is refused by the name of the first migration that it cannot work with, and told what to do", async () => {
-    await migrate(database.url, log, { release: newer(ADDS, DROPS, INDEX) });
+    const warn = vi.fn();
+    await migrate(database.url, { ...log, warn }, { release: newer(ADDS, DROPS, INDEX) });
+    expect(warn.mock.calls).toEqual([
+      [{ migration: "9991-newer" }, "servers of older versions cannot work from here on"],
+    ]);
     await expect(migrate(database.url, log)).rejects.toThrow(
       "The database was migrated by a newer promptd, and older ones cannot work with its migration 9991-newer. Start that version or newer, or restore a backup made before it.",
     );

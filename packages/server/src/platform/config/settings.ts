@@ -87,7 +87,7 @@ export const SETTINGS = {
   DATABASE_DIRECT_URL: setting(postgresUrl, {
     default: null,
     expected: "postgresql://user:password@host:5432/database",
-    meaning: "The same database without the transaction pooler, for LISTEN. Unset: DATABASE_URL.",
+    meaning: "The same database without the transaction pooler, for notifications and migrations. Unset: DATABASE_URL.",
   }),
   PROMPTD_DATA_DIR: setting(text, {
     default: "./.promptd",

@@ -142,6 +142,7 @@ async function applyNext(tx: Tx, db: Database, options: StepOptions & { readonly
   }
   const [next] = pending;
   if (applied.size > 0 && next !== undefined) {
+    if (!next.isCompatible) log.warn({ migration: next.name }, "servers of older versions cannot work from here on");
     await orTableLocked(next.name, () => (next.concurrentIndex === null ? run(tx, next) : buildIndex(tx, db, next)));
     return { applied: [next.name], isLast: false };
   }
