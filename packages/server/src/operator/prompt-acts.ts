@@ -7,6 +7,7 @@ import { createIdSource, isUuid } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { notFound, Problem } from "../platform/problem.ts";
 import {
+  addSample,
   describeSource,
   diffPrompts,
   findLatestContent,
@@ -110,6 +111,28 @@ export class PromptActs {
       if (group.length > 1 && error instanceof Problem) for (const each of group) await this.#publishGroup([each], to);
       else if (file !== undefined) report.faults.push(faultOf(file.name, error));
     }
+  }
+
+  /**
+   * The file with the inputs of one of the author's own runs, and the texts it returned, as its sample. Generated images
+   * and videos are left out: their addresses expire.
+   * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR when the run did not succeed, or the file has samples.
+   */
+  async addSample(file: PromptFile, runId: string, author: string): Promise<PromptFile> {
+    requireUuid("--sample-from", runId);
+    const { accountId } = await getAccountByName(this.#db, author);
+    const { findRun, readInputs } = await import("../runs/runs-store.ts");
+    const run = await findRun(this.#db, accountId, runId.toLowerCase());
+    if (run === null) throw notFound("run of this author", runId);
+    if (run.runStatus !== "succeeded")
+      throw new Problem("VALIDATION_ERROR", `The run ${runId} is ${run.runStatus}: a sample needs one that succeeded.`);
+    const inputs = await readInputs(this.#db, [{ accountId, runId: run.runId }]);
+    const { textInputs } = inputs.get(run.runId) as { textInputs: Readonly<Record<string, string>> };
+    const outputs = run.outputs.flatMap(({ type, data }) => (type === "text" ? [data] : []));
+    const text = addSample(file.text, { textInputs, outputs });
+    if (text !== null) return { ...file, text };
+    const why = "has samples already, or is not a *.prompt.md file: remove its samples, or write this one yourself.";
+    throw new Problem("VALIDATION_ERROR", `${file.name} ${why}`);
   }
 
   async unpublish(promptId: string): Promise<{ promptId: string; published: false }> {

@@ -15,6 +15,11 @@ fault is left out and named on stderr, the others are published, and the exit co
 latest version of its prompt says makes no new version.`,
   options: {
     author: { type: "string", value: "EMAIL|USERID", summary: "Whose prompts (required)" },
+    "sample-from": {
+      type: "string",
+      value: "RUNID",
+      summary: "Write the inputs and texts of this run of the author into the file as its sample",
+    },
     "write-id": {
       type: "boolean",
       summary: "Write the promptId into files that have none, so that a title may change",
@@ -29,13 +34,21 @@ latest version of its prompt says makes no new version.`,
       "why" in file ? [`${file.name} was not published:\n${file.why.replace(/^/gm, "  ")}`] : [],
     );
     if (files.length === 0) throw new CommandFailure(unread.join("\n"));
-    const report = await runAsOperator(io, (operator) => operator.prompts.publish(files, author));
+    const runId = args.text("sample-from");
+    if (runId !== undefined && read.length > 1) throw new CommandFailure("--sample-from goes with one file.");
+    const { report, sampled } = await runAsOperator(io, async (operator) => {
+      const [file] = files;
+      const made =
+        runId === undefined || file === undefined ? null : await operator.prompts.addSample(file, runId, author);
+      return { sampled: made, report: await operator.prompts.publish(made === null ? files : [made], author) };
+    });
     const { published, warnings } = report;
     const faults = [...unread, ...report.faults];
     for (const note of describeWarnings(warnings)) io.note(note);
     if (faults.length === read.length) throw new CommandFailure(faults.join("\n"));
     for (const fault of faults) io.note(fault);
-    if (args.flag("write-id")) await writeIds(files, published, io);
+    if (sampled !== null) await writeText(sampled, io);
+    if (args.flag("write-id")) await writeIds(sampled === null ? files : [sampled], published, io);
     io.result(published, describePublished(published));
     return faults.length === 0 ? 0 : 1;
   },
@@ -56,12 +69,15 @@ async function writeIds(files: readonly PromptFile[], published: Published, io: 
   for (const { name, text } of files) {
     const [prompt, ...others] = published.filter(({ file }) => file === name);
     const changed = prompt === undefined || others.length > 0 ? null : withPromptId(text, prompt.promptId);
-    if (changed === null) continue;
-    try {
-      await writeFile(resolve(io.directory, name), changed);
-    } catch (error) {
-      io.note(describeWriteFailure(name, error));
-    }
+    if (changed !== null) await writeText({ name, text: changed }, io);
+  }
+}
+
+async function writeText({ name, text }: PromptFile, io: CommandIo): Promise<void> {
+  try {
+    await writeFile(resolve(io.directory, name), text);
+  } catch (error) {
+    io.note(describeWriteFailure(name, error));
   }
 }
 

@@ -48,7 +48,9 @@ function formatStep(step: PreviewStep, isOneOfSeveral: boolean): string {
   const limits = step.maxOutputTokens === null ? [] : [`maxOutputTokens=${step.maxOutputTokens}`];
   const count = step.count === 1 ? [] : [`count=${step.count}`];
   const name = isOneOfSeveral ? `Step ${step.id}: ` : "";
-  const head = [`${name}${step.model}`, ...options, ...limits, ...count].join("  ");
+  const settings = Object.entries(step.settings).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
+  const schema = step.outputSchema === null ? [] : ["answers JSON that fits its schema"];
+  const head = [`${name}${step.model}`, ...options, ...settings, ...limits, ...count, ...schema].join("  ");
   const messages = step.messages.map(({ role, text, images }) => {
     const attached = images.map((label) => `[image: ${printableLine(label)}]\n`).join("");
     return `--- ${role} ---\n${attached}${printable(text)}`;

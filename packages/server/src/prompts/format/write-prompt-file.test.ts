@@ -9,7 +9,7 @@ import {
   textPrompt,
 } from "../../../test/prompts/prompt-fixtures.ts";
 import { parsePromptFile } from "../publishing/parse-prompt-file.ts";
-import { textOfPrompt, writePromptFile } from "./write-prompt-file.ts";
+import { addSample, textOfPrompt, writePromptFile } from "./write-prompt-file.ts";
 
 const SEED = join(import.meta.dirname, "../../../seed");
 const ID = "1fda4caa-0ede-5aa4-b0ad-a38961c84766";
@@ -49,6 +49,24 @@ describe("a stored prompt written as a file is published as what it was", () => 
       const text = readFileSync(join(SEED, file), "utf8");
       expect(readAgain(text)).toEqual(contentsOf(text));
     }
+  });
+});
+
+describe("a sample made of a run", () => {
+  const sample = { textInputs: { topic: "rain", "Child's Age": "7" }, outputs: ["Two lines:\n---\nthe end"] };
+
+  test("stands at the end of the fields, and the rest stays as it was", () => {
+    const text = addSample(TEA_POEM, sample) ?? "";
+    expect(text.replace(/^samples:[\s\S]*?(?=^---$)/m, "")).toBe(TEA_POEM);
+    const [{ samples } = { samples: null }] = parsePromptFile(text, catalogue);
+    expect(samples?.inputs.textInputs).toEqual(sample.textInputs);
+    expect(samples?.outputs).toEqual([{ type: "text", data: sample.outputs[0] }]);
+  });
+
+  test("is not added to a file that has one, or to another form of file", () => {
+    const text = addSample(TEA_POEM, sample) ?? "";
+    expect(addSample(text, sample)).toBeNull();
+    expect(addSample('{"promptd":1,"prompts":[]}', sample)).toBeNull();
   });
 });
 

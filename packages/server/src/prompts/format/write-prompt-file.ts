@@ -28,6 +28,31 @@ export function writePromptFile({ comments, fields, body }: PromptText): string 
   return `---\n${notes.join("")}${front}---\n${text}\n`;
 }
 
+export interface NewSample {
+  readonly textInputs: Readonly<Record<string, string>>;
+  /** Texts of the outputs. */
+  readonly outputs: readonly string[];
+}
+
+/**
+ * A `*.prompt.md` file with one sample at the end of its fields, the rest as its author wrote it.
+ * @returns null where it has samples, or is not such a file.
+ */
+export function addSample(text: string, { textInputs, outputs }: NewSample): string | null {
+  const [whole, front] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)^---[ \t]*\r?$/m.exec(text) ?? [];
+  if (whole === undefined || front === undefined || /^samples[ \t]*:/m.test(front)) return null;
+  const sample = {
+    inputs: fromEntries(Object.entries(textInputs)),
+    outputs: outputs.length === 0 ? undefined : outputs,
+  };
+  const written = stringify(
+    { samples: [withoutUndefined(sample)] },
+    { version: "1.2", schema: "core", lineWidth: 0, blockQuote: "literal" },
+  );
+  const at = text.indexOf(front) + front.length;
+  return text.slice(0, at) + written + text.slice(at);
+}
+
 function withoutUndefined(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutUndefined);
   if (value === null || typeof value !== "object" || value instanceof Map) return value;
