@@ -14,6 +14,7 @@ import { membersManageRoutes } from "./members-manage-routes.ts";
 import { peopleManageRoutes } from "./people-manage-routes.ts";
 import { pruneExpired } from "./people-store.ts";
 import { ensurePersonalAccount } from "./personal-account.ts";
+import type { SignInServices } from "./sign-in/sessions.ts";
 import { createLazySessions, type Sessions } from "./sign-in/lazy-sessions.ts";
 
 export interface PeopleOptions {
@@ -36,7 +37,8 @@ export interface People {
 export function createPeople(options: PeopleOptions): People {
   const { db, log, newId, config, publicUrl } = options;
   const account = { db, newId, credits: config.PROMPTD_SIGN_UP_CREDITS, plan: config.PROMPTD_SIGN_UP_PLAN };
-  const features: Features = { signUp: config.PROMPTD_SIGN_UP, signInWith: [], mail: false };
+  const services = servicesOf(config);
+  const features: Features = { signUp: config.PROMPTD_SIGN_UP, signInWith: Object.keys(services), mail: false };
   const secret = sessionSecret(options.secret);
   const sessions = createLazySessions({
     db,
@@ -44,6 +46,7 @@ export function createPeople(options: PeopleOptions): People {
     newId,
     secret,
     publicUrl,
+    services,
     refuseSignUp: (email) => refuseSignUp(email, options),
     onSignIn: (personId) => ensurePersonalAccount(personId, account),
   });
@@ -62,6 +65,15 @@ export function createPeople(options: PeopleOptions): People {
     },
     writeAudit: createAuditWriter({ db, log, newId }),
   };
+}
+
+/** The services by which people may sign in. */
+function servicesOf(config: Config): SignInServices {
+  const of = (name: "github" | "google", clientId: string | null) => {
+    const clientSecret = config.secret(`${name.toUpperCase()}_CLIENT_SECRET`);
+    return clientId === null || clientSecret === null ? {} : { [name]: { clientId, clientSecret } };
+  };
+  return { ...of("github", config.GITHUB_CLIENT_ID), ...of("google", config.GOOGLE_CLIENT_ID) };
 }
 
 /** Its own key for its own purpose: a signature of a file address must never be one of a session. */

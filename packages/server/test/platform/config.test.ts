@@ -67,6 +67,8 @@ const DEFAULTS = {
   GOOGLE_GENERATIVE_AI_BASE_URL: null,
   FAL_BASE_URL: null,
   REPLICATE_BASE_URL: null,
+  GITHUB_CLIENT_ID: null,
+  GOOGLE_CLIENT_ID: null,
   OLLAMA_HOST: null,
 };
 

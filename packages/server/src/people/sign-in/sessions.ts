@@ -14,6 +14,12 @@ import { authRows } from "./auth-rows-store.ts";
 import { PASSWORD_LENGTHS } from "./passwords.ts";
 import { COOKIE_PREFIX, isSecure } from "./session-cookie.ts";
 
+interface SignInService {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+export type SignInServices = Partial<Record<"github" | "google", SignInService>>;
+
 export interface SessionsOptions {
   readonly db: Database;
   readonly log: Log;
@@ -22,6 +28,8 @@ export interface SessionsOptions {
   readonly secret: string;
   /** Under which people reach the server; known for certain once it listens. */
   readonly publicUrl: () => string;
+  /** Sign-in services that have settings, by name. */
+  readonly services: SignInServices;
   /** Whether somebody may sign up by themselves. @returns the reason why not. */
   readonly refuseSignUp: (email: string) => Promise<string | null>;
   /** Called at each sign-in, before its session exists. */
@@ -147,6 +155,7 @@ function createAuth(options: SessionsOptions, url: string) {
       maxPasswordLength: PASSWORD_LENGTHS.max,
       revokeSessionsOnPasswordReset: true,
     },
+    socialProviders: options.services,
     rateLimit: {
       enabled: true,
       storage: "database",

@@ -66,6 +66,11 @@ export function readConfig(environment: Environment = process.env): Config {
     missing.push(...["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].filter((name) => secret(name) === null));
     if (missing.length > 0) faults.push(`PROMPTD_S3_BUCKET needs ${missing.join(", ")} as well.`);
   }
+  for (const service of ["GITHUB", "GOOGLE"]) {
+    const name = `${service}_CLIENT_SECRET`;
+    if (environment[`${service}_CLIENT_ID`] && secret(name) === null)
+      faults.push(`${service}_CLIENT_ID needs ${name} as well.`);
+  }
   if (environment["PROMPTD_SECRET_PREVIOUS"] && !environment["PROMPTD_SECRET"]) {
     faults.push("PROMPTD_SECRET_PREVIOUS needs PROMPTD_SECRET, which is not set.");
   }

@@ -317,6 +317,18 @@ export const SETTINGS = {
     expected: "an http:// or https:// address without ? and #",
     meaning: "Another base URL of the Replicate API.",
   }),
+  GITHUB_CLIENT_ID: setting(text, {
+    default: null,
+    expected: "a client id",
+    meaning:
+      "Id of an OAuth app of GitHub, by which people sign in. Needs GITHUB_CLIENT_SECRET; its callback address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/github.",
+  }),
+  GOOGLE_CLIENT_ID: setting(text, {
+    default: null,
+    expected: "a client id",
+    meaning:
+      "Id of an OAuth client of Google, by which people sign in. Needs GOOGLE_CLIENT_SECRET; its redirect address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/google.",
+  }),
   OLLAMA_HOST: setting(text, {
     default: null,
     expected: "host:port",
@@ -331,6 +343,8 @@ export const PROVIDER_KEYS = {
   GOOGLE_GENERATIVE_AI_API_KEY: "Enables the Gemini models.",
   FAL_API_KEY: "Enables the fal models.",
   REPLICATE_API_TOKEN: "Enables the Replicate models.",
+  GITHUB_CLIENT_SECRET: "Belongs to GITHUB_CLIENT_ID.",
+  GOOGLE_CLIENT_SECRET: "Belongs to GOOGLE_CLIENT_ID.",
   AWS_ACCESS_KEY_ID: "Signs requests to the bucket of PROMPTD_S3_BUCKET.",
   AWS_SECRET_ACCESS_KEY: "Signs requests to the bucket of PROMPTD_S3_BUCKET; belongs to AWS_ACCESS_KEY_ID.",
 } as const;

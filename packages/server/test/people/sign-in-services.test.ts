@@ -1,0 +1,32 @@
+/** Sign-in services: those that have settings are offered, and lead to the service with our own client. */
+import { expect, onTestFinished, test } from "vitest";
+import { readConfig } from "../../src/platform/config/config.ts";
+import { startTestServer } from "../support/test-server.ts";
+import { createTestPerson } from "./people-fixture.ts";
+
+test("a service with settings is offered, and one without is not", async () => {
+  const environment = { GITHUB_CLIENT_ID: "our-client", GITHUB_CLIENT_SECRET: "our-secret" };
+  const server = await startTestServer({ environment });
+  onTestFinished(() => server.close());
+  const { client } = await createTestPerson(server);
+  expect((await client.send("getSession")).features.signInWith).toEqual(["github"]);
+  const begin = (provider: string) =>
+    fetch(`${server.url}/manage/auth/sign-in/social`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin: server.url },
+      body: JSON.stringify({ provider, callbackURL: "/" }),
+    });
+  const { url } = (await (await begin("github")).json()) as { url: string };
+  const { origin, searchParams } = new URL(url);
+  expect([origin, searchParams.get("client_id"), searchParams.get("redirect_uri")]).toEqual([
+    "https://github.com",
+    "our-client",
+    `${server.url}/manage/auth/callback/github`,
+  ]);
+  expect(url).not.toContain("our-secret");
+  expect((await begin("google")).status).toBe(404);
+});
+
+test("an id without its secret is a fault of the configuration", () => {
+  expect(() => readConfig({ GOOGLE_CLIENT_ID: "x" })).toThrow("GOOGLE_CLIENT_ID needs GOOGLE_CLIENT_SECRET as well.");
+});
