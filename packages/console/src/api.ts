@@ -99,6 +99,17 @@ export const journalQuery = infiniteQueryOptions({
   getNextPageParam: ({ rows, hasMore }) => (hasMore ? (rows.at(-1)?.entryId ?? null) : null),
 });
 
+export const keysQuery = infiniteQueryOptions({
+  queryKey: ["keys"],
+  queryFn: ({ pageParam, signal }) =>
+    manage.send("listKeys", {
+      query: { limit: 50, ...(pageParam === null ? {} : { startingAfter: pageParam }) },
+      signal,
+    }),
+  initialPageParam: null as string | null,
+  getNextPageParam: ({ rows, hasMore }) => (hasMore ? (rows.at(-1)?.keyId ?? null) : null),
+});
+
 /** Creates a run and does not wait for it. The same `key` never makes two. */
 export async function createRun(body: CreateRunBody, key: string): Promise<string> {
   const headers = { prefer: "respond-async", "idempotency-key": key };

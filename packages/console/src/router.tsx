@@ -88,6 +88,12 @@ const run = createRoute({
   component: lazyRouteComponent(() => import("./screens/run/run.tsx"), "RunScreen"),
 });
 
+const keys = createRoute({
+  getParentRoute: () => inside,
+  path: "/keys",
+  component: lazyRouteComponent(() => import("./screens/keys/keys.tsx"), "KeysScreen"),
+});
+
 const credits = createRoute({
   getParentRoute: () => inside,
   path: "/credits",
@@ -115,7 +121,12 @@ const welcome = createRoute({
   component: lazyRouteComponent(() => import("./screens/welcome/welcome.tsx"), "WelcomeScreen"),
 });
 
-const tree = root.addChildren([inside.addChildren([marketplace, prompt, runs, run, credits]), parts, signIn, welcome]);
+const tree = root.addChildren([
+  inside.addChildren([marketplace, prompt, runs, run, keys, credits]),
+  parts,
+  signIn,
+  welcome,
+]);
 
 export function createAppRouter(queries: QueryClient) {
   return createRouter({

@@ -104,6 +104,26 @@ describe.concurrent("in the console", () => {
     });
   });
 
+  test("a key is created, works at once, and is revoked", async () => {
+    await travel(browser, "key", async ({ page, complaints }) => {
+      await page.goto(await welcomeLink());
+      await page.getByRole("link", { name: "Keys" }).click();
+      await page.getByRole("button", { name: "Create key" }).first().click();
+      await page.getByLabel("Name").fill("shop-backend");
+      await page.getByLabel("Monthly cap").fill("500");
+      await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+      const apiKey = await page.locator("section", { hasText: "is ready" }).locator("code").first().innerText();
+      const ask = () => fetch(`${server.url}/v1/me`, { headers: { authorization: `Bearer ${apiKey}` } });
+      expect((await ask()).status).toBe(200);
+      await page.getByRole("button", { name: "Acts on shop-backend" }).click();
+      await page.getByRole("menuitem", { name: "Revoke key" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Revoke key" }).click();
+      await page.getByText("revoked", { exact: true }).waitFor();
+      expect((await ask()).status).toBe(401);
+      expect(complaints).toEqual([]);
+    });
+  });
+
   test("what is typed is found, stands in the address, and survives a reload", async () => {
     await travel(browser, "search", async ({ page }) => {
       await page.goto(await welcomeLink());
@@ -176,6 +196,7 @@ describe.concurrent("in the console", () => {
         "/p/photo-as-a-stamp",
         "/p/haiku-of-the-day",
         "/runs",
+        "/keys",
         "/credits",
         "/parts",
         "/sign-in",

@@ -2,7 +2,7 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Coins, LayoutGrid, ListTree, Moon, Search, Sparkles, Sun, type LucideIcon } from "lucide-react";
+import { Coins, KeyRound, LayoutGrid, ListTree, Moon, Search, Sparkles, Sun, type LucideIcon } from "lucide-react";
 import { useId, useMemo, useState, type KeyboardEvent } from "react";
 import { marketplaceQuery } from "../../api.ts";
 import { setTheme } from "../../theme.ts";
@@ -164,7 +164,7 @@ function useEntries(text: string): readonly Entry[] {
 function useActs(): readonly Entry[] {
   const navigate = useNavigate();
   return useMemo(() => {
-    const page = (to: "/" | "/runs" | "/credits", label: string, icon: LucideIcon): Entry => ({
+    const page = (to: "/" | "/runs" | "/keys" | "/credits", label: string, icon: LucideIcon): Entry => ({
       id: to,
       group: "Pages",
       label,
@@ -181,6 +181,7 @@ function useActs(): readonly Entry[] {
     return [
       page("/", "Marketplace", LayoutGrid),
       page("/runs", "Runs", ListTree),
+      page("/keys", "Keys", KeyRound),
       page("/credits", "Credits", Coins),
       theme("light", Sun),
       theme("dark", Moon),

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
-import { Coins, LayoutGrid, ListTree, Monitor, Moon, Search, Sun, type LucideIcon } from "lucide-react";
+import { Coins, KeyRound, LayoutGrid, ListTree, Monitor, Moon, Search, Sun, type LucideIcon } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { sessionQuery } from "../../api.ts";
 import { setTheme, useTheme, type Theme } from "../../theme.ts";
@@ -15,6 +15,7 @@ const AccountMenu = lazy(() =>
 const PAGES = [
   { to: "/", label: "Marketplace", icon: LayoutGrid },
   { to: "/runs", label: "Runs", icon: ListTree },
+  { to: "/keys", label: "Keys", icon: KeyRound },
   { to: "/credits", label: "Credits", icon: Coins },
 ] as const satisfies readonly { to: string; label: string; icon: LucideIcon }[];
 

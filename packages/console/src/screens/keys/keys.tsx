@@ -1,0 +1,217 @@
+import type { CreatedKey, Key } from "@promptd/contract/manage";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { Ellipsis, KeyRound, RotateCw, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { faultOf, keysQuery, manage } from "../../api.ts";
+import { formatDay, formatTime, formatWhole } from "../../components/format.ts";
+import { Page } from "../../components/shell/page.tsx";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Dialog } from "../../components/ui/dialog.tsx";
+import { Empty, Failure } from "../../components/ui/empty.tsx";
+import { Menu, MenuItem, MenuRule } from "../../components/ui/menu.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { toast } from "../../components/ui/toast.tsx";
+import { CreateKey } from "./create-key.tsx";
+import { NewKey } from "./new-key.tsx";
+
+export function KeysScreen() {
+  const [isCreating, setCreating] = useState(false);
+  const [created, setCreated] = useState<CreatedKey | null>(null);
+  const queries = useQueryClient();
+  const show = (key: CreatedKey) => {
+    setCreating(false);
+    setCreated(key);
+    void queries.invalidateQueries({ queryKey: keysQuery.queryKey });
+  };
+  return (
+    <Page
+      title="Keys"
+      acts={
+        <Button tone="main" onClick={() => setCreating(true)}>
+          Create key
+        </Button>
+      }
+    >
+      {created === null ? null : <NewKey created={created} onDone={() => setCreated(null)} />}
+      <KeyList onCreate={() => setCreating(true)} onRolled={show} />
+      <CreateKey isOpen={isCreating} onClose={() => setCreating(false)} onCreated={show} />
+    </Page>
+  );
+}
+
+interface KeyListProps {
+  readonly onCreate: () => void;
+  readonly onRolled: (key: CreatedKey) => void;
+}
+
+function KeyList({ onCreate, onRolled }: KeyListProps) {
+  const keys = useInfiniteQuery(keysQuery);
+  if (keys.isError && keys.data === undefined) {
+    const { message, requestId } = faultOf(keys.error);
+    return (
+      <Failure title="The keys could not be loaded." requestId={requestId} onRetry={() => void keys.refetch()}>
+        {message}
+      </Failure>
+    );
+  }
+  if (keys.data === undefined) return <KeyShapes />;
+  const rows = keys.data.pages.flatMap((page) => page.rows);
+  if (rows.length === 0) {
+    return (
+      <Panel>
+        <Empty icon={KeyRound} title="No keys yet" act={<Button onClick={onCreate}>Create key</Button>}>
+          A key lets your code run prompts and pay with your credits.
+        </Empty>
+      </Panel>
+    );
+  }
+  return (
+    <Panel
+      flush
+      foot={
+        keys.hasNextPage ? (
+          <Button small disabled={keys.isFetchingNextPage} onClick={() => void keys.fetchNextPage()}>
+            {keys.isFetchingNextPage ? "Loading" : "Show more"}
+          </Button>
+        ) : (
+          <span className="tabular-nums">
+            {formatWhole(rows.length)} {rows.length === 1 ? "key" : "keys"}
+          </span>
+        )
+      }
+    >
+      <Table
+        label="Keys"
+        head={
+          <>
+            <Th fill>Name</Th>
+            <Th from="sm">Key</Th>
+            <Th>State</Th>
+            <Th from="sm">Last used</Th>
+            <Th num from="xl">
+              Runs, 30 days
+            </Th>
+            <Th num>Credits this month</Th>
+            <Th>
+              <span className="sr-only">Acts</span>
+            </Th>
+          </>
+        }
+      >
+        {rows.map((row) => (
+          <KeyRow key={row.keyId} row={row} onRolled={onRolled} />
+        ))}
+      </Table>
+    </Panel>
+  );
+}
+
+const TONES = { valid: "ok", expired: "warn", revoked: "neutral" } as const;
+
+function KeyRow({ row, onRolled }: { readonly row: Key; readonly onRolled: (key: CreatedKey) => void }) {
+  const { name, display, state, expiresAt, lastUsedAt, monthlyCap, usedThisMonth, last30Days } = row;
+  return (
+    <tr className="hover:bg-hover">
+      <Td fill>
+        <span className="font-medium" title={name}>
+          {name}
+        </span>
+      </Td>
+      <Td from="sm">
+        <code className="text-12 text-dim">{display}</code>
+      </Td>
+      <Td>
+        <Badge tone={TONES[state]}>
+          {state === "valid" && expiresAt !== null ? `until ${formatDay(expiresAt)}` : state}
+        </Badge>
+      </Td>
+      <Td from="sm">{lastUsedAt === null ? <span className="text-dim">never</span> : formatTime(lastUsedAt)}</Td>
+      <Td num from="xl">
+        {formatWhole(last30Days.runs)}
+      </Td>
+      <Td num>
+        {formatWhole(usedThisMonth)}
+        {monthlyCap === null ? "" : ` of ${formatWhole(monthlyCap)}`}
+      </Td>
+      <Td>{state === "valid" ? <KeyActs row={row} onRolled={onRolled} /> : null}</Td>
+    </tr>
+  );
+}
+
+/** How long a rolled key still works, so that what uses it can be changed without a break. */
+const OVERLAP_HOURS = 24;
+
+function KeyActs({ row, onRolled }: { readonly row: Key; readonly onRolled: (key: CreatedKey) => void }) {
+  const { keyId, name, lastUsedAt } = row;
+  const queries = useQueryClient();
+  const [isRevoking, setRevoking] = useState(false);
+  const act = async (work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      toast(faultOf(error).message, { isBad: true });
+    }
+    await queries.invalidateQueries({ queryKey: keysQuery.queryKey });
+  };
+  const roll = () =>
+    act(async () =>
+      onRolled(await manage.send("rollKey", { params: { keyId }, body: { overlapHours: OVERLAP_HOURS } })),
+    );
+  const revoke = () =>
+    act(async () => {
+      setRevoking(false);
+      await manage.send("revokeKey", { params: { keyId } });
+      toast("Key revoked");
+    });
+  const use = lastUsedAt === null ? "It has never been used." : `It was last used ${formatTime(lastUsedAt)}.`;
+  return (
+    <>
+      <Menu
+        trigger={
+          <Button tone="quiet" small square aria-label={`Acts on ${name}`}>
+            <Ellipsis aria-hidden className="size-4" strokeWidth={1.75} />
+          </Button>
+        }
+      >
+        <MenuItem icon={RotateCw} aside={`old one works ${OVERLAP_HOURS} h`} onClick={() => void roll()}>
+          Roll key
+        </MenuItem>
+        <MenuRule />
+        <MenuItem icon={Trash2} danger onClick={() => setRevoking(true)}>
+          Revoke key
+        </MenuItem>
+      </Menu>
+      <Dialog
+        open={isRevoking}
+        onClose={() => setRevoking(false)}
+        title={`Revoke “${name}”?`}
+        description={`${use} Its next request is answered with 401.`}
+        acts={
+          <>
+            <Button onClick={() => setRevoking(false)}>Keep key</Button>
+            <Button tone="danger" onClick={() => void revoke()}>
+              Revoke key
+            </Button>
+          </>
+        }
+      />
+    </>
+  );
+}
+
+function KeyShapes() {
+  return (
+    <Loading what="keys">
+      <Panel>
+        <div className="grid gap-4">
+          {Array.from({ length: 4 }, (_, index) => (
+            <Skeleton key={index} className="h-4" />
+          ))}
+        </div>
+      </Panel>
+    </Loading>
+  );
+}
