@@ -1,16 +1,17 @@
 /**
  * A PgBouncer of 1.21 or newer for the tests: the machine's own, or one built from Debian's sources when the release of
- * this machine has an older one. The build stays in the user's directory for caches.
+ * this machine has an older one. The build stays in /var/cache.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 
 const MINOR_MIN = 21;
 /** Its pgbouncer is 1.24. */
 const SOURCES = "trixie";
-const BUILT = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "promptd/pgbouncer");
+/** Below the home of root the unprivileged user that runs it could not reach it. */
+const BUILT = "/var/cache/promptd/pgbouncer";
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const TO_BUILD = ["gcc", "libc6-dev", "make", "pkg-config", "libevent-dev", "ca-certificates"];
 
