@@ -37,7 +37,8 @@ export async function createOwnSearch(db: Database, embeddings: EmbeddingsModel 
   const embed = search.ticks.find(({ name }) => name.startsWith("search-embed "));
   const isReady = async () => {
     const [row] = await db.query<{ ready: boolean }>(
-      "select exists (select from search_embedders where state = 'active' and starts_with(embedder, 'remote-')) as ready",
+      "select exists (select from search_embedders where state = 'active' and model = $1) as ready",
+      [embeddings?.model],
     );
     return row?.ready === true;
   };

@@ -113,7 +113,12 @@ function embeddingsOf(config: Config, models: Models): NonNullable<SearchOptions
   if (model === null) return null;
   const fault = faultOfEmbeddingsModel(models.catalogue, model, config.secret);
   if (fault !== null) throw new ConfigError([`PROMPTD_EMBEDDING_MODEL ${fault}`]);
-  return { model, embedTexts: (texts, signal) => models.caller.embedTexts(model, texts, signal) };
+  return {
+    model,
+    embedTexts: (texts, signal) => models.caller.embedTexts(model, texts, signal),
+    queryPrefix: config.PROMPTD_EMBEDDING_QUERY_PREFIX,
+    documentPrefix: config.PROMPTD_EMBEDDING_DOCUMENT_PREFIX,
+  };
 }
 
 /** The bucket that files go to instead of the data directory; null: no bucket is set. */

@@ -88,7 +88,12 @@ test("of two models that processes are set to the active one stays, and the othe
 
 test("an embedder that was given up while it was built is removed after a day, a piece at a time", async () => {
   await fixture.publish(...Array.from({ length: 190 }, (_, i) => documentOf(i + 10, `Good text ${i}`)));
-  await turnOf(openWith(modelOf("test/one")));
+  const model = modelOf("test/one");
+  const embedTexts: EmbeddingsModel["embedTexts"] = async (texts, signal) => {
+    if (vi.mocked(model.embedTexts).mock.calls.length === 2) throw new Error("503"); // the probe and one batch
+    return model.embedTexts(texts, signal);
+  };
+  await turnOf(openWith({ ...model, embedTexts })).catch(() => {});
   expect(await states()).toEqual(["built-in active", "test/one building"]);
   await age("test/one", "23 hours");
   await fixture.runTick(fixture.search, "search-tidy");

@@ -68,16 +68,29 @@ test("a model that finds all texts much alike shows nothing for nonsense among a
 
 test("a model serves only once every prompt has its vector; before that the built-in one does", async () => {
   await fixture.publish(...Array.from({ length: 190 }, (_, i) => documentOf(i + 1, `Zorblat ${i}`)));
-  const model = knowing();
+  const isHeld = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  const model: EmbeddingsModel = {
+    model: "test/knows",
+    embedTexts: vi.fn(async (texts: readonly string[]) => {
+      if (texts.length === 190 - 128) {
+        isHeld.resolve();
+        await release.promise;
+      }
+      return texts.map((text) => vectorOf(text, 4));
+    }),
+  };
   const search = fixture.openAnother({ embeddings: model });
-  await fixture.runTick(search, "search-embed");
+  const turn = fixture.runTick(search, "search-embed");
+  await isHeld.promise;
   expect(await states()).toEqual([
     { kind: "builtin", state: "active", vectors: 190 },
     { kind: "remote", state: "building", vectors: 128 },
   ]);
   await search.find("glimfrob", 20);
   expect(model.embedTexts).not.toHaveBeenCalledWith(["glimfrob"], expect.anything());
-  await fixture.runTick(search, "search-embed");
+  release.resolve();
+  await turn;
   expect(await states()).toEqual([
     { kind: "builtin", state: "retired", vectors: 190 },
     { kind: "remote", state: "active", vectors: 190 },
@@ -87,7 +100,14 @@ test("a model serves only once every prompt has its vector; before that the buil
 
 test("a backfill that was killed goes on where it stopped", async () => {
   await fixture.publish(...Array.from({ length: 150 }, (_, i) => documentOf(i + 1, `Zorblat ${i}`)));
-  await fixture.runTick(fixture.openAnother({ embeddings: knowing() }), "search-embed");
+  let calls = 0;
+  const embedTexts = async (texts: readonly string[]) => {
+    calls += 1;
+    if (calls > 2) throw new Error("503"); // after the probe and the first batch
+    return texts.map((text) => vectorOf(text, 4));
+  };
+  const killed = fixture.openAnother({ embeddings: { model: "test/knows", embedTexts } });
+  await fixture.runTick(killed, "search-embed").catch(() => {});
   const model = knowing();
   const restarted = fixture.openAnother({ embeddings: model });
   await fixture.runTick(restarted, "search-embed");
@@ -198,4 +218,38 @@ test("after an upgrade with other vectors, and another length of them, every pro
     { kind: "builtin", state: "active", vectors: 2 },
     { kind: "lsa", state: "retired", vectors: 2 },
   ]);
+});
+
+test("a model that answers another length from now on is noticed by the next query, and serves when all is made anew", async () => {
+  await publishTwo();
+  let dims = 4;
+  const embedTexts = async (texts: readonly string[]) => texts.map((text) => vectorOf(text, dims));
+  const search = fixture.openAnother({ embeddings: { model: "test/grows", embedTexts } });
+  await embedAll(search);
+  dims = 8;
+  expect((await search.find("zorblat", 20))[0]).toBe(promptId(1));
+  await fixture.runTick(search, "search-embed");
+  expect((await search.find("glimfrob", 20))[0]).toBe(promptId(1));
+  const lengths = await fixture.db.query(
+    "select dims, state from search_embedders where model = 'test/grows' order by 1",
+  );
+  expect(lengths).toEqual([
+    { dims: 4, state: "retired" },
+    { dims: 8, state: "active" },
+  ]);
+});
+
+test("a model gets its prefixes before queries and prompts, and vectors with another prefix are others", async () => {
+  await publishTwo();
+  const model = knowing();
+  const open = (documentPrefix: string) =>
+    fixture.openAnother({ embeddings: { ...model, queryPrefix: "query:", documentPrefix } });
+  const search = open("passage:");
+  await embedAll(search);
+  await search.find("glimfrob", 20);
+  const texts = vi.mocked(model.embedTexts).mock.calls.flatMap(([sent]) => sent);
+  expect(texts).toEqual(["Title: prompt", "passage: Title: Zorblat", "passage: Title: Quandle", "query: glimfrob"]);
+  await fixture.db.query("update search_embedders set wanted_at = wanted_at - interval '11 minutes'");
+  await embedAll(open("document:"));
+  expect((await states()).filter(({ kind }) => kind === "remote")).toHaveLength(2);
 });

@@ -3,8 +3,8 @@ import { JUDGMENT_SETS, readCorpus, readJudgments } from "../../../../bench/sear
 import { createOwnSearch, indexCorpus } from "../../../../bench/search/own-systems.ts";
 import { createFullText, createMiniSearch, createTrigramPeer } from "../../../../bench/search/peers.ts";
 import { checkGate, hashInputs, readKept, readKeptPeers } from "../../../../bench/search/quality-gate.ts";
-import { measure, summarize } from "../../../../bench/search/quality-report.ts";
-import { createTestEmbedder } from "../../../../bench/search/test-embedder.ts";
+import { measure, scoresOf, summarize } from "../../../../bench/search/quality-report.ts";
+import { createMediocreEmbedder, createTestEmbedder } from "../../../../bench/search/test-embedder.ts";
 import { openSearch } from "./search-fixture.ts";
 import type { SearchFixture } from "./search-fixture.ts";
 
@@ -42,6 +42,21 @@ test("the peers that take little time measure today as they are kept", async () 
       classes: readKeptPeers("dev").find((kept) => kept.name === name)?.classes,
     });
   }
+}, 60_000);
+
+test("a mediocre embedder costs words and typing errors next to nothing, and paraphrases little", async () => {
+  const plain = await createOwnSearch(fixture.db, null);
+  const before = await measure(plain, queries);
+  await plain.search.close();
+  const embedded = await createOwnSearch(fixture.db, createMediocreEmbedder());
+  const after = await measure(embedded, queries);
+  await embedded.search.close();
+  const lossOf = (cls: string) => scoresOf(before, cls).ndcg - scoresOf(after, cls).ndcg;
+  expect(lossOf("lexical")).toBeLessThan(0.015);
+  expect(lossOf("typo")).toBeLessThan(0.005);
+  expect(lossOf("paraphrase")).toBeLessThan(0.05);
+  // As if no process had been set to it for as long as another model must wait.
+  await fixture.db.query("update search_embedders set wanted_at = wanted_at - interval '11 minutes'");
 }, 60_000);
 
 test("with a good embedder paraphrases are found better and nothing is found worse", async () => {

@@ -282,6 +282,17 @@ export const SETTINGS = {
     meaning:
       "Model that embeds prompts and search queries. If set, titles, descriptions, tags, input names and queries leave this machine. Use the same value in every process.",
   }),
+  PROMPTD_EMBEDDING_QUERY_PREFIX: setting(text, {
+    default: null,
+    expected: "a text such as query: or search_query:",
+    meaning: "Put before each query that is sent to PROMPTD_EMBEDDING_MODEL, for models that want it.",
+  }),
+  PROMPTD_EMBEDDING_DOCUMENT_PREFIX: setting(text, {
+    default: null,
+    expected: "a text such as passage: or search_document:",
+    meaning:
+      "Put before each prompt that is sent to PROMPTD_EMBEDDING_MODEL. Another one makes all vectors anew. Use the same value in every process.",
+  }),
   PROMPTD_LOG_LEVEL: setting(z.enum(LOG_LEVELS), {
     default: "info",
     expected: LOG_LEVELS.join(", "),

@@ -1,7 +1,7 @@
 /**
  * Periodic work of a process that is set to an embeddings model: says that the model is wanted, gives documents the
- * vectors they lack, and moves search to the model once none is missing. Each run stores one batch at most and leaves
- * the rest to the next, so a killed process loses one batch.
+ * vectors they lack, and moves search to the model once none is missing. Batches follow one another as fast as the
+ * model answers, each stored by itself, so a killed process loses one batch.
  *
  * A batch that fails is halved while the model answers anything at all, so one text that it refuses, or a model that
  * is slow, holds up nothing else. A text that is refused alone, again and again, is set aside.
@@ -13,14 +13,15 @@ import { embeddingInput } from "./document-terms.ts";
 import * as store from "./embeddings-store.ts";
 import type { Embedder, UnembeddedDocument } from "./embeddings-store.ts";
 import { activate, keepVectors } from "./embeddings-store.ts";
-import { acceptVectors, remoteEmbedderId } from "../meaning/remote-embedder.ts";
-import type { EmbeddingsModel } from "../meaning/remote-embedder.ts";
+import { acceptVectors, remoteEmbedderId, withPrefix } from "../meaning/remote-embedder.ts";
+import type { EmbeddingsModel, ModelLength } from "../meaning/remote-embedder.ts";
 
 export interface EmbedByModelOptions {
   readonly db: Database;
   readonly log: Log;
   readonly clock: Clock;
   readonly model: EmbeddingsModel;
+  readonly modelLength: ModelLength;
   /** Fires when the process closes, and gives up what is being asked. */
   readonly closing: AbortSignal;
 }
@@ -30,12 +31,14 @@ const BATCH_MAX = 128;
 /** Nobody waits for it: a model on this machine's processor may need half a second for a text. */
 const CALL_MS_MAX = 60_000;
 const PAUSE_AFTER_FAILURE_MS = 30_000;
+/** Then the run ends, so that another process may have the next one. */
+const RUN_MS_MAX = 50_000;
 /** Any short text: only whether the model answers, and the length of its vector, are looked at. */
 const PROBE_TEXT = "Title: prompt";
 
 /** @returns the work of one turn. */
 export function createEmbeddingByModel(options: EmbedByModelOptions): () => Promise<void> {
-  const { db, log, clock, model, closing } = options;
+  const { db, log, clock, model, modelLength, closing } = options;
   const asker = createAsker(options);
   const embedSome = createBatches(options, asker);
   let embedder: Embedder | null = null;
@@ -46,13 +49,15 @@ export function createEmbeddingByModel(options: EmbedByModelOptions): () => Prom
     if (embedder === null) await store.wantEmbeddersOf(db, model.model);
     else await store.wantEmbedder(db, embedder, model.model);
     if (clock.nowMs() < pausedUntilMs) return;
+    if (modelLength.takeOther()) isSure = false;
     try {
       if (embedder === null || !isSure) {
         embedder = await asker.identify();
         isSure = true;
         await store.wantEmbedder(db, embedder, model.model);
       }
-      await embedSome(embedder);
+      const endMs = clock.nowMs() + RUN_MS_MAX;
+      while ((await embedSome(embedder)) && clock.nowMs() < endMs) closing.throwIfAborted();
       const isFlipped = await activate(db, embedder.embedder, { mayReplaceModel: true });
       if (isFlipped) log.info(embedder, "search answers with an embeddings model now");
     } catch (error) {
@@ -71,6 +76,7 @@ interface Asker {
 }
 
 function createAsker({ model, closing }: EmbedByModelOptions): Asker {
+  const textOf = (document: UnembeddedDocument) => withPrefix(model.documentPrefix, embeddingInput(document));
   async function ask(texts: readonly string[], dims: number | null): Promise<Float32Array[]> {
     const signal = AbortSignal.any([closing, AbortSignal.timeout(CALL_MS_MAX)]);
     return acceptVectors(await model.embedTexts(texts, signal), { count: texts.length, dims });
@@ -79,11 +85,11 @@ function createAsker({ model, closing }: EmbedByModelOptions): Asker {
     identify: async () => {
       const [probe] = await ask([PROBE_TEXT], null);
       const dims = probe?.length ?? 0;
-      return { embedder: remoteEmbedderId(model.model, dims), dims };
+      return { embedder: remoteEmbedderId(model, dims), dims };
     },
     askFor: async (documents, dims) => {
       try {
-        return await ask(documents.map(embeddingInput), dims);
+        return await ask(documents.map(textOf), dims);
       } catch (error) {
         if (closing.aborted) throw error;
         await ask([PROBE_TEXT], dims).catch(() => {
@@ -95,22 +101,25 @@ function createAsker({ model, closing }: EmbedByModelOptions): Asker {
   };
 }
 
-/** @returns what gives some documents their vectors, if no other process is at it. */
+/** @returns what gives some documents their vectors, if no other process is at it, and whether there may be more. */
 function createBatches({ db, log, clock }: EmbedByModelOptions, { askFor }: Asker) {
   const refusals = new Refusals();
   let batchSize = BATCH_MAX;
 
-  async function embedNext({ embedder, dims }: Embedder): Promise<void> {
+  async function embedNext({ embedder, dims }: Embedder): Promise<boolean> {
     for (;;) {
       const documents = await store.listUnembedded(db, embedder, { limit: batchSize, except: refusals.docs() });
-      if (documents.length === 0) return;
+      if (documents.length === 0) return false;
       const vectors = await askFor(documents, dims);
       if (vectors !== null) {
         await keepVectors(db, embedder, pairUp(documents, vectors));
         batchSize = Math.min(BATCH_MAX, batchSize * 2);
-        return;
+        return true;
       }
-      if (documents.length === 1) return refusals.add(documents[0]?.doc ?? 0, clock.nowMs());
+      if (documents.length === 1) {
+        refusals.add(documents[0]?.doc ?? 0, clock.nowMs());
+        return true;
+      }
       batchSize = Math.ceil(documents.length / 2);
     }
   }
@@ -129,13 +138,13 @@ function createBatches({ db, log, clock }: EmbedByModelOptions, { askFor }: Aske
     await keepVectors(db, embedder, pairUp([document], vectors ?? [noMeaning]));
     refusals.forget(doc);
   }
-  return async (embedder: Embedder): Promise<void> => {
-    if ((await store.listUnembedded(db, embedder.embedder, { limit: 1 })).length === 0) return;
-    await db.tx(
+  return async (embedder: Embedder): Promise<boolean> => {
+    if ((await store.listUnembedded(db, embedder.embedder, { limit: 1 })).length === 0) return false;
+    return db.tx(
       async (tx) => {
-        if (!(await store.tryLockEmbedding(tx, embedder.embedder))) return;
+        if (!(await store.tryLockEmbedding(tx, embedder.embedder))) return false;
         await askRefusedAgain(embedder);
-        await embedNext(embedder);
+        return embedNext(embedder);
       },
       { statementTimeoutMs: CALL_MS_MAX },
     );

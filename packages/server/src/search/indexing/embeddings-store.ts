@@ -66,12 +66,17 @@ export async function wantBuiltIn(db: Queryable, embedder: string): Promise<void
   );
 }
 
-/** Another one is active, which is no model's or that of a model nobody is set to, and no document lacks its vector. */
+/**
+ * Another one is active, which is no model's, or that of a model nobody is set to, or the same model's of another
+ * length, which it does not answer any more; and no document lacks its vector.
+ */
 async function canActivate(db: Queryable, embedder: string, mayReplaceModel: boolean): Promise<boolean> {
   const [row] = await db.query<{ replaceable: boolean }>(
     `select exists (select from search_embedders where embedder = $1 and state <> 'active') and not exists (
-       select from search_embedders where state = 'active' and model is not null
-         and not ($3 and wanted_at < promptd_now() - $2::interval)) as replaceable`,
+       select from search_embedders a where a.state = 'active' and a.model is not null
+         and not ($3 and a.wanted_at < promptd_now() - $2::interval)
+         and not exists (select from search_embedders e
+                         where e.embedder = $1 and e.model = a.model and e.dims <> a.dims)) as replaceable`,
     [embedder, WANTED_LASTS, mayReplaceModel],
   );
   return row?.replaceable === true && (await listUnembedded(db, embedder, { limit: 1 })).length === 0;
@@ -182,11 +187,9 @@ function vectorBytes(vector: Float32Array): Buffer {
   return Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
 }
 
-/** A copy: the driver's buffer is neither aligned nor ours. */
-export function vectorFromBytes(bytes: Buffer): Float32Array {
-  const copy = new Uint8Array(bytes.byteLength);
-  copy.set(bytes);
-  return new Float32Array(copy.buffer);
+/** A copy, since the driver's buffer is neither aligned nor ours; into the one array of many rows it leaves no garbage. */
+export function copyVector(bytes: Buffer, into: Float32Array): void {
+  new Uint8Array(into.buffer, into.byteOffset, into.byteLength).set(bytes);
 }
 
 /** @returns whether search answers with this embedder from now on. */

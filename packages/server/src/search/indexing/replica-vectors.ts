@@ -4,7 +4,7 @@
  */
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Queryable } from "../../platform/database/database.ts";
-import { listVectorsOf, vectorFromBytes } from "./embeddings-store.ts";
+import { copyVector, listVectorsOf } from "./embeddings-store.ts";
 import { createTimeSlice } from "../text/time-slice.ts";
 import { VectorMatrix } from "../meaning/vector-matrix.ts";
 import type { MatrixOptions } from "../meaning/vector-matrix.ts";
@@ -29,6 +29,8 @@ export class ReplicaVectors {
   readonly #documents: Documents;
   readonly #loaded: Map<string, VectorMatrix>;
   readonly #loading = new Map<string, Coming>();
+  /** Whatever was copied last; a matrix copies it again. */
+  #row = new Float32Array();
 
   /** `before`: of the copy that this one replaces. A document's vector never changes, so those are not read again. */
   constructor(db: Queryable, documents: Documents, before: ReplicaVectors | null) {
@@ -120,7 +122,11 @@ export class ReplicaVectors {
     const slice = createTimeSlice();
     for (const { doc, vec } of rows) {
       if (slice.isOver()) await slice.yieldToEventLoop();
-      if (this.#documents.has(doc)) matrix.set(doc, vectorFromBytes(vec)); // else taken out since it was read
+      if (!this.#documents.has(doc)) continue; // taken out since it was read
+      const vector = vec.byteLength === this.#row.byteLength ? this.#row : new Float32Array(vec.byteLength / 4);
+      copyVector(vec, vector);
+      matrix.set(doc, vector);
+      this.#row = vector;
     }
   }
 }

@@ -8,8 +8,8 @@ import { createBreaker } from "../../platform/resilience/breaker.ts";
 import { settleWithin } from "../../platform/resilience/deadline.ts";
 import { titleKey } from "../text/analyser.ts";
 import { LRUCache } from "lru-cache";
-import { acceptVectors } from "./remote-embedder.ts";
-import type { EmbeddingsModel } from "./remote-embedder.ts";
+import { acceptVectors, withPrefix } from "./remote-embedder.ts";
+import type { EmbeddingsModel, ModelLength } from "./remote-embedder.ts";
 
 export interface QueryVectors {
   /** Null when the model did not answer in time or rightly; the built-in vectors answer then. Never rejects. */
@@ -21,6 +21,7 @@ export interface QueryVectorsOptions {
   readonly model: EmbeddingsModel;
   readonly clock: Clock;
   readonly log: Log;
+  readonly modelLength?: Pick<ModelLength, "noteOther">;
   /** How long a query waits; a later answer is kept for the next time. */
   readonly deadlineMs?: number;
   /** Test only: after how long a question is given up. */
@@ -58,7 +59,8 @@ export function createQueryVectors(options: QueryVectorsOptions): QueryVectors {
   async function ask(key: string, query: string, dims: number, { failed, succeeded }: Outcome) {
     try {
       const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(options.giveUpMs ?? GIVE_UP_MS)]);
-      const vectors = await options.model.embedTexts([query], signal);
+      const vectors = await options.model.embedTexts([withPrefix(options.model.queryPrefix, query)], signal);
+      if (vectors[0] !== undefined && vectors[0].length !== dims) options.modelLength?.noteOther();
       const [vector] = acceptVectors(vectors, { count: 1, dims });
       if (vector === undefined) return null;
       known.set(key, vector);

@@ -7,6 +7,34 @@ export interface EmbeddingsModel {
   readonly model: string;
   /** One vector for each text, in order. Rejects when the provider fails or `signal` fires. */
   readonly embedTexts: (texts: readonly string[], signal: AbortSignal) => Promise<readonly Float32Array[]>;
+  /** What the model wants before a query and before a document, such as `query:`; a space is put behind it. */
+  readonly queryPrefix?: string | null;
+  readonly documentPrefix?: string | null;
+}
+
+export function withPrefix(prefix: string | null | undefined, text: string): string {
+  return prefix ? `${prefix} ${text}` : text;
+}
+
+/** A model that answers vectors of another length than before is another embedder; who sees it first says so. */
+export interface ModelLength {
+  noteOther(): void;
+  /** Whether it was noted since the last call. */
+  takeOther(): boolean;
+}
+
+export function createModelLength(): ModelLength {
+  let isOther = false;
+  return {
+    noteOther: () => {
+      isOther = true;
+    },
+    takeOther: () => {
+      const was = isOther;
+      isOther = false;
+      return was;
+    },
+  };
 }
 
 /** Raise it when documents are put to the model in another form: their vectors are then made anew. */
@@ -15,8 +43,9 @@ const INPUT_RECIPE_VERSION = 1;
 const REMOTE = "remote-";
 
 /** Vectors of different models, lengths or input forms are never compared, so each has a name of its own. */
-export function remoteEmbedderId(model: string, dims: number): string {
-  const identity = JSON.stringify([model, dims, INPUT_RECIPE_VERSION]);
+export function remoteEmbedderId({ model, documentPrefix }: EmbeddingsModel, dims: number): string {
+  const prefix = documentPrefix ? [documentPrefix] : [];
+  const identity = JSON.stringify([model, dims, INPUT_RECIPE_VERSION, ...prefix]);
   return `${REMOTE}${createHash("sha256").update(identity).digest("hex").slice(0, 16)}`;
 }
 

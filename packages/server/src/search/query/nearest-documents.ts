@@ -55,13 +55,51 @@ function rankWithFeedback(
  */
 const REMOTE_COSINE_MIN = 0.3;
 
-/** The same with a vector of the embeddings model, which knows every word and needs no feedback. */
-export async function findByVector(matrix: VectorMatrix, vector: Float32Array, limit: number): Promise<DenseEvidence> {
+/**
+ * The same with a vector of the embeddings model, which knows every word and needs no feedback. It was asked for the
+ * words as they are written, so it counts as much as these are surely meant.
+ */
+export async function findByVector(
+  matrix: VectorMatrix,
+  vector: Float32Array,
+  { certainty, limit }: { readonly certainty: number; readonly limit: number },
+): Promise<DenseEvidence> {
   const neighbours = await matrix.findNearest(vector, limit);
   return {
     neighbours: neighbours.map(({ doc, cosine }) => ({ doc, cosine, ownCosine: cosine })),
-    coverage: 1,
+    coverage: certainty,
     cosineMin: REMOTE_COSINE_MIN,
     weights: BUILT_IN_WEIGHTS,
+  };
+}
+
+/**
+ * Both as one: each neighbour's part of the nearest's cosine, weighed by the shares. A document that is near enough for
+ * one of them is near enough. Without evidence of the built-in embedder the model still has its share only.
+ */
+export function mixEvidence(builtIn: DenseEvidence | null, model: DenseEvidence, share: number): DenseEvidence {
+  const mixed = new Map<number, { cosine: number; ownCosine: number }>();
+  const parts = [
+    { evidence: model, weight: share },
+    ...(builtIn === null ? [] : [{ evidence: builtIn, weight: 1 - share }]),
+  ];
+  for (const { evidence, weight } of parts) {
+    const cosineMax = evidence.neighbours.reduce((max, { cosine }) => Math.max(max, cosine), 0);
+    for (const { doc, cosine, ownCosine } of evidence.neighbours) {
+      const before = mixed.get(doc);
+      const own = cosineMax > 0 ? (weight * evidence.coverage * Math.max(0, cosine)) / cosineMax : 0;
+      mixed.set(doc, {
+        cosine: (before?.cosine ?? 0) + own,
+        ownCosine: Math.max(before?.ownCosine ?? 0, ownCosine / evidence.cosineMin),
+      });
+    }
+  }
+  return {
+    neighbours: [...mixed]
+      .map(([doc, cosines]) => ({ doc, ...cosines }))
+      .sort((a, b) => b.cosine - a.cosine || a.doc - b.doc),
+    coverage: parts.reduce((sum, { evidence, weight }) => sum + weight * evidence.coverage, 0),
+    cosineMin: 1,
+    weights: model.weights,
   };
 }

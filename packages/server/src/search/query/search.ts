@@ -13,7 +13,9 @@ import type { ExpansionTable } from "../text/expansion.ts";
 import { findDocuments, TooManySearches } from "./find-documents.ts";
 import type { DenseEvidence } from "./fusion.ts";
 import { renewOutdated, tidyIndex } from "../indexing/housekeeping.ts";
-import { findByBuiltIn, findByVector } from "./nearest-documents.ts";
+import { createModelShare } from "./model-share.ts";
+import type { ModelShare } from "./model-share.ts";
+import { findByBuiltIn, findByVector, mixEvidence } from "./nearest-documents.ts";
 import { createReplica } from "../indexing/replica.ts";
 import type { ReplicatedEmbedder } from "../indexing/replica-vectors.ts";
 import type { IndexReplica } from "../indexing/replica.ts";
@@ -23,8 +25,8 @@ import { orderPrompts } from "./fusion.ts";
 import type { PopularityOf } from "./fusion.ts";
 import { createQueryVectors } from "../meaning/query-vectors.ts";
 import type { QueryVectors } from "../meaning/query-vectors.ts";
-import { isRemote, remoteEmbedderId } from "../meaning/remote-embedder.ts";
-import type { EmbeddingsModel } from "../meaning/remote-embedder.ts";
+import { createModelLength, isRemote, remoteEmbedderId } from "../meaning/remote-embedder.ts";
+import type { EmbeddingsModel, ModelLength } from "../meaning/remote-embedder.ts";
 import { loadBuiltInEmbedder } from "../meaning/built-in-embedder.ts";
 import { loadExpansions } from "../text/expansion.ts";
 import { loadTranslator } from "../text/translation.ts";
@@ -70,7 +72,10 @@ const HOUR_SECONDS = 3_600;
 
 export function createSearch(options: SearchOptions): Search {
   const model = options.embeddings ?? null;
-  const queryVectors = model === null ? null : createQueryVectors({ ...options, model, ...deadlineOf(options) });
+  const modelLength = createModelLength();
+  const queryVectors =
+    model === null ? null : createQueryVectors({ ...options, model, modelLength, ...deadlineOf(options) });
+  const modelShare = createModelShare();
   const wordsTimeoutMs = options.wordsTimeoutMs ?? WORDS_TIMEOUT_MS;
   const connections = createSemaphore({
     permits: CONNECTIONS_MAX,
@@ -104,7 +109,7 @@ export function createSearch(options: SearchOptions): Search {
     find: async (query, limit) => {
       const { base, replica, ...reading } = await open();
       await replica.refresh();
-      const findByMeaning = meaningFinder({ base, replica, queryVectors });
+      const findByMeaning = meaningFinder({ base, replica, queryVectors, modelShare });
       const { db, log } = options;
       const ports = { db, log, replica, ...reading, connections, wordsTimeoutMs, findByMeaning };
       const ranked = await findDocuments(query, ports);
@@ -123,7 +128,7 @@ export function createSearch(options: SearchOptions): Search {
       isLoaded = true;
     },
     isLoaded: () => isLoaded,
-    ticks: createTicks(options, closing.signal),
+    ticks: createTicks(options, modelLength, closing.signal),
     close: async () => {
       closing.abort();
       clearInterval(timer);
@@ -144,7 +149,7 @@ function deadlineOf({ embeddingDeadlineMs }: SearchOptions): { deadlineMs?: numb
   return embeddingDeadlineMs === undefined ? {} : { deadlineMs: embeddingDeadlineMs };
 }
 
-function createTicks(options: SearchOptions, closing: AbortSignal): Tick[] {
+function createTicks(options: SearchOptions, modelLength: ModelLength, closing: AbortSignal): Tick[] {
   const { db, embeddings: model } = options;
   // Of all processes one runs a tick of this name: those without this model must not run it.
   const modelTicks = model
@@ -152,7 +157,7 @@ function createTicks(options: SearchOptions, closing: AbortSignal): Tick[] {
         {
           name: `search-embed ${model.model}`,
           everySeconds: 1,
-          run: createEmbeddingByModel({ ...options, model, closing }),
+          run: createEmbeddingByModel({ ...options, model, modelLength, closing }),
         },
       ]
     : [];
@@ -190,7 +195,7 @@ function chooseEmbeddersOf({ base, model, active, documents }: EmbedderChoice): 
 }
 
 function isOf(model: EmbeddingsModel | null, active: ActiveEmbedder): boolean {
-  return model !== null && remoteEmbedderId(model.model, active.dims) === active.embedder;
+  return model !== null && remoteEmbedderId(model, active.dims) === active.embedder;
 }
 
 function isOfOtherModel(active: ActiveEmbedder | null, model: EmbeddingsModel | null): boolean {
@@ -214,18 +219,20 @@ interface MeaningPorts {
   readonly base: BuiltInEmbedder;
   readonly replica: IndexReplica;
   readonly queryVectors: QueryVectors | null;
+  readonly modelShare: ModelShare;
 }
 
-/** One embedder answers a query from start to end: its id is looked up once, with the matrix that belongs to it. */
-function meaningFinder({ base, replica, queryVectors }: MeaningPorts) {
+/** A model answers a query from start to end: its id is looked up once, with the matrix that belongs to it. */
+function meaningFinder({ base, replica, queryVectors, modelShare }: MeaningPorts) {
   return async (query: string, plan: QueryPlan, limit: number): Promise<DenseEvidence | null> => {
     const active = replica.activeEmbedder();
     const remote = active === null || active.embedder === base.embedder ? null : replica.matrixOf(active.embedder);
     const builtIn = replica.matrixOf(base.embedder);
-    if (active !== null && remote !== null && queryVectors !== null) {
-      const vector = await queryVectors.find(query, active);
-      if (vector !== null) return findByVector(remote, vector, limit);
-    }
-    return builtIn === null ? null : findByBuiltIn(base, builtIn, plan, limit);
+    const asked = active !== null && remote !== null ? queryVectors?.find(query, active) : null;
+    const own = builtIn === null ? null : await findByBuiltIn(base, builtIn, plan, limit);
+    const vector = (await asked) ?? null;
+    if (remote === null || vector === null) return own;
+    const byModel = await findByVector(remote, vector, { certainty: plan.certainty, limit });
+    return builtIn === null ? byModel : mixEvidence(own, byModel, modelShare.of(remote, builtIn));
   };
 }
