@@ -19,7 +19,10 @@ export interface BodyBudgetLimits {
 export interface BodyReservation {
   /** Takes more at once, for a body that is being read. @throws Problem TOO_MANY_REQUESTS_ERROR. */
   readonly grow: (bytes: number) => void;
-  /** More than once is once. */
+  /**
+   * More than once is once. The share of a large body stays taken for a while longer, since reading it kept everybody
+   * waiting: bodies of one account must not have all of the event loop's time.
+   */
   release(): void;
 }
 
@@ -30,6 +33,11 @@ export interface BodyBudget {
    */
   reserve(accountId: string, bytes: number, signal: AbortSignal): Promise<BodyReservation>;
 }
+
+/** Reading 32 MiB keeps the event loop for some 80 ms (2026-11), so its account's share rests for 320. */
+const RESTED_BYTES_PER_MS = 104_858;
+/** Smaller bodies are read in a few milliseconds. */
+const RESTING_BYTES = 4 * 1_048_576;
 
 /**
  * The memory that bodies of requests may take in one process, from before they are read until they are worked up. A
@@ -51,12 +59,17 @@ export function createBodyBudget(limits: BodyBudgetLimits): BodyBudget {
   return {
     async reserve(accountId, bytes, signal) {
       const permit: Permit = await memory.acquire({ weight: counted(bytes), key: accountId, signal });
+      let size = bytes;
       return {
         grow: (total) => {
           const shortage = permit.tryGrow(counted(total));
           if (shortage !== null) throw busy(shortage);
+          size = total;
         },
-        release: () => permit.release(),
+        release: () => {
+          if (size < RESTING_BYTES) permit.release();
+          else setTimeout(() => permit.release(), size / RESTED_BYTES_PER_MS).unref();
+        },
       };
     },
   };

@@ -1,0 +1,29 @@
+import { expect, test } from "vitest";
+import { createBodyBudget } from "./body-budget.ts";
+
+const MIB = 1_048_576;
+const never = new AbortController().signal;
+const LIMITS = {
+  smallBodyBytesMax: 64 * 1_024,
+  totalBodyBytesMax: 96 * MIB,
+  accountBodyBytesMax: 40 * MIB,
+  bodyWaitMs: 60_000,
+  bodyPassMs: 0,
+};
+
+test("after a large body its account rests, and nobody else", async () => {
+  const budget = createBodyBudget(LIMITS);
+  (await budget.reserve("a", 32 * MIB, never)).release();
+  const startMs = performance.now();
+  const order: string[] = [];
+  const waiting = budget.reserve("a", 32 * MIB, never).then(() => order.push("large"));
+  await budget.reserve("b", 32 * MIB, never).then(() => order.push("other"));
+  await waiting;
+  expect(order).toEqual(["other", "large"]);
+  expect(performance.now() - startMs).toBeGreaterThanOrEqual(300);
+});
+
+test("a body of some megabytes gives its memory back at once", async () => {
+  const budget = createBodyBudget({ ...LIMITS, accountBodyBytesMax: 3 * MIB, bodyWaitMs: 1 });
+  for (let bodies = 0; bodies < 200; bodies += 1) (await budget.reserve("a", 3 * MIB, never)).release();
+});
