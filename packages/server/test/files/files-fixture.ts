@@ -5,13 +5,13 @@ import { join } from "node:path";
 import sharp from "sharp";
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest";
 import type { FilesOptions } from "../../src/files/create-files.ts";
-import { createFiles, type Files, type StoredFile, type StoredImage } from "../../src/files/index.ts";
+import type { Files, StoredFile, StoredImage } from "../../src/files/index.ts";
 import type { FileRequest } from "../../src/http/endpoint.ts";
 import type { Database } from "../../src/platform/database/database.ts";
 import { enableFaults } from "../../src/platform/fault.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
-import { createLog } from "../../src/platform/log.ts";
 import { startImageHost, type ImageHost } from "./image-host.ts";
+import { openFiles as openFilesAt } from "../support/open-files.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 
 export const HOUR_MS = 3_600_000;
@@ -70,20 +70,9 @@ export async function setDatabaseTime({ db }: FilesRig, ms: number): Promise<voi
 }
 
 export function openFiles(rig: FilesRig, options: Partial<FilesOptions> = {}): Promise<Files> {
-  const { db, dataDir, host } = rig;
   const clock = { nowMs: () => rig.nowMs };
-  return createFiles({
-    db,
-    dataDir,
-    publicUrl: () => "https://promptd.example.org",
-    ttlSeconds: DAY_SECONDS,
-    secret: [SECRET],
-    clock,
-    newId: createIdSource(clock),
-    log: createLog("silent"),
-    fetch: { network: host.network, trusted: host.cert },
-    ...options,
-  });
+  const fetch = { network: rig.host.network, trusted: rig.host.cert };
+  return openFilesAt(rig, { clock, newId: createIdSource(clock), secret: [SECRET], fetch, ...options });
 }
 
 export async function storeImage(files: Files, bytes: Buffer): Promise<StoredFile> {

@@ -4,17 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { FilesOptions } from "../../src/files/create-files.ts";
-import { createFiles, createGuardedFetch, type Files, type SpooledFile } from "../../src/files/index.ts";
+import { createGuardedFetch, type Files, type SpooledFile } from "../../src/files/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Database } from "../../src/platform/database/database.ts";
-import { createIdSource } from "../../src/platform/ids.ts";
-import { createLog } from "../../src/platform/log.ts";
 import { startBucketServer } from "./bucket-server.ts";
 import { getFile } from "./files-fixture.ts";
 import { startImageHost } from "./image-host.ts";
+import { openFiles } from "../support/open-files.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 
-const log = createLog("silent");
 const never = new AbortController().signal;
 const MP4 = Buffer.concat([Buffer.from("\0\0\0\x18ftypmp42\0\0\0\0mp42isom", "latin1"), Buffer.alloc(3_000_000, 7)]);
 
@@ -26,19 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dataDir, { recursive: true }));
 
-function open(options: Partial<FilesOptions> = {}): Promise<Files> {
-  return createFiles({
-    db,
-    dataDir,
-    publicUrl: () => "https://promptd.example.org",
-    ttlSeconds: 86_400,
-    secret: [Buffer.alloc(32, 1)],
-    clock: systemClock,
-    newId: createIdSource(systemClock),
-    log,
-    ...options,
-  });
-}
+const open = (options: Partial<FilesOptions> = {}): Promise<Files> => openFiles({ db, dataDir }, options);
 
 async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.byteLength; start += 65_536) yield bytes.subarray(start, start + 65_536);
