@@ -46,7 +46,7 @@ export async function measureService(databaseUrl: string, rounds: number): Promi
     await wait(HEAD_START_MS);
     const attacked = await time();
     await attack.stop();
-    await untilQuiet(fixture.openRuns);
+    await untilQuiet(() => fixture.openRuns());
     return { alone, attacked };
   };
   const photo = (png: Buffer) => bodyOf(fixture.prompts.photo, { ask: "x" }, png);
@@ -132,18 +132,20 @@ async function startModelServer() {
   const completion = { id: "x", object: "chat.completion", created: 1, model: "m", choices: [answer], usage };
   const server = createServer((request, response) => {
     request.resume();
-    const end = (content: object) =>
+    const send = (content: object): void => {
       response.setHeader("content-type", "application/json").end(JSON.stringify(content));
-    if (request.method === "GET") return void end({ object: "list", data: [{ id: "m" }] });
-    const work = async (): Promise<void> => {
+    };
+    const answerLater = async (): Promise<void> => {
       free -= 1;
       await wait(MODEL.ms);
       free += 1;
-      end(completion);
-      void queue.shift()?.();
+      send(completion);
+      queue.shift()?.();
     };
-    if (free > 0) void work();
-    else queue.push(() => void work());
+    const begin = (): void => void answerLater();
+    if (request.method === "GET") send({ object: "list", data: [{ id: "m" }] });
+    else if (free > 0) begin();
+    else queue.push(begin);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
