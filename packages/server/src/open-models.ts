@@ -51,7 +51,7 @@ export async function openModels(options: OpenModelsOptions): Promise<Models> {
     catalogue,
     db,
     log,
-    probe: isCaller ? { secret, localModels, ownPort: config.PORT } : null,
+    probe: isCaller ? { secret, localModels, ownPort: config.PORT, hasListCheck: config.PROMPTD_CHECK_MODELS } : null,
     foundConcurrency: config.PROMPTD_COMPATIBLE_CONCURRENCY,
     limitRuns: (limits: ReadonlyMap<string, RunLimit>) => writeModelLimits(db, limits),
   };

@@ -11,7 +11,7 @@ import { isLoopback } from "../../platform/config/config.ts";
 import { entryOf, type Catalogue, type CatalogueEntry } from "./catalogue.ts";
 import { listEnabled, writeConfigured, writeFound, type EnabledRow, type FoundServer } from "./enabled-models-store.ts";
 import { compatible } from "../providers/openai-compatible.ts";
-import { findModels, type ProbeOptions } from "./model-servers.ts";
+import { askForLists, findModels, type ProbeOptions } from "./model-servers.ts";
 
 /** Runs of a model under way at once in the whole installation. */
 export interface RunLimit {
@@ -72,11 +72,22 @@ export async function createEnabledModels(options: EnabledModelsOptions): Promis
       if (servers === null) return;
       await writeConfigured(db, catalogue.enabledHere());
       await probe(servers);
+      if (servers.hasListCheck === true) void reportLists(catalogue, servers, log);
     },
     refresh,
     ticks: servers === null ? [] : [{ name: "model-servers", everySeconds: PROBE_SECONDS, run: () => probe(servers) }],
     close: () => clearInterval(timer),
   };
+}
+
+/** Warns of models that a provider no longer lists. It delays no start, and fails none. */
+async function reportLists(catalogue: Catalogue, { secret }: ProbeOptions, log: Log): Promise<void> {
+  for (const { provider, isRead, missing, ending } of await askForLists(catalogue.entries, secret)) {
+    if (!isRead) log.warn({ provider }, "the provider answered no list of its models");
+    if (missing.length > 0) log.warn({ provider, models: missing }, "the provider no longer lists these models");
+    if (ending.length > 0)
+      log.warn({ provider, models: ending }, "the provider names an end that the catalogue does not");
+  }
 }
 
 /** Before any process wrote the set, each goes by its own configuration. */

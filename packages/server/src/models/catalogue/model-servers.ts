@@ -10,7 +10,7 @@ import type { FoundModel, FoundServer } from "./enabled-models-store.ts";
 import { compatible } from "../providers/openai-compatible.ts";
 import { LOCAL_PROVIDER } from "../providers/index.ts";
 import { openai } from "../providers/openai.ts";
-import { compatibleEndpoint, type ReadSecret } from "../providers/provider-endpoint.ts";
+import { compatibleEndpoint, resolveEndpoint, type ReadSecret } from "../providers/provider-endpoint.ts";
 
 export interface ProbeOptions {
   readonly secret: ReadSecret;
@@ -18,6 +18,8 @@ export interface ProbeOptions {
   readonly localModels: boolean;
   /** The API's own port: asking ourselves would find nothing and could loop. */
   readonly ownPort: number;
+  /** True: the lists of providers are asked for once, and models that they no longer have are logged. */
+  readonly hasListCheck?: boolean;
   /** In tests: other hosts than the usual ones. */
   readonly localHosts?: readonly string[];
 }
@@ -92,7 +94,7 @@ function describe(asked: ServerToAsk, id: string, entries: readonly CatalogueEnt
 
 /** Ids a server offers; none when it does not answer in time, or answers anything but a list. */
 async function listModels(server: ServerToAsk): Promise<string[]> {
-  const body = await get(server);
+  const body = await get(listRequest(server, server.bounds));
   const ids = body === null ? null : readIds(body, server);
   return (ids ?? []).filter((id) => !id.toLowerCase().includes("embed")).slice(0, server.bounds.modelsMax);
 }
@@ -115,16 +117,99 @@ function readIds(body: string, { provider }: ServerToAsk): string[] | null {
   });
 }
 
+interface ListRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bounds: typeof LOCAL_BOUNDS;
+}
+
+function listRequest(
+  { baseUrl, apiKey }: Pick<ServerToAsk, "baseUrl" | "apiKey">,
+  bounds: typeof LOCAL_BOUNDS,
+): ListRequest {
+  return { url: `${baseUrl}/models`, headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }, bounds };
+}
+
+/** Providers whose lists are asked for in a way of their own; null: it has none that names what entries name. */
+const OWN_LISTS: Readonly<Record<string, ((baseUrl: string, apiKey: string) => ListRequest) | null>> = {
+  anthropic: (baseUrl, apiKey) => ({
+    url: `${baseUrl}/models?limit=1000`,
+    headers: { "x-api-key": apiKey, "anthropic-version": "2023-06-01" },
+    bounds: REMOTE_BOUNDS,
+  }),
+  google: (baseUrl, apiKey) => ({
+    url: `${baseUrl}/models?pageSize=1000`,
+    headers: { "x-goog-api-key": apiKey },
+    bounds: REMOTE_BOUNDS,
+  }),
+  fal: null,
+  replicate: null,
+};
+
+/** What a provider's own list says of the entries that this process has a key for. */
+export interface ListedModels {
+  readonly provider: string;
+  /** False: no list was answered. */
+  readonly isRead: boolean;
+  /** Entries that count as running and are not in the list. */
+  readonly missing: readonly string[];
+  /** Entries whose end the list names, and the day of it; OpenAI does. Those that know it are left out. */
+  readonly ending: readonly string[];
+}
+
+/** Asks every provider that has a list and a key here. Nothing of it changes what is enabled: a list may be wrong. */
+export async function askForLists(entries: readonly CatalogueEntry[], secret: ReadSecret): Promise<ListedModels[]> {
+  const living = entries.filter(({ status, origin }) => status !== "retired" && origin !== "detected");
+  const byProvider = Map.groupBy(living, ({ provider }) => provider);
+  const asked = [...byProvider].map(async ([provider, own]): Promise<ListedModels[]> => {
+    const [first] = own;
+    const ownList = OWN_LISTS[provider];
+    const endpoint = first === undefined ? null : resolveEndpoint(first, secret);
+    if (endpoint === null || endpoint.apiKey === null || ownList === null) return [];
+    const { baseUrl, apiKey } = endpoint;
+    const body = await get(ownList?.(baseUrl, apiKey) ?? listRequest({ baseUrl, apiKey }, REMOTE_BOUNDS));
+    const listed = body === null ? null : readListed(body);
+    if (listed === null) return [{ provider, isRead: false, missing: [], ending: [] }];
+    const missing = own.filter(({ providerModel }) => !listed.has(providerModel)).map(({ model }) => model);
+    const ending = own.flatMap(({ model, providerModel, retiresAt }) => {
+      const day = listed.get(providerModel) ?? null;
+      return day === null || day === retiresAt ? [] : [`${model} on ${day}`];
+    });
+    return [{ provider, isRead: true, missing, ending }];
+  });
+  return (await Promise.all(asked)).flat();
+}
+
+/** Id -> the day on which it ends, null where the list names none. Null: not a list. */
+function readListed(body: string): Map<string, string | null> | null {
+  let list: unknown;
+  try {
+    list = JSON.parse(body);
+  } catch {
+    return null;
+  }
+  const { data, models } = (typeof list === "object" && list !== null ? list : {}) as Record<string, unknown>;
+  const items: unknown = data ?? models ?? list; // Together answers with the list itself
+  if (!Array.isArray(items)) return null;
+  return new Map(
+    items.flatMap((item: unknown) => {
+      const { id, name, shutdown_date: day } = (item ?? {}) as Record<string, unknown>;
+      const known = typeof id === "string" ? id : name;
+      if (typeof known !== "string") return [];
+      return [[known.replace(/^models\//, ""), typeof day === "string" ? day : null] as const];
+    }),
+  );
+}
+
 /**
  * Null: no usable answer. A foreign server may trickle or flood, so time and size are bounded as a whole. A redirect is
  * no usable answer either: it would take the key elsewhere.
  */
-function get({ baseUrl, apiKey, bounds }: ServerToAsk): Promise<string | null> {
+function get({ url, headers, bounds }: ListRequest): Promise<string | null> {
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(bounds.timeoutMs);
-    const request = baseUrl.startsWith("https:") ? requestHttps : requestHttp;
-    const headers = apiKey === null ? {} : { authorization: `Bearer ${apiKey}` };
-    const sent = request(`${baseUrl}/models`, { signal, headers, agent: false }, (answer) => {
+    const request = url.startsWith("https:") ? requestHttps : requestHttp;
+    const sent = request(url, { signal, headers, agent: false }, (answer) => {
       const chunks: Buffer[] = [];
       let size = 0;
       answer.on("data", (chunk: Buffer) => {

@@ -270,6 +270,12 @@ export const SETTINGS = {
     meaning:
       "off: promptd does not search for model servers on this machine. It only does so when HOST is a loopback address.",
   }),
+  PROMPTD_CHECK_MODELS: setting(onOff, {
+    default: "off",
+    expected: ON_OFF,
+    meaning:
+      "on: a start asks each provider that has a key for its list of models, once, and logs a warning of catalogue models that are not in it.",
+  }),
   PROMPTD_INFLIGHT_BYTES: setting(integer(1_048_576, 1_099_511_627_776), {
     default: "536870912",
     expected: "bytes from 1048576",
