@@ -19,7 +19,7 @@ export interface MeasuredSet {
 }
 
 /** Every class of the queries, and the mean over all of them. */
-export const ALL = "all";
+const ALL = "all";
 
 export function classesOf({ results }: Measured): string[] {
   return [...new Set([...results.map(({ cls }) => cls), ALL])];

@@ -63,7 +63,7 @@ function typeProblem(field: InputField, value: string): string | null {
   return `takes ${min === max ? String(min) : `${min} to ${max}`} items, one a line or separated by commas.`;
 }
 
-export function listRange({ multiple }: InputField): { readonly min: number; readonly max: number } {
+function listRange({ multiple }: InputField): { readonly min: number; readonly max: number } {
   return multiple ?? { min: 1, max: LIST_ITEMS_MAX };
 }
 

@@ -65,7 +65,11 @@ test("a send whose answer was lost is asked for again, and counted once", async 
     },
   };
   const start = await createCallCounter(losing).begin(call(runId));
-  expect(start).toEqual({ kind: "begun", key: { runId, step: 0, item: 0, callNumber: 1 } });
+  expect(start).toEqual({
+    kind: "begun",
+    key: { runId, step: 0, item: 0, callNumber: 1 },
+    isFollowed: false,
+  });
   expect(await db.query("select call_number from provider_calls where run_id = $1", [runId])).toEqual([
     { call_number: 1 },
   ]);

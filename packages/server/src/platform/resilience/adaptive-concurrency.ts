@@ -5,7 +5,7 @@ export interface AdaptiveConcurrencyOptions {
 }
 
 /** One piece of work that ended well. */
-export interface MeasuredWork {
+interface MeasuredWork {
   /** What was allowed at once when it began; work from before a change says nothing about the present. */
   readonly level: number;
   readonly ms: number;

@@ -13,7 +13,7 @@ const SEED_MAX = 2_147_483_647;
 const SCHEMA_BYTES_MAX = 32_768;
 const TEMPLATE_RULE: TextRule = { max: TEMPLATE_LENGTH_MAX, mayHaveLines: true };
 
-export interface RawMessage {
+interface RawMessage {
   readonly role: StepMessage["role"];
   readonly text: TemplateText;
 }

@@ -70,7 +70,7 @@ function readMessages(value: unknown, role: string, notes: string[]): { role: st
 }
 
 /** `{ name: value }`, or a list of names, or of `{ name, description, default }`. */
-export function readVariables(value: unknown): ReadonlyMap<string, ImportedInput> {
+function readVariables(value: unknown): ReadonlyMap<string, ImportedInput> {
   if (Array.isArray(value)) {
     const pairs = value.map((one): [string, ImportedInput] => {
       const { name, description, default: usual, default_value: other } = membersOf(one);

@@ -1,7 +1,7 @@
 import type { InputField } from "../prompt-definition.ts";
 
 /** Characters of a text input that `creditsRequired` covers; longer texts may need more. */
-export const AMPLE_CHARACTERS = 500;
+const AMPLE_CHARACTERS = 500;
 /** Of 50 characters each. */
 const ITEMS = AMPLE_CHARACTERS / 50;
 

@@ -39,7 +39,7 @@ export function bindRoles(raw: RawPrompt, catalogue: Catalogue): BoundPrompt {
 }
 
 /** Options that a model has, with values that it has: a role's models differ in them. */
-export function takenBy(entry: CatalogueEntry | null, options: Options): Options {
+function takenBy(entry: CatalogueEntry | null, options: Options): Options {
   const isTaken = ([key, value]: [string, string]): boolean => {
     const option = Object.hasOwn(entry?.runOptions ?? {}, key) ? entry?.runOptions[key] : undefined;
     return option !== undefined && Object.hasOwn(option.values, value);

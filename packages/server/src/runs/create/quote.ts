@@ -11,7 +11,7 @@ export interface Quote {
 }
 
 /** What the run costs and who earns of it, as it is now: a later change of a price or a share does not touch it. */
-export interface RunPrices extends PriceSnapshot {
+interface RunPrices extends PriceSnapshot {
   /** Null: nobody but the operator. */
   readonly author: { readonly accountId: string; readonly sharePercent: number } | null;
 }

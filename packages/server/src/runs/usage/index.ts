@@ -1,3 +1,3 @@
 export { createUsageRollUp } from "./roll-up.ts";
 export { usageManageRoutes } from "./usage-manage-routes.ts";
-export { deleteOldUsage, findUsageOfKeys, listEarnings, listUsage } from "./usage-store.ts";
+export { deleteOldUsage, findUsageOfKeys } from "./usage-store.ts";

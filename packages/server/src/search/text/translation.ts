@@ -13,14 +13,14 @@ export interface Translation {
   readonly others: ReadonlyMap<string, readonly OtherWord[]>;
 }
 
-export interface OtherWord {
+interface OtherWord {
   readonly word: string;
   /** 0 to 1. */
   readonly weight: number;
 }
 
 /** What is known of a word beside the list. */
-export interface Words {
+interface Words {
   readonly isEnglish: (word: string) => boolean;
   /** A title of the catalogue has it as it is written. */
   readonly isTitled: (word: string) => boolean;
