@@ -67,7 +67,7 @@ describe("roles", () => {
   test("an API and a worker in processes of their own run a prompt together", async () => {
     const api = await serve({}, "--role", "api");
     const worker = await serve({}, "--role", "worker");
-    expect(worker.serving).toEqual({ url: null, publicUrl: null, demo: null });
+    expect(worker.serving).toEqual({ url: null, publicUrl: null, demo: null, welcome: null });
     const { promptVersionId = "", textInputs = {}, apiKey = "" } = api.serving.demo ?? {};
     const client = createClient({ baseUrl: api.serving.url ?? "", apiKey });
     expect(await client.runs.create({ promptVersionId, inputs: { textInputs } })).toMatchObject({
