@@ -3,7 +3,7 @@ import { Dialog } from "@base-ui/react/dialog";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { Coins, KeyRound, LayoutGrid, ListTree, Moon, Search, Sparkles, Sun, type LucideIcon } from "lucide-react";
-import { useId, useMemo, useState, type KeyboardEvent } from "react";
+import { useEffect, useId, useMemo, useState, type KeyboardEvent } from "react";
 import { marketplaceQuery } from "../../api.ts";
 import { setTheme } from "../../theme.ts";
 import { formatCredits } from "../format.ts";
@@ -25,18 +25,19 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState("");
   const [active, setActive] = useState(0);
   const id = useId();
-  const entries = useEntries(text.trim());
+  const { entries, isOutdated } = useEntries(text.trim());
   const at = Math.min(active, Math.max(0, entries.length - 1));
   const run = (entry: Entry | undefined) => {
     if (entry === undefined) return;
     onClose();
     entry.open();
   };
+  const enter = useEnter(isOutdated, () => run(entries[at]));
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (step === 0 && event.key !== "Enter") return;
     event.preventDefault();
-    if (step === 0) run(entries[at]);
+    if (step === 0) enter();
     else if (entries.length > 0) setActive((at + step + entries.length) % entries.length);
   };
   return (
@@ -89,6 +90,17 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
+/** Enter means the results of what is written, also where they are still on their way. */
+function useEnter(isOutdated: boolean, run: () => void): () => void {
+  const [isEntered, setEntered] = useState(false);
+  useEffect(() => {
+    if (!isEntered || isOutdated) return;
+    setEntered(false);
+    run();
+  });
+  return () => setEntered(true);
+}
+
 interface OptionProps {
   readonly id: string;
   readonly entry: Entry;
@@ -127,14 +139,15 @@ function Option({ id, entry, isFirstOfGroup, isActive, onPoint, onClick }: Optio
   );
 }
 
-function useEntries(text: string): readonly Entry[] {
+/** `isOutdated`: the prompts are those of an earlier text. */
+function useEntries(text: string): { readonly entries: readonly Entry[]; readonly isOutdated: boolean } {
   const acts = useActs();
   const navigate = useNavigate();
-  const { data } = useQuery({
+  const { data, isPlaceholderData } = useQuery({
     ...marketplaceQuery(text === "" ? {} : { q: text.slice(0, 200) }),
     placeholderData: keepPreviousData,
   });
-  return useMemo(() => {
+  const entries = useMemo(() => {
     const words = text.toLowerCase();
     const fitting = acts.filter(({ label }) => label.toLowerCase().includes(words));
     const runs: Entry[] = UUID.test(text)
@@ -158,6 +171,7 @@ function useEntries(text: string): readonly Entry[] {
     }));
     return text === "" ? [...acts, ...prompts] : [...runs, ...prompts, ...fitting];
   }, [acts, data, navigate, text]);
+  return { entries, isOutdated: isPlaceholderData };
 }
 
 /** Pages and acts: the same list for everybody. */
