@@ -135,6 +135,10 @@ function send(request: FuzzRequest): Promise<string> {
   return promise;
 }
 
+function isEventStream(answer: string): boolean {
+  return /^content-type: text\/event-stream/im.test(answer.slice(0, answer.indexOf("\r\n\r\n")));
+}
+
 function judge(request: FuzzRequest, answer: string): { kind: string; fault: string | null } {
   const bad = (why: string) => ({ kind: "fault", fault: `${why}: ${request.label}: ${answer.slice(0, 300)}` });
   if (answer === "") return bad("no answer");
@@ -143,6 +147,8 @@ function judge(request: FuzzRequest, answer: string): { kind: string; fault: str
   const body = withoutContinue.slice(withoutContinue.indexOf("\r\n\r\n") + 4);
   const kind = String(status);
   if (status === 500) return bad("500");
+  if (status === 200 && isEventStream(withoutContinue))
+    return { kind, fault: body === "" || body.includes("event: done\n") ? null : bad("events without an end").fault };
   if (GOOD.has(status)) return { kind, fault: body === "" || isSuccess(body) ? null : bad("no envelope").fault };
   if (request.method === "HEAD" && body === "")
     return { kind, fault: [...BAD.values()].includes(status) ? null : bad("status").fault };

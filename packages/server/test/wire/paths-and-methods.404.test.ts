@@ -127,7 +127,7 @@ describe("OPTIONS", () => {
     const answer = await send("GET", "/v1/me", { origin: "https://app.example.org" });
     const exposed = answer.headers.get("access-control-expose-headers")?.toLowerCase().split(", ");
     expect(exposed?.toSorted()).toEqual(
-      "action-require allow deprecation etag idempotent-replayed location preference-applied ratelimit ratelimit-policy retry-after retry-after-ms sunset www-authenticate x-ignored x-request-id x-should-retry".split(
+      "action-require allow etag idempotent-replayed location preference-applied ratelimit ratelimit-policy retry-after retry-after-ms www-authenticate x-ignored x-request-id x-should-retry".split(
         " ",
       ),
     );
