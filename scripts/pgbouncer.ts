@@ -13,6 +13,8 @@ const SOURCES = "trixie";
 /** Below the home of root the unprivileged user that runs it could not reach it. */
 const BUILT = "/var/cache/promptd/pgbouncer";
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
+/** A mirror that is silent costs the tests of PgBouncer, not the whole run. */
+const STEP_MS_MAX = 600_000;
 const TO_BUILD = ["gcc", "libc6-dev", "make", "pkg-config", "libevent-dev", "ca-certificates"];
 
 /** @returns the path of the program; null where it cannot be had, which leaves out the tests that need it. */
@@ -40,7 +42,8 @@ function build(): string {
     throw new Error(`Install PgBouncer 1.${MINOR_MIN} or newer first.`);
   }
   const home = mkdtempSync(join(tmpdir(), "promptd-pgbouncer-"));
-  const options = { stdio: "inherit", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } } as const;
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const options = { stdio: "inherit", env, timeout: STEP_MS_MAX } as const;
   try {
     execFileSync("apt-get", ["update"], options);
     execFileSync("apt-get", ["install", "-y", "--no-install-recommends", ...TO_BUILD], options);
@@ -72,8 +75,12 @@ function downloadSources(home: string): string {
     "APT::Sandbox::User": "root",
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
-  execFileSync("apt-get", [...flags, "update"], { cwd: home, stdio: "inherit" });
-  execFileSync("apt-get", [...flags, "source", "--download-only", "pgbouncer"], { cwd: home, stdio: "inherit" });
+  execFileSync("apt-get", [...flags, "update"], { cwd: home, stdio: "inherit", timeout: STEP_MS_MAX });
+  execFileSync("apt-get", [...flags, "source", "--download-only", "pgbouncer"], {
+    cwd: home,
+    stdio: "inherit",
+    timeout: STEP_MS_MAX,
+  });
   const [archive = ""] = globSync("pgbouncer_*.orig.tar.gz", { cwd: home });
   execFileSync("tar", ["-xzf", archive], { cwd: home });
   return join(home, globSync("pgbouncer-*", { cwd: home })[0] ?? "");

@@ -2,6 +2,7 @@
 import { PromptdError } from "@promptd/client";
 import type { ListManagedRunsQuery } from "@promptd/contract/manage";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../support/promptd-process.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { createTestPerson, type TestPerson } from "./people-fixture.ts";
 
@@ -51,12 +52,23 @@ const run = (who: TestPerson, ask: string, headers: Record<string, string> = {},
     headers,
   });
 
+/** How a call ended is written a moment behind its run, which waits for no record. */
+async function withEndedCall(runId: string) {
+  const read = () => ada.client.send("getRun", { params: { runId } });
+  let detail = await read();
+  await until(async () => {
+    detail = await read();
+    return detail.timeline.some(({ event, outcome }) => event === "call" && outcome !== null);
+  });
+  return detail;
+}
+
 describe("a person's run", () => {
   test("is made once for one Idempotency-Key, and shown with inputs, timeline, receipt and request id", async () => {
     const first = await run(ada, "hello", { "idempotency-key": "one" });
     const again = await run(ada, "hello", { "idempotency-key": "one" });
     expect([again.data, again.headers.get("idempotent-replayed")]).toEqual([first.data, "true"]);
-    const detail = await ada.client.send("getRun", { params: { runId: first.data.runId } });
+    const detail = await withEndedCall(first.data.runId);
     expect(detail).toMatchObject({
       runStatus: "succeeded",
       slug,

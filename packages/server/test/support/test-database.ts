@@ -71,11 +71,14 @@ export function useTestDatabase(
   afterAll(() => opened?.close());
 }
 
+const COPY_MS_MAX = 60_000;
+
 async function runOnServer(url: string, statement: string): Promise<void> {
-  const connection = openConnection(url, "test");
+  // A busy machine may take longer for a copy than a statement of the service may.
+  const connection = openConnection(`${url}${url.includes("?") ? "&" : "?"}query_timeout=${COPY_MS_MAX}`, "test");
   await connection.connect();
   try {
-    await connection.query("set statement_timeout = 0"); // a busy machine may take longer than 5 s for a copy
+    await connection.query("set statement_timeout = 0");
     await connection.query(statement);
   } finally {
     await connection.end();
