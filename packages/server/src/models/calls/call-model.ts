@@ -100,12 +100,12 @@ async function attemptUntilSettled(context: CallContext, wanted: Job, signal: Ab
       job = { ...job, correction: unfit };
       continue;
     }
-    if (fallback !== null && job === wanted && callsFallback(made)) {
+    if (fallback !== null && job.entry === wanted.entry && callsFallback(made)) {
       logFallback(context, wanted, fallback);
-      job = { ...wanted, entry: fallback };
+      job = { ...job, entry: fallback };
       continue;
     }
-    if (made.kind === "used-up") return failed(ATTEMPTS_USED_UP);
+    if (made.kind === "used-up") return failed(job.correction === undefined ? ATTEMPTS_USED_UP : NOT_JSON);
     if (made.kind === "failed") {
       if (isFinal(made, hasRetriedOnce)) return failedAs(made.failure);
       hasRetriedOnce ||= made.failure.retry === "once";

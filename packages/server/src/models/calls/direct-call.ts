@@ -4,7 +4,7 @@ import { sleep } from "../../platform/resilience/deadline.ts";
 import type { ModelAdapter, ModelCall } from "../ai-sdk/model-adapter.ts";
 import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import { outputTokensMax } from "../pricing/output-limit.ts";
-import { sentenceFor } from "./caller-text.ts";
+import { DECLINED, sentenceFor } from "./caller-text.ts";
 import type { ModelRequest } from "./model-request.ts";
 import { readJsonAnswer } from "./output-schema.ts";
 
@@ -49,26 +49,27 @@ export async function callDirectly(
     idempotencyKey: crypto.randomUUID(),
     onText: null,
   };
+  let problem = "";
   for (let callNumber = 1; callNumber <= CALLS_MAX; callNumber += 1) {
     const result = await adapter.callModel(
       { ...call, callNumber },
       AbortSignal.any([signal, AbortSignal.timeout(entry.limits.timeoutMs)]),
     );
-    if (result.kind === "refused") return { kind: "failed", message: "The model declined this request." };
+    if (result.kind === "refused") return { kind: "failed", message: DECLINED };
     if (result.kind === "video") return { kind: "failed", message: "Videos are not made in a test." };
     if (result.kind === "image") return { kind: "image", bytes: result.bytes };
     if (result.kind === "text") {
       const read = request.outputSchema === undefined ? null : readJsonAnswer(request.outputSchema, result.text);
       if (read === null) return { kind: "text", text: result.text };
       if (read.kind === "fits") return { kind: "text", text: read.text };
-      if (call.correction !== undefined)
-        return { kind: "failed", message: `The answer is not JSON that fits: ${read.problem}` };
-      call = { ...call, correction: { answer: result.text, problem: read.problem } };
+      problem = read.problem;
+      if (call.correction !== undefined) break;
+      call = { ...call, correction: { answer: result.text, problem } };
       continue;
     }
     if (result.retry === "never" || callNumber === CALLS_MAX)
       return { kind: "failed", message: result.sentence ?? sentenceFor(result.cause) };
     await sleep(Math.max(result.retryAfterMs ?? 0, fullJitterDelayMs(callNumber, BACKOFF, systemRandom)), signal);
   }
-  return { kind: "failed", message: sentenceFor("overloaded") };
+  return { kind: "failed", message: `The answer is not JSON that fits: ${problem}` };
 }

@@ -1,9 +1,13 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { requestOf, SANDBOX_CATALOGUE } from "../../../test/support/model-caller-fixture.ts";
 import { createSandboxCaller } from "../../../test/support/sandbox-caller.ts";
 import { useTestDatabase } from "../../../test/support/test-database.ts";
 import type { Database } from "../../platform/database/database.ts";
-import type { ModelAdapter, ModelCall } from "../ai-sdk/model-adapter.ts";
+import type { ModelAdapter, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
+import type { Catalogue } from "../catalogue/catalogue.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
+import { failure } from "../providers/failure.ts";
+import { callDirectly } from "./direct-call.ts";
 import { readJsonAnswer, schemaFault } from "./output-schema.ts";
 
 let db: Database;
@@ -40,17 +44,23 @@ describe("an answer", () => {
   });
 });
 
-/** A model that gives these answers, one after the other. */
-function answering(...answers: string[]) {
+const BUSY = failure("overloaded", { retry: "safe", breaker: "ignored" });
+
+/** Gives these answers, one after the other. */
+function adapterOf(...answers: (string | ModelResult)[]) {
   const calls: ModelCall[] = [];
   const callModel: ModelAdapter["callModel"] = async (call) => {
     calls.push(call);
-    const text = answers[calls.length - 1] ?? "";
-    return { kind: "text", text, truncated: false, usage: NO_USAGE, requestId: null };
+    const answer = answers[calls.length - 1] ?? "";
+    if (typeof answer !== "string") return answer;
+    return { kind: "text", text: answer, truncated: false, usage: NO_USAGE, requestId: null };
   };
-  const { call } = createSandboxCaller(db, {
-    adapter: { callModel, close: async () => {} } as unknown as ModelAdapter,
-  });
+  return { calls, adapter: { callModel, close: async () => {} } as unknown as ModelAdapter };
+}
+
+function answering(...answers: (string | ModelResult)[]) {
+  const { calls, adapter } = adapterOf(...answers);
+  const { call } = createSandboxCaller(db, { adapter, random: () => 0 });
   return { calls, call: () => call("Who?", { outputSchema: SCHEMA }) };
 }
 
@@ -76,6 +86,27 @@ describe("a call with a schema", () => {
     expect(calls).toHaveLength(2);
   });
 
+  test("whose last answer of three is something else fails for that reason", async () => {
+    const { calls, call } = answering(BUSY, BUSY, "No.");
+    expect(await call()).toMatchObject({ kind: "failed", message: expect.stringContaining("JSON that fits") });
+    expect(calls).toHaveLength(3);
+  });
+
+  test("that fails when it is asked once more goes to the fallback, with what is wrong", async () => {
+    const { calls, adapter } = adapterOf("No.", BUSY, '{"name":"a"}');
+    const find: Catalogue["find"] = (model) => {
+      const entry = SANDBOX_CATALOGUE.find(model);
+      return entry?.model === "sandbox/text" ? { ...entry, fallback: "sandbox/text-free" } : entry;
+    };
+    const { call } = createSandboxCaller(db, { adapter, catalogue: { ...SANDBOX_CATALOGUE, find } });
+    expect(await call("Who?", { outputSchema: SCHEMA })).toMatchObject({ kind: "text", text: '{"name":"a"}' });
+    expect(calls.map(({ entry, correction }) => [entry.model, correction?.answer])).toEqual([
+      ["sandbox/text", undefined],
+      ["sandbox/text", "No."],
+      ["sandbox/text-free", "No."],
+    ]);
+  });
+
   test("of the sandbox returns JSON that fits, whatever the schema", async () => {
     const outputSchema = {
       type: "object",
@@ -94,5 +125,33 @@ describe("a call with a schema", () => {
     const outcome = await createSandboxCaller(db, {}).call("Who?", { outputSchema });
     const text = outcome.kind === "text" ? outcome.text : "";
     expect(readJsonAnswer(outputSchema, text)).toEqual({ kind: "fits", text });
+  });
+});
+
+describe("a call of an author who tries a prompt", () => {
+  /** A pause of no length: chance decides how long one is. */
+  const direct = (...answers: (string | ModelResult)[]) => {
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const { calls, adapter } = adapterOf(...answers);
+    const entry = SANDBOX_CATALOGUE.find("sandbox/text");
+    if (entry === null) throw new Error("the sandbox is missing");
+    const request = { ...requestOf(), outputSchema: SCHEMA };
+    return { calls, answer: callDirectly(adapter, entry, request, new AbortController().signal) };
+  };
+
+  test("is made once more, which names what is wrong", async () => {
+    const { calls, answer } = direct("No.", '{"name":"a"}');
+    expect(await answer).toEqual({ kind: "text", text: '{"name":"a"}' });
+    expect(calls[1]?.correction).toEqual({ answer: "No.", problem: "it is not JSON" });
+  });
+
+  test("whose last answer of three is something else fails for that reason", async () => {
+    const { calls, answer } = direct(BUSY, BUSY, '{"age":3}');
+    expect(await answer).toMatchObject({
+      kind: "failed",
+      message: expect.stringContaining("not JSON that fits: name"),
+    });
+    expect(calls).toHaveLength(3);
   });
 });
