@@ -94,10 +94,10 @@ async function attemptUntilSettled(context: CallContext, wanted: Job, signal: Ab
     signal.throwIfAborted();
     const made = await attempt(context, job, signal);
     if (made.kind === "answered") {
-      const unfit = unfitAnswer(job, made);
-      if (unfit === null) return outcomeOf(job, made);
+      const answer = readAnswer(job, made);
+      if (answer.kind === "usable") return answer.outcome;
       if (job.correction !== undefined) return failed(NOT_JSON);
-      job = { ...job, correction: unfit };
+      job = { ...job, correction: answer.correction };
       continue;
     }
     if (fallback !== null && job.entry === wanted.entry && callsFallback(made)) {
@@ -170,19 +170,28 @@ function backoffMs({ random }: CallContext, { failure, callNumber }: Failed): nu
 
 type Answered = Extract<Attempt, { kind: "answered" }>;
 
-/** What is to be asked once more: an answer that is not JSON, or does not fit the schema; else null. */
-function unfitAnswer({ request }: Job, { result }: Answered): Correction | null {
-  if (request.outputSchema === undefined || result.kind !== "text") return null;
+type ReadAnswer =
+  | { readonly kind: "usable"; readonly outcome: ModelOutcome }
+  /** Not JSON, or it does not fit the schema: to be asked once more. */
+  | { readonly kind: "unfit"; readonly correction: Correction };
+
+function readAnswer({ request }: Job, { result }: Answered): ReadAnswer {
+  if (result.kind === "refused")
+    return { kind: "usable", outcome: { kind: "failed", message: DECLINED, usage: result.usage ?? NO_USAGE } };
+  if (result.kind !== "text") return { kind: "usable", outcome: result };
+  if (request.outputSchema === undefined) return usableText(result, result.text);
   const read = readJsonAnswer(request.outputSchema, result.text);
-  return read.kind === "fits" ? null : { answer: result.text, problem: read.problem };
+  return read.kind === "fits"
+    ? usableText(result, read.text)
+    : { kind: "unfit", correction: { answer: result.text, problem: read.problem } };
 }
 
-function outcomeOf({ request }: Job, { result }: Answered): ModelOutcome {
-  if (result.kind === "refused") return { kind: "failed", message: DECLINED, usage: result.usage ?? NO_USAGE };
-  if (result.kind !== "text") return result;
-  const json = request.outputSchema === undefined ? null : readJsonAnswer(request.outputSchema, result.text);
-  const { text, isCut } = cleanText(json?.kind === "fits" ? json.text : result.text);
-  return { kind: "text", text, truncated: result.truncated || isCut, usage: result.usage };
+function usableText(result: Extract<Answered["result"], { kind: "text" }>, written: string): ReadAnswer {
+  const { text, isCut } = cleanText(written);
+  return {
+    kind: "usable",
+    outcome: { kind: "text", text, truncated: result.truncated || isCut, usage: result.usage },
+  };
 }
 
 function failed(message: string): ModelOutcome {
