@@ -71,6 +71,30 @@ describe("two versions of a prompt", () => {
     expect(price).toEqual({ before: { typical: 8, most: 8 }, after: { typical: 2, most: 2 } });
   });
 
+  test("differ in a role that stands for the same model", () => {
+    const model = catalogue.bind("text-default", 0)?.model ?? "";
+    const named = TEA_POEM.replace("sandbox/text", model);
+    const { fields, isSame } = diff(named, TEA_POEM.replace("sandbox/text", "text-default"));
+    expect(isSame).toBe(false);
+    expect(fields).toEqual([
+      { field: "steps.main.role", before: null, after: expect.objectContaining({ name: "text-default" }) },
+    ]);
+  });
+
+  test("differ in their sample", () => {
+    const withSample = (topic: string, output: string) =>
+      TEA_POEM.replace(
+        "instructions:",
+        `samples: [{ inputs: { topic: ${topic} }, outputs: [${output}] }]\ninstructions:`,
+      );
+    expect(diff(withSample("rain", "A"), withSample("snow", "A")).fields).toEqual([
+      { field: "samples.textInputs", before: { topic: "rain" }, after: { topic: "snow" } },
+    ]);
+    expect(diff(withSample("rain", "A"), withSample("rain", "B")).fields).toEqual([
+      { field: "samples.outputs", before: [{ type: "text", data: "A" }], after: [{ type: "text", data: "B" }] },
+    ]);
+  });
+
   test("differ in steps, title and model", () => {
     const after = STORY_COVER.replace("title: Story cover", "title: Cover").replace(
       "maxOutputTokens: 300",

@@ -1,5 +1,6 @@
 /** What differs between two versions of a prompt, published or not: texts line by line, everything else by field. */
 import { isDeepStrictEqual } from "node:util";
+import type { PromptSamples } from "@promptd/contract";
 import type { Catalogue } from "../../models/index.ts";
 import type { InputField, PromptDefinition, StepDefinition } from "../prompt-definition.ts";
 import { diffLines, type DiffLine } from "./diff-lines.ts";
@@ -12,6 +13,7 @@ export interface ComparedPrompt {
   readonly tags: readonly string[];
   readonly model: string;
   readonly definition: PromptDefinition;
+  readonly samples: PromptSamples;
 }
 
 interface FieldChange {
@@ -42,6 +44,7 @@ export function diffPrompts(before: ComparedPrompt, after: ComparedPrompt, catal
   const steps = stepPairs(before.definition.steps, after.definition.steps);
   const fields = [
     ...compare("", headOf(before), headOf(after)),
+    ...compare("samples", samplesOf(before), samplesOf(after)),
     ...steps.flatMap(({ id, left, right }) => compare(`steps.${id}`, settingsOf(left), settingsOf(right))),
   ];
   const inputs = compare("inputs", inputsOf(before.definition), inputsOf(after.definition));
@@ -78,11 +81,15 @@ function headOf({ title, description, tags, model, definition }: ComparedPrompt)
   return { title, description, tags, model, images, steps: steps.map(({ id }) => id).join(", ") };
 }
 
+function samplesOf({ samples }: ComparedPrompt): Members {
+  return { ...samples.inputs, outputs: samples.outputs };
+}
+
 /** What stands beside texts and options; `reads` follows from the texts. */
 function settingsOf(step: StepDefinition | undefined): Members {
   if (step === undefined) return {};
-  const { model, images, maxOutputTokens, count, settings, outputSchema } = step;
-  return { model, images, maxOutputTokens, count, ...settings, output: outputSchema };
+  const { model, role, images, maxOutputTokens, count, settings, outputSchema } = step;
+  return { model, role, images, maxOutputTokens, count, ...settings, output: outputSchema };
 }
 
 function textsOf(step: StepDefinition | undefined): Readonly<Record<string, string>> {
