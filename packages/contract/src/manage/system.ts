@@ -1,4 +1,4 @@
-import type { Modality, SearchRow } from "../prompts.ts";
+import type { SearchRow } from "../prompts.ts";
 
 /** What a model is to this installation, and what it costs. */
 export interface ManagedModel {
@@ -24,7 +24,6 @@ export interface MarketplaceQuery {
 export interface MarketplacePrompt extends SearchRow {
   readonly author: string | null;
   readonly tags: readonly string[];
-  readonly modalityName: Modality;
 }
 
 export interface SystemState {

@@ -3,7 +3,7 @@ import { Problem } from "../platform/problem.ts";
 import { printable } from "@promptd/contract";
 import { findBySlug, listBrowsed } from "./marketplace-store.ts";
 import { promptsRoutes, searchRow, type PromptsRoutesOptions } from "./prompts-routes.ts";
-import { findSearchRows, modalityName } from "./prompts-store.ts";
+import { findSearchRows } from "./prompts-store.ts";
 
 export { promptsRoutes };
 
@@ -29,7 +29,7 @@ export function marketplaceManageRoutes(
         throw new Problem("NOT_FOUND_ERROR", `No published prompt has the slug ${printable(slug)}.`);
       }
       const { author, tags } = found;
-      return { data: { ...row, author, tags, modalityName: modalityName(found.prompt.modality) } };
+      return { data: { ...row, author, tags } };
     },
   };
 }

@@ -123,7 +123,7 @@ export async function loadVersion(db: Database, versionId: string): Promise<Live
   };
 }
 
-export function modalityName(number: number): Modality {
+function modalityName(number: number): Modality {
   const name = MODALITY_NAMES[number];
   if (name === undefined) throw new RangeError(`There is no modality ${number}.`);
   return name;

@@ -179,7 +179,7 @@ test("the marketplace is searched as under /v1, listed without a query, and show
   const listed = await ada.client.send("searchMarketplace", { query: { sort: "newest" } });
   expect(listed.rows.map((row) => row.slug)).toContain(slug);
   const prompt = await ada.client.send("getMarketplacePrompt", { params: { slug } });
-  expect(prompt).toMatchObject({ promptVersionId, tags: ["echo"], modalityName: "text" });
+  expect(prompt).toMatchObject({ promptVersionId, tags: ["echo"] });
   expect(JSON.stringify(prompt)).not.toContain("secret words");
   expect(await codeOf(ada.client.send("getMarketplacePrompt", { params: { slug: "nothing" } }))).toBe(
     "NOT_FOUND_ERROR",

@@ -28,7 +28,7 @@ export const runsExamples: ExamplesOf<ShapesOf<typeof runsSchemas>> = {
   searchMarketplace: { parameters: { q: "tea poem" }, data: searchPrompts.data },
   getMarketplacePrompt: {
     parameters: { slug: prompt.slug },
-    data: { ...prompt, author: "Ada Lovelace", tags: ["poem", "tea"], modalityName: "text" },
+    data: { ...prompt, author: "Ada Lovelace", tags: ["poem", "tea"] },
   },
   createRun,
   listRuns: {

@@ -10,7 +10,7 @@ import {
   searchRowSchema,
   timeSchema,
 } from "../../response-schemas.ts";
-import { MODALITIES, type SearchResult } from "../../prompts.ts";
+import type { SearchResult } from "../../prompts.ts";
 import { RUN_STATUSES } from "../../runs.ts";
 import { uuidLeaf } from "../../schema-leaves.ts";
 import { endpointSchemas, type EndpointSchemas } from "../../schemas.ts";
@@ -58,7 +58,6 @@ const marketplacePromptSchema: z.ZodType<MarketplacePrompt> = z.strictObject({
   ...searchRowMembers,
   author: z.string().nullable(),
   tags: z.array(z.string()),
-  modalityName: z.enum(MODALITIES),
 });
 
 const runId = z.object({ runId: uuidLeaf("runId") });
