@@ -11,6 +11,7 @@ import { createCallEndpoint, type CallEndpoint } from "./call-endpoint.ts";
 import { delay as realDelay, type Delay } from "./delay.ts";
 import { PromptdProtocolError } from "./errors.ts";
 import { createFollow } from "./follow-run.ts";
+import { randomKey } from "./random-key.ts";
 import { createRunsClient, type CallOptions, type RunsClient } from "./runs.ts";
 import { createTransport, type RawAnswer, type RawRequest } from "./transport.ts";
 
@@ -139,10 +140,4 @@ function createResourcesClient(call: CallEndpoint, remember: (hash: string) => v
       return data;
     },
   };
-}
-
-/** 128 random bits as hex. Not crypto.randomUUID: browsers have it on https pages only. */
-function randomKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

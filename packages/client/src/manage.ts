@@ -66,4 +66,5 @@ export function createManageClient(options: ManageClientOptions): ManageClient {
   };
 }
 
+export { randomKey } from "./random-key.ts";
 export { PromptdConnectionError, PromptdError, PromptdProtocolError } from "./errors.ts";

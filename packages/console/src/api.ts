@@ -1,7 +1,7 @@
 /** The only way to the server: the client of the management API, and one query for each resource that pages read. */
 import { createManageClient, PromptdConnectionError, PromptdError } from "@promptd/client/manage";
 import type { CreateRunBody, RunStatus } from "@promptd/contract";
-import type { ListManagedRunsQuery } from "@promptd/contract/manage";
+import { ACCOUNT_HEADER, type ListManagedRunsQuery } from "@promptd/contract/manage";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { chosenAccount } from "./account.ts";
 
@@ -11,9 +11,10 @@ export const manage = createManageClient({
   maxRetries: 1,
 });
 
+/** Asked without an account: the chosen one may be an account that the person has left. */
 export const sessionQuery = queryOptions({
   queryKey: ["session"],
-  queryFn: () => manage.send("getSession"),
+  queryFn: () => manage.send("getSession", { headers: { [ACCOUNT_HEADER]: null } }),
   staleTime: 60_000,
 });
 
@@ -55,7 +56,7 @@ export const promptQuery = (slug: string) =>
 
 /** How soon a run that is not final is asked for again. */
 const RUN_POLL_MS = 1_000;
-const isFinal = (status: RunStatus | undefined) => status === "succeeded" || status === "failed";
+export const isFinal = (status: RunStatus | undefined) => status === "succeeded" || status === "failed";
 
 export const runQuery = (runId: string) =>
   queryOptions({
@@ -112,7 +113,7 @@ export const keysQuery = infiniteQueryOptions({
 
 /** Creates a run and does not wait for it. The same `key` never makes two. */
 export async function createRun(body: CreateRunBody, key: string): Promise<string> {
-  const headers = { prefer: "respond-async", "idempotency-key": key };
+  const headers = { prefer: "respond-async, stream", "idempotency-key": key };
   const { data } = await manage.call("createRun", { params: {}, query: {}, body, headers });
   return data.runId;
 }

@@ -31,6 +31,16 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
 }
 
+/** Milliseconds from creation to the end; null before the end. */
+export function tookMsOf({ createdAt, finishedAt }: RunTimes): number | null {
+  return finishedAt === null ? null : Date.parse(finishedAt) - Date.parse(createdAt);
+}
+
+interface RunTimes {
+  readonly createdAt: string;
+  readonly finishedAt: string | null;
+}
+
 export function formatBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
   return bytes < 1_000_000 ? `${Math.round(bytes / 1_000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;

@@ -1,11 +1,12 @@
 import type { ManagedRun } from "@promptd/contract/manage";
+import { isFinal } from "../../api.ts";
 import { formatWhole } from "../format.ts";
 import { Facts, type Fact } from "../facts.tsx";
 
 /** What a run costs: held at the start, charged and given back at the end. */
 export function Receipt({ run: { receipt, runStatus } }: { readonly run: ManagedRun }) {
   if (receipt.held === null) return <p className="text-dim">This run is free.</p>;
-  const isLive = runStatus === "queued" || runStatus === "running";
+  const isLive = !isFinal(runStatus);
   const facts: Fact[] = [
     { label: "Held", value: formatWhole(receipt.held) },
     ...(isLive ? [] : [{ label: "Given back", value: formatWhole(receipt.givenBack) }]),

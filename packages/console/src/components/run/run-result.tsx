@@ -1,6 +1,7 @@
 /** What a run has made so far: text as it is written, then the outputs. Said to those who cannot see it as well. */
 import type { ManagedRun } from "@promptd/contract/manage";
 import { lazy, Suspense } from "react";
+import { isFinal } from "../../api.ts";
 import { OutputView, TextShape } from "./output-view.tsx";
 import { runWord } from "./run-state.tsx";
 import { useRunText } from "./run-text.ts";
@@ -15,7 +16,7 @@ interface RunResultProps {
 }
 
 export function RunResult({ run, isPicture }: RunResultProps) {
-  const isLive = run.runStatus === "queued" || run.runStatus === "running";
+  const isLive = !isFinal(run.runStatus);
   const texts = useRunText(run.runId, isLive);
   const spoken = isLive ? runWord(run.runStatus) : `${runWord(run.runStatus)}. ${run.error ?? ""}`;
   return (

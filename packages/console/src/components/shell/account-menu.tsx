@@ -4,6 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { Check, LogOut, UserRound } from "lucide-react";
 import type { ReactElement } from "react";
 import { chooseAccount, chosenAccount } from "../../account.ts";
+import { sessionQuery } from "../../api.ts";
 import { signOut } from "../../sign-in.ts";
 import { Menu, MenuItem, MenuRule } from "../ui/menu.tsx";
 import { toast } from "../ui/toast.tsx";
@@ -28,7 +29,8 @@ export function AccountMenu({ session, trigger }: AccountMenuProps) {
   };
   const change = (accountId: string) => {
     chooseAccount(accountId);
-    void queries.invalidateQueries();
+    // Nothing of the other account stays on the screen. The session is the person's: it has this menu.
+    void queries.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
   };
   return (
     <Menu trigger={trigger} side="top" align="start" isOpen>

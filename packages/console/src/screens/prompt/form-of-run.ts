@@ -13,11 +13,20 @@ export function useFormOfRun(config: PromptConfig, runId: string | null): [FormS
     if (isFilled.current || run === undefined) return;
     isFilled.current = true;
     const known = Object.entries(run.inputs.textInputs).filter(([name]) => Object.hasOwn(config.textInputs, name));
-    setForm((old) => ({ ...old, texts: Object.fromEntries(known), options: run.runOptions }));
+    setForm((old) => ({ ...old, texts: Object.fromEntries(known), options: choicesOf(run.runOptions, config) }));
   }, [run, config]);
   const change = (next: FormState) => {
     isFilled.current = true;
     setForm(next);
   };
   return [form, change];
+}
+
+/** What was chosen for the run, without the defaults that the server adds and without what the prompt no longer offers. */
+function choicesOf(options: Readonly<Record<string, string>>, { runOptions }: PromptConfig): Record<string, string> {
+  const chosen = Object.entries(options).filter(([name, value]) => {
+    const offered = runOptions[name];
+    return offered !== undefined && offered.default !== value && offered.options.includes(value);
+  });
+  return Object.fromEntries(chosen);
 }

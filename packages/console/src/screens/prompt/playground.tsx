@@ -5,7 +5,7 @@ import { ImageIcon, Play, TextCursorInput } from "lucide-react";
 import { useMemo, type KeyboardEvent } from "react";
 import { creditsQuery, faultOf, runQuery } from "../../api.ts";
 import { CodeTabs } from "../../components/prompt/code-tabs.tsx";
-import { formatCredits, formatDuration, formatWhole } from "../../components/format.ts";
+import { formatCredits, formatDuration, formatWhole, tookMsOf } from "../../components/format.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
 import { bodyOf, type FormState } from "../../components/prompt/prompt-form.ts";
 import { RunResult } from "../../components/run/run-result.tsx";
@@ -167,7 +167,7 @@ function Result({ runId, prompt }: { readonly runId: string | null; readonly pro
     </Link>
   );
   if (data === undefined) return <Panel title="Result" acts={open} className="min-h-64" />;
-  const tookMs = data.finishedAt === null ? null : Date.parse(data.finishedAt) - Date.parse(data.createdAt);
+  const tookMs = tookMsOf(data);
   const { held, charged } = data.receipt;
   return (
     <Panel

@@ -1,4 +1,4 @@
-import { PromptdError } from "@promptd/client/manage";
+import { PromptdError, randomKey } from "@promptd/client/manage";
 import type { CreateRunBody, PromptConfig } from "@promptd/contract";
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
@@ -18,20 +18,19 @@ export function useRunning({ body, config, form, onCreated }: Running) {
   const [isSending, setSending] = useState(false);
   const [failure, setFailure] = useState<Fault | null>(null);
   const [faults, setFaults] = useState<FormFaults>({});
-  /** The same for one press of the button, so that a lost answer does not make a second run. */
+  /** The same until a run is made or the form changes, so that a lost answer does not make a second run. */
   const key = useRef<string | null>(null);
 
   const send = async () => {
     setSending(true);
     setFailure(null);
-    key.current ??= newKey();
+    key.current ??= randomKey();
     try {
       const runId = await createRun(body, key.current);
       key.current = null;
       onCreated(runId);
       void queries.invalidateQueries({ queryKey: creditsQuery.queryKey });
     } catch (error) {
-      if (error instanceof PromptdError) key.current = null; // the server has answered: nothing was created
       setFaults(faultsOf(error));
       setFailure(faultOf(error));
     } finally {
@@ -63,9 +62,4 @@ function faultsOf(error: unknown): FormFaults {
     if (group === "imageInputs") faults[`image-${String(name)}`] = message;
   }
   return faults;
-}
-
-/** `crypto.randomUUID` is only there on https and loopback; a console may be opened over plain http in a home network. */
-function newKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -2,10 +2,10 @@ import type { ManagedRun } from "@promptd/contract/manage";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { Compass } from "lucide-react";
-import { faultOf, isMissing, manage, promptQuery, runQuery } from "../../api.ts";
+import { faultOf, isFinal, isMissing, manage, promptQuery, runQuery } from "../../api.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Facts } from "../../components/facts.tsx";
-import { formatDuration, formatMoment } from "../../components/format.ts";
+import { formatDuration, formatMoment, tookMsOf } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Receipt } from "../../components/run/receipt.tsx";
 import { runCode } from "../../components/prompt/run-code.ts";
@@ -39,7 +39,7 @@ export function RunScreen() {
 function WholeRun({ run }: { readonly run: ManagedRun }) {
   const { data: prompt } = useQuery(promptQuery(run.slug));
   const isPicture = prompt !== undefined && prompt.configs.modality !== "text";
-  const tookMs = run.finishedAt === null ? null : Date.parse(run.finishedAt) - Date.parse(run.createdAt);
+  const tookMs = tookMsOf(run);
   return (
     <Page
       title={run.title}
@@ -98,7 +98,7 @@ function Inputs({ run: { inputs, runOptions } }: { readonly run: ManagedRun }) {
 
 function Acts({ run }: { readonly run: ManagedRun }) {
   const queries = useQueryClient();
-  const isLive = run.runStatus === "queued" || run.runStatus === "running";
+  const isLive = !isFinal(run.runStatus);
   const cancel = async () => {
     try {
       await manage.send("cancelRun", { params: { runId: run.runId } });

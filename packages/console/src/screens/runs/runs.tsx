@@ -3,7 +3,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ListTree, X } from "lucide-react";
 import { faultOf, runsQuery } from "../../api.ts";
-import { formatDuration, formatTime, formatWhole } from "../../components/format.ts";
+import { formatDuration, formatTime, formatWhole, tookMsOf } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
@@ -116,7 +116,7 @@ function Rows({ search: { status, q }, onChange }: RowsProps) {
 }
 
 function Row({ row }: { readonly row: ManagedRunRow }) {
-  const tookMs = row.finishedAt === null ? null : Date.parse(row.finishedAt) - Date.parse(row.createdAt);
+  const tookMs = tookMsOf(row);
   return (
     <tr className="hover:bg-hover">
       <Td>
