@@ -121,11 +121,18 @@ const welcome = createRoute({
   component: lazyRouteComponent(() => import("./screens/welcome/welcome.tsx"), "WelcomeScreen"),
 });
 
+const invitation = createRoute({
+  getParentRoute: () => root,
+  path: "/invitation",
+  component: lazyRouteComponent(() => import("./screens/invitation/invitation.tsx"), "InvitationScreen"),
+});
+
 const tree = root.addChildren([
   inside.addChildren([marketplace, prompt, runs, run, keys, credits]),
   parts,
   signIn,
   welcome,
+  invitation,
 ]);
 
 export function createAppRouter(queries: QueryClient) {

@@ -1,0 +1,109 @@
+/** What the pages behind a one-time link share: the code, the form of a new person, and the end of a link that is used. */
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useState, type FormEvent } from "react";
+import { chooseAccount } from "../../account.ts";
+import { faultOf, type Fault } from "../../api.ts";
+import { Button, buttonClass } from "../ui/button.tsx";
+import { Failure } from "../ui/empty.tsx";
+import { Field, Input } from "../ui/field.tsx";
+import { Entry } from "./entry.tsx";
+
+/** The fragment never reaches a server's log; it is taken out of the address so that no history shows it either. */
+export function takeCode(): string {
+  const code = location.hash.slice(1);
+  if (code !== "") history.replaceState(history.state, "", location.pathname);
+  return code;
+}
+
+/** Opens the console as who is signed in now, in the given account, else in their own. */
+export function useEnter(): (accountId?: string | null) => void {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  return (accountId = null) => {
+    chooseAccount(accountId);
+    queries.clear();
+    void navigate({ to: "/" });
+  };
+}
+
+interface BrokenLinkProps {
+  readonly title: string;
+  readonly fault: Fault;
+}
+
+export function BrokenLink({ title, fault }: BrokenLinkProps) {
+  return (
+    <Entry title={title}>
+      <Failure title="This link does not open the console." requestId={fault.requestId}>
+        {fault.message}
+      </Failure>
+      <Link to="/sign-in" search={{}} className={`${buttonClass()} justify-self-start`}>
+        Sign in with a password
+      </Link>
+    </Entry>
+  );
+}
+
+interface SetUpFormProps {
+  /** Known already: it cannot be changed then. */
+  readonly email: string | null;
+  readonly asksName?: boolean;
+  /** Rejects with what is to be said of a failure. */
+  readonly onSubmit: (form: FormData) => Promise<void>;
+}
+
+export function SetUpForm({ email, asksName = false, onSubmit }: SetUpFormProps) {
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState<Fault | null>(null);
+  const submit = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      await onSubmit(new FormData(event.currentTarget));
+    } catch (error) {
+      setFault(faultOf(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form className="grid gap-4" onSubmit={(event) => void submit(event)}>
+      {fault === null ? null : <Failure title={fault.message} requestId={fault.requestId} />}
+      <Field label="E-mail">
+        {(control) => (
+          <Input
+            {...control}
+            name="email"
+            type="email"
+            autoComplete="username"
+            required
+            defaultValue={email ?? ""}
+            disabled={email !== null}
+            autoFocus={email === null}
+          />
+        )}
+      </Field>
+      {asksName ? (
+        <Field label="Name">
+          {(control) => <Input {...control} name="name" autoComplete="name" maxLength={100} required autoFocus />}
+        </Field>
+      ) : null}
+      <Field label="Password" help="At least 12 characters; a few random words are easy to remember.">
+        {(control) => (
+          <Input
+            {...control}
+            name="password"
+            type="password"
+            autoComplete="new-password"
+            required
+            autoFocus={email !== null && !asksName}
+          />
+        )}
+      </Field>
+      <Button type="submit" tone="main" disabled={isBusy} className="justify-self-start">
+        {isBusy ? "Setting up" : "Set up and sign in"}
+      </Button>
+    </form>
+  );
+}
