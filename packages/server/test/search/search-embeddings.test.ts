@@ -239,6 +239,22 @@ test("a model that answers another length from now on is noticed by the next que
   ]);
 });
 
+test("a process that answers no queries does not take search back to a length that its model answers no more", async () => {
+  await publishTwo();
+  let dims = 4;
+  const embedTexts = async (texts: readonly string[]) => texts.map((text) => vectorOf(text, dims));
+  const open = () => fixture.openAnother({ embeddings: { model: "test/grows", embedTexts } });
+  const [api, worker] = [open(), open()];
+  await embedAll(api);
+  await embedAll(worker);
+  dims = 8;
+  await api.find("zorblat", 20);
+  for (let turn = 0; turn < 3; turn += 1)
+    for (const process of [api, worker]) await fixture.runTick(process, "search-embed");
+  const active = await fixture.db.query("select dims from search_embedders where state = 'active'");
+  expect(active).toEqual([{ dims: 8 }]);
+});
+
 test("a model gets its prefixes before queries and prompts, and vectors with another prefix are others", async () => {
   await publishTwo();
   const model = knowing();

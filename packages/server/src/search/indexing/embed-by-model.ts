@@ -12,7 +12,7 @@ import type { Log } from "../../platform/log.ts";
 import { embeddingInput } from "./document-terms.ts";
 import * as store from "./embeddings-store.ts";
 import type { Embedder, UnembeddedDocument } from "./embeddings-store.ts";
-import { activate, keepVectors } from "./embeddings-store.ts";
+import { activate, canActivate, keepVectors } from "./embeddings-store.ts";
 import { acceptVectors, remoteEmbedderId, withPrefix } from "../meaning/remote-embedder.ts";
 import type { EmbeddingsModel, ModelLength } from "../meaning/remote-embedder.ts";
 
@@ -51,7 +51,9 @@ export function createEmbeddingByModel(options: EmbedByModelOptions): () => Prom
     if (clock.nowMs() < pausedUntilMs) return;
     if (modelLength.takeOther()) isSure = false;
     try {
-      if (embedder === null || !isSure) {
+      // Only a query notices that the model answers another length. A process without queries, with all vectors of the old
+      // length at hand, would take search back to them: so the model is asked again before search moves.
+      if (embedder === null || !isSure || (await canActivate(db, embedder.embedder, true))) {
         embedder = await asker.identify();
         isSure = true;
         await store.wantEmbedder(db, embedder, model.model);

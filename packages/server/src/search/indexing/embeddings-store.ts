@@ -70,7 +70,7 @@ export async function wantBuiltIn(db: Queryable, embedder: string): Promise<void
  * Another one is active, which is no model's, or that of a model nobody is set to, or the same model's of another
  * length, which it does not answer any more; and no document lacks its vector.
  */
-async function canActivate(db: Queryable, embedder: string, mayReplaceModel: boolean): Promise<boolean> {
+export async function canActivate(db: Queryable, embedder: string, mayReplaceModel: boolean): Promise<boolean> {
   const [row] = await db.query<{ replaceable: boolean }>(
     `select exists (select from search_embedders where embedder = $1 and state <> 'active') and not exists (
        select from search_embedders a where a.state = 'active' and a.model is not null
