@@ -92,6 +92,7 @@ export const membersEndpoints = {
   },
   updatePerson: {
     ...operator,
+    auth: "session", // a leaked token makes nobody an operator
     method: "PATCH",
     path: "/manage/v1/people/:personId",
     summary: "Make a person an operator or not, freeze or unfreeze their access",
@@ -100,6 +101,7 @@ export const membersEndpoints = {
   },
   createSignInLink: {
     ...operator,
+    auth: "session", // a leaked token becomes nobody's session
     method: "POST",
     path: "/manage/v1/people/:personId/sign-in-link",
     summary: "Make a link by which a person signs in once and sets a new password",
