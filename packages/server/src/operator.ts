@@ -17,7 +17,7 @@ import { enableFaults } from "./platform/fault.ts";
 import { createIdSource } from "./platform/ids.ts";
 import { AccountActs } from "./operator/account-acts.ts";
 import { LookupActs } from "./operator/lookup-acts.ts";
-import { KeyActs } from "./operator-keys.ts";
+import { KeyActs } from "./operator/key-acts.ts";
 import { PromptActs } from "./operator/prompt-acts.ts";
 import { auditCommand, makeWelcome, PeopleActs, type OperatorCommand } from "./people/index.ts";
 import { createLog, type Log } from "./platform/log.ts";

@@ -5,7 +5,7 @@ export { addUserFlags, findAccount, findAccountByName, listAccounts } from "./ac
 export { createAdmissionControl, keyExpired, keyRevoked, overLimit, planRequired } from "./admission.ts";
 export type { AdmissionControl } from "./admission.ts";
 export { displayOf, hashApiKey, hasKeyForm, hasTokenForm, mintToken } from "./api-keys.ts";
-export { createApiKey, getApiKeyByName, isLiveKey, revokeApiKey } from "./keys.ts";
+export { createApiKey, describeKey, getApiKeyByName, isLiveKey, revokeApiKey } from "./keys.ts";
 export { rollApiKey, updateApiKey, type CreateApiKey } from "./keys.ts";
 export { keysManageRoutes } from "./keys-manage-routes.ts";
 export { listKeys, type ApiKey, type KeyTerms } from "./keys-store.ts";

@@ -4,7 +4,7 @@ import { isoTime } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
 import { notFound } from "../platform/problem.ts";
-import { createApiKey, revokeOwnKey, rollApiKey, updateApiKey } from "./keys.ts";
+import { createApiKey, describeKey, revokeOwnKey, rollApiKey, updateApiKey, type CreatedApiKey } from "./keys.ts";
 import { findKey, readKeyPage, type ApiKey, type KeyTerms } from "./keys-store.ts";
 
 export interface KeysRoutesOptions {
@@ -25,13 +25,11 @@ export function keysManageRoutes({ db, newId, usageOfKeys }: KeysRoutesOptions):
     if (key === null) throw notFound("API key", keyId);
     return toKey(key, await usageOfKeys(accountId));
   };
-  const created = async (
-    accountId: string,
-    { keyId, apiKey }: { keyId: string; apiKey: string },
-  ): Promise<CreatedKey> => ({
-    ...(await show(accountId, await findKey(db, { accountId, keyId }), keyId)),
-    apiKey,
-  });
+  const created = async (accountId: string, { keyId, apiKey }: CreatedApiKey): Promise<CreatedKey> => {
+    const key = await findKey(db, { accountId, keyId });
+    if (key === null) throw notFound("API key", keyId);
+    return { ...describeKey(key), last30Days: UNUSED, apiKey };
+  };
   return {
     listKeys: async ({ query }, { caller: { accountId } }) => {
       const [page, usage] = await Promise.all([readKeyPage(db, accountId, query), usageOfKeys(accountId)]);
@@ -73,19 +71,5 @@ function toTerms({ name, expiresAt, monthlyCap, promptIds }: KeyChanges): Partia
 }
 
 function toKey(key: ApiKey, usage: ReadonlyMap<string, UsageOfKey>): Key {
-  const time = (at: Date | null) => (at === null ? null : isoTime(at.getTime()));
-  return {
-    keyId: key.keyId,
-    name: key.name,
-    display: key.display,
-    state: key.revokedAt !== null ? "revoked" : key.isExpired ? "expired" : "valid",
-    createdAt: isoTime(key.createdAt.getTime()),
-    expiresAt: time(key.expiresAt),
-    revokedAt: time(key.revokedAt),
-    lastUsedAt: time(key.lastUsedAt),
-    monthlyCap: key.monthlyCap,
-    usedThisMonth: key.usedThisMonth,
-    promptIds: key.promptIds,
-    last30Days: usage.get(key.keyId) ?? UNUSED,
-  };
+  return { ...describeKey(key), last30Days: usage.get(key.keyId) ?? UNUSED };
 }

@@ -1,4 +1,6 @@
 /** API keys: what an owner and an operator do with them. What a key may do is decided where it is used. */
+import type { Key } from "@promptd/contract/manage";
+import { isoTime } from "../platform/clock.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { isUuid } from "../platform/ids.ts";
 import { invalid, Problem } from "../platform/problem.ts";
@@ -42,18 +44,20 @@ export async function createApiKey(db: Database, newId: () => string, key: Creat
 type KeyToInsert = KeyTerms & { readonly accountId: string; readonly rolledFrom: string | null };
 
 async function insertNewKey(tx: Queryable, keyId: string, key: KeyToInsert): Promise<CreatedApiKey> {
-  if ((await countValidKeys(tx, key.accountId)) >= KEYS_PER_ACCOUNT_MAX) {
-    const message = `The account has ${KEYS_PER_ACCOUNT_MAX} keys, the most it may have. Revoke one first.`;
-    throw invalid([{ path: ["body", "name"], code: "too_many", message }]);
-  }
+  if ((await countValidKeys(tx, key.accountId)) >= KEYS_PER_ACCOUNT_MAX) throw tooManyKeys(["body", "name"]);
   const apiKey = mintApiKey();
   await insertKey(tx, { ...key, keyId, keyHash: hashApiKey(apiKey), display: displayOf(apiKey) });
   return { keyId, apiKey };
 }
 
+function tooManyKeys(path: readonly string[]): Problem {
+  const message = `The account has ${KEYS_PER_ACCOUNT_MAX} keys, the most it may have. Revoke one first.`;
+  return invalid([{ path: [...path], code: "too_many", message }]);
+}
+
 /**
  * Changes what is given of a key. @returns the key as it is then, or null when the account has no such key.
- * @throws Problem VALIDATION_ERROR when it is revoked.
+ * @throws Problem VALIDATION_ERROR when it is revoked, or would be valid again beside 20 others.
  */
 export async function updateApiKey(
   db: Database,
@@ -61,12 +65,15 @@ export async function updateApiKey(
   changes: Partial<KeyTerms>,
 ): Promise<ApiKey | null> {
   return db.tx(async (tx) => {
-    await countValidKeys(tx, key.accountId); // its lock: two changes come one after the other
+    const valid = await countValidKeys(tx, key.accountId); // its lock: two changes come one after the other
     const before = await findKey(tx, key);
     if (before === null) return null;
     const { name, expiresAt, monthlyCap, promptIds } = { ...before, ...changes };
     if (!(await updateKey(tx, key, { name, expiresAt, monthlyCap, promptIds }))) throw alreadyRevoked(before);
-    return findKey(tx, key);
+    const after = await findKey(tx, key);
+    const isBack = before.isExpired && after?.isExpired === false;
+    if (isBack && valid >= KEYS_PER_ACCOUNT_MAX) throw tooManyKeys(["body", "expiresAt"]);
+    return after;
   });
 }
 
@@ -162,4 +169,22 @@ export async function revokeApiKey(db: Database, name: string): Promise<{ keyId:
 /** Whether this key would be admitted now, apart from its plan and rate. */
 export function isLiveKey(db: Database, apiKey: string): Promise<boolean> {
   return hasValidKey(db, hashApiKey(apiKey));
+}
+
+/** What can be shown of a key. */
+export function describeKey(key: ApiKey): Omit<Key, "last30Days"> {
+  const time = (at: Date | null) => (at === null ? null : isoTime(at.getTime()));
+  return {
+    keyId: key.keyId,
+    name: key.name,
+    display: key.display,
+    state: key.revokedAt !== null ? "revoked" : key.isExpired ? "expired" : "valid",
+    createdAt: isoTime(key.createdAt.getTime()),
+    expiresAt: time(key.expiresAt),
+    revokedAt: time(key.revokedAt),
+    lastUsedAt: time(key.lastUsedAt),
+    monthlyCap: key.monthlyCap,
+    usedThisMonth: key.usedThisMonth,
+    promptIds: key.promptIds,
+  };
 }

@@ -38,6 +38,19 @@ describe("a key that has expired", () => {
   });
 });
 
+test("an expired key becomes valid again only while the account has fewer than 20 others", async () => {
+  const { accountId } = await server.createCaller(); // with a key of its own
+  const { keyId } = await server.createKey(accountId, { expiresAt: new Date(Date.now() - 1_000) });
+  const renew = () => updateApiKey(server.app.db, { accountId, keyId }, { expiresAt: null });
+  const more = [];
+  for (let i = 0; i < 19; i += 1) more.push(await server.createKey(accountId, {}));
+  await expect(renew()).rejects.toMatchObject({ code: "VALIDATION_ERROR" });
+  const shown = await getApiKeyByName(server.app.db, keyId);
+  expect(shown.isExpired).toBe(true);
+  await revokeApiKey(server.app.db, more[0]?.keyId ?? "");
+  expect((await renew())?.isExpired).toBe(false);
+});
+
 describe("a key with a monthly cap", () => {
   test("is 402 with its own reason, what is left, and the day on which it opens again, at every process", async () => {
     const { accountId } = await server.createCaller();

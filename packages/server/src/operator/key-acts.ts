@@ -1,16 +1,15 @@
 import {
   createApiKey,
+  describeKey,
   getAccountByName,
   getApiKeyByName,
   listKeys,
   revokeApiKey,
   rollApiKey,
-  type ApiKey,
-} from "./accounts/index.ts";
-import { isoTime } from "./platform/clock.ts";
-import type { Database } from "./platform/database/database.ts";
-import { isUuid } from "./platform/ids.ts";
-import { Problem } from "./platform/problem.ts";
+} from "../accounts/index.ts";
+import type { Database } from "../platform/database/database.ts";
+import { isUuid } from "../platform/ids.ts";
+import { Problem } from "../platform/problem.ts";
 
 export interface NewApiKey {
   readonly user: string;
@@ -23,20 +22,7 @@ export interface NewApiKey {
   readonly promptIds: readonly string[];
 }
 
-/** What can be shown of a key, times as ISO 8601. */
-export interface ApiKeyReport {
-  readonly keyId: string;
-  readonly name: string;
-  readonly display: string;
-  readonly state: "valid" | "expired" | "revoked";
-  readonly createdAt: string;
-  readonly expiresAt: string | null;
-  readonly revokedAt: string | null;
-  readonly lastUsedAt: string | null;
-  readonly monthlyCap: number | null;
-  readonly usedThisMonth: number;
-  readonly promptIds: readonly string[] | null;
-}
+export type ApiKeyReport = ReturnType<typeof describeKey>;
 
 /** What an operator does with API keys, which are named by id, by what is displayed of them, or by themselves. */
 export class KeyActs {
@@ -64,7 +50,7 @@ export class KeyActs {
   /** Newest first. */
   async list(user: string): Promise<ApiKeyReport[]> {
     const { accountId } = await getAccountByName(this.#db, user);
-    return (await listKeys(this.#db, accountId)).map(toReport);
+    return (await listKeys(this.#db, accountId)).map(describeKey);
   }
 
   /** The old key is valid for `overlapSeconds` more. */
@@ -83,21 +69,4 @@ export class KeyActs {
     const { keyId, revokedAt } = await revokeApiKey(this.#db, name);
     return { keyId, revokedAt: revokedAt.toISOString() };
   }
-}
-
-function toReport(key: ApiKey): ApiKeyReport {
-  const time = (at: Date | null) => (at === null ? null : isoTime(at.getTime()));
-  return {
-    keyId: key.keyId,
-    name: key.name,
-    display: key.display,
-    state: key.revokedAt !== null ? "revoked" : key.isExpired ? "expired" : "valid",
-    createdAt: isoTime(key.createdAt.getTime()),
-    expiresAt: time(key.expiresAt),
-    revokedAt: time(key.revokedAt),
-    lastUsedAt: time(key.lastUsedAt),
-    monthlyCap: key.monthlyCap,
-    usedThisMonth: key.usedThisMonth,
-    promptIds: key.promptIds,
-  };
 }
