@@ -1,6 +1,6 @@
 /** The queue and the ledger on a database of their own, driven through the statements that workers use, without HTTP. */
 import { createAccount } from "../../src/accounts/index.ts";
-import { checkLedger, grantCredits } from "../../src/credits/index.ts";
+import { checkLedger, grantCredits, type LedgerReport } from "../../src/credits/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Database, Queryable } from "../../src/platform/database/database.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
@@ -71,7 +71,7 @@ export interface Engine {
   /** Moves the database's clock, which leases, limits and expiries are read from. */
   shiftClock(seconds: number): Promise<void>;
   /** Everything the audit objects to; a sound database has nothing here. */
-  audit(): Promise<readonly unknown[]>;
+  audit(): Promise<LedgerReport["mismatches"]>;
   /** Ends all runs, removes workers and limits and sets the clock right: cheaper than a database per test. */
   clear(): Promise<void>;
   close(): Promise<void>;

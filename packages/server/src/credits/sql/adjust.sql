@@ -1,12 +1,18 @@
--- Counts what the holds of an account say of its budgets into them. True: some were wrong. The caller holds the account's
--- row lock.
+-- Counts what the holds of an account say of its budgets into them, and takes out what no hold explains. True: some were
+-- wrong. The caller holds the account's row lock.
 create or replace function credit_budgets_repair(p_account uuid) returns boolean language plpgsql as $$
+declare
+  v_had_strays boolean;
 begin
+  delete from credit_budgets b where b.account_id = p_account and b.used <> 0 and not exists (
+    select from credit_holds h
+    where h.account_id = p_account and h.budget_id = b.budget_id and h.budget_month = b.month);
+  v_had_strays := found;
   insert into credit_budgets as b (account_id, budget_id, month, used)
     select p_account, h.budget_id, h.budget_month, sum(coalesce(h.captured, h.amount)) from credit_holds h
     where h.account_id = p_account and h.budget_id is not null group by h.budget_id, h.budget_month
     on conflict (account_id, budget_id, month) do update set used = excluded.used where b.used <> excluded.used;
-  return found;
+  return found or v_had_strays;
 end $$;
 
 -- Corrects what an account has, with a row in the journal. It starts from what the journal and the open holds say and not
