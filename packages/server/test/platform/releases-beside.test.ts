@@ -1,11 +1,11 @@
 /** Two releases on one database: which of them starts, what it changes, and what it makes others wait for. */
-import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openConnection, type Database } from "../../src/platform/database/database.ts";
 import { migrate, thisRelease, type Release } from "../../src/platform/database/migrate.ts";
 import { parseMigration } from "../../src/platform/database/migrations.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { textPrompt } from "../prompts/prompt-files.ts";
+import { until } from "../support/promptd-process.ts";
 import { openTestDatabase, type OpenTestDatabase } from "../support/test-database.ts";
 import { startTestServer } from "../support/test-server.ts";
 import { bodyOf } from "../wire/requests.ts";
@@ -43,14 +43,6 @@ async function useAccounts() {
   await connection.query("set idle_in_transaction_session_timeout = 0");
   await connection.query("begin; lock table accounts in row exclusive mode");
   return { end: () => connection.query("commit") };
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error("the awaited condition never came true");
-    await wait(10);
-  }
 }
 
 const hasColumn = async (column: string) =>
@@ -205,10 +197,10 @@ describe("an index that is built while its table is in use", () => {
 });
 
 describe("a trigger", () => {
-  const JOURNAL = "credits/sql/journal.sql";
-  const FINAL = "prompts/sql/published-version.sql";
-  const forget = () =>
-    db.query("update schema_functions set sha256 = 'other' where name = any ($1)", [[JOURNAL, FINAL]]);
+  const FUNCTIONS = ["credits/sql/journal.sql", "prompts/sql/published-version.sql"];
+  const APPEND_ONLY = "credits/sql/trigger-append-only.sql";
+  const forget = (...files: string[]) =>
+    db.query("update schema_functions set sha256 = 'other' where name = any ($1)", [files]);
   async function lock(table: string) {
     const connection = await connect();
     await connection.query("set idle_in_transaction_session_timeout = 0");
@@ -222,28 +214,28 @@ describe("a trigger", () => {
     db.query(`select tgname as name, pg_get_triggerdef(oid) as text from pg_trigger
       where tgname in ('append_only', 'published_version_is_final') order by tgname`);
 
-  test("that is as its file says takes no lock, however often its file is applied", async () => {
+  test("stays as it is, and its table unlocked, when the function changes that it calls", async () => {
     const before = await triggers();
-    await forget();
+    await forget(...FUNCTIONS);
     const others = [await lock("credit_transfers"), await lock("prompt_versions")];
-    expect(await migrate(database.url, log, { lockedMsMax: 0 })).toEqual([JOURNAL, FINAL]);
+    expect(await migrate(database.url, log, { lockedMsMax: 0 })).toEqual(FUNCTIONS);
     for (const other of others) await other.end();
     expect(await triggers()).toEqual(before);
     expect(before).toHaveLength(2);
   });
 
-  test("that differs waits for the lock of its table a second at most, is tried again and then made", async () => {
+  test("that is made anew waits for the lock of its table a second at most, is tried again and then made", async () => {
     const before = await triggers();
     await changeTrigger();
-    await forget();
+    await forget(APPEND_ONLY);
     const other = await lock("credit_transfers");
     const warn = vi.fn();
     const migrating = migrate(database.url, { ...log, warn });
     await until(async () => warn.mock.calls.length > 0);
     await db.tx((tx) => tx.query("lock table credit_transfers in row exclusive mode")); // as any write does
     await other.end();
-    expect(await migrating).toEqual([JOURNAL, FINAL]);
-    expect(warn.mock.calls[0]).toEqual([{ change: JOURNAL }, "a change of the schema waits for a lock; retrying"]);
+    expect(await migrating).toEqual([APPEND_ONLY]);
+    expect(warn.mock.calls[0]).toEqual([{ change: APPEND_ONLY }, "a change of the schema waits for a lock; retrying"]);
     expect(await triggers()).toEqual(before);
   });
 
@@ -252,7 +244,7 @@ describe("a trigger", () => {
     "alter table credit_transfers disable trigger append_only",
   ])("is made again after somebody's %s", async (statement) => {
     await db.query(statement);
-    await forget();
+    await forget(APPEND_ONLY);
     await migrate(database.url, log);
     await expect(db.query("delete from credit_transfers")).rejects.toThrow("credit_transfers is append-only");
   });

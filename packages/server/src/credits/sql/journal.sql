@@ -3,6 +3,3 @@ create or replace function journal_is_append_only() returns trigger language plp
 begin
   raise exception 'credit_transfers is append-only' using errcode = 'PD900';
 end $$;
-
-create or replace trigger append_only before update or delete or truncate on credit_transfers
-  for each statement execute function journal_is_append_only();

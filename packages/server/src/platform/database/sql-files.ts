@@ -11,7 +11,6 @@ import { join } from "node:path";
 import type { Log } from "../log.ts";
 import { compareVersions } from "../version.ts";
 import type { Tx } from "./database.ts";
-import { applyTrigger, splitTriggers } from "./triggers.ts";
 
 /** `src` also when this file runs from `dist`: the package carries the SQL files where they are. */
 const SOURCES = join(import.meta.dirname, "../../../src");
@@ -90,7 +89,7 @@ export async function planSqlFiles(tx: Tx, options: SqlFilesOptions, log: Log): 
     afterTables: changed.filter((file) => file.name !== BEFORE_TABLES),
     apply: async (files) => {
       for (const file of files) {
-        await applySqlFile(tx, file);
+        await tx.query(file.text);
         await recordSqlFiles(tx, [file], version);
       }
     },
@@ -101,12 +100,6 @@ export async function planSqlFiles(tx: Tx, options: SqlFilesOptions, log: Log): 
       if (changed.length > 0 || compareVersions(newest, version) !== 0) await recordSqlFiles(tx, sqlFiles, version);
     },
   };
-}
-
-async function applySqlFile(tx: Tx, { text }: SqlFile): Promise<void> {
-  const { rest, triggers } = splitTriggers(text);
-  await tx.query(rest);
-  for (const trigger of triggers) await applyTrigger(tx, trigger);
 }
 
 async function recordSqlFiles(tx: Tx, files: readonly SqlFile[], version: string): Promise<void> {
