@@ -6,7 +6,7 @@ import type { Accepted, CreatedInvitation, Invitation, MemberRole } from "@promp
 import { randomBytes } from "node:crypto";
 import type { Database } from "../platform/database/database.ts";
 import { invalid, Problem } from "../platform/problem.ts";
-import { findOpenInvitation, insertInvitation, noteAccepted, useInvitation } from "./members-store.ts";
+import { findOpenInvitation, insertInvitation, useInvitation } from "./members-store.ts";
 import { findPerson, findPersonByEmail, insertMember } from "./people-store.ts";
 import type { Sessions } from "./sign-in/lazy-sessions.ts";
 import { passwordFault } from "./sign-in/passwords.ts";
@@ -57,10 +57,8 @@ export async function acceptInvitation(
   if (name === undefined || password === undefined) return { data: { kind: "set_up", email }, cookies: [] };
   const fault = passwordFault(password);
   if (fault !== null) throw invalid([{ path: ["body", "password"], code: "invalid_value", message: fault }]);
-  const invitation = await useInvitation(db, hash);
-  if (invitation === null) throw uselessCode();
   const personId = await sessions.createPerson({ email, name, password });
-  await admitMember(db, invitation, personId);
+  const invitation = await admitMember(db, hash, personId);
   const cookies = await sessions.signIn(personId, { userAgent });
   return { data: { kind: "signed_in", personId, accountId: invitation.accountId }, cookies };
 }
@@ -74,19 +72,18 @@ export async function joinAccount(code: string, personId: string, { db }: Invita
       "This invitation is for another e-mail address. Sign in as that person, or ask for another invitation.";
     throw invalid([{ path: ["body", "code"], code: "conflict", message }]);
   }
-  const invitation = await useInvitation(db, hash);
-  if (invitation === null) throw uselessCode();
-  await admitMember(db, invitation, personId);
-  return invitation.accountId;
+  return (await admitMember(db, hash, personId)).accountId;
 }
 
-async function admitMember(
-  db: Database,
-  { invitationId, accountId, role }: Invitation,
-  personId: string,
-): Promise<void> {
-  if (accountId !== null) await insertMember(db, { accountId, personId, role, isPersonal: false });
-  await noteAccepted(db, invitationId, personId);
+/** In one transaction: a code that has made nobody a member still works. @throws Problem when somebody was first. */
+async function admitMember(db: Database, hash: Buffer, personId: string): Promise<Invitation> {
+  return db.tx(async (tx) => {
+    const invitation = await useInvitation(tx, hash, personId);
+    if (invitation === null) throw uselessCode();
+    const { accountId, role } = invitation;
+    if (accountId !== null) await insertMember(tx, { accountId, personId, role, isPersonal: false });
+    return invitation;
+  });
 }
 
 async function requireOpen(db: Database, hash: Buffer): Promise<Invitation> {

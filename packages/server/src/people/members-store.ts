@@ -118,16 +118,13 @@ export async function findOpenInvitation(db: Queryable, codeHash: Buffer): Promi
 }
 
 /** Of two who accept at once one does. Null: somebody was first. */
-export async function useInvitation(db: Queryable, codeHash: Buffer): Promise<Invitation | null> {
+export async function useInvitation(db: Queryable, codeHash: Buffer, personId: string): Promise<Invitation | null> {
   const [row] = await db.query<InvitationRow>(
-    `update invitations set accepted_at = promptd_now() where code_hash = $1 and ${IS_OPEN} returning ${INVITATION}`,
-    [codeHash],
+    `update invitations set accepted_at = promptd_now(), accepted_by = $2 where code_hash = $1 and ${IS_OPEN}
+     returning ${INVITATION}`,
+    [codeHash, personId],
   );
   return row === undefined ? null : toInvitation(row);
-}
-
-export async function noteAccepted(db: Queryable, invitationId: string, personId: string): Promise<void> {
-  await db.query("update invitations set accepted_by = $2 where id = $1", [invitationId, personId]);
 }
 
 function toInvitation(row: InvitationRow): Omit<CreatedInvitation, "link"> {

@@ -3,7 +3,7 @@ import { displayOf, hashApiKey, mintToken } from "../accounts/index.ts";
 import type { Actor, ManageHandlers, RequestContext } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
-import { notFound, Problem } from "../platform/problem.ts";
+import { invalid, notFound, type Problem } from "../platform/problem.ts";
 import { listAudit } from "./audit/audit-store.ts";
 import { findPerson, listAccountsOfPerson } from "./people-store.ts";
 import type { Sessions } from "./sign-in/lazy-sessions.ts";
@@ -75,14 +75,6 @@ async function describeSession(context: RequestContext, { db, features }: People
 }
 
 function tooManyTokens(): Problem {
-  const data = {
-    issues: [
-      {
-        path: ["body", "name"],
-        code: "too_many" as const,
-        message: `You have ${TOKENS_PER_PERSON_MAX} management tokens, the most one person may have. Revoke one first.`,
-      },
-    ],
-  };
-  return new Problem("VALIDATION_ERROR", data.issues[0]?.message ?? "", { data });
+  const message = `You have ${TOKENS_PER_PERSON_MAX} management tokens, the most one person may have. Revoke one first.`;
+  return invalid([{ path: ["body", "name"], code: "too_many", message }]);
 }

@@ -95,6 +95,7 @@ export async function hasOperator(db: Queryable): Promise<boolean> {
 }
 
 /** One who is there already stays as they are. */
+/** Who is a member already becomes an owner, when that is what is given, and stays what they are otherwise. */
 export async function insertMember(
   db: Queryable,
   member: {
@@ -106,12 +107,12 @@ export async function insertMember(
 ): Promise<void> {
   await db.query(
     `insert into account_members (account_id, person_id, role, is_personal) values ($1, $2, $3, $4)
-     on conflict do nothing`,
+     on conflict (account_id, person_id) do update set role = excluded.role where excluded.role = 'owner'`,
     [member.accountId, member.personId, member.role, member.isPersonal],
   );
 }
 
-/** The person whose personal account it is; null: nobody's. */
+/** An owner of the account, whose personal one it is if anybody's; null: it has none. */
 export async function findPersonOfAccount(db: Queryable, accountId: string): Promise<string | null> {
   const [row] = await db.query<{ person_id: string }>(
     `select person_id from account_members where account_id = $1 and role = 'owner'

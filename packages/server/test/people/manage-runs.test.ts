@@ -152,6 +152,11 @@ describe("a person's run", () => {
       codeOf(operator.client.send("cancelRun", { params: { runId } })),
     ]);
     expect(codes).toEqual(["NOT_FOUND_ERROR", "NOT_FOUND_ERROR"]);
+    const follow = ({ cookie }: TestPerson) =>
+      fetch(`${server.url}/manage/v1/runs/${runId}/events`, { headers: { cookie } });
+    const [own, foreign] = [await follow(ada), await follow(operator)];
+    expect([own.status, foreign.status]).toEqual([200, 404]);
+    await own.body?.cancel();
   });
 
   test("needs a plan, as under /v1", async () => {

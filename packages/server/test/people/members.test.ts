@@ -61,6 +61,18 @@ describe("an invitation", () => {
     expect(accounts.map(({ accountId }) => accountId)).toContain(ada.accountId);
   });
 
+  test("of a member as an owner makes them an owner, and one as a member takes nothing away", async () => {
+    const person = await createTestPerson(server, { email: "rises@example.org" });
+    const join = async (role: "member" | "owner") => {
+      const { link } = await ada.client.send("createInvitation", { body: { email: "rises@example.org", role } });
+      await person.client.send("joinAccount", { body: { code: codeIn(link) } });
+      const { rows } = await ada.client.send("listMembers");
+      return rows.find(({ personId }) => personId === person.personId)?.role;
+    };
+    expect([await join("member"), await join("owner"), await join("member")]).toEqual(["member", "owner", "owner"]);
+    await ada.client.send("removeMember", { params: { personId: person.personId } });
+  });
+
   test("is dead once it is revoked or a week old", async () => {
     const make = () => ada.client.send("createInvitation", { body: { email: "late@example.org", role: "member" } });
     const [revoked, old] = [await make(), await make()];
@@ -107,7 +119,37 @@ describe("a member", () => {
   });
 });
 
+test("the last owner of an account that is nobody's own cannot be removed", async () => {
+  const shared = await createTestPerson(server);
+  const person = await createTestPerson(server, { email: "sole@example.org" });
+  const { link } = await shared.client.send("createInvitation", { body: { email: "sole@example.org", role: "owner" } });
+  await person.client.send("joinAccount", { body: { code: codeIn(link) } });
+  await server.app.db.query("delete from account_members where account_id = $1 and is_personal", [shared.accountId]);
+  const there = clientOf(server, { cookie: person.cookie }, shared.accountId);
+  const removing = there.send("removeMember", { params: { personId: person.personId } });
+  expect(await codeOf(removing)).toBe("VALIDATION_ERROR");
+  expect((await there.send("listMembers")).rows.map(({ personId }) => personId)).toEqual([person.personId]);
+});
+
 describe("an operator", () => {
+  test("who is the only one stays an operator, and in", async () => {
+    const others = (await operator.client.send("listPeople", { query: { limit: 50 } })).rows.filter(
+      (person) => person.isOperator && person.personId !== operator.personId,
+    );
+    expect(others).toEqual([]);
+    const params = { personId: operator.personId };
+    for (const body of [{ isOperator: false }, { isFrozen: true }]) {
+      expect(await codeOf(operator.client.send("updatePerson", { params, body }))).toBe("VALIDATION_ERROR");
+    }
+    const second = await createTestPerson(server);
+    const ofSecond = { personId: second.personId };
+    await operator.client.send("updatePerson", { params: ofSecond, body: { isOperator: true } });
+    await operator.client.send("updatePerson", { params, body: { isOperator: false } });
+    expect(await codeOf(operator.client.send("listPeople"))).not.toBe("SUCCESS");
+    await second.client.send("updatePerson", { params, body: { isOperator: true } });
+    await operator.client.send("updatePerson", { params: ofSecond, body: { isOperator: false } });
+  });
+
   test("freezes a person, who can do nothing from then on, by session or token, until it is undone", async () => {
     const person = await createTestPerson(server, { email: "frozen@example.org" });
     const token = await person.token(["runs:read"]);

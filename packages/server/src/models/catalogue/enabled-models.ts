@@ -110,8 +110,7 @@ function adopt(catalogue: Catalogue, rows: readonly EnabledRow[], foundConcurren
  */
 function limitOf({ baseUrl, isKeyed }: FoundServer, foundConcurrency: number | null): RunLimit {
   if (foundConcurrency !== null) return { max: foundConcurrency, isPaced: false };
-  const host = new URL(baseUrl).hostname.replaceAll(/[[\]]/g, "");
-  return { max: FOUND_CONCURRENCY, isPaced: !isKeyed || isLoopback(host) };
+  return { max: FOUND_CONCURRENCY, isPaced: !isKeyed || isLoopback(new URL(baseUrl).hostname) };
 }
 
 /** What is assumed of a server that no file describes: it is free and small. Behind a key it may well cost something. */

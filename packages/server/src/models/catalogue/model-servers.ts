@@ -72,7 +72,7 @@ function serversToAsk({ secret, localModels, ownPort, localHosts = LOCAL_HOSTS }
 function loopbackHost(text: string | null): string | null {
   if (text === null) return null;
   const url = URL.parse(/^https?:\/\//.test(text) ? text : `http://${text}`);
-  if (url === null || !isLoopback(url.hostname.replaceAll(/[[\]]/g, ""))) return null;
+  if (url === null || !isLoopback(url.hostname)) return null;
   return url.port === "" ? `${url.hostname}:11434` : url.host;
 }
 

@@ -1,5 +1,6 @@
 /** The session cookie: its name, and the token in it, without better-auth, which only a sign-in has to load. */
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { isLoopback } from "../../platform/config/config.ts";
 
 export const COOKIE_PREFIX = "promptd";
 
@@ -12,7 +13,7 @@ export function readSessionCookie(cookies: readonly string[], url: string, secre
 /** Everywhere but on this machine: nothing stands between a browser and a loopback address. */
 export function isSecure(url: string): boolean {
   const { protocol, hostname } = new URL(url);
-  return protocol === "https:" || !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+  return protocol === "https:" || !isLoopback(hostname);
 }
 
 function findCookie(cookies: readonly string[], name: string): string | null {

@@ -167,8 +167,9 @@ function readKeyFile(environment: Environment, name: string): string | null | Co
   }
 }
 
-/** True when only this machine can reach the address. */
+/** True when only this machine can reach the address, which may be the host of a URL with its brackets. */
 export function isLoopback(host: string): boolean {
   if (host === "localhost") return true;
-  return isIP(host) === 6 ? host === "::1" : isIP(host) === 4 && host.startsWith("127.");
+  const address = host.replace(/^\[|\]$/g, "");
+  return isIP(address) === 6 ? address === "::1" : isIP(address) === 4 && address.startsWith("127.");
 }
