@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { cpus, loadavg } from "node:os";
 
 /** The commit that a measurement was taken of; "with changes" when the tree was not that of a commit. */
 export function readCommit(): string {
@@ -9,4 +10,15 @@ export function readCommit(): string {
   } catch {
     return "unknown";
   }
+}
+
+/** Where, when and of what a measurement was taken. */
+export function describeMeasurement() {
+  return {
+    machine: `${cpus().length} x ${cpus()[0]?.model ?? "?"}`,
+    loadAverage: loadavg().map((load) => Math.round(load * 100) / 100),
+    node: process.version,
+    commit: readCommit(),
+    at: new Date().toISOString(),
+  };
 }

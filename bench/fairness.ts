@@ -8,14 +8,13 @@
  * Prints one JSON line and writes it to bench/results/. The ratio is the victim's p95 under attack to its p95 alone; the
  * goal is 3 at most, and 512 MiB for the process that decodes.
  */
-import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { ChaosDatabase } from "./chaos/database-server.ts";
-import { readCommit } from "./commit.ts";
+import { describeMeasurement } from "./commit.ts";
 import { measureFetches } from "./fairness/images.ts";
 import { measureService } from "./fairness/service.ts";
-import { describeContrast, round } from "./fairness/times.ts";
+import { describeContrast } from "./fairness/times.ts";
 import { measureOnDatabase } from "./measure-on-database.ts";
 
 const { values } = parseArgs({
@@ -38,10 +37,6 @@ async function measure(server: ChaosDatabase) {
     bodies: describeContrast(bodies),
     compatible: describeContrast(compatible),
     rssMaxMib,
-    machine: `${cpus().length} x ${cpus()[0]?.model ?? "?"}`,
-    loadAverage: loadavg().map(round),
-    node: process.version,
-    commit: readCommit(),
-    at: new Date().toISOString(),
+    ...describeMeasurement(),
   };
 }

@@ -7,14 +7,13 @@
  * Prints one JSON line and writes it to bench/results/.
  */
 import { readFileSync } from "node:fs";
-import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { createClient } from "@promptd/client";
 import { openInstallationFixture } from "../packages/server/test/support/installation-fixture.ts";
 import type { ChaosDatabase } from "./chaos/database-server.ts";
-import { readCommit } from "./commit.ts";
+import { describeMeasurement } from "./commit.ts";
 import { measureOnDatabase } from "./measure-on-database.ts";
 import { percentile } from "./search/measures.ts";
 
@@ -74,11 +73,7 @@ async function measure(server: ChaosDatabase) {
     bytesPerFollower: Math.round((opened - before) / FOLLOWERS),
     heldSeconds: Number(values["hold-seconds"]),
     wakeMs: { p50: round(percentile(wakeMs, 0.5)), p99: round(percentile(wakeMs, 0.99)) },
-    machine: `${cpus().length} x ${cpus()[0]?.model ?? "?"}`,
-    loadAverage: loadavg().map(round),
-    node: process.version,
-    commit: readCommit(),
-    at: new Date().toISOString(),
+    ...describeMeasurement(),
   };
 }
 

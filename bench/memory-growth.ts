@@ -8,14 +8,15 @@
  * of the first ones from 10,000 runs on (medians of three, since the heap breathes); it may be 1.10 at most.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { openInstallationFixture } from "../packages/server/test/support/installation-fixture.ts";
 import type { ChaosDatabase } from "./chaos/database-server.ts";
-import { readCommit } from "./commit.ts";
+import { describeMeasurement } from "./commit.ts";
 import { measureOnDatabase } from "./measure-on-database.ts";
+import { percentile } from "./search/measures.ts";
 
 const { values } = parseArgs({
   options: {
@@ -82,7 +83,8 @@ async function measure(server: ChaosDatabase) {
   await fixture.close();
   rmSync(directory, { recursive: true });
   const settled = samples.filter(({ runs }) => runs >= BASE_RUNS).map(({ resident }) => resident);
-  const growth = median(settled.slice(-SAMPLES_COMPARED)) / median(settled.slice(0, SAMPLES_COMPARED));
+  const growth =
+    percentile(settled.slice(-SAMPLES_COMPARED), 0.5) / percentile(settled.slice(0, SAMPLES_COMPARED), 0.5);
   return {
     runs: RUNS,
     parallel: PARALLEL,
@@ -91,11 +93,7 @@ async function measure(server: ChaosDatabase) {
     faults: faults.length,
     samples,
     database: server.version,
-    machine: `${cpus().length} x ${cpus()[0]?.model ?? "?"}`,
-    loadAverage: loadavg().map(round),
-    node: process.version,
-    commit: readCommit(),
-    at: new Date().toISOString(),
+    ...describeMeasurement(),
   };
 }
 
@@ -132,10 +130,6 @@ function readOrNull(file: string): string | null {
 function residentOf(pid: number): number {
   const kB = /^VmRSS:\s+(?<kB>\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.groups?.["kB"];
   return round(Number(kB) / 1_024);
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
 }
 
 function round(value: number): number {

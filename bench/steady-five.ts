@@ -7,13 +7,12 @@
  * Prints one JSON line and writes it to bench/results/.
  */
 import { Agent, get } from "node:http";
-import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { openInstallationFixture } from "../packages/server/test/support/installation-fixture.ts";
 import type { ChaosDatabase } from "./chaos/database-server.ts";
-import { readCommit } from "./commit.ts";
+import { describeMeasurement } from "./commit.ts";
 import { measureOnDatabase } from "./measure-on-database.ts";
 import { percentile } from "./search/measures.ts";
 
@@ -57,11 +56,7 @@ async function measure(server: ChaosDatabase) {
     other: answers.length - count(200) - count(429),
     ms: { p50: round(percentile(times, 0.5)), p99: round(percentile(times, 0.99)) },
     database: server.version,
-    machine: `${cpus().length} x ${cpus()[0]?.model ?? "?"}`,
-    loadAverage: loadavg().map(round),
-    node: process.version,
-    commit: readCommit(),
-    at: new Date().toISOString(),
+    ...describeMeasurement(),
   };
 }
 

@@ -10,13 +10,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { cpus, loadavg } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { openInstallationFixture } from "../packages/server/test/support/installation-fixture.ts";
 import type { ChaosDatabase } from "./chaos/database-server.ts";
-import { readCommit } from "./commit.ts";
+import { describeMeasurement } from "./commit.ts";
 import { measureOnDatabase } from "./measure-on-database.ts";
 
 const { values } = parseArgs({
@@ -99,11 +98,7 @@ async function measure(server: ChaosDatabase) {
       ms: drainMs,
       exitCode: exit.code,
     },
-    machine: `${cpus().length} x ${cpus()[0]?.model ?? "?"}`,
-    loadAverage: loadavg().map((load) => round(load)),
-    node: process.version,
-    commit: readCommit(),
-    at: new Date().toISOString(),
+    ...describeMeasurement(),
   };
 
   async function untilRuns(count: number): Promise<void> {
