@@ -1,8 +1,9 @@
 /** What was used: each run counts once, on the day on which it ended, whatever dies while it is rolled up. */
+import type { UsageDimension } from "@promptd/contract/manage";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createApiKey } from "../../src/accounts/index.ts";
 import { createUsageRollUp, deleteOldUsage, findUsageOfKeys } from "../../src/runs/usage/index.ts";
-import { listEarnings, listUsage, type UsageDimension, type UsageRow } from "../../src/runs/usage/usage-store.ts";
+import { listEarnings, listUsage, type UsageRow } from "../../src/runs/usage/usage-store.ts";
 import { until } from "../support/promptd-process.ts";
 import { openEngine, stopClock, type Engine, type RunWish } from "./engine-fixture.ts";
 

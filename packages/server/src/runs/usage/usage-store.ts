@@ -1,8 +1,6 @@
 /** All SQL of what was used; sql/usage.sql has the views and the rolling up. */
+import type { UsageDimension, UsageOfKey, UsageRow as ShownUsage } from "@promptd/contract/manage";
 import type { Database, Queryable } from "../../platform/database/database.ts";
-
-/** What usage can be asked by. */
-export type UsageDimension = "day" | "key" | "prompt" | "model" | "account";
 
 export interface UsageRequest {
   /** Null: of all accounts. */
@@ -15,24 +13,8 @@ export interface UsageRequest {
   readonly rowsMax: number;
 }
 
-/** Sums over a group of runs. A dimension that was not asked by is null in all rows. */
-export interface UsageRow {
-  readonly day: string | null;
-  readonly keyId: string | null;
-  readonly keyName: string | null;
-  readonly promptId: string | null;
-  readonly promptSlug: string | null;
-  readonly model: string | null;
-  readonly accountId: string | null;
-  readonly accountEmail: string | null;
-  readonly runs: number;
-  readonly failed: number;
-  readonly credits: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** What providers charge at the catalogue's prices; 1 credit = 1,000,000. */
-  readonly costMicro: number;
-}
+/** Sums over a group of runs; the cost is left out only where it is shown. */
+export type UsageRow = ShownUsage & { readonly costMicro: number };
 
 const COLUMNS: Readonly<Record<UsageDimension, string>> = {
   day: "day",
@@ -106,12 +88,6 @@ export function listEarnings(db: Queryable, request: EarningsRequest): Promise<E
      order by ${isByDay ? "u.day," : ""} sum(u.earned_hundredths) desc, p.slug limit $4`,
     [authorId, from, to, rowsMax],
   );
-}
-
-export interface UsageOfKey {
-  readonly runs: number;
-  readonly failed: number;
-  readonly credits: number;
 }
 
 /** Of an account's keys in the last `days`, today (UTC) included; keys without use are missing. */

@@ -6,6 +6,7 @@
 import type { RunStatus } from "@promptd/contract";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
+import { isFinal } from "../run-state.ts";
 import { followRuns, readPieces, readStatuses, type StoredPiece } from "../run-events-store.ts";
 import type { RunOfAccount } from "../runs-store.ts";
 
@@ -61,7 +62,7 @@ export class RunFollowers {
     this.#following.add(one);
     this.#byRun.set(run.runId, (this.#byRun.get(run.runId) ?? new Set()).add(one));
     this.#timer ??= setInterval(() => this.#poll(), POLL_MS);
-    this.#refresh([run.runId]);
+    if (!isFinal(from.status)) this.#refresh([run.runId]);
     return {
       next: (waitMs) => this.#next(one, waitMs),
       interrupt: () => {
