@@ -16,7 +16,7 @@ import type { Database } from "./platform/database/database.ts";
 import { enableFaults } from "./platform/fault.ts";
 import { startTicks, type Tick } from "./platform/ticks.ts";
 import { peopleTicks } from "./people/index.ts";
-import { rebindRoles, refreshEstimates } from "./prompts/index.ts";
+import { announceRoles, rebindRoles, refreshEstimates } from "./prompts/index.ts";
 import {
   createUsesCount,
   deleteOldPieces,
@@ -68,6 +68,7 @@ async function openApp(parts: Parts, closers: Closers): Promise<App> {
   closers.add(() => stop({ noticeMs: 0, graceMs: 0 }));
   const listenUrl = server === null ? null : await listen(parts, server);
   await throughOutage(() => models.announce(), options);
+  if (role !== "api") await throughOutage(() => announceRoles(db, models.catalogue), options); // as models.announce() does
   await throughOutage(async () => worker?.start(), options);
   if (server !== null) void parts.search.warm();
   const ticks = await throughOutage(() => startTicks(db, periodicWork(parts), log), options);

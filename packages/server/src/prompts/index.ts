@@ -6,7 +6,7 @@ export { parsePromptFile } from "./publishing/parse-prompt-file.ts";
 export { marketplaceManageRoutes, promptsRoutes } from "./marketplace-manage-routes.ts";
 export { addUses, listPopularity, listPromptsOfModels, listSearchedVersions } from "./prompts-store.ts";
 export { setAuthorShare, type PromptOfModel } from "./prompts-store.ts";
-export { rebindRoles } from "./publishing/rebind.ts";
+export { announceRoles, rebindRoles } from "./publishing/rebind.ts";
 export { listSearchDocuments, publishPrompts, republishPrompt, unpublishPrompt } from "./publishing/publish.ts";
 export type { Publication, PublishedPrompt, PublishOptions } from "./publishing/publish.ts";
 export { authorsText, renderStep, type RenderedStep } from "./template/render-step.ts";

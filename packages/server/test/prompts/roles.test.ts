@@ -1,5 +1,8 @@
 /** Roles: what a prompt means by text-default, and that the marketplace comes alive when a key does. */
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { createAccount } from "../../src/accounts/index.ts";
 import { seedMarketplace } from "../../src/marketplace-seed.ts";
 import { loadCatalogue, type Catalogue } from "../../src/models/index.ts";
@@ -7,7 +10,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase, type Database } from "../../src/platform/database/database.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
-import { parsePromptFile, publishPrompts, rebindRoles } from "../../src/prompts/index.ts";
+import { announceRoles, parsePromptFile, publishPrompts, rebindRoles } from "../../src/prompts/index.ts";
 import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
 
 const log = createLog("error", "stderr");
@@ -131,6 +134,38 @@ describe("when a role means another model", () => {
     const promptId = await publish(file("model: text-default"), at("2027-02-28T12:00:00Z"));
     expect(await rebind(at("2027-03-01T00:00:00Z"))).toBe(1);
     expect((await versionsOf(promptId)).map(({ model }) => model)).toEqual(["openai/gpt-6.1-terra", "sandbox/text"]);
+  });
+});
+
+describe("two processes whose roles list other models", () => {
+  function listing(model: string): Catalogue {
+    const folder = mkdtempSync(join(tmpdir(), "promptd-roles-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const overlayFile = join(folder, "models.json");
+    writeFileSync(overlayFile, JSON.stringify({ formatVersion: 1, roles: { "text-default": [model] } }));
+    return loadCatalogue({ overlayFile, hasSecret: (name) => name === "OPENAI_API_KEY", sandbox: true });
+  }
+
+  test("do not publish against each other: the one that started last decides", async () => {
+    const [older, newer] = [listing("sandbox/text"), listing("openai/gpt-6.1-terra")];
+    const promptId = await publish(file("model: text-default"), sandbox);
+    await announceRoles(db, older);
+    await announceRoles(db, newer);
+    const published = [];
+    for (let turn = 0; turn < 3; turn += 1) published.push(await rebind(older), await rebind(newer));
+    expect(published).toEqual([0, 1, 0, 0, 0, 0]);
+    expect((await versionsOf(promptId)).at(-1)).toMatchObject({ model: "openai/gpt-6.1-terra" });
+    await announceRoles(db, older); // after a roll-back
+    expect([await rebind(newer), await rebind(older), await rebind(newer)]).toEqual([0, 1, 0]);
+  });
+
+  test("start without waiting for one that froze, where their lists are the same", async () => {
+    await announceRoles(db, sandbox);
+    await db.tx(async (tx) => {
+      await tx.query("lock table role_bindings in share row exclusive mode");
+      await announceRoles(db, openai);
+    });
+    expect(await rebind(openai)).toBe(0);
   });
 });
 

@@ -4,19 +4,38 @@ import type { Queryable, Tx } from "../../platform/database/database.ts";
 import { MODALITY_NAMES } from "../prompts-store.ts";
 import type { PromptDefinition } from "../prompt-definition.ts";
 
-/** Role -> its enabled models when its prompts were last looked at. */
-export async function listRoleBindings(db: Queryable): Promise<Record<string, readonly string[]>> {
-  const text = 'select role, models from role_bindings order by role collate "C"';
-  const rows = await db.query<{ role: string; models: string[] }>(text, []);
-  return Object.fromEntries(rows.map(({ role, models }) => [role, models]));
+export interface RoleBinding {
+  readonly role: string;
+  /** Best first, as the process that started last lists them. */
+  readonly models: readonly string[];
+  /** Those that were enabled when the role's prompts were last looked at; null: never yet. */
+  readonly enabled: readonly string[] | null;
 }
 
-export async function saveRoleBindings(tx: Tx, bindings: Readonly<Record<string, readonly string[]>>): Promise<void> {
-  await tx.query("delete from role_bindings where role <> all ($1::text[])", [Object.keys(bindings)]);
+export function listRoleBindings(db: Queryable): Promise<RoleBinding[]> {
+  return db.query<RoleBinding>("select role, models, enabled from role_bindings", []);
+}
+
+/** Makes the lists exactly these. The lock: of two processes that start at once, the later one wins as a whole. */
+export async function writeRoleLists(tx: Tx, lists: Readonly<Record<string, readonly string[]>>): Promise<void> {
+  await tx.query("lock table role_bindings in share row exclusive mode");
+  await tx.query("delete from role_bindings where role <> all ($1::text[])", [Object.keys(lists)]);
   await tx.query(
     `insert into role_bindings (role, models) select b.key, array(select json_array_elements_text(b.value))
-     from json_each($1::json) b on conflict (role) do update set models = excluded.models, changed_at = promptd_now()`,
-    [JSON.stringify(bindings)],
+     from json_each($1::json) b on conflict (role) do update set models = excluded.models`,
+    [JSON.stringify(lists)],
+  );
+}
+
+/** Only of roles that are still listed: another process may have started meanwhile. */
+export async function saveEnabledOfRoles(
+  db: Queryable,
+  enabled: Readonly<Record<string, readonly string[]>>,
+): Promise<void> {
+  await db.query(
+    `update role_bindings r set enabled = array(select json_array_elements_text(b.value))
+     from json_each($1::json) b where r.role = b.key`,
+    [JSON.stringify(enabled)],
   );
 }
 

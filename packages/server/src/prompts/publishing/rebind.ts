@@ -2,12 +2,20 @@
  * Keeps the roles of published prompts up to date: when the operator sets a key, or the model that a role meant ends, its
  * prompts get a new version with the model that the role means now. Older versions go on naming theirs.
  */
+import { isDeepStrictEqual } from "node:util";
 import type { Catalogue } from "../../models/index.ts";
 import type { Database, Tx } from "../../platform/database/database.ts";
 import { rebindDefinition } from "./bind-roles.ts";
 import { publishVersions, type VersionContent } from "./publish.ts";
 import { lockPublishing } from "./publish-store.ts";
-import { listRoleBindings, listRolePrompts, saveRoleBindings, type RolePrompt } from "./rebind-store.ts";
+import {
+  listRoleBindings,
+  listRolePrompts,
+  saveEnabledOfRoles,
+  writeRoleLists,
+  type RoleBinding,
+  type RolePrompt,
+} from "./rebind-store.ts";
 
 export interface RebindOptions {
   readonly catalogue: Catalogue;
@@ -19,14 +27,28 @@ const BULK = { statementTimeoutMs: 0 };
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /**
+ * Says which models each role may mean, for all processes: those that the process that started last lists. Were each to go
+ * by its own files, two of different releases would publish against each other without end.
+ */
+export async function announceRoles(db: Database, { roles }: Pick<Catalogue, "roles">): Promise<void> {
+  // Nothing is locked where nothing changes: a process that froze with the lock would keep every other from starting.
+  if (listsAre(roles, await listRoleBindings(db))) return;
+  await db.tx((tx) => writeRoleLists(tx, roles));
+}
+
+/**
  * Looks at the prompts only when a role's enabled models have changed, which one small query tells. A run that was cut off
  * is repeated by the next one: what is bound already gets no second version.
- * @returns how many prompts got a new version.
+ * @returns how many prompts got a new version; 0 too where another process decides what roles may mean.
  */
 export async function rebindRoles(db: Database, options: RebindOptions, stop?: AbortSignal): Promise<number> {
-  const now = enabledModels(options.catalogue);
-  const before = await listRoleBindings(db);
-  if (JSON.stringify(before) === JSON.stringify(now)) return 0;
+  const { catalogue } = options;
+  const bindings = await listRoleBindings(db);
+  if (bindings.length === 0) await announceRoles(db, catalogue);
+  else if (!listsAre(catalogue.roles, bindings)) return 0;
+  const now = enabledModels(catalogue);
+  const before = Object.fromEntries(bindings.map(({ role, enabled }) => [role, enabled]));
+  if (isDeepStrictEqual(before, now)) return 0;
   let published = 0;
   for (let after = FIRST_ID; ;) {
     stop?.throwIfAborted();
@@ -35,15 +57,18 @@ export async function rebindRoles(db: Database, options: RebindOptions, stop?: A
     if (batch.last === null) break;
     after = batch.last;
   }
-  await db.tx((tx) => saveRoleBindings(tx, now));
+  await saveEnabledOfRoles(db, now);
   return published;
+}
+
+function listsAre(roles: Catalogue["roles"], bindings: readonly RoleBinding[]): boolean {
+  return isDeepStrictEqual(roles, Object.fromEntries(bindings.map(({ role, models }) => [role, models])));
 }
 
 /** The enabled models of every role: what the bindings depend on. */
 function enabledModels(catalogue: Catalogue): Record<string, readonly string[]> {
   const isEnabled = (model: string): boolean => catalogue.isEnabled(model);
-  const names = Object.keys(catalogue.roles).sort();
-  return Object.fromEntries(names.map((role) => [role, (catalogue.roles[role] ?? []).filter(isEnabled)]));
+  return Object.fromEntries(Object.entries(catalogue.roles).map(([role, models]) => [role, models.filter(isEnabled)]));
 }
 
 async function rebindBatch(
