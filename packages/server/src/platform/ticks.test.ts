@@ -113,6 +113,25 @@ describe("periodic work", () => {
     expect(hasHeeded).toBe(true);
   });
 
+  test("may end by the abort itself, which is no failure", async () => {
+    const ran = Promise.withResolvers<void>();
+    const errors: unknown[] = [];
+    const hearing = { ...log, error: (fields: unknown) => void errors.push(fields) } as unknown as Log;
+    const long: Tick = {
+      ...counting("long"),
+      run: async (stop) => {
+        ran.resolve();
+        if (stop === undefined) return;
+        await once(stop, "abort");
+        stop.throwIfAborted();
+      },
+    };
+    const ticks = await startTicks(db, [long], hearing);
+    await ran.promise;
+    await ticks.stop();
+    expect(errors).toEqual([]);
+  });
+
   test("is left behind by a stop when it does not heed it", async () => {
     const hung = Promise.withResolvers<void>();
     const ran = Promise.withResolvers<void>();

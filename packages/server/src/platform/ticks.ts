@@ -87,6 +87,7 @@ async function runTick(tick: Tick, log: Log, stop: AbortSignal): Promise<void> {
   try {
     await tick.run(stop);
   } catch (error) {
+    if (stop.aborted && error === stop.reason) return; // the process stops: another one does it when it is next due
     log.error({ err: error, tick: tick.name }, "periodic work failed; it runs again when it is next due");
   }
 }
