@@ -1,4 +1,4 @@
-/** SQL of roles (migration 0018). */
+/** SQL of roles (migrations 0018 and 0028). */
 import type { Modality, PromptSamples } from "@promptd/contract";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 import { MODALITY_NAMES } from "../prompts-store.ts";
