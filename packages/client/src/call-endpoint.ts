@@ -25,8 +25,13 @@ export interface EndpointCall<Shape extends Shapes[string]> {
   readonly headers?: Readonly<Record<string, string | null>>;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
-  /** False: sending it twice could do it twice, so a lost connection is not retried. True when absent. */
+  /**
+   * True: sending it twice does what sending it once does, so it is sent again when nobody knows whether the server
+   * acted. Absent: everything but a POST without an idempotency key, which could make a second thing nobody asked for.
+   */
   readonly isRepeatable?: boolean;
+  /** Sent again as often as these milliseconds allow, in place of the client's `maxRetries`. */
+  readonly retryForMs?: number | undefined;
 }
 
 export interface EndpointAnswer<Data> {
@@ -59,14 +64,20 @@ export function createCallEndpoint<All extends Shapes<keyof All & string>>(
 ): CallEndpoint<All> {
   return async <N extends keyof All & string>(name: N, call: EndpointCall<All[N]>) => {
     const request = requestOf(entries[name], call);
+    const isRepeatable = call.isRepeatable ?? isSafeTwice(request);
+    const startedMs = performance.now();
+    let pausedMs = 0;
     for (let failedBefore = 0; ; failedBefore += 1) {
       const outcome = await attempt<All[N]["data"]>(send, request);
       if (outcome.kind === "answered") return outcome.answer;
       call.signal?.throwIfAborted();
       const { error, isForbidden } = outcome;
-      const isRepeatable = call.isRepeatable ?? true;
       const pause = chooseRetryPause({ error, isForbidden, isRepeatable, failedBefore, random: policy.random() });
-      if (pause === null || failedBefore >= policy.maxRetries) throw error;
+      if (pause === null) throw error;
+      pausedMs += pause;
+      const spentMs = Math.max(pausedMs, performance.now() - startedMs);
+      const isOver = call.retryForMs === undefined ? failedBefore >= policy.maxRetries : spentMs > call.retryForMs;
+      if (isOver) throw error;
       await policy.delay(pause, call.signal);
     }
   };
@@ -86,6 +97,11 @@ export function requestOf(
     timeoutMs,
     ...(headers === undefined ? {} : { headers }),
   };
+}
+
+function isSafeTwice({ method, headers = {} }: RawRequest): boolean {
+  if (method !== "POST") return true;
+  return Object.entries(headers).some(([name, value]) => name.toLowerCase() === "idempotency-key" && value !== null);
 }
 
 type Outcome<Data> =

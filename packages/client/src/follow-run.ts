@@ -2,7 +2,6 @@ import { ENDPOINTS, type RunEvent } from "@promptd/contract";
 import { readData, requestOf, type CallPolicy } from "./call-endpoint.ts";
 import { PromptdConnectionError } from "./errors.ts";
 import { chooseRetryPause } from "./retry.ts";
-import type { RunsClient } from "./runs.ts";
 import type { Open } from "./transport.ts";
 
 /** Where a broken stream goes on. */
@@ -20,16 +19,26 @@ interface Broken {
   readonly isForbidden: boolean;
 }
 
-export function createFollow(open: Open, policy: CallPolicy): RunsClient["follow"] {
-  return async function* follow(runId, { signal } = {}) {
-    const progress: Progress = { runId, signal, lastEventId: null, failedBefore: 0 };
+export interface FollowOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** The id of the last text event that has arrived; text continues behind it. */
+  readonly lastEventId?: string | null | undefined;
+  /** Connections in a row that may bring no event before it is given up; the client's `maxRetries` when absent. */
+  readonly maxRetries?: number | undefined;
+}
+
+export type Follow = (runId: string, options?: FollowOptions) => AsyncGenerator<RunEvent, void>;
+
+export function createFollow(open: Open, policy: CallPolicy): Follow {
+  return async function* follow(runId, { signal, lastEventId = null, maxRetries = policy.maxRetries } = {}) {
+    const progress: Progress = { runId, signal, lastEventId, failedBefore: 0 };
     for (;;) {
       const broken = yield* followOnce(open, progress);
       if (broken === null) return;
       signal?.throwIfAborted();
       const { failedBefore } = progress;
       const pause = chooseRetryPause({ ...broken, isRepeatable: true, failedBefore, random: policy.random() });
-      if (pause === null || failedBefore >= policy.maxRetries) throw broken.error;
+      if (pause === null || failedBefore >= maxRetries) throw broken.error;
       progress.failedBefore += 1;
       await policy.delay(pause, signal);
     }

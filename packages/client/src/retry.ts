@@ -23,15 +23,17 @@ export interface Failure {
 
 /**
  * Decides whether and when a failed request is sent again (specification, "Retry rules for clients"):
- * 429 after Retry-After, 500 with backoff, 4xx never, 504 of the server never. A lost connection and a proxy's own
- * 5xx page leave open whether the server acted, so only a repeatable request is sent again.
+ * 429 after Retry-After, 500 with backoff, 4xx never, 504 of the server never. A 500, a lost connection and a proxy's
+ * own 5xx page leave open whether the server acted, so only a repeatable request is sent again.
  * @returns the pause in milliseconds; null: do not retry.
  */
 export function chooseRetryPause(failure: Failure): number | null {
   const { error, random, isForbidden, isRepeatable } = failure;
   if (isForbidden) return null;
   const backoff = random * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** failure.failedBefore);
-  if (error instanceof PromptdError) return choosePauseByCode(error, random, backoff);
+  if (error instanceof PromptdError) {
+    return ERRORS[error.code].retry === "backoff" && !isRepeatable ? null : choosePauseByCode(error, random, backoff);
+  }
   if (error instanceof PromptdConnectionError) return isRepeatable ? backoff : null;
   if (error instanceof PromptdProtocolError) return isRepeatable && error.httpStatus >= 500 ? backoff : null;
   return null;

@@ -2,6 +2,7 @@ import type { CreateRunBody, ListRunsQuery, Run, RunEvent, RunList, RunListRow }
 import type { CallEndpoint, EndpointAnswer } from "./call-endpoint.ts";
 import type { Delay } from "./delay.ts";
 import { PromptdError } from "./errors.ts";
+import type { Follow } from "./follow-run.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -54,7 +55,7 @@ export interface RunsClient {
 
 export interface RunsDependencies {
   readonly call: CallEndpoint;
-  readonly follow: RunsClient["follow"];
+  readonly follow: Follow;
   readonly delay: Delay;
   readonly newIdempotencyKey: () => string;
   /** Time for everything but waiting. */
@@ -62,7 +63,7 @@ export interface RunsDependencies {
 }
 
 /** The server's own wait (specification, "Synchronous wait"): an answer may take that much longer. */
-const SERVER_WAIT_MS = 120_000;
+export const SERVER_WAIT_MS = 120_000;
 const POLL_SECONDS_DEFAULT = 30;
 /** Pause between two polls that waited; one that came back at once asks for its own Retry-After. */
 const POLL_PAUSE_MS = 250;
@@ -91,7 +92,6 @@ export function createRunsClient(dependencies: RunsDependencies): RunsClient {
       headers: { ...preferHeader([isAsync, isStream, waitPreference(options.waitSeconds)]), "idempotency-key": key },
       signal: options.signal,
       timeoutMs: timeoutMs + SERVER_WAIT_MS,
-      isRepeatable: key !== null,
     });
     return answer.data;
   };
@@ -104,8 +104,9 @@ export function createRunsClient(dependencies: RunsDependencies): RunsClient {
     get: async (runId, options = {}) => (await read(runId, options)).data,
     createAndWait: (body, options = {}) => createAndWait({ create, read, delay: dependencies.delay }, body, options),
     listAll: (query = {}, options = {}) => listAll(list, query, options),
-    cancel: async (runId, options = {}) =>
-      (await call("cancelRun", { params: { runId }, query: {}, body: undefined, signal: options.signal })).data,
+    cancel: async (runId, { signal } = {}) =>
+      // A canceled run is canceled again without an effect.
+      (await call("cancelRun", { params: { runId }, query: {}, body: undefined, signal, isRepeatable: true })).data,
   };
 }
 
@@ -150,15 +151,15 @@ async function* listAll(
   }
 }
 
-function isFinal(run: Run): boolean {
+export function isFinal(run: Run): boolean {
   return run.runStatus === "succeeded" || run.runStatus === "failed";
 }
 
-function waitPreference(seconds: number | undefined): string | null {
+export function waitPreference(seconds: number | undefined): string | null {
   return seconds === undefined ? null : `wait=${Math.max(0, Math.ceil(seconds))}`;
 }
 
-function preferHeader(preferences: readonly (string | null)[]): Record<string, string> {
+export function preferHeader(preferences: readonly (string | null)[]): Record<string, string> {
   const given = preferences.filter((preference) => preference !== null);
   return given.length === 0 ? {} : { prefer: given.join(", ") };
 }

@@ -1,4 +1,5 @@
 import { PromptdConnectionError, PromptdError, PromptdProtocolError } from "@promptd/client";
+import { createManageClient } from "@promptd/client/manage";
 import { describe, expect, test } from "vitest";
 import { failure, run, setup, success, type Answer } from "./scripted-server.ts";
 
@@ -113,6 +114,48 @@ test("a proxy's own 5xx page is retried, for a create only under its key", async
   await client.runs.create(body);
   await expect(client.runs.create(body, { idempotencyKey: null })).rejects.toBeInstanceOf(PromptdProtocolError);
   expect(seen).toHaveLength(3);
+});
+
+describe("a POST without an Idempotency-Key", () => {
+  const page: Answer = { status: 502, raw: "<html>Bad Gateway</html>", headers: { "content-type": "text/html" } };
+  const manageAt = (baseUrl: string) =>
+    createManageClient({ baseUrl, token: "pdm_test", random: () => 0, delay: async () => {} });
+
+  test.each<[string, Answer]>([
+    ["a lost connection", "reset"],
+    ["a proxy's own page", page],
+    ["a 500", broken],
+  ])("is not sent again after %s: a second key that nobody has seen could be made", async (_, answer) => {
+    const { baseUrl, seen } = await setup([answer]);
+    const manage = manageAt(baseUrl);
+    await expect(manage.send("createKey", { body: { name: "laptop" } })).rejects.toThrow();
+    await expect(manage.send("rollKey", { params: { keyId: ID }, body: {} })).rejects.toThrow();
+    await expect(
+      manage.send("createToken", { body: { name: "ci", scopes: ["runs:read"], expiresInDays: 1 } }),
+    ).rejects.toThrow();
+    expect(seen.map(({ url }) => url)).toEqual(["/manage/v1/keys", `/manage/v1/keys/${ID}/roll`, "/manage/v1/tokens"]);
+  });
+
+  test("is sent again after a 429, which never acted", async () => {
+    const { baseUrl, seen } = await setup([busy({}), success({})]);
+    await manageAt(baseUrl).send("createKey", { body: { name: "laptop" } });
+    expect(seen).toHaveLength(2);
+  });
+
+  test("is sent again where its call says that twice is once, as a cancel does", async () => {
+    const { client, seen } = await setup(["reset", success(run("failed"))]);
+    await client.runs.cancel(ID);
+    expect(seen).toHaveLength(2);
+  });
+});
+
+test("a POST with an Idempotency-Key, and every other method, is sent again after a lost connection", async () => {
+  const { baseUrl, seen } = await setup(["reset", success({}), "reset", success({})]);
+  const manage = createManageClient({ baseUrl, token: "pdm_test", random: () => 0, delay: async () => {} });
+  const grant = { account: "ada@example.org", amount: 5 };
+  await manage.send("grantCredits", { body: grant, headers: { "Idempotency-Key": "order-17" } });
+  await manage.send("revokeKey", { params: { keyId: ID } });
+  expect(seen.map(({ method }) => method)).toEqual(["POST", "POST", "DELETE", "DELETE"]);
 });
 
 describe("an abort", () => {
