@@ -12,6 +12,8 @@ import { delay as realDelay, type Delay } from "./delay.ts";
 import { PromptdProtocolError } from "./errors.ts";
 import { createFollow } from "./follow-run.ts";
 import { randomKey } from "./random-key.ts";
+import type { InputsOf, PromptName } from "./run/known-prompts.ts";
+import { runPrompt, type RunPromptOptions, type RunTask } from "./run/run-prompt.ts";
 import { createRunsClient, type CallOptions, type RunsClient } from "./runs.ts";
 import { createTransport, type RawAnswer, type RawRequest } from "./transport.ts";
 
@@ -29,6 +31,8 @@ export interface ClientOptions {
   readonly resourcesHash?: string | undefined;
   /** Called for each answer that asks to refresh the model list (header action-require). */
   readonly onUpdateResources?: (() => void) | undefined;
+  /** Called with a sentence about a run that ignored some of what was sent; console.warn when absent. */
+  readonly onWarning?: ((message: string) => void) | undefined;
   /** Replaceable for tests: time, chance and names. */
   readonly delay?: Delay | undefined;
   readonly random?: (() => number) | undefined;
@@ -41,7 +45,22 @@ export interface ResourcesClient {
   getIfChanged(hash: string, options?: CallOptions): Promise<Resources | null>;
 }
 
+/** Inputs may only be left out where the prompt needs none. */
+// oxlint-disable-next-line typescript/no-empty-object-type -- every object fits {}, also one of optional members alone
+type RunArguments<Name> =
+  {} extends InputsOf<Name>
+    ? [options?: RunPromptOptions<Name>]
+    : [options: RunPromptOptions<Name> & { readonly inputs: InputsOf<Name> }];
+
 export interface Client {
+  /**
+   * Runs a prompt once and waits for its outputs, however long that takes and whatever breaks in between: after a lost
+   * connection, a 429, a 504 or a restart of the server it goes on with the same run. Iterated over, it gives the events
+   * of the run, with its text while it is written.
+   * @param prompt a slug, a slug with a label (`slug@label`), or the id of a prompt or of a version.
+   * @throws PromptdRunError when the run fails, PromptdError when the server refuses it.
+   */
+  run<Name extends PromptName>(prompt: Name, ...options: RunArguments<Name>): RunTask;
   readonly runs: RunsClient;
   readonly prompts: {
     search(q: string, options?: CallOptions): Promise<SearchResult>;
@@ -87,10 +106,16 @@ export function createClient(options: ClientOptions): Client {
   const call = createCallEndpoint<EndpointShapes>(ENDPOINTS, request, policy);
   const newIdempotencyKey = options.newIdempotencyKey ?? randomKey;
   const resources = createResourcesClient(call, (hash) => (resourcesHash = hash));
+  const follow = createFollow(transport.open, policy);
+  const waiting = { call, delay, newIdempotencyKey, timeoutMs, follow };
+  // oxlint-disable-next-line eslint/no-console -- a misspelt input that was paid for must not go unseen
+  const onWarning = options.onWarning ?? ((message) => console.warn(`promptd: ${message}`));
+  const run = (prompt: string, given: RunPromptOptions = {}) => runPrompt({ ...waiting, onWarning }, prompt, given);
   return {
     request,
     call,
-    runs: createRunsClient({ call, delay, newIdempotencyKey, timeoutMs, follow: createFollow(transport.open, policy) }),
+    run: run as Client["run"], // what the types of one prompt say means nothing to the wire
+    runs: createRunsClient(waiting),
     resources,
     ...createReaders(call),
   };

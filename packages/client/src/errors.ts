@@ -1,4 +1,4 @@
-import type { ErrorCode, Issue } from "@promptd/contract";
+import type { ErrorCode, Issue, Run } from "@promptd/contract";
 
 /** The server answered with an error envelope. */
 export class PromptdError extends Error {
@@ -57,6 +57,23 @@ export class PromptdProtocolError extends Error {
     super(message);
     this.httpStatus = details.httpStatus;
     this.bodyStart = details.bodyStart;
+  }
+}
+
+/** The run was made and failed; it costs nothing. */
+export class PromptdRunError extends Error {
+  override readonly name = "PromptdRunError";
+  readonly run: Run;
+  /** Names the request that created the run; null when a proxy took it away. */
+  readonly requestId: string | null;
+  constructor(run: Run, requestId: string | null) {
+    super(run.outputs.find((item) => item.type === "error")?.data ?? "The run failed.");
+    this.run = run;
+    this.requestId = requestId;
+  }
+
+  get runId(): string {
+    return this.run.runId;
   }
 }
 

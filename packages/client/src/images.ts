@@ -3,6 +3,12 @@ import type { ImageInput } from "@promptd/contract";
 /** Characters per step: more arguments than this would overflow the stack of some runtimes. */
 const CHUNK_BYTES = 0x8000;
 
+/**
+ * An image of a run: an https or data URL, the path of a file (a text or a `file:` URL; not in browsers), bytes, a Blob,
+ * or the form that is sent.
+ */
+export type ImageSource = string | URL | Uint8Array | ArrayBuffer | Blob | ImageInput;
+
 /** @param bytes a PNG, JPEG, WebP or GIF of at most 10 MiB; the server checks it. */
 export function imageFromBytes(bytes: Uint8Array): ImageInput {
   let binary = "";
@@ -15,4 +21,33 @@ export function imageFromBytes(bytes: Uint8Array): ImageInput {
 /** @param url a publicly accessible https address; the server fetches it when the run begins. */
 export function imageFromUrl(url: string): ImageInput {
   return { type: "url", url };
+}
+
+/** @throws TypeError for what is not an image, or a path where there are no files; the system's error for a file. */
+export async function toImageInput(source: ImageSource): Promise<ImageInput> {
+  if (typeof source === "string" || source instanceof URL) return imageFromText(String(source));
+  if (source instanceof Uint8Array) return imageFromBytes(source);
+  if (source instanceof ArrayBuffer) return imageFromBytes(new Uint8Array(source));
+  if (source instanceof Blob) return imageFromBytes(new Uint8Array(await source.arrayBuffer()));
+  if (source.type === "url" || source.type === "base64") return source;
+  throw new TypeError("An image must be a URL, a path, bytes or a Blob.");
+}
+
+async function imageFromText(text: string): Promise<ImageInput> {
+  if (/^https?:/i.test(text)) return imageFromUrl(text);
+  const base64 = /^data:[^,]*;base64,(.*)$/is.exec(text)?.[1];
+  if (base64 !== undefined) return { type: "base64", base64 };
+  return imageFromBytes(await readFile(/^file:/i.test(text) ? new URL(text) : text));
+}
+
+interface Files {
+  readFile(path: string | URL): Promise<Uint8Array>;
+}
+
+/** Asked for at run time: an import of `node:fs` would stop the bundlers of browsers. Node, Deno and Bun have it. */
+function readFile(path: string | URL): Promise<Uint8Array> {
+  const { process } = globalThis as { process?: { getBuiltinModule?: (name: string) => unknown } };
+  const files = process?.getBuiltinModule?.("node:fs/promises") as Files | undefined;
+  if (files !== undefined) return files.readFile(path);
+  throw new TypeError(`The image ${path} is a path, and there are no files here. Give its bytes, a Blob or a URL.`);
 }

@@ -128,11 +128,11 @@ describe("a POST without an Idempotency-Key", () => {
   ])("is not sent again after %s: a second key that nobody has seen could be made", async (_, answer) => {
     const { baseUrl, seen } = await setup([answer]);
     const manage = manageAt(baseUrl);
-    await expect(manage.send("createKey", { body: { name: "laptop" } })).rejects.toThrow();
-    await expect(manage.send("rollKey", { params: { keyId: ID }, body: {} })).rejects.toThrow();
+    await expect(manage.send("createKey", { body: { name: "laptop" } })).rejects.toBeInstanceOf(Error);
+    await expect(manage.send("rollKey", { params: { keyId: ID }, body: {} })).rejects.toBeInstanceOf(Error);
     await expect(
       manage.send("createToken", { body: { name: "ci", scopes: ["runs:read"], expiresInDays: 1 } }),
-    ).rejects.toThrow();
+    ).rejects.toBeInstanceOf(Error);
     expect(seen.map(({ url }) => url)).toEqual(["/manage/v1/keys", `/manage/v1/keys/${ID}/roll`, "/manage/v1/tokens"]);
   });
 

@@ -1,0 +1,256 @@
+import { PromptdRunError, type RunTask } from "@promptd/client";
+import type { RunEvent } from "@promptd/contract";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { failure, run, setup, success, type Answer } from "./scripted-server.ts";
+
+const ID = "01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a";
+const VERSION = "01a1f874-0000-7d21-a4c8-5b7e11f20d3a";
+const PROMPT = "01a1f874-1111-7d21-a4c8-5b7e11f20d3a";
+const page = (status: number): Answer => ({
+  status,
+  raw: "<html>Gateway</html>",
+  headers: { "content-type": "text/html" },
+});
+const busy = failure(429, "TOO_MANY_REQUESTS_ERROR", { headers: { "retry-after": "1" } });
+const timedOut = failure(504, "GATEWAY_TIMEOUT_ERROR", {
+  data: { runId: ID },
+  headers: { "x-should-retry": "false", "x-request-id": "r-504" },
+});
+const accepted = success(run("queued"), { "x-request-id": "r-1" });
+const event = (name: string, data: unknown, id?: string): string =>
+  `event: ${name}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+const stream = (...events: string[]): Answer => ({
+  status: 200,
+  raw: events.join(""),
+  headers: { "content-type": "text/event-stream" },
+});
+const status = (runStatus: string) => event("status", { runId: ID, runStatus });
+const piece = (text: string, id: string) => event("text", { index: 0, call: 1, text }, id);
+const ending =
+  status("succeeded") + event("output", { index: 0, type: "text", data: "Hello." }) + event("done", run("succeeded"));
+const lines = (seen: readonly { method: string; url: string }[]) => seen.map(({ method, url }) => `${method} ${url}`);
+
+async function eventsOf(task: RunTask): Promise<RunEvent[]> {
+  const events: RunEvent[] = [];
+  for await (const one of task) events.push(one);
+  return events;
+}
+
+describe("client.run", () => {
+  test("sends inputs as texts and gives the run with its text, what it ignored, and its request id", async () => {
+    const warnings: string[] = [];
+    const finished = success(run("succeeded"), { "x-request-id": "r-7", "x-ignored": "topik, Child%27s%20Age" });
+    const { client, seen } = await setup([finished], { onWarning: (message) => warnings.push(message) });
+    const inputs = { topic: "tea", age: 7, polite: true, tags: ["a", "b"], items: ["a,b", "c"], none: undefined };
+    expect(await client.run(VERSION, { inputs, options: { quality: "high" } })).toEqual({
+      ...(run("succeeded") as object),
+      promptVersionId: VERSION,
+      text: "Hello.",
+      images: [],
+      videos: [],
+      ignored: ["topik", "Child's Age"],
+      requestId: "r-7",
+    });
+    expect(JSON.parse(seen[0]?.body ?? "")).toEqual({
+      promptVersionId: VERSION,
+      inputs: {
+        textInputs: { topic: "tea", age: "7", polite: "true", tags: "a,b", items: "a,b\nc" },
+        imageInputs: [],
+      },
+      runOptions: { quality: "high" },
+    });
+    expect(seen[0]?.headers["prefer"]).toBe("respond-async, wait=30");
+    expect(warnings).toEqual([`The run ${ID} ignored "topik", "Child's Age": the prompt has no such input or option.`]);
+  });
+
+  test("after all that can break makes one run, by one Idempotency-Key, and stays with it", async () => {
+    const waited = success(run("running"), { "preference-applied": "wait=30" });
+    const storm = Array.from({ length: 20 }, () => busy);
+    const { client, seen, pauses } = await setup([
+      ...storm,
+      "reset",
+      page(504),
+      failure(500, "SERVER_ERROR"),
+      timedOut,
+      "reset",
+      ...storm,
+      page(502),
+      waited,
+      success(run("succeeded")),
+    ]);
+    expect(await client.run(VERSION)).toMatchObject({ runId: ID, text: "Hello.", requestId: "r-504" });
+    const creates = seen.filter(({ method }) => method === "POST");
+    expect(creates).toHaveLength(24);
+    expect(new Set(creates.map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
+    expect(lines(seen.slice(24))).toEqual(Array(24).fill(`GET /v1/runs/${ID}`));
+    expect(pauses.at(-1)).toBe(250);
+  });
+
+  test("gives up when retryForMs have passed, with the error of the last try", async () => {
+    const { client, seen } = await setup([busy]);
+    await expect(client.run(VERSION, { retryForMs: 5_000 })).rejects.toMatchObject({
+      code: "TOO_MANY_REQUESTS_ERROR",
+    });
+    expect(seen).toHaveLength(5);
+  });
+
+  test("a failed run is an error with the run, its sentence and the request id", async () => {
+    const broken = { runId: ID, runStatus: "failed", tokens: 0, outputs: [{ type: "error", data: "Refused." }] };
+    const { client } = await setup([success(broken, { "x-request-id": "r-3" })]);
+    const error = await client.run(VERSION).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(PromptdRunError);
+    expect(error).toMatchObject({ message: "Refused.", runId: ID, run: broken, requestId: "r-3" });
+  });
+
+  test("a refused request is thrown as it is, and not sent again", async () => {
+    const { client, seen } = await setup([failure(402, "PAYMENT_REQUIRED_ERROR")]);
+    await expect(client.run(VERSION)).rejects.toMatchObject({ code: "PAYMENT_REQUIRED_ERROR" });
+    expect(seen).toHaveLength(1);
+  });
+
+  test("an abort ends the waiting with its reason", async () => {
+    const { client, nextRequest } = await setup([accepted, "never"]);
+    const stop = new AbortController();
+    const arrived = nextRequest().then(nextRequest);
+    const waiting = client.run(VERSION, { signal: stop.signal });
+    await arrived;
+    stop.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+  });
+});
+
+describe("the prompt of a run", () => {
+  test("may be a slug", async () => {
+    const rows = [
+      { slug: "cat-poem-2", promptVersionId: ID },
+      { slug: "cat-poem", promptVersionId: VERSION },
+    ];
+    const { client, seen } = await setup([success({ rows }), success(run("succeeded"))]);
+    expect((await client.run("cat-poem")).promptVersionId).toBe(VERSION);
+    expect(lines(seen)).toEqual(["GET /v1/prompts/publish?q=cat+poem", "POST /v1/runs"]);
+  });
+
+  test("is refused by name when there is no such slug", async () => {
+    const { client, seen } = await setup([success({ rows: [] })]);
+    await expect(client.run("cat-poem")).rejects.toMatchObject({
+      code: "NOT_FOUND_ERROR",
+      message: 'No published prompt has the slug "cat-poem".',
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  test("may be the id of a prompt: its latest version runs, under the same key", async () => {
+    const missing = failure(404, "NOT_FOUND_ERROR");
+    const { client, seen } = await setup([missing, success({ promptVersionId: VERSION }), success(run("succeeded"))]);
+    expect((await client.run(PROMPT)).promptVersionId).toBe(VERSION);
+    expect(lines(seen)).toEqual(["POST /v1/runs", `GET /v1/prompts/${PROMPT}`, "POST /v1/runs"]);
+    expect(seen[0]?.headers["idempotency-key"]).toBe(seen[2]?.headers["idempotency-key"]);
+  });
+
+  test("that does not exist is the server's own 404", async () => {
+    const { client } = await setup([failure(404, "NOT_FOUND_ERROR", { headers: { "x-request-id": "r-9" } })]);
+    await expect(client.run(PROMPT)).rejects.toMatchObject({ code: "NOT_FOUND_ERROR", requestId: "r-9" });
+  });
+});
+
+describe("the events of a run", () => {
+  test("come from an iteration, text while it is written, and the result still can be awaited", async () => {
+    const { client, seen } = await setup([
+      accepted,
+      stream(status("running"), piece("Hel", "3"), piece("lo.", "6"), ending),
+    ]);
+    const task = client.run(VERSION);
+    const events = await eventsOf(task);
+    expect(events.map((one) => one.event)).toEqual(["status", "status", "text", "text", "status", "output", "done"]);
+    expect((await task).text).toBe("Hello.");
+    expect(seen[0]?.headers["prefer"]).toBe("respond-async, stream");
+    expect(await eventsOf(task)).toEqual(events);
+  });
+
+  test("go to onProgress as well, and a listener that throws does not lose the run", async () => {
+    const warnings: string[] = [];
+    const onWarning = (message: string) => warnings.push(message);
+    const { client } = await setup([accepted, stream(status("running"), ending)], { onWarning });
+    const names: string[] = [];
+    const onProgress = (one: RunEvent): void => {
+      names.push(one.event);
+      if (one.event === "output") throw new Error("of the listener");
+    };
+    expect((await client.run(VERSION, { onProgress })).text).toBe("Hello.");
+    expect(names).toEqual(["status", "status", "status", "output", "done"]);
+    expect(warnings).toEqual(["onProgress has failed: Error: of the listener"]);
+  });
+
+  test("go on behind the last text after the stream broke, with a poll in between", async () => {
+    const { client, seen } = await setup([
+      accepted,
+      stream(status("running"), piece("Hel", "3")),
+      "reset",
+      "reset",
+      success(run("running"), { "preference-applied": "wait=30" }),
+      stream(status("running"), piece("lo.", "6"), ending),
+    ]);
+    const events = await eventsOf(client.run(VERSION));
+    expect(events.flatMap((one) => (one.event === "text" ? [one.data.text] : []))).toEqual(["Hel", "lo."]);
+    expect(lines(seen).slice(1)).toEqual([
+      ...Array(2).fill(`GET /v1/runs/${ID}/events`),
+      ...Array(2).fill(`GET /v1/runs/${ID}`),
+      `GET /v1/runs/${ID}/events`,
+    ]);
+    expect(seen.at(-1)?.headers["last-event-id"]).toBe("3");
+  });
+
+  test("are complete where no stream gets through", async () => {
+    const { client } = await setup([accepted, page(200), success(run("succeeded"))]);
+    const events = await eventsOf(client.run(VERSION));
+    expect(events.map((one) => one.event)).toEqual(["status", "status", "output", "done"]);
+  });
+
+  test("end with the error of the run, once, for who only iterates", async () => {
+    const { client } = await setup([failure(402, "PAYMENT_REQUIRED_ERROR")]);
+    await expect(eventsOf(client.run(VERSION))).rejects.toMatchObject({ code: "PAYMENT_REQUIRED_ERROR" });
+  });
+});
+
+describe("the images of a run", () => {
+  const bytes = Uint8Array.of(1, 2, 250);
+  const base64 = { type: "base64", base64: "AQL6" };
+
+  test("may be addresses, paths, bytes, Blobs, or the form that is sent", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "promptd-client-"));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    const path = join(directory, "cat one.png");
+    await writeFile(path, bytes);
+    const { client, seen } = await setup([success(run("succeeded"))]);
+    const url = "https://x.example/cat.png";
+    await client.run(VERSION, {
+      images: [
+        url,
+        new URL(url),
+        path,
+        pathToFileURL(path),
+        pathToFileURL(path).href,
+        bytes,
+        bytes.buffer,
+        new Blob([bytes]),
+        "data:image/png;base64,AQL6",
+        { type: "base64", base64: "AQL6" },
+      ],
+    });
+    const address = { type: "url", url };
+    expect((JSON.parse(seen[0]?.body ?? "") as { inputs: object }).inputs).toMatchObject({
+      imageInputs: [address, address, ...Array.from({ length: 8 }, () => base64)],
+    });
+  });
+
+  test("that cannot be read are an error before anything is sent", async () => {
+    const { client, seen } = await setup([success(run("succeeded"))]);
+    await expect(client.run(VERSION, { images: ["/no/such/cat.png"] })).rejects.toMatchObject({ code: "ENOENT" });
+    await expect(client.run(VERSION, { images: [{} as never] })).rejects.toThrow(TypeError);
+    expect(seen).toEqual([]);
+  });
+});
