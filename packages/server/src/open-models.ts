@@ -1,6 +1,6 @@
 import type { Spool } from "./files/index.ts";
 import {
-  createCanceledVideosTick,
+  createAbandonedJobsTick,
   createEnabledModels,
   createModelCaller,
   createProviderCallsTick,
@@ -66,7 +66,7 @@ export async function openModels(options: OpenModelsOptions): Promise<Models> {
     ticks: [
       ...enabled.ticks,
       createProviderCallsTick(db, log),
-      ...(isCaller ? [createCanceledVideosTick({ db, log, catalogue, adapter })] : []),
+      ...(isCaller ? [createAbandonedJobsTick({ db, log, catalogue, adapter })] : []),
     ],
     announce: async () => {
       await writeModelLimits(db, new Map(catalogue.entries.map(fixedLimit)));

@@ -1,5 +1,5 @@
 export { createModelCaller, RunGone, type LimitChange, type ModelCaller } from "./calls/call-model.ts";
-export { createCanceledVideosTick } from "./calls/canceled-videos.ts";
+export { createAbandonedJobsTick } from "./calls/abandoned-jobs.ts";
 export { CatalogueError, loadCatalogue } from "./catalogue/catalogue.ts";
 export type { Catalogue, CatalogueEntry, CatalogueOptions } from "./catalogue/catalogue.ts";
 export { availability, isSimulated, unavailableSentence, type Availability } from "./catalogue/availability.ts";

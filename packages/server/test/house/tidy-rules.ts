@@ -214,7 +214,7 @@ const OWN_RESILIENCE_EXCEPTIONS: readonly RegExp[] = [
   /models\/calls\/call-model\.ts$/, // what comes next depends on how the last attempt ended: fallback, retry, give back
   /search\/indexing\/embed-by-model\.ts$/, // batches until one was embedded: a refused one is halved, a single text set aside
   /search\/indexing\/replica\.ts$/, // pages of a table, read until the last one
-  /models\/calls\/video-jobs\.ts$/, // the answer decides whether it is asked again, and when
+  /models\/calls\/provider-jobs\.ts$/, // the answer decides whether it is asked again, and when
 ];
 
 export const oneResilience: Rule = (sources) =>

@@ -1,7 +1,7 @@
 /**
  * The README's way to a run on each provider, walked as it is written: the table and the commands are read from it.
- * Each provider is replaced by its base-URL setting, as an operator would do it: text, OpenAI's and fal's images come
- * from @copilotkit/aimock; Gemini images, Replicate and all videos from a server of ours, which passes the rest on.
+ * Each provider is replaced by its base-URL setting, as an operator would do it: text and OpenAI's images come
+ * from @copilotkit/aimock; Gemini images, fal and Replicate from a server of ours, which passes the rest on.
  */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -90,11 +90,9 @@ async function startStandIns(): Promise<StandIns> {
   const mock = new LLMock({ port: 0 });
   await mock.start();
   const double = await startProviderDouble({ mockUrl: mock.url });
-  double.finishVideos();
+  double.finishJobs();
   mock.onMessage(/tea/, { content: TEXT });
   mock.onImage(/tea/, { image: { b64Json: PNG.toString("base64") } });
-  const file = { url: `${double.url}/fal/files/1.png`, width: 1, height: 1, content_type: "image/png" };
-  mock.onFalRun(/./, { images: [file] });
   return {
     double,
     stop: async () => {

@@ -13,6 +13,8 @@ import {
   type CatalogueEntry,
 } from "../../src/models/catalogue/catalogue.ts";
 import type { ModelAdapter, ModelCall, ModelImage } from "../../src/models/ai-sdk/model-adapter.ts";
+import { providerOf } from "../../src/models/providers/index.ts";
+import { makesJobs } from "../../src/models/providers/provider.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { MP4, PNG } from "./provider-answers.ts";
@@ -26,6 +28,11 @@ export function entryOf(model: string): CatalogueEntry {
   const entry = catalogue.find(model);
   if (entry === null) throw new Error(`no model ${model}`);
   return entry;
+}
+
+/** Whether it is started and polled. */
+export function isJob({ provider, modality }: CatalogueEntry): boolean {
+  return makesJobs(providerOf(provider), modality);
 }
 
 export function callOf(
@@ -44,6 +51,7 @@ export function callOf(
     itemIndex: 0,
     callNumber: 1,
     idempotencyKey: "00000000-0000-7000-8000-000000000001:0:0",
+    timeLimitMs: entry.limits.timeoutMs,
     onText: null,
     ...change,
   };
@@ -67,7 +75,7 @@ export function createRig(secrets: Record<string, string>, change: Partial<Adapt
       },
       fetchInto: async (address, { read }) => {
         downloads.push(address);
-        return { kind: "fetched", content: await read(piecesOf(MP4)) };
+        return { kind: "fetched", content: await read(piecesOf(address.endsWith(".png") ? PNG : MP4)) };
       },
     },
     spool: createSpool(directory),
@@ -76,12 +84,12 @@ export function createRig(secrets: Record<string, string>, change: Partial<Adapt
   });
   onTestFinished(() => adapter.close());
   const { signal } = new AbortController();
-  /** Asks once, and fetches a video that is ready. */
-  const pollVideo = async (video: Parameters<ModelAdapter["pollVideo"]>[0]) => {
-    const answer = await adapter.pollVideo(video, signal);
+  /** Asks once, and fetches what is ready. */
+  const pollJob = async (job: Parameters<ModelAdapter["pollJob"]>[0]) => {
+    const answer = await adapter.pollJob(job, signal);
     return answer.kind === "ready" ? answer.load(signal) : answer;
   };
-  return { adapter, warned, downloads, signal, pollVideo };
+  return { adapter, warned, downloads, signal, pollJob };
 }
 
 async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

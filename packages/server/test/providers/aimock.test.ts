@@ -143,26 +143,37 @@ describe("videos of Veo", () => {
   test("are started, asked for, and fetched without the key from an address that is not the provider's", async () => {
     mock.onVideo(PROMPT, { video: { id: "v1", status: "completed", b64: PNG.toString("base64") } });
     const entry = entryOf("google/veo");
-    const { adapter, pollVideo, signal, downloads } = rig();
+    const { adapter, pollJob, signal, downloads } = rig();
     const call = callOf(entry, { instructions: "" });
-    const started = await adapter.startVideo(call, signal);
+    const started = await adapter.startJob(call, signal);
     expect(started).toMatchObject({ kind: "started" });
     const operation = started.kind === "started" ? started.operation : null;
-    const poll = { entry, mapping: call.mapping, operation: JSON.parse(JSON.stringify(operation)) as typeof operation };
-    let result = await pollVideo(poll);
-    for (let question = 0; result.kind === "pending" && question < 10; question += 1) result = await pollVideo(poll);
+    const poll = { call, operation: JSON.parse(JSON.stringify(operation)) as typeof operation };
+    let result = await pollJob(poll);
+    for (let question = 0; result.kind === "pending" && question < 10; question += 1) result = await pollJob(poll);
     expect(result).toMatchObject({ kind: "video", mediaType: "video/mp4", usage: { seconds: 8, images: 1 } });
     expect(downloads).toEqual(["https://generativelanguage.googleapis.com/v1beta/files/placeholder"]);
   });
 });
 
 describe("fal", () => {
+  const make = async (model: string) => {
+    const { adapter, pollJob, signal, downloads } = rig();
+    const call = callOf(entryOf(model));
+    const started = await adapter.startJob(call, signal);
+    expect(started).toMatchObject({ kind: "started" });
+    const operation = started.kind === "started" ? started.operation : null;
+    let result = await pollJob({ call, operation });
+    for (let question = 0; result.kind === "pending" && question < 10; question += 1)
+      result = await pollJob({ call, operation });
+    return { downloads, result };
+  };
+
   test("generates an image whose file is fetched without the key", async () => {
-    mock.onFalRun(/./, {
+    mock.onFalQueue(/./, {
       images: [{ url: "https://v3.fal.media/1.png", width: 1, height: 1, content_type: "image/png" }],
     });
-    const { adapter, signal, downloads } = rig();
-    const result = await adapter.callModel(callOf(entryOf("fal/flux-schnell")), signal);
+    const { downloads, result } = await make("fal/flux-schnell");
     expect(result).toMatchObject({ kind: "image", bytes: new Uint8Array(PNG), usage: { images: 1 } });
     expect(downloads).toEqual(["https://v3.fal.media/1.png"]);
   });
@@ -170,16 +181,7 @@ describe("fal", () => {
   test("starts a video, answers its state, and names a file that is fetched without the key", async () => {
     const video = { id: "v1", status: "completed" as const, url: "https://v3.fal.media/1.mp4" };
     mock.onFalVideo(/./, { video });
-    const entry = entryOf("fal/luma-ray-2");
-    const { adapter, pollVideo, signal, downloads } = rig();
-    const call = callOf(entry);
-    const started = await adapter.startVideo(call, signal);
-    expect(started).toMatchObject({ kind: "started" });
-    const operation = started.kind === "started" ? started.operation : null;
-    let result = await pollVideo({ entry, mapping: call.mapping, operation });
-    for (let question = 0; result.kind === "pending" && question < 10; question += 1) {
-      result = await pollVideo({ entry, mapping: call.mapping, operation });
-    }
+    const { downloads, result } = await make("fal/luma-ray-2");
     expect(result).toMatchObject({ kind: "video", usage: { seconds: 5 } });
     expect(downloads).toEqual([video.url]);
   });

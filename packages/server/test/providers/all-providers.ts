@@ -1,8 +1,9 @@
 import type { ServerResponse } from "node:http";
 import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
+import type { AdapterOptions } from "../../src/models/ai-sdk/call-settings.ts";
 import type { ModelImage } from "../../src/models/ai-sdk/model-adapter.ts";
 import { createTransport, type TransportOptions } from "../../src/models/providers/transport.ts";
-import { callOf, createRig, entryOf } from "./adapter-rig.ts";
+import { callOf, createRig, entryOf, isJob } from "./adapter-rig.ts";
 import { startOwnServer, type Received } from "./own-server.ts";
 
 export type Reply = (request: Received, response: ServerResponse, url: string) => void;
@@ -15,7 +16,11 @@ export const OPENROUTER = "https://openrouter.ai/api/v1";
 const LED_HERE = ["https://api.openai.com", new URL(ELSEWHERE).origin, new URL(OPENROUTER).origin];
 
 /** An adapter for which every provider is at one server of the test. @param settings beside the keys, which are all set. */
-export async function openAllProviders(reply: Reply, settings: Readonly<Record<string, string>> = {}) {
+export async function openAllProviders(
+  reply: Reply,
+  settings: Readonly<Record<string, string>> = {},
+  change: Partial<AdapterOptions> = {},
+) {
   const server = await startOwnServer((request, response) => reply(request, response, server.url));
   const secrets = {
     ANTHROPIC_BASE_URL: server.url,
@@ -27,9 +32,15 @@ export async function openAllProviders(reply: Reply, settings: Readonly<Record<s
   const led = LED_HERE.map((origin) => [origin, server.url] as const);
   const rig = createRig(secrets, {
     connect: (options) => createTransport({ ...options, aliases: aliasesTo(options, led) }),
+    ...change,
   });
-  const send = (model: string | CatalogueEntry, images: readonly ModelImage[] = []) =>
-    rig.adapter.callModel(callOf(typeof model === "string" ? entryOf(model) : model, { images }), rig.signal);
+  /** Of what is made in a queue: started, and asked for once. */
+  const send = async (model: string | CatalogueEntry, images: readonly ModelImage[] = []) => {
+    const call = callOf(typeof model === "string" ? entryOf(model) : model, { images });
+    if (!isJob(call.entry)) return rig.adapter.callModel(call, rig.signal);
+    const started = await rig.adapter.startJob(call, rig.signal);
+    return started.kind === "started" ? rig.pollJob({ call, operation: started.operation }) : started;
+  };
   return { ...rig, server, send };
 }
 

@@ -10,7 +10,7 @@ import type { ModelImage, ModelResult } from "../../src/models/ai-sdk/model-adap
 import type { Database } from "../../src/platform/database/database.ts";
 import { createCaller } from "../support/model-caller-fixture.ts";
 import { useTestDatabase } from "../support/test-database.ts";
-import { callOf, catalogue, IMAGE } from "./adapter-rig.ts";
+import { callOf, catalogue, IMAGE, isJob } from "./adapter-rig.ts";
 import { openAllProviders, type Reply } from "./all-providers.ts";
 import { json } from "./own-server.ts";
 import { always, INTERFACES, type Interface } from "./provider-interfaces.ts";
@@ -30,12 +30,12 @@ async function make(
   { entry, settings }: Pick<Interface, "entry" | "settings">,
   images: readonly ModelImage[] = [],
 ): Promise<ModelResult | { kind: "pending" }> {
-  const { adapter, signal, pollVideo } = await openAllProviders(reply, settings);
+  const { adapter, signal, pollJob } = await openAllProviders(reply, settings);
   const call = callOf(entry, { images });
-  if (entry.modality !== "video") return adapter.callModel(call, signal);
-  const started = await adapter.startVideo(call, signal);
+  if (!isJob(entry)) return adapter.callModel(call, signal);
+  const started = await adapter.startJob(call, signal);
   if (started.kind !== "started") return started;
-  return pollVideo({ entry, mapping: call.mapping, operation: started.operation });
+  return pollJob({ call, operation: started.operation });
 }
 
 describe.each(Object.entries(INTERFACES))("%s", (_name, row) => {

@@ -7,12 +7,14 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import type { JsonValue } from "../../src/models/catalogue/mapping.ts";
 import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
+import { createGuardedFetch } from "../../src/files/index.ts";
 import { callOf, entryOf, IMAGE } from "./adapter-rig.ts";
 import { openAllProviders } from "./all-providers.ts";
 import { json, type Received } from "./own-server.ts";
 import {
   chatAnswer,
   falImage,
+  falQueued,
   geminiAnswer,
   messagesAnswer,
   MP4,
@@ -128,32 +130,64 @@ describe("images of Gemini", () => {
   });
 });
 
+/** A job of fal: what is answered to each question about its state, and then as its result. */
+function falQueue(states: readonly unknown[], result: (response: ServerResponse, url: string) => void) {
+  let asked = 0;
+  return (request: Received, response: ServerResponse, url: string): void => {
+    if (request.method === "POST") return json(response, falQueued(`${url}/fal-ai/flux/requests/1`));
+    if (!request.path.endsWith("/status")) return result(response, url);
+    json(response, states[Math.min(asked, states.length - 1)]);
+    asked += 1;
+  };
+}
+
 describe("images of Replicate", () => {
   const answerWith = (states: { status: string; output?: string | null; error?: string }[]) => {
     let asked = 0;
     return (request: Received, response: ServerResponse, url: string): void => {
-      if (request.path === "/out.png") return void response.end(PNG);
-      const state = states[Math.min(asked, states.length - 1)];
-      asked += 1;
+      const isStart = request.method === "POST";
+      const state = isStart ? { status: "starting" } : states[Math.min(asked, states.length - 1)];
+      if (!isStart) asked += 1;
       json(
         response,
         replicatePrediction(
           `${url}/v1/predictions/p1`,
           state?.status ?? "",
-          state?.output ?? null,
-          state?.error ?? null,
+          state !== undefined && "output" in state ? (state.output ?? null) : null,
+          state !== undefined && "error" in state ? (state.error ?? null) : null,
         ),
       );
     };
   };
 
   test("are waited for, and their file is fetched without the key when it is elsewhere", async () => {
-    const states = [{ status: "processing" }, { status: "succeeded", output: "https://replicate.delivery/out.png" }];
+    const states = [{ status: "succeeded", output: "https://replicate.delivery/out.png" }];
     const { send, downloads, server } = await openAllProviders(answerWith(states));
     expect(await send("replicate/flux-schnell")).toMatchObject({ kind: "image", bytes: new Uint8Array(PNG) });
     expect(downloads).toEqual(["https://replicate.delivery/out.png"]);
     expect(server.received.map(({ method }) => method)).toEqual(["POST", "GET"]);
     expect(server.received[1]?.headers.authorization).toBe("Bearer secret-key");
+  });
+
+  test("are told to end by themselves when nobody waits for them any more", async () => {
+    const { server, send } = await openAllProviders(answerWith([{ status: "processing" }]));
+    expect(await send("replicate/flux-schnell")).toEqual({ kind: "pending" });
+    expect(server.received[0]?.headers["cancel-after"]).toBe("300s");
+    expect(server.received[0]?.headers["prefer"]).toBeUndefined(); // its name would come too late to be stored
+  });
+
+  test.each(["failed", "canceled", "aborted"])("that are %s are over at once", async (status) => {
+    const { send } = await openAllProviders(answerWith([{ status }]));
+    expect(await send("replicate/flux-schnell")).toMatchObject({ cause: "job_failed", retry: "never" });
+  });
+
+  test("that Replicate knows no more are over at once", async () => {
+    const { send } = await openAllProviders(({ method }, response, url) =>
+      method === "POST"
+        ? json(response, replicatePrediction(`${url}/v1/predictions/p1`, "starting", null), 201)
+        : json(response, { detail: "Not found." }, 404),
+    );
+    expect(await send("replicate/flux-schnell")).toMatchObject({ cause: "job_failed", retry: "never" });
   });
 
   test("that failed for their content are a refusal, for another reason a failure", async () => {
@@ -169,14 +203,57 @@ describe("images of Replicate", () => {
 });
 
 test("fal is reached at the operator's address, with its key; a file there is fetched from there", async () => {
+  const done = falQueue([{ status: "COMPLETED" }], (response, url) => json(response, falImage(`${url}/files/1.png`)));
   const { send, server, downloads } = await openAllProviders((request, response, url) => {
     if (request.path === "/files/1.png") response.end(PNG);
-    else json(response, falImage(`${url}/files/1.png`));
+    else done(request, response, url);
   });
   expect(await send("fal/flux-dev")).toMatchObject({ kind: "image", bytes: new Uint8Array(PNG) });
   expect(downloads).toEqual([]);
   const [first] = server.received;
   expect([first?.path, first?.headers.authorization]).toEqual(["/fal-ai/flux/dev", "Key secret-key"]);
+});
+
+describe("images of fal", () => {
+  const falTypes = (response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) =>
+    response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+  const failWith = (...answer: [status: number, body: unknown, headers?: Record<string, string>]) =>
+    openAllProviders(falQueue([{ status: "COMPLETED" }], (response) => falTypes(response, ...answer)));
+
+  test("wait in its queue no longer than somebody waits for them", async () => {
+    const { send, server } = await openAllProviders(falQueue([{ status: "IN_QUEUE" }], () => {}));
+    expect(await send("fal/flux-schnell")).toEqual({ kind: "pending" });
+    expect(server.received.map(({ path }) => path)).toEqual(["/fal-ai/flux/schnell", "/fal-ai/flux/requests/1/status"]);
+    expect(server.received[0]?.headers["x-fal-request-timeout"]).toBe("300");
+  });
+
+  test("that it flagged are a refusal: a black picture is not delivered", async () => {
+    const flagged = (response: ServerResponse, url: string) =>
+      json(response, falImage(`${url}/files/1.png`, { isNsfw: true }));
+    const { send, downloads } = await openAllProviders(falQueue([{ status: "COMPLETED" }], flagged));
+    expect(await send("fal/flux-schnell")).toMatchObject({ kind: "refused" });
+    expect(downloads).toEqual([]);
+  });
+
+  test.each([
+    [500, { detail: [{ loc: ["body"], msg: "Internal server error", type: "internal_server_error" }] }, {}],
+    [503, { detail: "Runner disconnected", error_type: "runner_disconnected" }, {}],
+    [504, {}, { "x-fal-error-type": "request_timeout" }],
+  ])("whose result is the failure %i are over at once", async (status, body, headers) => {
+    const { send } = await failWith(status, body, headers);
+    expect(await send("fal/flux-schnell")).toMatchObject({ cause: "job_failed", retry: "never" });
+  });
+
+  test("whose state says that they failed are over at once", async () => {
+    const state = { status: "COMPLETED", error: "Request timed out", error_type: "request_timeout" };
+    const { send } = await openAllProviders(falQueue([state], (response) => falTypes(response, 200, {})));
+    expect(await send("fal/flux-schnell")).toMatchObject({ cause: "job_failed", code: "request_timeout" });
+  });
+
+  test("whose result a proxy cannot hand out now are asked for again", async () => {
+    const { send } = await failWith(502, "<html>bad gateway</html>");
+    expect(await send("fal/flux-schnell")).toMatchObject({ cause: "overloaded" });
+  });
 });
 
 describe("a video", () => {
@@ -196,18 +273,17 @@ describe("a video", () => {
       states[Math.min(asked, states.length - 1)]?.(response, url);
       asked += 1;
     });
-    const entry = entryOf(model);
-    const call = callOf(entry);
-    const started = await rig.adapter.startVideo(call, rig.signal);
+    const call = callOf(entryOf(model));
+    const started = await rig.adapter.startJob(call, rig.signal);
     const operation: JsonValue = started.kind === "started" ? started.operation : null;
-    const video = { entry, mapping: call.mapping, operation };
-    const poll = () => rig.pollVideo(video);
+    const video = { call, operation };
+    const poll = () => rig.pollJob(video);
     return { ...rig, poll, video, operation, started };
   };
   const fal = (states: Job["states"]): Job => ({
     model: "fal/luma-ray-2",
     states,
-    start: (response, url) => json(response, { request_id: "1", response_url: `${url}/fal-ai/luma-ray-2/requests/1` }),
+    start: (response, url) => json(response, falQueued(`${url}/fal-ai/luma-ray-2/requests/1`)),
   });
   const veo = (states: Job["states"]): Job => ({
     model: "google/veo",
@@ -227,10 +303,11 @@ describe("a video", () => {
   });
 
   test("of fal is pending while its queue says so, and its file comes from another host without the key", async () => {
-    const inProgress = (response: ServerResponse) => json(response, { detail: "Request is still in progress" }, 400);
+    const inProgress = (response: ServerResponse) => json(response, { status: "IN_PROGRESS" }, 202);
+    const completed = (response: ServerResponse) => json(response, { status: "COMPLETED" });
     const done = (response: ServerResponse) =>
       json(response, { video: { url: "https://v3.fal.media/1.mp4", content_type: "video/mp4" } });
-    const { poll, downloads } = await run(fal([inProgress, done]));
+    const { poll, downloads } = await run(fal([inProgress, completed, done]));
     expect(await poll()).toEqual({ kind: "pending" });
     expect(await poll()).toMatchObject({ kind: "video", mediaType: "video/mp4", usage: { seconds: 5 } });
     expect(downloads).toEqual(["https://v3.fal.media/1.mp4"]);
@@ -258,7 +335,7 @@ describe("a video", () => {
     };
     const { adapter, video } = await run(job([silent]));
     const cancel = new AbortController();
-    const asking = adapter.pollVideo(video, cancel.signal);
+    const asking = adapter.pollJob(video, cancel.signal);
     await reached.promise;
     const reason = new Error("canceled");
     cancel.abort(reason);
@@ -315,8 +392,8 @@ describe("a video", () => {
     expect(downloads).toEqual(["https://replicate.delivery/o.mp4"]);
   });
 
-  test("of Replicate that failed or was cancelled is over", async () => {
-    for (const status of ["failed", "canceled"]) {
+  test("of Replicate that failed, was canceled or never began is over", async () => {
+    for (const status of ["failed", "canceled", "aborted"]) {
       const { poll } = await run(
         replicate([
           (response, url) => json(response, replicatePrediction(`${url}/v1/predictions/p1`, status, null, "boom")),
@@ -378,14 +455,15 @@ describe("a picture whose address cannot be used", () => {
   test.each(["http://10.0.0.1/1.png", "https://localhost/1.png", "not a url", "ftp://example.com/1.png"])(
     "is named as such and says nothing about the model: %s",
     async (address) => {
-      const fal = await openAllProviders((_request, response) => json(response, falImage(address)));
+      const guarded = { download: createGuardedFetch() };
+      const result = falQueue([{ status: "COMPLETED" }], (response) => json(response, falImage(address)));
+      const fal = await openAllProviders(result, {}, guarded);
       const unusable = { kind: "failed", cause: "image_unusable", retry: "never", breaker: "ignored" };
       expect(await fal.send("fal/flux-schnell")).toMatchObject(unusable);
-      const replicate = await openAllProviders((_request, response, url) =>
-        json(response, replicatePrediction(`${url}/v1/predictions/p1`, "succeeded", address), 201),
-      );
+      const succeeded = (_request: Received, response: ServerResponse, url: string) =>
+        json(response, replicatePrediction(`${url}/v1/predictions/p1`, "succeeded", address), 201);
+      const replicate = await openAllProviders(succeeded, {}, guarded);
       expect(await replicate.send("replicate/flux-schnell")).toMatchObject(unusable);
-      expect([...fal.downloads, ...replicate.downloads]).toEqual([]);
     },
   );
 });

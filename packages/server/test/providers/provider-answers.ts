@@ -95,8 +95,21 @@ export function openaiImages() {
   };
 }
 
-export function falImage(url: string) {
-  return { images: [{ url, width: 1, height: 1, content_type: "image/png" }], has_nsfw_concepts: [false], seed: 1 };
+export function falImage(url: string, change: { isNsfw?: boolean } = {}) {
+  const images = [{ url, width: 1, height: 1, content_type: "image/png" }];
+  return { images, has_nsfw_concepts: [change.isNsfw ?? false], seed: 1 };
+}
+
+/** @param url below which its queue answers for the job: the state at /status. */
+export function falQueued(url: string) {
+  return {
+    status: "IN_QUEUE",
+    request_id: "1",
+    response_url: url,
+    status_url: `${url}/status`,
+    cancel_url: `${url}/cancel`,
+    queue_position: 0,
+  };
 }
 
 export function replicatePrediction(url: string, status: string, output: string | null, error: string | null = null) {

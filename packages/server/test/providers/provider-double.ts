@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { json, type Received } from "./own-server.ts";
-import { geminiAnswer, MP4, PNG, replicatePrediction } from "./provider-answers.ts";
+import { falQueued, geminiAnswer, MP4, PNG, replicatePrediction } from "./provider-answers.ts";
 
 export interface ProviderDouble {
   readonly url: string;
@@ -19,7 +19,9 @@ export interface ProviderDouble {
   /** Jobs that were canceled, each as often as it was asked, with the authorization. */
   readonly cancels: readonly Cancel[];
   /** From now on jobs are finished; until then they are in progress. */
-  finishVideos(): void;
+  finishJobs(): void;
+  /** So many questions about a state are answered with 503. */
+  failPolls(count: number): void;
   /** Answers every request with 401 and these words, until null. */
   refuseAll(words: string | null): void;
   close(): Promise<void>;
@@ -40,7 +42,15 @@ export interface ProviderDoubleOptions {
 
 export async function startProviderDouble(options: ProviderDoubleOptions = {}): Promise<ProviderDouble> {
   const received: Received[] = [];
-  const state: State = { url: "", submissions: [], polls: [], cancels: [], isFinished: false, refusal: null };
+  const state: State = {
+    url: "",
+    submissions: [],
+    polls: [],
+    cancels: [],
+    isFinished: false,
+    failing: 0,
+    refusal: null,
+  };
   const server = createServer((request, response) => {
     void read(request)
       .then((seen) => {
@@ -57,7 +67,8 @@ export async function startProviderDouble(options: ProviderDoubleOptions = {}): 
     submissions: state.submissions,
     polls: state.polls,
     cancels: state.cancels,
-    finishVideos: () => void (state.isFinished = true),
+    finishJobs: () => void (state.isFinished = true),
+    failPolls: (count) => void (state.failing = count),
     refuseAll: (words) => void (state.refusal = words),
     close: async () => {
       server.closeAllConnections();
@@ -77,6 +88,7 @@ interface State {
   polls: number[];
   cancels: Cancel[];
   isFinished: boolean;
+  failing: number;
   refusal: string | null;
 }
 
@@ -96,16 +108,17 @@ async function answer(request: Received, response: ServerResponse, context: Cont
   }
   if (job !== undefined) {
     state.polls.push(Number(job));
+    if (state.failing > 0) {
+      state.failing -= 1;
+      return json(response, { error: "busy" }, 503);
+    }
     return sendState(path, response, { number: Number(job), ...state });
   }
-  if (isVideoStart(request)) {
+  if (isStart(request)) {
     const number = state.submissions.push(state.submissions.length + 1);
     return sendStarted(path, response, { number, ...state });
   }
   if (/gemini-[^/]*image[^/]*:generateContent/.test(path)) return json(response, geminiAnswer({ isImage: true }));
-  if (path.endsWith("/predictions")) {
-    return json(response, replicatePrediction(`${state.url}/v1/jobs/0`, "succeeded", `${state.url}/files/1.png`), 201);
-  }
   if (method === "GET" && path === "/v1/models") {
     return json(response, { object: "list", data: [{ id: "llama3.2:latest", object: "model" }] });
   }
@@ -113,10 +126,14 @@ async function answer(request: Received, response: ServerResponse, context: Cont
   return passOn(request, response, context.mockUrl);
 }
 
-function isVideoStart({ method, path, headers }: Received): boolean {
+function isStart({ method, path, headers }: Received): boolean {
   if (method !== "POST") return false;
-  if (path.endsWith("/predictions")) return /video|wan/.test(path);
-  return path.endsWith(":predictLongRunning") || headers["x-fal-target-host"] === "queue.fal.run";
+  return /\/predictions$|:predictLongRunning$/.test(path) || headers["x-fal-target-host"] === "queue.fal.run";
+}
+
+/** A picture's state is asked for below another address, since the answer must name its file. */
+function kindOf(path: string): "image" | "video" {
+  return /video|wan|luma|ray-2/.test(path) ? "video" : "image";
 }
 
 interface Job {
@@ -126,10 +143,11 @@ interface Job {
 }
 
 function sendStarted(path: string, response: ServerResponse, { number, url }: Job): void {
+  const name = `jobs/${number}/${kindOf(path)}`;
   if (path.endsWith(":predictLongRunning")) json(response, { name: `jobs/${number}` });
   else if (path.endsWith("/predictions")) {
-    json(response, replicatePrediction(`${url}/v1/jobs/${number}`, "starting", null), 201);
-  } else json(response, { request_id: String(number), response_url: `${url}/fal/jobs/${number}` });
+    json(response, replicatePrediction(`${url}/v1/${name}`, "starting", null), 201);
+  } else json(response, falQueued(`${url}/fal/${name}`));
 }
 
 function sendState(path: string, response: ServerResponse, { number, url, isFinished }: Job): void {
@@ -138,12 +156,16 @@ function sendState(path: string, response: ServerResponse, { number, url, isFini
     const done = { done: true, response: { generateVideoResponse: { generatedSamples: [{ video: { uri } }] } } };
     return json(response, { name: `jobs/${number}`, ...(isFinished ? done : {}) });
   }
+  const isVideo = path.includes("/video");
+  const file = `files/${number}.${isVideo ? "mp4" : "png"}`;
   if (path.startsWith("/fal/")) {
-    if (!isFinished) return json(response, { detail: "Request is still in progress" }, 400);
-    return json(response, { video: { url: `${url}/fal/files/${number}.mp4`, content_type: "video/mp4" } });
+    if (path.endsWith("/status"))
+      return json(response, { status: isFinished ? "COMPLETED" : "IN_PROGRESS" }, isFinished ? 200 : 202);
+    const made = { url: `${url}/fal/${file}`, content_type: isVideo ? "video/mp4" : "image/png" };
+    return json(response, isVideo ? { video: made } : { images: [made], has_nsfw_concepts: [false] });
   }
-  const [status, output] = isFinished ? ["succeeded", `${url}/files/${number}.mp4`] : ["processing", null];
-  json(response, replicatePrediction(`${url}/v1/jobs/${number}`, status ?? "", output ?? null));
+  const [status, output] = isFinished ? ["succeeded", `${url}/${file}`] : ["processing", null];
+  json(response, replicatePrediction(`${url}${path}`, status ?? "", output ?? null));
 }
 
 async function sendFile(path: string, response: ServerResponse, { video }: Context): Promise<void> {

@@ -6,6 +6,7 @@ import { json } from "./own-server.ts";
 import {
   chatAnswer,
   falImage,
+  falQueued,
   geminiAnswer,
   messagesAnswer,
   MP4,
@@ -89,11 +90,16 @@ const veoJob = (response: unknown): Reply =>
       response: JSON.parse(JSON.stringify(response).replaceAll("URL", url)) as unknown,
     }),
   );
-const falJob: Reply = job(
-  MP4,
-  (url) => ({ request_id: "1", response_url: `${url}/jobs/1` }),
-  (url) => ({ video: { url: `${url}/files/1.mp4`, content_type: "video/mp4" } }),
-);
+/** The start, the state, and then the result, which is the answer to the last question. */
+const falJob =
+  (result: Reply): Reply =>
+  (request, response, url) => {
+    if (request.method === "POST") return json(response, startedFal(url));
+    if (request.path.endsWith("/status")) return json(response, { status: "COMPLETED", request_id: "1" });
+    return result(request, response, url);
+  };
+const falFile = (file: Buffer, result: (url: string) => unknown): Reply =>
+  falJob(({ path }, response, url) => (path.includes("/files/") ? response.end(file) : json(response, result(url))));
 
 /** Started as it should be, whose state is this. */
 const badState =
@@ -103,7 +109,7 @@ const badState =
 const badStates = (values: readonly unknown[], started: (url: string) => unknown): Reply[] =>
   values.map((value) => badState(value, started));
 const startedReplicate = (url: string) => replicatePrediction(`${url}/v1/predictions/p1`, "starting", null);
-const startedFal = (url: string) => ({ request_id: "1", response_url: `${url}/jobs/1` });
+const startedFal = (url: string) => falQueued(`${url}/jobs/1`);
 const startedVeo = () => ({ name: "models/veo/operations/1" });
 const chatWith = (content: unknown) => ({ ...chatAnswer(), choices: [{ index: 0, message: content }] });
 const CHAT_WRONG = [
@@ -245,10 +251,12 @@ export const INTERFACES: Readonly<Record<string, Interface>> = {
     entry: entryOf("fal/flux-schnell"),
     path: "/fal-ai/flux/schnell",
     withImage: entryOf("fal/flux-kontext-pro"),
-    ok: ({ path }, response, url) =>
-      path.includes("/files/") ? response.end(PNG) : json(response, falImage(`${url}/files/1.png`)),
-    declined: FAL_DECLINED,
-    wrong: [always({ images: [] }), always(falImage("not a url")), always({ images: [{ url: 7 }] })],
+    ok: falFile(PNG, (url) => falImage(`${url}/files/1.png`)),
+    declined: falJob(FAL_DECLINED),
+    wrong: [
+      ...badStates([null, {}, { status: 7 }], startedFal),
+      ...[{ images: [] }, falImage("not a url"), { images: [{ url: 7 }] }].map((value) => falJob(always(value))),
+    ],
     error: falError,
     usage: { images: 1 },
   },
@@ -285,9 +293,12 @@ export const INTERFACES: Readonly<Record<string, Interface>> = {
     entry: entryOf("fal/luma-ray-2"),
     path: "/fal-ai/luma-dream-machine/ray-2",
     withImage: null,
-    ok: falJob,
-    declined: (request, response, url) => (request.method === "POST" ? falJob : FAL_DECLINED)(request, response, url),
-    wrong: badStates([null, { video: 7 }, { video: { url: "not a url" } }, {}], startedFal),
+    ok: falFile(MP4, (url) => ({ video: { url: `${url}/files/1.mp4`, content_type: "video/mp4" } })),
+    declined: falJob(FAL_DECLINED),
+    wrong: [
+      ...badStates([null, {}], startedFal),
+      ...[{ video: 7 }, { video: { url: "not a url" } }, {}].map((value) => falJob(always(value))),
+    ],
     error: falError,
     usage: { images: 1, seconds: 5 },
   },

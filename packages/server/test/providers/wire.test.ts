@@ -6,11 +6,11 @@ import { expect, test } from "vitest";
 import type { CatalogueEntry } from "../../src/models/catalogue/catalogue.ts";
 import type { ModelCall } from "../../src/models/ai-sdk/model-adapter.ts";
 import type { Transport } from "../../src/models/providers/transport.ts";
-import { callOf, catalogue, createRig, IMAGE } from "./adapter-rig.ts";
+import { callOf, catalogue, createRig, IMAGE, isJob } from "./adapter-rig.ts";
 import { ELSEWHERE } from "./all-providers.ts";
 import {
   chatAnswer,
-  falImage,
+  falQueued,
   geminiAnswer,
   messagesAnswer,
   openaiImages,
@@ -48,7 +48,6 @@ function captureTransport(captured: Captured[]): Transport {
 }
 
 function answer(url: URL): Response {
-  if (url.pathname.endsWith(".png")) return new Response(new Uint8Array(PNG));
   if (url.pathname.endsWith("/chat/completions")) return Response.json(chatAnswer());
   if (url.pathname.endsWith("/images/generations")) return Response.json(openaiImages());
   if (url.host === "api.openai.com") {
@@ -59,14 +58,11 @@ function answer(url: URL): Response {
   if (url.pathname.endsWith(":predictLongRunning")) return Response.json({ name: "models/veo/operations/1" });
   if (url.pathname.endsWith(":generateContent"))
     return Response.json(geminiAnswer({ isImage: /image|banana/.test(url.pathname) }));
-  if (url.host === "fal.run") return Response.json(falImage("https://fal.run/files/1.png"));
-  if (url.host === "queue.fal.run") return Response.json({ request_id: "1", response_url: `${url.href}/requests/1` });
-  const isVideo = /video|wan/.test(url.pathname);
-  const job = "https://api.replicate.com/v1/predictions/p1";
-  return Response.json(replicatePrediction(job, "succeeded", isVideo ? null : "https://api.replicate.com/v1/out.png"));
+  if (url.host === "queue.fal.run") return Response.json(falQueued(`${url.href}/requests/1`));
+  return Response.json(replicatePrediction("https://api.replicate.com/v1/predictions/p1", "starting", null));
 }
 
-const SHOWN_HEADERS = ["content-type", "idempotency-key", "prefer", "anthropic-version"];
+const SHOWN_HEADERS = ["content-type", "idempotency-key", "cancel-after", "x-fal-request-timeout", "anthropic-version"];
 
 function shownHeaders(headers: RequestInit["headers"]): Record<string, string> {
   const all = new Headers(headers);
@@ -142,12 +138,8 @@ async function capture(entry: CatalogueEntry, settings: Group["settings"]): Prom
     const captured: Captured[] = [];
     const rig = createRig({ ...settings }, { connect: () => captureTransport(captured) });
     const { adapter, warned, downloads, signal } = rig;
-    const result =
-      entry.modality === "video" ? await adapter.startVideo(call, signal) : await adapter.callModel(call, signal);
-    expect({ name, kind: result.kind }).toEqual({
-      name,
-      kind: entry.modality === "video" ? "started" : entry.modality,
-    });
+    const result = isJob(entry) ? await adapter.startJob(call, signal) : await adapter.callModel(call, signal);
+    expect({ name, kind: result.kind }).toEqual({ name, kind: isJob(entry) ? "started" : entry.modality });
     expect(warned, `${entry.model}, ${name}: the SDK changed or dropped a setting`).not.toHaveBeenCalled();
     expect(downloads).toEqual([]);
     shown[name] = captured;

@@ -16,6 +16,8 @@ export const VIDEO_MODELS = {
   fal: "fal/luma-ray-2-flash",
   Replicate: "replicate/minimax-video-01",
 } as const;
+/** Pictures that are made in a queue. */
+export const IMAGE_MODELS = { fal: "fal/flux-schnell", Replicate: "replicate/flux-schnell" } as const;
 
 const OVERLAY = join(import.meta.dirname, "../providers/own-models.json");
 

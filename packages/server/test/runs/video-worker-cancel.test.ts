@@ -1,10 +1,11 @@
-/** A canceled run's video is stopped at its provider by worker processes, dead ones included. */
+/** A canceled run's video or picture is stopped at its provider by worker processes, dead ones included. */
 import { describe, expect, test } from "vitest";
 import { until } from "../support/promptd-process.ts";
 import {
   createVideoRun,
   double,
   fixture,
+  IMAGE_MODELS,
   isOperationStored,
   listCaptures,
   listCalls,
@@ -22,8 +23,15 @@ const CANCELS = {
   Replicate: { seen: [{ number: 1, method: "POST", authorization: "Bearer k" }], outcome: "canceled" },
 } as const;
 
-describe.each(Object.entries(CANCELS))("a canceled run with a video of %s", (name, { seen, outcome }) => {
-  const model = VIDEO_MODELS[name as keyof typeof VIDEO_MODELS];
+const JOBS = [
+  ["a video of Veo", VIDEO_MODELS.Veo, CANCELS.Veo],
+  ["a video of fal", VIDEO_MODELS.fal, CANCELS.fal],
+  ["a picture of fal", IMAGE_MODELS.fal, CANCELS.fal],
+  ["a video of Replicate", VIDEO_MODELS.Replicate, CANCELS.Replicate],
+  ["a picture of Replicate", IMAGE_MODELS.Replicate, CANCELS.Replicate],
+] as const;
+
+describe.each(JOBS)("a canceled run with %s", (_name, model, { seen, outcome }) => {
   const isEnded = async () =>
     (await fixture.db.query("select 1 from provider_calls where ended_at is not null")).length === 1;
 

@@ -1,5 +1,5 @@
 /**
- * Videos of real providers' protocols in worker processes that are killed at the worst moments. The next worker asks
+ * Videos and queued pictures of real providers' protocols in worker processes that are killed at the worst moments. The next worker asks
  * for what a provider was already asked to make, and never starts it twice where its name was known.
  */
 import { describe, expect, test } from "vitest";
@@ -8,6 +8,7 @@ import {
   createVideoRun,
   double,
   fixture,
+  IMAGE_MODELS,
   isOperationStored,
   letWorkerDie,
   listCaptures,
@@ -19,8 +20,13 @@ import {
 
 useVideoRuns();
 
-describe.each(Object.entries(VIDEO_MODELS))("a worker that works on a video of %s", (_name, model) => {
-  test("and is killed while it waits leaves the same video to the next one", { timeout: 120_000 }, async () => {
+const JOBS = [
+  ...Object.entries(VIDEO_MODELS).map(([name, model]) => [`a video of ${name}`, model, "video"] as const),
+  ...Object.entries(IMAGE_MODELS).map(([name, model]) => [`a picture of ${name}`, model, "image"] as const),
+];
+
+describe.each(JOBS)("a worker that works on %s", (_name, model, type) => {
+  test("and is killed while it waits leaves the same job to the next one", { timeout: 120_000 }, async () => {
     await openVideoRuns();
     const run = await createVideoRun(model);
     const first = await fixture.start("worker");
@@ -30,30 +36,30 @@ describe.each(Object.entries(VIDEO_MODELS))("a worker that works on a video of %
     const second = await fixture.start("worker");
     await until(() => double.polls.length > asked);
     expect((await run.get()).runStatus).toBe("running");
-    double.finishVideos();
+    double.finishJobs();
     const { runStatus, outputs } = await run.finished();
-    expect([runStatus, outputs?.[0]?.type]).toEqual(["succeeded", "video"]);
+    expect([runStatus, outputs?.[0]?.type]).toEqual(["succeeded", type]);
     expect(double.submissions).toEqual([1]);
     expect(new Set(double.polls)).toEqual(new Set([1]));
     await second.stop();
-    expect(await listCalls()).toEqual([{ call_number: 1, outcome: "video" }]);
+    expect(await listCalls()).toEqual([{ call_number: 1, outcome: type }]);
     expect(await listCaptures()).toHaveLength(1);
     expect(await fixture.findFaults()).toEqual([]);
   });
 
-  test("and is killed before the video's name is stored costs one more submission", { timeout: 120_000 }, async () => {
+  test("and is killed before the job's name is stored costs one more submission", { timeout: 120_000 }, async () => {
     await openVideoRuns();
     const run = await createVideoRun(model);
     await letWorkerDie();
     expect([double.submissions, await isOperationStored()]).toEqual([[1], false]);
-    double.finishVideos();
+    double.finishJobs();
     const second = await fixture.start("worker");
     expect((await run.finished()).runStatus).toBe("succeeded");
     expect(double.submissions).toEqual([1, 2]);
     await second.stop();
     expect(await listCalls()).toEqual([
       { call_number: 1, outcome: null },
-      { call_number: 2, outcome: "video" },
+      { call_number: 2, outcome: type },
     ]);
     expect(await listCaptures()).toHaveLength(1);
     expect(await fixture.findFaults()).toEqual([]);
@@ -64,7 +70,7 @@ test("three workers killed before the video's name is stored end the run: failed
   await openVideoRuns();
   const run = await createVideoRun(VIDEO_MODELS.Veo);
   for (let death = 1; death <= 3; death += 1) await letWorkerDie();
-  double.finishVideos();
+  double.finishJobs();
   const last = await fixture.start("worker");
   expect(await run.finished()).toMatchObject({ runStatus: "failed" });
   expect(double.submissions).toEqual([1, 2, 3]);

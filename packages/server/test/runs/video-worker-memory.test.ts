@@ -55,7 +55,7 @@ describe.runIf(process.platform === "linux")("a video of 150 MiB", () => {
       await until(() => double.polls.length > 0);
       await forgetPeak(worker);
       const before = await readPeak(worker);
-      double.finishVideos();
+      double.finishJobs();
       const { runStatus, outputs } = await run.finished();
       expect(runStatus).toBe("succeeded");
       const grown = (await readPeak(worker)) - before;

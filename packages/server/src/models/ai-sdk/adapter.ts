@@ -11,7 +11,7 @@ import { FILE_ANSWER_BYTES_MAX, sourceOf, type Adapter, type AdapterOptions } fr
 import type { ModelAdapter } from "./model-adapter.ts";
 import { settled } from "./read-error.ts";
 import { callImage, callText } from "./text-and-image.ts";
-import { cancelVideo, pollVideo, startVideo } from "./video.ts";
+import { cancelJob, pollJob, startJob } from "./jobs.ts";
 
 const IDLE_MARGIN_MS = 30_000;
 
@@ -37,14 +37,11 @@ export function createAiSdkAdapter(options: AdapterOptions): ModelAdapter {
       settled(adapter, { entry: call.entry, signal }, () =>
         (call.entry.modality === "text" ? callText : callImage)(adapter, call, signal),
       ),
-    startVideo: (call, signal) =>
-      settled(adapter, { entry: call.entry, signal }, () => startVideo(adapter, call, signal)),
-    pollVideo: (poll, signal) =>
-      settled(adapter, { entry: poll.entry, signal }, () => pollVideo(adapter, poll, signal)),
-    cancelVideo: async (video, signal) => {
-      const canceled = await settled(adapter, { entry: video.entry, signal }, () =>
-        cancelVideo(adapter, video, signal),
-      );
+    startJob: (call, signal) => settled(adapter, { entry: call.entry, signal }, () => startJob(adapter, call, signal)),
+    pollJob: (poll, signal) =>
+      settled(adapter, { entry: poll.call.entry, signal }, () => pollJob(adapter, poll, signal)),
+    cancelJob: async (job, signal) => {
+      const canceled = await settled(adapter, { entry: job.entry, signal }, () => cancelJob(adapter, job, signal));
       return canceled.kind === "text" || canceled.kind === "image" || canceled.kind === "video"
         ? { kind: "impossible" }
         : canceled;

@@ -46,6 +46,8 @@ export interface ModelCall {
   readonly callNumber: number;
   /** The same for every attempt at one item; for providers that take one. */
   readonly idempotencyKey: string;
+  /** Nobody waits for the answer any longer. */
+  readonly timeLimitMs: number;
   /** Called with the text while it is written. Null: nobody reads it, and the provider is asked for one whole answer. */
   readonly onText: ((text: string) => void) | null;
 }
@@ -76,33 +78,33 @@ export type ModelResult =
   | { readonly kind: "refused"; readonly usage: Usage | null }
   | CallFailure;
 
-/** A finished video that is still with the provider: fetching it takes longer than polling it. */
-export interface ReadyVideo {
+/** What a job made, and is still with the provider: fetching it takes longer than polling it. */
+export interface ReadyJob {
   readonly kind: "ready";
   load(signal: AbortSignal): Promise<ModelResult>;
 }
 
-export type VideoCancel =
+export type JobCancel =
   | { readonly kind: "canceled" | "impossible" }
   | Extract<ModelResult, { kind: "failed" | "refused" }>;
 
 /** A failing call is a value; only cancellation and bugs throw. */
 export interface ModelAdapter {
-  /** Text and image. */
+  /** Whatever is answered at once; see makesJobs for the rest. */
   callModel(call: ModelCall, signal: AbortSignal): Promise<ModelResult>;
-  startVideo(
+  startJob(
     call: ModelCall,
     signal: AbortSignal,
   ): Promise<{ readonly kind: "started"; readonly operation: JsonValue } | ModelResult>;
-  pollVideo(
-    poll: { readonly entry: CatalogueEntry; readonly mapping: Mapping; readonly operation: JsonValue },
+  pollJob(
+    poll: { readonly call: Pick<ModelCall, "entry" | "mapping" | "images">; readonly operation: JsonValue },
     signal: AbortSignal,
-  ): Promise<{ readonly kind: "pending" } | ReadyVideo | ModelResult>;
-  /** Asks the provider to stop a started video; `impossible`: it knows no such request. */
-  cancelVideo(
-    video: { readonly entry: CatalogueEntry; readonly operation: JsonValue },
+  ): Promise<{ readonly kind: "pending" } | ReadyJob | ModelResult>;
+  /** Asks the provider to stop a started job; `impossible`: it knows no such request. */
+  cancelJob(
+    job: { readonly entry: CatalogueEntry; readonly operation: JsonValue },
     signal: AbortSignal,
-  ): Promise<VideoCancel>;
+  ): Promise<JobCancel>;
   /** One vector per text, in order. Rejects when the provider fails, without its words. */
   embedTexts(model: EmbeddingsModel, texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
   close(): Promise<void>;

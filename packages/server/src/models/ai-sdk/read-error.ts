@@ -4,6 +4,7 @@
  */
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import { classifyAnswer, classifyJobFailure, classifyTransport, failure, type Failure } from "../providers/failure.ts";
+import { AnswerFailure, JobFailure, UnreadableAnswer } from "../providers/jobs.ts";
 import { PollAnswerFailure, TransportFailure } from "../providers/transport.ts";
 import { SandboxFailure } from "../sandbox/sandbox-provider.ts";
 import type { Adapter } from "./call-settings.ts";
@@ -62,6 +63,11 @@ function readError(error: unknown, entry: Pick<CatalogueEntry, "modality">, nowM
   if (polled !== undefined) {
     return classifyAnswer({ httpStatus: polled.httpStatus, headers: polled.headers, body: "" }, nowMs);
   }
+  const answered = chain.find((cause) => cause instanceof AnswerFailure);
+  if (answered !== undefined) return classifyAnswer(answered, nowMs);
+  const job = chain.find((cause) => cause instanceof JobFailure);
+  if (job !== undefined) return classifyJobFailure(job.message, job.code);
+  if (chain.some((cause) => cause instanceof UnreadableAnswer)) return classifyTransport("protocol", entry.modality);
   if (chain.some(isDownloadError)) return classifyTransport("result", entry.modality);
   const answer = chain.find(isApiCallError);
   if (answer !== undefined) return readAnswer(answer, nowMs);
@@ -116,7 +122,7 @@ function readByName(error: unknown): Failure | null {
   if (/^(AI_NoImageGeneratedError|RetryableNoImageResultError)$/.test(error.name)) {
     return failure("empty", { retry: "never", breaker: "ignored" });
   }
-  // Jobs of Replicate, fal and Veo that ended badly are errors whose message is the provider's text.
+  // Jobs of Veo that ended badly are errors whose message is the provider's text.
   if (/^AI_InvalidResponseDataError$|VIDEO_GENERATION_ERROR$/.test(error.name))
     return classifyJobFailure(error.message);
   return error.name.startsWith("AI_") ? failure("protocol", { retry: "never", breaker: "counted" }) : null;

@@ -1,11 +1,8 @@
-/** Videos: started, polled, fetched by a path of their own since the SDK would hold them in memory, and canceled. */
+/** Videos of providers whose jobs the SDK can start and poll; it would hold their files in memory, so it loads none. */
 import type { Experimental_VideoModelV4 as VideoModelV4 } from "@ai-sdk/provider";
 import { experimental_getVideoStatus as getVideoStatus, experimental_startVideo as startWithSdk } from "ai";
-import type { SpooledFile } from "../../files/index.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { JsonValue } from "../catalogue/mapping.ts";
-import { videoUsage } from "../pricing/usage.ts";
-import { classifyAnswer, classifyJobFailure, failure } from "../providers/failure.ts";
 import { providerOf } from "../providers/index.ts";
 import {
   FILE_ANSWER_BYTES_MAX,
@@ -16,14 +13,9 @@ import {
   wholePrompt,
   type Adapter,
 } from "./call-settings.ts";
-import type { ModelAdapter, ModelCall, ModelResult, ReadyVideo, VideoCancel } from "./model-adapter.ts";
-import { settledFile } from "./read-error.ts";
+import type { ModelAdapter, ModelCall } from "./model-adapter.ts";
 
-const VIDEO_BYTES_MAX = 209_715_200;
-
-type Started = { readonly kind: "started"; readonly operation: JsonValue };
-
-export async function startVideo(adapter: Adapter, call: ModelCall, signal: AbortSignal): Promise<Started> {
+export async function startVideo(adapter: Adapter, call: ModelCall, signal: AbortSignal): Promise<JsonValue> {
   const { aspectRatio, resolution, duration } = call.mapping;
   const [first] = call.images;
   const isFrame = call.entry.inputs?.images?.as !== "reference";
@@ -44,75 +36,28 @@ export async function startVideo(adapter: Adapter, call: ModelCall, signal: Abor
     providerOptions,
   });
   logWarnings(adapter, call.entry, started.warnings);
-  return { kind: "started", operation: started.operation as JsonValue };
-}
-
-export async function pollVideo(
-  adapter: Adapter,
-  poll: Parameters<ModelAdapter["pollVideo"]>[0],
-  signal: AbortSignal,
-): Promise<{ readonly kind: "pending" } | ReadyVideo | ModelResult> {
-  const { entry } = poll;
-  const status = await getVideoStatus(await videoModel(adapter, entry, null), {
-    operation: poll.operation,
-    abortSignal: signal,
-    maxRetries: 0,
-  });
-  if (status.status === "pending") return { kind: "pending" };
-  const usage = videoUsage(poll.mapping);
-  if (status.status === "error") return { ...classifyJobFailure(status.error), usage: null };
-  const [video] = status.videos;
-  if (video === undefined) return failure("empty", { retry: "never", breaker: "ignored" });
-  const facts = { mediaType: video.mediaType, usage, requestId: requestId(status.response.headers) };
-  return {
-    kind: "ready",
-    load: (loading) =>
-      settledFile(adapter, entry, async () => {
-        const content = await loadVideo(adapter, entry, { video, signal: loading });
-        if (content === null) return failure("image_unusable", { retry: "never", breaker: "ignored" });
-        return { kind: "video", content, ...facts };
-      }),
-  };
-}
-
-const CANCEL_ANSWER_BYTES_MAX = 1_048_576;
-
-export async function cancelVideo(
-  adapter: Adapter,
-  { entry, operation }: Parameters<ModelAdapter["cancelVideo"]>[0],
-  signal: AbortSignal,
-): Promise<VideoCancel> {
-  const { cancel } = providerOf(entry.provider);
-  const { endpoint, transport } = adapter.connectionOf(entry);
-  const request = cancel?.({ operation, endpoint }) ?? null;
-  if (request === null) return { kind: "impossible" };
-  if (request === "not-needed") return { kind: "canceled" };
-  const { url, method, authorization } = request;
-  const fetch = transport.fetchWithin({ answerBytesMax: CANCEL_ANSWER_BYTES_MAX });
-  const answer = await fetch(url, { method, headers: { authorization }, signal });
-  if (answer.ok) return { kind: "canceled" };
-  const headers = Object.fromEntries(answer.headers);
-  return classifyAnswer({ httpStatus: answer.status, headers, body: await answer.text() }, adapter.clock.nowMs());
+  return started.operation as JsonValue;
 }
 
 type Video = Extract<Awaited<ReturnType<typeof getVideoStatus>>, { status: "completed" }>["videos"][number];
 
-/** Null: a form this service does not store. */
-async function loadVideo(
+type VideoState =
+  | { readonly kind: "pending" }
+  /** In the provider's words. */
+  | { readonly kind: "broken"; readonly words: string }
+  /** Null: there is none. */
+  | { readonly kind: "made"; readonly video: Video | null; readonly requestId: string | null };
+
+export async function askVideo(
   adapter: Adapter,
-  entry: CatalogueEntry,
-  { video, signal }: { video: Video; signal: AbortSignal },
-): Promise<Uint8Array | SpooledFile | null> {
-  if (video.type === "binary") return video.data;
-  if (video.type === "base64") return Buffer.from(video.data, "base64");
-  // The address may hold the provider's key: it is used once and never logged or stored.
-  const url = video.type === "url" ? URL.parse(video.url) : null;
-  if (url === null) return null;
-  const limits = {
-    bytesMax: VIDEO_BYTES_MAX,
-    read: (pieces: AsyncIterable<Uint8Array>) => adapter.spool.write(pieces),
-  };
-  return adapter.connectionOf(entry).transport.fetchFile(url, limits, signal);
+  { call, operation }: Parameters<ModelAdapter["pollJob"]>[0],
+  signal: AbortSignal,
+): Promise<VideoState> {
+  const model = await videoModel(adapter, call.entry, null);
+  const status = await getVideoStatus(model, { operation, abortSignal: signal, maxRetries: 0 });
+  if (status.status === "pending") return { kind: "pending" };
+  if (status.status === "error") return { kind: "broken", words: status.error };
+  return { kind: "made", video: status.videos[0] ?? null, requestId: requestId(status.response.headers) };
 }
 
 /** @param call null: to poll a started video. */

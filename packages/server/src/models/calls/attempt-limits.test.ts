@@ -24,9 +24,9 @@ interface Rig {
 function setup({ answer, timeoutMs = 600_000, ...change }: Rig) {
   const adapter: ModelAdapter = {
     callModel: answer,
-    startVideo: unused,
-    pollVideo: unused,
-    cancelVideo: unused,
+    startJob: unused,
+    pollJob: unused,
+    cancelJob: unused,
     embedTexts: unused,
     close: async () => {},
   };

@@ -9,10 +9,13 @@ import type { Correction, ModelCall, ModelResult } from "../ai-sdk/model-adapter
 import type { Admission } from "./call-admission.ts";
 import { outputTokensMax } from "../pricing/output-limit.ts";
 import { ratesOf } from "../pricing/price-plan.ts";
-import { withdrawCall, type CallKey, type CallStart } from "./provider-calls-store.ts";
+import { storeOperation, withdrawCall, type CallKey, type CallStart } from "./provider-calls-store.ts";
 import type { CallFailure } from "../providers/failure.ts";
 import { callBytes, costMicro } from "../pricing/usage.ts";
-import { runVideo } from "./video-jobs.ts";
+import { makesJobs } from "../providers/provider.ts";
+import { providerOf } from "../providers/index.ts";
+import type { JsonValue } from "../catalogue/mapping.ts";
+import { runJob } from "./provider-jobs.ts";
 import { TIMED_OUT, withinTime } from "./time-limit.ts";
 import type { ModelRequest } from "./model-request.ts";
 
@@ -44,16 +47,22 @@ export async function attempt(context: CallContext, job: Job, signal: AbortSigna
     if (signal.aborted) await withdraw(context, start);
     signal.throwIfAborted();
     ending = "aborted";
-    const result = await makeInTime(context, { job, start }, signal);
+    const asked = start.kind === "started" ? startedBefore(context, job, start) : job;
+    const result = await makeInTime(context, { job: asked, start }, signal);
     ending = result;
     await fault("call.after_answer");
-    record(context, job, { key: start.key, result });
+    record(context, asked, { key: start.key, result });
     return result.kind === "failed"
       ? { kind: "failed", failure: result, callNumber: start.key.callNumber }
       : { kind: "answered", result };
   } finally {
     admission.release(ending);
   }
+}
+
+/** A job that an earlier attempt started may be another model's: that of the prompt, or its fallback. */
+function startedBefore({ catalogue }: CallContext, job: Job, { model }: { readonly model: string }): Job {
+  return { ...job, entry: catalogue.find(model) ?? job.entry };
 }
 
 /** The calls of an item are few, and this one was never made. One that stays counted is no more than that. */
@@ -74,20 +83,27 @@ async function makeInTime(context: CallContext, started: StartedJob, signal: Abo
   const { request, entry } = started.job;
   const leftMs = request.deadlineMs - performance.now();
   if (leftMs <= 0) return { ...TIMED_OUT, breaker: "ignored" }; // the model had no chance
-  return withinTime(Math.min(entry.limits.timeoutMs, leftMs), signal, async (own) => {
-    const result = await make(context, started, own);
+  const timeLimitMs = Math.min(entry.limits.timeoutMs, leftMs);
+  return withinTime(timeLimitMs, signal, async (own) => {
+    const result = await make(context, { ...started, timeLimitMs }, own);
     if (signal.aborted) await discard(result);
     signal.throwIfAborted();
     return own.aborted && result.kind === "failed" ? TIMED_OUT : result;
   });
 }
 
-function make(context: CallContext, { job, start }: StartedJob, signal: AbortSignal): Promise<ModelResult> {
+function make(
+  context: CallContext,
+  { job, start, timeLimitMs }: StartedJob & { readonly timeLimitMs: number },
+  signal: AbortSignal,
+): Promise<ModelResult> {
   const { request, entry } = job;
-  const call = modelCall(job, start);
-  return entry.modality === "video"
-    ? runVideo(context, { request, call, start }, signal)
-    : context.adapter.callModel(call, signal);
+  const call = { ...modelCall(job, start), timeLimitMs };
+  if (!makesJobs(providerOf(entry.provider), entry.modality)) return context.adapter.callModel(call, signal);
+  const store = (operation: JsonValue) =>
+    storeOperation(context.db, start.key, { attempt: request.attempt, operation });
+  const operation = start.kind === "started" ? start.operation : null;
+  return runJob(context, { call, operation, store }, signal);
 }
 
 /** A file that nobody waits for does not stay on the disk. */
@@ -95,7 +111,7 @@ async function discard(result: ModelResult): Promise<void> {
   if (result.kind === "video" && "discard" in result.content) await result.content.discard();
 }
 
-function modelCall({ request, entry, correction }: Job, start: StartedJob["start"]): ModelCall {
+function modelCall({ request, entry, correction }: Job, start: StartedJob["start"]): Omit<ModelCall, "timeLimitMs"> {
   const { onText } = request;
   const { callNumber } = start.key;
   const isFollowed = start.kind === "begun" && start.isFollowed && onText !== undefined;

@@ -1,12 +1,15 @@
 /** Calls of a model for an author who tries a prompt: no run, no database, nothing charged. */
 import { fullJitterDelayMs, systemRandom } from "../../platform/resilience/retry.ts";
 import { sleep } from "../../platform/resilience/deadline.ts";
-import type { ModelAdapter, ModelCall } from "../ai-sdk/model-adapter.ts";
+import type { ModelAdapter, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
 import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import { outputTokensMax } from "../pricing/output-limit.ts";
+import { makesJobs } from "../providers/provider.ts";
+import { providerOf } from "../providers/index.ts";
 import { DECLINED, sentenceFor } from "./caller-text.ts";
 import type { ModelRequest } from "./model-request.ts";
 import { readJsonAnswer } from "./output-schema.ts";
+import { runJob } from "./provider-jobs.ts";
 
 export type DirectRequest = Pick<
   ModelRequest,
@@ -36,6 +39,7 @@ export async function callDirectly(
   request: DirectRequest,
   signal: AbortSignal,
 ): Promise<DirectAnswer> {
+  if (entry.modality === "video") return { kind: "failed", message: "Videos are not made in a test." };
   const mapping = resolveMapping(entry, request.options);
   const { maxOutputTokens, item, ...rest } = request;
   let call: ModelCall = {
@@ -47,14 +51,12 @@ export async function callDirectly(
     itemIndex: item,
     callNumber: 1,
     idempotencyKey: crypto.randomUUID(),
+    timeLimitMs: entry.limits.timeoutMs,
     onText: null,
   };
   let problem = "";
   for (let callNumber = 1; callNumber <= CALLS_MAX; callNumber += 1) {
-    const result = await adapter.callModel(
-      { ...call, callNumber },
-      AbortSignal.any([signal, AbortSignal.timeout(entry.limits.timeoutMs)]),
-    );
+    const result = await make(adapter, { ...call, callNumber }, signal);
     if (result.kind === "refused") return { kind: "failed", message: DECLINED };
     if (result.kind === "video") return { kind: "failed", message: "Videos are not made in a test." };
     if (result.kind === "image") return { kind: "image", bytes: result.bytes };
@@ -72,4 +74,12 @@ export async function callDirectly(
     await sleep(Math.max(result.retryAfterMs ?? 0, fullJitterDelayMs(callNumber, BACKOFF, systemRandom)), signal);
   }
   return { kind: "failed", message: `The answer is not JSON that fits: ${problem}` };
+}
+
+function make(adapter: ModelAdapter, call: ModelCall, signal: AbortSignal): Promise<ModelResult> {
+  const { provider, modality, limits } = call.entry;
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(limits.timeoutMs)]);
+  if (!makesJobs(providerOf(provider), modality)) return adapter.callModel(call, limited);
+  const store = async (): Promise<void> => {}; // there is no other process that could go on with it
+  return runJob({ adapter, wait: sleep }, { call, operation: null, store }, limited);
 }

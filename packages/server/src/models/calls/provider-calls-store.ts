@@ -15,8 +15,8 @@ export interface CallKey {
 export type CallStart =
   /** The row is written: call the provider now. `isFollowed`: somebody reads the run's text while it is written. */
   | { readonly kind: "begun"; readonly key: CallKey; readonly isFollowed: boolean }
-  /** An earlier attempt started a video that has not failed: poll it instead of paying again. */
-  | { readonly kind: "started"; readonly key: CallKey; readonly operation: JsonValue }
+  /** An earlier attempt started a job of this model that has not failed: poll it instead of paying again. */
+  | { readonly kind: "started"; readonly key: CallKey; readonly model: string; readonly operation: JsonValue }
   | { readonly kind: "used-up" };
 
 export const ATTEMPTS_MAX = 3;
@@ -33,13 +33,14 @@ interface BeginRow {
   calls: number;
   begun: number | null;
   open: number | null;
+  open_model: string;
   operation: JsonValue;
   followed: boolean;
 }
 
 /**
  * Counts calls before they are made, many in one statement and one commit: the earlier calls of each item are read, and
- * the next one is inserted unless three were made or a started video is open. No two may be for one item.
+ * the next one is inserted unless three were made or a started job is open. No two may be for one item.
  * Rows are inserted in the order of their key, so that two processes cannot block each other.
  * @returns in their order; null where another attempt took the number in the same moment: count again.
  */
@@ -54,15 +55,16 @@ export async function countCalls(db: Queryable, calls: readonly CallToCount[]): 
             with ordinality as a (run_id, step, item, account_id, attempt, model, provider, provider_model,
               request_token, nth)
         ), state as materialized (
-          select a.*, counted.calls, counted.own, open.call_number as open, open.operation from asked a
+          select a.*, counted.calls, counted.own, open.call_number as open, open.model as open_model, open.operation
+          from asked a
           cross join lateral (
             select coalesce(max(c.call_number), 0) as calls,
               max(c.call_number) filter (where c.request_token = a.request_token) as own
             from provider_calls c
             where c.run_id = a.run_id and c.step = a.step and c.item = a.item) counted
-          left join lateral (select c.call_number, c.operation from provider_calls c
+          left join lateral (select c.call_number, c.model, c.operation from provider_calls c
             where c.run_id = a.run_id and c.step = a.step and c.item = a.item
-              and c.operation is not null and (c.outcome is null or c.outcome = 'video')
+              and c.operation is not null and (c.outcome is null or c.outcome in ('image', 'video'))
             order by c.call_number desc limit 1) open on true
         ), begun as (
           insert into provider_calls (run_id, step, item, call_number, account_id, attempt, model, provider, provider_model,
@@ -73,7 +75,7 @@ export async function countCalls(db: Queryable, calls: readonly CallToCount[]): 
           on conflict do nothing
           returning run_id, step, item, call_number
         )
-        select s.calls, coalesce(s.own, b.call_number) as begun, s.open, s.operation,
+        select s.calls, coalesce(s.own, b.call_number) as begun, s.open, s.open_model, s.operation,
           exists (select from run_followers f where f.run_id = s.run_id and f.until > promptd_now()) as followed
         from state s
         left join begun b on b.run_id = s.run_id and b.step = s.step and b.item = s.item
@@ -103,7 +105,8 @@ function startOf(request: CallToCount["request"], row: BeginRow | undefined): Ca
     callNumber,
   });
   if (row.begun !== null) return { kind: "begun", key: key(row.begun), isFollowed: row.followed };
-  if (row.open !== null) return { kind: "started", key: key(row.open), operation: row.operation };
+  if (row.open !== null)
+    return { kind: "started", key: key(row.open), model: row.open_model, operation: row.operation };
   return row.calls >= ATTEMPTS_MAX ? { kind: "used-up" } : null;
 }
 
@@ -116,7 +119,7 @@ export async function withdrawCall(db: Queryable, key: CallKey): Promise<void> {
 }
 
 /**
- * Stores how the provider names a started video. Fenced by the attempt that started it.
+ * Stores how the provider names a started job. Fenced by the attempt that started it.
  * @returns false when another attempt owns the row.
  */
 export async function storeOperation(
@@ -147,8 +150,8 @@ export interface CallEnd {
 }
 
 /**
- * Records how calls ended, many at once; one that has ended already keeps its first end. A video that took too long goes
- * on at its provider: its call ends when it has been canceled there (canceled-videos.ts).
+ * Records how calls ended, many at once; one that has ended already keeps its first end. A job that took too long goes
+ * on at its provider: its call ends when it has been canceled there (abandoned-jobs.ts).
  */
 export async function recordEnds(db: Queryable, ends: readonly CallEnd[]): Promise<void> {
   if (ends.length === 0) return;
@@ -186,8 +189,8 @@ export async function recordEnds(db: Queryable, ends: readonly CallEnd[]): Promi
   );
 }
 
-/** A started video that no run waits for any more. */
-export interface AbandonedVideo {
+/** A started job that no run waits for any more. */
+export interface AbandonedJob {
   readonly key: CallKey;
   readonly model: string;
   readonly operation: JsonValue;
@@ -206,10 +209,10 @@ interface AbandonedRow {
 }
 
 /**
- * Videos of ended runs that took too long, and those whose run failed while they were under way. A canceled run's are
+ * Jobs of ended runs that took too long, and those whose run failed while they were under way. A canceled run's are
  * found at once; of other runs the end of the call may not be written yet, so a minute passes first.
  */
-export async function findAbandonedVideos(db: Queryable, batch: number): Promise<AbandonedVideo[]> {
+export async function findAbandonedJobs(db: Queryable, batch: number): Promise<AbandonedJob[]> {
   const rows = await db.query<AbandonedRow>(
     {
       name: "provider_calls_abandoned",

@@ -2,6 +2,7 @@
 import { MODALITIES, type Modality } from "@promptd/contract";
 import { parseCredits, scaleRate } from "../../credits/index.ts";
 import type { ModelRecord, OverlayRecord } from "./catalogue-file.ts";
+import { makes } from "../providers/provider.ts";
 import { mappingMembers, RATE_NAMES, type Mapping } from "./mapping.ts";
 import { BUILT_IN_PROVIDERS, providerOf, RESERVED_NAMES } from "../providers/index.ts";
 import type { MergedOverlay, ReadOverlay } from "./overlay.ts";
@@ -80,11 +81,11 @@ function isBuiltIn(provider: string): boolean {
 
 function checkProvider({ provider, modality, api }: ModelRecord, { providers }: Known): string[] {
   if (!isBuiltIn(provider) && !providers.has(provider)) return [];
-  const { models, apis } = providerOf(provider);
-  const makes = MODALITIES.filter((each) => models[each] !== null);
-  const accepted: readonly string[] = (modality === "text" ? apis : null) ?? ["absent"];
+  const known = providerOf(provider);
+  const made = MODALITIES.filter((each) => makes(known, each));
+  const accepted: readonly string[] = (modality === "text" ? known.apis : null) ?? ["absent"];
   return [
-    ...(makes.includes(modality) ? [] : [`provider "${provider}" makes no ${modality}; it makes ${makes.join(", ")}.`]),
+    ...(made.includes(modality) ? [] : [`provider "${provider}" makes no ${modality}; it makes ${made.join(", ")}.`]),
     ...(accepted.includes(api ?? "absent") ? [] : [`"api" must be ${accepted.join(" or ")}.`]),
   ];
 }

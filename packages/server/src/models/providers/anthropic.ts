@@ -17,6 +17,7 @@ export const anthropic: Provider = {
   },
   textFeatures: anthropicFeatures,
   embeddings: null,
+  jobs: null,
   cancel: null,
   failures: {
     answers: {

@@ -179,11 +179,15 @@ export function classifyTransport(stage: TransportStage, modality: Modality): Ca
   }
 }
 
-/** A started job ended badly; providers say why in words only. */
-export function classifyJobFailure(words: string): Failure {
+/** A started job ended badly; most providers say why in words only. @param code for the operator's log. */
+export function classifyJobFailure(words: string, code: string | null = null): Failure {
   const declined = WORDS.flatMap(({ answers, declinedJobs }) => [...answers.declined, ...declinedJobs]);
   if (declined.some((said) => said.test(words))) return REFUSED;
-  return failure("job_failed", { retry: "never", breaker: "ignored" });
+  return failure("job_failed", {
+    retry: "never",
+    breaker: "ignored",
+    code: code !== null && SAFE_CODE.test(code) ? code : null,
+  });
 }
 
 const SAFE_CODE = /^[\w.:-]{1,64}$/;

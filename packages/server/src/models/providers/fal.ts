@@ -1,61 +1,158 @@
-import type { Experimental_VideoModelV4 as VideoModelV4 } from "@ai-sdk/provider";
-import { cancelBelow, sdkSettings, type ModelSource, type Provider } from "./provider.ts";
+import {
+  AnswerFailure,
+  askState,
+  dataUri,
+  JobFailure,
+  memberOf,
+  ownAddress,
+  parseMembers,
+  sendOrder,
+  UnreadableAnswer,
+  withoutAbsent,
+  type JobFile,
+  type JobInterface,
+  type JobOrder,
+  type JobSource,
+  type JobState,
+  type Members,
+} from "./jobs.ts";
+import { cancelOf, type Provider } from "./provider.ts";
 
-async function falAi(source: ModelSource) {
-  const { createFal } = await import("@ai-sdk/fal");
-  return createFal(sdkSettings(source));
-}
+const QUEUE = "https://queue.fal.run";
 
-/**
- * The package puts fal-ai/ before every id of a video, but newer ones begin with their owner's name. An id without an
- * owner is meant as the package means it.
- */
-async function videoModel(source: ModelSource) {
-  const { providerModel, fetch } = source;
-  const isPrefixed = providerModel.startsWith("fal-ai/") || !FOREIGN_OWNERS.test(providerModel);
-  if (isPrefixed) return (await falAi(source)).video(providerModel) as VideoModelV4;
-  const sdk = await falAi({ ...source, fetch: (input, init) => fetch(withoutPrefix(input), init) });
-  return sdk.video(providerModel) as VideoModelV4;
-}
-
-/** Those whose models are not below fal-ai/; luma-dream-machine/ray-2, as overlays have named it, is. */
+/** Of videos, ids without an owner are below fal-ai/: so catalogues have named them since before newer ones had others. */
 const FOREIGN_OWNERS = /^(?!luma-dream-machine\/|minimax\/|kling-video\/|veo)[\w-]+\/[\w.-]+/;
 
-function withoutPrefix(input: Parameters<ModelSource["fetch"]>[0]): Parameters<ModelSource["fetch"]>[0] {
-  return typeof input === "string" ? input.replace(/^(https:\/\/queue\.fal\.run)\/fal-ai\//, "$1/") : input;
+function addressOf({ providerModel, modality }: JobOrder): string {
+  const isBare = modality === "video" && !FOREIGN_OWNERS.test(providerModel);
+  return `${QUEUE}/${isBare ? "fal-ai/" : ""}${providerModel}`;
 }
 
-const REFUSAL_WORDS_MAX = 4_096;
+/** Names of catalogue files that are not fal's own. */
+const OPTION_NAMES: Readonly<Record<string, string>> = {
+  guidanceScale: "guidance_scale",
+  numInferenceSteps: "num_inference_steps",
+  enableSafetyChecker: "enable_safety_checker",
+  outputFormat: "output_format",
+  syncMode: "sync_mode",
+  safetyTolerance: "safety_tolerance",
+  motionStrength: "motion_strength",
+  negativePrompt: "negative_prompt",
+  promptOptimizer: "prompt_optimizer",
+};
+
+function bodyOf(order: JobOrder): Members {
+  const { prompt, images, options } = order;
+  const { useMultipleImages, ...sent } = options;
+  const named = Object.fromEntries(Object.entries(sent).map(([name, value]) => [OPTION_NAMES[name] ?? name, value]));
+  const [first] = images;
+  const pictures =
+    first === undefined
+      ? {}
+      : useMultipleImages === true
+        ? { image_urls: images.map(dataUri) }
+        : { image_url: dataUri(first) };
+  const shape =
+    order.modality === "image"
+      ? { image_size: imageSize(order), num_images: 1 }
+      : { aspect_ratio: order.aspectRatio, duration: order.duration === undefined ? undefined : `${order.duration}s` };
+  return withoutAbsent({ prompt, ...shape, ...pictures, ...named });
+}
+
+const SIZES: Readonly<Record<string, unknown>> = {
+  "1:1": "square_hd",
+  "16:9": "landscape_16_9",
+  "9:16": "portrait_16_9",
+  "4:3": "landscape_4_3",
+  "3:4": "portrait_4_3",
+  "16:10": { width: 1280, height: 800 },
+  "10:16": { width: 800, height: 1280 },
+  "21:9": { width: 2560, height: 1080 },
+  "9:21": { width: 1080, height: 2560 },
+};
+
+function imageSize({ size, aspectRatio }: JobOrder): unknown {
+  if (size === undefined) return aspectRatio === undefined ? undefined : SIZES[aspectRatio];
+  const [width, height] = size.split("x").map(Number);
+  return { width, height };
+}
+
+function authorization({ endpoint }: JobSource): string {
+  return `Key ${endpoint.apiKey ?? ""}`;
+}
+
+async function start(order: JobOrder, source: JobSource) {
+  const headers = {
+    authorization: authorization(source),
+    "idempotency-key": order.idempotencyKey,
+    // It bounds what waits in the queue alone; what runs is canceled when its run has ended.
+    "x-fal-request-timeout": String(Math.ceil(order.timeLimitMs / 1_000)),
+  };
+  const answer = await sendOrder(addressOf(order), { headers, body: bodyOf(order) }, source);
+  const { status_url: statusUrl, cancel_url: cancelUrl } = answer;
+  return {
+    responseUrl: ownAddress(answer["response_url"], source.endpoint),
+    ...(typeof statusUrl === "string" ? { statusUrl } : {}),
+    ...(typeof cancelUrl === "string" ? { cancelUrl } : {}),
+  };
+}
+
+/** The queue is asked, not the result: a job that failed answers there as a server that is away does. */
+async function poll(operation: unknown, source: JobSource): Promise<JobState> {
+  const responseUrl = ownAddress(memberOf(operation, "responseUrl"), source.endpoint);
+  const named = memberOf(operation, "statusUrl");
+  const statusUrl = named === undefined ? `${responseUrl.replace(/\/response$/, "")}/status` : named;
+  const state = await askState(ownAddress(statusUrl, source.endpoint), authorization(source), source);
+  const { status, error, error_type: code } = state;
+  if (status === "IN_QUEUE" || status === "IN_PROGRESS") return { kind: "pending" };
+  if (status !== "COMPLETED") throw new UnreadableAnswer();
+  if (typeof code === "string" && code !== "") throw new JobFailure(typeof error === "string" ? error : "", code);
+  return { kind: "done", read: (reader) => readResult(responseUrl, reader) };
+}
+
+async function readResult(url: string, source: JobSource): Promise<JobFile> {
+  const answer = await source.fetch(url, { headers: { authorization: authorization(source) }, signal: source.signal });
+  const text = await answer.text();
+  if (!answer.ok) throw resultFailure(answer, text);
+  const result = parseMembers(text);
+  const flags = result["has_nsfw_concepts"] ?? result["nsfw_content_detected"];
+  if (Array.isArray(flags) && flags[0] === true) return { kind: "declined" };
+  const images: unknown = result["images"];
+  const file: unknown = Array.isArray(images) ? images[0] : (result["image"] ?? result["video"]);
+  if (file === undefined || file === null) return { kind: "empty" };
+  const [url_, mediaType] = [memberOf(file, "url"), memberOf(file, "content_type")];
+  if (typeof url_ !== "string") throw new UnreadableAnswer();
+  return { kind: "file", url: url_, mediaType: typeof mediaType === "string" ? mediaType : null };
+}
 
 /**
- * fal answers a poll of a job that it declined or that broke with a list under `detail`, and the SDK, which looks for
- * `error.message`, then passes on no word of it. The list is put where the SDK looks; the words go no further than that.
+ * What failed is answered with the status of its failure, also 500, 503 and 504, and says so in `detail` or a header. A
+ * 5xx without either came from something between, and the result is there still.
  */
-async function readRefusal(answer: Response): Promise<Response> {
-  if (answer.ok) return answer;
-  const text = await answer.text();
-  // A job that is not finished has one sentence there, which the SDK knows.
-  if (!/"detail"\s*:\s*\[/.test(text)) return new Response(text, answer);
-  return Response.json({ error: { message: text.slice(0, REFUSAL_WORDS_MAX), code: answer.status } }, answer);
+function resultFailure(answer: Response, text: string): Error {
+  const isRetried = answer.status === 429 || answer.status === 408;
+  const code = answer.headers.get("x-fal-error-type");
+  if (answer.status < 500 || isRetried || (code === null && !/"detail"\s*:/.test(text)))
+    return new AnswerFailure(answer, text);
+  return new JobFailure("", code);
 }
+
+const jobs: JobInterface = { start, poll };
 
 export const fal: Provider = {
   id: "fal",
   settings: { key: "FAL_API_KEY", baseUrl: "FAL_BASE_URL" },
   address: {
     baseUrl: "https://fal.run",
-    fixed: { origins: ["https://fal.run", "https://queue.fal.run"], header: "x-fal-target-host" },
+    fixed: { origins: ["https://fal.run", QUEUE], header: "x-fal-target-host" },
   },
   apis: null,
   isSimulated: false,
-  models: {
-    text: null,
-    image: async (source) => (await falAi(source)).image(source.providerModel),
-    video: videoModel,
-  },
+  models: { text: null, image: null, video: null },
   textFeatures: null,
   embeddings: null,
-  cancel: (job) => cancelBelow("responseUrl", job, { method: "PUT", scheme: "Key" }),
+  jobs,
+  cancel: (job) => cancelOf(job, "responseUrl", { method: "PUT", scheme: "Key" }),
   failures: {
     answers: {
       declined: [/content_policy/i], // the type content_policy_violation
@@ -66,6 +163,6 @@ export const fal: Provider = {
     declinedJobs: [/policy|sensitive content/i], // the models' authors say it in their own words
     retryDelayMs: null,
   },
-  refusals: { modalities: ["video"], read: readRefusal },
+  refusals: null,
   requestIdHeader: "x-fal-request-id",
 };

@@ -48,6 +48,7 @@ export const google: Provider = {
     model: async (source) => (await gemini(source)).embeddingModel(source.providerModel),
     needs: ["GOOGLE_GENERATIVE_AI_API_KEY"],
   },
+  jobs: null,
   cancel: null, // none was found for Veo, so a video runs to its end
   failures: {
     answers: {

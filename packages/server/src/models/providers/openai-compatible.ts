@@ -51,6 +51,7 @@ export const compatible = {
     },
     needs: ["OPENAI_BASE_URL"],
   },
+  jobs: null,
   cancel: null,
   failures: {
     answers: {

@@ -28,6 +28,7 @@ export const openai: Provider = {
     model: async (source) => (await openAi(source)).embeddingModel(source.providerModel),
     needs: ["OPENAI_API_KEY", "OPENAI_BASE_URL"],
   },
+  jobs: null,
   cancel: null,
   failures: {
     answers: {

@@ -9,6 +9,7 @@ import type { Modality } from "@promptd/contract";
 import type { Clock } from "../../platform/clock.ts";
 import type { PROVIDER_KEYS, SETTINGS } from "../../platform/config/settings.ts";
 import type { FeaturedModel, TextFeatures } from "./text-features.ts";
+import type { JobInterface } from "./jobs.ts";
 import type { SandboxRequest } from "../sandbox/sandbox-provider.ts";
 
 /** A part that a provider does not have is null, so that nobody forgets one. */
@@ -26,12 +27,14 @@ export interface Provider {
    * nothing about a model.
    */
   readonly isSimulated: boolean;
-  /** The SDK's model objects. A video provider must have start and status: a crash must not pay twice. */
+  /** The SDK's model objects; null also where `jobs` makes it. Videos must have start and status: a crash must not pay twice. */
   readonly models: { readonly [Name in Modality]: ((source: ModelSource) => Promise<Models[Name]>) | null };
   /** What its models for text take beside a prompt. Null: it has none. */
   readonly textFeatures: ((model: FeaturedModel) => TextFeatures) | null;
   readonly embeddings: Embeddings | null;
-  /** How a started video is stopped, which the SDK does not know. Null: there is no such request. */
+  /** Its own interface for pictures and videos that it makes in a queue, in place of the SDK's. Null: it has none. */
+  readonly jobs: JobInterface | null;
+  /** How a started job is stopped, which the SDK does not know. Null: there is no such request. */
   readonly cancel: ((job: StartedJob) => CancelRequest | "not-needed" | null) | null;
   readonly failures: FailureWords;
   /** Turns an answer that hides a refusal from the SDK into an error that shows it. Null: none does. */
@@ -140,19 +143,30 @@ export function sdkSettings({ endpoint, fetch }: ModelSource) {
   return { baseURL: endpoint.baseUrl, apiKey: endpoint.apiKey ?? "", fetch };
 }
 
+/** Whether a model's answers are started, polled and fetched, so that a crash pays for none of them twice. */
+export function makesJobs({ jobs, models }: Provider, modality: Modality): boolean {
+  return modality === "video" ? jobs !== null || models.video !== null : modality === "image" && jobs !== null;
+}
+
+export function makes(provider: Provider, modality: Modality): boolean {
+  return provider.models[modality] !== null || makesJobs(provider, modality);
+}
+
 /**
- * The request that cancels a job below the address of its state.
- * @param member of the operation, which holds that address.
+ * The request that cancels a job: at the address that the provider named for it, else below that of its state.
  * @returns null when the address is not the provider's own, where no key may be sent.
  */
-export function cancelBelow(
-  member: string,
+export function cancelOf(
   { operation, endpoint }: StartedJob,
+  stateMember: string,
   how: { readonly method: CancelRequest["method"]; readonly scheme: string },
 ): CancelRequest | null {
-  const address = typeof operation === "object" && operation !== null && Reflect.get(operation, member);
+  const member = (name: string): unknown =>
+    typeof operation === "object" && operation !== null ? (Reflect.get(operation, name) as unknown) : undefined;
+  const named = member("cancelUrl");
+  const address = named ?? member(stateMember);
   const url = typeof address === "string" ? URL.parse(address) : null;
   if (url === null || !endpoint.origins.some((origin) => new URL(origin).origin === url.origin)) return null;
-  url.pathname = `${url.pathname.replace(/\/response$/, "")}/cancel`;
+  if (named === undefined) url.pathname = `${url.pathname.replace(/\/response$/, "")}/cancel`;
   return { url, method: how.method, authorization: `${how.scheme} ${endpoint.apiKey ?? ""}` };
 }

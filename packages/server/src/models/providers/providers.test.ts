@@ -6,7 +6,7 @@ import { PROVIDER_KEYS, SETTINGS } from "../../platform/config/settings.ts";
 import { resolveEndpoint } from "./provider-endpoint.ts";
 import { ALL_PROVIDERS, BUILT_IN_PROVIDERS, LOCAL_PROVIDER, providerOf, RESERVED_NAMES } from "./index.ts";
 import { classifyAnswer, classifyJobFailure } from "./failure.ts";
-import type { CancelRequest, Meaning, ModelSource } from "./provider.ts";
+import { makes, type CancelRequest, type Meaning, type ModelSource } from "./provider.ts";
 
 type Make = (source: ModelSource) => Promise<unknown>;
 
@@ -75,7 +75,7 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
       [403, "User is locked. Reason: Exhausted balance.", "quota"],
     ],
     declinesJob: "sensitive content",
-    hiddenRefusal: { modality: "video", status: 422, body: { detail: [{ type: "content_policy_violation" }] } },
+    hiddenRefusal: null,
     cancels: [
       {
         operation: { responseUrl: "https://queue.fal.run/fal-ai/luma/requests/1" },
@@ -85,6 +85,11 @@ const EXAMPLES: Readonly<Record<string, Example>> = {
         operation: { responseUrl: "https://queue.fal.run/fal-ai/luma/requests/1/response" },
         request: ["PUT", "https://queue.fal.run/fal-ai/luma/requests/1/cancel", "Key k"],
       },
+      {
+        operation: { responseUrl: "x", cancelUrl: "https://queue.fal.run/fal-ai/luma/requests/1/cancel" },
+        request: ["PUT", "https://queue.fal.run/fal-ai/luma/requests/1/cancel", "Key k"],
+      },
+      { operation: { responseUrl: "x", cancelUrl: "https://elsewhere.example/cancel" }, request: null },
       { operation: { responseUrl: "http://queue.fal.run/requests/1" }, request: null },
       { operation: { responseUrl: "not an address" }, request: null },
       { operation: null, request: null },
@@ -151,9 +156,9 @@ describe.each(ALL_PROVIDERS.map((provider) => [provider.id, provider, EXAMPLES[p
   (id, provider, example) => {
     if (example === undefined) throw new Error(`no example of ${id}`);
 
-    test("makes model objects of the modalities it names, and of no other", async () => {
-      const makes = MODALITIES.filter((modality) => provider.models[modality] !== null);
-      expect([...makes, ...(provider.embeddings === null ? [] : ["embeddings"])].sort()).toEqual(
+    test("makes what it names, and nothing else", async () => {
+      const made = MODALITIES.filter((modality) => makes(provider, modality));
+      expect([...made, ...(provider.embeddings === null ? [] : ["embeddings"])].sort()).toEqual(
         [...example.makes].sort(),
       );
       const call = {

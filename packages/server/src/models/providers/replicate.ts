@@ -1,10 +1,88 @@
-import { cancelBelow, sdkSettings, type ModelSource, type Provider } from "./provider.ts";
+import {
+  askState,
+  dataUri,
+  JobFailure,
+  memberOf,
+  ownAddress,
+  sendOrder,
+  UnreadableAnswer,
+  withoutAbsent,
+  type JobFile,
+  type JobImage,
+  type JobInterface,
+  type JobOrder,
+  type JobSource,
+  type JobState,
+  type Members,
+} from "./jobs.ts";
+import { cancelOf, type Provider } from "./provider.ts";
 
-async function replicateModels(source: ModelSource) {
-  const { createReplicate } = await import("@ai-sdk/replicate");
-  const settings = sdkSettings(source);
-  return createReplicate({ ...settings, apiToken: settings.apiKey });
+/** By the model's own schema, as its page shows it (read 2026-11). */
+const IMAGE_MEMBERS: readonly (readonly [RegExp, (images: readonly JobImage[]) => Members])[] = [
+  [/^black-forest-labs\/flux-2-/, (images) => ({ input_images: images.map(dataUri) })],
+  [/^black-forest-labs\/flux-kontext-/, ([first]) => ({ input_image: first && dataUri(first) })],
+  [/^/, ([first]) => ({ image: first && dataUri(first) })],
+];
+
+function inputOf(order: JobOrder): Members {
+  const { prompt, images, aspectRatio, options } = order;
+  const name = IMAGE_MEMBERS.find(([model]) => model.test(order.providerModel))?.[1];
+  return withoutAbsent({
+    prompt,
+    aspect_ratio: aspectRatio,
+    size: order.modality === "image" ? order.size : order.resolution,
+    duration: order.duration,
+    ...(order.modality === "image" ? { num_outputs: 1 } : {}),
+    ...(images.length === 0 ? {} : name?.(images)),
+    ...options,
+  });
 }
+
+function authorization({ endpoint }: JobSource): string {
+  return `Bearer ${endpoint.apiKey ?? ""}`;
+}
+
+/** Less is refused. */
+const CANCEL_AFTER_LEAST = 5;
+
+async function start(order: JobOrder, source: JobSource) {
+  const [model = "", version] = order.providerModel.split(":");
+  const { baseUrl } = source.endpoint;
+  const url = version === undefined ? `${baseUrl}/models/${model}/predictions` : `${baseUrl}/predictions`;
+  const headers = {
+    authorization: authorization(source),
+    "idempotency-key": order.idempotencyKey,
+    // A prediction whose name nobody could store ends by itself.
+    "cancel-after": `${Math.max(CANCEL_AFTER_LEAST, Math.ceil(order.timeLimitMs / 1_000))}s`,
+  };
+  const body = { input: inputOf(order), ...(version === undefined ? {} : { version }) };
+  const { urls } = await sendOrder(url, { headers, body }, source);
+  const cancelUrl = memberOf(urls, "cancel");
+  return {
+    getUrl: ownAddress(memberOf(urls, "get"), source.endpoint),
+    ...(typeof cancelUrl === "string" ? { cancelUrl } : {}),
+  };
+}
+
+/** `aborted`: its time was over before it began. */
+const OVER: readonly unknown[] = ["failed", "canceled", "aborted"];
+
+async function poll(operation: unknown, source: JobSource): Promise<JobState> {
+  const url = ownAddress(memberOf(operation, "getUrl"), source.endpoint);
+  const { status, output, error } = await askState(url, authorization(source), source);
+  if (status === "starting" || status === "processing") return { kind: "pending" };
+  if (OVER.includes(status)) throw new JobFailure(typeof error === "string" ? error : "");
+  if (status !== "succeeded") throw new UnreadableAnswer();
+  return { kind: "done", read: async () => fileOf(Array.isArray(output) ? output[0] : output) };
+}
+
+function fileOf(url: unknown): JobFile {
+  if (url === undefined || url === null) return { kind: "empty" };
+  if (typeof url !== "string") throw new UnreadableAnswer();
+  return { kind: "file", url, mediaType: null };
+}
+
+const jobs: JobInterface = { start, poll };
 
 export const replicate: Provider = {
   id: "replicate",
@@ -12,14 +90,11 @@ export const replicate: Provider = {
   address: { baseUrl: "https://api.replicate.com/v1", fixed: null },
   apis: null,
   isSimulated: false,
-  models: {
-    text: null,
-    image: async (source) => (await replicateModels(source)).image(source.providerModel),
-    video: async (source) => (await replicateModels(source)).video(source.providerModel),
-  },
+  models: { text: null, image: null, video: null },
   textFeatures: null,
   embeddings: null,
-  cancel: (job) => cancelBelow("getUrl", job, { method: "POST", scheme: "Bearer" }),
+  jobs,
+  cancel: (job) => cancelOf(job, "getUrl", { method: "POST", scheme: "Bearer" }),
   failures: {
     answers: {
       // "NSFW content detected", which is not fal's has_nsfw_concepts; "flagged as sensitive" is E005

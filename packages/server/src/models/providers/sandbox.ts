@@ -40,6 +40,7 @@ export const sandbox: Provider = {
   },
   textFeatures: () => SANDBOX_FEATURES,
   embeddings: null,
+  jobs: null,
   cancel: () => "not-needed", // nothing runs between two polls
   // It fails in the words of OpenAI.
   failures: {

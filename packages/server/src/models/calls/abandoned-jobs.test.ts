@@ -3,8 +3,8 @@ import { createCaller, SANDBOX_CATALOGUE } from "../../../test/support/model-cal
 import { openEngine, type Engine } from "../../../test/runs/engine-fixture.ts";
 import { createLog } from "../../platform/log.ts";
 import { cancelRunRow } from "../../runs/runs-store.ts";
-import { createCanceledVideosTick } from "./canceled-videos.ts";
-import type { VideoCancel } from "../ai-sdk/model-adapter.ts";
+import { createAbandonedJobsTick } from "./abandoned-jobs.ts";
+import type { JobCancel } from "../ai-sdk/model-adapter.ts";
 import { storeOperation } from "./provider-calls-store.ts";
 import { failure } from "../providers/failure.ts";
 import { createCallCounter } from "./provider-calls.ts";
@@ -22,7 +22,7 @@ afterEach(async () => {
 afterAll(() => engine.close());
 
 /** A run that a worker has, with a video under way. */
-async function startVideo() {
+async function startJob() {
   const accountId = await engine.createAccount();
   const runId = await engine.createRun(accountId, { model: MODEL });
   const worker = await engine.registerWorker();
@@ -39,14 +39,14 @@ async function startVideo() {
 }
 
 /** Looks once; the provider answers like that. @returns the videos it was asked to stop, and how the send ended. */
-async function poll(answer: () => Promise<VideoCancel>) {
+async function poll(answer: () => Promise<JobCancel>) {
   const asked: unknown[] = [];
-  const tick = createCanceledVideosTick({
+  const tick = createAbandonedJobsTick({
     db: engine.db,
     log: createLog("silent"),
     catalogue: SANDBOX_CATALOGUE,
     adapter: {
-      cancelVideo: ({ operation }) => {
+      cancelJob: ({ operation }) => {
         asked.push(operation);
         return answer();
       },
@@ -59,17 +59,17 @@ async function poll(answer: () => Promise<VideoCancel>) {
   return { asked, outcome: row?.outcome, httpStatus: row?.http_status };
 }
 
-const canceled = async (): Promise<VideoCancel> => ({ kind: "canceled" });
-const overloaded = async (): Promise<VideoCancel> => OVERLOADED;
+const canceled = async (): Promise<JobCancel> => ({ kind: "canceled" });
+const overloaded = async (): Promise<JobCancel> => OVERLOADED;
 
 test("the video of a canceled run is stopped once", async () => {
-  await (await startVideo()).cancel();
+  await (await startJob()).cancel();
   expect(await poll(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
   expect((await poll(canceled)).asked).toEqual([]);
 });
 
 test("a video that a run waits for, or that came, is left alone", async () => {
-  const { finish } = await startVideo();
+  const { finish } = await startJob();
   expect((await poll(canceled)).asked).toEqual([]);
   await finish(true);
   await engine.shiftClock(300);
@@ -77,7 +77,7 @@ test("a video that a run waits for, or that came, is left alone", async () => {
 });
 
 test("a video whose run failed without it is stopped a minute later", async () => {
-  await (await startVideo()).finish(false);
+  await (await startJob()).finish(false);
   expect((await poll(canceled)).asked).toEqual([]);
   await engine.shiftClock(90);
   expect(await poll(canceled)).toMatchObject({ asked: ["o"], outcome: "canceled" });
@@ -97,11 +97,11 @@ test.each([true, false])(
     const { caller, call } = createCaller({
       db: engine.db,
       adapter: {
-        startVideo: async () => ({ kind: "started", operation: "o" }),
-        pollVideo: async () => ({ kind: "pending" }),
+        startJob: async () => ({ kind: "started", operation: "o" }),
+        pollJob: async () => ({ kind: "pending" }),
         callModel: never,
         embedTexts: never,
-        cancelVideo: never,
+        cancelJob: never,
         close: async () => {},
       },
       wait: (ms, signal) => {
@@ -125,7 +125,7 @@ test.each([
   ["is overloaded", overloaded],
   ["breaks", () => Promise.reject(new Error("reset"))],
 ])("a provider that %s is asked again for two minutes", async (_what, answer) => {
-  await (await startVideo()).cancel();
+  await (await startJob()).cancel();
   expect(await poll(answer)).toMatchObject({ asked: ["o"], outcome: null });
   expect(await poll(answer)).toMatchObject({ asked: ["o"], outcome: null });
   await engine.shiftClock(150);
@@ -134,7 +134,7 @@ test.each([
 });
 
 test("a provider that refuses is asked once", async () => {
-  await (await startVideo()).cancel();
+  await (await startJob()).cancel();
   const refused = failure("bad_request", { retry: "never", breaker: "ignored", httpStatus: 400 });
   const seen = await poll(async () => refused);
   expect(seen).toEqual({ asked: ["o"], outcome: "cancel_failed", httpStatus: 400 });

@@ -1,5 +1,5 @@
 /**
- * Cancels videos at their provider that nobody waits for any more: they took too long, or their run was canceled by its
+ * Cancels jobs at their provider that nobody waits for any more: they took too long, or their run was canceled by its
  * caller or failed without them. By the record of calls and not by the worker that started them: a canceled run may be
  * waiting between two attempts, or its worker may be dead.
  */
@@ -9,29 +9,29 @@ import { withDeadline } from "../../platform/resilience/deadline.ts";
 import type { Tick } from "../../platform/ticks.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import type { ModelAdapter } from "../ai-sdk/model-adapter.ts";
-import { recordEnds, findAbandonedVideos, type AbandonedVideo, type CallEnd } from "./provider-calls-store.ts";
+import { recordEnds, findAbandonedJobs, type AbandonedJob, type CallEnd } from "./provider-calls-store.ts";
 import type { FailureCause } from "../providers/failure.ts";
 
-/** Every second of a video that nobody waits for is paid by the operator. */
+/** Every second of a job that nobody waits for is paid by the operator. */
 const EVERY_SECONDS = 2;
 const CANCEL_MS = 10_000;
 const BATCH = 50;
 
-export interface CanceledVideosOptions {
+export interface AbandonedJobsOptions {
   readonly db: Database;
   readonly log: Log;
   readonly catalogue: Catalogue;
-  readonly adapter: Pick<ModelAdapter, "cancelVideo">;
+  readonly adapter: Pick<ModelAdapter, "cancelJob">;
 }
 
 /** For processes that have the providers' keys alone. */
-export function createCanceledVideosTick(options: CanceledVideosOptions): Tick {
+export function createAbandonedJobsTick(options: AbandonedJobsOptions): Tick {
   return {
-    name: "canceled-videos",
+    name: "abandoned-jobs",
     everySeconds: EVERY_SECONDS,
     run: async () => {
-      const videos = await findAbandonedVideos(options.db, BATCH);
-      const ends = await Promise.all(videos.map((video) => cancel(options, video)));
+      const jobs = await findAbandonedJobs(options.db, BATCH);
+      const ends = await Promise.all(jobs.map((job) => cancel(options, job)));
       await recordEnds(
         options.db,
         ends.filter((end) => end !== null),
@@ -41,26 +41,23 @@ export function createCanceledVideosTick(options: CanceledVideosOptions): Tick {
 }
 
 /** Null: what failed may pass, and the next tick tries again. */
-async function cancel(
-  { adapter, catalogue, log }: CanceledVideosOptions,
-  video: AbandonedVideo,
-): Promise<CallEnd | null> {
-  const { key, model, operation } = video;
+async function cancel({ adapter, catalogue, log }: AbandonedJobsOptions, job: AbandonedJob): Promise<CallEnd | null> {
+  const { key, model, operation } = job;
   const entry = catalogue.find(model);
   const result = await withDeadline(CANCEL_MS, async (signal) =>
-    entry === null ? { kind: "impossible" as const } : adapter.cancelVideo({ entry, operation }, signal),
+    entry === null ? { kind: "impossible" as const } : adapter.cancelJob({ entry, operation }, signal),
   ).catch((error: unknown) => {
-    log.warn({ err: error, runId: key.runId, model }, "a request to cancel a video broke");
+    log.warn({ err: error, runId: key.runId, model }, "a request to cancel a job broke");
     return { kind: "broken" as const };
   });
   const mayPass = result.kind === "broken" || (result.kind === "failed" && PASSING.has(result.cause));
-  if (mayPass && !video.isLastTry) return null;
+  if (mayPass && !job.isLastTry) return null;
   const outcome = OUTCOMES[result.kind];
   const httpStatus = result.kind === "failed" ? result.httpStatus : null;
   const code = result.kind === "failed" ? result.code : null;
   const facts = { runId: key.runId, step: key.step, model, outcome, httpStatus, code };
-  if (result.kind === "canceled") log.info(facts, "a video that nobody waits for was canceled at its provider");
-  else log.warn(facts, "a video that nobody waits for goes on at its provider, which may bill it");
+  if (result.kind === "canceled") log.info(facts, "a job that nobody waits for was canceled at its provider");
+  else log.warn(facts, "a job that nobody waits for goes on at its provider, which may bill it");
   return { key, outcome, httpStatus, code, requestId: null, usage: null, costMicro: null };
 }
 

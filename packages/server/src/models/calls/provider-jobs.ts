@@ -1,6 +1,6 @@
 /**
- * A video takes minutes: it is started, and then polled until it is ready. How the provider names it is stored before
- * the first poll, so that another worker goes on with the same video after a crash.
+ * A video takes minutes, and a picture may wait in a queue: it is started, and then polled until it is made. How the
+ * provider names the job is stored before the first poll, so that another worker goes on with it after a crash.
  */
 import { fault } from "../../platform/fault.ts";
 import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
@@ -8,44 +8,46 @@ import { retry } from "../../platform/resilience/retry.ts";
 import type { CallContext } from "./call-context.ts";
 import type { JsonValue } from "../catalogue/mapping.ts";
 import type { ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
-import { storeOperation, type CallStart } from "./provider-calls-store.ts";
 import type { FailureCause } from "../providers/failure.ts";
 import { withinTime } from "./time-limit.ts";
-import type { ModelRequest } from "./model-request.ts";
 
 const START_MS = 60_000;
 const POLL_MS = 30_000;
 /** For 200 MiB at 6 Mbit/s. */
 const FETCH_MS = 300_000;
-/** Between polls; the last one repeats. */
-const POLL_WAITS_MS = [2_000, 3_000, 5_000, 8_000, 10_000] as const;
-/** A finished video whose file cannot be fetched is paid for: it is tried again, but not for half an hour. */
+/** Between polls; the last one repeats. A picture takes seconds, so its caller may be waiting. */
+const POLL_WAITS_MS = {
+  image: [500, 1_000, 1_000, 2_000],
+  video: [2_000, 3_000, 5_000, 8_000, 10_000],
+} as const;
+/** What was made and cannot be fetched is paid for: it is tried again, but not for half an hour. */
 const FETCHES_MAX = 3;
 
-interface VideoJob {
-  readonly request: ModelRequest;
+export interface ProviderJob {
   readonly call: ModelCall;
-  readonly start: Exclude<CallStart, { kind: "used-up" }>;
+  /** Of a job that was started before; null: it is to be started. */
+  readonly operation: JsonValue;
+  /** Makes the name of a started job durable. */
+  readonly store: (operation: JsonValue) => Promise<unknown>;
 }
 
-type VideoContext = Pick<CallContext, "adapter" | "db" | "wait">;
+type JobContext = Pick<CallContext, "adapter" | "wait">;
 
 /** @param signal carries the deadline of the run. */
-export async function runVideo(context: VideoContext, job: VideoJob, signal: AbortSignal): Promise<ModelResult> {
-  if (job.start.kind === "started")
-    return poll(context, job, { operation: job.start.operation, isResumed: true, signal });
+export async function runJob(context: JobContext, job: ProviderJob, signal: AbortSignal): Promise<ModelResult> {
+  const { call, operation } = job;
+  if (operation !== null) return poll(context, { call, operation, isResumed: true }, signal);
   signal.throwIfAborted();
   const start = exceptRunGone(signal);
-  const begun = await withinTime(START_MS, start.signal, (own) => context.adapter.startVideo(job.call, own)).finally(
+  const begun = await withinTime(START_MS, start.signal, (own) => context.adapter.startJob(call, own)).finally(
     start.stop,
   );
   if (begun.kind !== "started") return begun;
   await fault("call.after_send");
-  const { attempt } = job.request;
-  // Given up, the video would be paid for once more, and nobody could stop this one: its name is known here alone.
-  await retry(() => storeOperation(context.db, job.start.key, { attempt, operation: begun.operation }), OUTAGE_POLICY);
+  // Given up, the job would be paid for once more, and nobody could stop this one: its name is known here alone.
+  await retry(() => job.store(begun.operation), OUTAGE_POLICY);
   await fault("op.persisted");
-  return poll(context, job, { operation: begun.operation, isResumed: false, signal });
+  return poll(context, { call, operation: begun.operation, isResumed: false }, signal);
 }
 
 /** Why a run's work ends: its caller canceled it, or another worker has it. */
@@ -58,7 +60,7 @@ export class RunGone extends Error {
 
 /**
  * Follows a signal except to RunGone: a start that is broken off goes on at the provider, paid and under a name that
- * nobody knows. So it may finish, and the video can then be canceled by its name (canceled-videos.ts).
+ * nobody knows. So it may finish, and the job can then be canceled by its name (abandoned-jobs.ts).
  */
 function exceptRunGone(signal: AbortSignal): { readonly signal: AbortSignal; readonly stop: () => void } {
   const own = new AbortController();
@@ -69,24 +71,30 @@ function exceptRunGone(signal: AbortSignal): { readonly signal: AbortSignal; rea
   return { signal: own.signal, stop: () => signal.removeEventListener("abort", follow) };
 }
 
+interface Polling {
+  readonly call: ModelCall;
+  readonly operation: JsonValue;
+  /** It may have been made long ago: the first poll is not waited for. */
+  readonly isResumed: boolean;
+}
+
+/** However a job ends, it was paid for or is under way: nothing that fails here lets it be started once more. */
 async function poll(
-  context: VideoContext,
-  { call }: VideoJob,
-  { operation, isResumed, signal }: { operation: JsonValue; isResumed: boolean; signal: AbortSignal },
+  context: JobContext,
+  { call, operation, isResumed }: Polling,
+  signal: AbortSignal,
 ): Promise<ModelResult> {
+  const waits = POLL_WAITS_MS[call.entry.modality === "video" ? "video" : "image"];
   let failedFetches = 0;
   for (let polls = 0; ; polls += 1) {
-    const waitMs = POLL_WAITS_MS[Math.min(polls, POLL_WAITS_MS.length - 1)] ?? 0;
+    const waitMs = waits[Math.min(polls, waits.length - 1)] ?? 0;
     if (polls > 0 || !isResumed) await context.wait(waitMs, signal);
-    const { entry, mapping } = call;
-    const answer = await withinTime(POLL_MS, signal, (own) =>
-      context.adapter.pollVideo({ entry, mapping, operation }, own),
-    );
+    const answer = await withinTime(POLL_MS, signal, (own) => context.adapter.pollJob({ call, operation }, own));
     if (answer.kind === "pending") continue;
     const result = answer.kind === "ready" ? await withinTime(FETCH_MS, signal, (own) => answer.load(own)) : answer;
     if (result.kind !== "failed") return result;
     if (result.cause === "image_unusable" && (failedFetches += 1) < FETCHES_MAX) continue;
-    if (!PASSING.has(result.cause)) return result;
+    if (!PASSING.has(result.cause)) return { ...result, retry: "never" };
   }
 }
 

@@ -1,14 +1,15 @@
-import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { requestOf } from "../../../test/support/model-caller-fixture.ts";
 import { callOf, entryOf } from "../../../test/providers/adapter-rig.ts";
 import { useTestDatabase } from "../../../test/support/test-database.ts";
 import type { Database } from "../../platform/database/database.ts";
-import type { ModelAdapter, ModelResult, ReadyVideo } from "../ai-sdk/model-adapter.ts";
+import type { ModelAdapter, ModelResult, ReadyJob } from "../ai-sdk/model-adapter.ts";
 import { failure } from "../providers/failure.ts";
+import type { JsonValue } from "../catalogue/mapping.ts";
 import { createCallCounter } from "./provider-calls.ts";
+import { storeOperation } from "./provider-calls-store.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
-import { RunGone, runVideo } from "./video-jobs.ts";
+import { RunGone, runJob } from "./provider-jobs.ts";
 import { sleep } from "../../platform/resilience/deadline.ts";
 
 let db: Database;
@@ -25,10 +26,10 @@ const VIDEO: ModelResult = {
 };
 
 /** Goes on with a video that was started before: each question is answered with the next load, the last one repeats. */
-function resume(loads: readonly ReadyVideo["load"][]) {
+function resume(loads: readonly ReadyJob["load"][]) {
   const waits: number[] = [];
   let questions = 0;
-  const pollVideo: ModelAdapter["pollVideo"] = async () => {
+  const pollJob: ModelAdapter["pollJob"] = async () => {
     const load = loads[Math.min(questions, loads.length - 1)];
     questions += 1;
     return load === undefined ? { kind: "pending" } : { kind: "ready", load };
@@ -36,34 +37,28 @@ function resume(loads: readonly ReadyVideo["load"][]) {
   const never = () => Promise.reject(new Error("nothing but questions is expected"));
   const adapter = {
     callModel: never,
-    startVideo: never,
+    startJob: never,
     embedTexts: never,
-    cancelVideo: never,
-    pollVideo,
+    cancelJob: never,
+    pollJob,
     close: async () => {},
   };
   const wait = async (ms: number): Promise<void> => void waits.push(ms);
   const call = callOf(entryOf("fal/luma-ray-2"));
-  const key = { runId: randomUUID(), step: 0, item: 0, callNumber: 1 };
-  const { runId, step, item } = key;
-  const job = {
-    request: requestOf({ runId, step, item, attempt: 2, model: call.entry.model, prompt: "", deadlineMs: 0 }),
-    call,
-    start: { kind: "started" as const, key, operation: "o" },
-  };
-  const result = runVideo({ adapter, db, wait }, job, new AbortController().signal);
+  const job = { call, operation: "o", store: never };
+  const result = runJob({ adapter, wait }, job, new AbortController().signal);
   return { result, waits, questions: () => questions };
 }
 
 /** Takes that long on the clock that the tests move, unless it is aborted. */
 const takes =
-  (ms: number): ReadyVideo["load"] =>
+  (ms: number): ReadyJob["load"] =>
   (signal) =>
     new Promise((resolve, reject) => {
       setTimeout(() => resolve(VIDEO), ms);
       signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
     });
-const unusable: ReadyVideo["load"] = async () => failure("image_unusable", { retry: "never", breaker: "ignored" });
+const unusable: ReadyJob["load"] = async () => failure("image_unusable", { retry: "never", breaker: "ignored" });
 
 describe("a finished video", () => {
   test("may take four minutes to arrive, eight times as long as a question", async () => {
@@ -101,7 +96,7 @@ function start() {
   const answered = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   const never = () => Promise.reject(new Error("nothing but the start is expected"));
-  const startVideo: ModelAdapter["startVideo"] = async (_call, signal) => {
+  const startJob: ModelAdapter["startJob"] = async (_call, signal) => {
     asked.resolve();
     const aborted = new Promise<never>((_, reject) =>
       signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }),
@@ -111,9 +106,9 @@ function start() {
   };
   const adapter = {
     callModel: never,
-    startVideo,
-    pollVideo: never,
-    cancelVideo: never,
+    startJob,
+    pollJob: never,
+    cancelJob: never,
     embedTexts: never,
     close: async () => {},
   };
@@ -123,8 +118,9 @@ function start() {
   const run = async (store: Database = db) => {
     const begun = await createCallCounter(db).begin({ request, entry: call.entry });
     if (begun.kind !== "begun") throw new Error("the send was not begun");
-    const job = { request, call, start: begun };
-    return runVideo({ adapter, db: store, wait: sleep }, job, canceler.signal);
+    const { key } = begun;
+    const keep = (operation: JsonValue) => storeOperation(store, key, { attempt: request.attempt, operation });
+    return runJob({ adapter, wait: sleep }, { call, operation: null, store: keep }, canceler.signal);
   };
   const operations = () => db.query("select operation from provider_calls where run_id = $1", [request.runId]);
   return {

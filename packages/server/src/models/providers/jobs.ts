@@ -1,0 +1,146 @@
+/**
+ * Pictures and videos that a provider makes in a queue: asked for once, then polled by the addresses that it named. The
+ * SDK polls pictures itself, and a poll that fails there ends a call whose picture is under way and billed; so those of
+ * fal and Replicate go through their own interfaces.
+ */
+import type { Modality } from "@promptd/contract";
+
+/** Structured JSON, as a job's name is stored. */
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+export interface JobImage {
+  readonly bytes: Uint8Array;
+  readonly mediaType: string;
+}
+
+/** What is to be made, in the words of the catalogue. */
+export interface JobOrder {
+  readonly providerModel: string;
+  readonly modality: Modality;
+  readonly prompt: string;
+  readonly images: readonly JobImage[];
+  readonly size: string | undefined;
+  readonly aspectRatio: string | undefined;
+  /** Seconds. */
+  readonly duration: number | undefined;
+  readonly resolution: string | undefined;
+  /** Of this provider, as the catalogue has them. */
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly idempotencyKey: string;
+  /** Nobody waits for the job any longer than this. */
+  readonly timeLimitMs: number;
+}
+
+/** Where a provider is reached; see ProviderEndpoint. */
+interface JobEndpoint {
+  readonly baseUrl: string;
+  readonly apiKey: string | null;
+  /** Addresses that receive the key. */
+  readonly origins: readonly string[];
+}
+
+export interface JobSource {
+  readonly endpoint: JobEndpoint;
+  readonly fetch: typeof globalThis.fetch;
+  readonly signal: AbortSignal;
+}
+
+export type JobState =
+  | { readonly kind: "pending" }
+  /** It is paid for. `read` asks for what was made, where another address has that. */
+  | { readonly kind: "done"; readonly read: (source: JobSource) => Promise<JobFile> };
+
+export type JobFile =
+  | { readonly kind: "file"; readonly url: string; readonly mediaType: string | null }
+  /** What was made is withheld: a black picture in its place, or none. */
+  | { readonly kind: "declined" }
+  | { readonly kind: "empty" };
+
+export interface JobInterface {
+  /** @returns how the provider names the job, to be stored. */
+  readonly start: (order: JobOrder, source: JobSource) => Promise<Json>;
+  readonly poll: (operation: unknown, source: JobSource) => Promise<JobState>;
+}
+
+/** The job itself failed: it is over, whatever is asked of the provider. */
+export class JobFailure extends Error {
+  override readonly name = "JobFailure";
+  /** Machine-readable; null: only `words` say why. */
+  readonly code: string | null;
+  constructor(words: string, code: string | null = null) {
+    super(words);
+    this.code = code;
+  }
+}
+
+/** An answer of a provider that is not a result. */
+export class AnswerFailure extends Error {
+  override readonly name = "AnswerFailure";
+  readonly httpStatus: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  constructor(answer: Response, body: string) {
+    super(`the provider answered ${answer.status}`);
+    this.httpStatus = answer.status;
+    this.headers = Object.fromEntries(answer.headers);
+    this.body = body;
+  }
+}
+
+/** An answer with JSON that nobody understands. */
+export class UnreadableAnswer extends Error {
+  override readonly name = "UnreadableAnswer";
+}
+
+export type Members = Readonly<Record<string, unknown>>;
+
+/** Sends an order. @throws AnswerFailure for everything but a success. */
+export async function sendOrder(
+  url: string,
+  { headers, body }: { readonly headers: Readonly<Record<string, string>>; readonly body: unknown },
+  { fetch, signal }: JobSource,
+): Promise<Members> {
+  const sent = { ...headers, "content-type": "application/json" };
+  return membersOf(await fetch(url, { method: "POST", headers: sent, body: JSON.stringify(body), signal }));
+}
+
+/** Asks for the state of a job. @throws AnswerFailure, or PollAnswerFailure where the question may be asked again. */
+export async function askState(url: string, authorization: string, { fetch, signal }: JobSource): Promise<Members> {
+  const answer = await fetch(url, { headers: { authorization }, signal });
+  if (answer.status !== 404) return membersOf(answer);
+  await answer.body?.cancel();
+  throw new JobFailure("the provider does not know the job any more");
+}
+
+export async function membersOf(answer: Response): Promise<Members> {
+  const text = await answer.text();
+  if (!answer.ok) throw new AnswerFailure(answer, text);
+  return parseMembers(text);
+}
+
+export function parseMembers(text: string): Members {
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new UnreadableAnswer();
+  return value as Members;
+}
+
+/** An address of the provider's own: nowhere else is the key sent. @throws UnreadableAnswer */
+export function ownAddress(value: unknown, { origins }: JobEndpoint): string {
+  const url = typeof value === "string" ? URL.parse(value) : null;
+  const isOwn = url !== null && origins.some((origin) => new URL(origin).origin === url.origin);
+  if (!isOwn) throw new UnreadableAnswer();
+  return url.href;
+}
+
+export function memberOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? (Reflect.get(value, name) as unknown) : undefined;
+}
+
+export function dataUri({ bytes, mediaType }: JobImage): string {
+  return `data:${mediaType};base64,${Buffer.from(bytes).toString("base64")}`;
+}
+
+/** Without members that are not given. */
+export function withoutAbsent(body: Members): Members {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined && value !== null));
+}
