@@ -4,9 +4,9 @@ import type { LiveVersion } from "./prompt-definition.ts";
 import { findLiveTerms, loadVersion, type LiveTerms } from "./prompts-store.ts";
 
 const VERSIONS_MAX = 1_000;
-/** UTF-16 units of template text; a thousand versions of ten long steps would be a gigabyte. */
-const UNITS_MAX = 32_000_000;
-const UNITS_BESIDE_TEMPLATES = 2_000;
+/** UTF-16 units; a thousand versions of ten long steps would be a gigabyte. Publishing bounds a version well below it. */
+export const CACHED_UNITS_MAX = 32_000_000;
+const UNITS_BESIDE_TEXTS = 2_000;
 
 type VersionCache = LRUCache<string, LiveVersion>;
 
@@ -47,14 +47,13 @@ export async function findVersion(db: Database, promptVersionId: string): Promis
 function cacheOf(db: Database): VersionCache {
   let cache = caches.get(db);
   if (cache === undefined) {
-    cache = new LRUCache({ max: VERSIONS_MAX, maxSize: UNITS_MAX, sizeCalculation: unitsOf });
+    cache = new LRUCache({ max: VERSIONS_MAX, maxSize: CACHED_UNITS_MAX, sizeCalculation: unitsOf });
     caches.set(db, cache);
   }
   return cache;
 }
 
-function unitsOf({ definition }: LiveVersion): number {
-  const texts = definition.steps.reduce((sum, step) => sum + step.template.length + step.instructions.length, 0);
-  const choices = definition.inputs.flatMap((input) => input.choices ?? []);
-  return UNITS_BESIDE_TEMPLATES + texts + choices.reduce((sum, choice) => sum + choice.text.length, 0);
+/** Everything in a version may be long: templates, messages, schemas, defaults, choices. */
+export function unitsOf(version: LiveVersion): number {
+  return UNITS_BESIDE_TEXTS + JSON.stringify(version).length;
 }

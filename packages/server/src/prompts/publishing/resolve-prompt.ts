@@ -41,6 +41,7 @@ export function resolvePrompt(written: RawPrompt, faults: FaultList, options: Re
   };
   checkSamples(raw, checked.inputs, faults);
   const entry = options.catalogue.find(raw.model);
+  checkLength(version, raw, faults);
   if (faults.faults.length > before || entry === null) return null;
   tryRendering(version, { raw, faults, options });
   if (faults.faults.length > before) return null;
@@ -64,6 +65,17 @@ export function resolvePrompt(written: RawPrompt, faults: FaultList, options: Re
       ...(options.isDescribed ? describeRoles(version.definition, options.catalogue) : []),
     ],
   };
+}
+
+/** Each text has its own limit; a prompt of many long messages or choices would still fill the cache of versions alone. */
+const PROMPT_LENGTH_MAX = 4_000_000;
+
+function checkLength({ definition }: PlannedVersion, raw: RawPrompt, faults: FaultList): void {
+  const { length } = JSON.stringify(definition);
+  if (length <= PROMPT_LENGTH_MAX) return;
+  const [is, most] = [length.toLocaleString("en"), PROMPT_LENGTH_MAX.toLocaleString("en")];
+  const message = `the prompt is ${is} characters long with all its texts, choices and defaults; the limit is ${most}`;
+  faults.add({ line: raw.line, field: "prompt", code: "LIMITS", message });
 }
 
 /** A prompt without steps is one step; in one with steps the top level gives instructions and limits to all. */
