@@ -44,6 +44,32 @@ describe("an answer", () => {
   });
 });
 
+describe("a regular expression of an author, which could run for minutes on what a model writes,", () => {
+  test.each([
+    ["schema.pattern", { type: "string", pattern: "^(a+)+$" }],
+    ["schema.patternProperties", { type: "object", patternProperties: { "^(a+)+$": { type: "string" } } }],
+    ["schema.properties.a.pattern", { type: "object", properties: { a: { type: "string", pattern: "a" } } }],
+    ["schema.items.anyOf.1.pattern", { type: "array", items: { anyOf: [{ type: "null" }, { pattern: "a" }] } }],
+    ["schema.additionalProperties.pattern", { type: "object", additionalProperties: { pattern: "a" } }],
+    ["schema.propertyNames.pattern", { type: "object", propertyNames: { pattern: "a" } }],
+    ["schema.$defs.one.pattern", { $ref: "#/$defs/one", $defs: { one: { pattern: "a" } } }],
+  ])("is refused: %s", (path, schema) => {
+    expect(schemaFault(schema)).toMatch(`${path} is a regular expression`);
+  });
+
+  test("is not what a member's name or a value looks like", () => {
+    const schema = {
+      type: "object",
+      properties: {
+        pattern: { type: "string", default: "x", enum: ["pattern"] },
+        patternProperties: { type: "string" },
+      },
+      default: { pattern: "x" },
+    };
+    expect(schemaFault(schema)).toBeNull();
+  });
+});
+
 const BUSY = failure("overloaded", { retry: "safe", breaker: "ignored" });
 
 /** Gives these answers, one after the other. */

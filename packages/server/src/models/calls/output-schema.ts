@@ -15,12 +15,43 @@ function compile(schema: JsonObject): z.ZodType {
 
 /** Why this is not a schema that answers can be checked with, or null. */
 export function schemaFault(schema: JsonObject): string | null {
+  const expression = findExpression(schema, "schema");
+  if (expression !== null)
+    return `${expression} is a regular expression, and one can take minutes for a short text. Use enum, format, minLength or maxLength, or describe the text`;
   try {
     compile(schema);
     return null;
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
+}
+
+const EXPRESSIONS = ["pattern", "patternProperties"];
+const NAMED_SCHEMAS = ["properties", "$defs", "definitions"];
+const SCHEMAS =
+  "items prefixItems additionalItems additionalProperties contains propertyNames not allOf anyOf oneOf".split(" ");
+
+/** Path of the first regular expression: it would run on what a model writes, and hold up everything else meanwhile. */
+function findExpression(schema: unknown, path: string): string | null {
+  if (typeof schema !== "object" || schema === null) return null;
+  const own = EXPRESSIONS.find((name) => Object.hasOwn(schema, name));
+  if (own !== undefined) return `${path}.${own}`;
+  for (const [name, inner] of schemasIn(schema)) {
+    const found = findExpression(inner, `${path}.${name}`);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** Schemas right inside of one, with their paths. What else it holds is data, where names mean nothing. */
+function schemasIn(schema: object): [path: string, schema: unknown][] {
+  return Object.entries(schema).flatMap(([name, value]: [string, unknown]) => {
+    const isNamed = NAMED_SCHEMAS.includes(name);
+    if (!isNamed && !SCHEMAS.includes(name)) return [];
+    if (typeof value !== "object" || value === null) return [];
+    if (!isNamed && !Array.isArray(value)) return [[name, value]];
+    return Object.entries(value).map(([key, inner]): [string, unknown] => [`${name}.${key}`, inner]);
+  });
 }
 
 export type ReadJson =

@@ -110,8 +110,18 @@ describe("an output schema", () => {
     ["{ type: object, properties: { a: { description: x } } }", "output.schema.properties.a needs a type"],
     ["{ type: object, if: {}, then: {} }", "cannot be used: Conditional schemas"],
     ["text", "must be a JSON Schema, got text"],
+    ["{ type: object, properties: { a: { type: string, pattern: x } } }", "schema.properties.a.pattern is a regular"],
   ])("%s is refused", (schema, message) => {
     expect(faults(textPrompt("x", `output: { schema: ${schema} }`)).join("\n")).toContain(message);
+  });
+});
+
+describe("a schema that a test expects", () => {
+  test.each([
+    ["{ type: nonsense }", "tests[1].expect.schema: cannot be used: Unsupported type: nonsense"],
+    ["{ type: string, pattern: x }", "tests[1].expect.schema: cannot be used: schema.pattern is a regular expression"],
+  ])("%s is refused", (schema, message) => {
+    expect(faults(textPrompt("x", `tests: [{ expect: { schema: ${schema} } }]`)).join("\n")).toContain(message);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { OutputItem, PromptSamples } from "@promptd/contract";
 import { Problem } from "../../platform/problem.ts";
-import { priceCeiling, type Catalogue } from "../../models/index.ts";
+import { priceCeiling, schemaFault, type Catalogue } from "../../models/index.ts";
 import { bindRoles, describeRoles } from "./bind-roles.ts";
 import { resolveSteps } from "./check-models.ts";
 import { checkTemplates } from "./check-templates.ts";
@@ -40,6 +40,7 @@ export function resolvePrompt(written: RawPrompt, faults: FaultList, options: Re
     definition: { inputs: checked.inputs, images: raw.images, steps },
   };
   checkSamples(raw, checked.inputs, faults);
+  checkExpectations(raw, faults);
   const entry = options.catalogue.find(raw.model);
   checkLength(version, raw, faults);
   if (faults.faults.length > before || entry === null) return null;
@@ -116,6 +117,15 @@ function checkSamples(raw: RawPrompt, inputs: readonly InputField[], faults: Fau
         `${field}.images`,
         `has ${sample.images.length} images; the prompt takes ${raw.images.length}`,
       );
+  }
+}
+
+/** Else the test would end with an error of this program in place of a result. */
+function checkExpectations({ tests }: RawPrompt, faults: FaultList): void {
+  for (const [index, { expect, lineOf }] of tests.entries()) {
+    const fault = expect.schema === undefined ? null : schemaFault(expect.schema);
+    if (fault !== null)
+      faults.addField(lineOf("expect"), `tests[${index + 1}].expect.schema`, `cannot be used: ${fault}`);
   }
 }
 
