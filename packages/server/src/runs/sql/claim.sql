@@ -2,13 +2,15 @@
 -- The cost is O(pairs scanned + live runs of the lane), and grows neither with the backlog nor with the inputs: inputs of
 -- more than p_inputs bytes come as null, so that no claim takes longer than a statement may. The last row always has the
 -- cursor (next_account, next_model; null = end of the circle), even when nothing was claimed.
+-- Statistics are of a moment: where they say that nothing waits, every index looks as good as runs_waiting. It alone gives
+-- the orders that are asked for, so sorting is off.
 create or replace function run_claim(
   p_worker uuid, p_lane int, p_n int, p_after uuid, p_after_model text, p_lease interval, p_inputs int,
   p_scan int default 300
 ) returns table (
   account_id uuid, id uuid, attempt int, max_attempts int, deadline_at timestamptz, prompt_version_id uuid, model text,
   hold bigint, prices json, inputs json, run_options json, next_account uuid, next_model text
-) language plpgsql as $$
+) language plpgsql set enable_sort = off as $$
 #variable_conflict use_column
 declare
   v_now timestamptz;
@@ -71,8 +73,11 @@ begin
     where model_room.free is null or f.in_model <= model_room.free
     order by f.round, f.run_at, f.id limit p_n
   ), own as materialized (
-    select r.account_id, r.id from runs r join pick k on k.account_id = r.account_id and k.id = r.id
-    where r.worker is null and r.finished_at is null for update of r skip locked
+    -- by primary key, one after the other: conditions in this form lead to no other index
+    select r.account_id, r.id from pick k cross join lateral (
+      select r.account_id, r.id from runs r
+      where r.account_id = k.account_id and r.id = k.id and num_nonnulls(r.worker, r.finished_at) = 0
+      for update skip locked) r
   ), taken as (
     update runs r set status = 'running', attempt = r.attempt + 1, worker = p_worker,
       started_at = coalesce(r.started_at, promptd_now())

@@ -1,0 +1,62 @@
+/** A claim costs the same whatever the statistics say: they are of a moment, such as an empty queue before a rush. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { openEngine, type Engine } from "./engine-fixture.ts";
+
+let engine: Engine;
+beforeAll(async () => {
+  engine = await openEngine();
+  await engine.db.query("alter table runs set (autovacuum_enabled = false)");
+});
+afterEach(() => engine.db.query("delete from runs")); // sooner than ending each
+afterAll(() => engine.close());
+
+/** Ends all runs, as most runs of a table have. */
+const finish = () =>
+  engine.db.query("update runs set status = 'succeeded', finished_at = promptd_now(), worker = null, credits = hold");
+const analyze = () => engine.db.query("vacuum analyze runs");
+
+/** Many runs of many accounts, waiting. */
+async function queue(runs: number): Promise<void> {
+  const runId = await engine.createRun(await engine.createAccount());
+  await engine.db.query(
+    `insert into runs (account_id, id, prompt_version_id, run_name, model, run_at, deadline_at, created_at, prices, inputs)
+     select md5((n % 50)::text)::uuid, gen_random_uuid(), prompt_version_id, run_name, model, run_at, deadline_at,
+       created_at, prices, inputs
+     from runs, generate_series(1, $2) n where id = $1`,
+    [runId, runs],
+  );
+}
+
+/** 8 kB pages that one claim of 10 runs reads. */
+async function readPages(): Promise<number> {
+  const worker = await engine.registerWorker();
+  const [row] = await engine.db.query<{ "QUERY PLAN": readonly [{ Plan: Record<string, number> }] }>(
+    `explain (analyze, buffers, format json)
+     select * from run_claim($1, 0, 10, '00000000-0000-0000-0000-000000000000', '', interval '6 seconds', 100000)`,
+    [worker],
+  );
+  const plan = row?.["QUERY PLAN"][0].Plan ?? {};
+  return Number(plan["Shared Hit Blocks"]) + Number(plan["Shared Read Blocks"]);
+}
+
+describe("a claim reads few pages", () => {
+  test("when statistics are of an empty queue", async () => {
+    await analyze();
+    await queue(10_000);
+    expect(await readPages()).toBeLessThan(2_000);
+  });
+
+  test("when statistics are of a table in which all runs have ended", async () => {
+    await queue(10_000);
+    await finish();
+    await analyze();
+    await queue(10_000);
+    expect(await readPages()).toBeLessThan(2_000);
+  });
+
+  test("when statistics are of a full queue", async () => {
+    await queue(10_000);
+    await analyze();
+    expect(await readPages()).toBeLessThan(2_000);
+  });
+});
