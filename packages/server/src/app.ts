@@ -122,12 +122,12 @@ async function listen({ options, address }: Parts, server: HttpServer): Promise<
 
 /** Seconds between runs: each is as often as its promise needs and as seldom as it may be. */
 function periodicWork(parts: Parts): Tick[] {
-  const { db, files, models, search, options } = parts;
+  const { db, files, models, search, newId, options } = parts;
   return [
     ...files.ticks,
     ...models.ticks,
     ...search.ticks,
-    ...peopleTicks(db, options.config.PROMPTD_AUDIT_DAYS),
+    ...peopleTicks({ db, log: options.log, newId, config: options.config }),
     { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, models.catalogue)) },
     { name: "roles", everySeconds: 10, run: (stop) => bindRoles(parts, stop) },
     { name: "uses", everySeconds: 5, run: createUsesCount(db) },

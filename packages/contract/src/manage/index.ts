@@ -7,4 +7,4 @@ export * from "./usage.ts";
 export * from "./members.ts";
 export * from "./people.ts";
 export type { ListManagedRunsQuery, ManagedRun, ManagedRunRow, RunMoment } from "./runs.ts";
-export type { ManagedModel, MarketplacePrompt, MarketplaceQuery, SystemState } from "./system.ts";
+export type { ManagedModel, MarketplacePrompt, MarketplaceQuery, MailState, SystemState } from "./system.ts";

@@ -24,8 +24,8 @@ export interface Invitation {
 }
 
 export interface CreatedInvitation extends Invitation {
-  /** Whoever opens it may accept the invitation; shown this once. */
-  readonly link: string;
+  /** Whoever opens it may accept the invitation; shown this once. Null: it goes to the address by mail, to nobody else. */
+  readonly link: string | null;
 }
 
 export interface NewInvitation {

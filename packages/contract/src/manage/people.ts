@@ -39,7 +39,9 @@ export interface Features {
   readonly signUp: "off" | "invite" | "open";
   /** Names of the sign-in services that have settings, such as `github`. */
   readonly signInWith: readonly string[];
-  /** True: invitations and resets go out by mail; false: their links are shown to those who ask. */
+  /** What people call the service `oidc`, such as the name of a company; null: it has no settings. */
+  readonly oidcName: string | null;
+  /** True: invitations and resets go out by mail; false: the links of invitations are shown to those who invite, and operators make sign-in links. */
   readonly mail: boolean;
 }
 

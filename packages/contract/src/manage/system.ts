@@ -26,6 +26,16 @@ export interface MarketplacePrompt extends SearchRow {
   readonly tags: readonly string[];
 }
 
+/** What became of the mails that were to be sent. */
+export interface MailState {
+  /** Not delivered yet. */
+  readonly waiting: number;
+  /** Given up in the last seven days. */
+  readonly givenUp: number;
+  /** What the mail server said last when it did not take a mail; null: it took all. */
+  readonly lastFault: { readonly text: string; readonly at: string } | null;
+}
+
 export interface SystemState {
   readonly version: string;
   readonly now: string;
@@ -49,6 +59,7 @@ export interface SystemState {
   };
   /** Runs of the last hour that failed, by cause, most first. */
   readonly failures: readonly { readonly cause: string; readonly model: string; readonly runs: number }[];
+  readonly mail: MailState;
   readonly storage: {
     /** Bytes of the database. */
     readonly databaseBytes: number;

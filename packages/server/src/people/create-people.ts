@@ -10,7 +10,11 @@ import type { Tick } from "../platform/ticks.ts";
 import { createAuditWriter } from "./audit/audit.ts";
 import { pruneAudit } from "./audit/audit-store.ts";
 import { createPeopleAdmission } from "./people-admission.ts";
+import { createMailer, type Mailer } from "./mail/mailer.ts";
+import { resetMail, verificationMail } from "./mail/mail-texts.ts";
+import { pruneMails } from "./mail/mails-store.ts";
 import { membersManageRoutes } from "./members-manage-routes.ts";
+import { isLocal } from "./operator-acts.ts";
 import { peopleManageRoutes } from "./people-manage-routes.ts";
 import { pruneExpired } from "./people-store.ts";
 import { ensurePersonalAccount } from "./personal-account.ts";
@@ -38,7 +42,13 @@ export function createPeople(options: PeopleOptions): People {
   const { db, log, newId, config, publicUrl } = options;
   const account = { db, newId, credits: config.PROMPTD_SIGN_UP_CREDITS, plan: config.PROMPTD_SIGN_UP_PLAN };
   const services = servicesOf(config);
-  const features: Features = { signUp: config.PROMPTD_SIGN_UP, signInWith: Object.keys(services), mail: false };
+  const mailer = createMailerOf(options);
+  const features: Features = {
+    signUp: config.PROMPTD_SIGN_UP,
+    signInWith: Object.keys(services),
+    oidcName: null,
+    mail: mailer !== null,
+  };
   const secret = sessionSecret(options.secret);
   const sessions = createLazySessions({
     db,
@@ -49,6 +59,11 @@ export function createPeople(options: PeopleOptions): People {
     services,
     refuseSignUp: (email) => refuseSignUp(email, options),
     onSignIn: (personId) => ensurePersonalAccount(personId, account),
+    onResetAsked: (email, link) => sendReset({ email, link }, mailer, options),
+    onVerificationAsked:
+      mailer === null || config.PROMPTD_SIGN_UP !== "open"
+        ? null
+        : (email, link) => mailer.send(email, verificationMail(link)),
   });
   return {
     sessions,
@@ -61,10 +76,41 @@ export function createPeople(options: PeopleOptions): People {
     }),
     handlers: {
       ...peopleManageRoutes({ db, newId, sessions, features }),
-      ...membersManageRoutes({ db, newId, sessions, publicUrl, takesNewPeople: config.PROMPTD_SIGN_UP !== "off" }),
+      ...membersManageRoutes({
+        db,
+        newId,
+        sessions,
+        publicUrl,
+        mailer,
+        takesNewPeople: config.PROMPTD_SIGN_UP !== "off",
+      }),
     },
     writeAudit: createAuditWriter({ db, log, newId }),
   };
+}
+
+/** Null: no mail server is set. */
+function createMailerOf({
+  db,
+  log,
+  newId,
+  config,
+}: Pick<PeopleOptions, "db" | "log" | "newId" | "config">): Mailer | null {
+  const { PROMPTD_SMTP_URL: url, PROMPTD_MAIL_FROM: from } = config;
+  if (url === null || from === null) return null;
+  const openSmtp = async () => (await import("./mail/smtp.ts")).createSmtp({ url, from });
+  return createMailer({ db, log, newId, openSmtp });
+}
+
+/** By mail; without mail in the log of a development start, and elsewhere through an operator, whom a log line asks. */
+async function sendReset(
+  { email, link }: { readonly email: string; readonly link: string },
+  mailer: Mailer | null,
+  { config, log }: PeopleOptions,
+): Promise<void> {
+  if (mailer !== null) await mailer.send(email, resetMail(link));
+  else if (isLocal(config)) log.info({ email, link }, "a password reset was asked for; no mail server is set");
+  else log.warn({ email }, 'a password reset was asked for; make a link with "promptd admin sign-in-link"');
 }
 
 /** The services by which people may sign in. */
@@ -90,8 +136,15 @@ async function refuseSignUp(email: string, { db, config }: PeopleOptions): Promi
   return "An account with this e-mail address exists already. Ask an operator for a sign-in link.";
 }
 
-export function peopleTicks(db: Database, auditDays: number): Tick[] {
+export function peopleTicks(options: Pick<PeopleOptions, "db" | "log" | "newId" | "config">): Tick[] {
+  const { db, config } = options;
+  const mailer = createMailerOf(options);
+  const auditDays = config.PROMPTD_AUDIT_DAYS;
   return [
+    ...(mailer === null
+      ? []
+      : [{ name: "mails", everySeconds: 5, run: (stop?: AbortSignal) => mailer.deliverDue(stop) }]),
+    { name: "old_mails", everySeconds: 3_600, run: () => pruneMails(db) },
     { name: "expired_sessions", everySeconds: 600, run: () => pruneExpired(db) },
     { name: "audit_days", everySeconds: 3_600, run: () => pruneAudit(db, auditDays) },
   ];

@@ -4,9 +4,12 @@
  */
 import type { Accepted, CreatedInvitation, Invitation, MemberRole } from "@promptd/contract/manage";
 import { randomBytes } from "node:crypto";
+import { findAccount } from "../accounts/index.ts";
 import type { Database } from "../platform/database/database.ts";
 import { invalid, Problem } from "../platform/problem.ts";
-import { findOpenInvitation, insertInvitation, useInvitation } from "./members-store.ts";
+import type { Mailer } from "./mail/mailer.ts";
+import { invitationMail } from "./mail/mail-texts.ts";
+import { findOpenInvitation, insertInvitation, useInvitation, type OpenInvitation } from "./members-store.ts";
 import { findPerson, findPersonByEmail, insertMember } from "./people-store.ts";
 import type { Sessions } from "./sign-in/lazy-sessions.ts";
 import { passwordFault } from "./sign-in/passwords.ts";
@@ -17,6 +20,8 @@ export interface InvitationOptions {
   readonly newId: () => string;
   readonly sessions: Sessions;
   readonly publicUrl: () => string;
+  /** Null: there is no mail server, and who invites gets the link. */
+  readonly mailer: Mailer | null;
   /** False: nobody new comes in, by no invitation either. */
   readonly takesNewPeople: boolean;
 }
@@ -31,12 +36,28 @@ export async function invite(
     readonly accountId: string | null;
     readonly invitedBy: string;
   },
-  { db, newId, publicUrl }: InvitationOptions,
+  { db, newId, publicUrl, mailer }: InvitationOptions,
 ): Promise<CreatedInvitation> {
   const code = randomBytes(CODE_BYTES).toString("base64url");
-  const row = { ...given, invitationId: newId(), codeHash: hashCode(code), days: DAYS };
+  const row = { ...given, invitationId: newId(), codeHash: hashCode(code), days: DAYS, isMailed: mailer !== null };
   const invitation = await insertInvitation(db, row);
-  return { ...invitation, link: `${publicUrl()}/invitation#${code}` };
+  const link = `${publicUrl()}/invitation#${code}`;
+  if (mailer === null) return { ...invitation, link };
+  await mailer.send(given.email, invitationMail({ ...(await describeInvitation(db, given)), link, days: DAYS }));
+  return { ...invitation, link: null };
+}
+
+/** Who invites, and to which account, as a mail names them. */
+async function describeInvitation(
+  db: Database,
+  { accountId, invitedBy }: { readonly accountId: string | null; readonly invitedBy: string },
+): Promise<{ readonly account: string | null; readonly invitedBy: string }> {
+  const [account, person] = await Promise.all([
+    accountId === null ? null : findAccount(db, accountId),
+    findPerson(db, invitedBy),
+  ]);
+  const name = account === null ? null : (account.displayName ?? account.username ?? account.email);
+  return { account: name, invitedBy: person?.name ?? "Somebody" };
 }
 
 /**
@@ -50,14 +71,15 @@ export async function acceptInvitation(
 ): Promise<{ readonly data: Accepted; readonly cookies: string[] }> {
   const { db, sessions } = options;
   const hash = hashCode(body.code);
-  const { email } = await requireOpen(db, hash);
+  const { email, isMailed } = await requireOpen(db, hash);
   if ((await findPersonByEmail(db, email)) !== null) return { data: { kind: "sign_in", email }, cookies: [] };
   if (!options.takesNewPeople) throw new Problem("NOT_FOUND_ERROR", "Nobody new is let in here. Ask an operator.");
   const { name, password } = body;
   if (name === undefined || password === undefined) return { data: { kind: "set_up", email }, cookies: [] };
   const fault = passwordFault(password);
   if (fault !== null) throw invalid([{ path: ["body", "password"], code: "invalid_value", message: fault }]);
-  const personId = await sessions.createPerson({ email, name, password });
+  // What went out by mail alone was opened by who reads the mail of this address.
+  const personId = await sessions.createPerson({ email, name, password, isVerified: isMailed });
   const invitation = await admitMember(db, hash, personId);
   const cookies = await sessions.signIn(personId, { userAgent });
   return { data: { kind: "signed_in", personId, accountId: invitation.accountId }, cookies };
@@ -86,7 +108,7 @@ async function admitMember(db: Database, hash: Buffer, personId: string): Promis
   });
 }
 
-async function requireOpen(db: Database, hash: Buffer): Promise<Invitation> {
+async function requireOpen(db: Database, hash: Buffer): Promise<OpenInvitation> {
   const invitation = await findOpenInvitation(db, hash);
   if (invitation === null) throw uselessCode();
   return invitation;

@@ -78,13 +78,24 @@ export interface InvitationToInsert {
   readonly codeHash: Buffer;
   readonly invitedBy: string;
   readonly days: number;
+  /** True: the link goes out by mail, and to nobody else. */
+  readonly isMailed: boolean;
 }
 
 export async function insertInvitation(db: Queryable, given: InvitationToInsert): Promise<Invitation> {
   const [row] = await db.query<InvitationRow>(
-    `insert into invitations (id, account_id, email, role, code_hash, invited_by, expires_at)
-     values ($1, $2, $3, $4, $5, $6, promptd_now() + make_interval(days => $7)) returning ${INVITATION}`,
-    [given.invitationId, given.accountId, given.email, given.role, given.codeHash, given.invitedBy, given.days],
+    `insert into invitations (id, account_id, email, role, code_hash, invited_by, is_mailed, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $8, promptd_now() + make_interval(days => $7)) returning ${INVITATION}`,
+    [
+      given.invitationId,
+      given.accountId,
+      given.email,
+      given.role,
+      given.codeHash,
+      given.invitedBy,
+      given.days,
+      given.isMailed,
+    ],
   );
   if (row === undefined) throw new Error("The invitation was not inserted.");
   return toInvitation(row);
@@ -110,11 +121,16 @@ export async function revokeInvitation(db: Queryable, accountId: string, id: str
   return row === undefined ? null : toInvitation(row);
 }
 
+export interface OpenInvitation extends Invitation {
+  /** True: nobody but who reads the mail of the address has its link. */
+  readonly isMailed: boolean;
+}
+
 /** Null: there is no such code, or it is of no use any more. */
-export async function findOpenInvitation(db: Queryable, codeHash: Buffer): Promise<Invitation | null> {
-  const text = `select ${INVITATION} from invitations where code_hash = $1 and ${IS_OPEN}`;
-  const [row] = await db.query<InvitationRow>(text, [codeHash]);
-  return row === undefined ? null : toInvitation(row);
+export async function findOpenInvitation(db: Queryable, codeHash: Buffer): Promise<OpenInvitation | null> {
+  const text = `select ${INVITATION}, is_mailed from invitations where code_hash = $1 and ${IS_OPEN}`;
+  const [row] = await db.query<InvitationRow & { is_mailed: boolean }>(text, [codeHash]);
+  return row === undefined ? null : { ...toInvitation(row), isMailed: row.is_mailed };
 }
 
 /** Of two who accept at once one does. Null: somebody was first. */

@@ -61,7 +61,7 @@ export async function makeWelcome(
 }
 
 /** True: only this machine reaches the server, and what is in it is nobody's but this user's. */
-function isLocal({ DATABASE_URL, HOST, PROMPTD_PUBLIC_URL, isProduction }: Config): boolean {
+export function isLocal({ DATABASE_URL, HOST, PROMPTD_PUBLIC_URL, isProduction }: Config): boolean {
   if (DATABASE_URL !== null || isProduction || !isLoopback(HOST)) return false;
   return PROMPTD_PUBLIC_URL === null || isLoopback(new URL(PROMPTD_PUBLIC_URL).hostname);
 }

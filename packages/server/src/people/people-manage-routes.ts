@@ -21,9 +21,13 @@ const TOKENS_PER_PERSON_MAX = 50;
 
 export function peopleManageRoutes(
   options: PeopleRoutesOptions,
-): Pick<ManageHandlers, "getSession" | "welcome" | "listTokens" | "createToken" | "revokeToken" | "listAudit"> {
+): Pick<
+  ManageHandlers,
+  "getFeatures" | "getSession" | "welcome" | "listTokens" | "createToken" | "revokeToken" | "listAudit"
+> {
   const { db, newId, sessions } = options;
   return {
+    getFeatures: async () => ({ data: options.features }),
     getSession: async (_input, context) => ({ data: await describeSession(context, options) }),
     welcome: async ({ body }, context) => {
       const { data, cookies } = await welcome(body, { db, sessions, userAgent: context.header("user-agent") });

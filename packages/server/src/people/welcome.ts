@@ -78,7 +78,7 @@ async function settlePerson(code: SignInCode, found: Settled, { db, sessions }: 
   const email = setUp?.email ?? found.email ?? LOCAL_OPERATOR;
   const name = found.body.name ?? email.split("@")[0] ?? email;
   const password = setUp?.password ?? null;
-  const personId = known ?? (await sessions.createPerson({ email, name, password }));
+  const personId = known ?? (await sessions.createPerson({ email, name, password, isVerified: false }));
   if (known !== null && password !== null) await sessions.setPassword(known, password);
   if (code.accountId !== null) await adoptAccount(db, personId, code.accountId);
   if (code.makesOperator) await makeOperator(db, personId);

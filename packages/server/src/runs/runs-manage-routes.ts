@@ -1,4 +1,5 @@
 import type { ManageHandlers } from "../http/endpoint.ts";
+import { readMailState } from "../people/index.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
 import { notFound } from "../platform/problem.ts";
 import { VERSION } from "../platform/version.ts";
@@ -31,6 +32,6 @@ export function runsManageRoutes(options: RunsRoutesOptions): RunsManageHandlers
       if (run === null) throw notFound("run", runId);
       return { data: run };
     },
-    getSystem: async () => ({ data: { version: VERSION, ...(await readSystem(db)) } }),
+    getSystem: async () => ({ data: { version: VERSION, mail: await readMailState(db), ...(await readSystem(db)) } }),
   };
 }

@@ -42,7 +42,7 @@ export const membersEndpoints = {
   createInvitation: {
     method: "POST",
     path: "/manage/v1/invitations",
-    summary: "Invite somebody to the account; the answer has the link",
+    summary: "Invite somebody to the account, by mail or by the link in the answer",
     auth: "session",
     role: "owner",
     errors: ["VALIDATION_ERROR"],

@@ -1,6 +1,13 @@
 import type { EndpointEntry } from "../../endpoints.ts";
 
 export const peopleEndpoints = {
+  getFeatures: {
+    method: "GET",
+    path: "/manage/v1/features",
+    summary: "What a page of a sign-in must know: ways in, and whether there is mail",
+    auth: "none",
+    errors: [],
+  },
   getSession: {
     method: "GET",
     path: "/manage/v1/session",

@@ -58,6 +58,7 @@ export const operationsExamples: ExamplesOf<ShapesOf<typeof operationsSchemas>> 
       ],
       queue: { waiting: 0, oldestAt: null, running: 12 },
       failures: [{ cause: "rate_limit", model: "openai/gpt-5", runs: 3 }],
+      mail: { waiting: 1, givenUp: 0, lastFault: { text: "connect ECONNREFUSED", at: "2026-11-22T09:58:00.000Z" } },
       storage: { databaseBytes: 104_857_600 },
     },
   },

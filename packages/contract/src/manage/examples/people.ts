@@ -20,7 +20,10 @@ const token = {
   revokedAt: null,
 } as const;
 
+const features = { signUp: "invite", signInWith: ["github", "oidc"], oidcName: "Example Inc.", mail: true } as const;
+
 export const peopleExamples: ExamplesOf<ShapesOf<typeof peopleSchemas>> = {
+  getFeatures: { data: features },
   getSession: {
     data: {
       credential: "session",
@@ -28,7 +31,7 @@ export const peopleExamples: ExamplesOf<ShapesOf<typeof peopleSchemas>> = {
       accountId: ACCOUNT_ID,
       accounts: [{ accountId: ACCOUNT_ID, name: "Ada Lovelace", role: "owner", isPersonal: true, hasPlan: true }],
       scopes: null,
-      features: { signUp: "invite", signInWith: ["github"], mail: true },
+      features,
     },
   },
   welcome: {

@@ -38,7 +38,10 @@ const invitationMembers = {
   revokedAt: timeSchema.nullable(),
 } as const;
 const invitationSchema: z.ZodType<Invitation> = z.strictObject(invitationMembers);
-const createdSchema: z.ZodType<CreatedInvitation> = z.strictObject({ ...invitationMembers, link: z.string() });
+const createdSchema: z.ZodType<CreatedInvitation> = z.strictObject({
+  ...invitationMembers,
+  link: z.string().nullable(),
+});
 
 const acceptedSchema: z.ZodType<Accepted> = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("signed_in"), personId: idSchema, accountId: idSchema.nullable() }),

@@ -69,6 +69,11 @@ const systemSchema: z.ZodType<SystemState> = z.strictObject({
   ),
   queue: z.strictObject({ waiting: countSchema, oldestAt: timeSchema.nullable(), running: countSchema }),
   failures: z.array(z.strictObject({ cause: z.string(), model: z.string(), runs: countSchema })),
+  mail: z.strictObject({
+    waiting: countSchema,
+    givenUp: countSchema,
+    lastFault: z.strictObject({ text: z.string(), at: timeSchema }).nullable(),
+  }),
   storage: z.strictObject({ databaseBytes: countSchema }),
 });
 

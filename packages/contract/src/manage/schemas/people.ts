@@ -7,12 +7,20 @@ import {
   MEMBER_ROLES,
   type AuditEntry,
   type CreatedToken,
+  type Features,
   type NewToken,
   type SessionInfo,
   type Token,
   type Welcome,
 } from "../people.ts";
 import { checkPageQuery, integerLeaf, none, pageOf, pageQuery, textLeaf, wordLeaf } from "./leaves.ts";
+
+const featuresSchema: z.ZodType<Features> = z.strictObject({
+  signUp: z.enum(["off", "invite", "open"]),
+  signInWith: z.array(z.string()),
+  oidcName: z.string().nullable(),
+  mail: z.boolean(),
+});
 
 const sessionSchema: z.ZodType<SessionInfo> = z.strictObject({
   credential: z.enum(["session", "token"]),
@@ -28,11 +36,7 @@ const sessionSchema: z.ZodType<SessionInfo> = z.strictObject({
     }),
   ),
   scopes: z.array(z.enum(SCOPES)).nullable(),
-  features: z.strictObject({
-    signUp: z.enum(["off", "invite", "open"]),
-    signInWith: z.array(z.string()),
-    mail: z.boolean(),
-  }),
+  features: featuresSchema,
 });
 
 const tokenMembers = {
@@ -107,6 +111,7 @@ const auditQuery = pageQuery
   .check(checkPageQuery);
 
 export const peopleSchemas = {
+  getFeatures: { params: none, query: none, body: null, data: featuresSchema },
   getSession: { params: none, query: none, body: null, data: sessionSchema },
   welcome: { params: none, query: none, body: welcomeBodySchema, data: welcomeSchema },
   listTokens: { params: none, query: pageQuery.check(checkPageQuery), body: null, data: pageOf(tokenSchema) },

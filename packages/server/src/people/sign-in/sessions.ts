@@ -3,14 +3,17 @@
  * in and out, and gives the rest of the slice two acts: make a person, and begin a session.
  */
 import { betterAuth } from "better-auth/minimal";
-import { createAuthEndpoint, APIError } from "better-auth/api";
+import { createAuthEndpoint, createAuthMiddleware, APIError } from "better-auth/api";
 import { createAdapterFactory } from "better-auth/adapters";
 import { setSessionCookie } from "better-auth/cookies";
 import { twoFactor } from "better-auth/plugins/two-factor";
+import { randomBytes } from "node:crypto";
 import { z } from "zod";
+import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import { authRows } from "./auth-rows-store.ts";
+import { MODELS, TWO_FACTOR_TABLES } from "./auth-tables.ts";
 import { PASSWORD_LENGTHS } from "./passwords.ts";
 import { COOKIE_PREFIX, isSecure } from "./session-cookie.ts";
 
@@ -34,12 +37,14 @@ export interface SessionsOptions {
   readonly refuseSignUp: (email: string) => Promise<string | null>;
   /** Called at each sign-in, before its session exists. */
   readonly onSignIn: (personId: string) => Promise<void>;
+  /** Somebody may set a new password by this link, once, within an hour. */
+  readonly onResetAsked: (email: string, link: string) => Promise<void>;
+  /** Somebody who has signed up confirms their address by this link; null: nobody has to. */
+  readonly onVerificationAsked: ((email: string, link: string) => Promise<void>) | null;
 }
 
 /** Header that carries the peer's address to better-auth: one of the caller's own could be made up. */
 const ADDRESS_HEADER = "x-promptd-address";
-const SESSION_SECONDS = 30 * 86_400;
-const REFRESH_SECONDS = 86_400;
 
 export interface WaysIn {
   /** Answers a request under /manage/auth. `address`: of the peer. */
@@ -49,6 +54,8 @@ export interface WaysIn {
     readonly email: string;
     readonly name: string;
     readonly password: string | null;
+    /** True: it is certain that the address is theirs. */
+    readonly isVerified: boolean;
   }): Promise<string>;
   /** Gives a person a password, whatever they had before, and ends their sessions. */
   setPassword(personId: string, password: string): Promise<void>;
@@ -85,59 +92,6 @@ export function createSessions(options: SessionsOptions): WaysIn {
   };
 }
 
-const MODELS = {
-  user: {
-    modelName: "auth_users",
-    fields: { emailVerified: "email_verified", createdAt: "created_at", updatedAt: "updated_at" },
-  },
-  session: {
-    modelName: "auth_sessions",
-    fields: {
-      userId: "user_id",
-      expiresAt: "expires_at",
-      ipAddress: "ip_address",
-      userAgent: "user_agent",
-      createdAt: "created_at",
-      updatedAt: "updated_at",
-    },
-    expiresIn: SESSION_SECONDS,
-    updateAge: REFRESH_SECONDS,
-  },
-  account: {
-    modelName: "auth_logins",
-    fields: {
-      userId: "user_id",
-      providerId: "provider_id",
-      accountId: "account_id",
-      accessToken: "access_token",
-      refreshToken: "refresh_token",
-      idToken: "id_token",
-      accessTokenExpiresAt: "access_token_expires_at",
-      refreshTokenExpiresAt: "refresh_token_expires_at",
-      createdAt: "created_at",
-      updatedAt: "updated_at",
-    },
-  },
-  verification: {
-    modelName: "auth_verifications",
-    fields: { expiresAt: "expires_at", createdAt: "created_at", updatedAt: "updated_at" },
-  },
-} as const;
-
-/** Codes of an authenticator app. What they are made from is encrypted with the secret. */
-const TWO_FACTOR_TABLES = {
-  user: { fields: { twoFactorEnabled: "two_factor_enabled" } },
-  twoFactor: {
-    modelName: "auth_two_factors",
-    fields: {
-      userId: "user_id",
-      backupCodes: "backup_codes",
-      failedVerificationCount: "failed_verification_count",
-      lockedUntil: "locked_until",
-    },
-  },
-} as const;
-
 function createAuth(options: SessionsOptions, url: string) {
   const { log, secret, newId } = options;
   return betterAuth({
@@ -154,7 +108,12 @@ function createAuth(options: SessionsOptions, url: string) {
       minPasswordLength: PASSWORD_LENGTHS.min,
       maxPasswordLength: PASSWORD_LENGTHS.max,
       revokeSessionsOnPasswordReset: true,
+      requireEmailVerification: options.onVerificationAsked !== null,
     },
+    ...verificationOf(options),
+    hooks: { before: answerResetRequests(options, url) },
+    // A token of a reset opens an account for an hour, so that only its hash is stored.
+    verification: { ...MODELS.verification, storeIdentifier: "hashed" },
     socialProviders: options.services,
     rateLimit: {
       enabled: true,
@@ -191,6 +150,59 @@ function createAuth(options: SessionsOptions, url: string) {
 
 const OWN_PATH = "virtual:";
 
+/** Whoever signs up by themselves confirms their address before the first sign-in, where there is mail. */
+function verificationOf({ onVerificationAsked }: SessionsOptions) {
+  if (onVerificationAsked === null) return {};
+  return {
+    emailVerification: {
+      sendOnSignUp: true,
+      sendOnSignIn: true,
+      autoSignInAfterVerification: true,
+      sendVerificationEmail: ({ user, url }: { user: { email: string }; url: string }) =>
+        onVerificationAsked(user.email, url),
+    },
+  };
+}
+
+const RESET_PATH = "/request-password-reset";
+const RESET_SECONDS = 3_600;
+const RESET_BYTES = 16;
+
+/**
+ * Answers every request for a reset at once and the same, before anybody is looked up: neither the answer nor its time
+ * says who has an account here. What better-auth does at this path would take longer for those it knows.
+ */
+function answerResetRequests({ log, onResetAsked }: SessionsOptions, url: string) {
+  return createAuthMiddleware(async (context) => {
+    if (context.path !== RESET_PATH) return null;
+    const given = z.object({ email: z.email() }).safeParse(context.body);
+    if (!given.success) return null; // better-auth says what is wrong with it
+    const email = given.data.email.toLowerCase();
+    void beginReset(context.context.internalAdapter, email)
+      .then((token) => (token === null ? undefined : onResetAsked(email, `${url}/reset-password#${token}`)))
+      .catch((error: unknown) => log.error({ err: error }, "a password reset that was asked for could not be begun"));
+    return context.json({
+      status: true,
+      message: "If somebody with this address can sign in here, a link to set a new password is on its way.",
+    });
+  });
+}
+
+interface ResetStore {
+  findUserByEmail(email: string): Promise<{ user: { id: string } } | null>;
+  createVerificationValue(value: { value: string; identifier: string; expiresAt: Date }): Promise<unknown>;
+}
+
+/** The token that better-auth takes once for a new password; null: nobody has this address. */
+async function beginReset(store: ResetStore, email: string): Promise<string | null> {
+  const known = await store.findUserByEmail(email);
+  if (known === null) return null;
+  const token = randomBytes(RESET_BYTES).toString("base64url");
+  const expiresAt = new Date(systemClock.nowMs() + RESET_SECONDS * 1_000);
+  await store.createVerificationValue({ value: known.user.id, identifier: `reset-password:${token}`, expiresAt });
+  return token;
+}
+
 /** Acts that no request reaches: they have no path. */
 const ownActs = {
   id: "promptd",
@@ -198,11 +210,16 @@ const ownActs = {
     createPerson: createAuthEndpoint.serverOnly(
       {
         method: "POST",
-        body: z.object({ email: z.string(), name: z.string(), password: z.string().nullable() }),
+        body: z.object({
+          email: z.string(),
+          name: z.string(),
+          password: z.string().nullable(),
+          isVerified: z.boolean(),
+        }),
       },
       async ({ body, context }) => {
         const user = await context.internalAdapter.createUser(
-          { email: body.email.toLowerCase(), name: body.name },
+          { email: body.email.toLowerCase(), name: body.name, emailVerified: body.isVerified },
           { method: "email-password" },
         );
         if (body.password !== null) {

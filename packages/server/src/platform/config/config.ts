@@ -71,6 +71,9 @@ export function readConfig(environment: Environment = process.env): Config {
     if (environment[`${service}_CLIENT_ID`] && secret(name) === null)
       faults.push(`${service}_CLIENT_ID needs ${name} as well.`);
   }
+  if (Boolean(environment["PROMPTD_SMTP_URL"]) !== Boolean(environment["PROMPTD_MAIL_FROM"])) {
+    faults.push("PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM need each other. Set both, or neither.");
+  }
   if (environment["PROMPTD_SECRET_PREVIOUS"] && !environment["PROMPTD_SECRET"]) {
     faults.push("PROMPTD_SECRET_PREVIOUS needs PROMPTD_SECRET, which is not set.");
   }
@@ -93,6 +96,7 @@ const HIDDEN: ReadonlySet<string> = new Set([
   "DATABASE_URL",
   "DATABASE_DIRECT_URL",
   "PROMPTD_SECRET",
+  "PROMPTD_SMTP_URL",
   "PROMPTD_SECRET_PREVIOUS",
 ]);
 

@@ -46,6 +46,7 @@ const httpUrl = z
   .transform((value) => value.replace(/\/+$/, ""));
 /** Paths are put behind it, which a query or a fragment would swallow. */
 const baseUrl = httpUrl.refine((value) => !/[?#]/.test(value));
+const smtpUrl = z.string().refine((value) => /^smtps?:$/.test(URL.parse(value)?.protocol ?? ""));
 /** The form with a socket directory (`postgresql://user@/db?host=/run`) has no host, which the URL class refuses. */
 const postgresUrl = z
   .string()
@@ -131,6 +132,17 @@ export const SETTINGS = {
     default: "none",
     expected: "pro or none",
     meaning: "Plan that a new person's own account begins with.",
+  }),
+  PROMPTD_SMTP_URL: setting(smtpUrl, {
+    default: null,
+    expected: "smtp://user:password@host:587, or smtps:// for TLS from the first byte",
+    meaning:
+      "Mail server for invitations, password resets and confirmations of addresses. Needs PROMPTD_MAIL_FROM. Unset: links of invitations are shown to who invites, and an operator makes sign-in links for who forgot a password.",
+  }),
+  PROMPTD_MAIL_FROM: setting(text.regex(/@/), {
+    default: null,
+    expected: "an address such as promptd <promptd@example.org>",
+    meaning: "Sender of the mails. Needs PROMPTD_SMTP_URL.",
   }),
   PROMPTD_AUDIT_DAYS: range("days", [1, 36_500], {
     default: "365",

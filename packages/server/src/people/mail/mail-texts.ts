@@ -1,0 +1,61 @@
+/** The mails that promptd sends, as plain text: every mail client shows it, and nothing in it can be scripted. */
+import type { MailText } from "./mails-store.ts";
+
+export function invitationMail(given: {
+  readonly link: string;
+  /** Shown name of the account; null: the installation itself. */
+  readonly account: string | null;
+  readonly invitedBy: string;
+  readonly days: number;
+}): MailText {
+  const { link, account, invitedBy, days } = given;
+  const [from, to] = [oneLine(invitedBy), account === null ? "promptd" : oneLine(account)];
+  return {
+    kind: "invitation",
+    subject: `Invitation to ${to}`,
+    body: lines(
+      `${from} invites you to ${account === null ? "promptd" : `the account ${to} on promptd`}.`,
+      "Open this link to accept:",
+      link,
+      `It works once, within ${days} days. If you did not expect this mail, ignore it.`,
+    ),
+  };
+}
+
+export function resetMail(link: string): MailText {
+  return {
+    kind: "password_reset",
+    subject: "Set a new password",
+    body: lines(
+      "Somebody, probably you, asked to set a new password for your promptd sign-in.",
+      "Open this link to set one:",
+      link,
+      "It works once, within an hour, and signs you out everywhere. If you did not ask, ignore this mail: your password stays as it is.",
+    ),
+  };
+}
+
+export function verificationMail(link: string): MailText {
+  return {
+    kind: "verification",
+    subject: "Confirm your e-mail address",
+    body: lines(
+      "Somebody, probably you, signed up to promptd with this address.",
+      "Open this link to confirm it and sign in:",
+      link,
+      "It works within an hour. If you did not sign up, ignore this mail.",
+    ),
+  };
+}
+
+function lines(...paragraphs: readonly string[]): string {
+  return `${paragraphs.join("\n\n")}\n`;
+}
+
+/** Names are what people call themselves: they must not add lines, and so sentences of their own, to a mail. */
+function oneLine(name: string): string {
+  return name
+    .replaceAll(/[\p{C}\s]+/gu, " ")
+    .trim()
+    .slice(0, 100);
+}

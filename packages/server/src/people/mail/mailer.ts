@@ -1,0 +1,71 @@
+/**
+ * Mail goes out after the request that asks for it: the request writes a row, so that no mail server can hold it up and
+ * no crash loses the mail. The process that wrote the row delivers it at once, and a tick tries again what failed.
+ */
+import type { Database } from "../../platform/database/database.ts";
+import type { Log } from "../../platform/log.ts";
+import { reasonOf } from "../../platform/reason-of.ts";
+import { insertMail, noteFault, noteSent, takeDueMail, type DueMail, type MailText } from "./mails-store.ts";
+import { isRefusedForGood, type Smtp } from "./smtp.ts";
+
+export interface MailerOptions {
+  readonly db: Database;
+  readonly log: Log;
+  readonly newId: () => string;
+  /** Made at the first delivery: most processes never send a mail. */
+  readonly openSmtp: () => Promise<Smtp>;
+}
+
+export interface Mailer {
+  /** Resolves when the mail will be delivered whatever happens to this process; that is before it is delivered. */
+  send(recipient: string, text: MailText): Promise<void>;
+  /** Delivers what is due, one mail after the other. */
+  deliverDue(stop?: AbortSignal): Promise<void>;
+}
+
+/** Seconds until the next attempt, by how many have failed. Links of a reset live for an hour. */
+const RETRY_SECONDS: readonly number[] = [10, 60, 300, 1_200];
+/** Longer than any attempt takes. */
+const ATTEMPT_SECONDS = 120;
+const FAULT_LENGTH_MAX = 300;
+
+export function createMailer(options: MailerOptions): Mailer {
+  const { db, log, newId } = options;
+  let opened: Promise<Smtp> | null = null;
+  let delivering: Promise<void> | null = null;
+  const smtp = () => (opened ??= options.openSmtp());
+  const deliverAll = async (stop?: AbortSignal): Promise<void> => {
+    for (let mail = await takeDueMail(db, ATTEMPT_SECONDS); mail !== null;) {
+      await deliver(mail, await smtp(), options);
+      if (stop?.aborted === true) return;
+      mail = await takeDueMail(db, ATTEMPT_SECONDS);
+    }
+  };
+  const deliverDue = (stop?: AbortSignal): Promise<void> =>
+    (delivering ??= deliverAll(stop).finally(() => {
+      delivering = null;
+    }));
+  return {
+    deliverDue,
+    send: async (recipient, text) => {
+      await insertMail(db, { ...text, mailId: newId(), recipient });
+      deliverDue().catch((error: unknown) => log.warn({ err: error }, "a mail waits for the next attempt"));
+    },
+  };
+}
+
+async function deliver(mail: DueMail, smtp: Smtp, { db, log }: MailerOptions): Promise<void> {
+  const messageId = `<${mail.id}@promptd>`;
+  try {
+    await smtp.send({ to: mail.recipient, subject: mail.subject, text: mail.body, messageId });
+  } catch (error) {
+    const retrySeconds = isRefusedForGood(error) ? null : (RETRY_SECONDS[mail.attempts - 1] ?? null);
+    const fault = reasonOf(error).slice(0, FAULT_LENGTH_MAX);
+    await noteFault(db, mail.id, { fault, retrySeconds });
+    const entry = { mailId: mail.id, attempts: mail.attempts, fault };
+    if (retrySeconds === null) log.error(entry, "a mail was given up; check PROMPTD_SMTP_URL and its recipient");
+    else log.warn({ ...entry, retrySeconds }, "a mail was not delivered and is tried again");
+    return;
+  }
+  await noteSent(db, mail.id);
+}

@@ -1,0 +1,87 @@
+import type { MailState } from "@promptd/contract/manage";
+import type { Queryable } from "../../platform/database/database.ts";
+
+/** What a mail says. */
+export interface MailText {
+  readonly kind: "invitation" | "password_reset" | "verification";
+  readonly subject: string;
+  readonly body: string;
+}
+
+export interface DueMail {
+  readonly id: string;
+  readonly recipient: string;
+  readonly subject: string;
+  readonly body: string;
+  /** The one that begins now included. */
+  readonly attempts: number;
+}
+
+export async function insertMail(
+  db: Queryable,
+  mail: MailText & { readonly mailId: string; readonly recipient: string },
+): Promise<void> {
+  await db.query("insert into mails (id, kind, recipient, subject, body) values ($1, $2, $3, $4, $5)", [
+    mail.mailId,
+    mail.kind,
+    mail.recipient,
+    mail.subject,
+    mail.body,
+  ]);
+}
+
+/**
+ * The mail that is due longest. It is not due again for `seconds`, within which the attempt ends: if this process dies,
+ * another one tries then. Null: none is due.
+ */
+export async function takeDueMail(db: Queryable, seconds: number): Promise<DueMail | null> {
+  const [row] = await db.query<DueMail>(
+    `update mails set attempts = attempts + 1, due_at = promptd_now() + make_interval(secs => $1)
+     where id = (select id from mails where body is not null and due_at <= (select promptd_now())
+                 order by due_at limit 1 for update skip locked)
+     returning id, recipient, subject, body, attempts`,
+    [seconds],
+  );
+  return row ?? null;
+}
+
+export async function noteSent(db: Queryable, mailId: string): Promise<void> {
+  await db.query("update mails set sent_at = promptd_now(), body = null, fault = null where id = $1", [mailId]);
+}
+
+/** @param retrySeconds when it is tried again; null: it is given up. */
+export async function noteFault(
+  db: Queryable,
+  mailId: string,
+  { fault, retrySeconds }: { readonly fault: string; readonly retrySeconds: number | null },
+): Promise<void> {
+  await db.query(
+    `update mails set fault = $2, due_at = promptd_now() + make_interval(secs => coalesce($3, 0)),
+       given_up_at = case when $3::float8 is null then promptd_now() end,
+       body = case when $3::float8 is null then null else body end
+     where id = $1`,
+    [mailId, fault, retrySeconds],
+  );
+}
+
+const GIVEN_UP_SPAN = "7 days";
+
+/** What an operator should know of mail. */
+export async function readMailState(db: Queryable): Promise<MailState> {
+  const [row] = await db.query<{ waiting: number; given_up: number }>(
+    `select count(*) filter (where body is not null)::int as waiting,
+       count(*) filter (where given_up_at > promptd_now() - interval '${GIVEN_UP_SPAN}')::int as given_up from mails`,
+  );
+  const [last] = await db.query<{ fault: string; at: Date }>(
+    `select fault, coalesce(given_up_at, created_at) as at from mails where fault is not null order by created_at desc limit 1`,
+  );
+  const lastFault = last === undefined ? null : { text: last.fault, at: last.at.toISOString() };
+  return { waiting: row?.waiting ?? 0, givenUp: row?.given_up ?? 0, lastFault };
+}
+
+const STORED_DAYS = 30;
+
+/** Addresses are stored no longer than an operator may want to know what became of a mail. */
+export async function pruneMails(db: Queryable): Promise<void> {
+  await db.query("delete from mails where created_at < promptd_now() - make_interval(days => $1)", [STORED_DAYS]);
+}

@@ -1,0 +1,53 @@
+/** Delivery over SMTP, by nodemailer: the only file that imports it. */
+import { createTransport } from "nodemailer";
+
+export interface SmtpOptions {
+  /** `smtp://user:password@host:587`, or smtps:// for TLS from the first byte. */
+  readonly url: string;
+  /** Such as `promptd <promptd@example.org>`. */
+  readonly from: string;
+}
+
+interface Mail {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  /** Stays the same over attempts, so that a mail that arrives twice can be recognized. */
+  readonly messageId: string;
+}
+
+export interface Smtp {
+  /** @throws Error when the server did not take the mail. */
+  send(mail: Mail): Promise<void>;
+  close(): void;
+}
+
+/** An attempt ends within their sum, plus the silence that a server may keep between two answers. */
+const CONNECT_MS = 10_000;
+const SILENCE_MS = 20_000;
+
+export function createSmtp({ url, from }: SmtpOptions): Smtp {
+  const transport = createTransport(
+    {
+      url,
+      connectionTimeout: CONNECT_MS,
+      greetingTimeout: CONNECT_MS,
+      socketTimeout: SILENCE_MS,
+      dnsTimeout: CONNECT_MS,
+    },
+    { from, disableFileAccess: true, disableUrlAccess: true },
+  );
+  return {
+    async send({ to, subject, text, messageId }) {
+      // As an object: a text would be taken apart at commas.
+      await transport.sendMail({ to: { name: "", address: to }, subject, text, messageId });
+    },
+    close: () => transport.close(),
+  };
+}
+
+/** True: the server has refused this mail for good (5xx), so that another attempt would be refused as well. */
+export function isRefusedForGood(error: unknown): boolean {
+  const code = error instanceof Error && "responseCode" in error ? Number(error.responseCode) : 0;
+  return code >= 500 && code < 600;
+}

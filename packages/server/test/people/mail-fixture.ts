@@ -1,0 +1,76 @@
+/** A mail server of this machine, as mail servers are: it speaks SMTP, and may refuse. */
+import type { AddressInfo } from "node:net";
+import { SMTPServer } from "smtp-server";
+
+export interface ReceivedMail {
+  readonly from: string;
+  readonly to: readonly string[];
+  /** Headers and text as they came. */
+  readonly raw: string;
+  /** The first link in it. */
+  readonly link: string;
+}
+
+export interface TestMailServer {
+  readonly url: string;
+  readonly received: readonly ReceivedMail[];
+  /** Resolves with the n-th mail of a recipient, from 1. */
+  waitFor(recipient: string, nth?: number): Promise<ReceivedMail>;
+  close(): Promise<void>;
+}
+
+export interface MailServerOptions {
+  /** Answers a recipient with this instead of taking it: an SMTP status such as 550; null: takes it. */
+  readonly refuse?: (recipient: string) => number | null;
+}
+
+export async function startMailServer({ refuse = () => null }: MailServerOptions = {}): Promise<TestMailServer> {
+  const received: ReceivedMail[] = [];
+  const waiting = new Set<() => void>();
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ["STARTTLS"],
+    onRcptTo({ address }, _session, callback) {
+      const status = refuse(address);
+      callback(status === null ? null : Object.assign(new Error("Refused."), { responseCode: status }));
+    },
+    onData(stream, { envelope }, callback) {
+      const parts: Buffer[] = [];
+      stream.on("data", (part: Buffer) => parts.push(part));
+      stream.on("end", () => {
+        const raw = decode(Buffer.concat(parts).toString());
+        const from = envelope.mailFrom === false ? "" : envelope.mailFrom.address;
+        const to = envelope.rcptTo.map(({ address }) => address);
+        const [link = ""] = /https?:\/\/\S+/.exec(raw) ?? [];
+        received.push({ from, to, raw, link });
+        callback();
+        for (const check of waiting) check();
+      });
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+  const { port } = server.server.address() as AddressInfo;
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    received,
+    waitFor: (recipient, nth = 1) =>
+      new Promise((resolve) => {
+        const check = () => {
+          const mail = received.filter(({ to }) => to.includes(recipient))[nth - 1];
+          if (mail === undefined) return;
+          waiting.delete(check);
+          resolve(mail);
+        };
+        waiting.add(check);
+        check();
+      }),
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+/** Quoted-printable: long links are broken over lines. */
+function decode(raw: string): string {
+  return raw
+    .replaceAll("=\r\n", "")
+    .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+}

@@ -1,0 +1,158 @@
+/** Mail: invitations, resets and confirmations go out over SMTP, after the request and never at its expense. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pollUntil } from "../../src/platform/resilience/deadline.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { startMailServer, type TestMailServer } from "./mail-fixture.ts";
+import { clientOf, createTestPerson, PASSWORD, type TestPerson } from "./people-fixture.ts";
+
+let mail: TestMailServer;
+let server: TestServer;
+let ada: TestPerson;
+beforeAll(async () => {
+  mail = await startMailServer({
+    refuse: (recipient) => (recipient.startsWith("nobody") ? 550 : recipient.startsWith("busy") ? 451 : null),
+  });
+  server = await startTestServer({ environment: mailEnvironment() });
+  ada = await createTestPerson(server, { email: "ada@example.org", isOperator: true });
+});
+afterAll(async () => {
+  await server.close();
+  await mail.close();
+});
+
+function mailEnvironment(changes: Record<string, string> = {}): Record<string, string> {
+  return { PROMPTD_SMTP_URL: mail.url, PROMPTD_MAIL_FROM: "promptd <promptd@example.org>", ...changes };
+}
+
+const post = (path: string, body: unknown, { url } = server) =>
+  fetch(url + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: url },
+    body: JSON.stringify(body),
+  });
+const signIn = (email: string, password: string, where = server) =>
+  post("/manage/auth/sign-in/email", { email, password }, where);
+const codeIn = (link: string) => link.split("#")[1] ?? "";
+
+test("an invitation goes to its address alone, and who opens it has confirmed the address", async () => {
+  const invitation = await ada.client.send("createInvitation", {
+    body: { email: "Grace@example.org", role: "member" },
+  });
+  expect(invitation.link).toBeNull();
+  const { from, to, link, raw } = await mail.waitFor("grace@example.org");
+  expect([from, to]).toEqual(["promptd@example.org", ["grace@example.org"]]);
+  expect(link).toMatch(new RegExp(`^${server.url}/invitation#`));
+  expect(raw).toContain("Subject: Invitation to ");
+  const body = { code: codeIn(link), name: "Grace", password: PASSWORD };
+  expect(await clientOf(server, {}).send("acceptInvitation", { body })).toMatchObject({ kind: "signed_in" });
+  const rows = await server.app.db.query<{ email: string; email_verified: boolean }>(
+    "select email, email_verified from auth_users order by email",
+  );
+  expect(rows).toEqual([
+    { email: "ada@example.org", email_verified: false },
+    { email: "grace@example.org", email_verified: true },
+  ]);
+});
+
+test("a name that holds lines adds none to a mail", async () => {
+  await server.app.db.query("update auth_users set name = $1 where id = $2", [
+    "Ada\r\nBcc: eve@example.org\r\n\r\nClick here",
+    ada.personId,
+  ]);
+  await ada.client.send("createInvitation", { body: { email: "lines@example.org", role: "member" } });
+  const { raw, to } = await mail.waitFor("lines@example.org");
+  expect(to).toEqual(["lines@example.org"]);
+  expect(raw).toContain("Ada Bcc: eve@example.org Click here invites you");
+});
+
+describe("a forgotten password", () => {
+  test("is set anew by a link, once, and every session ends", async () => {
+    const eve = await createTestPerson(server, { email: "eve@example.org" });
+    const asked = await post("/manage/auth/request-password-reset", { email: "Eve@example.org" });
+    expect(asked.status).toBe(200);
+    const { link } = await mail.waitFor("eve@example.org");
+    expect(link).toMatch(new RegExp(`^${server.url}/reset-password#`));
+    const token = codeIn(link);
+    const [stored] = await server.app.db.query<{ n: number }>(
+      "select count(*)::int as n from auth_verifications where position($1 in identifier || value) > 0",
+      [token],
+    );
+    expect(stored?.n).toBe(0);
+    const newPassword = "another long enough password";
+    expect((await post("/manage/auth/reset-password", { token, newPassword: "short" })).status).toBe(400);
+    expect((await post("/manage/auth/reset-password", { token, newPassword })).status).toBe(200);
+    expect((await post("/manage/auth/reset-password", { token, newPassword })).status).toBe(400);
+    await expect(eve.client.send("getSession")).rejects.toMatchObject({ code: "UNAUTHORIZED_ERROR" });
+    expect((await signIn("eve@example.org", PASSWORD)).status).toBe(401);
+    expect((await signIn("eve@example.org", newPassword)).status).toBe(200);
+  });
+
+  test("answers the same for an unknown address, before anybody is looked up", async () => {
+    const answers: unknown[] = [];
+    await server.app.db.tx(async (tx) => {
+      // Nobody can read a person now, so an answer that depended on one would wait.
+      await tx.query("lock table auth_users, auth_verifications in access exclusive mode");
+      for (const email of ["ada@example.org", "unknown@example.org"]) {
+        const answer = await post("/manage/auth/request-password-reset", { email });
+        answers.push([answer.status, await answer.json()]);
+      }
+    });
+    expect(answers[0]).toEqual([200, expect.objectContaining({ status: true })]);
+    expect(answers[1]).toEqual(answers[0]);
+    await mail.waitFor("ada@example.org");
+    expect(mail.received.some(({ to }) => to.includes("unknown@example.org"))).toBe(false);
+  });
+});
+
+describe("a mail that is not taken", () => {
+  const stateUntil = (done: (state: { waiting: number; givenUp: number }) => boolean) =>
+    pollUntil(
+      async () => {
+        const { mail: state } = await ada.client.send("getSystem");
+        return done(state) ? state : null;
+      },
+      { everyMs: 20, timeoutMs: 10_000 },
+    );
+
+  test("is given up when it is refused for good, and the operator is told why", async () => {
+    await ada.client.send("createInvitation", { body: { email: "nobody@example.org", role: "member" } });
+    expect(await stateUntil(({ givenUp }) => givenUp === 1)).toMatchObject({
+      waiting: 0,
+      lastFault: { text: expect.stringContaining("550") },
+    });
+    const [row] = await server.app.db.query("select body from mails where given_up_at is not null");
+    expect(row).toEqual({ body: null });
+  });
+
+  test("waits for another attempt when the server is busy", async () => {
+    await ada.client.send("createInvitation", { body: { email: "busy@example.org", role: "member" } });
+    const state = await stateUntil(({ waiting }) => waiting === 1);
+    expect(state).toMatchObject({ givenUp: 1 });
+  });
+});
+
+describe("with open sign-up", () => {
+  let open: TestServer;
+  beforeAll(async () => {
+    open = await startTestServer({ environment: mailEnvironment({ PROMPTD_SIGN_UP: "open" }) });
+  });
+  afterAll(() => open.close());
+
+  test("nobody signs in before the address is confirmed, and nobody learns who is here already", async () => {
+    const signUp = (email: string) =>
+      post("/manage/auth/sign-up/email", { email, password: PASSWORD, name: "Lin" }, open);
+    const first = await signUp("lin@example.org");
+    expect([first.status, first.headers.getSetCookie()]).toEqual([200, []]);
+    const { link } = await mail.waitFor("lin@example.org");
+    expect((await signIn("lin@example.org", PASSWORD, open)).status).toBe(403);
+    const again = await signUp("lin@example.org");
+    expect([again.status, Object.keys((await again.json()) as object)]).toEqual([
+      200,
+      Object.keys((await first.json()) as object),
+    ]);
+    const confirmed = await fetch(link, { redirect: "manual" });
+    expect([confirmed.status, confirmed.headers.get("location")]).toEqual([302, "/"]);
+    const cookie = confirmed.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+    expect(await clientOf(open, { cookie }).send("getSession")).toMatchObject({ person: { email: "lin@example.org" } });
+  });
+});
