@@ -124,7 +124,7 @@ function runsOptions(parts: Parts, prefix: string, wakeWorker: () => void): Runs
     authorShare: config.PROMPTD_AUTHOR_SHARE,
     onCreated: () => {
       wakeWorker();
-      notifications.notify("run_ready");
+      notifications.notifyOthers("run_ready");
     },
     onCanceled: (runId) => {
       hub.wake([runId]);

@@ -17,7 +17,13 @@ export interface TestWorkerOptions extends Partial<
   readonly findVersion?: ExecuteRunPorts["findVersion"];
 }
 
-const NO_NOTIFICATIONS: Notifications = { listen: () => {}, onGap: () => {}, notify: () => {}, close: async () => {} };
+const NO_NOTIFICATIONS: Notifications = {
+  listen: () => {},
+  onGap: () => {},
+  notify: () => {},
+  notifyOthers: () => {},
+  close: async () => {},
+};
 
 export function createTestWorker({ db, newId }: Engine, options: TestWorkerOptions = {}): Worker {
   const log = createLog("silent", "stderr");

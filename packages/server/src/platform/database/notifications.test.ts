@@ -64,6 +64,16 @@ describe("notifications", () => {
     expect([one.received, two.received]).toEqual([[[id]], [[id]]]);
   });
 
+  test("for others are heard by them alone", async () => {
+    const [one, two] = [await listen("one"), await listen("two")];
+    one.notifications.notifyOthers("run_done");
+    await until(() => two.received.length > 0);
+    const id = newId();
+    two.notifications.notify("run_done", id); // what is sent later arrives later
+    await until(() => one.received.length > 0);
+    expect(one.received).toEqual([[id]]);
+  });
+
   test("of the same few milliseconds are one statement and one notification per channel", async () => {
     let statements = 0;
     const counting: Database = { ...db, query: (text, values) => ((statements += 1), db.query(text, values)) };
