@@ -63,6 +63,19 @@ test("a word of two meanings is looked for in both, the first counts most", () =
   expect(others?.get("story")).toContainEqual({ word: "history", weight: 0.6 });
 });
 
+test("two words of one meaning are both looked for as they were written", () => {
+  expect(translate("Auto und Wagen für Kinder")?.others.get("car")).toEqual([
+    { word: "auto", weight: 1 },
+    { word: "wagen", weight: 1 },
+  ]);
+});
+
+test("the words of the list's comments are not taken for English", () => {
+  const tiny = createTranslator("# Geschenk means gift\ngift|Geschenk|cadeau|regalo|presente|regalo");
+  const known = { isEnglish: () => false, isTitled: () => false };
+  expect(tiny.translate("Geschenk", known)?.text).toBe("gift");
+});
+
 test("a word that is not in the list is neither corrected nor expanded as if it were English", () => {
   expect(english("Rezept mit Topinambur")).toBe('recipe with "topinambur"');
 });

@@ -62,8 +62,9 @@ export const loadTranslator: () => Promise<Translator> = loadOnce(async () =>
 );
 
 export function createTranslator(file: string): Translator {
-  const lists = readLists(file);
-  const english = new Set(file.split("\n").flatMap((line) => wordsOf(line.split("|")[0] ?? "")));
+  const lines = file.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  const lists = readLists(lines);
+  const english = new Set(lines.flatMap((line) => wordsOf(line.split("|")[0] ?? "")));
   return {
     translate: (query, known) => {
       const words = wordsOf(query);
@@ -77,11 +78,11 @@ export function createTranslator(file: string): Translator {
   };
 }
 
-function readLists(file: string): ReadonlyMap<Language, WordList> {
+function readLists(lines: readonly string[]): ReadonlyMap<Language, WordList> {
   const lists = new Map<Language, WordList>(
     LANGUAGES.map((language) => [language, { exact: new Map(), similar: new Map() }]),
   );
-  for (const line of file.split("\n")) if (line !== "" && !line.startsWith("#")) addLine(lists, line);
+  for (const line of lines) addLine(lists, line);
   return lists;
 }
 
@@ -212,7 +213,7 @@ function translateWords(words: readonly string[], list: WordList, { isEnglish, i
     else text.push(first);
     const [key] = first?.split(" ") ?? [];
     if (key !== undefined && !isUntranslated && !isSubjectless(meanings))
-      others.set(key, otherWords(written, more, isEnglish));
+      others.set(key, [...(others.get(key) ?? []), ...otherWords(written, more, isEnglish)]);
     i += length;
   }
   const english = text.filter((word) => word !== "");
