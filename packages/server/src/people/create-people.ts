@@ -18,7 +18,7 @@ import { isLocal } from "./operator-acts.ts";
 import { peopleManageRoutes } from "./people-manage-routes.ts";
 import { pruneExpired } from "./people-store.ts";
 import { ensurePersonalAccount } from "./personal-account.ts";
-import type { SignInServices } from "./sign-in/sessions.ts";
+import type { OidcProvider, SignInServices } from "./sign-in/sessions.ts";
 import { createLazySessions, type Sessions } from "./sign-in/lazy-sessions.ts";
 
 export interface PeopleOptions {
@@ -42,11 +42,12 @@ export function createPeople(options: PeopleOptions): People {
   const { db, log, newId, config, publicUrl } = options;
   const account = { db, newId, credits: config.PROMPTD_SIGN_UP_CREDITS, plan: config.PROMPTD_SIGN_UP_PLAN };
   const services = servicesOf(config);
+  const oidc = oidcOf(config);
   const mailer = createMailerOf(options);
   const features: Features = {
     signUp: config.PROMPTD_SIGN_UP,
-    signInWith: Object.keys(services),
-    oidcName: null,
+    signInWith: [...Object.keys(services), ...(oidc === null ? [] : ["oidc"])],
+    oidcName: oidc === null ? null : config.OIDC_NAME,
     mail: mailer !== null,
   };
   const secret = sessionSecret(options.secret);
@@ -57,6 +58,7 @@ export function createPeople(options: PeopleOptions): People {
     secret,
     publicUrl,
     services,
+    oidc,
     refuseSignUp: (email) => refuseSignUp(email, options),
     onSignIn: (personId) => ensurePersonalAccount(personId, account),
     onResetAsked: (email, link) => sendReset({ email, link }, mailer, options),
@@ -120,6 +122,12 @@ function servicesOf(config: Config): SignInServices {
     return clientId === null || clientSecret === null ? {} : { [name]: { clientId, clientSecret } };
   };
   return { ...of("github", config.GITHUB_CLIENT_ID), ...of("google", config.GOOGLE_CLIENT_ID) };
+}
+
+function oidcOf(config: Config): OidcProvider | null {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = config;
+  const clientSecret = config.secret("OIDC_CLIENT_SECRET");
+  return issuer === null || clientId === null || clientSecret === null ? null : { issuer, clientId, clientSecret };
 }
 
 /** Its own key for its own purpose: a signature of a file address must never be one of a session. */

@@ -6,6 +6,7 @@ import { betterAuth } from "better-auth/minimal";
 import { createAuthEndpoint, createAuthMiddleware, APIError } from "better-auth/api";
 import { createAdapterFactory } from "better-auth/adapters";
 import { setSessionCookie } from "better-auth/cookies";
+import { genericOAuth } from "better-auth/plugins/generic-oauth";
 import { twoFactor } from "better-auth/plugins/two-factor";
 import { randomBytes } from "node:crypto";
 import { z } from "zod";
@@ -23,6 +24,11 @@ interface SignInService {
 }
 export type SignInServices = Partial<Record<"github" | "google", SignInService>>;
 
+/** An OpenID Connect provider of the operator's choice. */
+export interface OidcProvider extends SignInService {
+  readonly issuer: string;
+}
+
 export interface SessionsOptions {
   readonly db: Database;
   readonly log: Log;
@@ -33,6 +39,7 @@ export interface SessionsOptions {
   readonly publicUrl: () => string;
   /** Sign-in services that have settings, by name. */
   readonly services: SignInServices;
+  readonly oidc: OidcProvider | null;
   /** Whether somebody may sign up by themselves. @returns the reason why not. */
   readonly refuseSignUp: (email: string) => Promise<string | null>;
   /** Called at each sign-in, before its session exists. */
@@ -139,7 +146,11 @@ function createAuth(options: SessionsOptions, url: string) {
       },
       session: { create: { before: async ({ userId }) => options.onSignIn(userId) } },
     },
-    plugins: [ownActs, twoFactor({ issuer: "promptd", schema: TWO_FACTOR_TABLES })],
+    plugins: [
+      ownActs,
+      ...(options.oidc === null ? [] : [oidcPlugin(options.oidc)]),
+      twoFactor({ issuer: "promptd", schema: TWO_FACTOR_TABLES }),
+    ],
     telemetry: { enabled: false },
     logger: {
       level: "warn",
@@ -149,6 +160,24 @@ function createAuth(options: SessionsOptions, url: string) {
 }
 
 const OWN_PATH = "virtual:";
+
+/**
+ * Any OpenID Connect provider, by its discovery document. The plugin would ask for that at its start, without a time
+ * limit, and everybody's sign-in would wait for it; here it asks when somebody signs in with this provider, for ten
+ * seconds at most, as it does by itself where its start has failed.
+ */
+function oidcPlugin({ issuer, clientId, clientSecret }: OidcProvider) {
+  const provider = {
+    providerId: "oidc",
+    discoveryUrl: `${issuer}/.well-known/openid-configuration`,
+    clientId,
+    clientSecret,
+    scopes: ["openid", "email", "profile"],
+    requireIdTokenVerification: true,
+  };
+  const pending = { genericOAuthPendingDiscovery: new Map([[provider.providerId, provider]]) };
+  return { ...genericOAuth({ config: [provider] }), init: () => ({ context: pending }) };
+}
 
 /** Whoever signs up by themselves confirms their address before the first sign-in, where there is mail. */
 function verificationOf({ onVerificationAsked }: SessionsOptions) {

@@ -71,6 +71,11 @@ export function readConfig(environment: Environment = process.env): Config {
     if (environment[`${service}_CLIENT_ID`] && secret(name) === null)
       faults.push(`${service}_CLIENT_ID needs ${name} as well.`);
   }
+  if (environment["OIDC_ISSUER"]) {
+    const missing = environment["OIDC_CLIENT_ID"] ? [] : ["OIDC_CLIENT_ID"];
+    if (secret("OIDC_CLIENT_SECRET") === null) missing.push("OIDC_CLIENT_SECRET");
+    if (missing.length > 0) faults.push(`OIDC_ISSUER needs ${missing.join(", ")} as well.`);
+  }
   if (Boolean(environment["PROMPTD_SMTP_URL"]) !== Boolean(environment["PROMPTD_MAIL_FROM"])) {
     faults.push("PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM need each other. Set both, or neither.");
   }

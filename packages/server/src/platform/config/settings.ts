@@ -358,6 +358,22 @@ export const SETTINGS = {
     meaning:
       "Id of an OAuth client of Google, by which people sign in. Needs GOOGLE_CLIENT_SECRET; its redirect address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/google.",
   }),
+  OIDC_ISSUER: setting(baseUrl, {
+    default: null,
+    expected: "an http:// or https:// address without ? and #",
+    meaning:
+      "Issuer of an OpenID Connect provider, such as Keycloak, Entra ID or Okta, by which people sign in. Needs OIDC_CLIENT_ID and OIDC_CLIENT_SECRET; its redirect address is PROMPTD_PUBLIC_URL followed by /manage/auth/callback/oidc.",
+  }),
+  OIDC_CLIENT_ID: setting(text, {
+    default: null,
+    expected: "a client id",
+    meaning: "Id of the client that OIDC_ISSUER knows this installation by.",
+  }),
+  OIDC_NAME: setting(text, {
+    default: "Single sign-on",
+    expected: "a name",
+    meaning: "What people call the provider of OIDC_ISSUER; the page of the sign-in shows it.",
+  }),
   OLLAMA_HOST: setting(text, {
     default: null,
     expected: "host:port",
@@ -374,6 +390,7 @@ export const PROVIDER_KEYS = {
   REPLICATE_API_TOKEN: "Enables the Replicate models.",
   GITHUB_CLIENT_SECRET: "Belongs to GITHUB_CLIENT_ID.",
   GOOGLE_CLIENT_SECRET: "Belongs to GOOGLE_CLIENT_ID.",
+  OIDC_CLIENT_SECRET: "Belongs to OIDC_CLIENT_ID.",
   AWS_ACCESS_KEY_ID: "Signs requests to the bucket of PROMPTD_S3_BUCKET.",
   AWS_SECRET_ACCESS_KEY: "Signs requests to the bucket of PROMPTD_S3_BUCKET; belongs to AWS_ACCESS_KEY_ID.",
 } as const;

@@ -1,0 +1,212 @@
+/** The whole way through a sign-in service and back: OpenID Connect, GitHub and Google. */
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { startOidc, type TestOidc } from "./oidc-fixture.ts";
+import { clientOf, createTestPerson } from "./people-fixture.ts";
+
+let oidc: TestOidc;
+let server: TestServer;
+beforeAll(async () => {
+  oidc = await startOidc({ sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" });
+  server = await startTestServer({
+    environment: {
+      PROMPTD_SIGN_UP: "open",
+      OIDC_ISSUER: oidc.issuer,
+      OIDC_CLIENT_ID: oidc.clientId,
+      OIDC_CLIENT_SECRET: oidc.clientSecret,
+      OIDC_NAME: "Example Inc.",
+      GITHUB_CLIENT_ID: "github-client",
+      GITHUB_CLIENT_SECRET: "github-secret",
+      GOOGLE_CLIENT_ID: "google-client",
+      GOOGLE_CLIENT_SECRET: "google-secret",
+    },
+  });
+});
+afterAll(async () => {
+  await server.close();
+  await oidc.close();
+});
+afterEach(async () => {
+  oidc.forge = null;
+  // The sign-in's own limit counts by address, and every browser of this file has the same.
+  await server.app.db.query("delete from auth_rate_limits");
+});
+
+/** A browser as far as a sign-in needs one: it keeps cookies and follows where it is sent. */
+async function begin(provider: string): Promise<{ url: string; cookie: string; status: number }> {
+  const response = await fetch(`${server.url}/manage/auth/sign-in/social`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: server.url },
+    body: JSON.stringify({ provider, callbackURL: "/", errorCallbackURL: "/sign-in" }),
+  });
+  const { url = "" } = (await response.json()) as { url?: string };
+  return { url, cookie: cookiesOf(response), status: response.status };
+}
+
+const cookiesOf = (response: Response) =>
+  response.headers
+    .getSetCookie()
+    .map((cookie) => cookie.split(";")[0])
+    .join("; ");
+
+async function comeBack(callback: string, cookie: string): Promise<{ location: string; cookie: string }> {
+  const response = await fetch(callback, { redirect: "manual", headers: { cookie } });
+  return { location: response.headers.get("location") ?? "", cookie: cookiesOf(response) };
+}
+
+async function signInBy(provider: string): Promise<{ location: string; cookie: string }> {
+  const { url, cookie } = await begin(provider);
+  const sent = await fetch(url, { redirect: "manual" });
+  return comeBack(sent.headers.get("location") ?? "", cookie);
+}
+
+const sessionOf = (cookie: string) => clientOf(server, { cookie }).send("getSession");
+
+describe("an OpenID Connect provider", () => {
+  test("is offered by its name", async () => {
+    expect(await clientOf(server, {}).send("getFeatures")).toMatchObject({
+      signInWith: ["github", "google", "oidc"],
+      oidcName: "Example Inc.",
+    });
+  });
+
+  test("that cannot be reached holds up nobody else, and works when it is back", async () => {
+    oidc.isDown = true;
+    await createTestPerson(server, { email: "other@example.org" });
+    expect((await begin("oidc")).status).toBe(404);
+    oidc.isDown = false;
+    expect((await begin("oidc")).status).toBe(200);
+  });
+
+  test("makes a person at the first sign-in, and is the same person at the next", async () => {
+    oidc.person = { sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" };
+    const [first, second] = [await signInBy("oidc"), await signInBy("oidc")];
+    expect([first.location, second.location]).toEqual(["/", "/"]);
+    const [one, two] = [await sessionOf(first.cookie), await sessionOf(second.cookie)];
+    expect(one.person).toMatchObject({ email: "lin@example.org", name: "Lin" });
+    expect(two.person.personId).toBe(one.person.personId);
+  });
+
+  test("never takes over who is here already by an address that it has not confirmed", async () => {
+    await createTestPerson(server, { email: "ada@example.org" });
+    oidc.person = { sub: "666", email: "ada@example.org", email_verified: false, name: "Not Ada" };
+    const { location, cookie } = await signInBy("oidc");
+    expect(location).toBe("/sign-in?error=account_not_linked");
+    expect(cookie).not.toContain("session_token=");
+  });
+
+  test("never takes over who is here under an address that nobody has confirmed here", async () => {
+    await createTestPerson(server, { email: "bob@example.org" });
+    oidc.person = { sub: "667", email: "bob@example.org", email_verified: true, name: "Perhaps Bob" };
+    expect((await signInBy("oidc")).location).toBe("/sign-in?error=account_not_linked");
+  });
+
+  test.each([
+    ["another issuer", { iss: "https://evil.example" }],
+    ["another client", { aud: "somebody-else" }],
+    ["the nonce of another sign-in", { nonce: "x" }],
+    ["an end in the past", { exp: 1 }],
+  ])("whose ID token has %s lets nobody in", async (_what, changes) => {
+    oidc.person = { sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" };
+    oidc.forge = (claims) => ({ ...claims, ...changes });
+    const { location, cookie } = await signInBy("oidc");
+    expect(location).toMatch(/^\/sign-in\?error=/);
+    expect(cookie).not.toContain("session_token=");
+  });
+
+  test("lets nobody in who comes back in another browser, or a second time", async () => {
+    oidc.person = { sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" };
+    const { url, cookie } = await begin("oidc");
+    const callback = (await fetch(url, { redirect: "manual" })).headers.get("location") ?? "";
+    const other = await comeBack(callback, "");
+    expect([other.location, other.cookie]).toEqual([
+      expect.stringContaining("error="),
+      expect.not.stringContaining("session_token="),
+    ]);
+    await comeBack(callback, cookie);
+    expect((await comeBack(callback, cookie)).location).toContain("error=");
+  });
+});
+
+describe("GitHub and Google", () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  /** Both have addresses that no setting changes: their answers are put in their place. */
+  function standIn(answers: Readonly<Record<string, unknown>>): Request[] {
+    const asked: Request[] = [];
+    const real = globalThis.fetch;
+    vi.stubGlobal("fetch", async (input: string | URL | Request, init?: RequestInit) => {
+      const request = new Request(input, init);
+      const { origin, pathname } = new URL(request.url);
+      if (origin === server.url || origin === oidc.issuer) return real(input, init);
+      asked.push(request.clone());
+      const answer = answers[origin + pathname];
+      return answer === undefined ? new Response("{}", { status: 404 }) : Response.json(answer);
+    });
+    return asked;
+  }
+
+  test("GitHub: the callback exchanges the code, and the primary address is the person's", async () => {
+    const asked = standIn({
+      "https://github.com/login/oauth/access_token": {
+        access_token: "token-1",
+        token_type: "bearer",
+        scope: "user:email",
+      },
+      "https://api.github.com/user": { id: 42, login: "mona", name: "Mona", email: null, avatar_url: null },
+      "https://api.github.com/user/emails": [{ email: "mona@example.org", primary: true, verified: true }],
+    });
+    const { url, cookie } = await begin("github");
+    const state = new URL(url).searchParams.get("state") ?? "";
+    const back = await comeBack(`${server.url}/manage/auth/callback/github?code=abc&state=${state}`, cookie);
+    expect(back.location).toBe("/");
+    expect((await sessionOf(back.cookie)).person).toMatchObject({ email: "mona@example.org", name: "Mona" });
+    const form = new URLSearchParams(await asked[0]?.text());
+    expect([form.get("code"), form.get("client_id"), form.get("redirect_uri")]).toEqual([
+      "abc",
+      "github-client",
+      `${server.url}/manage/auth/callback/github`,
+    ]);
+  });
+
+  test("GitHub: an address that is not confirmed there takes over nobody", async () => {
+    await createTestPerson(server, { email: "carol@example.org" });
+    standIn({
+      "https://github.com/login/oauth/access_token": { access_token: "token-2", token_type: "bearer" },
+      "https://api.github.com/user": { id: 43, login: "carol", name: "Carol", email: "carol@example.org" },
+      "https://api.github.com/user/emails": [{ email: "carol@example.org", primary: true, verified: false }],
+    });
+    const { url, cookie } = await begin("github");
+    const state = new URL(url).searchParams.get("state") ?? "";
+    const back = await comeBack(`${server.url}/manage/auth/callback/github?code=abc&state=${state}`, cookie);
+    expect(back.location).toBe("/sign-in?error=account_not_linked");
+  });
+
+  test("Google: the callback reads who it is from the ID token", async () => {
+    const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const claims = {
+      iss: "https://accounts.google.com",
+      aud: "google-client",
+      sub: "7",
+      email: "gia@example.org",
+      email_verified: true,
+      name: "Gia",
+      exp: 4_102_444_800,
+      iat: 1,
+    };
+    const asked = standIn({
+      "https://oauth2.googleapis.com/token": {
+        access_token: "token-3",
+        token_type: "Bearer",
+        expires_in: 300,
+        id_token: `${part({ alg: "RS256" })}.${part(claims)}.${part("signature")}`,
+      },
+    });
+    const { url, cookie } = await begin("google");
+    const state = new URL(url).searchParams.get("state") ?? "";
+    const back = await comeBack(`${server.url}/manage/auth/callback/google?code=abc&state=${state}`, cookie);
+    expect(asked.map((request) => new URL(request.url).host)).toContain("oauth2.googleapis.com");
+    expect(back.location).toBe("/");
+    expect((await sessionOf(back.cookie)).person).toMatchObject({ email: "gia@example.org", name: "Gia" });
+  });
+});
