@@ -78,14 +78,17 @@ function objectError(name: string) {
       : `${name} must be an object, got ${describeType(issue.input)}.`;
 }
 
+export const createRunInputsSchema = z.object(
+  { textInputs: textRecordLeaf({ field: "textInputs", entry: "Text input" }), imageInputs: imageInputsLeaf },
+  { error: objectError("inputs") },
+);
+export const runOptionsLeaf = textRecordLeaf({ field: "runOptions", entry: "Run option" });
+
 export const createRunBodySchema: z.ZodType<CreateRunBody> = z.object(
   {
     promptVersionId: uuidLeaf("promptVersionId"),
-    inputs: z.object(
-      { textInputs: textRecordLeaf({ field: "textInputs", entry: "Text input" }), imageInputs: imageInputsLeaf },
-      { error: objectError("inputs") },
-    ),
-    runOptions: textRecordLeaf({ field: "runOptions", entry: "Run option" }),
+    inputs: createRunInputsSchema,
+    runOptions: runOptionsLeaf,
   },
   { error: (issue) => `The request body must be a JSON object, got ${describeType(issue.input)}.` },
 );

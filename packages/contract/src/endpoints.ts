@@ -148,6 +148,14 @@ export const ENDPOINTS = {
     auth: "apiKey",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
   },
+  resolveSlug: {
+    method: "GET",
+    path: "/v1/prompt-slugs/:slug",
+    summary: "Retrieve the prompt version that a slug, or a label of it, leads to",
+    auth: "apiKey",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    isExtension: true,
+  },
   getResources: {
     method: "GET",
     path: "/v1/resources",

@@ -96,3 +96,10 @@ export interface SearchRow {
 export interface SearchResult {
   readonly rows: readonly SearchRow[];
 }
+
+/** GET /v1/prompt-slugs/:slug: the version that a slug, or a label of it, leads to. */
+export interface SlugVersion extends PromptVersion {
+  readonly slug: string;
+  /** As it was asked for; null: the latest version. */
+  readonly label: string | null;
+}

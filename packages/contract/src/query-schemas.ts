@@ -103,3 +103,24 @@ export const searchTextLeaf = leaf<string>(SEARCH_TEXT_SCHEMA, (payload) => {
     report(payload, { code: "too_long", message: `q must have at most ${max} characters, got ${length}.` });
   }
 });
+
+const SLUG_FORM = /^[A-Za-z0-9-]{1,140}$/;
+
+/** Of a prompt: letters, digits and hyphens; capitals are read as small letters. */
+export const slugLeaf = leaf<string>({ type: "string", pattern: SLUG_FORM.source }, (payload) => {
+  const given = rawText(payload) ?? "";
+  payload.value = given.toLowerCase();
+  if (SLUG_FORM.test(given)) return;
+  const message = `slug must be letters a-z, digits and hyphens, such as tea-poem, got ${quote(given)}.`;
+  report(payload, { code: "invalid_value", message });
+});
+
+const LABEL_FORM = /^[a-z][a-z0-9-]{0,39}$/;
+
+/** Of a prompt's version: one that its author has set, or `latest`. */
+export const labelQueryLeaf = leaf<string>({ type: "string", pattern: LABEL_FORM.source }, (payload) => {
+  const given = rawText(payload) ?? "";
+  if (LABEL_FORM.test(given)) return;
+  const message = `label must be 1 to 40 letters a-z, digits and hyphens, beginning with a letter, got ${quote(given)}.`;
+  report(payload, { code: "invalid_value", message });
+});

@@ -9,6 +9,7 @@ import {
   type PromptVersion,
   type SearchResult,
   type SearchRow,
+  type SlugVersion,
 } from "./prompts.ts";
 import { REQUEST_LIMITS } from "./request-limits.ts";
 import {
@@ -114,12 +115,18 @@ export const promptConfigSchema = z.strictObject({
   creditsRequired: countSchema,
 }) satisfies z.ZodType<PromptConfig>;
 
-export const promptVersionSchema: z.ZodType<PromptVersion> = z.strictObject({
+const promptVersionMembers = {
   promptVersionId: idSchema,
   promptId: idSchema,
   title: z.string(),
   publishedAt: timeSchema,
   config: promptConfigSchema,
+} as const;
+export const promptVersionSchema: z.ZodType<PromptVersion> = z.strictObject(promptVersionMembers);
+export const slugVersionSchema: z.ZodType<SlugVersion> = z.strictObject({
+  slug: z.string(),
+  label: z.string().nullable(),
+  ...promptVersionMembers,
 });
 
 const imageInputSchema = z.discriminatedUnion("type", [

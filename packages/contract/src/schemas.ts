@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { createRunBodySchema } from "./create-run-schema.ts";
 import { ISSUE_CODES, type Issue, type IssueCode } from "./errors.ts";
-import { listRunsQuerySchema, searchTextLeaf } from "./query-schemas.ts";
+import { labelQueryLeaf, listRunsQuerySchema, searchTextLeaf, slugLeaf } from "./query-schemas.ts";
 import {
   creditsSchema,
   meSchema,
@@ -11,6 +11,7 @@ import {
   runListSchema,
   runSchema,
   searchResultSchema,
+  slugVersionSchema,
 } from "./response-schemas.ts";
 import { uuidLeaf } from "./schema-leaves.ts";
 
@@ -55,6 +56,12 @@ export const endpointSchemas = {
     query: none,
     body: null,
     data: promptVersionSchema,
+  },
+  resolveSlug: {
+    params: z.object({ slug: slugLeaf }),
+    query: z.object({ label: labelQueryLeaf.optional() }),
+    body: null,
+    data: slugVersionSchema,
   },
   getResources: { params: none, query: none, body: null, data: resourcesSchema },
   getMe: { params: none, query: none, body: null, data: meSchema },

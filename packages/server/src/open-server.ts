@@ -18,9 +18,15 @@ import { createHttpServer, type HttpServer } from "./http/server.ts";
 import { modelsManageRoutes, modelsRoutes } from "./models/index.ts";
 import { authEndpoint, createPeople, type People } from "./people/index.ts";
 import { createReadiness } from "./readiness.ts";
-import { marketplaceManageRoutes, promptsRoutes } from "./prompts/index.ts";
-import { checkImages, findUsageOfKeys, runsManageRoutes, runsRoutes, usageManageRoutes } from "./runs/index.ts";
-import type { RunsRoutesOptions } from "./runs/index.ts";
+import { marketplaceManageRoutes, promptsManageRoutes, promptsRoutes } from "./prompts/index.ts";
+import {
+  checkImages,
+  openUsage,
+  runsManageRoutes,
+  runsRoutes,
+  usageManageRoutes,
+  type RunsRoutesOptions,
+} from "./runs/index.ts";
 
 /** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: wakes a worker of this process. */
 export async function openServer(parts: Parts, wakeWorker: () => void, closers: Closers): Promise<HttpServer> {
@@ -84,22 +90,30 @@ function callersHandlers(parts: Parts, wakeWorker: () => void): Handlers {
 
 /** Those of /manage/v1: each slice gives the handlers of what it owns. */
 function manageEndpoints(parts: Parts, people: People, wakeWorker: () => void): Endpoint[] {
-  const { db, clock, newId, models, search } = parts;
+  const { options, db, clock, newId, models, search } = parts;
   const { catalogue } = models;
-  const usageOfKeys = (accountId: string) => findUsageOfKeys(db, accountId, 30);
+  const usage = openUsage(db);
   return toEndpoints({
     entries: MANAGE_ENDPOINTS,
     schemas: manageSchemas,
-    checks: { createRun: checkImages },
+    checks: { createRun: checkImages, createTestRun: checkImages },
     isAudited: true,
     handlers: {
       ...people.handlers,
       ...accountsManageRoutes(db),
-      ...keysManageRoutes({ db, newId, usageOfKeys }),
+      ...keysManageRoutes({ db, newId, usageOfKeys: usage.usageOfKeys }),
       ...creditsManageRoutes(db, clock),
       ...usageManageRoutes(db, clock),
       ...modelsManageRoutes(catalogue),
       ...marketplaceManageRoutes({ db, search, catalogue }),
+      ...promptsManageRoutes({
+        db,
+        catalogue,
+        newId,
+        creditsMax: options.config.PROMPTD_HOLD_MAX_CREDITS,
+        usageOfPrompts: usage.usageOfPrompts,
+        usageOfVersions: usage.usageOfVersions,
+      }),
       ...runsManageRoutes(runsOptions(parts, "/manage/v1", wakeWorker)),
     },
   });

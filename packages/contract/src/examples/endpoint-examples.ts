@@ -155,6 +155,10 @@ export const ENDPOINT_EXAMPLES: ExamplesOf<EndpointShapes> = {
   },
   getPrompt: { parameters: { promptId: PROMPT_ID, versionId: VERSION_ID }, data: version },
   getPromptVersion: { parameters: { promptVersionId: VERSION_ID }, data: version },
+  resolveSlug: {
+    parameters: { slug: "a-poem-about-tea", label: "production" },
+    data: { slug: "a-poem-about-tea", label: "production", ...version },
+  },
   getResources: {
     parameters: { "If-None-Match": `"${HASH}"` },
     data: {

@@ -4,6 +4,8 @@ import { peopleEndpoints } from "./endpoints/people.ts";
 import { usageEndpoints } from "./endpoints/usage.ts";
 import { membersEndpoints } from "./endpoints/members.ts";
 import { operationsEndpoints } from "./endpoints/operations.ts";
+import { promptsEndpoints } from "./endpoints/prompts.ts";
+import { marketplaceEndpoints } from "./endpoints/marketplace.ts";
 import { runsEndpoints } from "./endpoints/runs.ts";
 import type { manageSchemas } from "./schemas.ts";
 
@@ -16,6 +18,8 @@ export const MANAGE_ENDPOINTS = {
   ...keysEndpoints,
   ...usageEndpoints,
   ...membersEndpoints,
+  ...promptsEndpoints,
+  ...marketplaceEndpoints,
   ...runsEndpoints,
   ...operationsEndpoints,
 } as const satisfies Record<keyof typeof manageSchemas, EndpointEntry>;

@@ -4,6 +4,8 @@ import { peopleExamples } from "./examples/people.ts";
 import { usageExamples } from "./examples/usage.ts";
 import { membersExamples } from "./examples/members.ts";
 import { operationsExamples } from "./examples/operations.ts";
+import { promptsExamples } from "./examples/prompts.ts";
+import { marketplaceExamples } from "./examples/marketplace.ts";
 import { runsExamples } from "./examples/runs.ts";
 import { ERROR_EXAMPLES, type ExamplesOf } from "../examples/endpoint-examples.ts";
 
@@ -13,6 +15,8 @@ export const MANAGE_EXAMPLES: ExamplesOf<Pick<ManageShapes, ManageEndpointName>>
   ...keysExamples,
   ...usageExamples,
   ...membersExamples,
+  ...promptsExamples,
+  ...marketplaceExamples,
   ...runsExamples,
   ...operationsExamples,
 };

@@ -4,6 +4,8 @@ import { peopleSchemas } from "./schemas/people.ts";
 import { usageSchemas } from "./schemas/usage.ts";
 import { membersSchemas } from "./schemas/members.ts";
 import { operationsSchemas } from "./schemas/operations.ts";
+import { promptsSchemas } from "./schemas/prompts.ts";
+import { marketplaceSchemas } from "./schemas/marketplace.ts";
 import { runsSchemas } from "./schemas/runs.ts";
 
 export { MANAGE_ERROR_SCHEMAS } from "./schemas/errors.ts";
@@ -14,6 +16,8 @@ export const manageSchemas = {
   ...keysSchemas,
   ...usageSchemas,
   ...membersSchemas,
+  ...promptsSchemas,
+  ...marketplaceSchemas,
   ...runsSchemas,
   ...operationsSchemas,
 } satisfies Record<string, EndpointSchemas>;

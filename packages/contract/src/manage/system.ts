@@ -1,5 +1,3 @@
-import type { SearchRow } from "../prompts.ts";
-
 /** What a model is to this installation, and what it costs. */
 export interface ManagedModel {
   readonly model: string;
@@ -12,18 +10,6 @@ export interface ManagedModel {
   readonly enabled: boolean;
   /** Credits before the operator's factor; "" when free. */
   readonly price: string;
-}
-
-export interface MarketplaceQuery {
-  readonly q?: string | undefined;
-  /** Without `q`: the most used first, or the newest. */
-  readonly sort?: "popular" | "newest" | undefined;
-}
-
-/** A prompt of the marketplace with everything that its page shows. */
-export interface MarketplacePrompt extends SearchRow {
-  readonly author: string | null;
-  readonly tags: readonly string[];
 }
 
 /** What became of the mails that were to be sent. */

@@ -1,35 +1,135 @@
+import type { MarketplaceRow, ModeratedPrompt, Vote } from "@promptd/contract/manage";
+import { printable, type SearchRow } from "@promptd/contract";
 import type { ManageHandlers } from "../http/endpoint.ts";
-import { Problem } from "../platform/problem.ts";
-import { printable } from "@promptd/contract";
-import { findBySlug, listBrowsed } from "./marketplace-store.ts";
-import { promptsRoutes, searchRow, type PromptsRoutesOptions } from "./prompts-routes.ts";
-import { findSearchRows } from "./prompts-store.ts";
+import { isoTime } from "../platform/clock.ts";
+import type { Database } from "../platform/database/database.ts";
+import { unknownCursor } from "../platform/database/pages.ts";
+import { invalid, notFound, Problem } from "../platform/problem.ts";
+import {
+  findBySlug,
+  listBrowsed,
+  listExtras,
+  listPublicVersions,
+  type MarketplaceExtras,
+} from "./marketplace-store.ts";
+import { allowRow, blockRow, findModerated, listModerated, setFeatured } from "./moderation-store.ts";
+import { findRanked, promptsRoutes, searchRow, type PromptsRoutesOptions } from "./prompts-routes.ts";
+import { findSearchRows, setAuthorShare, type FoundPrompt } from "./prompts-store.ts";
+import { indexLatest } from "./publishing/live-prompts.ts";
+import { lockPublishing } from "./publishing/publish-store.ts";
+import { findVote, findVotingAccount, voteForPrompt } from "./votes-store.ts";
 
 export { promptsRoutes };
 
 const BROWSED_MAX = 50;
+const NO_EXTRAS: MarketplaceExtras = { author: null, tags: [], isFeatured: false };
+
+type Handlers = Pick<
+  ManageHandlers,
+  | "searchMarketplace"
+  | "getMarketplacePrompt"
+  | "listMarketplaceVersions"
+  | "voteForPrompt"
+  | "listModeratedPrompts"
+  | "moderatePrompt"
+  | "featurePrompt"
+  | "setAuthorShare"
+>;
 
 /** The marketplace as pages show it: found as under /v1, and listed without a query. */
-export function marketplaceManageRoutes(
-  options: PromptsRoutesOptions,
-): Pick<ManageHandlers, "searchMarketplace" | "getMarketplacePrompt"> {
+export function marketplaceManageRoutes(options: PromptsRoutesOptions): Handlers {
   const { db, catalogue } = options;
-  const { searchPrompts } = promptsRoutes(options);
+  const shownOf = (found: readonly FoundPrompt[]) => found.flatMap((prompt) => searchRow(prompt, catalogue) ?? []);
+  const rowsOf = async (shown: readonly SearchRow[]): Promise<MarketplaceRow[]> => {
+    const extras = await listExtras(
+      db,
+      shown.map(({ promptId }) => promptId),
+    );
+    return shown.map((row) => ({
+      ...row,
+      ...(extras.get(row.promptId) ?? NO_EXTRAS),
+    }));
+  };
   return {
-    searchMarketplace: async ({ params, query: { q, sort = "popular" } }, context) => {
-      if (q !== undefined) return searchPrompts({ params, query: { q }, body: undefined }, context);
-      const found = await findSearchRows(db, await listBrowsed(db, sort, 2 * BROWSED_MAX));
-      const rows = found.flatMap((prompt) => searchRow(prompt, catalogue) ?? []);
-      return { data: { rows: rows.slice(0, BROWSED_MAX) } };
+    searchMarketplace: async ({ query: { q, sort = "popular" } }) => {
+      const found =
+        q === undefined
+          ? shownOf(await findSearchRows(db, await listBrowsed(db, sort, 2 * BROWSED_MAX))).slice(0, BROWSED_MAX)
+          : await findRanked(q, options);
+      return { data: { rows: await rowsOf(found) } };
     },
-    getMarketplacePrompt: async ({ params: { slug } }) => {
+    getMarketplacePrompt: async ({ params: { slug } }, { caller }) => {
       const found = await findBySlug(db, slug);
-      const row = found === null ? null : searchRow(found.prompt, catalogue);
-      if (found === null || row === null) {
-        throw new Problem("NOT_FOUND_ERROR", `No published prompt has the slug ${printable(slug)}.`);
+      const [row] = found === null ? [] : await rowsOf(shownOf([found.prompt]));
+      if (found === null || row === undefined) throw noSuchSlug(slug);
+      const voter = await findVotingAccount(db, caller.actor?.personId ?? null, caller.accountId);
+      return { data: { ...row, labels: found.labels, vote: await findVote(db, voter, row.promptId) } };
+    },
+    listMarketplaceVersions: async ({ params: { slug }, query }) => {
+      const found = await findBySlug(db, slug);
+      if (found === null) throw noSuchSlug(slug);
+      const page = await listPublicVersions(db, found.prompt.promptId, query);
+      if (page === null) throw unknownCursor(query, "version");
+      const rows = page.rows.map((row) => ({ ...row, publishedAt: isoTime(row.publishedAt.getTime()) }));
+      return { data: { rows, hasMore: page.hasMore } };
+    },
+    voteForPrompt: async ({ params: { slug }, body: { vote } }, { caller }) => {
+      const found = await findBySlug(db, slug);
+      if (found === null) throw noSuchSlug(slug);
+      const voter = await findVotingAccount(db, caller.actor?.personId ?? null, caller.accountId);
+      return { data: await castVote(db, { voter, slug, promptId: found.prompt.promptId, vote }) };
+    },
+    ...moderationRoutes(db),
+  };
+}
+
+async function castVote(
+  db: Database,
+  { voter, slug, promptId, vote }: { voter: string; slug: string; promptId: string; vote: Vote },
+): Promise<{ slug: string; vote: Vote; upVotes: number }> {
+  return { slug, vote, upVotes: await voteForPrompt(db, voter, promptId, vote === "up") };
+}
+
+function noSuchSlug(slug: string): Problem {
+  return new Problem("NOT_FOUND_ERROR", `No published prompt has the slug ${printable(slug)}.`);
+}
+
+function moderationRoutes(
+  db: Database,
+): Pick<Handlers, "listModeratedPrompts" | "moderatePrompt" | "featurePrompt" | "setAuthorShare"> {
+  const show = async (promptId: string): Promise<{ data: ModeratedPrompt }> => {
+    const prompt = await findModerated(db, promptId);
+    if (prompt === null) throw notFound("prompt", promptId);
+    return { data: prompt };
+  };
+  return {
+    listModeratedPrompts: async ({ query }) => {
+      const page = await listModerated(db, query);
+      if (page === null) throw unknownCursor(query, "prompt");
+      return { data: page };
+    },
+    moderatePrompt: async ({ params: { promptId }, body: { isBlocked, reason } }) => {
+      if (isBlocked && reason === undefined) {
+        const message = "reason is required to block a prompt: its author reads it.";
+        throw invalid([{ path: ["body", "reason"], code: "required", message }]);
       }
-      const { author, tags } = found;
-      return { data: { ...row, author, tags } };
+      await db.tx(async (tx) => {
+        await lockPublishing(tx);
+        const isFound = isBlocked ? await blockRow(tx, promptId, reason ?? "") : await allowRow(tx, promptId);
+        if (!isFound) throw notFound("prompt", promptId);
+        await indexLatest(tx, promptId);
+      });
+      return show(promptId);
+    },
+    featurePrompt: async ({ params: { promptId }, body: { isFeatured } }) => {
+      await show(promptId);
+      await setFeatured(db, promptId, isFeatured);
+      return show(promptId);
+    },
+    setAuthorShare: async ({ params: { promptId }, body: { percent } }) => {
+      await show(promptId);
+      await setAuthorShare(db, promptId, percent);
+      return show(promptId);
     },
   };
 }

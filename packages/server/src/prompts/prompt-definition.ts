@@ -142,6 +142,8 @@ export interface PromptSource {
   readonly samples: PromptSamples;
   /** The samples, of which nothing is expected, and the tests. */
   readonly tests: readonly PromptTest[];
+  /** The text of the file; null: it holds several prompts. */
+  readonly text: string | null;
   /** Line of the file where the prompt begins, from 1. */
   readonly line: number;
   readonly conversions: readonly Conversion[];

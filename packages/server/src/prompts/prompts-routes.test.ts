@@ -21,7 +21,8 @@ import {
   textPrompt,
 } from "../../test/prompts/prompt-fixtures.ts";
 import { promptsRoutes } from "./prompts-routes.ts";
-import { publishPrompts, unpublishPrompt } from "./publishing/publish.ts";
+import { unpublishPrompt } from "./publishing/live-prompts.ts";
+import { publishPrompts } from "./publishing/publish.ts";
 
 const log = createLog("error");
 const newId = createIdSource(systemClock);

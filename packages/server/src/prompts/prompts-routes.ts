@@ -3,11 +3,12 @@ import type { Handlers } from "../http/endpoint.ts";
 import type { Catalogue } from "../models/index.ts";
 import { isoTime } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
-import { notFound } from "../platform/problem.ts";
+import { notFound, Problem } from "../platform/problem.ts";
 import {
   findPromptVersion,
   findPublicVersion,
   findSearchRows,
+  findSlugVersion,
   isPromptPublished,
   type FoundPrompt,
   type PublicVersion,
@@ -30,16 +31,10 @@ export function promptsRoutes({
   db,
   catalogue,
   search,
-}: PromptsRoutesOptions): Pick<Handlers, "searchPrompts" | "getPrompt" | "getPromptVersion"> {
+}: PromptsRoutesOptions): Pick<Handlers, "searchPrompts" | "getPrompt" | "getPromptVersion" | "resolveSlug"> {
   return {
     searchPrompts: async ({ query }) => {
-      const promptIds = await search.find(query.q, SEARCH_RANKED_MAX);
-      const rows: SearchRow[] = [];
-      for (let at = 0; at < promptIds.length && rows.length < SEARCH_ROWS_MAX; at += SEARCH_ROWS_MAX) {
-        const found = await findSearchRows(db, promptIds.slice(at, at + SEARCH_ROWS_MAX));
-        rows.push(...found.flatMap((prompt) => searchRow(prompt, catalogue) ?? []));
-      }
-      return { data: { rows: rows.slice(0, SEARCH_ROWS_MAX) } };
+      return { data: { rows: await findRanked(query.q, { db, catalogue, search }) } };
     },
     getPrompt: async ({ params: { promptId }, query: { versionId } }) => {
       const version = await findPromptVersion(db, promptId, versionId ?? null);
@@ -52,7 +47,27 @@ export function promptsRoutes({
       if (version === null) throw notFound("published prompt version", promptVersionId);
       return { data: promptVersion(version, catalogue) };
     },
+    resolveSlug: async ({ params: { slug }, query: { label } }) => {
+      const version = await findSlugVersion(db, slug, label === undefined || label === LABEL_OF_LATEST ? null : label);
+      if (version !== null) return { data: { slug, label: label ?? null, ...promptVersion(version, catalogue) } };
+      const what = label === undefined ? "prompt" : `prompt with the label ${label}`;
+      throw new Problem("NOT_FOUND_ERROR", `No published ${what} has the slug ${slug}.`);
+    },
   };
+}
+
+/** Leads to the latest version of every prompt, so no author can set it. */
+const LABEL_OF_LATEST = "latest";
+
+/** The best of what can be run now, in order. */
+export async function findRanked(q: string, { db, catalogue, search }: PromptsRoutesOptions): Promise<SearchRow[]> {
+  const promptIds = await search.find(q, SEARCH_RANKED_MAX);
+  const rows: SearchRow[] = [];
+  for (let at = 0; at < promptIds.length && rows.length < SEARCH_ROWS_MAX; at += SEARCH_ROWS_MAX) {
+    const found = await findSearchRows(db, promptIds.slice(at, at + SEARCH_ROWS_MAX));
+    rows.push(...found.flatMap((prompt) => searchRow(prompt, catalogue) ?? []));
+  }
+  return rows.slice(0, SEARCH_ROWS_MAX);
 }
 
 function promptVersion(version: PublicVersion, catalogue: Catalogue): PromptVersion {

@@ -35,7 +35,8 @@ const PUBLIC_COLUMNS = `v.prompt_id, v.id, v.title, v.published_at, v.config, v.
     coalesce(v.credits_required, v.estimated_credits) as credits_required, (
     select json_agg(json_build_object('model', step -> 'model', 'options', step -> 'options') order by position)
     from json_array_elements(v.definition -> 'steps') with ordinality listed (step, position)) as steps`;
-const IS_LIVE = "v.published_at is not null and p.unpublished_at is null";
+/** Of prompts p and versions v: runs of the version may be made now. */
+export const IS_LIVE = "v.published_at is not null and p.unpublished_at is null";
 
 /** The latest published version of a prompt, or the named one if it is published and of this prompt. */
 export async function findPromptVersion(
@@ -75,6 +76,16 @@ function publicVersion(row: PublicVersionRow): PublicVersion {
   };
 }
 
+/** The version that a slug leads to. @param label null: the latest. */
+export async function findSlugVersion(db: Database, slug: string, label: string | null): Promise<PublicVersion | null> {
+  const text = `select ${PUBLIC_COLUMNS} from prompts p
+    join prompt_versions v on v.prompt_id = p.id and v.id = case when $2::text is null then p.latest_version_id else (
+      select l.prompt_version_id from prompt_labels l where l.prompt_id = p.id and l.label = $2) end
+    where p.slug = $1 and ${IS_LIVE}`;
+  const rows = await db.named<PublicVersionRow>("prompts_find_slug", text, [slug, label]);
+  return rows[0] === undefined ? null : publicVersion(rows[0]);
+}
+
 /** What may change while a version stays the same. */
 export interface LiveTerms {
   /** In percent of what a run costs; null: the installation's. */
@@ -105,10 +116,10 @@ interface VersionRow {
   definition: PromptDefinition;
 }
 
-/** Everything a run needs of a published version, whether its prompt is published now or not. */
+/** Everything a run needs of a version, whether its prompt is published now or not. */
 export async function loadVersion(db: Database, versionId: string): Promise<LiveVersion | null> {
   const text = `select v.prompt_id, v.id, p.author_id, v.title, v.model, v.modality, v.config, v.definition
-    from prompt_versions v join prompts p on p.id = v.prompt_id where v.id = $1 and v.published_at is not null`;
+    from prompt_versions v join prompts p on p.id = v.prompt_id where v.id = $1`;
   const [row] = await db.named<VersionRow>("prompts_load_version", text, [versionId]);
   if (row === undefined) return null;
   return {
@@ -195,11 +206,11 @@ export function listSearchedVersions(db: Queryable, afterPromptId: string, limit
   );
 }
 
-/** Adds runs, counted by version, to the prompts; unknown versions count nowhere. Rows are locked in id order. */
+/** Adds runs, counted by version, to the prompts; unknown versions and test runs count nowhere. Rows are locked in id order. */
 export async function addUses(tx: Queryable, counts: ReadonlyMap<string, number>): Promise<void> {
   const text = `with counted as (
       select v.prompt_id, sum(c.n)::bigint as n from unnest($1::uuid[], $2::bigint[]) c (version_id, n)
-      join prompt_versions v on v.id = c.version_id group by v.prompt_id
+      join prompt_versions v on v.id = c.version_id and v.published_at is not null group by v.prompt_id
     ), locked as materialized (
       select p.id, counted.n from prompts p join counted on counted.prompt_id = p.id order by p.id for update of p
     )

@@ -29,8 +29,8 @@ export async function findLivePrompt(db: Database, promptVersionId: string): Pro
 }
 
 /**
- * A version that was published, whatever has become of its prompt: for executing runs that exist. A published version
- * never changes, so a cached one is never stale; whether it may be run now is read from the database every time.
+ * A version, whatever has become of its prompt, also one that was frozen for a test run: for executing runs that exist. A
+ * version never changes, so a cached one is never stale; whether it may be run now is read from the database every time.
  */
 export async function findVersion(db: Database, promptVersionId: string): Promise<LiveVersion | null> {
   const id = promptVersionId.toLowerCase();

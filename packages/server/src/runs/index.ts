@@ -9,7 +9,7 @@ export { countActiveRuns } from "./runs-store.ts";
 export { createPieceWriter } from "./work/text-pieces.ts";
 export { deleteOldPieces } from "./run-events-store.ts";
 export { RunFollowers } from "./wait/run-followers.ts";
-export { createUsageRollUp, deleteOldUsage, findUsageOfKeys, usageManageRoutes } from "./usage/index.ts";
+export { createUsageRollUp, deleteOldUsage, openUsage, usageManageRoutes } from "./usage/index.ts";
 export { runsManageRoutes, runsRoutes, type RunsRoutesOptions } from "./runs-manage-routes.ts";
 export { WaitingHub } from "./wait/wait-for-run.ts";
 export { Worker } from "./work/worker.ts";

@@ -7,11 +7,13 @@ import { findManagedRun, listManagedRuns } from "./read/managed-runs-store.ts";
 import { readSystem } from "./read/system-store.ts";
 import { runsRoutes, type RunsRoutesOptions } from "./runs-routes.ts";
 
+import { testRunsManageRoutes } from "./test-runs-manage-routes.ts";
+
 export { runsRoutes, type RunsRoutesOptions };
 
 type RunsManageHandlers = Pick<
   ManageHandlers,
-  "createRun" | "listRuns" | "getRun" | "followRun" | "cancelRun" | "getSystem"
+  "createRun" | "listRuns" | "getRun" | "followRun" | "cancelRun" | "getSystem" | "createTestRun" | "getTestRun"
 >;
 
 /** What creates, follows and cancels a run is the same as under /v1; what is read is more. */
@@ -22,6 +24,7 @@ export function runsManageRoutes(options: RunsRoutesOptions): RunsManageHandlers
     createRun,
     followRun,
     cancelRun,
+    ...testRunsManageRoutes(options),
     listRuns: async ({ query }, { caller }) => {
       const page = await listManagedRuns(db, caller.accountId, query);
       if (page === null) throw unknownCursor(query, "run");

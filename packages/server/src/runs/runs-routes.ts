@@ -42,6 +42,11 @@ export interface RunsRoutesOptions {
   readonly onCanceled: (runId: string) => void;
 }
 
+/** True: a frozen draft of the caller's account may be run, and nothing else. */
+interface TestOption {
+  readonly isTest?: boolean;
+}
+
 type RunsHandlers = Pick<Handlers, "createRun" | "getRun" | "listRuns" | "cancelRun" | "followRun">;
 
 /** No proxy may gather or store what is meant for now. */
@@ -57,7 +62,7 @@ const REPLAY_VIEW_MS_MAX = 500;
 
 export function runsRoutes(options: RunsRoutesOptions): RunsHandlers {
   return {
-    createRun: ({ body }, context) => create(body, context, options),
+    createRun: ({ body }, context) => createRunOf(body, context, options),
     getRun: ({ params }, context) => retrieve(params.runId.toLowerCase(), context, options),
     listRuns: async ({ query }, { caller }) => ({ data: await listRuns(options.db, caller.accountId, query) }),
     followRun: ({ params }, context) => follow(params.runId.toLowerCase(), context, options),
@@ -77,14 +82,22 @@ interface Started extends Awaited {
 }
 
 /** In two parts, so that the body, which may be 32 MiB, is not retained while the request waits. */
-function create(body: CreateRunBody, context: RequestContext, options: RunsRoutesOptions): Promise<Answer<Run>> {
+export function createRunOf(
+  body: CreateRunBody,
+  context: RequestContext,
+  options: RunsRoutesOptions & TestOption,
+): Promise<Answer<Run>> {
   return startRun(body, context, options).then((started) => {
     context.releaseBody();
     return answerCreate(started, context, options);
   });
 }
 
-async function startRun(body: CreateRunBody, context: RequestContext, options: RunsRoutesOptions): Promise<Started> {
+async function startRun(
+  body: CreateRunBody,
+  context: RequestContext,
+  options: RunsRoutesOptions & TestOption,
+): Promise<Started> {
   const { accountId, keyId } = context.caller;
   const idempotency = readIdempotency(context, body);
   const earlier = idempotency === null ? null : await findRunOfKey(options.db, accountId, idempotency);

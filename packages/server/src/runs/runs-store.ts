@@ -126,6 +126,12 @@ export async function findRun(db: Database, accountId: string, runId: string): P
   return row === undefined ? null : toRun(row);
 }
 
+/** Null: the account has no such run. */
+export async function findVersionOfRun(db: Database, accountId: string, runId: string): Promise<string | null> {
+  const text = "select prompt_version_id as id from runs where account_id = $1 and id = $2";
+  return (await db.named<{ id: string }>("run_version", text, [accountId, runId]))[0]?.id ?? null;
+}
+
 /** A run and whose it is: the answer of the batch look-ups of the waiting hub. */
 export interface RunOfAccount {
   readonly accountId: string;

@@ -94,7 +94,7 @@ export const SUB_ORDER: Readonly<Record<string, readonly string[]>> = {
   files: ["blobs", "fetch", "inputs", "outputs"],
   models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "calls"],
   search: ["data", "text", "meaning", "indexing", "query"],
-  prompts: ["template", "inputs", "format", "import", "publishing", "authoring"],
+  prompts: ["template", "inputs", "format", "import", "publishing", "authoring", "own"],
   runs: ["create", "wait", "work", "read", "usage"],
 };
 
@@ -299,6 +299,8 @@ export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   prompts: "prompts",
   prompt_versions: "prompts",
   prompt_votes: "prompts",
+  prompt_drafts: "prompts",
+  prompt_labels: "prompts",
   role_bindings: "prompts",
   runs: "runs",
   run_steps: "runs",
@@ -308,6 +310,7 @@ export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   run_limits: "runs",
   usage_events: "runs",
   usage_days: "runs",
+  version_days: "runs",
   workers: "runs",
   idempotency_keys: "runs",
 };

@@ -103,6 +103,7 @@ function fixedHandlers(calls: Call[]): Handlers {
     searchPrompts: answering("searchPrompts", { rows: [] }),
     getPrompt: answering("getPrompt", VERSION),
     getPromptVersion: answering("getPromptVersion", VERSION),
+    resolveSlug: answering("resolveSlug", { slug: "edge", label: null, ...VERSION }),
     getResources: answering("getResources", { hash: HASH, resources: { models: [] } }),
     getMe: answering("getMe", { username: null, displayName: null, userFlags: 0 }),
     getCredits: answering("getCredits", { credits: 7 }),

@@ -2,8 +2,8 @@
 import type { UsageDimension } from "@promptd/contract/manage";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createApiKey } from "../../src/accounts/index.ts";
-import { createUsageRollUp, deleteOldUsage, findUsageOfKeys } from "../../src/runs/usage/index.ts";
-import { listEarnings, listUsage, type UsageRow } from "../../src/runs/usage/usage-store.ts";
+import { createUsageRollUp, deleteOldUsage } from "../../src/runs/usage/index.ts";
+import { findUsageOfKeys, listEarnings, listUsage, type UsageRow } from "../../src/runs/usage/usage-store.ts";
 import { until } from "../support/promptd-process.ts";
 import { openEngine, stopClock, type Engine, type RunWish } from "./engine-fixture.ts";
 

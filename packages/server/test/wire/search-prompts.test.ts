@@ -1,7 +1,7 @@
 /** GET /v1/prompts/publish (specification, "Search published prompts"). How well it ranks is measured elsewhere. */
 import type { SearchRow } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { voteForPrompt } from "../../src/prompts/publishing/publish.ts";
+import { voteForPrompt } from "../../src/prompts/votes-store.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { imagePrompt, promptFile, textPrompt } from "../prompts/prompt-files.ts";
 import { bodyOf, dataOf, errorOf, get, issuesOf, postRun } from "./requests.ts";

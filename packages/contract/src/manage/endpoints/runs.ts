@@ -3,24 +3,8 @@ import { ENDPOINTS, type EndpointEntry } from "../../endpoints.ts";
 const BOTH = ["token", "session"] as const;
 const reading = { auth: BOTH, role: "member" } as const;
 
-/** Runs, and where they begin: the marketplace. What creates and cancels is the same as under /v1, for a person. */
+/** Runs. What creates and cancels is the same as under /v1, for a person. */
 export const runsEndpoints = {
-  searchMarketplace: {
-    ...reading,
-    method: "GET",
-    path: "/manage/v1/marketplace",
-    summary: "Search published prompts, or list them by use or by age",
-    scope: "prompts:read",
-    errors: ["VALIDATION_ERROR"],
-  },
-  getMarketplacePrompt: {
-    ...reading,
-    method: "GET",
-    path: "/manage/v1/marketplace/:slug",
-    summary: "Retrieve a published prompt by its slug, with all that its page shows",
-    scope: "prompts:read",
-    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
-  },
   createRun: {
     ...ENDPOINTS.createRun,
     path: "/manage/v1/runs",

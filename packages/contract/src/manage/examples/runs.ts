@@ -25,11 +25,6 @@ const row = {
 } as const;
 
 export const runsExamples: ExamplesOf<ShapesOf<typeof runsSchemas>> = {
-  searchMarketplace: { parameters: { q: "tea poem" }, data: searchPrompts.data },
-  getMarketplacePrompt: {
-    parameters: { slug: prompt.slug },
-    data: { ...prompt, author: "Ada Lovelace", tags: ["poem", "tea"] },
-  },
   createRun,
   listRuns: {
     parameters: { limit: 10, status: "failed", error: "refused", model: "sandbox/text", promptId: prompt.promptId },

@@ -37,6 +37,26 @@ export function textLeaf(name: string, max: number): z.ZodType<string> {
   });
 }
 
+const SOURCE_LENGTH_MAX = 1024 * 1024;
+
+/** The text of a prompt file, as it is: an author's editor shows it again. */
+export function sourceLeaf(name: string): z.ZodType<string> {
+  return leaf<string>({ type: "string", maxLength: SOURCE_LENGTH_MAX }, (payload) => {
+    const { value } = payload;
+    if (typeof value !== "string") {
+      const isMissing = value === undefined || value === null;
+      const message = isMissing ? `${name} is required.` : `${name} must be a string, got ${describeType(value)}.`;
+      report(payload, { code: isMissing ? "required" : "invalid_type", message });
+      return;
+    }
+    const unsound = textFault(name, value);
+    if (unsound !== null) report(payload, unsound);
+    else if (value.length > SOURCE_LENGTH_MAX) {
+      report(payload, { code: "too_long", message: `${name} must have at most 1,048,576 characters.` });
+    }
+  });
+}
+
 /** One of several words. */
 export function wordLeaf<const Word extends string>(name: string, words: readonly Word[]): z.ZodType<Word> {
   return leaf<Word>({ type: "string", enum: [...words] }, (payload) => {

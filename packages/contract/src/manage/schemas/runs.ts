@@ -1,22 +1,12 @@
 import { z } from "zod";
 import { createRunBodySchema } from "../../create-run-schema.ts";
-import { checkListQuery, listRunsQuerySchema, searchTextLeaf } from "../../query-schemas.ts";
-import {
-  countSchema,
-  idSchema,
-  outputItemSchema,
-  runSchema,
-  searchRowMembers,
-  searchRowSchema,
-  timeSchema,
-} from "../../response-schemas.ts";
-import type { SearchResult } from "../../prompts.ts";
+import { checkListQuery, listRunsQuerySchema } from "../../query-schemas.ts";
+import { countSchema, idSchema, outputItemSchema, runSchema, timeSchema } from "../../response-schemas.ts";
 import { RUN_STATUSES } from "../../runs.ts";
 import { uuidLeaf } from "../../schema-leaves.ts";
 import { endpointSchemas, type EndpointSchemas } from "../../schemas.ts";
 import type { ManagedRun, ManagedRunRow, RunMoment } from "../runs.ts";
-import type { MarketplacePrompt } from "../system.ts";
-import { none, pageOf, textLeaf, wordLeaf } from "./leaves.ts";
+import { none, pageOf, textLeaf } from "./leaves.ts";
 
 const rowMembers = {
   runId: idSchema,
@@ -54,15 +44,7 @@ const managedRunSchema: z.ZodType<ManagedRun> = z.strictObject({
   receipt: z.strictObject({ held: countSchema.nullable(), charged: countSchema, givenBack: countSchema }),
 });
 
-const marketplacePromptSchema: z.ZodType<MarketplacePrompt> = z.strictObject({
-  ...searchRowMembers,
-  author: z.string().nullable(),
-  tags: z.array(z.string()),
-});
-
 const runId = z.object({ runId: uuidLeaf("runId") });
-
-const marketplaceSchema: z.ZodType<SearchResult> = z.strictObject({ rows: z.array(searchRowSchema).max(50) });
 
 const listQuery = z
   .object({
@@ -76,18 +58,6 @@ const listQuery = z
   .check(checkListQuery);
 
 export const runsSchemas = {
-  searchMarketplace: {
-    params: none,
-    query: z.object({ q: searchTextLeaf.optional(), sort: wordLeaf("sort", ["popular", "newest"]).optional() }),
-    body: null,
-    data: marketplaceSchema,
-  },
-  getMarketplacePrompt: {
-    params: z.object({ slug: textLeaf("slug", 100) }),
-    query: none,
-    body: null,
-    data: marketplacePromptSchema,
-  },
   createRun: { params: none, query: none, body: createRunBodySchema, data: runSchema },
   listRuns: { params: none, query: listQuery, body: null, data: pageOf(rowSchema) },
   getRun: { params: runId, query: none, body: null, data: managedRunSchema },

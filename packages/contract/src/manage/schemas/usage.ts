@@ -54,7 +54,7 @@ const earningsSchema: z.ZodType<EarningsReport> = z.strictObject({
 });
 
 /** A day of the calendar. */
-function dayLeaf(name: string): z.ZodType<string> {
+export function dayLeaf(name: string): z.ZodType<string> {
   return leaf<string>({ type: "string", format: "date" }, (payload) => {
     const { value } = payload;
     const text = typeof value === "string" ? value : "";

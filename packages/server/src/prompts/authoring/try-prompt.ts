@@ -1,12 +1,11 @@
 /** Tries a prompt that need not be published: its steps run one after another, and the last output is compared. */
 import type { Catalogue, DirectAnswer, DirectRequest } from "../../models/index.ts";
-import { readJsonAnswer } from "../../models/index.ts";
 import { Problem } from "../../platform/problem.ts";
 import { checkInputs } from "../inputs/check-inputs.ts";
-import { codePointLength } from "../input-rules.ts";
 import { stepOptions } from "../inputs/step-plans.ts";
 import type { Expectations, PromptSource, PromptTest } from "../prompt-definition.ts";
 import { renderStep } from "../template/render-step.ts";
+import { compareText, NO_TEXT } from "./expectations.ts";
 import { versionOf } from "./preview-prompt.ts";
 
 type LoadedImages = DirectRequest["images"];
@@ -75,27 +74,13 @@ interface Comparison {
 }
 
 async function compare(answer: DirectAnswer, expect: Expectations, comparison: Comparison): Promise<string[]> {
-  const { contains = [], notContains = [], matches, shorterThan, schema, judge = [] } = expect;
-  const isTextExpected =
-    contains.length + notContains.length > 0 ||
-    matches !== undefined ||
-    shorterThan !== undefined ||
-    schema !== undefined;
+  const { judge = [] } = expect;
   if (answer.kind !== "text") {
-    if (isTextExpected || judge.length > 0) return ["The last step makes no text, so nothing can be expected of it."];
-    return [];
+    const kinds = Object.keys(expect).filter((kind) => kind !== "judgeModel");
+    return kinds.length > 0 ? [NO_TEXT] : [];
   }
   const { text } = answer;
-  const read = schema === undefined ? null : readJsonAnswer(schema, text);
-  const failures = [
-    ...contains.filter((part) => !text.includes(part)).map((part) => `contains: "${part}" is missing.`),
-    ...notContains.filter((part) => text.includes(part)).map((part) => `notContains: "${part}" is there.`),
-    ...(matches === undefined || new RegExp(matches, "u").test(text) ? [] : [`matches: ${matches} does not match.`]),
-    ...(shorterThan === undefined || codePointLength(text) < shorterThan
-      ? []
-      : [`shorterThan: it has ${codePointLength(text)} characters, not fewer than ${shorterThan}.`]),
-    ...(read?.kind === "unfit" ? [`schema: ${read.problem}`] : []),
-  ];
+  const failures = compareText(text, expect);
   for (const statement of judge) failures.push(...(await judged(statement, text, { ...comparison, expect })));
   return failures;
 }

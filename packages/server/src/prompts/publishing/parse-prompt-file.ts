@@ -5,6 +5,8 @@ import { FaultList, PromptFileError, type PromptFault } from "../prompt-fault.ts
 import { joinSlug } from "./prompt-slug.ts";
 import { resolvePrompt } from "./resolve-prompt.ts";
 
+export { PromptFileError };
+
 const CREDITS_MAX_DEFAULT = 10_000;
 
 /** What the text of a file gives: prompts that can be published, if `faults` is empty. */
@@ -43,7 +45,11 @@ export function readPrompts(
     return source === null ? [] : [{ source, written }];
   });
   checkDuplicates(resolved);
-  return { sources: withOwnSlugs(resolved.map(({ source }) => source)), faults: faults.faults };
+  const sources = withOwnSlugs(resolved.map(({ source }) => source));
+  return {
+    sources: sources.length === 1 ? sources.map((source) => ({ ...source, text })) : sources,
+    faults: faults.faults,
+  };
 }
 
 /** One file never makes two versions of one prompt: an id or a slug of its own may appear in it only once. */

@@ -32,10 +32,13 @@ export interface PromptRow {
   readonly authorId: string;
   readonly slug: string;
   readonly isUnpublished: boolean;
+  /** Why an operator has unpublished it; null: none has. */
+  readonly blockReason: string | null;
 }
 
 export async function listPrompts(tx: Tx, promptIds: readonly string[]): Promise<Map<string, PromptRow>> {
-  const text = `select id, author_id as "authorId", slug, unpublished_at is not null as "isUnpublished"
+  const text = `select id, author_id as "authorId", slug, unpublished_at is not null as "isUnpublished",
+      case when blocked_at is not null then block_reason end as "blockReason"
     from prompts where id = any($1::uuid[])`;
   const rows = await tx.query<PromptRow>(text, [promptIds]);
   return new Map(rows.map((row) => [row.id, row]));
@@ -131,6 +134,18 @@ export async function insertPrompts(tx: Tx, authorId: string, prompts: readonly 
   await tx.query(text, [authorId, ...columns]);
 }
 
+/** Gives prompts that were never published the slugs that they are published with. */
+export async function nameOwnPrompts(tx: Tx, prompts: readonly NewPrompt[]): Promise<void> {
+  const text = `update prompts p set own_slug = new.own_slug, slug = new.slug
+    from unnest($1::uuid[], $2::text[], $3::text[]) new (id, own_slug, slug) where p.id = new.id`;
+  const columns = [
+    prompts.map((each) => each.id),
+    prompts.map((each) => each.ownSlug),
+    prompts.map((each) => each.slug),
+  ];
+  if (prompts.length > 0) await tx.query(text, columns);
+}
+
 export interface NewVersion {
   readonly id: string;
   readonly promptId: string;
@@ -142,25 +157,44 @@ export interface NewVersion {
   readonly definition: PromptDefinition;
   readonly config: StoredConfig;
   readonly samples: PromptSamples;
+  /** The text of its file; null: not known. */
+  readonly text: string | null;
   readonly estimatedCredits: number;
   readonly creditsRequired: number;
 }
 
-/** Numbers go on from the highest of the prompt; one version per prompt and call. `isDraft`: without published_at. */
+/** What stands beside every version of one publication. */
+export interface VersionNote {
+  /** Why; null: the author gave no reason. */
+  readonly note: string | null;
+  /** The person; null: an operator's command. */
+  readonly publishedBy: string | null;
+}
+
+/**
+ * Numbers go on from the highest of the prompt; one version per prompt and call. `isDraft`: without published_at and
+ * without a number.
+ */
 export async function insertVersions(
   tx: Tx,
   versions: readonly NewVersion[],
-  { estimateBasis, isDraft }: { readonly estimateBasis: string; readonly isDraft: boolean },
+  {
+    estimateBasis,
+    isDraft,
+    note,
+    publishedBy,
+  }: VersionNote & { readonly estimateBasis: string; readonly isDraft: boolean },
 ): Promise<void> {
   const text = `insert into prompt_versions (id, prompt_id, number, title, description, tags, model, modality, definition,
-      config, samples, estimated_credits, credits_required, estimate_basis, published_at)
-    select new.id, "promptId", 1 + coalesce((select max(v.number) from prompt_versions v where v.prompt_id = "promptId"), 0),
-      title, description, tags, model, modality, definition, config, samples, "estimatedCredits", "creditsRequired", $2,
-      case when $3 then null else promptd_now() end
+      config, samples, source, estimated_credits, credits_required, estimate_basis, note, published_by, published_at)
+    select new.id, "promptId", case when not $3 then
+        1 + coalesce((select max(v.number) from prompt_versions v where v.prompt_id = "promptId"), 0) end,
+      title, description, tags, model, modality, definition, config, samples, text, "estimatedCredits",
+      "creditsRequired", $2, $4::text, $5::uuid, case when not $3 then promptd_now() end
     from json_to_recordset($1::json) new (id uuid, "promptId" uuid, title text, description text, tags json, model text,
-      modality smallint, definition json, config json, samples json, "estimatedCredits" int, "creditsRequired" int)`;
+      modality smallint, definition json, config json, samples json, text text, "estimatedCredits" int, "creditsRequired" int)`;
   const rows = versions.map((version) => ({ ...version, modality: MODALITY_NUMBERS[version.modality] }));
-  await tx.query(text, [JSON.stringify(rows), estimateBasis, isDraft]);
+  await tx.query(text, [JSON.stringify(rows), estimateBasis, isDraft, note, publishedBy]);
 }
 
 /** Makes these the latest versions; a prompt that was unpublished is published again. */
@@ -170,16 +204,22 @@ export async function setLatestVersions(tx: Tx, versions: readonly { id: string;
   await tx.query(text, [versions.map((version) => version.id), versions.map((version) => version.promptId)]);
 }
 
-/** Publishes a draft of this author; returns its promptId, or null when there is no such draft. */
-export async function publishDraftRow(tx: Tx, authorId: string, versionId: string): Promise<string | null> {
-  const text = `update prompt_versions v set published_at = promptd_now() from prompts p
-    where v.id = $2 and p.id = v.prompt_id and p.author_id = $1 and v.published_at is null returning v.id, v.prompt_id`;
-  const rows = await tx.query<{ id: string; prompt_id: string }>(text, [authorId, versionId]);
-  await setLatestVersions(
-    tx,
-    rows.map((row) => ({ id: row.id, promptId: row.prompt_id })),
-  );
-  return rows[0]?.prompt_id ?? null;
+/** Numbers of published versions. */
+export async function listVersionNumbers(tx: Tx, versionIds: readonly string[]): Promise<Map<string, number>> {
+  const text = "select id, number from prompt_versions where id = any ($1::uuid[]) and number is not null";
+  const rows = await tx.query<{ id: string; number: number }>(text, [versionIds]);
+  return new Map(rows.map(({ id, number }) => [id, number]));
+}
+
+/** The texts of files that say the same as these versions: comments and tests may differ. */
+export async function setVersionTexts(
+  tx: Tx,
+  texts: readonly { readonly promptVersionId: string; readonly text: string }[],
+): Promise<void> {
+  const text = `update prompt_versions v set source = new.source from unnest($1::uuid[], $2::text[]) new (id, source)
+    where v.id = new.id and v.source is distinct from new.source`;
+  if (texts.length === 0) return;
+  await tx.query(text, [texts.map((each) => each.promptVersionId), texts.map((each) => each.text)]);
 }
 
 /** Sets or clears unpublished_at of a prompt that was published once; false when there is no such prompt. */
@@ -212,21 +252,6 @@ export async function listSearchedTexts(db: Queryable, promptIds: readonly strin
   const rows = await db.query<SearchedTextRow>(text, [promptIds]);
   return rows.map(({ prompt_id: promptId, id: promptVersionId, ...rest }) => ({ promptId, promptVersionId, ...rest }));
 }
-/** Adds or removes one vote and keeps the sum exact; null when the prompt is not published. */
-export async function changeVote(tx: Tx, accountId: string, promptId: string, up: boolean): Promise<number | null> {
-  const lock = `select up_votes from prompts
-    where id = $1 and unpublished_at is null and latest_version_id is not null for update`;
-  const [prompt] = await tx.query<{ up_votes: number }>(lock, [promptId]);
-  if (prompt === undefined) return null;
-  const change = up
-    ? "insert into prompt_votes (prompt_id, account_id) values ($1, $2) on conflict do nothing returning 1"
-    : "delete from prompt_votes where prompt_id = $1 and account_id = $2 returning 1";
-  if ((await tx.query(change, [promptId, accountId])).length === 0) return prompt.up_votes;
-  const upVotes = prompt.up_votes + (up ? 1 : -1);
-  await tx.query("update prompts set up_votes = $2 where id = $1", [promptId, upVotes]);
-  return upVotes;
-}
-
 export interface StaleEstimate {
   readonly id: string;
   readonly model: string;

@@ -1,44 +1,44 @@
 /**
- * Publishing, unpublishing, and publishing again. A prompt and its entry in the search index change in one transaction:
+ * Publishing. A prompt and its entry in the search index change in one transaction:
  * what can be found can be run, at every moment.
  */
 import { isDeepStrictEqual } from "node:util";
 import { USER_FLAGS } from "@promptd/contract";
 import { addUserFlags } from "../../accounts/index.ts";
 import type { Catalogue, CatalogueEntry } from "../../models/index.ts";
-import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
-import { notFound, Problem } from "../../platform/problem.ts";
-import { indexDocument, indexDocuments, removeDocument, type SearchDocument } from "../../search/index.ts";
+import type { Database, Tx } from "../../platform/database/database.ts";
+import { invalid } from "../../platform/problem.ts";
+import { indexDocuments, removeDocument } from "../../search/index.ts";
 import { estimateBasis, estimatePrices } from "./estimates.ts";
+import { indexLatest, requireNotBlocked, toDocument } from "./live-prompts.ts";
 import { buildConfig } from "./prompt-config.ts";
 import type { PromptSource } from "../prompt-definition.ts";
 import { joinSlug } from "./prompt-slug.ts";
 import {
-  changeVote,
   insertPrompts,
   insertVersions,
   listLatestContents,
   listOwnSlugs,
   listPrompts,
-  listSearchedTexts,
   listTakenSlugs,
   listTitles,
   lockPublishing,
-  publishDraftRow,
+  nameOwnPrompts,
   setLatestVersions,
   setUnpublished,
+  setVersionTexts,
   type LatestContent,
   type NewPrompt,
   type NewVersion,
   type PromptRow,
-  type SearchedText,
+  type VersionNote,
 } from "./publish-store.ts";
 
-export interface PublishOptions {
+export interface PublishOptions extends Partial<VersionNote> {
   readonly authorId: string;
   readonly catalogue: Catalogue;
   readonly newId: () => string;
-  /** True: versions are stored but cannot be found, read or run until publishDraft. */
+  /** True: versions are stored but cannot be found or read, and only test runs of their author can be made. */
   readonly isDraft?: boolean;
 }
 
@@ -68,29 +68,37 @@ const BULK = { statementTimeoutMs: 0 };
 /**
  * Publishes all prompts of a file or none. A prompt whose id is known, or whose slug this author used before, gets a
  * new version, unless nothing changed; else it is a new prompt. Slugs are unique over all authors: the second author of one gets `slug-2`.
- * @throws Problem VALIDATION_ERROR when an id belongs to another author.
+ * @throws Problem VALIDATION_ERROR when an id belongs to another author, or an operator has unpublished a prompt.
  */
 export function publishPrompts(
   db: Database,
   sources: readonly PromptSource[],
   options: PublishOptions,
 ): Promise<Publication[]> {
-  return db.tx(async (tx) => {
-    await lockPublishing(tx);
-    await addUserFlags(tx, options.authorId, USER_FLAGS.author);
-    const targets = await findTargets(tx, sources, options);
-    const targetIds = targets.map((target) => target.promptId);
-    const before = options.isDraft === true ? null : await listPrompts(tx, targetIds);
-    const published = new Map<string, PublishedPrompt>();
-    for (let at = 0; at < targets.length; at += BATCH_MAX)
-      for (const prompt of await publishBatch(tx, targets.slice(at, at + BATCH_MAX), options))
-        published.set(prompt.promptId, prompt);
-    return targets.flatMap(({ promptId, replacedTitle }) => {
-      const prompt = published.get(promptId);
-      if (prompt === undefined) return [];
-      return [{ ...prompt, replacedTitle, isPublishedAgain: before?.get(promptId)?.isUnpublished ?? false }];
-    });
-  }, BULK);
+  return db.tx((tx) => publishIn(tx, sources, options), BULK);
+}
+
+/** The same as a part of a transaction. */
+export async function publishIn(
+  tx: Tx,
+  sources: readonly PromptSource[],
+  options: PublishOptions,
+): Promise<Publication[]> {
+  await lockPublishing(tx);
+  await addUserFlags(tx, options.authorId, USER_FLAGS.author);
+  const targets = await findTargets(tx, sources, options);
+  const targetIds = targets.map((target) => target.promptId);
+  const before = options.isDraft === true ? null : await listPrompts(tx, targetIds);
+  requireNotBlocked(before?.values() ?? []);
+  const published = new Map<string, PublishedPrompt>();
+  for (let at = 0; at < targets.length; at += BATCH_MAX)
+    for (const prompt of await publishBatch(tx, targets.slice(at, at + BATCH_MAX), options))
+      published.set(prompt.promptId, prompt);
+  return targets.flatMap(({ promptId, replacedTitle }) => {
+    const prompt = published.get(promptId);
+    if (prompt === undefined) return [];
+    return [{ ...prompt, replacedTitle, isPublishedAgain: before?.get(promptId)?.isUnpublished ?? false }];
+  });
 }
 
 interface Target {
@@ -98,7 +106,14 @@ interface Target {
   readonly promptId: string;
   readonly ownSlug: string;
   readonly isNew: boolean;
+  /** True: it was begun with a draft, and gets its slugs now. */
+  readonly isUnnamed?: boolean;
   readonly replacedTitle: string | null;
+}
+
+/** The slug of a prompt that has a draft alone. */
+export function slugOfDraft(promptId: string): string {
+  return `draft-${promptId}`;
 }
 
 /** Decides for every source whether it is a new prompt or a version of one. */
@@ -109,8 +124,8 @@ async function findTargets(tx: Tx, sources: readonly PromptSource[], options: Pu
   checkAuthors(sources, named, options.authorId);
   const replacedTitle = await findReplacedTitles(tx, sources, ownSlugs);
   return sources.map((source) => {
-    if (source.promptId !== null && named.has(source.promptId))
-      return { source, promptId: source.promptId, ownSlug: source.slug, isNew: false, replacedTitle: null };
+    const known = source.promptId === null ? undefined : named.get(source.promptId);
+    if (known !== undefined) return targetOfKnown(source, known, { ownSlugs, isDraft: options.isDraft === true });
     const holder = ownSlugs.get(source.slug);
     // An id says which prompt is meant, unless the file insists on the slug: then it came from another installation.
     if (holder !== undefined && (source.promptId === null || source.slugGiven))
@@ -120,6 +135,22 @@ async function findTargets(tx: Tx, sources: readonly PromptSource[], options: Pu
     ownSlugs.set(ownSlug, promptId);
     return { source, promptId, ownSlug, isNew: true, replacedTitle: null };
   });
+}
+
+function targetOfKnown(
+  source: PromptSource,
+  { id: promptId, slug }: PromptRow,
+  { ownSlugs, isDraft }: { readonly ownSlugs: Map<string, string>; readonly isDraft: boolean },
+): Target {
+  const known = { source, promptId, isNew: false, replacedTitle: null };
+  if (isDraft || slug !== slugOfDraft(promptId)) return { ...known, ownSlug: source.slug };
+  if (source.slugGiven && ownSlugs.has(source.slug)) {
+    const message = `Another prompt of yours has the slug ${source.slug} already. Give this one another slug, or edit that prompt.`;
+    throw invalid([{ path: ["body", "source"], code: "conflict", message }]);
+  }
+  const ownSlug = freeSlug(source.slug, ownSlugs);
+  ownSlugs.set(ownSlug, promptId);
+  return { ...known, ownSlug, isUnnamed: true };
 }
 
 /** @returns what gives the other title of the prompt that a source meets only by the slug of its own title; else null. */
@@ -147,10 +178,8 @@ function checkAuthors(sources: readonly PromptSource[], named: ReadonlyMap<strin
   );
   if (foreign.length === 0) return;
   const names = foreign.map(({ promptId, title }) => `${promptId} ("${title}")`).join(", ");
-  throw new Problem(
-    "VALIDATION_ERROR",
-    `These prompts belong to another author: ${names}. Leave their id out to publish copies.`,
-  );
+  const message = `These prompts belong to another author: ${names}. Leave their id out to publish copies.`;
+  throw invalid([{ path: ["body", "source"], code: "not_allowed", message }]);
 }
 
 function freeSlug(slug: string, taken: { has(slug: string): boolean }): string {
@@ -165,10 +194,14 @@ async function publishBatch(tx: Tx, batch: readonly Target[], options: PublishOp
     current.filter((version) => isSame(version, batch)).map((version) => [version.promptId, version]),
   );
   await publishAgain(tx, [...same.keys()]);
+  await setVersionTexts(
+    tx,
+    batch.flatMap((target) => textOfSame(target, same)),
+  );
   const changed = batch.filter(({ promptId }) => !same.has(promptId));
   const versions = await publishTargets(tx, changed, options);
   const slugs = await listPrompts(tx, batch.map(promptIdOf));
-  return batch.map(({ promptId, source, isNew }) => {
+  return batch.map(({ promptId, source, isNew, isUnnamed = false }) => {
     const unchanged = same.get(promptId);
     const version = versions.find((each) => each.promptId === promptId);
     return {
@@ -176,12 +209,18 @@ async function publishBatch(tx: Tx, batch: readonly Target[], options: PublishOp
       promptVersionId: unchanged?.promptVersionId ?? version?.id ?? "",
       slug: slugs.get(promptId)?.slug ?? "",
       title: source.title,
-      outcome: unchanged !== undefined ? "unchanged" : isNew ? "created" : "changed",
+      outcome: unchanged !== undefined ? "unchanged" : isNew || isUnnamed ? "created" : "changed",
     };
   });
 }
 
 const promptIdOf = ({ promptId }: Target): string => promptId;
+
+/** Comments and tests are not what a version says, and still the author's: the version gets them without a new one. */
+function textOfSame({ promptId, source: { text } }: Target, same: ReadonlyMap<string, LatestContent>) {
+  const version = same.get(promptId);
+  return version === undefined || text === null ? [] : [{ promptVersionId: version.promptVersionId, text }];
+}
 
 /** Whether a prompt's latest version says what its file says; the slug is the prompt's, not the version's. */
 function isSame(version: LatestContent, batch: readonly Target[]): boolean {
@@ -208,7 +247,17 @@ async function publishTargets(
   options: PublishOptions,
 ): Promise<readonly NewVersion[]> {
   if (targets.length === 0) return [];
-  await insertPrompts(tx, options.authorId, await namePrompts(tx, targets));
+  const created = targets.filter(({ isNew }) => isNew);
+  const named = await namePrompts(
+    tx,
+    targets.filter(({ isNew, isUnnamed = false }) => isNew || isUnnamed),
+  );
+  const isCreated = ({ id }: NewPrompt): boolean => created.some(({ promptId }) => promptId === id);
+  await insertPrompts(tx, options.authorId, named.filter(isCreated));
+  await nameOwnPrompts(
+    tx,
+    named.filter((prompt) => !isCreated(prompt)),
+  );
   const contents = targets.map(({ source, promptId, isNew }) => ({ ...source, promptId, isNew }));
   return publishVersions(tx, contents, { ...options, isDraft: options.isDraft ?? false });
 }
@@ -216,7 +265,7 @@ async function publishTargets(
 /** What a version of a prompt is made of. */
 export interface VersionContent extends Pick<
   PromptSource,
-  "title" | "description" | "tags" | "model" | "modality" | "definition" | "samples"
+  "title" | "description" | "tags" | "model" | "modality" | "definition" | "samples" | "text"
 > {
   readonly promptId: string;
   /** True: the prompt has no older version. */
@@ -227,12 +276,12 @@ export interface VersionContent extends Pick<
 export async function publishVersions(
   tx: Tx,
   contents: readonly VersionContent[],
-  options: Pick<PublishOptions, "catalogue" | "newId"> & { readonly isDraft: boolean },
+  options: Pick<PublishOptions, "catalogue" | "newId" | "note" | "publishedBy"> & { readonly isDraft: boolean },
 ): Promise<NewVersion[]> {
-  const { isDraft } = options;
+  const { isDraft, note = null, publishedBy = null } = options;
   if (contents.length === 0) return [];
   const versions = contents.map((content) => newVersion(content, options));
-  await insertVersions(tx, versions, { estimateBasis: estimateBasis(options.catalogue), isDraft });
+  await insertVersions(tx, versions, { estimateBasis: estimateBasis(options.catalogue), isDraft, note, publishedBy });
   if (isDraft) return versions;
   await setLatestVersions(tx, versions);
   await indexVersions(tx, contents, versions);
@@ -240,8 +289,7 @@ export async function publishVersions(
 }
 
 /** Gives new prompts a slug that no author has yet. */
-async function namePrompts(tx: Tx, targets: readonly Target[]): Promise<NewPrompt[]> {
-  const created = targets.filter((target) => target.isNew);
+async function namePrompts(tx: Tx, created: readonly Target[]): Promise<NewPrompt[]> {
   const taken = await listTakenSlugs(
     tx,
     created.map((target) => target.ownSlug),
@@ -263,7 +311,7 @@ function newVersion(
   content: VersionContent,
   { catalogue, newId }: Pick<PublishOptions, "catalogue" | "newId">,
 ): NewVersion {
-  const { promptId, title, description, tags, model, modality, definition, samples } = content;
+  const { promptId, title, description, tags, model, modality, definition, samples, text } = content;
   return {
     id: newId(),
     promptId,
@@ -275,6 +323,7 @@ function newVersion(
     definition,
     config: buildConfig(definition, entryOf(catalogue, model)),
     samples,
+    text,
     ...estimatePrices(content, catalogue),
   };
 }
@@ -296,77 +345,4 @@ async function indexVersions(
   if (documents.length > 0) await indexDocuments(tx, documents);
   for (const [index, version] of versions.entries())
     if (version.modality === "video" && contents[index]?.isNew === false) await removeDocument(tx, version.promptId);
-}
-
-function toDocument(version: SearchedText): SearchDocument {
-  const { promptId, promptVersionId, title, description, tags, definition } = version;
-  return {
-    promptId,
-    promptVersionId,
-    title,
-    description,
-    tags,
-    inputNames: definition.inputs.map((input) => input.key),
-  };
-}
-
-/**
- * Publishes a draft of this author as the latest version of its prompt.
- * @throws Problem NOT_FOUND_ERROR when the author has no draft of this id.
- */
-export function publishDraft(db: Database, authorId: string, promptVersionId: string): Promise<void> {
-  return db.tx(async (tx) => {
-    await lockPublishing(tx);
-    const promptId = await publishDraftRow(tx, authorId, promptVersionId);
-    if (promptId === null) throw notFound("draft", promptVersionId);
-    await indexLatest(tx, promptId);
-  });
-}
-
-/**
- * Unpublishes a prompt: from the commit on none of its versions can be found, read or run. Existing runs go on.
- * @throws Problem NOT_FOUND_ERROR when no prompt of this id was ever published.
- */
-export function unpublishPrompt(db: Database, promptId: string): Promise<{ promptId: string; published: false }> {
-  return db.tx(async (tx) => {
-    await lockPublishing(tx);
-    if (!(await setUnpublished(tx, promptId, true))) throw notFound("prompt", promptId);
-    await removeDocument(tx, promptId);
-    return { promptId: promptId.toLowerCase(), published: false as const };
-  });
-}
-
-/**
- * Publishes a prompt again as it was, all its published versions with it.
- * @throws Problem NOT_FOUND_ERROR when no prompt of this id was ever published.
- */
-export function republishPrompt(db: Database, promptId: string): Promise<{ promptId: string; published: true }> {
-  return db.tx(async (tx) => {
-    await lockPublishing(tx);
-    if (!(await setUnpublished(tx, promptId, false))) throw notFound("prompt", promptId);
-    await indexLatest(tx, promptId);
-    return { promptId: promptId.toLowerCase(), published: true as const };
-  });
-}
-
-async function indexLatest(tx: Tx, promptId: string): Promise<void> {
-  const [document] = await listSearchDocuments(tx, [promptId]);
-  if (document === undefined) await removeDocument(tx, promptId);
-  else await indexDocument(tx, document);
-}
-
-/** What search is to find of these prompts. */
-export async function listSearchDocuments(db: Queryable, promptIds: readonly string[]): Promise<SearchDocument[]> {
-  return (await listSearchedTexts(db, promptIds)).map(toDocument);
-}
-
-/**
- * Adds (`up`) or takes back an account's vote; voting twice changes nothing.
- * @returns the prompt's votes.
- * @throws Problem NOT_FOUND_ERROR when no published prompt has this id.
- */
-export async function voteForPrompt(db: Database, accountId: string, promptId: string, up: boolean): Promise<number> {
-  const upVotes = await db.tx((tx) => changeVote(tx, accountId, promptId, up));
-  if (upVotes === null) throw notFound("published prompt", promptId);
-  return upVotes;
 }

@@ -47,6 +47,7 @@ export interface RolePrompt {
   readonly modality: Modality;
   readonly definition: PromptDefinition;
   readonly samples: PromptSamples;
+  readonly text: string | null;
 }
 
 interface RolePromptRow extends Omit<RolePrompt, "modality"> {
@@ -58,7 +59,8 @@ interface RolePromptRow extends Omit<RolePrompt, "modality"> {
  * done when a binding changed and not otherwise.
  */
 export async function listRolePrompts(tx: Tx, after: string, limit: number): Promise<RolePrompt[]> {
-  const text = `select p.id as "promptId", v.title, v.description, v.tags, v.modality, v.definition, v.samples
+  const text = `select p.id as "promptId", v.title, v.description, v.tags, v.modality, v.definition, v.samples,
+      v.source as text
     from prompts p join prompt_versions v on v.id = p.latest_version_id
     where p.id > $1 and p.unpublished_at is null and v.definition::text like '%"role":{"name":%'
     order by p.id limit $2`;

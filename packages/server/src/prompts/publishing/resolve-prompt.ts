@@ -58,6 +58,7 @@ export function resolvePrompt(written: RawPrompt, faults: FaultList, options: Re
     definition: version.definition,
     samples: publicSamples(raw.samples[0], entry.modality),
     tests: testsOf(raw),
+    text: null,
     line: raw.line,
     conversions: checked.conversions,
     warnings: [

@@ -9,6 +9,7 @@ import type { Files } from "../../files/index.ts";
 import type { Catalogue } from "../../models/index.ts";
 import {
   checkInputs,
+  findFrozen,
   findLivePrompt,
   findGoneModel,
   type CheckedInputs,
@@ -28,6 +29,8 @@ import { quote, type Quote, type QuoteOptions } from "./quote.ts";
 export interface CreateRunOptions extends CommitOptions, QuoteOptions {
   readonly files: Files;
   readonly activeRunsMax: number;
+  /** True: the version is a frozen draft of the account. */
+  readonly isTest?: boolean;
 }
 
 export interface RunRequest {
@@ -54,7 +57,7 @@ const RUN_NAME_CODE_POINTS = 120;
 /** @throws Problem 404, 410, 422, 401, 402 or 429, in this order of checks (specification, "POST /v1/runs"). */
 export async function createRun(request: RunRequest, options: CreateRunOptions): Promise<CreatedRun> {
   const { body } = request;
-  const prompt = await getLivePrompt(options.db, body.promptVersionId); // 404
+  const prompt = await getPrompt(request, options); // 404
   const { version } = prompt;
   requireModels(version, options.catalogue); // 410
   const checked = requireValidInputs(request, version, options.catalogue); // 422
@@ -85,8 +88,11 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
 /** A run of which everything is known but where its images are stored. */
 type PlannedRun = Omit<RunToCreate, "inputs"> & Quote;
 
-async function getLivePrompt(db: Database, promptVersionId: string): Promise<LivePrompt> {
-  const prompt = await findLivePrompt(db, promptVersionId);
+async function getPrompt(
+  { accountId, body: { promptVersionId } }: RunRequest,
+  { db, isTest = false }: CreateRunOptions,
+): Promise<LivePrompt> {
+  const prompt = isTest ? await findFrozen(db, accountId, promptVersionId) : await findLivePrompt(db, promptVersionId);
   if (prompt === null) throw notFound("published prompt version", promptVersionId);
   return prompt;
 }

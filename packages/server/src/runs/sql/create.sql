@@ -43,7 +43,8 @@ begin
     end if;
   end if;
   select p.id into v_prompt from prompt_versions v join prompts p on p.id = v.prompt_id
-    where v.id = p_version and v.published_at is not null and p.unpublished_at is null;
+    where v.id = p_version and (v.published_at is not null and p.unpublished_at is null
+      or v.published_at is null and p.author_id = p_account); -- a test run of a draft
   if not found then
     return query select 'not_found', null::uuid, null::bigint, null::timestamptz;
     return;

@@ -22,6 +22,17 @@ create or replace view usage_of_all as
   select day, account_id, api_key_id, prompt_id, model, runs, failed, credits, input_tokens, output_tokens, cost_micro,
     earned_hundredths from usage_of_events;
 
+-- The same by published version, for authors: rolled up, and not yet. Test runs, whose versions have no number, are left out.
+create or replace view version_use_of_events as
+  select e.id, v.prompt_id, (e.ended_at at time zone 'UTC')::date as day, e.prompt_version_id, 1::bigint as runs,
+    (not e.is_ok)::int::bigint as failed, e.credits
+  from usage_events e join prompt_versions v on v.id = e.prompt_version_id where v.published_at is not null;
+
+create or replace view version_use_of_all as
+  select prompt_id, day, prompt_version_id, runs, failed, credits from version_days
+  union all
+  select prompt_id, day, prompt_version_id, runs, failed, credits from version_use_of_events;
+
 -- Moves the oldest p_batch events that ended p_settle ago into the days, in one transaction: each run counts once,
 -- whatever dies when. Provider calls may end a little later than their run, so events settle first. Returns how many were moved.
 create or replace function usage_roll_up(p_batch int, p_settle interval) returns int language plpgsql as $$
@@ -41,6 +52,12 @@ begin
       input_tokens = d.input_tokens + excluded.input_tokens, output_tokens = d.output_tokens + excluded.output_tokens,
       cost_micro = d.cost_micro + excluded.cost_micro,
       earned_hundredths = d.earned_hundredths + excluded.earned_hundredths;
+  insert into version_days as d
+    select prompt_id, day, prompt_version_id, sum(runs), sum(failed), sum(credits)
+    from version_use_of_events where id = any (v_ids)
+    group by prompt_id, day, prompt_version_id order by prompt_id, day, prompt_version_id
+    on conflict (prompt_id, day, prompt_version_id) do update set
+      runs = d.runs + excluded.runs, failed = d.failed + excluded.failed, credits = d.credits + excluded.credits;
   delete from usage_events where id = any (v_ids);
   return cardinality(v_ids);
 end $$;

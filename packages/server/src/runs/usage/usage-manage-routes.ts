@@ -9,8 +9,10 @@ import type { Answer, ManageHandlers, TextAnswer } from "../../http/endpoint.ts"
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { invalid } from "../../platform/problem.ts";
+import { requireOwnPrompt } from "../../prompts/index.ts";
 import { toCsv } from "./csv.ts";
 import { listEarnings, listUsage, type EarningsRow, type UsageRow } from "./usage-store.ts";
+import { listVersionUse } from "./version-use-store.ts";
 
 /** Of a JSON answer, and of a CSV file. */
 const ROWS_MAX = 1_000;
@@ -19,7 +21,7 @@ const DAYS_DEFAULT = 30;
 const DAYS_MAX = 366;
 const DAY_MS = 86_400_000;
 
-type Handlers = Pick<ManageHandlers, "getUsage" | "getInstallationUsage" | "getEarnings">;
+type Handlers = Pick<ManageHandlers, "getUsage" | "getInstallationUsage" | "getEarnings" | "getPromptUsage">;
 
 export function usageManageRoutes(db: Database, clock: Clock): Handlers {
   return {
@@ -36,6 +38,14 @@ export function usageManageRoutes(db: Database, clock: Clock): Handlers {
       const request = { authorId: caller.accountId, from, to, isByDay: by === "day", rowsMax: rowsMax + 1 };
       const rows = (await listEarnings(db, request)).map(toEarnings);
       return answer({ from, to, rows: rows.slice(0, rowsMax), isCut: rows.length > rowsMax }, EARNINGS_COLUMNS, format);
+    },
+    getPromptUsage: async ({ params: { promptId }, query: { by = "day", ...span } }, { caller }) => {
+      const { from, to } = readSpan(span, clock);
+      await requireOwnPrompt(db, caller.accountId, promptId);
+      const words = by.split(",");
+      const groups = { isByDay: words.includes("day"), isByVersion: words.includes("version") };
+      const rows = await listVersionUse(db, { promptId, from, to, ...groups, rowsMax: ROWS_MAX + 1 });
+      return { data: { from, to, rows: rows.slice(0, ROWS_MAX), isCut: rows.length > ROWS_MAX } };
     },
   };
 }

@@ -114,6 +114,7 @@ export async function rollUpEvents(db: Database, batch: number, settleSeconds: n
 
 /** Removes the days before the last `days`. */
 export async function deleteOldUsage(db: Database, days: number): Promise<void> {
-  const text = "delete from usage_days where day < (promptd_now() at time zone 'UTC')::date - $1::int";
-  await db.query(text, [days]);
+  const before = "day < (promptd_now() at time zone 'UTC')::date - $1::int";
+  await db.query(`delete from usage_days where ${before}`, [days]);
+  await db.query(`delete from version_days where ${before}`, [days]);
 }

@@ -1,0 +1,101 @@
+/** What callers of one version send that another would refuse, or would no longer look at. */
+import type { FitConflict } from "@promptd/contract/manage";
+import type { Catalogue } from "../../models/index.ts";
+import { currentRunOptions } from "../inputs/run-options.ts";
+import type { InputField } from "../prompt-definition.ts";
+import type { ComparedPrompt } from "./diff-prompts.ts";
+
+/** Empty: every run that `before` accepts, `after` accepts as well, and looks at the same inputs. */
+export function findConflicts(before: ComparedPrompt, after: ComparedPrompt, catalogue: Catalogue): FitConflict[] {
+  const left = new Map(before.definition.inputs.map((input) => [input.key, input]));
+  const right = new Map(after.definition.inputs.map((input) => [input.key, input]));
+  return [
+    ...[...right.values()].flatMap((input) => requiredNow(left.get(input.key), input)),
+    ...[...left.values()].flatMap((input) => refusedNow(input, right.get(input.key))),
+    ...imagesNow(before, after),
+    ...optionsNow(before, after, catalogue),
+  ];
+}
+
+function requiredNow(before: InputField | undefined, { key: name, default: value }: InputField): FitConflict[] {
+  if (value !== null || before?.default === null) return [];
+  const message = before === undefined ? `${name} is new, and required.` : `${name} has no default any more.`;
+  return [{ kind: "input_required", name, message }];
+}
+
+function refusedNow(before: InputField, after: InputField | undefined): FitConflict[] {
+  const { key: name } = before;
+  if (after === undefined) {
+    return [{ kind: "input_unknown", name, message: `${name} is gone: what callers send for it has no effect.` }];
+  }
+  const refused = (message: string): FitConflict => ({ kind: "value_refused", name, message: `${name} ${message}` });
+  const [typeBefore, typeAfter] = [typeOf(before), typeOf(after)];
+  if (typeBefore !== typeAfter && typeAfter !== "text")
+    return [refused(`is a ${typeAfter} now; it was a ${typeBefore}.`)];
+  return [
+    ...choicesGone(before, after).map(refused),
+    ...narrower(before, after).map(refused),
+    ...(before.allowEmpty && !after.allowEmpty && after.default === null
+      ? [refused("must not be empty any more.")]
+      : []),
+  ];
+}
+
+function typeOf({ type, choices }: InputField): string {
+  return type ?? (choices === null ? "text" : "select");
+}
+
+function choicesGone(before: InputField, after: InputField): string[] {
+  const names = new Set(after.choices?.map(({ name }) => name));
+  const gone = after.choices === null ? [] : (before.choices ?? []).filter(({ name }) => !names.has(name));
+  if (gone.length === 0) return [];
+  return [`does not offer any more: ${gone.map(({ name }) => name).join(", ")}.`];
+}
+
+/** Bounds that leave out what was allowed. */
+function narrower(before: InputField, after: InputField): string[] {
+  const most = (old: number | null | undefined, now: number | null | undefined): now is number =>
+    typeof now === "number" && (typeof old !== "number" || now < old);
+  const least = (old: number | undefined, now: number | undefined): now is number =>
+    now !== undefined && (old === undefined || now > old);
+  const was = (old: number | null | undefined) => (typeof old === "number" ? `; it was ${old}.` : "; it had no bound.");
+  const texts: string[] = [];
+  if (most(before.maxLength, after.maxLength)) {
+    texts.push(`takes ${after.maxLength} characters at most${was(before.maxLength)}`);
+  }
+  if (least(before.min, after.min)) texts.push(`must be at least ${after.min}${was(before.min)}`);
+  if (most(before.max, after.max)) texts.push(`must be at most ${after.max}${was(before.max)}`);
+  const [countBefore, countAfter] = [before.multiple ?? ONE, after.multiple ?? ONE];
+  const isCounted = typeOf(after) === "select" || typeOf(after) === "list";
+  if (isCounted && typeOf(before) === typeOf(after)) {
+    if (countAfter.max < countBefore.max) texts.push(`takes ${countAfter.max} at most; it took ${countBefore.max}.`);
+    if (countAfter.min > countBefore.min) texts.push(`takes at least ${countAfter.min}; it took ${countBefore.min}.`);
+  }
+  return texts;
+}
+
+const ONE = { min: 1, max: 1 };
+
+function imagesNow(before: ComparedPrompt, after: ComparedPrompt): FitConflict[] {
+  const [old, now] = [before.definition.images.length, after.definition.images.length];
+  return old === now ? [] : [{ kind: "images", name: "", message: `A run takes ${now} images now; it took ${old}.` }];
+}
+
+function optionsNow(before: ComparedPrompt, after: ComparedPrompt, catalogue: Catalogue): FitConflict[] {
+  const offered = ({ model }: ComparedPrompt) => {
+    const entry = catalogue.find(model);
+    return new Map(entry === null ? [] : Object.entries(currentRunOptions(entry, {})));
+  };
+  const now = offered(after);
+  return [...offered(before)].flatMap(([name, { options }]) => {
+    const values = now.get(name)?.options;
+    const gone = options.filter((value) => values?.includes(value) !== true);
+    if (gone.length === 0) return [];
+    const model = `the model ${after.model}`;
+    const message =
+      values === undefined
+        ? `${model} has no option ${name}.`
+        : `${name} of ${model} does not take: ${gone.join(", ")}.`;
+    return [{ kind: "option_refused" as const, name, message: message.charAt(0).toUpperCase() + message.slice(1) }];
+  });
+}

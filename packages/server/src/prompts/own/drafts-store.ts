@@ -1,0 +1,98 @@
+/** SQL of drafts (migration 0021). */
+import type { Queryable, Tx } from "../../platform/database/database.ts";
+
+export interface Draft {
+  readonly promptId: string;
+  readonly source: string;
+  readonly revision: number;
+  readonly baseVersionId: string | null;
+  readonly frozenVersionId: string | null;
+  readonly latestVersionId: string | null;
+}
+
+const SELECT = `select d.prompt_id as "promptId", d.source, d.revision, d.base_version_id as "baseVersionId",
+    d.frozen_version_id as "frozenVersionId", p.latest_version_id as "latestVersionId"
+  from prompt_drafts d join prompts p on p.id = d.prompt_id where p.author_id = $1 and p.id = $2`;
+
+export async function findDraft(db: Queryable, accountId: string, promptId: string): Promise<Draft | null> {
+  return (await db.query<Draft>(SELECT, [accountId, promptId]))[0] ?? null;
+}
+
+/** Nobody saves or publishes it until the transaction has ended. */
+export async function lockDraft(tx: Tx, accountId: string, promptId: string): Promise<Draft | null> {
+  return (await tx.query<Draft>(`${SELECT} for update of d`, [accountId, promptId]))[0] ?? null;
+}
+
+/** How many prompts of the account have a draft and were never published. */
+export async function countNewDrafts(db: Queryable, accountId: string): Promise<number> {
+  const text = `select count(*)::int as count from prompts p join prompt_drafts d on d.prompt_id = p.id
+    where p.author_id = $1 and p.latest_version_id is null`;
+  return (await db.query<{ count: number }>(text, [accountId]))[0]?.count ?? 0;
+}
+
+export interface DraftText {
+  readonly promptId: string;
+  readonly source: string;
+  readonly title: string;
+  /** A person. */
+  readonly savedBy: string | null;
+}
+
+/** A prompt with a draft alone; its slugs are made when it is published. */
+export async function insertNewDraft(tx: Tx, accountId: string, slug: string, draft: DraftText): Promise<void> {
+  const { promptId } = draft;
+  await tx.query("insert into prompts (id, author_id, own_slug, slug) values ($1, $2, $3, $3)", [
+    promptId,
+    accountId,
+    slug,
+  ]);
+  await insertDraft(tx, draft);
+}
+
+/** The first draft on a published prompt. False: there is one already. */
+export async function insertDraft(db: Queryable, { promptId, source, title, savedBy }: DraftText): Promise<boolean> {
+  const text = `insert into prompt_drafts (prompt_id, source, title, saved_by, base_version_id)
+    select $1, $2, $3, $4, p.latest_version_id from prompts p where p.id = $1
+    on conflict (prompt_id) do nothing returning 1`;
+  return (await db.query(text, [promptId, source, title, savedBy])).length > 0;
+}
+
+/** False: it is not at this revision any more. */
+export async function updateDraft(
+  db: Queryable,
+  { promptId, source, title, savedBy }: DraftText,
+  revision: number,
+): Promise<boolean> {
+  const text = `update prompt_drafts set source = $2, title = $3, saved_by = $4, saved_at = promptd_now(),
+      revision = revision + 1, frozen_version_id = null
+    where prompt_id = $1 and revision = $5 returning 1`;
+  return (await db.query(text, [promptId, source, title, savedBy, revision])).length > 0;
+}
+
+export async function setFrozenVersion(tx: Tx, promptId: string, promptVersionId: string): Promise<void> {
+  await tx.query("update prompt_drafts set frozen_version_id = $2 where prompt_id = $1", [promptId, promptVersionId]);
+}
+
+/** The text of a version that was frozen for a test run; null: it is another prompt's, another account's, or published. */
+export async function findFrozenSource(
+  db: Queryable,
+  { accountId, promptId, promptVersionId }: { accountId: string; promptId: string; promptVersionId: string },
+): Promise<string | null> {
+  const text = `select v.source from prompt_versions v join prompts p on p.id = v.prompt_id
+    where p.author_id = $1 and p.id = $2 and v.id = $3 and v.published_at is null`;
+  return (await db.query<{ source: string | null }>(text, [accountId, promptId, promptVersionId]))[0]?.source ?? null;
+}
+
+/** Null: there is none. */
+export async function deleteDraftRow(tx: Tx, accountId: string, promptId: string): Promise<{ isNew: boolean } | null> {
+  const text = `delete from prompt_drafts d using prompts p where d.prompt_id = $2 and p.id = $2 and p.author_id = $1
+    returning p.latest_version_id is null as "isNew"`;
+  return (await tx.query<{ isNew: boolean }>(text, [accountId, promptId]))[0] ?? null;
+}
+
+/** A prompt without a version leaves nothing behind; one whose test runs exist stays for them, and is in no list. */
+export async function deleteEmptyPrompt(tx: Tx, promptId: string): Promise<void> {
+  const text = `delete from prompts p where p.id = $1
+    and not exists (select 1 from prompt_versions v where v.prompt_id = p.id)`;
+  await tx.query(text, [promptId]);
+}

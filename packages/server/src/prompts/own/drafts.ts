@@ -1,0 +1,312 @@
+/** Drafts: what an author writes before it is published, and how it becomes a version. */
+import { ISSUES_MAX } from "@promptd/contract";
+import type { PromptPublication } from "@promptd/contract/manage";
+import type { Catalogue } from "../../models/index.ts";
+import type { Database } from "../../platform/database/database.ts";
+import { invalid, notFound, type Problem } from "../../platform/problem.ts";
+import { describeSource } from "../authoring/validate-prompts.ts";
+import { readPromptFile } from "../format/prompt-file.ts";
+import { textOfPrompt, writePromptFile } from "../format/write-prompt-file.ts";
+import type { PromptSource } from "../prompt-definition.ts";
+import { FaultList, faultText, PromptFileError } from "../prompt-fault.ts";
+import { parsePromptFile } from "../publishing/parse-prompt-file.ts";
+import { publishIn, publishVersions, slugOfDraft, type Publication } from "../publishing/publish.ts";
+import { listVersionNumbers, lockPublishing } from "../publishing/publish-store.ts";
+import {
+  countNewDrafts,
+  deleteDraftRow,
+  deleteEmptyPrompt,
+  findDraft,
+  insertDraft,
+  insertNewDraft,
+  lockDraft,
+  setFrozenVersion,
+  updateDraft,
+  type Draft,
+} from "./drafts-store.ts";
+import { findOwnVersion, isOwnPrompt, type OwnVersionContent } from "./own-prompts-store.ts";
+
+export interface DraftOptions {
+  readonly db: Database;
+  readonly catalogue: Catalogue;
+  readonly newId: () => string;
+  /** The most that one run may hold. */
+  readonly creditsMax: number;
+}
+
+/** Who writes: a person in the account that owns the prompt. */
+export interface Author {
+  readonly accountId: string;
+  readonly personId: string | null;
+}
+
+/** Prompts with a draft alone that an account may have: a program gone wild must not fill the database. */
+const NEW_DRAFTS_MAX = 1_000;
+const BULK = { statementTimeoutMs: 0 };
+
+const FIRST_SOURCE = `---
+promptd: 1
+title: Untitled prompt
+description: What it makes, in one sentence.
+model: text-default
+inputs:
+  topic: { description: What to write about }
+samples:
+  - inputs: { topic: tea }
+---
+Write two sentences about {{ topic }}.
+`;
+
+/** @returns the promptId, which stays the same when the draft is published. */
+export async function createDraft(
+  { accountId, personId }: Author,
+  source: string = FIRST_SOURCE,
+  { db, newId }: DraftOptions,
+): Promise<string> {
+  if ((await countNewDrafts(db, accountId)) >= NEW_DRAFTS_MAX) {
+    const message = `This account has ${NEW_DRAFTS_MAX.toLocaleString("en-US")} drafts that were never published. Publish or delete some.`;
+    throw invalid([{ path: ["body", "source"], code: "too_many", message }]);
+  }
+  const promptId = newId();
+  const draft = { promptId, source, title: titleOf(source), savedBy: personId };
+  await db.tx((tx) => insertNewDraft(tx, accountId, slugOfDraft(promptId), draft));
+  return promptId;
+}
+
+/** What a text calls itself, finished or not. */
+function titleOf(source: string): string {
+  const [written] = readPromptFile(source, new FaultList());
+  const title = written?.raw.title.trim() ?? "";
+  return title === "" ? "Untitled prompt" : Array.from(title).slice(0, 200).join("");
+}
+
+/** @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR when the draft is not at this revision any more. */
+export async function saveDraft(
+  { accountId, personId }: Author,
+  promptId: string,
+  { source, revision }: { readonly source: string; readonly revision: number },
+  { db }: DraftOptions,
+): Promise<void> {
+  if (!(await isOwnPrompt(db, accountId, promptId))) throw notFound("prompt", promptId);
+  const draft = { promptId, source, title: titleOf(source), savedBy: personId };
+  const isSaved = revision === 0 ? await insertDraft(db, draft) : await updateDraft(db, draft, revision);
+  if (isSaved) return;
+  const now = await findDraft(db, accountId, promptId);
+  // The same save sent again, because its answer was lost, is saved already.
+  if (now?.source !== source || now.revision !== revision + 1) throw changedMeanwhile(now, revision);
+}
+
+function changedMeanwhile(draft: Draft | null, revision: number): Problem {
+  const now =
+    draft === null
+      ? "there is no draft any more: it was published or deleted"
+      : `the draft is at revision ${draft.revision}`;
+  const message = `You had revision ${revision}, and ${now}. Load the prompt again, and add your changes to what is there.`;
+  return invalid([{ path: ["body", "revision"], code: "conflict", message }]);
+}
+
+/** @throws Problem NOT_FOUND_ERROR when the prompt is not of the account, or has no draft. */
+export function deleteDraft(
+  { accountId }: Author,
+  promptId: string,
+  { db }: DraftOptions,
+): Promise<{ promptId: string; isPromptDeleted: boolean }> {
+  return db.tx(async (tx) => {
+    const deleted = await deleteDraftRow(tx, accountId, promptId);
+    if (deleted === null) throw notFound("prompt with a draft", promptId);
+    if (deleted.isNew) await deleteEmptyPrompt(tx, promptId);
+    return { promptId, isPromptDeleted: deleted.isNew };
+  });
+}
+
+/** The draft at this revision. @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR at another revision, or without a draft. */
+async function requireDraft(
+  { accountId }: Author,
+  { promptId, revision }: { readonly promptId: string; readonly revision: number },
+  { db }: DraftOptions,
+): Promise<Draft> {
+  const draft = await findDraft(db, accountId, promptId);
+  if (draft === null && !(await isOwnPrompt(db, accountId, promptId))) throw notFound("prompt", promptId);
+  if (draft?.revision !== revision) throw changedMeanwhile(draft, revision);
+  return draft;
+}
+
+export interface PublishRequest {
+  readonly promptId: string;
+  readonly revision: number;
+  readonly baseVersionId: string | null;
+  readonly note: string | null;
+}
+
+/**
+ * Publishes a draft as the next version of its prompt, and deletes it.
+ * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults of the text, and when draft or latest version changed.
+ */
+export async function publishDraft(
+  author: Author,
+  request: PublishRequest,
+  options: DraftOptions,
+): Promise<PromptPublication> {
+  const { promptId, revision, baseVersionId } = request;
+  const draft = await requireDraft(author, request, options);
+  const source = onlyPrompt(draft.source, promptId, options);
+  return publishOne(author, source, { ...options, note: request.note }, async (tx) => {
+    const now = await lockDraft(tx, author.accountId, promptId);
+    if (now?.revision !== revision) throw changedMeanwhile(now, revision);
+    if (now.latestVersionId !== baseVersionId) throw publishedMeanwhile();
+    await deleteDraftRow(tx, author.accountId, promptId);
+  });
+}
+
+function publishedMeanwhile(): Problem {
+  const message =
+    "Another version was published since this draft was compared. Compare the draft with the latest version, then publish it with that version as baseVersionId.";
+  return invalid([{ path: ["body", "baseVersionId"], code: "conflict", message }]);
+}
+
+type BeforePublishing = (tx: Parameters<typeof publishIn>[0]) => Promise<void>;
+
+async function publishOne(
+  { accountId, personId }: Author,
+  source: PromptSource,
+  { db, catalogue, newId, note }: DraftOptions & { readonly note: string | null },
+  before: BeforePublishing,
+): Promise<PromptPublication> {
+  const options = { authorId: accountId, catalogue, newId, note, publishedBy: personId };
+  const { publications, numbers } = await db.tx(async (tx) => {
+    await lockPublishing(tx);
+    await before(tx);
+    const made = await publishIn(tx, [source], options);
+    return { publications: made, numbers: await numbersOf(tx, made) };
+  }, BULK);
+  const [published] = publications.map((publication) => describe(publication, source, numbers));
+  if (published === undefined) throw new Error("Publishing one prompt gave nothing.");
+  return published;
+}
+
+function numbersOf(tx: Parameters<typeof publishIn>[0], publications: readonly Publication[]) {
+  return listVersionNumbers(
+    tx,
+    publications.map(({ promptVersionId }) => promptVersionId),
+  );
+}
+
+function describe(
+  { promptId, promptVersionId, slug, title, outcome, replacedTitle, isPublishedAgain }: Publication,
+  source: PromptSource,
+  numbers: ReadonlyMap<string, number>,
+): PromptPublication {
+  const warnings = [
+    ...describeSource(source),
+    ...(replacedTitle === null
+      ? []
+      : [
+          `It became a new version of your prompt ${slug}, whose title was "${replacedTitle}", since both titles give that slug. If they are two prompts, give this one a "slug:" of its own, and publish the older one again.`,
+        ]),
+    ...(isPublishedAgain
+      ? [`The prompt ${slug} had been unpublished, and is published again with all its versions.`]
+      : []),
+  ];
+  const version = numbers.get(promptVersionId) ?? 1;
+  return { promptId, promptVersionId, version, slug, title, outcome, warnings };
+}
+
+/** Publishes all prompts of a file or none, as `promptd prompt publish` does. */
+export async function publishPromptFile(
+  { accountId, personId }: Author,
+  { source: text, note }: { readonly source: string; readonly note: string | null },
+  { db, catalogue, newId, creditsMax }: DraftOptions,
+): Promise<PromptPublication[]> {
+  const sources = orIssues(() => parsePromptFile(text, catalogue, { creditsMax }));
+  const { publications, numbers } = await db.tx(async (tx) => {
+    const options = { authorId: accountId, catalogue, newId, note, publishedBy: personId };
+    const made = await publishIn(tx, sources, options);
+    return { publications: made, numbers: await numbersOf(tx, made) };
+  }, BULK);
+  return publications.flatMap((publication, at) => {
+    const source = sources[at];
+    return source === undefined ? [] : [describe(publication, source, numbers)];
+  });
+}
+
+/**
+ * Publishes what an older version says as the next one, checked like any file: what it needs may be gone.
+ * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR when it cannot be published any more.
+ */
+export async function rollBack(
+  author: Author,
+  { promptId, promptVersionId, note }: { promptId: string; promptVersionId: string; note: string | null },
+  options: DraftOptions,
+): Promise<PromptPublication> {
+  if (!(await isOwnPrompt(options.db, author.accountId, promptId))) throw notFound("prompt", promptId);
+  const version = await findOwnVersion(options.db, promptId, promptVersionId);
+  if (version === null) throw notFound("published version of this prompt", promptVersionId);
+  const [source, ...others] = orIssues(() =>
+    parsePromptFile(sourceOf(version), options.catalogue, { creditsMax: options.creditsMax }),
+  );
+  if (source === undefined || others.length > 0) throw new Error("The text of a version does not hold one prompt.");
+  return publishOne(author, { ...source, promptId }, { ...options, note }, async () => {});
+}
+
+/** The file of a version, as it was published or made from what it says. */
+export function sourceOf(version: OwnVersionContent): string {
+  return version.text ?? writePromptFile(textOfPrompt(version));
+}
+
+/**
+ * The prompt that a draft's text holds.
+ * @throws Problem VALIDATION_ERROR with its faults, or when it holds several or names another prompt.
+ */
+export function onlyPrompt(
+  text: string,
+  promptId: string,
+  { catalogue, creditsMax }: Pick<DraftOptions, "catalogue" | "creditsMax">,
+): PromptSource {
+  const [source, ...others] = orIssues(() => parsePromptFile(text, catalogue, { creditsMax }));
+  const refused = (message: string) => invalid([{ path: ["body", "source"], code: "invalid_value", message }]);
+  if (source === undefined || others.length > 0) {
+    throw refused(`The draft holds ${others.length === 0 ? "no prompt" : "several prompts"}; a draft is one prompt.`);
+  }
+  if (source.promptId !== null && source.promptId !== promptId) {
+    throw refused(`The draft names the id ${source.promptId}, which is another prompt's. Remove the line "id:".`);
+  }
+  return { ...source, promptId };
+}
+
+/** Faults of a file as issues of the request. */
+export function orIssues<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof PromptFileError)) throw error;
+    const faults = error.faults.slice(0, ISSUES_MAX);
+    throw invalid(
+      faults.map((fault) => ({ path: ["body", "source"], code: "invalid_value", message: faultText(fault) })),
+    );
+  }
+}
+
+/**
+ * The version that a test run of the draft executes: the text of this revision, frozen by its first test run.
+ * @param revision 0 where there is no draft: the latest version itself.
+ * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults of the text, and at another revision.
+ */
+export async function freezeDraft(
+  author: Author,
+  request: { readonly promptId: string; readonly revision: number },
+  options: DraftOptions,
+): Promise<{ promptVersionId: string; source: PromptSource }> {
+  const { promptId, revision } = request;
+  const draft = await requireDraft(author, request, options);
+  const source = onlyPrompt(draft.source, promptId, options);
+  if (draft.frozenVersionId !== null) return { promptVersionId: draft.frozenVersionId, source };
+  return options.db.tx(async (tx) => {
+    const now = await lockDraft(tx, author.accountId, promptId);
+    if (now?.revision !== revision) throw changedMeanwhile(now, revision);
+    if (now.frozenVersionId !== null) return { promptVersionId: now.frozenVersionId, source };
+    const [version] = await publishVersions(tx, [{ ...source, promptId, isNew: false }], { ...options, isDraft: true });
+    if (version === undefined) throw new Error("Freezing a draft gave no version.");
+    await setFrozenVersion(tx, promptId, version.id);
+    return { promptVersionId: version.id, source };
+  });
+}

@@ -1,0 +1,181 @@
+/** SQL of what authors see of their prompts. Every statement names the account: another's prompt is as absent as none. */
+import type { PromptSamples } from "@promptd/contract";
+import type { ListPromptsQuery, PageQuery, PromptLabel, PromptState } from "@promptd/contract/manage";
+import type { Queryable } from "../../platform/database/database.ts";
+import { readPage } from "../../platform/database/pages.ts";
+import type { PromptDefinition, StoredConfig } from "../prompt-definition.ts";
+
+/** Of a prompt of the account: `p`, with its draft `d` where there is one. What was deleted as a draft is no prompt. */
+const IS_OWN = "p.author_id = $1 and (d.prompt_id is not null or p.latest_version_id is not null)";
+const STATE = `case when p.latest_version_id is null then 'draft' when p.blocked_at is not null then 'blocked'
+  when p.unpublished_at is not null then 'unpublished' else 'published' end`;
+
+export const LABELS = `coalesce((
+    select json_agg(json_build_object('label', l.label, 'promptVersionId', l.prompt_version_id, 'version', o.number)
+      order by l.label)
+    from prompt_labels l join prompt_versions o on o.id = l.prompt_version_id where l.prompt_id = p.id), '[]') as labels`;
+
+export interface OwnPromptRecord {
+  readonly promptId: string;
+  readonly slug: string;
+  readonly state: PromptState;
+  readonly uses: number;
+  readonly upVotes: number;
+  readonly blockedAt: Date | null;
+  readonly blockReason: string | null;
+  readonly isFeatured: boolean;
+  readonly authorShare: number | null;
+  readonly labels: readonly PromptLabel[];
+  readonly versions: number;
+  readonly draftTitle: string | null;
+  readonly revision: number | null;
+  readonly savedAt: Date | null;
+  readonly savedBy: string | null;
+  readonly baseVersionId: string | null;
+  readonly latestVersionId: string | null;
+  readonly title: string | null;
+  readonly version: number | null;
+  readonly publishedAt: Date | null;
+  readonly note: string | null;
+  readonly model: string | null;
+  readonly modality: number | null;
+  readonly estimatedCredits: number | null;
+  readonly creditsRequired: number | null;
+}
+
+const COLUMNS = `p.id as "promptId", p.slug, ${STATE} as state, p.uses, p.up_votes as "upVotes",
+  p.blocked_at as "blockedAt", p.block_reason as "blockReason", p.featured_at is not null as "isFeatured",
+  p.author_share as "authorShare", ${LABELS},
+  (select count(*)::int from prompt_versions o where o.prompt_id = p.id and o.published_at is not null) as versions,
+  d.title as "draftTitle", d.revision, d.saved_at as "savedAt", u.name as "savedBy", d.base_version_id as "baseVersionId",
+  p.latest_version_id as "latestVersionId", v.title, v.number as version, v.published_at as "publishedAt", v.note, v.model,
+  v.modality, v.estimated_credits as "estimatedCredits",
+  coalesce(v.credits_required, v.estimated_credits) as "creditsRequired"`;
+const FROM = `prompts p left join prompt_drafts d on d.prompt_id = p.id left join auth_users u on u.id = d.saved_by
+  left join prompt_versions v on v.id = p.latest_version_id`;
+
+/** Null: the cursor is not one of the account's prompts that the filters let through. */
+export function listOwnPrompts(
+  db: Queryable,
+  accountId: string,
+  query: ListPromptsQuery,
+): Promise<{ rows: OwnPromptRecord[]; hasMore: boolean } | null> {
+  return readPage<OwnPromptRecord, OwnPromptRecord>(db, query, {
+    columns: COLUMNS,
+    from: FROM,
+    where: `${IS_OWN} and ($2::text is null or ${STATE} = $2)
+      and ($3::text is null or position(lower($3) in lower(concat_ws(' ', v.title, d.title, p.slug))) > 0)`,
+    values: [accountId, query.state ?? null, query.q ?? null],
+    id: "p.id",
+    toItem: (row) => row,
+  });
+}
+
+export async function findOwnPrompt(
+  db: Queryable,
+  accountId: string,
+  promptId: string,
+): Promise<OwnPromptRecord | null> {
+  const text = `select ${COLUMNS} from ${FROM} where ${IS_OWN} and p.id = $2`;
+  return (await db.query<OwnPromptRecord>(text, [accountId, promptId]))[0] ?? null;
+}
+
+export async function isOwnPrompt(db: Queryable, accountId: string, promptId: string): Promise<boolean> {
+  const text = `select 1 from prompts p left join prompt_drafts d on d.prompt_id = p.id where ${IS_OWN} and p.id = $2`;
+  return (await db.query(text, [accountId, promptId])).length > 0;
+}
+
+export interface VersionOfModel {
+  readonly promptId: string;
+  readonly promptVersionId: string;
+  readonly version: number;
+  readonly isLatest: boolean;
+  readonly models: readonly string[];
+}
+
+/** Definitions have no index, so only the newest versions of a prompt are looked at. */
+const VERSIONS_READ_MAX = 50;
+
+/** Of the newest published versions of these prompts those that call one of the models, newest first. */
+export function listVersionsOfModels(
+  db: Queryable,
+  promptIds: readonly string[],
+  models: readonly string[],
+): Promise<VersionOfModel[]> {
+  return db.query<VersionOfModel>(
+    `select p.id as "promptId", v.id as "promptVersionId", v.number as version, v.id = p.latest_version_id as "isLatest",
+       used.models
+     from prompts p
+     cross join lateral (
+       select o.id, o.number, o.definition from prompt_versions o
+       where o.prompt_id = p.id and o.published_at is not null order by o.number desc limit ${VERSIONS_READ_MAX}) v
+     cross join lateral (
+       select array_agg(distinct step ->> 'model' order by step ->> 'model') as models
+       from json_array_elements(v.definition -> 'steps') step where step ->> 'model' = any ($2)) used
+     where p.id = any ($1::uuid[]) and used.models is not null order by p.id, v.number desc`,
+    [promptIds, models],
+  );
+}
+
+export interface OwnVersionRecord {
+  readonly promptVersionId: string;
+  readonly version: number;
+  readonly title: string;
+  readonly model: string;
+  readonly publishedAt: Date;
+  readonly publishedBy: string | null;
+  readonly note: string | null;
+  readonly isLatest: boolean;
+  readonly labels: readonly string[];
+  readonly estimatedCredits: number;
+}
+
+const VERSION_COLUMNS = `v.id as "promptVersionId", v.number as version, v.title, v.model, v.published_at as "publishedAt",
+  u.name as "publishedBy", v.note, v.id = p.latest_version_id as "isLatest",
+  array(select l.label from prompt_labels l where l.prompt_id = p.id and l.prompt_version_id = v.id order by l.label)
+    as labels, v.estimated_credits as "estimatedCredits"`;
+const VERSION_FROM = `prompt_versions v join prompts p on p.id = v.prompt_id left join auth_users u on u.id = v.published_by`;
+
+/** Null: the cursor is not one of the prompt's published versions. */
+export function listOwnVersions(
+  db: Queryable,
+  promptId: string,
+  query: PageQuery,
+): Promise<{ rows: OwnVersionRecord[]; hasMore: boolean } | null> {
+  return readPage<OwnVersionRecord, OwnVersionRecord>(db, query, {
+    columns: VERSION_COLUMNS,
+    from: VERSION_FROM,
+    where: "v.prompt_id = $1 and v.published_at is not null",
+    values: [promptId],
+    id: "v.id",
+    toItem: (row) => row,
+  });
+}
+
+/** A published version, with all that its file says. */
+export interface OwnVersionContent extends OwnVersionRecord {
+  readonly promptId: string;
+  /** The author's own. */
+  readonly slug: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly config: StoredConfig;
+  readonly definition: PromptDefinition;
+  readonly samples: PromptSamples;
+  /** Null: not known. */
+  readonly text: string | null;
+  readonly creditsRequired: number;
+}
+
+/** @param promptVersionId null: the latest. */
+export async function findOwnVersion(
+  db: Queryable,
+  promptId: string,
+  promptVersionId: string | null,
+): Promise<OwnVersionContent | null> {
+  const text = `select ${VERSION_COLUMNS}, p.id as "promptId", p.own_slug as slug, v.description, v.tags, v.config,
+      v.definition, v.samples, v.source as text, coalesce(v.credits_required, v.estimated_credits) as "creditsRequired"
+    from ${VERSION_FROM}
+    where v.prompt_id = $1 and v.id = coalesce($2::uuid, p.latest_version_id) and v.published_at is not null`;
+  return (await db.query<OwnVersionContent>(text, [promptId, promptVersionId]))[0] ?? null;
+}

@@ -1,0 +1,244 @@
+/** What authors see of their prompts, in the words of the management API. */
+import type {
+  ListPromptsQuery,
+  ModelEnding,
+  OwnPrompt,
+  OwnPromptDiff,
+  OwnPromptRow,
+  OwnVersion,
+  OwnVersionRow,
+  Page,
+  PageQuery,
+  UseOfPrompt,
+} from "@promptd/contract/manage";
+import type { Catalogue } from "../../models/index.ts";
+import { isoTime } from "../../platform/clock.ts";
+import type { Database } from "../../platform/database/database.ts";
+import { unknownCursor } from "../../platform/database/pages.ts";
+import { invalid, notFound } from "../../platform/problem.ts";
+import { findConflicts } from "../authoring/caller-fit.ts";
+import { diffPrompts, type ComparedPrompt } from "../authoring/diff-prompts.ts";
+import { MODALITY_NAMES } from "../prompts-store.ts";
+import { onlyPrompt, sourceOf, type DraftOptions } from "./drafts.ts";
+import { findDraft } from "./drafts-store.ts";
+import {
+  findOwnPrompt,
+  findOwnVersion,
+  isOwnPrompt,
+  listOwnPrompts,
+  listOwnVersions,
+  listVersionsOfModels,
+  type OwnPromptRecord,
+  type OwnVersionRecord,
+} from "./own-prompts-store.ts";
+
+/** What was used, which is another slice's to know. Prompts and versions without use are missing. */
+export interface UsePorts {
+  usageOfPrompts(promptIds: readonly string[]): Promise<ReadonlyMap<string, UseOfPrompt>>;
+  usageOfVersions(promptId: string): Promise<ReadonlyMap<string, UseOfPrompt>>;
+}
+
+export interface OwnPromptsOptions extends DraftOptions, UsePorts {}
+
+const UNUSED: UseOfPrompt = { runs: 0, failed: 0, credits: 0 };
+const ENDINGS_MAX = 20;
+
+/** @throws Problem NOT_FOUND_ERROR, the same for a prompt that is absent and one of another account. */
+export async function requireOwnPrompt(db: Database, accountId: string, promptId: string): Promise<void> {
+  if (!(await isOwnPrompt(db, accountId, promptId))) throw notFound("prompt", promptId);
+}
+
+/** @throws Problem VALIDATION_ERROR for a cursor that is not in the list. */
+export async function readOwnPrompts(
+  accountId: string,
+  query: ListPromptsQuery,
+  options: OwnPromptsOptions,
+): Promise<Page<OwnPromptRow>> {
+  const page = await listOwnPrompts(options.db, accountId, query);
+  if (page === null) throw unknownCursor(query, "prompt");
+  return { rows: await describePrompts(page.rows, options), hasMore: page.hasMore };
+}
+
+/** @throws Problem NOT_FOUND_ERROR */
+export async function readOwnPrompt(
+  accountId: string,
+  promptId: string,
+  options: OwnPromptsOptions,
+): Promise<OwnPrompt> {
+  const { db } = options;
+  const record = await findOwnPrompt(db, accountId, promptId);
+  if (record === null) throw notFound("prompt", promptId);
+  const [draft, version, rows] = await Promise.all([
+    findDraft(db, accountId, promptId),
+    findOwnVersion(db, promptId, null),
+    describePrompts([record], options),
+  ]);
+  const [row] = rows;
+  if (row === undefined) throw notFound("prompt", promptId);
+  const source = draft?.source ?? (version === null ? "" : sourceOf(version));
+  return { ...row, source, authorSharePercent: record.authorShare };
+}
+
+async function describePrompts(
+  records: readonly OwnPromptRecord[],
+  options: OwnPromptsOptions,
+): Promise<OwnPromptRow[]> {
+  const promptIds = records.map(({ promptId }) => promptId);
+  const [usage, endings] = await Promise.all([
+    promptIds.length === 0 ? new Map<string, UseOfPrompt>() : options.usageOfPrompts(promptIds),
+    findEndings(promptIds, options),
+  ]);
+  return records.map((record) => ({
+    promptId: record.promptId,
+    title: record.title ?? record.draftTitle ?? "",
+    state: record.state,
+    slug: record.latestVersionId === null ? null : record.slug,
+    draft: draftOf(record),
+    latest: latestOf(record),
+    versions: record.versions,
+    labels: record.labels,
+    uses: record.uses,
+    upVotes: record.upVotes,
+    last30Days: usage.get(record.promptId) ?? UNUSED,
+    moderation:
+      record.blockedAt === null ? null : { at: isoTime(record.blockedAt.getTime()), reason: record.blockReason ?? "" },
+    isFeatured: record.isFeatured,
+    endingModels: (endings.get(record.promptId) ?? []).slice(0, ENDINGS_MAX),
+  }));
+}
+
+function draftOf({ revision, savedAt, savedBy, baseVersionId }: OwnPromptRecord): OwnPromptRow["draft"] {
+  if (revision === null || savedAt === null) return null;
+  return { revision, savedAt: isoTime(savedAt.getTime()), savedBy, baseVersionId };
+}
+
+function latestOf(record: OwnPromptRecord): OwnPromptRow["latest"] {
+  const { latestVersionId, version, publishedAt, note, model, modality } = record;
+  if (latestVersionId === null || publishedAt === null) return null;
+  return {
+    promptVersionId: latestVersionId,
+    version: version ?? 1,
+    publishedAt: isoTime(publishedAt.getTime()),
+    note,
+    model: model ?? "",
+    modality: MODALITY_NAMES[modality ?? 0] ?? "text",
+    estimatedCredits: record.estimatedCredits ?? 0,
+    creditsRequired: record.creditsRequired ?? 0,
+  };
+}
+
+/** Versions that name a model with a known end, by prompt, newest first. */
+async function findEndings(
+  promptIds: readonly string[],
+  { db, catalogue }: Pick<OwnPromptsOptions, "db" | "catalogue">,
+): Promise<Map<string, ModelEnding[]>> {
+  const ends = endsOf(catalogue);
+  const found = new Map<string, ModelEnding[]>();
+  if (ends.size === 0 || promptIds.length === 0) return found;
+  for (const { promptId, models, ...version } of await listVersionsOfModels(db, promptIds, [...ends.keys()])) {
+    const endings = models.flatMap((model) => {
+      const end = ends.get(model);
+      return end === undefined ? [] : [{ ...version, model, ...end }];
+    });
+    found.set(promptId, [...(found.get(promptId) ?? []), ...endings]);
+  }
+  return found;
+}
+
+function endsOf({ entries }: Catalogue): Map<string, Pick<ModelEnding, "retiresAt" | "successor">> {
+  return new Map(
+    entries.flatMap(({ model, retiresAt, retiredAt, successor = null }) => {
+      const end = retiresAt ?? retiredAt;
+      return end === undefined ? [] : [[model, { retiresAt: end, successor }] as const];
+    }),
+  );
+}
+
+/** @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for a cursor that is not in the list. */
+export async function readOwnVersions(
+  { accountId, promptId }: { readonly accountId: string; readonly promptId: string },
+  query: PageQuery,
+  options: OwnPromptsOptions,
+): Promise<Page<OwnVersionRow>> {
+  await requireOwnPrompt(options.db, accountId, promptId);
+  const page = await listOwnVersions(options.db, promptId, query);
+  if (page === null) throw unknownCursor(query, "version");
+  return { rows: await describeVersions(promptId, page.rows, options), hasMore: page.hasMore };
+}
+
+/** @throws Problem NOT_FOUND_ERROR */
+export async function readOwnVersion(
+  ids: { readonly accountId: string; readonly promptId: string; readonly promptVersionId: string },
+  options: OwnPromptsOptions,
+): Promise<OwnVersion> {
+  const { promptId, promptVersionId } = ids;
+  await requireOwnPrompt(options.db, ids.accountId, promptId);
+  const version = await findOwnVersion(options.db, promptId, promptVersionId);
+  if (version === null) throw notFound("published version of this prompt", promptVersionId);
+  const [row] = await describeVersions(promptId, [version], options);
+  if (row === undefined) throw notFound("published version of this prompt", promptVersionId);
+  const { config, estimatedCredits, creditsRequired } = version;
+  return { ...row, source: sourceOf(version), config: { ...config, estimatedCredits, creditsRequired } };
+}
+
+async function describeVersions(
+  promptId: string,
+  versions: readonly OwnVersionRecord[],
+  options: OwnPromptsOptions,
+): Promise<OwnVersionRow[]> {
+  const [usage, endings] = await Promise.all([options.usageOfVersions(promptId), findEndings([promptId], options)]);
+  const all = endings.get(promptId) ?? [];
+  return versions.map((version) => ({
+    promptVersionId: version.promptVersionId,
+    version: version.version,
+    title: version.title,
+    model: version.model,
+    publishedAt: isoTime(version.publishedAt.getTime()),
+    publishedBy: version.publishedBy,
+    note: version.note,
+    isLatest: version.isLatest,
+    labels: version.labels,
+    estimatedCredits: version.estimatedCredits,
+    last30Days: usage.get(version.promptVersionId) ?? UNUSED,
+    endingModels: all.filter(({ promptVersionId }) => promptVersionId === version.promptVersionId),
+  }));
+}
+
+/** What differs between two versions, or a version and the draft, and what callers send that would no longer fit. */
+export async function diffOwnPrompt(
+  { accountId, promptId }: { readonly accountId: string; readonly promptId: string },
+  { from, to }: { readonly from?: string | undefined; readonly to?: string | undefined },
+  options: OwnPromptsOptions,
+): Promise<OwnPromptDiff> {
+  await requireOwnPrompt(options.db, accountId, promptId);
+  const before = await requireVersion(promptId, from ?? null, options);
+  const after =
+    to === undefined
+      ? await requireDraftPrompt(accountId, promptId, options)
+      : await requireVersion(promptId, to, options);
+  const { catalogue } = options;
+  return { ...diffPrompts(before, after, catalogue), conflicts: findConflicts(before, after, catalogue) };
+}
+
+async function requireVersion(
+  promptId: string,
+  promptVersionId: string | null,
+  { db }: OwnPromptsOptions,
+): Promise<ComparedPrompt> {
+  const version = await findOwnVersion(db, promptId, promptVersionId);
+  if (version !== null) return version;
+  if (promptVersionId !== null) throw notFound("published version of this prompt", promptVersionId);
+  const message = "This prompt was never published, so there is nothing to compare with.";
+  throw invalid([{ path: ["query", "from"], code: "required", message }]);
+}
+
+async function requireDraftPrompt(
+  accountId: string,
+  promptId: string,
+  options: OwnPromptsOptions,
+): Promise<ComparedPrompt> {
+  const draft = await findDraft(options.db, accountId, promptId);
+  if (draft !== null) return onlyPrompt(draft.source, promptId, options);
+  const message = "This prompt has no draft. Name the version to compare with in the parameter to.";
+  throw invalid([{ path: ["query", "to"], code: "required", message }]);
+}

@@ -1,0 +1,90 @@
+/** Test runs of a draft: what is run, and whether what came of it is what a test of the draft expects. */
+import type { OutputItem } from "@promptd/contract";
+import type { TestRunResult } from "@promptd/contract/manage";
+import type { Database } from "../../platform/database/database.ts";
+import { invalid, notFound } from "../../platform/problem.ts";
+import { compareText, NO_TEXT } from "../authoring/expectations.ts";
+import type { PromptTest } from "../prompt-definition.ts";
+import { readPrompts } from "../publishing/parse-prompt-file.ts";
+import type { LivePrompt } from "../version-cache.ts";
+import { findVersion } from "../version-cache.ts";
+import { freezeDraft, type Author, type DraftOptions } from "./drafts.ts";
+import { findFrozenSource } from "./drafts-store.ts";
+
+export interface TestRequest {
+  readonly promptId: string;
+  readonly revision: number;
+  /** Name of a test or a sample of the draft; null: none. */
+  readonly test: string | null;
+}
+
+export interface FrozenTest {
+  readonly promptVersionId: string;
+  /** Null: no test was named. */
+  readonly test: PromptTest | null;
+}
+
+/** @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults of the draft, another revision and an unknown test. */
+export async function freezeTest(author: Author, request: TestRequest, options: DraftOptions): Promise<FrozenTest> {
+  const { promptVersionId, source } = await freezeDraft(author, request, options);
+  if (request.test === null) return { promptVersionId, test: null };
+  const test = source.tests.find(({ name }) => name === request.test);
+  if (test !== undefined) return { promptVersionId, test };
+  throw unknownTest(
+    ["body", "test"],
+    source.tests.map(({ name }) => name),
+  );
+}
+
+function unknownTest(path: ["body" | "query", string], names: readonly string[]) {
+  const known = names.length === 0 ? "It has no tests." : `Its tests are: ${names.slice(0, 20).join(", ")}.`;
+  return invalid([{ path, code: "invalid_value", message: `The draft has no test of this name. ${known}` }]);
+}
+
+/** A frozen draft as its author's account may run it; null: it is none, or another account's. */
+export async function findFrozen(db: Database, accountId: string, promptVersionId: string): Promise<LivePrompt | null> {
+  const version = await findVersion(db, promptVersionId);
+  return version?.authorId === accountId ? { version, terms: { authorShare: null } } : null;
+}
+
+export interface RunToJudge {
+  readonly accountId: string;
+  readonly promptId: string;
+  readonly promptVersionId: string;
+  readonly isSucceeded: boolean;
+  readonly outputs: readonly OutputItem[];
+}
+
+/**
+ * Holds the last output of a run against a test of the draft as it was when the run was made.
+ * @throws Problem NOT_FOUND_ERROR when the run is not a test run of this prompt; VALIDATION_ERROR for an unknown test.
+ */
+export async function judgeTest(
+  run: RunToJudge & { readonly runId: string },
+  name: string | null,
+  { db, catalogue }: Pick<DraftOptions, "db" | "catalogue">,
+): Promise<TestRunResult["test"]> {
+  const source = await findFrozenSource(db, run);
+  if (source === null) throw notFound("test run of this prompt", run.runId);
+  if (name === null) return null;
+  const { sources } = readPrompts(source, catalogue, { isDescribed: false });
+  const tests = sources[0]?.tests ?? [];
+  const test = tests.find((each) => each.name === name);
+  if (test === undefined)
+    throw unknownTest(
+      ["query", "test"],
+      tests.map((each) => each.name),
+    );
+  const { judge = [] } = test.expect;
+  const unchecked = judge.map((statement) => `judge: ${statement}`);
+  const failures = failuresOf(run, test);
+  return { name, passed: failures.length === 0, failures, unchecked };
+}
+
+function failuresOf({ isSucceeded, outputs }: RunToJudge, { expect }: PromptTest): string[] {
+  const last = outputs.at(-1);
+  if (!isSucceeded) return outputs.filter(({ type }) => type === "error").map(({ data }) => data);
+  if (last?.type === "text") return compareText(last.data, expect);
+  const isTextExpected = Object.keys(expect).some((kind) => kind !== "judge" && kind !== "judgeModel");
+  return isTextExpected ? [NO_TEXT] : [];
+}

@@ -1,0 +1,194 @@
+import type { PromptFileCheck, PromptTestCase } from "@promptd/contract/manage";
+import type { ManageHandlers, RequestContext } from "../http/endpoint.ts";
+import { invalid, notFound } from "../platform/problem.ts";
+import { previewPrompt } from "./authoring/preview-prompt.ts";
+import { validatePrompts } from "./authoring/validate-prompts.ts";
+import { readPrompts } from "./publishing/parse-prompt-file.ts";
+import { republishPrompt, unpublishPrompt } from "./publishing/live-prompts.ts";
+import {
+  createDraft,
+  deleteDraft,
+  orIssues,
+  publishDraft,
+  publishPromptFile,
+  rollBack,
+  saveDraft,
+  type Author,
+} from "./own/drafts.ts";
+import { deleteLabelRow, listLabels, upsertLabel } from "./own/labels-store.ts";
+import {
+  diffOwnPrompt,
+  readOwnPrompt,
+  readOwnPrompts,
+  readOwnVersion,
+  readOwnVersions,
+  requireOwnPrompt,
+  type OwnPromptsOptions,
+} from "./own/own-prompts.ts";
+import { parsePromptFile } from "./publishing/parse-prompt-file.ts";
+import type { PromptSource } from "./prompt-definition.ts";
+
+export { requireOwnPrompt };
+export { findFrozen, freezeTest, judgeTest } from "./own/test-runs.ts";
+
+type Names =
+  | "listPrompts"
+  | "createDraft"
+  | "getPrompt"
+  | "saveDraft"
+  | "deleteDraft"
+  | "publishDraft"
+  | "rollBackPrompt"
+  | "unpublishPrompt"
+  | "republishPrompt"
+  | "listVersions"
+  | "getVersion"
+  | "diffPrompt"
+  | "setLabel"
+  | "deleteLabel"
+  | "checkPromptFile"
+  | "previewPromptFile"
+  | "publishPromptFile";
+type OwnHandlers = Pick<ManageHandlers, Names>;
+
+/** Prompts of the chosen account. Another account's prompt and none give the same 404. */
+export function promptsManageRoutes(options: OwnPromptsOptions): OwnHandlers {
+  return { ...draftRoutes(options), ...versionRoutes(options), ...labelRoutes(options), ...fileRoutes(options) };
+}
+
+function authorOf({ caller }: Pick<RequestContext, "caller">): Author {
+  return { accountId: caller.accountId, personId: caller.actor?.personId ?? null };
+}
+
+function draftRoutes(
+  options: OwnPromptsOptions,
+): Pick<OwnHandlers, "listPrompts" | "createDraft" | "getPrompt" | "saveDraft" | "deleteDraft" | "publishDraft"> {
+  return {
+    listPrompts: async ({ query }, { caller }) => ({ data: await readOwnPrompts(caller.accountId, query, options) }),
+    createDraft: async ({ body }, context) => {
+      const promptId = await createDraft(authorOf(context), body.source, options);
+      return { data: await readOwnPrompt(context.caller.accountId, promptId, options) };
+    },
+    getPrompt: async ({ params: { promptId } }, { caller }) => ({
+      data: await readOwnPrompt(caller.accountId, promptId, options),
+    }),
+    saveDraft: async ({ params: { promptId }, body }, context) => {
+      await saveDraft(authorOf(context), promptId, body, options);
+      return { data: await readOwnPrompt(context.caller.accountId, promptId, options) };
+    },
+    deleteDraft: async ({ params: { promptId } }, context) => ({
+      data: await deleteDraft(authorOf(context), promptId, options),
+    }),
+    publishDraft: async ({ params: { promptId }, body }, context) => ({
+      data: await publishDraft(authorOf(context), { promptId, ...body, note: body.note ?? null }, options),
+    }),
+  };
+}
+
+function versionRoutes(
+  options: OwnPromptsOptions,
+): Pick<
+  OwnHandlers,
+  "rollBackPrompt" | "unpublishPrompt" | "republishPrompt" | "listVersions" | "getVersion" | "diffPrompt"
+> {
+  const { db } = options;
+  return {
+    rollBackPrompt: async ({ params: { promptId }, body: { promptVersionId, note = null } }, context) => ({
+      data: await rollBack(authorOf(context), { promptId, promptVersionId, note }, options),
+    }),
+    unpublishPrompt: async ({ params: { promptId } }, { caller }) => {
+      await requireOwnPrompt(db, caller.accountId, promptId);
+      await unpublishPrompt(db, promptId);
+      return { data: await readOwnPrompt(caller.accountId, promptId, options) };
+    },
+    republishPrompt: async ({ params: { promptId } }, { caller }) => {
+      await requireOwnPrompt(db, caller.accountId, promptId);
+      await republishPrompt(db, promptId);
+      return { data: await readOwnPrompt(caller.accountId, promptId, options) };
+    },
+    listVersions: async ({ params: { promptId }, query }, { caller }) => ({
+      data: await readOwnVersions({ accountId: caller.accountId, promptId }, query, options),
+    }),
+    getVersion: async ({ params }, { caller }) => ({
+      data: await readOwnVersion({ accountId: caller.accountId, ...params }, options),
+    }),
+    diffPrompt: async ({ params: { promptId }, query }, { caller }) => ({
+      data: await diffOwnPrompt({ accountId: caller.accountId, promptId }, query, options),
+    }),
+  };
+}
+
+const LABELS_MAX = 50;
+
+function labelRoutes({ db }: OwnPromptsOptions): Pick<OwnHandlers, "setLabel" | "deleteLabel"> {
+  return {
+    setLabel: async ({ params: { promptId, label }, body: { promptVersionId } }, { caller }) => {
+      await requireOwnPrompt(db, caller.accountId, promptId);
+      return db.tx(async (tx) => {
+        if (!(await upsertLabel(tx, promptId, { label, promptVersionId }))) {
+          throw notFound("published version of this prompt", promptVersionId);
+        }
+        const labels = await listLabels(tx, promptId);
+        if (labels.length <= LABELS_MAX) return { data: { labels } };
+        const message = `A prompt has at most ${LABELS_MAX} labels. Delete one, or move one.`;
+        throw invalid([{ path: ["path", "label"], code: "too_many", message }]);
+      });
+    },
+    deleteLabel: async ({ params: { promptId, label } }, { caller }) => {
+      await requireOwnPrompt(db, caller.accountId, promptId);
+      if (!(await deleteLabelRow(db, promptId, label))) throw notFound(`label "${label}" on the prompt that`, promptId);
+      return { data: { labels: await listLabels(db, promptId) } };
+    },
+  };
+}
+
+function fileRoutes(
+  options: OwnPromptsOptions,
+): Pick<OwnHandlers, "checkPromptFile" | "previewPromptFile" | "publishPromptFile"> {
+  const { catalogue, creditsMax } = options;
+  return {
+    checkPromptFile: async ({ body: { source } }) => ({ data: checkFile(source, options) }),
+    previewPromptFile: async ({ body }) => {
+      const sources = orIssues(() => parsePromptFile(body.source, catalogue, { creditsMax }));
+      const { textInputs, runOptions, stepOutputs } = body;
+      const request = { textInputs: textInputs ?? {}, runOptions: runOptions ?? {}, stepOutputs: stepOutputs ?? {} };
+      const preview = previewPrompt(promptOf(sources, body.title ?? null), request, catalogue);
+      const steps = preview.steps.map((step) => ({ ...step, settings: { ...step.settings } }));
+      return { data: { ...preview, steps } };
+    },
+    publishPromptFile: async ({ body: { source, note = null } }, context) => ({
+      data: { published: await publishPromptFile(authorOf(context), { source, note }, options) },
+    }),
+  };
+}
+
+function promptOf(sources: readonly PromptSource[], title: string | null): PromptSource {
+  const named = title === null ? sources : sources.filter((one) => one.title === title || one.slug === title);
+  const [source, ...others] = named;
+  if (source !== undefined && others.length === 0) return source;
+  const titles = sources.map((each) => `"${each.title}"`).join(", ");
+  const message = `The file holds ${sources.length} prompts (${titles}): name one of them as title.`;
+  throw invalid([{ path: ["body", "title"], code: "invalid_value", message }]);
+}
+
+/** As `promptd prompt check` does, with the tests that the file has. */
+function checkFile(text: string, { catalogue, creditsMax }: OwnPromptsOptions): PromptFileCheck {
+  const { prompts, faults, message } = validatePrompts(text, catalogue, { creditsMax });
+  const { sources } = readPrompts(text, catalogue, { creditsMax, isDescribed: false });
+  return {
+    prompts: prompts.map((prompt, at) => ({ ...prompt, tests: (sources[at]?.tests ?? []).map(testCase) })),
+    faults: faults.map(({ line, column = null, field, code, message: text_, excerpt = null }) => ({
+      line,
+      column,
+      field,
+      code,
+      message: text_,
+      excerpt,
+    })),
+    message,
+  };
+}
+
+function testCase({ name, textInputs, options, images, expect }: PromptSource["tests"][number]): PromptTestCase {
+  return { name, textInputs, runOptions: options, images: images.length, expects: Object.keys(expect) };
+}

@@ -1,0 +1,42 @@
+/** Votes: one a person and prompt, kept with the person's own account. */
+import type { Vote } from "@promptd/contract/manage";
+import type { Database, Queryable, Tx } from "../platform/database/database.ts";
+import { notFound } from "../platform/problem.ts";
+
+/** The account that a person's votes are kept with: the one made for this person, else the chosen one. */
+export async function findVotingAccount(db: Queryable, personId: string | null, accountId: string): Promise<string> {
+  const text = "select account_id from account_members where person_id = $1 and is_personal";
+  const [own] = personId === null ? [] : await db.query<{ account_id: string }>(text, [personId]);
+  return own?.account_id ?? accountId;
+}
+
+export async function findVote(db: Queryable, accountId: string, promptId: string): Promise<Vote> {
+  const text = "select 1 from prompt_votes where account_id = $1 and prompt_id = $2";
+  return (await db.query(text, [accountId, promptId])).length > 0 ? "up" : "none";
+}
+
+/**
+ * Adds (`up`) or takes back an account's vote; voting twice changes nothing.
+ * @returns the prompt's votes.
+ * @throws Problem NOT_FOUND_ERROR when no published prompt has this id.
+ */
+export async function voteForPrompt(db: Database, accountId: string, promptId: string, up: boolean): Promise<number> {
+  const upVotes = await db.tx((tx) => changeVote(tx, accountId, promptId, up));
+  if (upVotes === null) throw notFound("published prompt", promptId);
+  return upVotes;
+}
+
+/** Adds or removes one vote and keeps the sum exact; null when the prompt is not published. */
+async function changeVote(tx: Tx, accountId: string, promptId: string, up: boolean): Promise<number | null> {
+  const lock = `select up_votes from prompts
+    where id = $1 and unpublished_at is null and latest_version_id is not null for update`;
+  const [prompt] = await tx.query<{ up_votes: number }>(lock, [promptId]);
+  if (prompt === undefined) return null;
+  const change = up
+    ? "insert into prompt_votes (prompt_id, account_id) values ($1, $2) on conflict do nothing returning 1"
+    : "delete from prompt_votes where prompt_id = $1 and account_id = $2 returning 1";
+  if ((await tx.query(change, [promptId, accountId])).length === 0) return prompt.up_votes;
+  const upVotes = prompt.up_votes + (up ? 1 : -1);
+  await tx.query("update prompts set up_votes = $2 where id = $1", [promptId, upVotes]);
+  return upVotes;
+}

@@ -1,0 +1,48 @@
+import type { ManageHandlers } from "../http/endpoint.ts";
+import { invalid, notFound } from "../platform/problem.ts";
+import { freezeTest, judgeTest } from "../prompts/index.ts";
+import { getRun } from "./read/get-run.ts";
+import { isFinal } from "./run-state.ts";
+import { createRunOf, type RunsRoutesOptions } from "./runs-routes.ts";
+import { findVersionOfRun } from "./runs-store.ts";
+
+type Handlers = Pick<ManageHandlers, "createTestRun" | "getTestRun">;
+
+/** Runs of drafts: durable and counted among the account's active runs like all others, and free like every author's run. */
+export function testRunsManageRoutes(options: RunsRoutesOptions): Handlers {
+  const { db, catalogue, newId, holdMaxCredits: creditsMax } = options;
+  return {
+    createTestRun: async ({ params: { promptId }, body }, context) => {
+      const { caller } = context;
+      const author = { accountId: caller.accountId, personId: caller.actor?.personId ?? null };
+      const { revision, test: name = null, inputs, runOptions } = body;
+      const request = { promptId, revision, test: name };
+      const { promptVersionId, test } = await freezeTest(author, request, { db, catalogue, newId, creditsMax });
+      const textInputs = { ...test?.textInputs, ...inputs?.textInputs };
+      const run = {
+        promptVersionId,
+        inputs: { textInputs, imageInputs: inputs?.imageInputs ?? imagesOf(test?.images ?? []) },
+        runOptions: { ...test?.options, ...runOptions },
+      };
+      return createRunOf(run, context, { ...options, isTest: true });
+    },
+    getTestRun: async ({ params: { promptId, runId }, query: { test = null } }, { caller: { accountId } }) => {
+      const promptVersionId = await findVersionOfRun(db, accountId, runId);
+      if (promptVersionId === null) throw notFound("test run of this prompt", runId);
+      const run = await getRun(db, accountId, runId);
+      const { outputs, runStatus } = run;
+      const isSucceeded = runStatus === "succeeded";
+      const judged = { accountId, promptId, promptVersionId, runId, isSucceeded, outputs };
+      const result = await judgeTest(judged, isFinal(runStatus) ? test : null, { db, catalogue });
+      return { data: { run, test: result } };
+    },
+  };
+}
+
+/** Addresses of images; a path of the author's own disk says nothing here. */
+function imagesOf(images: readonly string[]) {
+  const unreachable = images.find((image) => !/^https?:\/\//i.test(image));
+  if (unreachable === undefined) return images.map((url) => ({ type: "url" as const, url }));
+  const message = `The test names the file ${unreachable}, which only "promptd prompt test" can read. Send the images of this run with it.`;
+  throw invalid([{ path: ["body", "inputs", "imageInputs"], code: "required", message }]);
+}

@@ -1,0 +1,261 @@
+/** Authors publish over the management API: drafts, versions, labels, roll back, test runs, and what others see of it. */
+import type { OwnPrompt } from "@promptd/contract/manage";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
+import { errorOf, get } from "../wire/requests.ts";
+import { textPrompt } from "./prompt-files.ts";
+
+let server: TestServer;
+let ada: TestPerson;
+let bob: TestPerson;
+beforeAll(async () => {
+  server = await startTestServer();
+  [ada, bob] = await Promise.all([createTestPerson(server), createTestPerson(server)]);
+  await server.app.db.query("update accounts set pro_until = 'infinity'");
+});
+afterAll(() => server.close());
+
+const ABSENT = "00000000-0000-7000-8000-000000000000";
+const statusOf = async (promise: Promise<unknown>) =>
+  promise.then(
+    () => 200,
+    (error: { httpStatus?: number }) => error.httpStatus,
+  );
+
+/** A published prompt of Ada with one version. */
+async function published(source = textPrompt()): Promise<OwnPrompt> {
+  const { promptId } = await ada.client.send("createDraft", { body: { source } });
+  await ada.client.send("publishDraft", { params: { promptId }, body: { revision: 1, baseVersionId: null } });
+  return ada.client.send("getPrompt", { params: { promptId } });
+}
+
+/** The next version, whose body is `body`. */
+async function publishNext({ promptId, source, latest }: OwnPrompt, body: string, note?: string): Promise<OwnPrompt> {
+  const changed = source.replace(/Write about.*/, body);
+  await ada.client.send("saveDraft", { params: { promptId }, body: { source: changed, revision: 0 } });
+  const baseVersionId = latest?.promptVersionId ?? null;
+  await ada.client.send("publishDraft", { params: { promptId }, body: { revision: 1, baseVersionId, note } });
+  return ada.client.send("getPrompt", { params: { promptId } });
+}
+
+describe("a draft", () => {
+  test("begins as a file that can be published, and is listed as what it is", async () => {
+    const { promptId, source } = await ada.client.send("createDraft", { body: {} });
+    const check = await ada.client.send("checkPromptFile", { body: { source } });
+    expect([check.faults, check.prompts[0]?.title]).toEqual([[], "Untitled prompt"]);
+    const { rows } = await ada.client.send("listPrompts", { query: { state: "draft", q: "untitled" } });
+    expect(rows[0]).toMatchObject({ promptId, state: "draft", slug: null, latest: null, versions: 0 });
+    expect(rows[0]?.draft).toMatchObject({
+      revision: 1,
+      savedBy: expect.stringContaining("Person"),
+      baseVersionId: null,
+    });
+    expect(await ada.client.send("deleteDraft", { params: { promptId } })).toEqual({ promptId, isPromptDeleted: true });
+    expect(await statusOf(ada.client.send("getPrompt", { params: { promptId } }))).toBe(404);
+  });
+
+  test("is not overwritten by an editor who has an older revision", async () => {
+    const { promptId } = await ada.client.send("createDraft", { body: {} });
+    const save = (revision: number, source: string) =>
+      ada.client.request({ method: "PUT", path: `/manage/v1/prompts/${promptId}/draft`, body: { source, revision } });
+    expect((await save(1, "mine")).httpStatus).toBe(200);
+    const late = await save(1, "yours");
+    expect([late.httpStatus, errorOf(late).data]).toMatchObject([422, { issues: [{ code: "conflict" }] }]);
+    expect((await save(0, "new")).httpStatus).toBe(422);
+    expect(await ada.client.send("getPrompt", { params: { promptId } })).toMatchObject({
+      source: "mine",
+      draft: { revision: 2 },
+    });
+  });
+
+  test("of which two are saved at once is saved once", async () => {
+    const { promptId } = await ada.client.send("createDraft", { body: {} });
+    const saves = Array.from({ length: 5 }, async (_, i) =>
+      statusOf(ada.client.send("saveDraft", { params: { promptId }, body: { source: `text ${i}`, revision: 1 } })),
+    );
+    const statuses = await Promise.all(saves);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    expect(statuses.filter((status) => status === 422)).toHaveLength(4);
+  });
+
+  test("with faults says each with line and column, and is not published", async () => {
+    const source =
+      "---\npromptd: 1\ntitle: Broken\nmodel: sandbox/text\ninputs: { topic: {} }\n---\nAbout {{ topic }} and {{ tone }}.\n";
+    const { faults, message } = await ada.client.send("checkPromptFile", { body: { source } });
+    expect(faults).toMatchObject([
+      { line: 7, column: 26, code: "INPUT_UNDECLARED", excerpt: expect.stringContaining("tone") },
+    ]);
+    const { promptId } = await ada.client.send("createDraft", { body: { source } });
+    const path = `/manage/v1/prompts/${promptId}/publish`;
+    const answer = await ada.client.request({ method: "POST", path, body: { revision: 1, baseVersionId: null } });
+    expect(answer.httpStatus).toBe(422);
+    expect(errorOf(answer).data).toMatchObject({ issues: [{ path: ["body", "source"], message }] });
+  });
+
+  test("shows the exact messages of a run without a call", async () => {
+    const source = textPrompt({ title: "Previewed" });
+    const body = { source, textInputs: { topic: "tea" } };
+    const preview = await ada.client.send("previewPromptFile", { body });
+    expect(preview.steps[0]?.messages).toEqual([{ role: "user", text: "Write about tea.", images: [] }]);
+    const wrong = await ada.client.send("previewPromptFile", { body: { source } });
+    expect(wrong).toMatchObject({ steps: [], price: null, issues: [{ code: "required" }] });
+  });
+});
+
+describe("publishing", () => {
+  test("makes versions with notes, and nothing for a draft that says the same", async () => {
+    const first = await published();
+    expect(first).toMatchObject({ state: "published", versions: 1, draft: null, latest: { version: 1, note: null } });
+    const second = await publishNext(first, "Write a poem about {{ topic }}.", "A poem.");
+    expect(second).toMatchObject({ versions: 2, slug: first.slug, latest: { version: 2, note: "A poem." } });
+    const { promptId, source } = second;
+    const withComment = source.replace("promptd: 1", "# for the editor\npromptd: 1");
+    await ada.client.send("saveDraft", { params: { promptId }, body: { source: withComment, revision: 0 } });
+    const body = { revision: 1, baseVersionId: second.latest?.promptVersionId ?? null };
+    const same = await ada.client.send("publishDraft", { params: { promptId }, body });
+    expect(same).toMatchObject({ outcome: "unchanged", version: 2 });
+    const after = await ada.client.send("getPrompt", { params: { promptId } });
+    expect([after.versions, after.source, after.draft]).toEqual([2, withComment, null]);
+    const { rows } = await ada.client.send("listVersions", { params: { promptId } });
+    expect(rows.map(({ version, note, isLatest }) => [version, note, isLatest])).toEqual([
+      [2, "A poem.", true],
+      [1, null, false],
+    ]);
+    const { promptVersionId = "" } = rows[1] ?? {};
+    const old = await ada.client.send("getVersion", { params: { promptId, promptVersionId } });
+    expect(old.source).toBe(first.source);
+  });
+
+  test("is refused when another version was published since the draft was compared", async () => {
+    const first = await published();
+    const { promptId } = first;
+    await publishNext(first, "Write two lines about {{ topic }}.");
+    await ada.client.send("saveDraft", { params: { promptId }, body: { source: first.source, revision: 0 } });
+    const path = `/manage/v1/prompts/${promptId}/publish`;
+    const body = { revision: 1, baseVersionId: first.latest?.promptVersionId };
+    const answer = await ada.client.request({ method: "POST", path, body });
+    expect(errorOf(answer).data).toMatchObject({ issues: [{ code: "conflict", path: ["body", "baseVersionId"] }] });
+  });
+
+  test("a whole file is the same path: once published it is unchanged, and of another it takes no prompt", async () => {
+    const source = textPrompt({ title: "By file" });
+    const send = () => ada.client.send("publishPromptFile", { body: { source, note: "From CI." } });
+    const [first, again] = [await send(), await send()];
+    expect([first.published[0]?.outcome, again.published[0]?.outcome]).toEqual(["created", "unchanged"]);
+    expect(again.published[0]?.promptVersionId).toBe(first.published[0]?.promptVersionId);
+    const stolen = source.replace("title:", `id: ${first.published[0]?.promptId ?? ""}\ntitle:`);
+    const answer = await bob.client.request({
+      method: "POST",
+      path: "/manage/v1/prompt-files",
+      body: { source: stolen },
+    });
+    expect([answer.httpStatus, errorOf(answer).data]).toMatchObject([422, { issues: [{ code: "not_allowed" }] }]);
+  });
+
+  test("is taken back and repeated, and rolls back to what an old version said", async () => {
+    const first = await published();
+    const { promptId, slug } = first;
+    const { client } = await server.createCaller();
+    const resolve = () => get(client, `/v1/prompt-slugs/${slug ?? ""}`);
+    expect((await resolve()).httpStatus).toBe(200);
+    const gone = await ada.client.send("unpublishPrompt", { params: { promptId } });
+    expect([gone.state, (await resolve()).httpStatus]).toEqual(["unpublished", 404]);
+    const back = await ada.client.send("republishPrompt", { params: { promptId } });
+    expect([back.state, (await resolve()).httpStatus]).toEqual(["published", 200]);
+    await publishNext(first, "Write worse about {{ topic }}.");
+    const promptVersionId = first.latest?.promptVersionId ?? "";
+    const body = { promptVersionId, note: "The poem was worse." };
+    expect(await ada.client.send("rollBackPrompt", { params: { promptId }, body })).toMatchObject({
+      version: 3,
+      outcome: "changed",
+    });
+    const now = await ada.client.send("getPrompt", { params: { promptId } });
+    expect([now.source, now.latest?.note]).toEqual([first.source, "The poem was worse."]);
+  });
+});
+
+describe("what differs", () => {
+  test("between versions and the draft is said by field, with what callers send that would no longer fit", async () => {
+    const first = await published();
+    const { promptId } = first;
+    const source = first.source
+      .replace("{ topic: {} }", "{ topic: { maxLength: 20 }, tone: {} }")
+      .replace("Write about {{ topic }}.", "Write about {{ topic }}, {{ tone }}.");
+    await ada.client.send("saveDraft", { params: { promptId }, body: { source, revision: 0 } });
+    const diff = await ada.client.send("diffPrompt", { params: { promptId } });
+    expect(diff.isSame).toBe(false);
+    expect(diff.texts[0]?.lines.map(({ kind }) => kind)).toEqual(["removed", "added"]);
+    expect(diff.conflicts.map(({ kind, name }) => [kind, name])).toEqual([
+      ["input_required", "tone"],
+      ["value_refused", "topic"],
+    ]);
+    const from = first.latest?.promptVersionId ?? "";
+    expect((await ada.client.send("diffPrompt", { params: { promptId }, query: { from, to: from } })).isSame).toBe(
+      true,
+    );
+  });
+});
+
+describe("a label", () => {
+  test("leads callers to a version, moves, and is gone when it is deleted", async () => {
+    const first = await published();
+    const { promptId, slug } = first;
+    const second = await publishNext(first, "Write more about {{ topic }}.");
+    const [one = "", two = ""] = [first.latest?.promptVersionId, second.latest?.promptVersionId];
+    const { client } = await server.createCaller();
+    const resolve = async (label: string | null) => {
+      const query = label === null ? {} : { label };
+      const { data } = await client.call("resolveSlug", { params: { slug: slug ?? "" }, query, body: undefined });
+      return data.promptVersionId;
+    };
+    const set = (promptVersionId: string) =>
+      ada.client.send("setLabel", { params: { promptId, label: "production" }, body: { promptVersionId } });
+    expect((await set(one)).labels).toEqual([{ label: "production", promptVersionId: one, version: 1 }]);
+    expect([await resolve(null), await resolve("latest"), await resolve("production")]).toEqual([two, two, one]);
+    await set(two);
+    expect(await resolve("production")).toBe(two);
+    await ada.client.send("deleteLabel", { params: { promptId, label: "production" } });
+    const gone = await get(client, `/v1/prompt-slugs/${slug ?? ""}?label=production`);
+    const absent = await get(client, `/v1/prompt-slugs/absent?label=production`);
+    expect([gone.httpStatus, errorOf(gone).message.replace(slug ?? "", "absent")]).toEqual([
+      404,
+      errorOf(absent).message,
+    ]);
+    const foreign = await published();
+    expect(await statusOf(set(foreign.latest?.promptVersionId ?? ""))).toBe(404);
+    const path = `/manage/v1/prompts/${promptId}/labels/latest`;
+    expect((await ada.client.request({ method: "PUT", path, body: { promptVersionId: one } })).httpStatus).toBe(422);
+  });
+});
+
+describe("another account", () => {
+  test("sees of a prompt exactly what it sees of none, at every endpoint", async () => {
+    const { promptId, latest } = await published();
+    await ada.client.send("saveDraft", { params: { promptId }, body: { source: "SECRET", revision: 0 } });
+    const version = latest?.promptVersionId ?? "";
+    const requests: readonly (readonly [string, string, unknown?])[] = [
+      ["GET", ""],
+      ["PUT", "/draft", { source: "x", revision: 0 }],
+      ["DELETE", "/draft"],
+      ["POST", "/publish", { revision: 1, baseVersionId: version }],
+      ["POST", "/roll-back", { promptVersionId: version }],
+      ["POST", "/unpublish"],
+      ["POST", "/republish"],
+      ["GET", "/versions"],
+      ["GET", `/versions/${version}`],
+      ["GET", "/diff"],
+      ["GET", "/usage"],
+      ["PUT", "/labels/production", { promptVersionId: version }],
+      ["DELETE", "/labels/production"],
+      ["POST", "/test-runs", { revision: 1 }],
+    ];
+    for (const [method, rest, body] of requests) {
+      const [foreign, absent] = await Promise.all(
+        [promptId, ABSENT].map((id) => bob.client.request({ method, path: `/manage/v1/prompts/${id}${rest}`, body })),
+      );
+      expect([method, rest, foreign?.httpStatus]).toEqual([method, rest, 404]);
+      expect(foreign?.text.replaceAll(promptId, ABSENT)).toBe(absent?.text);
+    }
+  });
+});
