@@ -1,3 +1,5 @@
+import type { Terminal } from "./terminal/terminal.ts";
+
 /** One flag of a command. Every command also takes --json and --help, which are not listed here. */
 export interface CommandOption {
   readonly type: "string" | "boolean";
@@ -28,20 +30,31 @@ export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The command as it is named, such as `admin key create`, and whom or what it is about: its first word, else --user or --email. */
   readonly command: { readonly name: string; readonly subject: string | null };
+  /** All that there are. */
+  readonly commands: CommandTable;
   /** Where relative paths begin. */
   readonly directory: string;
   /** Aborted by Ctrl-C or SIGTERM, except for a command that handles signals itself. */
   readonly signal: AbortSignal;
   readonly fetch: typeof globalThis.fetch;
+  readonly terminal: Terminal;
   /** All of standard input as text; for a value that must not stand on the command line. */
   readStdin(): Promise<string>;
+  /** Asks for something that must not be seen. Null where nobody can answer. */
+  askSecret(question: string): Promise<string | null>;
+  /** Opens an address in the user's browser. False where there is none. */
+  openBrowser(url: string): Promise<boolean>;
   /**
    * The result of the command, given once: with --json the document on stdout, else the text.
-   * Nothing else may be written to stdout.
+   * Nothing else may be written to stdout, but what `write` shows on a terminal.
    */
   result(document: unknown, text: string): void;
+  /** Shows text as it comes, before the result; only on a terminal. */
+  write(text: string): void;
   /** Progress and warnings for a person: stderr. */
   note(text: string): void;
+  /** The same without the end of the line, for what is drawn over. */
+  writeError(text: string): void;
 }
 
 export interface Command {
@@ -51,6 +64,8 @@ export interface Command {
   readonly usage: string;
   /** Further paragraphs of the help. */
   readonly details?: string;
+  /** A worked example as a terminal shows it: lines that begin with `$ promptd`, and what follows from them. */
+  readonly session?: string;
   readonly options: Readonly<Record<string, CommandOption>>;
   /** How many positionals are taken; none when absent. */
   readonly positionals?: { readonly min: number; readonly max: number };
@@ -63,13 +78,19 @@ export interface Command {
 /** Path of a command ("admin key create") to the module that holds it, loaded only when it is used. */
 export type CommandTable = Readonly<Record<string, () => Promise<Command>>>;
 
-/** A failure that is shown as its message alone, without a stack; the process ends with exit code 1. */
+/** As a shell reports a process that Ctrl-C ended: 128 and the number of SIGINT. */
+export const EXIT_INTERRUPTED = 130;
+
+/** A failure that is shown as its message alone, without a stack. */
 export class CommandFailure extends Error {
   override readonly name = "CommandFailure";
   /** Second line: what to do next. */
   readonly hint: string | null;
-  constructor(message: string, options: { hint?: string; cause?: unknown } = {}) {
+  /** Of the process; 1 when nothing else is given. */
+  readonly exitCode: number;
+  constructor(message: string, options: { hint?: string; cause?: unknown; exitCode?: number } = {}) {
     super(message, { cause: options.cause });
     this.hint = options.hint ?? null;
+    this.exitCode = options.exitCode ?? 1;
   }
 }

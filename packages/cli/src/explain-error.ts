@@ -1,16 +1,27 @@
 import { PromptdConnectionError, PromptdError, PromptdProtocolError } from "@promptd/client";
-import type { ErrorCode } from "@promptd/contract";
+import type { ErrorCode, Unauthorized } from "@promptd/contract";
 import { printable } from "./printable.ts";
 
 const HINTS: Partial<Record<ErrorCode, string>> = {
-  UNAUTHORIZED_ERROR: 'Set the key with "promptd config set api-key <key>", or in PROMPTD_API_KEY.',
+  UNAUTHORIZED_ERROR: 'Sign in with "promptd login", or set the key in PROMPTD_API_KEY.',
   TOO_MANY_REQUESTS_ERROR: "Try again in a moment.",
 };
+
+/** What the management API misses; null for every other answer. */
+function explainAccess({ code, data }: PromptdError): string | null {
+  if (code !== "UNAUTHORIZED_ERROR" || typeof data !== "object" || data === null || !("reason" in data)) return null;
+  const missing = data as Unauthorized;
+  if (missing.reason === "SCOPE_REQUIRED") {
+    return `Create a management token with the scope ${missing.scope} in the console, and sign in with it: promptd login`;
+  }
+  if (missing.reason === "ROLE_REQUIRED") return `Only an ${missing.role} may do that.`;
+  return 'Sign in with a management token: "promptd login", or PROMPTD_TOKEN.';
+}
 
 /** What a person should read about an error a command threw; null when it is none of those expected. */
 export function explainError(error: unknown): { message: string; hint: string | null } | null {
   if (error instanceof PromptdError) {
-    const hint = HINTS[error.code] ?? null;
+    const hint = explainAccess(error) ?? HINTS[error.code] ?? null;
     const request = error.code === "SERVER_ERROR" && error.requestId !== null ? `Request id: ${error.requestId}` : null;
     return { message: printable(error.message), hint: hint ?? request };
   }

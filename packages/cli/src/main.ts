@@ -1,9 +1,13 @@
 import { text as readText } from "node:stream/consumers";
-import { CommandFailure } from "./command.ts";
+import { isatty } from "node:tty";
+import { CommandFailure, EXIT_INTERRUPTED } from "./command.ts";
 import { END_USER_COMMANDS } from "./end-user-commands.ts";
 import { AUTHOR_COMMANDS } from "./commands/author-commands.ts";
 import { OPERATOR_COMMANDS } from "./operator-commands.ts";
 import { runCli } from "./run-cli.ts";
+import { askSecret } from "./terminal/ask-secret.ts";
+import { openBrowser } from "./terminal/browser.ts";
+import { describeTerminal } from "./terminal/terminal.ts";
 
 // The reader of a pipe may go before the end ("promptd search tea | head -1"); which is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -18,6 +22,12 @@ process.exitCode = await runCli(
     env: process.env,
     directory: process.cwd(),
     fetch: globalThis.fetch,
+    terminal: describeTerminal(process.env, {
+      isOut: isatty(1),
+      isError: isatty(2),
+    }),
+    askSecret,
+    openBrowser,
     readStdin: () => readText(process.stdin),
     writeOut: (text) => process.stdout.write(text),
     writeError: (text) => process.stderr.write(text),
@@ -28,8 +38,10 @@ process.exitCode = await runCli(
 /** The second Ctrl-C ends the process at once: the handler is gone after the first. */
 function listenForStop(): AbortSignal {
   const stop = new AbortController();
+  const exitCodes = { SIGINT: EXIT_INTERRUPTED, SIGTERM: 143 } as const; // 128 and the number of the signal
   for (const name of ["SIGINT", "SIGTERM"] as const) {
-    process.once(name, () => stop.abort(new CommandFailure(`Stopped by ${name}.`)));
+    const exitCode = exitCodes[name];
+    process.once(name, () => stop.abort(new CommandFailure(`Stopped by ${name}.`, { exitCode })));
   }
   return stop.signal;
 }

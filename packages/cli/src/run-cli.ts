@@ -4,13 +4,17 @@ import { explainError } from "./explain-error.ts";
 import { describeCommand, describeTable } from "./help-text.ts";
 import { parseArguments } from "./parse-arguments.ts";
 import { suggestName } from "./suggest-name.ts";
+import { NO_TERMINAL, shade, type Terminal } from "./terminal/terminal.ts";
 
 /** The process as the command line sees it; main.ts passes the real one, a test its own. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly directory: string;
   readonly fetch: typeof globalThis.fetch;
+  readonly terminal: Terminal;
   readonly readStdin: () => Promise<string>;
+  readonly askSecret: (question: string, signal: AbortSignal) => Promise<string | null>;
+  readonly openBrowser: (url: string) => Promise<boolean>;
   readonly writeOut: (text: string) => void;
   readonly writeError: (text: string) => void;
   /** Called once, before the command runs, unless the command handles signals itself. */
@@ -18,7 +22,7 @@ export interface Surroundings {
 }
 
 /**
- * Runs one command line and gives the exit code: 0, or 1 for every failure, which is explained on stderr.
+ * Runs one command line and gives the exit code: 0, 1 for a failure, which is explained on stderr, 130 after Ctrl-C.
  * @param argv what follows the program's name.
  */
 export async function runCli(argv: readonly string[], table: CommandTable, around: Surroundings): Promise<number> {
@@ -28,15 +32,16 @@ export async function runCli(argv: readonly string[], table: CommandTable, aroun
     if (name === null) return await printTableHelp(rest, table, around);
     const load = table[name];
     if (load === undefined) throw new Error(`The command table lost "${name}".`);
-    return await runCommand(name, await load(), rest, around);
+    return await runCommand({ name, command: await load(), rest }, table, around);
   } catch (error) {
     const known = error instanceof CommandFailure ? error : explainError(error);
     if (known === null) {
       around.writeError(`promptd failed unexpectedly: ${error instanceof Error ? error.stack : String(error)}\n`);
       return 1;
     }
-    around.writeError(`${known.message}\n${known.hint === null ? "" : `${known.hint}\n`}`);
-    return 1;
+    const hint = known.hint === null ? "" : `${shade(around.terminal, "dim", known.hint)}\n`;
+    around.writeError(`${shade(around.terminal, "red", known.message)}\n${hint}`);
+    return known instanceof CommandFailure ? known.exitCode : 1;
   }
 }
 
@@ -53,25 +58,36 @@ function moveCommonFlag(argv: readonly string[]): readonly string[] {
   return isCommon && rest.length > 0 ? [...rest, first] : argv;
 }
 
-async function runCommand(
-  name: string,
-  command: Command,
-  rest: readonly string[],
-  around: Surroundings,
-): Promise<number> {
+interface Called {
+  readonly name: string;
+  readonly command: Command;
+  readonly rest: readonly string[];
+}
+
+async function runCommand({ name, command, rest }: Called, table: CommandTable, around: Surroundings): Promise<number> {
   const parsed = parseArguments(name, command, rest);
   if (parsed.help) {
     around.writeOut(`${describeCommand(name, command)}\n`);
     return 0;
   }
+  const signal = command.handlesSignals === true ? new AbortController().signal : around.listenForStop();
+  const terminal = parsed.json ? NO_TERMINAL : around.terminal;
   const io: CommandIo = {
     json: parsed.json,
+    terminal,
     env: around.env,
     command: { name, subject: subjectOf(command, parsed.args) },
+    commands: table,
     directory: around.directory,
-    signal: command.handlesSignals === true ? new AbortController().signal : around.listenForStop(),
+    signal,
     fetch: around.fetch,
     readStdin: around.readStdin,
+    askSecret: (question) => around.askSecret(question, signal),
+    openBrowser: around.openBrowser,
+    write: (text) => {
+      if (terminal.isOut) around.writeOut(text);
+    },
+    writeError: around.writeError,
     result: (document, text) => around.writeOut(`${parsed.json ? JSON.stringify(document, null, 2) : text}\n`),
     note: (text) => around.writeError(`${text}\n`),
   };

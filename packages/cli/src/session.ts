@@ -1,4 +1,5 @@
 import { createClient, type Client } from "@promptd/client";
+import { createManageClient, type ManageClient } from "@promptd/client/manage";
 import { readCatalogueCache, refreshCatalogue } from "./catalogue-cache.ts";
 import { CommandFailure, type CommandIo } from "./command.ts";
 import { readConnection } from "./user-config.ts";
@@ -17,26 +18,49 @@ export async function withSession<Result>(io: CommandIo, work: (session: Session
   const { url, apiKey } = await readConnection(io.env);
   if (apiKey === null) {
     throw new CommandFailure("No API key is set.", {
-      hint: 'Set one with "promptd config set api-key <key>", or in the environment variable PROMPTD_API_KEY.',
+      hint: 'Sign in with "promptd login", or set the environment variable PROMPTD_API_KEY.',
     });
   }
   const cached = await readCatalogueCache(io.env, url);
   let isStale = false;
-  const client = openClient({
-    baseUrl: url,
-    apiKey,
-    fetch: io.fetch,
-    resourcesHash: cached?.hash,
-    onUpdateResources: () => (isStale = true),
-  });
+  const client = orBadAddress(() =>
+    createClient({
+      baseUrl: url,
+      apiKey,
+      fetch: io.fetch,
+      resourcesHash: cached?.hash,
+      onUpdateResources: () => (isStale = true),
+      onWarning: (message) => io.note(message),
+    }),
+  );
   const result = await work({ client, baseUrl: url });
   if (isStale) await refreshQuietly(client, io, url);
   return result;
 }
 
-function openClient(options: Parameters<typeof createClient>[0]): Client {
+/**
+ * The same with the client of the management API and the management token.
+ * @throws CommandFailure when no token is set or the address is not one.
+ */
+export async function withManagement<Result>(
+  io: CommandIo,
+  work: (manage: ManageClient, baseUrl: string) => Promise<Result>,
+): Promise<Result> {
+  const { url, token } = await readConnection(io.env);
+  if (token === null) {
+    throw new CommandFailure("No management token is set; an API key is for runs alone.", {
+      hint: 'Sign in with "promptd login", or set the environment variable PROMPTD_TOKEN.',
+    });
+  }
+  return work(
+    orBadAddress(() => createManageClient({ baseUrl: url, token, fetch: io.fetch })),
+    url,
+  );
+}
+
+export function orBadAddress<Made>(make: () => Made): Made {
   try {
-    return createClient(options);
+    return make();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     throw new CommandFailure(error.message, {

@@ -4,11 +4,15 @@ import { dirname, join } from "node:path";
 import { CommandFailure, type CommandIo } from "./command.ts";
 import { describeReadFailure, describeWriteFailure } from "./file-failure.ts";
 
-/** What `promptd config set` stores. */
+/** What `promptd login` and `promptd config set` store. */
 export interface UserConfig {
   readonly url: string | null;
   readonly apiKey: string | null;
+  /** A management token, for what is not a run: keys, credits, usage, prompts of one's own. */
+  readonly token: string | null;
 }
+
+const NOTHING: UserConfig = { url: null, apiKey: null, token: null };
 
 type Origin = "environment" | "config file" | "default";
 
@@ -18,6 +22,8 @@ export interface Connection {
   /** Null when none is set anywhere. */
   readonly apiKey: string | null;
   readonly apiKeyOrigin: Origin;
+  readonly token: string | null;
+  readonly tokenOrigin: Origin;
 }
 
 /** Where `promptd serve` listens by default. */
@@ -37,29 +43,38 @@ export function configPath(env: CommandIo["env"]): string {
 export async function readUserConfig(env: CommandIo["env"]): Promise<UserConfig> {
   const path = configPath(env);
   const text = await readIfThere(path);
-  if (text === null) return { url: null, apiKey: null };
+  if (text === null) return NOTHING;
   const value = parseObject(text);
   if (value === null) {
     throw new CommandFailure(`${path} is not a JSON object.`, { hint: "Correct or delete the file." });
   }
-  return { url: textOf(value["url"]), apiKey: textOf(value["apiKey"]) };
+  return { url: textOf(value["url"]), apiKey: textOf(value["apiKey"]), token: textOf(value["token"]) };
 }
 
 export async function writeUserConfig(env: CommandIo["env"], config: UserConfig): Promise<void> {
-  await writePrivately(configPath(env), `${JSON.stringify(config, null, 2)}\n`);
+  const given = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== null));
+  await writePrivately(configPath(env), `${JSON.stringify(given, null, 2)}\n`);
 }
 
 /** Environment before file before default. */
 export async function readConnection(env: CommandIo["env"]): Promise<Connection> {
-  const [envUrl, envKey] = [present(env["PROMPTD_URL"]), present(env["PROMPTD_API_KEY"])];
-  // A broken file must not stand in the way of a caller who needs nothing from it.
-  const config = envUrl !== null && envKey !== null ? { url: null, apiKey: null } : await readUserConfig(env);
+  const url = present(env["PROMPTD_URL"]);
+  const apiKey = present(env["PROMPTD_API_KEY"]);
+  const token = present(env["PROMPTD_TOKEN"]);
+  const config = url !== null && apiKey !== null ? await readQuietly(env) : await readUserConfig(env);
   return {
-    url: envUrl ?? config.url ?? URL_DEFAULT,
-    urlOrigin: originOf(envUrl, config.url),
-    apiKey: envKey ?? config.apiKey,
-    apiKeyOrigin: originOf(envKey, config.apiKey),
+    url: url ?? config.url ?? URL_DEFAULT,
+    urlOrigin: originOf(url, config.url),
+    apiKey: apiKey ?? config.apiKey,
+    apiKeyOrigin: originOf(apiKey, config.apiKey),
+    token: token ?? config.token,
+    tokenOrigin: originOf(token, config.token),
   };
+}
+
+/** A broken file must not stand in the way of a caller who needs nothing from it. */
+function readQuietly(env: CommandIo["env"]): Promise<UserConfig> {
+  return readUserConfig(env).catch(() => NOTHING);
 }
 
 /** Writes a file only its owner can read, so that a reader never finds it half written. @throws CommandFailure. */

@@ -107,7 +107,7 @@ describe("doctor", () => {
     const { run, runJson } = await setup({ ...healthy, "GET /v1/me": denied });
     const { code, stdout } = await run("doctor");
     expect(code).toBe(1);
-    expect(stdout).toMatch(/FAILED\s+API key\s+The API key is not valid. Set the key with "promptd config set api-key/);
+    expect(stdout).toMatch(/FAILED\s+API key\s+The API key is not valid. Sign in with "promptd login"/);
     expect(stdout).toMatch(/SKIPPED\s+models/);
     expect(await runJson("doctor")).toMatchObject({ healthy: false });
   });
@@ -139,7 +139,7 @@ describe("without a server or a key", () => {
     delete env["PROMPTD_API_KEY"];
     const { code, stderr } = await run("me");
     expect({ code, seen }).toEqual({ code: 1, seen: [] });
-    expect(stderr).toContain('No API key is set.\nSet one with "promptd config set api-key <key>"');
+    expect(stderr).toContain('No API key is set.\nSign in with "promptd login"');
   });
 
   test("an address that is none is refused in a sentence", async () => {

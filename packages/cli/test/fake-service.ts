@@ -7,6 +7,7 @@ import { onTestFinished } from "vitest";
 import type { CommandTable } from "../src/command.ts";
 import { END_USER_COMMANDS } from "../src/end-user-commands.ts";
 import { runCli } from "../src/run-cli.ts";
+import { NO_TERMINAL, type Terminal } from "../src/terminal/terminal.ts";
 
 interface Seen {
   readonly route: string;
@@ -33,8 +34,16 @@ export interface Outcome {
   readonly stderr: string;
 }
 
+export interface Person {
+  readonly terminal?: Partial<Terminal>;
+  /** What is typed when a secret is asked for. */
+  readonly secret?: string;
+  readonly stdin?: string;
+}
+
 /** A real HTTP server with scripted routes, an empty home folder, and the command line in this process. */
-export async function setup(routes: Routes = {}, table: CommandTable = END_USER_COMMANDS) {
+export async function setup(routes: Routes = {}, table: CommandTable = END_USER_COMMANDS, person: Person = {}) {
+  const opened: string[] = [];
   const seen: Seen[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -70,7 +79,10 @@ export async function setup(routes: Routes = {}, table: CommandTable = END_USER_
       env,
       directory: home,
       fetch: globalThis.fetch,
-      readStdin: async () => "pd_from_stdin\n",
+      terminal: { ...NO_TERMINAL, ...person.terminal },
+      readStdin: async () => person.stdin ?? "pd_from_stdin\n",
+      askSecret: async () => person.secret ?? null,
+      openBrowser: async (url) => opened.push(url) > 0,
       writeOut: (text) => out.push(text),
       writeError: (text) => err.push(text),
       listenForStop: () => stop.signal,
@@ -82,7 +94,7 @@ export async function setup(routes: Routes = {}, table: CommandTable = END_USER_
     if (outcome.stdout === "") throw new Error(`no document: ${outcome.stderr}`);
     return JSON.parse(outcome.stdout);
   };
-  return { run, runJson, seen, env, home, baseUrl, stop };
+  return { run, runJson, seen, env, home, baseUrl, stop, opened };
 }
 
 const NOT_FOUND: Reply = { error: { code: "NOT_FOUND_ERROR", message: "No such thing." } };

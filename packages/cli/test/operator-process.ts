@@ -10,6 +10,7 @@ import { createTestDatabase } from "../../server/test/support/test-database.ts";
 import { AUTHOR_COMMANDS } from "../src/commands/author-commands.ts";
 import { OPERATOR_COMMANDS } from "../src/operator-commands.ts";
 import { runCli } from "../src/run-cli.ts";
+import { NO_TERMINAL } from "../src/terminal/terminal.ts";
 
 const PROGRAM = join(import.meta.dirname, "../bin/promptd.js");
 
@@ -98,6 +99,9 @@ export async function runHere(argv: readonly string[], environment: Environment)
       env: environment,
       directory: tmpdir(),
       fetch: globalThis.fetch,
+      terminal: NO_TERMINAL,
+      askSecret: async () => null,
+      openBrowser: async () => false,
       readStdin: async () => "",
       writeOut: (text) => out.push(text),
       writeError: (text) => err.push(text),

@@ -44,7 +44,7 @@ test("a failure in a process of its own: nothing on stdout, a sentence on stderr
   expect([code, stdout, stderr.split("\n")[0]]).toEqual([1, "", "No such key."]);
 });
 
-test("Ctrl-C ends a command that waits, with exit code 1", async () => {
+test("Ctrl-C ends a command that waits, with exit code 130", async () => {
   const arrived = Promise.withResolvers<null>();
   const routes: Routes = {
     "GET /v1/me": () => {
@@ -60,7 +60,7 @@ test("Ctrl-C ends a command that waits, with exit code 1", async () => {
   const { child, ended } = start(env, "me");
   await arrived.promise;
   child.kill("SIGINT");
-  expect(await ended).toEqual({ code: 1, stdout: "", stderr: "Stopped by SIGINT.\n" });
+  expect(await ended).toEqual({ code: 130, stdout: "", stderr: "Stopped by SIGINT.\n" });
 });
 
 test("a reader that goes before the end is no failure", async () => {

@@ -23,7 +23,7 @@ describe("search", () => {
     const { stdout } = await run("search", "cat", "&", "dog");
     expect(seen[0]?.route).toBe("GET /v1/prompts/publish?q=cat+%26+dog");
     expect(stdout).toBe(
-      `Cat portrait (image, sandbox: not an AI model, 12 credits, 340 runs)\n  From one\\u001b[31m photo.\n  promptd show ${VERSION}\n`,
+      `Cat portrait (image, sandbox: not an AI model, 12 credits, 340 runs)\n  From one\\u001b[31m photo.\n  promptd show s\n`,
     );
   });
 
@@ -56,7 +56,7 @@ Options:
   quality  low, medium, high (default medium)
 
 Run it:
-  promptd run ${VERSION} --input 'Child'\\''s Age=…' --image Photo.jpg
+  promptd run ${VERSION} 'Child'\\''s Age=…' --image Photo.jpg
 `);
   });
 

@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { setup, type Reply, type Routes } from "./fake-service.ts";
-import { PROMPT, RUN, VERSION, version } from "./sample-prompt.ts";
+import { config, PROMPT, RUN, VERSION, version } from "./sample-prompt.ts";
 
 const done = {
   runId: RUN,
@@ -16,12 +16,14 @@ const failed = {
   runStatus: "failed",
   tokens: 0,
 };
+const found = { [`GET /v1/prompt-versions/${VERSION}`]: { data: version } };
+const POST = "POST /v1/runs";
 const body = (seen: readonly { body: unknown }[], at: number): Record<string, unknown> =>
   seen[at]?.body as Record<string, unknown>;
 
 describe("run", () => {
   test("sends inputs, images and options, and prints the outputs alone", async () => {
-    const { run, seen, home } = await setup({ "POST /v1/runs": { data: done } });
+    const { run, seen, home } = await setup({ ...found, "POST /v1/runs": { data: done } });
     await writeFile(join(home, "cat.png"), "not really");
     const argv = [
       "--input",
@@ -38,8 +40,8 @@ describe("run", () => {
       stdout: "Two lines\nabout tea.\n",
       stderr: "",
     });
-    expect(seen[0]?.headers.authorization).toBe("Bearer pd_test");
-    expect(body(seen, 0)).toEqual({
+    expect(seen[1]?.headers.authorization).toBe("Bearer pd_test");
+    expect(body(seen, 1)).toEqual({
       promptVersionId: VERSION,
       inputs: {
         textInputs: { "Child's Age": "7=8", tone: "" },
@@ -53,53 +55,89 @@ describe("run", () => {
   });
 
   test("the id of a prompt runs its latest version", async () => {
-    const create = (seen: { body: unknown }): Reply =>
-      (seen.body as { promptVersionId: string }).promptVersionId === VERSION
-        ? { data: done }
-        : { error: { code: "NOT_FOUND_ERROR", message: "No published prompt version has the id." } };
-    const { runJson, seen } = await setup({
-      "POST /v1/runs": create,
-      [`GET /v1/prompts/${PROMPT}`]: { data: version },
-    });
+    const { runJson, seen } = await setup({ [POST]: { data: done }, [`GET /v1/prompts/${PROMPT}`]: { data: version } });
     expect(await runJson("run", PROMPT)).toEqual(done);
-    expect(seen.map(({ route }) => route)).toEqual(["POST /v1/runs", `GET /v1/prompts/${PROMPT}`, "POST /v1/runs"]);
+    expect(seen.map(({ route }) => route)).toEqual([
+      `GET /v1/prompt-versions/${PROMPT}`,
+      `GET /v1/prompts/${PROMPT}`,
+      POST,
+    ]);
+    expect(body(seen, 2)).toMatchObject({ promptVersionId: VERSION });
+  });
+
+  test("a slug runs the latest version; one that is not there is answered with the one that was meant", async () => {
+    const rows = [{ ...version, slug: "cat-portrait", configs: config }];
+    const { run, runJson } = await setup({ [POST]: { data: done }, "GET /v1/prompts/publish": { data: { rows } } });
+    expect(await runJson("run", "cat-portrait")).toEqual(done);
+    expect((await run("run", "cat-potrait")).stderr).toBe(
+      'No published prompt has the slug "cat-potrait". Did you mean "cat-portrait"?\nFind prompts with "promptd search <words>".\n',
+    );
+  });
+
+  test("inputs are words, files, standard input, a JSON file, and images by the name of their slot", async () => {
+    const { run, seen, home } = await setup({ ...found, [POST]: { data: done } }, undefined, { stdin: "from stdin\n" });
+    await writeFile(join(home, "age.txt"), "seven\n");
+    await writeFile(join(home, "cat.png"), "x");
+    await writeFile(join(home, "inputs.json"), JSON.stringify({ tone: "loud", "Child's Age": 9 }));
+    await run("run", VERSION, "Child's Age=@age.txt", "tone=-", "photo=@cat.png");
+    await run("run", VERSION, "-", "-i", "tone=@me");
+    await run("run", VERSION, "--inputs", "inputs.json", "tone=calm");
+    const inputs = seen.filter(({ route }) => route === POST).map((one) => (one.body as { inputs: object }).inputs);
+    expect(inputs).toEqual([
+      { textInputs: { "Child's Age": "seven", tone: "from stdin" }, imageInputs: [{ type: "base64", base64: "eA==" }] },
+      { textInputs: { "Child's Age": "from stdin", tone: "@me" }, imageInputs: [] },
+      { textInputs: { "Child's Age": "9", tone: "calm" }, imageInputs: [] },
+    ]);
+  });
+
+  test("a misspelt input or option is refused before a run is made, with what was meant", async () => {
+    const { run, seen } = await setup({ ...found, [POST]: { data: done } });
+    const { code, stdout, stderr } = await run("run", VERSION, "tune=calm", "shape=round", "-o", "qualty=high");
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toBe(`The prompt has no input "tune". Did you mean "tone"?
+The prompt has no input "shape". It takes: tone, Child's Age.
+The prompt has no option "qualty". Did you mean "quality"?
+Nothing was sent, and nothing was charged.
+`);
+    expect(seen.map(({ route }) => route)).not.toContain(POST);
   });
 
   test("a failed run prints its error and exits 1", async () => {
-    const { run } = await setup({ "POST /v1/runs": { data: failed } });
+    const { run } = await setup({ ...found, "POST /v1/runs": { data: failed } });
     expect(await run("run", VERSION)).toEqual({ code: 1, stdout: "Error: The model did not answer.\n", stderr: "" });
   });
 
-  test("--no-wait asks not to wait and prints the runId", async () => {
+  test("--no-wait asks not to wait and prints the runId alone", async () => {
     const queued = { ...done, outputs: [], runStatus: "queued", tokens: 0 };
-    const { run, seen } = await setup({ "POST /v1/runs": { status: 202, data: queued } });
-    expect((await run("run", VERSION, "--no-wait")).stdout).toBe(`${RUN} is queued.\n`);
-    expect(seen[0]?.headers["prefer"]).toBe("respond-async");
+    const { run, seen } = await setup({ ...found, "POST /v1/runs": { status: 202, data: queued } });
+    expect((await run("run", VERSION, "--no-wait")).stdout).toBe(`${RUN}\n`);
+    expect(seen[1]?.headers["prefer"]).toBe("respond-async");
   });
 
   test("stays with a run that outlives the first wait, and names it", async () => {
     const timeout = { status: 504, error: { code: "GATEWAY_TIMEOUT_ERROR", message: "m", data: { runId: RUN } } };
-    const { run, seen } = await setup({ "POST /v1/runs": timeout, [`GET /v1/runs/${RUN}`]: { data: done } });
+    const { run, seen } = await setup({ ...found, [POST]: timeout, [`GET /v1/runs/${RUN}`]: { data: done } });
     expect(await run("run", VERSION)).toMatchObject({ code: 0, stderr: `Still in progress: ${RUN}\n` });
-    expect(seen).toHaveLength(2);
+    expect(seen.filter(({ route }) => route === POST)).toHaveLength(1);
   });
 
   test("stopping while it waits says how to find the run again", async () => {
     const timeout = { status: 504, error: { code: "GATEWAY_TIMEOUT_ERROR", message: "m", data: { runId: RUN } } };
-    const routes: Routes = { "POST /v1/runs": timeout };
+    const routes: Routes = { ...found, [POST]: timeout };
     const { run, stop } = await setup(routes);
     routes[`GET /v1/runs/${RUN}`] = () => {
       stop.abort(new Error("Ctrl-C"));
       return { data: { ...done, outputs: [], runStatus: "running" } };
     };
     const { code, stderr } = await run("run", VERSION);
-    expect(code).toBe(1);
-    expect(stderr).toContain(`Stopped waiting for the run.\nIt goes on: promptd runs get ${RUN}\n`);
+    expect(code).toBe(130);
+    expect(stderr).toContain(`Stopped waiting for the run.\nIt goes on: promptd runs watch ${RUN}\n`);
   });
 
   test("--out saves images and videos without sending the key to their address", async () => {
     const png = Buffer.from("89504e47", "hex");
     const routes: Routes = {
+      ...found,
       "GET /files/a.png": { bytes: png, headers: { "content-type": "image/png" } },
       "GET /files/b": { bytes: Buffer.from("mp4"), headers: { "content-type": "video/mp4" } },
     };
@@ -133,7 +171,7 @@ describe("run", () => {
   });
 
   test("a folder that cannot be made is named, and how to save the files of the run elsewhere", async () => {
-    const { run, home } = await setup({ "POST /v1/runs": { data: done } });
+    const { run, home } = await setup({ ...found, "POST /v1/runs": { data: done } });
     await writeFile(join(home, "taken"), "");
     expect(await run("run", VERSION, "--out", "taken")).toEqual({
       code: 1,
@@ -145,7 +183,10 @@ The run is safe. Save its files elsewhere with: promptd runs get ${RUN} --out DI
   });
 
   test("a file that has expired is named, and no file is left", async () => {
-    const routes: Routes = { "GET /files/a.png": { status: 410, error: { code: "GONE_ERROR", message: "expired" } } };
+    const routes: Routes = {
+      ...found,
+      "GET /files/a.png": { status: 410, error: { code: "GONE_ERROR", message: "expired" } },
+    };
     const { run, home, baseUrl } = await setup(routes);
     routes["POST /v1/runs"] = { data: { ...done, outputs: [{ type: "image", data: `${baseUrl}/files/a.png` }] } };
     const { code, stderr } = await run("run", VERSION, "--out", "out");
@@ -161,18 +202,94 @@ The run is safe. Save its files elsewhere with: promptd runs get ${RUN} --out DI
     [["--image", "missing.png"], "There is no file missing.png. Check the name.\n"],
     [["--image", "."], ". is a directory; name an image in it.\n"],
     [["--no-wait", "--out", "x"], "--no-wait and --out do not go together"],
-  ])("%j is refused before anything is sent", async (argv, sentence) => {
-    const { run, seen } = await setup();
+    [["words"], 'An input must have the form KEY=VALUE, got "words".'],
+    [["tone=@none.txt"], "There is no file none.txt. Check the name.\n"],
+    [["--inputs", "none.json"], "There is no file none.json. Check the name.\n"],
+    [["--inputs", "-"], "- is not a JSON object."],
+  ])("%j is refused before a run is made", async (argv, sentence) => {
+    const { run, seen } = await setup(found);
     const { code, stderr } = await run("run", VERSION, ...argv);
     expect(code).toBe(1);
     expect(stderr).toContain(sentence);
-    expect(seen).toEqual([]);
+    expect(seen.map(({ route }) => route)).not.toContain(POST);
   });
 
   test("all faults the server found are shown", async () => {
     const message = 'Text input "a" is required. Text input "b" is required.';
-    const { run } = await setup({ "POST /v1/runs": { status: 422, error: { code: "VALIDATION_ERROR", message } } });
+    const { run } = await setup({
+      ...found,
+      "POST /v1/runs": { status: 422, error: { code: "VALIDATION_ERROR", message } },
+    });
     expect((await run("run", VERSION)).stderr).toBe(`${message}\n`);
+  });
+});
+
+describe("a person at a terminal", () => {
+  const event = (name: string, data: unknown, id?: string): string =>
+    `event: ${name}\n${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
+  const stream = (...events: string[]): Reply => ({
+    bytes: Buffer.from(events.join("")),
+    headers: { "content-type": "text/event-stream" },
+  });
+  const status = (runStatus: string) => event("status", { runId: RUN, runStatus });
+  const text = (call: number, words: string, id: string) => event("text", { index: 0, call, text: words }, id);
+  const end = status("succeeded") + event("output", { index: 0, ...done.outputs[0] }) + event("done", done);
+  const queued = { ...done, outputs: [], runStatus: "queued", tokens: 0 };
+  const routes = (...events: string[]): Routes => ({
+    ...found,
+    [POST]: { status: 202, data: queued },
+    [`GET /v1/runs/${RUN}/events`]: stream(...events),
+  });
+  const terminal = { isOut: true, isError: true };
+
+  test("sees text while it is written, once, the state with the runId, and what it cost", async () => {
+    const events = [status("running"), text(1, "Two ", "1"), text(1, "lines\n", "2"), end];
+    const { run } = await setup(routes(...events), undefined, { terminal });
+    const { code, stdout, stderr } = await run("run", VERSION);
+    expect([code, stdout]).toEqual([0, "Two lines\nabout tea.\n"]);
+    expect(stderr).toContain(`queued  ${RUN}  Ctrl-C stops waiting, not the run (0 s)`);
+    expect(stderr).toContain(`running  ${RUN}`);
+    expect(stderr.endsWith(`\r\u001b[2K${RUN}  succeeded  12 credits\n`)).toBe(true);
+  });
+
+  test("sees the whole text again when a model had to begin anew", async () => {
+    const events = [status("running"), text(1, "Three", "1"), text(2, "Two lines", "2"), end];
+    const { run } = await setup(routes(...events), undefined, { terminal });
+    expect((await run("run", VERSION)).stdout).toBe("Three\n\n(written again)\nTwo lines\nabout tea.\n");
+  });
+
+  test("gets one document and no drawing with --json", async () => {
+    const { run } = await setup(routes(status("running"), text(1, "Two ", "1"), end), undefined, { terminal });
+    const { stdout, stderr } = await run("run", VERSION, "--json");
+    expect(JSON.parse(stdout)).toEqual(done);
+    expect(stderr).toBe(`Still in progress: ${RUN}\n`);
+  });
+
+  test("watches a run that goes on elsewhere", async () => {
+    const { run } = await setup(routes(status("running"), text(1, "Two ", "1"), end), undefined, { terminal });
+    expect((await run("runs", "watch", RUN)).stdout).toBe("Two lines\nabout tea.\n");
+  });
+
+  test.each([
+    ["kitty", `\u001b_Ga=T,f=100,m=0;iVBORw==\u001b\\\n`],
+    ["iterm", `\u001b]1337;File=inline=1;preserveAspectRatio=1;size=4:iVBORw==\u0007\n`],
+  ] as const)("sees pictures where the terminal is %s", async (pictures, shown) => {
+    const withFile: Routes = {
+      ...found,
+      "GET /files/a.png": { bytes: Buffer.from("89504e47", "hex"), headers: { "content-type": "image/png" } },
+    };
+    const { run, baseUrl } = await setup(withFile, undefined, { terminal: { ...terminal, pictures } });
+    const url = `${baseUrl}/files/a.png`;
+    withFile[POST] = { data: { ...done, outputs: [{ type: "image", data: url }] } };
+    expect((await run("run", VERSION)).stdout).toBe(`${shown}${url}\n`);
+  });
+
+  test("sees faults in red and what to do next dimmed, where there are colors", async () => {
+    const { run } = await setup({}, undefined, { terminal: { ...terminal, hasColors: true } });
+    const { stderr } = await run("run", VERSION);
+    expect(stderr).toBe(
+      `\u001b[31mNo published prompt or prompt version has the id ${VERSION}.\u001b[39m\n\u001b[2mFind prompts with "promptd search <words>".\u001b[22m\n`,
+    );
   });
 });
 

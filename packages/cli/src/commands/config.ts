@@ -4,17 +4,22 @@ import { suggestName } from "../suggest-name.ts";
 import { configPath, readConnection, readUserConfig, writeUserConfig, type UserConfig } from "../user-config.ts";
 
 /** Name on the command line to member of the file. */
-const NAMES = { url: "url", "api-key": "apiKey" } as const satisfies Record<string, keyof UserConfig>;
+const NAMES = { url: "url", "api-key": "apiKey", token: "token" } as const satisfies Record<string, keyof UserConfig>;
 type Name = keyof typeof NAMES;
 
-const ABOUT = `Names: url (address of the server) and api-key. They are stored in ~/.config/promptd/config.json (or below
-$XDG_CONFIG_HOME), readable by you alone. The environment variables PROMPTD_URL and PROMPTD_API_KEY go before them.`;
+const ABOUT = `Names: url (address of the server), api-key (for runs) and token (for keys, credits, usage and your prompts). They
+are stored in ~/.config/promptd/config.json (or below $XDG_CONFIG_HOME), readable by you alone. The environment variables
+PROMPTD_URL, PROMPTD_API_KEY and PROMPTD_TOKEN go before them.`;
 
 export const configSet: Command = {
-  summary: "Store the address of the server or your API key",
+  summary: "Store the address of the server, your API key or your management token",
   usage: "<name> <value|->",
   details: `${ABOUT}
 With "-" the value is read from standard input, so that a key does not stand in the shell's history.`,
+  session: `$ promptd config set url https://promptd.example.org
+Stored url in ~/.config/promptd/config.json.
+$ promptd config set api-key - < key.txt
+Stored api-key in ~/.config/promptd/config.json.`,
   options: {},
   positionals: { min: 2, max: 2 },
   async run(args, io) {
@@ -33,6 +38,11 @@ export const configGet: Command = {
   usage: "[name]",
   details: `${ABOUT}
 A named value is printed whole and alone, for scripts; the overview shows only the ends of the key.`,
+  session: `$ promptd config get
+url      https://promptd.example.org                (config file)
+api-key  pd_01…8f                                   (config file)
+token    -                                          (not set)
+file     ~/.config/promptd/config.json`,
   options: {},
   positionals: { min: 0, max: 1 },
   async run(args, io) {
@@ -47,14 +57,35 @@ A named value is printed whole and alone, for scripts; the overview shows only t
       io.result({ name, value }, value);
       return;
     }
-    const apiKey = connection.apiKey === null ? null : maskKey(connection.apiKey);
-    const { url, urlOrigin, apiKeyOrigin } = connection;
+    const { url, urlOrigin } = connection;
+    const [apiKey, token] = [connection.apiKey, connection.token].map((key) => (key === null ? null : maskKey(key)));
+    const secretRow = (name: string, shown: string | null | undefined, origin: string) =>
+      typeof shown === "string" ? [name, shown, `(${origin})`] : [name, "-", "(not set)"];
     const text = formatTable([
       ["url", url, `(${urlOrigin})`],
-      ["api-key", apiKey ?? "-", apiKey === null ? "(not set)" : `(${apiKeyOrigin})`],
+      secretRow("api-key", apiKey, connection.apiKeyOrigin),
+      secretRow("token", token, connection.tokenOrigin),
       ["file", configPath(io.env), ""],
     ]);
-    io.result({ url, apiKey, path: configPath(io.env) }, text.replaceAll(/ +$/gm, ""));
+    io.result({ url, apiKey, token, path: configPath(io.env) }, text.replaceAll(/ +$/gm, ""));
+  },
+};
+
+export const configUnset: Command = {
+  summary: "Remove a stored address, key or token",
+  usage: "<name>",
+  details: ABOUT,
+  session: `$ promptd config unset api-key
+Removed api-key from ~/.config/promptd/config.json.`,
+  options: {},
+  positionals: { min: 1, max: 1 },
+  async run(args, io) {
+    const name = readName(args.positionals[0] ?? "");
+    const config = await readUserConfig(io.env);
+    const wasSet = config[NAMES[name]] !== null;
+    if (wasSet) await writeUserConfig(io.env, { ...config, [NAMES[name]]: null });
+    const path = configPath(io.env);
+    io.result({ name, path, wasSet }, wasSet ? `Removed ${name} from ${path}.` : `${name} was not set in ${path}.`);
   },
 };
 
@@ -70,8 +101,8 @@ function checkValue(name: Name, value: string): void {
   if (name === "url" && !/^https?:$/.test(URL.parse(value)?.protocol ?? "")) {
     throw new CommandFailure(`url must begin with http:// or https://, got "${value}".`);
   }
-  if (name === "api-key" && !/^[\x21-\x7e]{1,256}$/.test(value)) {
-    throw new CommandFailure("api-key must be 1 to 256 characters without spaces.");
+  if (name !== "url" && !/^[\x21-\x7e]{1,256}$/.test(value)) {
+    throw new CommandFailure(`${name} must be 1 to 256 characters without spaces.`);
   }
 }
 

@@ -1,4 +1,5 @@
 import { createClient, type Client } from "@promptd/client";
+import { createManageClient } from "@promptd/client/manage";
 import { USER_FLAGS } from "@promptd/contract";
 import { stat } from "node:fs/promises";
 import { CommandFailure, type Command, type CommandIo } from "../command.ts";
@@ -18,6 +19,13 @@ export const doctor: Command = {
   summary: "Check the configuration, the server and the key",
   usage: "",
   details: "The exit code is 1 when a check fails.",
+  session: `$ promptd doctor
+OK       config file       address of the server from: config file
+OK       server            https://promptd.example.org/healthz answered
+OK       server readiness  https://promptd.example.org/readyz answered
+OK       API key           key of ada (config file), plan active, 480 credits
+OK       models            14 enabled
+OK       token             none is set; runs need none`,
   options: {},
   async run(_args, io) {
     const checks = await examine(io);
@@ -37,6 +45,7 @@ async function examine(io: CommandIo): Promise<Check[]> {
     ["server readiness", () => checkPath(io, "/readyz")],
     ["API key", () => checkKey(io)],
     ["models", () => checkModels(io)],
+    ["token", () => checkToken(io)],
   ];
   for (const [name, step] of steps) {
     const hasFailed = checks.some((check) => check.state === "failed");
@@ -91,6 +100,15 @@ async function checkModels(io: CommandIo): Promise<string> {
   const { resources } = await openClient(url, apiKey ?? "", io).resources.get({ signal: io.signal });
   if (resources.models.length === 0) throw new Error("The server offers no model.");
   return `${resources.models.length} enabled`;
+}
+
+/** One is needed for keys, credits, usage and prompts of one's own alone. */
+async function checkToken(io: CommandIo): Promise<string> {
+  const { url, token, tokenOrigin } = await readConnection(io.env);
+  if (token === null) return "none is set; runs need none";
+  const manage = createManageClient({ baseUrl: url, token, fetch: io.fetch, maxRetries: 1, timeoutMs: 10_000 });
+  const { person, scopes } = await manage.send("getSession", { signal: io.signal });
+  return `token of ${person.email} (${tokenOrigin}), ${scopes?.join(", ") ?? "all scopes"}`;
 }
 
 function openClient(baseUrl: string, apiKey: string, io: CommandIo): Client {

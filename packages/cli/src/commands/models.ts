@@ -10,6 +10,10 @@ export const models: Command = {
   usage: "",
   details: `The list is cached in the user's configuration folder. Its hash goes along with every command, and the list is
 read again when the server says that it changed.`,
+  session: `$ promptd models
+MODEL                MODALITY  OPTIONS
+openai/gpt-5.4-mini  text      reasoningEffort=low|medium|high
+sandbox/text         text`,
   options: {},
   async run(_args, io) {
     const resources = await withSession(io, ({ client, baseUrl }) => refreshCatalogue(client, io, baseUrl));

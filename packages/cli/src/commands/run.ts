@@ -1,77 +1,106 @@
-import type { Client } from "@promptd/client";
-import type { CreateRunBody, Run } from "@promptd/contract";
-import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../command.ts";
-import { findPrompt, isNotFound, neitherFailure } from "../runs/find-version.ts";
+import { PromptdRunError, toImageInput, type Client } from "@promptd/client";
+import type { Run } from "@promptd/contract";
+import { CommandFailure, EXIT_INTERRUPTED, type Command, type CommandIo } from "../command.ts";
+import { refuseUnknownNames } from "../runs/check-inputs.ts";
+import { findVersion } from "../runs/find-version.ts";
 import { reportRun } from "../runs/report-run.ts";
-import { readImage, readPairs } from "../runs/run-inputs.ts";
+import { readInputs, readPairs, type GivenInputs } from "../runs/run-inputs.ts";
+import { createRunView, type RunView } from "../runs/run-view.ts";
 import { withSession } from "../session.ts";
 
 export const run: Command = {
   summary: "Run a prompt and wait for its outputs",
-  usage: "<promptVersionId|promptId>",
-  details: `A prompt id runs the latest published version. The exit code is 1 when the run fails.
-Ctrl-C stops waiting, not the run: "promptd runs get <runId>" shows it later.`,
+  usage: "<slug|promptId|promptVersionId> [KEY=VALUE…]",
+  details: `A slug or a prompt id runs the latest published version. KEY=@FILE takes the text of a file, KEY=- that of standard
+input, and a "-" alone is the only input that the prompt needs. A name that the prompt does not know is refused before
+anything is charged. The exit code is 1 when the run fails.
+Ctrl-C stops waiting, not the run, with exit code 130: "promptd runs watch <runId>" goes on.`,
+  session: `$ promptd run cat-poem topic=tea tone=calm
+A kettle hums, the window steams …
+$ cat letter.txt | promptd run summarize - --json
+$ promptd run cat-portrait photo=@cat.jpg -o quality=high --out pictures
+Saved pictures/01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a-1.png`,
   options: {
-    input: { type: "string", short: "i", multiple: true, value: "KEY=VALUE", summary: "a text input" },
+    input: {
+      type: "string",
+      short: "i",
+      multiple: true,
+      value: "KEY=VALUE",
+      summary: "a text input, exactly as it stands",
+    },
+    inputs: {
+      type: "string",
+      value: "FILE.json|-",
+      summary: "text inputs as one JSON object; words and flags go before it",
+    },
     image: { type: "string", multiple: true, value: "PATH|URL", summary: "an image, in the order of the slots" },
     option: { type: "string", short: "o", multiple: true, value: "KEY=VALUE", summary: "a run option of the model" },
-    "no-wait": { type: "boolean", summary: "print the runId at once instead of waiting for the run" },
+    "no-wait": { type: "boolean", summary: "print the runId alone, at once, instead of waiting for the run" },
     out: { type: "string", value: "DIR", summary: "save generated images and videos in this folder" },
   },
-  positionals: { min: 1, max: 1 },
+  positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   async run(args, io) {
     if (args.flag("no-wait") && args.text("out") !== undefined) {
       throw new CommandFailure("--no-wait and --out do not go together: there is nothing to save yet.");
     }
-    const body = await readBody(args, io);
-    const finished = await withSession(io, ({ client }) => createRun(client, body, args.flag("no-wait"), io));
-    return reportRun(finished, args.text("out"), io);
+    const options = readPairs("--option", args.list("option"));
+    const view = createRunView(io);
+    const finished = await withSession(io, async ({ client }) => {
+      const { promptVersionId, config } = await findVersion(client, args.positionals[0] ?? "", io.signal);
+      const inputs = await readInputs(args, config, io);
+      refuseUnknownNames(config, Object.keys(inputs.texts), Object.keys(options));
+      const wanted: Wanted = { promptVersionId, inputs, options };
+      return args.flag("no-wait") ? createOnly(client, wanted, io) : createAndWait(client, wanted, { io, view });
+    });
+    if (args.flag("no-wait")) return io.result(finished, finished.runId);
+    return reportRun(finished, { folder: args.text("out"), unseen: view.finish(finished) }, io);
   },
 };
 
-async function readBody(args: CommandArgs, io: CommandIo): Promise<CreateRunBody> {
-  const images = await Promise.all(args.list("image").map((source) => readImage(source, io.directory)));
-  return {
-    promptVersionId: args.positionals[0] ?? "",
-    inputs: {
-      textInputs: readPairs("--input", args.list("input")),
-      ...(images.length === 0 ? {} : { imageInputs: images }),
-    },
-    runOptions: readPairs("--option", args.list("option")),
-  };
+interface Wanted {
+  readonly promptVersionId: string;
+  readonly inputs: GivenInputs;
+  readonly options: Readonly<Record<string, string>>;
 }
 
-/** The id is tried as that of a version first, which is what scripts pass, and then as that of a prompt. */
-async function createRun(client: Client, body: CreateRunBody, isAsync: boolean, io: CommandIo): Promise<Run> {
-  const create = isAsync ? createOnly : createAndWait;
-  try {
-    return await create(client, body, io);
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    const latest = await findPrompt(client, body.promptVersionId, io.signal);
-    if (latest === null) throw neitherFailure(body.promptVersionId, error);
-    return create(client, { ...body, promptVersionId: latest.promptVersionId }, io);
-  }
-}
-
-function createOnly(client: Client, body: CreateRunBody, io: CommandIo): Promise<Run> {
+async function createOnly(client: Client, { promptVersionId, inputs, options }: Wanted, io: CommandIo): Promise<Run> {
+  const imageInputs = await Promise.all(inputs.images.map(toImageInput));
+  const body = { promptVersionId, inputs: { textInputs: inputs.texts, imageInputs }, runOptions: options };
   return client.runs.create(body, { respondAsync: true, signal: io.signal });
 }
 
-async function createAndWait(client: Client, body: CreateRunBody, io: CommandIo): Promise<Run> {
-  let runId: string | null = null;
-  const onUnfinished = (id: string): void => {
-    runId = id;
-    io.note(`Still in progress: ${id}`);
-  };
+interface Waiting {
+  readonly io: CommandIo;
+  readonly view: RunView;
+}
+
+async function createAndWait(
+  client: Client,
+  { promptVersionId, inputs, options }: Wanted,
+  { io, view }: Waiting,
+): Promise<Run> {
+  const { texts, images } = inputs;
   try {
-    return await client.runs.createAndWait(body, { signal: io.signal, onUnfinished });
+    const { runId, outputs, runStatus, tokens } = await client.run(promptVersionId, {
+      inputs: texts,
+      images,
+      options,
+      onProgress: (event) => view.see(event),
+      signal: io.signal,
+    });
+    return { runId, outputs, runStatus, tokens };
   } catch (error) {
+    if (error instanceof PromptdRunError) return error.run;
     if (!io.signal.aborted) throw error;
-    const hint =
-      runId === null
-        ? "If it was created it goes on: promptd runs list"
-        : `It goes on: promptd runs get ${String(runId)}`;
-    throw new CommandFailure("Stopped waiting for the run.", { hint, cause: error });
+    throw stoppedWaiting(view.runId(), error);
+  } finally {
+    view.stop();
   }
+}
+
+/** The run goes on, and has been paid for: how to come back to it. */
+export function stoppedWaiting(runId: string | null, cause: unknown): CommandFailure {
+  const hint =
+    runId === null ? "If it was created it goes on: promptd runs list" : `It goes on: promptd runs watch ${runId}`;
+  return new CommandFailure("Stopped waiting for the run.", { hint, cause, exitCode: EXIT_INTERRUPTED });
 }

@@ -1,12 +1,27 @@
-import { RUN_STATUSES, type ListRunsQuery, type RunList, type RunListRow, type RunStatus } from "@promptd/contract";
-import { CommandFailure, type Command, type CommandArgs } from "../command.ts";
+import type { Client } from "@promptd/client";
+import {
+  RUN_STATUSES,
+  type ListRunsQuery,
+  type Run,
+  type RunList,
+  type RunListRow,
+  type RunStatus,
+} from "@promptd/contract";
+import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../command.ts";
 import { formatRun, formatRunRows } from "../output.ts";
 import { reportRun } from "../runs/report-run.ts";
+import { createRunView, type RunView } from "../runs/run-view.ts";
 import { withSession } from "../session.ts";
+import { stoppedWaiting } from "./run.ts";
 
 export const runsList: Command = {
   summary: "List your runs, newest first",
   usage: "",
+  session: `$ promptd runs list --status failed --limit 1
+RUN                                   STATUS  CREDITS  CREATED              NAME
+01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a  failed  0        2026-11-20 10:15:30  Cat portrait
+
+More: promptd runs list --after 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a`,
   options: {
     limit: { type: "string", short: "n", value: "N", summary: "rows of one page, 1 to 50; 10 when absent" },
     status: { type: "string", value: "STATUS", summary: `only these: ${RUN_STATUSES.join(", ")}` },
@@ -36,6 +51,8 @@ export const runsGet: Command = {
   summary: "Show a run and its outputs",
   usage: "<runId>",
   details: "The exit code is 1 when the run failed.",
+  session: `$ promptd runs get 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a --wait 60
+A kettle hums, the window steams …`,
   options: {
     wait: { type: "string", short: "w", value: "SECONDS", summary: "wait for the run to finish, up to this long" },
     out: { type: "string", value: "DIR", summary: "save generated images and videos in this folder" },
@@ -45,14 +62,53 @@ export const runsGet: Command = {
     const [runId = ""] = args.positionals;
     const waitSeconds = readNumber("--wait", args.text("wait"));
     const run = await withSession(io, ({ client }) => client.runs.get(runId, { waitSeconds, signal: io.signal }));
-    return reportRun(run, args.text("out"), io);
+    return reportRun(run, { folder: args.text("out") }, io);
   },
 };
+
+export const runsWatch: Command = {
+  summary: "Stay with a run until it is final, with its text while it is written",
+  usage: "<runId>",
+  details: "The exit code is 1 when the run failed, 130 after Ctrl-C, which stops watching and not the run.",
+  session: `$ promptd runs watch 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
+A kettle hums, the window steams …`,
+  options: { out: { type: "string", value: "DIR", summary: "save generated images and videos in this folder" } },
+  positionals: { min: 1, max: 1 },
+  async run(args, io) {
+    const [runId = ""] = args.positionals;
+    const view = createRunView(io);
+    try {
+      const run = await withSession(io, ({ client }) => watch(client, runId, { io, view }));
+      return await reportRun(run, { folder: args.text("out"), unseen: view.finish(run) }, io);
+    } catch (error) {
+      throw io.signal.aborted ? stoppedWaiting(runId, error) : error;
+    } finally {
+      view.stop();
+    }
+  },
+};
+
+async function watch(client: Client, runId: string, { io, view }: Watching): Promise<Run> {
+  for await (const event of client.runs.follow(runId, { signal: io.signal })) {
+    view.see(event);
+    if (event.event === "done") return event.data;
+  }
+  throw new CommandFailure("The events of the run ended before the run did.", {
+    hint: `Try: promptd runs get ${runId}`,
+  });
+}
+
+interface Watching {
+  readonly io: CommandIo;
+  readonly view: RunView;
+}
 
 export const runsCancel: Command = {
   summary: "Cancel a run that is not finished; it costs nothing",
   usage: "<runId>",
   details: "A finished run is shown unchanged.",
+  session: `$ promptd runs cancel 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
+Error: Canceled by user.`,
   options: {},
   positionals: { min: 1, max: 1 },
   async run(args, io) {

@@ -7,6 +7,10 @@ import { withSession } from "../session.ts";
 export const search: Command = {
   summary: "Search the published prompts",
   usage: "<words…>",
+  session: `$ promptd search cat poem
+Cat poem (text, 2 credits, 340 runs)
+  A short poem about anything, as a cat would write it.
+  promptd show cat-poem`,
   options: {},
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   async run(args, io) {
@@ -25,6 +29,6 @@ function formatRow(row: SearchRow): string {
   return [
     `${printableLine(row.title)} (${facts})`,
     ...(description === "" ? [] : [`  ${description}`]),
-    `  promptd show ${row.promptVersionId}`,
+    `  promptd show ${row.slug}`,
   ].join("\n");
 }

@@ -7,18 +7,33 @@ import { withSession } from "../session.ts";
 
 export const show: Command = {
   summary: "Show a prompt: its inputs, options and how to run it",
-  usage: "<promptId|promptVersionId>",
-  details: "A prompt id shows the latest published version.",
+  usage: "<slug|promptId|promptVersionId>",
+  details: "A slug or a prompt id shows the latest published version.",
+  session: `$ promptd show cat-poem
+Cat poem
+
+prompt     01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33
+version    01a19b45-b800-7a3e-8b1d-0c6f5e2a9b77
+published  2026-11-02T08:00:00.000Z
+model      openai/gpt-5.4-mini (text)
+price      about 2 credits; 8 must be available
+
+Text inputs:
+  topic  required
+  tone   default "calm"; one of: calm, loud
+
+Run it:
+  promptd run cat-poem topic=…`,
   options: {},
   positionals: { min: 1, max: 1 },
   async run(args, io) {
     const [id = ""] = args.positionals;
     const version = await withSession(io, ({ client }) => findVersion(client, id, io.signal));
-    io.result(version, formatVersion(version));
+    io.result(version, formatVersion(version, id));
   },
 };
 
-function formatVersion(version: PromptVersion): string {
+function formatVersion(version: PromptVersion, name: string): string {
   const { config } = version;
   const facts = formatTable([
     ["prompt", version.promptId],
@@ -46,7 +61,7 @@ function formatVersion(version: PromptVersion): string {
       "Options",
       Object.entries(config.runOptions).map(([key, option]) => [key, describeOption(option)]),
     ),
-    `Run it:\n  ${exampleCommand(version.promptVersionId, fields, config)}`,
+    `Run it:\n  ${exampleCommand(name, fields, config)}`,
   ]
     .filter((part) => part !== "")
     .join("\n\n");
@@ -87,7 +102,7 @@ function describeOption(option: PromptConfig["runOptions"][string]): string {
 function exampleCommand(id: string, fields: readonly [string, TextInputField][], config: PromptConfig): string {
   const inputs = fields
     .filter(([, field]) => field.required)
-    .map(([key, field]) => `--input ${quoteForShell(`${key}=${field.options?.[0] ?? "…"}`)}`);
+    .map(([key, field]) => quoteForShell(`${key}=${field.options?.[0] ?? "…"}`));
   const images = config.imageInputs.map((slot) => `--image ${quoteForShell(`${printableLine(slot.label)}.jpg`)}`);
   return ["promptd run", id, ...inputs, ...images].join(" ");
 }

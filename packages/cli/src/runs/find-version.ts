@@ -2,29 +2,51 @@ import { PromptdError, type Client } from "@promptd/client";
 import type { PromptVersion } from "@promptd/contract";
 import { CommandFailure } from "../command.ts";
 import { printableLine } from "../printable.ts";
+import { suggestName } from "../suggest-name.ts";
+
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * People have either id at hand and need not know which. Ids of prompts and versions never coincide, so the order
- * in which they are tried does not matter.
- * @throws CommandFailure when it is neither.
+ * People have a slug or either id at hand and need not know which. Ids of prompts and versions never coincide, so the
+ * order in which they are tried does not matter.
+ * @throws CommandFailure when it is none of them.
  */
-export async function findVersion(client: Client, id: string, signal: AbortSignal): Promise<PromptVersion> {
+export async function findVersion(client: Client, name: string, signal: AbortSignal): Promise<PromptVersion> {
+  if (!ID.test(name)) return findBySlug(client, name, signal);
   try {
-    return await client.promptVersions.get(id, { signal });
+    return await client.promptVersions.get(name, { signal });
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    return (await findPrompt(client, id, signal)) ?? Promise.reject(neitherFailure(id, error));
+    return (await findPrompt(client, name, signal)) ?? Promise.reject(neitherFailure(name, error));
   }
 }
 
+async function findBySlug(client: Client, slug: string, signal: AbortSignal): Promise<PromptVersion> {
+  const { rows } = await client.prompts.search(slug.replaceAll("-", " ").slice(0, 200), { signal });
+  const found = rows.find((row) => row.slug === slug);
+  if (found === undefined) {
+    const slugs = rows.map((row) => row.slug);
+    throw slugFailure(slug, suggestName(slug, slugs) ?? slugs.find((known) => known.startsWith(slug)) ?? null);
+  }
+  const { promptVersionId, promptId, title, publishedAt, configs } = found;
+  return { promptVersionId, promptId, title, publishedAt, config: configs };
+}
+
+function slugFailure(slug: string, meant: string | null): CommandFailure {
+  const message = `No published prompt has the slug "${printableLine(slug)}".`;
+  return new CommandFailure(meant === null ? message : `${message} Did you mean "${printableLine(meant)}"?`, {
+    hint: 'Find prompts with "promptd search <words>".',
+  });
+}
+
 /** The server's message speaks of a version, which misleads a user who gave the id of a prompt. */
-export function neitherFailure(id: string, cause: PromptdError): CommandFailure {
+function neitherFailure(id: string, cause: PromptdError): CommandFailure {
   const message = `No published prompt or prompt version has the id ${printableLine(id)}.`;
   return new CommandFailure(message, { hint: 'Find prompts with "promptd search <words>".', cause });
 }
 
 /** @returns the latest published version; null when no prompt has this id. */
-export async function findPrompt(client: Client, promptId: string, signal: AbortSignal): Promise<PromptVersion | null> {
+async function findPrompt(client: Client, promptId: string, signal: AbortSignal): Promise<PromptVersion | null> {
   try {
     return await client.prompts.get(promptId, { signal });
   } catch (error) {
@@ -33,6 +55,6 @@ export async function findPrompt(client: Client, promptId: string, signal: Abort
   }
 }
 
-export function isNotFound(error: unknown): error is PromptdError {
+function isNotFound(error: unknown): error is PromptdError {
   return error instanceof PromptdError && error.code === "NOT_FOUND_ERROR";
 }

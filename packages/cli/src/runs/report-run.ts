@@ -1,15 +1,43 @@
 import type { Run } from "@promptd/contract";
 import type { CommandIo } from "../command.ts";
 import { formatRun } from "../output.ts";
-import { saveOutputs } from "./save-outputs.ts";
+import { formatPicture } from "../terminal/pictures.ts";
+import { shade } from "../terminal/terminal.ts";
+import { downloadOutput, saveOutputs } from "./save-outputs.ts";
+
+export interface ReportOptions {
+  /** Where files are saved; undefined: nowhere. */
+  readonly folder: string | undefined;
+  /** The run as it is still to be shown, when some of it was shown while it was written. */
+  readonly unseen?: Run;
+}
 
 /**
  * Gives a run as the result of the command, after saving its files when a folder is named.
  * @returns the exit code: 1 when the run failed.
  */
-export async function reportRun(run: Run, folder: string | undefined, io: CommandIo): Promise<number> {
+export async function reportRun(run: Run, { folder, unseen = run }: ReportOptions, io: CommandIo): Promise<number> {
   const files = folder === undefined ? null : await saveOutputs(run, folder, io);
   for (const file of files ?? []) io.note(`Saved ${file.path}`);
-  io.result(files === null ? run : { ...run, files }, formatRun(run));
+  await showPictures(run, io);
+  const text = formatRun({ ...unseen, outputs: unseen.outputs.filter(({ data }) => data !== "" || unseen === run) });
+  const isShown = unseen !== run && unseen.outputs.every(({ data }) => data === "");
+  if (io.json || !isShown) io.result(files === null ? run : { ...run, files }, text);
+  if (io.terminal.isError && run.runStatus !== "queued" && run.runStatus !== "running") noteEnd(run, io);
   return run.runStatus === "failed" ? 1 : 0;
+}
+
+function noteEnd({ runId, runStatus, tokens }: Run, io: CommandIo): void {
+  io.note(shade(io.terminal, "dim", `${runId}  ${runStatus}  ${tokens} credits`));
+}
+
+/** In terminals that can. What cannot be loaded is still there as an address. */
+async function showPictures(run: Run, io: CommandIo): Promise<void> {
+  const { pictures } = io.terminal;
+  if (pictures === null) return;
+  for (const item of run.outputs.filter(({ type }) => type === "image")) {
+    const file = await downloadOutput(item.data, io).catch(() => null);
+    const shown = file === null ? null : formatPicture(file.bytes, pictures);
+    if (shown !== null) io.write(`${shown}\n`);
+  }
 }

@@ -1,12 +1,35 @@
-import { imageFromBytes, imageFromUrl } from "@promptd/client";
-import type { ImageInput } from "@promptd/contract";
+import type { ImageSource } from "@promptd/client";
+import type { PromptConfig } from "@promptd/contract";
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { CommandFailure } from "../command.ts";
+import { CommandFailure, type CommandArgs, type CommandIo } from "../command.ts";
 import { describeReadFailure } from "../file-failure.ts";
+import { parseObject } from "../user-config.ts";
 
 /** Bounds memory, not the interface: the server takes 10 MiB per image and says so itself. */
 const IMAGE_BYTES_MAX = 32 * 1024 * 1024;
+
+/** What a run gets: texts by name, and images in the order of the prompt's slots. */
+export interface GivenInputs {
+  readonly texts: Readonly<Record<string, string>>;
+  readonly images: readonly ImageSource[];
+}
+
+/**
+ * Reads the inputs of one command line: `--inputs FILE`, then words such as `key=value`, `key=@file` and `key=-`, then
+ * `--input key=value` as it is, and images.
+ * @throws CommandFailure for what cannot be read, or is given twice.
+ */
+export async function readInputs(args: CommandArgs, config: PromptConfig, io: CommandIo): Promise<GivenInputs> {
+  const file = args.text("inputs");
+  const read = new Map<string, string>(file === undefined ? [] : Object.entries(await readInputsFile(file, io)));
+  const words = await readWords(args.positionals.slice(1), config, io);
+  for (const [key, value] of [...words.texts, ...Object.entries(readPairs("--input", args.list("input")))]) {
+    read.set(key, value);
+  }
+  const images = await Promise.all(args.list("image").map((source) => readImage(source, io.directory)));
+  return { texts: Object.fromEntries(read), images: [...words.images, ...images] };
+}
 
 /**
  * Reads `key=value` pairs; the key ends at the first "=".
@@ -24,15 +47,79 @@ export function readPairs(flag: string, pairs: readonly string[]): Record<string
   return Object.fromEntries(read);
 }
 
+interface Words {
+  readonly texts: readonly (readonly [string, string])[];
+  readonly images: readonly ImageSource[];
+}
+
+/** A word that names an image slot, as `photo=@cat.jpg` does, is that image. */
+async function readWords(words: readonly string[], config: PromptConfig, io: CommandIo): Promise<Words> {
+  const pairs = Object.entries(
+    readPairs(
+      "An input",
+      words.map((word) => (word === "-" ? `${onlyInput(config)}=-` : word)),
+    ),
+  );
+  const texts: (readonly [string, string])[] = [];
+  const slots = new Map<number, ImageSource>();
+  for (const [key, value] of pairs) {
+    const slot = config.imageInputs.find(({ label }) => label.toLowerCase() === key.toLowerCase());
+    if (slot === undefined || Object.hasOwn(config.textInputs, key)) texts.push([key, await readValue(key, value, io)]);
+    else slots.set(slot.position, await readImage(value.replace(/^@/, ""), io.directory));
+  }
+  return { texts, images: [...slots].toSorted(([a], [b]) => a - b).map(([, image]) => image) };
+}
+
+function onlyInput(config: PromptConfig): string {
+  const keys = Object.keys(config.textInputs);
+  const required = keys.filter((key) => config.textInputs[key]?.required === true);
+  const [key, ...others] = keys.length === 1 ? keys : required;
+  if (key !== undefined && others.length === 0) return key;
+  throw new CommandFailure(`Standard input could be any of ${keys.length} inputs: ${keys.join(", ")}.`, {
+    hint: "Name one: KEY=-",
+  });
+}
+
+/** `@file` and `-` stand for what they hold; a text that begins with an @ is given by `--input`. */
+async function readValue(key: string, value: string, io: CommandIo): Promise<string> {
+  if (value === "-") return (await io.readStdin()).trimEnd();
+  if (!value.startsWith("@")) return value;
+  return (await readText(value.slice(1), `give the text itself with --input '${key}=${value}'`, io)).trimEnd();
+}
+
+async function readText(name: string, ifDirectory: string, io: CommandIo): Promise<string> {
+  try {
+    return await readFile(resolve(io.directory, name), "utf8");
+  } catch (error) {
+    throw new CommandFailure(describeReadFailure(name, error, ifDirectory), { cause: error });
+  }
+}
+
+async function readInputsFile(name: string, io: CommandIo): Promise<Record<string, string>> {
+  const text = name === "-" ? await io.readStdin() : await readText(name, "name a JSON file in it", io);
+  const given = parseObject(text);
+  const form = "It must hold one JSON object of texts, numbers, booleans or lists, by the names of the inputs.";
+  if (given === null || Array.isArray(given)) throw new CommandFailure(`${name} is not a JSON object.`, { hint: form });
+  return Object.fromEntries(
+    Object.entries(given).map(([key, value]) => {
+      const isList =
+        Array.isArray(value) && value.every((item) => typeof item === "string" || typeof item === "number");
+      if (isList) return [key, value.join("\n")];
+      if (["string", "number", "boolean"].includes(typeof value)) return [key, String(value)];
+      throw new CommandFailure(`${name}: "${key}" is neither a text, a number, a boolean nor a list.`, { hint: form });
+    }),
+  );
+}
+
 /** An address is passed on, a path is read. @throws CommandFailure when a file cannot be read. */
-export async function readImage(source: string, directory: string): Promise<ImageInput> {
-  if (/^https?:\/\//i.test(source)) return imageFromUrl(source);
+async function readImage(source: string, directory: string): Promise<ImageSource> {
+  if (/^https?:\/\//i.test(source)) return source;
   const path = resolve(directory, source);
   try {
     const { size } = await stat(path);
     if (size > IMAGE_BYTES_MAX)
       throw new CommandFailure(`${source} is too large for an image: ${size} bytes. The limit is 10 MiB.`);
-    return imageFromBytes(await readFile(path));
+    return new Uint8Array(await readFile(path));
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
     throw new CommandFailure(describeReadFailure(source, error, "name an image in it"), { cause: error });

@@ -30,7 +30,7 @@ export async function saveOutputs(run: Run, folder: string, io: CommandIo): Prom
   const saved: SavedFile[] = [];
   for (const [output, item] of run.outputs.entries()) {
     if (item.type !== "image" && item.type !== "video") continue;
-    const { bytes, extension } = await download(item.data, io);
+    const { bytes, extension } = await downloadOutput(item.data, io);
     const path = join(directory, `${name}-${output + 1}${extension}`);
     await orWriteFailure(path, run.runId, () => writeFile(path, bytes));
     saved.push({ output, path });
@@ -48,7 +48,11 @@ async function orWriteFailure(path: string, runId: string, write: () => Promise<
   }
 }
 
-async function download(url: string, io: CommandIo): Promise<{ bytes: Uint8Array; extension: string }> {
+/** @throws CommandFailure when the address does not answer with a file. */
+export async function downloadOutput(
+  url: string,
+  io: CommandIo,
+): Promise<{ readonly bytes: Uint8Array; readonly extension: string }> {
   const response = await io.fetch(url, { signal: io.signal }).catch((error: unknown) => {
     io.signal.throwIfAborted();
     const hint = "Check the connection. The file is available for 24 hours after it was generated.";

@@ -43,9 +43,9 @@ describe("every command of promptd exists that is named", () => {
 
   test("and one that does not is found", () => {
     const text =
-      'Run "promptd admin key rotate". Or: promptd login\n`promptd runs list --all`, npx promptd admin key create';
+      'Run "promptd admin key rotate". Or: promptd register\n`promptd runs list --all`, npx promptd admin key create';
     const found = mentionsIn(text);
-    expect(found).toEqual(["admin key rotate", "login", "runs list", "admin key create"]);
-    expect(found.filter((words) => !exists(words))).toEqual(["admin key rotate", "login"]);
+    expect(found).toEqual(["admin key rotate", "register", "runs list", "admin key create"]);
+    expect(found.filter((words) => !exists(words))).toEqual(["admin key rotate", "register"]);
   });
 });

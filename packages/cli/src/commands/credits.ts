@@ -1,0 +1,106 @@
+import { USAGE_DIMENSIONS, type UsageRow } from "@promptd/contract/manage";
+import type { Command } from "../command.ts";
+import { formatTable } from "../output.ts";
+import { printableLine } from "../printable.ts";
+import { withManagement, withSession } from "../session.ts";
+import { readConnection } from "../user-config.ts";
+
+export const credits: Command = {
+  summary: "Show the credits that can be spent now, or their journal",
+  usage: "",
+  details: "With a management token also what runs in progress hold. The journal needs one.",
+  session: `$ promptd credits
+available  480
+held       12`,
+  options: {
+    journal: { type: "boolean", summary: "list the newest bookings" },
+    limit: { type: "string", short: "n", value: "N", summary: "rows of the journal, 1 to 50; 10 when absent" },
+  },
+  async run(args, io) {
+    const { signal } = io;
+    if (args.flag("journal")) {
+      const query = { limit: args.text("limit") === undefined ? undefined : Number(args.text("limit")) };
+      const page = await withManagement(io, (manage) => manage.send("listJournal", { query, signal }));
+      const rows = page.rows.map((row) => [
+        row.at.slice(0, 19).replace("T", " "),
+        row.kind,
+        String(row.amount),
+        String(row.creditsAfter),
+        printableLine(row.reason ?? row.runId ?? ""),
+      ]);
+      io.result(page, formatTable([["TIME", "KIND", "CREDITS", "AFTER", "WHAT"], ...rows]));
+      return;
+    }
+    if ((await readConnection(io.env)).token === null) {
+      const mine = await withSession(io, ({ client }) => client.me.credits({ signal }));
+      io.result(mine, formatTable([["available", String(mine.credits)]]));
+      return;
+    }
+    const { available, held, frozen, ...rest } = await withManagement(io, (manage) =>
+      manage.send("getCredits", { signal }),
+    );
+    const rows = [
+      ["available", String(available)],
+      ["held", String(held)],
+      ...(frozen === null ? [] : [["frozen", `since ${frozen.since}: ${printableLine(frozen.reason ?? "no reason")}`]]),
+    ];
+    io.result({ available, held, frozen, ...rest }, formatTable(rows));
+  },
+};
+
+export const usage: Command = {
+  summary: "Show what your runs used, by day, key, prompt or model",
+  usage: "",
+  session: `$ promptd usage --by prompt --from 2026-11-01
+PROMPT    RUNS  FAILED  CREDITS  INPUT TOKENS  OUTPUT TOKENS
+cat-poem  12    1       96       1840          4120`,
+  options: {
+    by: {
+      type: "string",
+      value: "NAMES",
+      summary: "day, key, prompt, model, or several joined by commas; day when absent",
+    },
+    from: { type: "string", value: "DAY", summary: "first day, UTC, YYYY-MM-DD; 30 days ago when absent" },
+    to: { type: "string", value: "DAY", summary: "last day, UTC; today when absent" },
+    csv: { type: "boolean", summary: "print CSV" },
+  },
+  async run(args, io) {
+    const by = args.text("by") ?? "day";
+    const query = { by, from: args.text("from"), to: args.text("to") };
+    const { signal } = io;
+    if (args.flag("csv")) {
+      const given = Object.entries({ ...query, format: "csv" }).filter(([, value]) => value !== undefined);
+      const path = `/manage/v1/usage?${new URLSearchParams(given as [string, string][]).toString()}`;
+      const answer = await withManagement(io, (manage) => manage.request({ method: "GET", path, signal }));
+      if (answer.httpStatus === 200) return io.result({ csv: answer.text }, answer.text.trimEnd());
+    }
+    const report = await withManagement(io, (manage) => manage.send("getUsage", { query, signal }));
+    const names = by.split(",").map((name) => name.trim());
+    const header = [
+      ...names.map((name) => name.toUpperCase()),
+      "RUNS",
+      "FAILED",
+      "CREDITS",
+      "INPUT TOKENS",
+      "OUTPUT TOKENS",
+    ];
+    const rows = report.rows.map((row) => formatUsage(row, names));
+    const cut = report.isCut ? "\n\nThere are more rows. Ask for fewer days, or by less." : "";
+    io.result(
+      report,
+      rows.length === 0 ? `No runs from ${report.from} to ${report.to}.` : formatTable([header, ...rows]) + cut,
+    );
+  },
+};
+
+function formatUsage(row: UsageRow, names: readonly string[]): string[] {
+  const shown: Readonly<Record<(typeof USAGE_DIMENSIONS)[number], string | null>> = {
+    day: row.day,
+    key: row.keyName ?? row.keyId,
+    prompt: row.promptSlug ?? row.promptId,
+    model: row.model,
+    account: row.accountEmail ?? row.accountId,
+  };
+  const dimensions = names.map((name) => printableLine(shown[name as keyof typeof shown] ?? "-"));
+  return [...dimensions, ...[row.runs, row.failed, row.credits, row.inputTokens, row.outputTokens].map(String)];
+}

@@ -1,0 +1,116 @@
+import type { CreatedKey, Key } from "@promptd/contract/manage";
+import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../command.ts";
+import { formatTable } from "../output.ts";
+import { printableLine } from "../printable.ts";
+import { withManagement } from "../session.ts";
+
+export const keysList: Command = {
+  summary: "List the API keys of your account",
+  usage: "",
+  session: `$ promptd keys list
+KEY                                   DISPLAY        NAME    STATE  LAST USED   30 DAYS
+01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a  pd_01234…6789  laptop  valid  2026-11-20  12 runs, 96 credits`,
+  options: { all: { type: "boolean", summary: "revoked and expired ones too" } },
+  async run(args, io) {
+    const all = await withManagement(io, async (manage) => {
+      const rows: Key[] = [];
+      for (let hasMore = true; hasMore;) {
+        const query = { limit: 50, startingAfter: rows.at(-1)?.keyId };
+        const page = await manage.send("listKeys", { query, signal: io.signal });
+        rows.push(...page.rows);
+        hasMore = page.hasMore && page.rows.length > 0;
+      }
+      return rows;
+    });
+    const rows = all.filter((key) => args.flag("all") || key.state === "valid");
+    const header = ["KEY", "DISPLAY", "NAME", "STATE", "LAST USED", "30 DAYS"];
+    io.result({ rows }, rows.length === 0 ? "No keys." : formatTable([header, ...rows.map(formatKey)]));
+  },
+};
+
+export const keysCreate: Command = {
+  summary: "Create an API key; it is shown this once",
+  usage: "<name>",
+  session: `$ promptd keys create laptop --cap 500
+pd_0123456789abcdef0123456789abcdef
+The key is shown this once.`,
+  options: {
+    expires: { type: "string", value: "TIME", summary: "when it stops being valid, ISO 8601; never when absent" },
+    cap: { type: "string", value: "N", summary: "credits that its runs may take in a calendar month (UTC)" },
+    prompt: { type: "string", multiple: true, value: "PROMPTID", summary: "a prompt that it may run; all when absent" },
+  },
+  positionals: { min: 1, max: 1 },
+  async run(args, io) {
+    const prompts = args.list("prompt");
+    const body = {
+      name: args.positionals[0] ?? "",
+      expiresAt: args.text("expires") ?? null,
+      monthlyCap: readCount("--cap", args.text("cap")) ?? null,
+      promptIds: prompts.length === 0 ? null : prompts,
+    };
+    showKey(await withManagement(io, (manage) => manage.send("createKey", { body, signal: io.signal })), io);
+  },
+};
+
+export const keysRoll: Command = {
+  summary: "Replace an API key by a new one, shown this once; the old one is valid for a while",
+  usage: "<keyId>",
+  session: `$ promptd keys roll 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a --overlap 1
+pd_fedcba9876543210fedcba9876543210
+The key is shown this once. The old one is valid until 2026-11-23T10:15:00.000Z.`,
+  options: {
+    overlap: {
+      type: "string",
+      value: "HOURS",
+      summary: "how long the old key stays valid; 24 when absent, 0: not at all",
+    },
+  },
+  positionals: { min: 1, max: 1 },
+  async run(args, io) {
+    const overlapHours = readCount("--overlap", args.text("overlap"));
+    const call = { params: keyOf(args), body: { overlapHours }, signal: io.signal };
+    const rolled = await withManagement(io, (manage) => manage.send("rollKey", call));
+    showKey(rolled, io, ` The old one is valid until ${rolled.oldKeyExpiresAt}.`);
+  },
+};
+
+export const keysRevoke: Command = {
+  summary: "Revoke an API key; its next request gets 401",
+  usage: "<keyId>",
+  session: `$ promptd keys revoke 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
+Revoked laptop (pd_01234…6789).`,
+  options: {},
+  positionals: { min: 1, max: 1 },
+  async run(args, io) {
+    const call = { params: keyOf(args), signal: io.signal };
+    const revoked = await withManagement(io, async (manage) => {
+      const key = await manage.send("getKey", call);
+      await manage.send("revokeKey", call);
+      return key;
+    });
+    const { keyId, name, display } = revoked;
+    io.result({ keyId, name, display }, `Revoked ${printableLine(name)} (${display}).`);
+  },
+};
+
+function keyOf(args: CommandArgs): { keyId: string } {
+  return { keyId: args.positionals[0] ?? "" };
+}
+
+/** The key alone goes to standard output, so that it can be stored by a script. */
+function showKey(created: CreatedKey, io: CommandIo, more = ""): void {
+  io.result(created, created.apiKey);
+  io.note(`The key is shown this once.${more}`);
+}
+
+function readCount(flag: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[0-9]{1,12}$/.test(text)) return Number(text);
+  throw new CommandFailure(`${flag} must be a whole number, got "${text}".`);
+}
+
+function formatKey(key: Key): string[] {
+  const { runs, credits } = key.last30Days;
+  const use = `${runs} runs, ${credits} credits`;
+  return [key.keyId, key.display, printableLine(key.name), key.state, key.lastUsedAt?.slice(0, 10) ?? "never", use];
+}

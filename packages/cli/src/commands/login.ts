@@ -1,0 +1,120 @@
+import { createClient, PromptdError } from "@promptd/client";
+import { createManageClient } from "@promptd/client/manage";
+import { hostname } from "node:os";
+import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../command.ts";
+import { printableLine } from "../printable.ts";
+import { orBadAddress } from "../session.ts";
+import { configPath, readConnection, readUserConfig, writeUserConfig } from "../user-config.ts";
+
+/** Where the console makes them. */
+const KEYS_PAGE = "/keys";
+
+export const login: Command = {
+  summary: "Store an API key or a management token, after checking it at the server",
+  usage: "[url]",
+  details: `Opens the page of the console where keys are made, and asks for one. An API key (pd_…) is for runs. A management token
+(pdm_…) is for keys, credits, usage and prompts of your own; one that may write keys also makes an API key for this
+machine, unless one is stored. Without a terminal, give it with --token - on standard input.`,
+  session: `$ promptd login https://promptd.example.org
+Opened https://promptd.example.org/keys
+API key or management token (not shown):
+Signed in to https://promptd.example.org as ada, with an API key.`,
+  options: {
+    token: {
+      type: "string",
+      value: "TOKEN|-",
+      summary: "the API key or management token; - reads it from standard input",
+    },
+    "no-browser": { type: "boolean", summary: "open no browser; print the address" },
+    "no-key": { type: "boolean", summary: "make no API key with a management token" },
+  },
+  positionals: { min: 0, max: 1 },
+  async run(args, io) {
+    const url = readAddress(args.positionals[0] ?? (await readConnection(io.env)).url);
+    const secret = await readSecret(args, url, io);
+    const signedIn = secret.startsWith("pdm_")
+      ? await signInWithToken(secret, url, { makesKey: !args.flag("no-key"), io })
+      : await signInWithKey(secret, url, io);
+    const config = await readUserConfig(io.env);
+    const { name, ...stored } = signedIn;
+    await writeUserConfig(io.env, { ...config, ...stored, url });
+    const kinds = ["apiKey" in stored ? "an API key" : null, "token" in stored ? "a management token" : null];
+    const withWhat = kinds.filter((kind) => kind !== null).join(" and ");
+    const document = { url, name, apiKey: "apiKey" in stored, token: "token" in stored, path: configPath(io.env) };
+    io.result(document, `Signed in to ${url} as ${printableLine(name)}, with ${withWhat}.`);
+  },
+};
+
+export const logout: Command = {
+  summary: "Remove the stored API key and management token; they stay valid",
+  usage: "",
+  details: 'Revoke a key that should be dead with "promptd keys revoke", or in the console.',
+  session: `$ promptd logout
+Removed the API key and the token from ~/.config/promptd/config.json.`,
+  options: {},
+  async run(_args, io) {
+    const config = await readUserConfig(io.env);
+    await writeUserConfig(io.env, { ...config, apiKey: null, token: null });
+    const path = configPath(io.env);
+    io.result({ path }, `Removed the API key and the token from ${path}.`);
+  },
+};
+
+interface SignedIn {
+  readonly name: string;
+  readonly apiKey?: string;
+  readonly token?: string;
+}
+
+function readAddress(text: string): string {
+  if (/^https?:$/.test(URL.parse(text)?.protocol ?? "")) return text.replace(/\/+$/, "");
+  throw new CommandFailure(`The address must begin with http:// or https://, got "${printableLine(text)}".`);
+}
+
+async function readSecret(args: CommandArgs, url: string, io: CommandIo): Promise<string> {
+  const given = args.text("token");
+  const text =
+    given === undefined ? await askFor(url, args.flag("no-browser"), io) : given === "-" ? await io.readStdin() : given;
+  const secret = text.trim();
+  if (/^pdm?_[\x21-\x7e]{1,256}$/.test(secret)) return secret;
+  throw new CommandFailure("That is neither an API key (pd_…) nor a management token (pdm_…). Copy it whole.");
+}
+
+async function askFor(url: string, isQuiet: boolean, io: CommandIo): Promise<string> {
+  const page = `${url}${KEYS_PAGE}`;
+  const isOpen = !isQuiet && io.terminal.isError && (await io.openBrowser(page));
+  io.note(isOpen ? `Opened ${page}` : `Make a key or a token at ${page}`);
+  const secret = await io.askSecret("API key or management token (not shown): ");
+  if (secret !== null) return secret;
+  throw new CommandFailure("Nobody can be asked here.", { hint: "Give it on standard input: promptd login --token -" });
+}
+
+async function signInWithKey(apiKey: string, baseUrl: string, io: CommandIo): Promise<SignedIn> {
+  const client = orBadAddress(() => createClient({ baseUrl, apiKey, fetch: io.fetch, maxRetries: 1 }));
+  const me = await client.me.get({ signal: io.signal });
+  return { name: me.username ?? me.displayName ?? "an account without a name", apiKey };
+}
+
+interface TokenOptions {
+  readonly makesKey: boolean;
+  readonly io: CommandIo;
+}
+
+async function signInWithToken(token: string, baseUrl: string, { makesKey, io }: TokenOptions): Promise<SignedIn> {
+  const manage = orBadAddress(() => createManageClient({ baseUrl, token, fetch: io.fetch, maxRetries: 1 }));
+  const { signal } = io;
+  const { person, scopes } = await manage.send("getSession", { signal });
+  const { apiKey } = await readConnection(io.env);
+  if (!makesKey || apiKey !== null || scopes?.includes("keys:write") !== true) return { name: person.email, token };
+  try {
+    const body = { name: `command line on ${hostname()}`.slice(0, 100) };
+    const created = await manage.send("createKey", { body, signal });
+    io.note(`Made the API key ${created.display} for this machine.`);
+    return { name: person.email, token, apiKey: created.apiKey };
+  } catch (error) {
+    // Only an owner may make keys. The token is good for all else.
+    if (!(error instanceof PromptdError)) throw error;
+    io.note(`No API key was made: ${printableLine(error.message)}`);
+    return { name: person.email, token };
+  }
+}

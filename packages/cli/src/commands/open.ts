@@ -1,0 +1,38 @@
+import { CommandFailure, type Command } from "../command.ts";
+import { readConnection } from "../user-config.ts";
+
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const PAGES: Readonly<Record<string, string>> = {
+  marketplace: "/",
+  runs: "/runs",
+  keys: "/keys",
+  credits: "/credits",
+  settings: "/settings",
+  author: "/author",
+};
+
+export const open: Command = {
+  summary: "Open the console in the browser: a page, a prompt by its slug, or a run by its id",
+  usage: "[page|slug|runId]",
+  details: `Pages: ${Object.keys(PAGES).join(", ")}. Without a name it is the marketplace. Without a browser the address is printed.`,
+  session: `$ promptd open cat-poem
+https://promptd.example.org/p/cat-poem`,
+  options: { "print-only": { type: "boolean", summary: "print the address alone" } },
+  positionals: { min: 0, max: 1 },
+  async run(args, io) {
+    const { url } = await readConnection(io.env);
+    const address = url.replace(/\/+$/, "") + pathOf(args.positionals[0] ?? "marketplace");
+    const isOpen = !args.flag("print-only") && io.terminal.isOut && (await io.openBrowser(address));
+    io.result({ url: address, opened: isOpen }, address);
+  },
+};
+
+function pathOf(name: string): string {
+  const page = Object.hasOwn(PAGES, name) ? PAGES[name] : undefined;
+  if (page !== undefined) return page;
+  if (ID.test(name)) return `/runs/${name}`;
+  if (/^[a-z0-9-]{1,200}$/.test(name)) return `/p/${name}`;
+  throw new CommandFailure(`"${name}" is not a page, a slug or the id of a run.`, {
+    hint: `Pages: ${Object.keys(PAGES).join(", ")}`,
+  });
+}

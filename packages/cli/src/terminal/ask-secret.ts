@@ -1,0 +1,22 @@
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+
+/** Asks on the terminal for something that must not be seen. @returns null where nobody can answer. */
+export async function askSecret(question: string, signal: AbortSignal): Promise<string | null> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return null;
+  const silence = new Writable({ write: (_chunk, _encoding, done) => done() });
+  process.stderr.write(question);
+  const lines = createInterface({ input: process.stdin, output: silence, terminal: true });
+  const stop = new AbortController();
+  lines.once("SIGINT", () => process.kill(process.pid, "SIGINT")); // the terminal is read raw, so it sends none itself
+  lines.once("close", () => stop.abort());
+  try {
+    return (await lines.question("", { signal: AbortSignal.any([signal, stop.signal]) })).trim();
+  } catch {
+    signal.throwIfAborted();
+    return null; // the end of the input
+  } finally {
+    process.stderr.write("\n");
+    lines.close();
+  }
+}

@@ -1,0 +1,38 @@
+import type { CommandIo } from "../command.ts";
+
+export interface StatusLine {
+  /** Shows this text, with how long it has taken, until it is cleared. */
+  show(text: string): void;
+  clear(): void;
+}
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const FRAME_MS = 100;
+/** Back to the beginning of the line, and empty it. */
+const ERASE = "\r\u001b[2K";
+
+/** One line on standard error that is drawn over; nothing where that is no terminal. */
+export function createStatusLine({ terminal, writeError }: Pick<CommandIo, "terminal" | "writeError">): StatusLine {
+  if (!terminal.isError) return { show: () => {}, clear: () => {} };
+  const startedMs = performance.now();
+  let text = "";
+  let frame = 0;
+  let timer: NodeJS.Timeout | null = null;
+  const draw = (): void => {
+    const seconds = Math.floor((performance.now() - startedMs) / 1_000);
+    writeError(`${ERASE}${FRAMES[frame++ % FRAMES.length] ?? ""} ${text} (${seconds} s)`);
+  };
+  return {
+    show: (wanted) => {
+      text = wanted;
+      draw();
+      timer ??= setInterval(draw, FRAME_MS).unref();
+    },
+    clear: () => {
+      if (timer === null) return;
+      clearInterval(timer);
+      timer = null;
+      writeError(ERASE);
+    },
+  };
+}

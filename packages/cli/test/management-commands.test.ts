@@ -1,0 +1,282 @@
+import { spawnSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { END_USER_COMMANDS } from "../src/end-user-commands.ts";
+import { OPERATOR_COMMANDS } from "../src/operator-commands.ts";
+import { setup, type Reply, type Routes } from "./fake-service.ts";
+import { RUN } from "./sample-prompt.ts";
+
+const me: Routes = { "GET /v1/me": { data: { username: "ada", displayName: null, userFlags: 1 } } };
+const session = {
+  credential: "token",
+  person: { personId: RUN, name: "Ada", email: "ada@example.org", isOperator: false },
+  accountId: RUN,
+  accounts: [],
+  scopes: ["keys:write", "credits:read"],
+  features: {},
+};
+const key = {
+  keyId: RUN,
+  name: "laptop",
+  display: "pd_01234…6789",
+  state: "valid",
+  createdAt: "2026-11-20T10:15:30.123Z",
+  expiresAt: null,
+  revokedAt: null,
+  lastUsedAt: "2026-11-21T10:15:30.123Z",
+  monthlyCap: null,
+  usedThisMonth: 0,
+  promptIds: null,
+  last30Days: { runs: 12, failed: 1, credits: 96 },
+};
+const KEYS = "/manage/v1/keys";
+
+/** The same as one who has signed in with a management token alone. */
+async function setupToken(routes: Routes) {
+  const started = await setup(routes);
+  started.env["PROMPTD_TOKEN"] = "pdm_test";
+  delete started.env["PROMPTD_API_KEY"];
+  return started;
+}
+
+describe("login", () => {
+  test("checks an API key that is typed, opens the page where one is made, and stores it with the address", async () => {
+    const person = { terminal: { isOut: true, isError: true }, secret: "pd_typed" };
+    const { run, env, home, baseUrl, seen, opened } = await setup(me, undefined, person);
+    delete env["PROMPTD_URL"];
+    delete env["PROMPTD_API_KEY"];
+    const { code, stdout, stderr } = await run("login", `${baseUrl}/`);
+    expect([code, stdout]).toEqual([0, `Signed in to ${baseUrl} as ada, with an API key.\n`]);
+    expect(stderr).toBe(`Opened ${baseUrl}/keys\n`);
+    expect(opened).toEqual([`${baseUrl}/keys`]);
+    expect(seen[0]?.headers.authorization).toBe("Bearer pd_typed");
+    const stored: unknown = JSON.parse(await readFile(join(home, ".config/promptd/config.json"), "utf8"));
+    expect(stored).toEqual({ url: baseUrl, apiKey: "pd_typed" });
+  });
+
+  test("with a management token makes an API key for this machine, once", async () => {
+    const created: Reply = { data: { ...key, apiKey: "pd_made" } };
+    const routes = { "GET /manage/v1/session": { data: session }, [`POST ${KEYS}`]: created };
+    const { run, env, home, baseUrl, seen } = await setup(routes, undefined, { stdin: "pdm_given\n" });
+    delete env["PROMPTD_API_KEY"];
+    const { stdout, stderr } = await run("login", "--token", "-");
+    expect(stdout).toBe(`Signed in to ${baseUrl} as ada@example.org, with an API key and a management token.\n`);
+    expect(stderr).toBe("Made the API key pd_01234…6789 for this machine.\n");
+    const stored: unknown = JSON.parse(await readFile(join(home, ".config/promptd/config.json"), "utf8"));
+    expect(stored).toEqual({ url: baseUrl, apiKey: "pd_made", token: "pdm_given" });
+    await run("login", "--token", "-");
+    expect(seen.filter(({ route }) => route === `POST ${KEYS}`)).toHaveLength(1);
+  });
+
+  test("with a token of a member who may make no keys stores the token alone", async () => {
+    const error = { code: "UNAUTHORIZED_ERROR", message: "Only an owner may do that." };
+    const routes = { "GET /manage/v1/session": { data: session }, [`POST ${KEYS}`]: { status: 401, error } };
+    const { run, env, baseUrl } = await setup(routes, undefined, { stdin: "pdm_given" });
+    delete env["PROMPTD_API_KEY"];
+    expect(await run("login", "--token", "-")).toEqual({
+      code: 0,
+      stdout: `Signed in to ${baseUrl} as ada@example.org, with a management token.\n`,
+      stderr: "No API key was made: Only an owner may do that.\n",
+    });
+  });
+
+  test.each([
+    [["localhost:1"], "The address must begin with http:// or https://"],
+    [["--token", "sk-123"], "That is neither an API key (pd_…) nor a management token (pdm_…)."],
+    [["--no-browser"], "Nobody can be asked here.\nGive it on standard input: promptd login --token -"],
+  ])("%j is refused, and nothing is stored", async (argv, sentence) => {
+    const { run, home, seen } = await setup(me);
+    const { code, stderr } = await run("login", ...argv);
+    expect([code, seen]).toEqual([1, []]);
+    expect(stderr).toContain(sentence);
+    await expect(readFile(join(home, ".config/promptd/config.json"))).rejects.toThrow("ENOENT");
+  });
+
+  test("a key that the server refuses is not stored", async () => {
+    const error = { code: "UNAUTHORIZED_ERROR", message: "No such key." };
+    const { run, home } = await setup({ "GET /v1/me": { status: 401, error } });
+    expect((await run("login", "--token", "pd_old")).code).toBe(1);
+    await expect(readFile(join(home, ".config/promptd/config.json"))).rejects.toThrow("ENOENT");
+  });
+
+  test("logout and config unset remove what was stored", async () => {
+    const { run, env, home, baseUrl } = await setup(me);
+    await run("login", "--token", "pd_one");
+    const path = join(home, ".config/promptd/config.json");
+    expect((await run("config", "unset", "api-key")).stdout).toBe(`Removed api-key from ${path}.\n`);
+    expect((await run("config", "unset", "api-key")).stdout).toBe(`api-key was not set in ${path}.\n`);
+    await run("login", "--token", "pd_two");
+    await run("logout");
+    expect(JSON.parse(await readFile(path, "utf8"))).toEqual({ url: baseUrl });
+    delete env["PROMPTD_API_KEY"];
+    expect((await run("whoami")).stderr).toBe(`Nobody is signed in to ${baseUrl}.\nSign in with "promptd login".\n`);
+  });
+});
+
+test("whoami names server, account and what the token may do", async () => {
+  const routes = {
+    ...me,
+    "GET /v1/me/credits": { data: { credits: 480 } },
+    "GET /manage/v1/session": { data: session },
+  };
+  const { run, env, baseUrl } = await setup(routes);
+  env["PROMPTD_TOKEN"] = "pdm_test";
+  expect((await run("whoami")).stdout).toBe(
+    `server   ${baseUrl}\nAPI key  of ada, 480 credits\ntoken    of ada@example.org; keys:write, credits:read\n`,
+  );
+});
+
+describe("keys", () => {
+  test("list shows valid ones with their use, and all of them when asked", async () => {
+    const rows = [key, { ...key, name: "old\u0007", state: "revoked", lastUsedAt: null }];
+    const { run, runJson } = await setupToken({ [`GET ${KEYS}`]: { data: { rows, hasMore: false } } });
+    expect((await run("keys", "list")).stdout)
+      .toBe(`KEY                                   DISPLAY        NAME    STATE  LAST USED   30 DAYS
+${RUN}  pd_01234…6789  laptop  valid  2026-11-21  12 runs, 96 credits
+`);
+    expect(await runJson("keys", "list", "--all")).toEqual({ rows });
+  });
+
+  test("create and roll print the key alone, with its terms sent", async () => {
+    const routes = {
+      [`POST ${KEYS}`]: { data: { ...key, apiKey: "pd_new" } },
+      [`POST ${KEYS}/${RUN}/roll`]: {
+        data: { ...key, apiKey: "pd_rolled", oldKeyExpiresAt: "2026-11-23T10:15:00.000Z" },
+      },
+    };
+    const { run, seen } = await setupToken(routes);
+    const terms = ["--cap", "500", "--expires", "2027-01-01T00:00:00Z", "--prompt", RUN];
+    expect(await run("keys", "create", "laptop", ...terms)).toEqual({
+      code: 0,
+      stdout: "pd_new\n",
+      stderr: "The key is shown this once.\n",
+    });
+    expect(seen[0]?.body).toEqual({
+      name: "laptop",
+      expiresAt: "2027-01-01T00:00:00Z",
+      monthlyCap: 500,
+      promptIds: [RUN],
+    });
+    expect(seen[0]?.headers.authorization).toBe("Bearer pdm_test");
+    expect((await run("keys", "roll", RUN, "--overlap", "1")).stderr).toContain(
+      "valid until 2026-11-23T10:15:00.000Z.",
+    );
+    expect(seen[1]?.body).toEqual({ overlapHours: 1 });
+  });
+
+  test("revoke names what was revoked", async () => {
+    const routes = { [`GET ${KEYS}/${RUN}`]: { data: key }, [`DELETE ${KEYS}/${RUN}`]: { data: key } };
+    const { run } = await setupToken(routes);
+    expect((await run("keys", "revoke", RUN)).stdout).toBe("Revoked laptop (pd_01234…6789).\n");
+  });
+
+  test("need a management token, and say which scope one lacks", async () => {
+    const { run } = await setup();
+    expect((await run("keys", "list")).stderr).toContain("No management token is set; an API key is for runs alone.");
+    const data = { reason: "SCOPE_REQUIRED", scope: "keys:write" };
+    const error = { code: "UNAUTHORIZED_ERROR", message: "The token lacks a scope.", data };
+    const lacking = await setupToken({ [`GET ${KEYS}`]: { status: 401, error } });
+    expect((await lacking.run("keys", "list")).stderr).toContain("with the scope keys:write");
+  });
+});
+
+describe("credits and usage", () => {
+  test("credits with an API key are those that can be spent, with a token also what is held", async () => {
+    const { run } = await setup({ "GET /v1/me/credits": { data: { credits: 480 } } });
+    expect((await run("credits")).stdout).toBe("available  480\n");
+    const data = { available: 480, held: 12, posted: 492, frozen: { since: "2026-11-20", reason: null } };
+    const managed = await setupToken({ "GET /manage/v1/credits": { data } });
+    expect((await managed.run("credits")).stdout).toBe(
+      "available  480\nheld       12\nfrozen     since 2026-11-20: no reason\n",
+    );
+  });
+
+  test("the journal is a table of bookings", async () => {
+    const row = {
+      entryId: RUN,
+      at: key.createdAt,
+      kind: "grant",
+      amount: 5,
+      creditsAfter: 9,
+      runId: null,
+      reason: "Hi",
+    };
+    const { run, seen } = await setupToken({
+      "GET /manage/v1/credits/journal": { data: { rows: [row], hasMore: false } },
+    });
+    expect((await run("credits", "--journal", "-n", "1")).stdout).toContain(
+      "2026-11-20 10:15:30  grant  5        9      Hi",
+    );
+    expect(seen[0]?.route).toBe("GET /manage/v1/credits/journal?limit=1");
+  });
+
+  test("usage is a table by what was asked for, or the CSV of the server", async () => {
+    const row = {
+      day: "2026-11-20",
+      promptSlug: "cat",
+      runs: 3,
+      failed: 1,
+      credits: 9,
+      inputTokens: 10,
+      outputTokens: 20,
+    };
+    const report = { from: "2026-11-01", to: "2026-11-23", rows: [row], isCut: false };
+    const routes: Routes = {
+      "GET /manage/v1/usage?by=day%2Cprompt": { data: report },
+      "GET /manage/v1/usage?by=day&format=csv": { bytes: Buffer.from("day,runs\r\n2026-11-20,3\r\n") },
+    };
+    const { run } = await setupToken(routes);
+    expect((await run("usage", "--by", "day,prompt")).stdout)
+      .toBe(`DAY         PROMPT  RUNS  FAILED  CREDITS  INPUT TOKENS  OUTPUT TOKENS
+2026-11-20  cat     3     1       9        10            20
+`);
+    expect((await run("usage", "--csv")).stdout).toBe("day,runs\r\n2026-11-20,3\n");
+  });
+});
+
+describe("open", () => {
+  test.each([
+    [[], "/"],
+    [["credits"], "/credits"],
+    [["cat-poem"], "/p/cat-poem"],
+    [[RUN], `/runs/${RUN}`],
+  ])("%j leads to %s", async (argv, path) => {
+    const { run, opened, baseUrl } = await setup({}, undefined, { terminal: { isOut: true } });
+    expect((await run("open", ...argv)).stdout).toBe(`${baseUrl}${path}\n`);
+    expect(opened).toEqual([`${baseUrl}${path}`]);
+  });
+
+  test("opens nothing where nobody looks", async () => {
+    const { run, opened } = await setup();
+    await run("open");
+    expect(opened).toEqual([]);
+    expect((await run("open", "../x")).stderr).toContain('"../x" is not a page, a slug or the id of a run.');
+  });
+});
+
+describe("completion", () => {
+  const all = { ...OPERATOR_COMMANDS, ...END_USER_COMMANDS };
+  test.each([
+    ["", "ru", ["run", "runs"]],
+    ["runs", "", ["list", "get", "watch", "cancel"]],
+    ["run some-slug", "--no", ["--no-wait"]],
+    ["admin key", "cr", ["create"]],
+  ])("of bash proposes after 'promptd %s %s'", async (before, current, expected) => {
+    const { run } = await setup({}, all);
+    const { stdout: script } = await run("completion", "bash");
+    const words = ["promptd", ...before.split(" ").filter((word) => word !== ""), current];
+    const line = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _promptd; echo "\${COMPREPLY[@]}"`;
+    const { stdout, stderr } = spawnSync("bash", ["-c", `${script}\n${line}`], { encoding: "utf8" });
+    expect([stdout.trim().split(" "), stderr]).toEqual([expected, ""]);
+  });
+
+  test("is there for zsh and fish, and for no other shell", async () => {
+    const { run } = await setup();
+    expect((await run("completion", "zsh")).stdout).toContain("bashcompinit");
+    expect((await run("completion", "fish")).stdout).toContain(
+      "complete -c promptd -f -n '__fish_seen_subcommand_from runs' -a watch",
+    );
+    expect((await run("completion", "tcsh")).stderr).toContain("Shells: bash, zsh, fish");
+  });
+});
