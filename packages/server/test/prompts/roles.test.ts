@@ -19,6 +19,13 @@ const newId = createIdSource(systemClock);
 function catalogueWith(...keys: string[]): Catalogue {
   return loadCatalogue({ overlayFile: null, hasSecret: (name) => keys.includes(name), sandbox: true });
 }
+function withOverlay(overlay: object): Catalogue {
+  const folder = mkdtempSync(join(tmpdir(), "promptd-roles-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const overlayFile = join(folder, "models.json");
+  writeFileSync(overlayFile, JSON.stringify({ formatVersion: 1, ...overlay }));
+  return loadCatalogue({ overlayFile, hasSecret: (name) => name === "OPENAI_API_KEY", sandbox: true });
+}
 const sandbox = catalogueWith();
 const openai = catalogueWith("OPENAI_API_KEY");
 
@@ -74,6 +81,17 @@ describe("a role", () => {
     expect(source?.warnings.join("\n")).toMatch(
       /image-default is openai\/gpt-image-2\.6-flare on this server now: a run costs about 22 credits; over all its models about \d+ to \d+ credits\./,
     );
+  });
+
+  test("is priced over its models with the output limit that each of them has", () => {
+    const small = {
+      model: "openai/gpt-6.1-terra",
+      limits: { maxOutputTokens: 100, contextTokens: 1_000, timeoutMs: 1_000, concurrency: 1 },
+      price: { inputPer1k: "0", outputPer1k: "100" },
+    };
+    const catalogue = withOverlay({ models: [small], roles: { "text-default": ["sandbox/text", small.model] } });
+    const [source] = parsePromptFile(file("model: text-default\nmaxOutputTokens: 2000"), catalogue);
+    expect(source?.warnings.join("\n")).toMatch(/over all its models about \d to 10 credits/);
   });
 
   test("is known to the steps of a prompt too", () => {
@@ -138,13 +156,7 @@ describe("when a role means another model", () => {
 });
 
 describe("two processes whose roles list other models", () => {
-  function listing(model: string): Catalogue {
-    const folder = mkdtempSync(join(tmpdir(), "promptd-roles-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const overlayFile = join(folder, "models.json");
-    writeFileSync(overlayFile, JSON.stringify({ formatVersion: 1, roles: { "text-default": [model] } }));
-    return loadCatalogue({ overlayFile, hasSecret: (name) => name === "OPENAI_API_KEY", sandbox: true });
-  }
+  const listing = (model: string) => withOverlay({ roles: { "text-default": [model] } });
 
   test("do not publish against each other: the one that started last decides", async () => {
     const [older, newer] = [listing("sandbox/text"), listing("openai/gpt-6.1-terra")];

@@ -1,6 +1,6 @@
 /** Roles in a prompt: which model each of them means now, and what of the author's choices that model takes. */
-import type { Catalogue, CatalogueEntry } from "../../models/index.ts";
-import { estimatePrices } from "./estimates.ts";
+import { priceEstimate, type Catalogue, type CatalogueEntry } from "../../models/index.ts";
+import { planTypicalSteps } from "../inputs/step-plans.ts";
 import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
 import type { PromptDefinition, StepDefinition, StepRole } from "../prompt-definition.ts";
 
@@ -54,9 +54,15 @@ export function rebindDefinition(definition: PromptDefinition, catalogue: Catalo
 }
 
 function rebindStep(step: StepDefinition, catalogue: Catalogue): StepDefinition {
+  const { role, images } = step;
+  const entry = role === undefined ? null : catalogue.bind(role.name, images.length);
+  return entry === null || entry.model === step.model ? step : bindStep(step, entry);
+}
+
+/** What the author chose, as far as this model takes it. */
+function bindStep(step: StepDefinition, entry: CatalogueEntry): StepDefinition {
   const { role } = step;
-  const entry = role === undefined ? null : catalogue.bind(role.name, step.images.length);
-  if (role === undefined || entry === null || entry.model === step.model) return step;
+  if (role === undefined) return step;
   const wanted = role.maxOutputTokens;
   const maxOutputTokens = wanted === null ? null : Math.min(wanted, entry.limits.maxOutputTokens);
   return { ...step, model: entry.model, options: takenBy(entry, role.options), maxOutputTokens };
@@ -64,8 +70,10 @@ function rebindStep(step: StepDefinition, catalogue: Catalogue): StepDefinition 
 
 /** For the author: what each role means here, and between which prices that may change. */
 export function describeRoles(definition: PromptDefinition, catalogue: Catalogue): string[] {
-  const estimate = ({ steps, ...rest }: PromptDefinition): number =>
-    estimatePrices({ model: steps.at(-1)?.model ?? "", definition: { ...rest, steps } }, catalogue).estimatedCredits;
+  const estimate = (bound: PromptDefinition): number => {
+    const model = bound.steps.at(-1)?.model ?? "";
+    return priceEstimate(catalogue, planTypicalSteps({ model, definition: bound }, catalogue), model);
+  };
   const roles = new Map(
     definition.steps.flatMap(({ role, model }) => (role === undefined ? [] : [[role.name, model]])),
   );
@@ -87,9 +95,7 @@ function withModel(
   const imagesMax = entry?.inputs?.images?.max ?? 0;
   const own = definition.steps.filter((step) => step.role?.name === role);
   if (entry === null || entry.status === "retired" || own.some((step) => step.images.length > imagesMax)) return null;
-  const steps = definition.steps.map((step) =>
-    step.role?.name === role ? { ...step, model: entry.model, options: takenBy(entry, step.role.options) } : step,
-  );
+  const steps = definition.steps.map((step) => (step.role?.name === role ? bindStep(step, entry) : step));
   return { ...definition, steps };
 }
 
