@@ -1,13 +1,13 @@
 export { createModelCaller, RunGone, type LimitChange, type ModelCaller } from "./calls/call-model.ts";
 export { createAbandonedJobsTick } from "./calls/abandoned-jobs.ts";
-export { CatalogueError, loadCatalogue } from "./catalogue/catalogue.ts";
+export { CatalogueError, loadCatalogue, requireEntry } from "./catalogue/catalogue.ts";
 export type { Catalogue, CatalogueEntry, CatalogueOptions } from "./catalogue/catalogue.ts";
 export { availability, isSimulated, unavailableSentence, type Availability } from "./catalogue/availability.ts";
 export { openAdapter } from "./ai-sdk/open-adapter.ts";
 export { faultOfEmbeddingsModel } from "./catalogue/embeddings-model.ts";
 export { createEnabledModels, type RunLimit } from "./catalogue/enabled-models.ts";
 export { callDirectly, featuresOf, readJsonAnswer, schemaFault, wholeInstructions } from "./calls/text-rules.ts";
-export type { DirectAnswer, DirectRequest, TextSettings } from "./calls/text-rules.ts";
+export { wholePrompt, type DirectAnswer, type DirectRequest, type TextSettings } from "./calls/text-rules.ts";
 export { createProviderCallsTick } from "./calls/provider-calls.ts";
 export { checkOverlay, listModels, type ModelLine, type OverlayReport } from "./catalogue/models-report.ts";
 export { modelsManageRoutes, modelsRoutes } from "./catalogue/models-routes.ts";

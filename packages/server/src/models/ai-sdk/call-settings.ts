@@ -122,8 +122,8 @@ function isStrictSchema(schema: JsonValue): boolean {
   return (!isObject || isClosed) && Object.values(schema).every(isStrictSchema);
 }
 
-export function wholePrompt(call: ModelCall): string {
-  return call.instructions === "" ? call.prompt : `${call.instructions}\n\n${call.prompt}`;
+export function wholePrompt({ instructions, prompt }: Pick<ModelCall, "instructions" | "prompt">): string {
+  return instructions === "" ? prompt : `${instructions}\n\n${prompt}`;
 }
 
 /** Servers pass on each other's headers, so that of every provider is looked for. */

@@ -178,6 +178,13 @@ export function entryOf(
   };
 }
 
+/** @throws Error for a model that the catalogue does not have: whoever asks has checked that it does. */
+export function requireEntry(catalogue: Pick<Catalogue, "find">, model: string): CatalogueEntry {
+  const entry = catalogue.find(model);
+  if (entry === null) throw new Error(`No model ${model} is in the catalogue.`);
+  return entry;
+}
+
 /**
  * What the chosen options mean: the entry's defaults, then one value per option. A value that the catalogue does not
  * know (it may have changed since the run was created) counts as the option's default.

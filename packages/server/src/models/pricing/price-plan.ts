@@ -8,7 +8,7 @@ import {
   type PricedUse,
   type PriceRates,
 } from "../../credits/index.ts";
-import { resolveMapping, type Catalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
+import { requireEntry, resolveMapping, type Catalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Mapping, PriceTexts, RateName } from "../catalogue/mapping.ts";
 import type { Usage } from "../providers/failure.ts";
 import { outputTokensMax } from "./output-limit.ts";
@@ -60,7 +60,7 @@ export function priceCeiling(
     (sum, { rates, step, entry, mapping }) => sum + nanoCredits(rates, ceilingUse(step, entry, mapping)),
     0n,
   );
-  const { minimum } = entryFor(catalogue, mainModel);
+  const { minimum } = requireEntry(catalogue, mainModel);
   const ceiling = wholeCredits(nano, minimum);
   return { credits: ceiling, prices: { v: 1, ceiling, minimum, steps: priced.map(({ rates }) => storedRates(rates)) } };
 }
@@ -70,7 +70,7 @@ export function priceEstimate(catalogue: Catalogue, steps: readonly StepPlan[], 
   const nano = steps
     .map((step) => priceStep(catalogue, step))
     .reduce((sum, { rates, step, entry, mapping }) => sum + nanoCredits(rates, typicalUse(step, entry, mapping)), 0n);
-  return wholeCredits(nano, entryFor(catalogue, mainModel).minimum);
+  return wholeCredits(nano, requireEntry(catalogue, mainModel).minimum);
 }
 
 /** Credits to capture for what was delivered: never more than was held. */
@@ -96,15 +96,9 @@ interface PricedStep {
 }
 
 function priceStep(catalogue: Catalogue, step: StepPlan): PricedStep {
-  const entry = entryFor(catalogue, step.model);
+  const entry = requireEntry(catalogue, step.model);
   const mapping = resolveMapping(entry, step.options);
   return { step, entry, mapping, rates: ratesOf(entry, mapping) };
-}
-
-function entryFor(catalogue: Catalogue, model: string): CatalogueEntry {
-  const entry = catalogue.find(model);
-  if (entry === null) throw new Error(`No model ${model} is in the catalogue.`);
-  return entry;
 }
 
 /** The entry's prices, overlaid by those of the chosen options, times the operator's factor. */

@@ -1,6 +1,13 @@
 /** The exact messages that a run would send, made from a prompt that need not be published. */
 import type { CreateRunBody, Issue } from "@promptd/contract";
-import { wholeInstructions, type Catalogue, type CatalogueEntry, type TextSettings } from "../../models/index.ts";
+import {
+  requireEntry,
+  wholeInstructions,
+  wholePrompt,
+  type Catalogue,
+  type CatalogueEntry,
+  type TextSettings,
+} from "../../models/index.ts";
 import { checkInputs } from "../inputs/check-inputs.ts";
 import { stepOptions } from "../inputs/step-plans.ts";
 import type { JsonSchema, LiveVersion, PromptSource, StepDefinition } from "../prompt-definition.ts";
@@ -41,14 +48,8 @@ export interface Preview {
 /** A source as a run sees a published version. Its ids are empty. */
 export function versionOf(source: PromptSource, catalogue: Catalogue): LiveVersion {
   const { title, model, modality, definition } = source;
-  const config = buildConfig(definition, entryOf(catalogue, model));
+  const config = buildConfig(definition, requireEntry(catalogue, model));
   return { promptId: "", promptVersionId: "", authorId: "", title, model, modality, config, definition };
-}
-
-function entryOf(catalogue: Catalogue, model: string): CatalogueEntry {
-  const entry = catalogue.find(model);
-  if (entry === null) throw new Error(`The model ${model} is not in the catalogue.`);
-  return entry;
 }
 
 export interface PreviewRequest {
@@ -82,7 +83,7 @@ export function previewPrompt(source: PromptSource, request: PreviewRequest, cat
       messages: messagesOf(rendered, {
         images: step.images.map((slot) => version.definition.images[slot]?.label ?? `Image ${slot + 1}`),
         outputSchema: step.outputSchema,
-        entry: entryOf(catalogue, step.model),
+        entry: requireEntry(catalogue, step.model),
       }),
     };
   });
@@ -109,10 +110,7 @@ function messagesOf(
     readonly outputSchema: JsonSchema | undefined;
   },
 ): PreviewMessage[] {
-  if (call.entry.modality !== "text") {
-    const text = instructions === "" ? prompt : `${instructions}\n\n${prompt}`;
-    return [{ role: "user", text, images }];
-  }
+  if (call.entry.modality !== "text") return [{ role: "user", text: wholePrompt({ instructions, prompt }), images }];
   const whole = wholeInstructions({ instructions, ...call });
   const system = whole === "" ? [] : [{ role: "system" as const, text: whole, images: [] }];
   const earlier = messages.map(({ role, text }) => ({ role, text, images: [] }));

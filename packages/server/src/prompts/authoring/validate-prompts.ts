@@ -1,9 +1,8 @@
 /** What an author learns of a file before it is published: nothing is stored, and no database is needed. */
 import type { PromptConfig } from "@promptd/contract";
-import type { Catalogue } from "../../models/index.ts";
+import { requireEntry, type Catalogue } from "../../models/index.ts";
 import type { PromptSource } from "../prompt-definition.ts";
 import { PromptFileError, type PromptFault } from "../prompt-fault.ts";
-import { estimatePrices } from "../publishing/estimates.ts";
 import { readPrompts, type PromptLimits } from "../publishing/parse-prompt-file.ts";
 import { buildConfig } from "../publishing/prompt-config.ts";
 import { usualPrice, type PromptPrice } from "./prompt-price.ts";
@@ -40,14 +39,17 @@ export function validatePrompts(text: string, catalogue: Catalogue, limits: Prom
 
 function describePrompt(source: PromptSource, catalogue: Catalogue): ValidatedPrompt {
   const { title, slug, promptId, definition, model } = source;
-  const entry = catalogue.find(model);
-  if (entry === null) throw new Error(`The model ${model} left the catalogue while its prompt was being read.`);
+  const price = usualPrice(source, catalogue);
   return {
     title,
     slug,
     promptId,
-    config: { ...buildConfig(definition, entry), ...estimatePrices(source, catalogue) },
-    price: usualPrice(source, catalogue),
+    config: {
+      ...buildConfig(definition, requireEntry(catalogue, model)),
+      estimatedCredits: price.typical,
+      creditsRequired: price.most,
+    },
+    price,
     warnings: describeSource(source),
   };
 }

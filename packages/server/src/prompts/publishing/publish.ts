@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { USER_FLAGS } from "@promptd/contract";
 import { addUserFlags } from "../../accounts/index.ts";
-import type { Catalogue, CatalogueEntry } from "../../models/index.ts";
+import { requireEntry, type Catalogue } from "../../models/index.ts";
 import type { Database, Tx } from "../../platform/database/database.ts";
 import { invalid } from "../../platform/problem.ts";
 import { indexDocuments, removeDocument } from "../../search/index.ts";
@@ -321,17 +321,11 @@ function newVersion(
     model,
     modality,
     definition,
-    config: buildConfig(definition, entryOf(catalogue, model)),
+    config: buildConfig(definition, requireEntry(catalogue, model)),
     samples,
     text,
     ...estimatePrices(content, catalogue),
   };
-}
-
-function entryOf(catalogue: Catalogue, model: string): CatalogueEntry {
-  const entry = catalogue.find(model);
-  if (entry === null) throw new Error(`The model ${model} left the catalogue while its prompt was being published.`);
-  return entry;
 }
 
 /** Videos are not searched; a prompt that made something else before leaves the index. */
