@@ -75,6 +75,16 @@ describe.each(TEXTS)("text of %s", (_name, model, answers) => {
   });
 });
 
+test.each([
+  ["openai/gpt-5.2", { ...responsesAnswer({ incomplete: "max_output_tokens" }), output: [] }],
+  [chat, chatAnswer({ text: "", finish: "length" })],
+  ["anthropic/claude-sonnet-5", { ...messagesAnswer({ stop: "max_tokens" }), content: [] }],
+  ["google/gemini-2.5-flash", { candidates: [{ content: { role: "model" }, finishReason: "MAX_TOKENS", index: 0 }] }],
+] as const)("a limit that reasoning used up is named as such (%#)", async (model, answer) => {
+  const { send } = await openAllProviders((_request, response) => json(response, answer));
+  expect(await send(model)).toMatchObject({ kind: "failed", cause: "reasoned_only", retry: "never" });
+});
+
 test("a prompt that Gemini blocks is a refusal", async () => {
   const { send } = await openAllProviders((_request, response) =>
     json(response, geminiAnswer({ blockReason: "PROHIBITED_CONTENT" })),

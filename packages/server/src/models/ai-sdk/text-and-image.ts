@@ -44,8 +44,10 @@ export async function callText(adapter: Adapter, call: ModelCall, signal: AbortS
   if (result.finishReason === "error" || result.finishReason === "interrupted") {
     return failure("protocol", { retry: "once", breaker: "counted", usage });
   }
-  if (result.text.trim() === "") return failure("empty", { retry: "never", breaker: "ignored", usage });
   const truncated = result.finishReason === "length";
+  if (result.text.trim() === "") {
+    return failure(truncated ? "reasoned_only" : "empty", { retry: "never", breaker: "ignored", usage });
+  }
   return { kind: "text", text: result.text, truncated, usage, requestId: requestId(result.response.headers) };
 }
 

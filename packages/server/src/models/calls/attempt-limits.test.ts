@@ -1,8 +1,9 @@
 /** Limits of one send, seen from the side of the provider: a double that does nothing but keep the signal it was given. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createCaller, requestOf, SANDBOX_CATALOGUE } from "../../../test/support/model-caller-fixture.ts";
 import { useTestDatabase } from "../../../test/support/test-database.ts";
 import type { Database } from "../../platform/database/database.ts";
+import { createLog } from "../../platform/log.ts";
 import type { ModelAdapter, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
 import { failure } from "../providers/failure.ts";
 import { NO_USAGE } from "../pricing/usage.ts";
@@ -120,4 +121,32 @@ test("the cost of a send is recorded at the provider's price, without the operat
   ]);
   // 1,000 tokens at 0.1 and 2,000 at 0.5 credits per 1,000
   expect(rows).toEqual([{ outcome: "text", cost_micro: 1_100_000, usage_estimated: false }]);
+});
+
+test("a model that its provider does not have is the operator's to mend: the log names its successor, the caller only that", async () => {
+  const log = createLog("silent");
+  const logged = vi.spyOn(log, "error");
+  const find: typeof SANDBOX_CATALOGUE.find = (model) => {
+    const entry = SANDBOX_CATALOGUE.find(model);
+    return entry === null ? null : { ...entry, provider: "double", successor: "double/next" };
+  };
+  const missing = failure("model_missing", { retry: "never", breaker: "ignored", httpStatus: 404 });
+  const { call } = createCaller({
+    db,
+    log,
+    adapter: {
+      callModel: async () => missing,
+      startJob: unused,
+      pollJob: unused,
+      cancelJob: unused,
+      embedTexts: unused,
+      close: async () => {},
+    },
+    catalogue: { ...SANDBOX_CATALOGUE, find },
+  });
+  expect(await call()).toMatchObject({ kind: "failed", message: "The model is not available." });
+  expect(logged).toHaveBeenCalledWith(
+    expect.objectContaining({ httpStatus: 404, successor: "double/next", model: "sandbox/text" }),
+    expect.stringContaining("does not have this model"),
+  );
 });

@@ -157,7 +157,12 @@ function logFailure({ log }: CallContext, { request, entry }: Job, result: CallF
   const { model, provider } = entry;
   const { cause, httpStatus, code } = result;
   const facts = { runId, step, model, provider, cause, httpStatus, code };
-  if (result.breaker === "opens")
+  if (cause === "model_missing")
+    log.error(
+      { ...facts, providerModel: entry.providerModel, successor: entry.successor ?? null },
+      "the provider does not have this model, or not for this account: let prompts use its successor",
+    );
+  else if (result.breaker === "opens")
     log.error(facts, "the provider refuses this installation: check its key and its account");
   else log.warn(facts, "a model call failed");
 }

@@ -122,7 +122,7 @@ describe("a call", () => {
 describe("a failure that another send cannot heal is reported at once with its sentence:", () => {
   test.each([
     ["error=400", "The model provider did not accept this request."],
-    ["error=404", "The model provider did not accept this request."],
+    ["error=404", "The model is not available."],
     ["error=422", "The model provider did not accept this request."],
     ["error=413", "The prompt is too long for this model."],
     ["error=401", "The model provider is not available."],

@@ -20,6 +20,8 @@ const SENTENCES: Readonly<Record<FailureCause, string>> = {
   empty: "The model returned nothing.",
   image_unusable: "The model's file could not be read.",
   job_failed: "The model provider could not finish this request.",
+  model_missing: "The model is not available.",
+  reasoned_only: "The model used up its output limit with reasoning before it wrote an answer.",
 };
 
 export const NOT_JSON = "The model did not return JSON that fits the prompt's schema.";

@@ -94,7 +94,9 @@ async function poll(
     const result = answer.kind === "ready" ? await withinTime(FETCH_MS, signal, (own) => answer.load(own)) : answer;
     if (result.kind !== "failed") return result;
     if (result.cause === "image_unusable" && (failedFetches += 1) < FETCHES_MAX) continue;
-    if (!PASSING.has(result.cause)) return { ...result, retry: "never" };
+    if (PASSING.has(result.cause)) continue;
+    // What was ordered is gone; the model was there.
+    return { ...result, cause: result.cause === "model_missing" ? "job_failed" : result.cause, retry: "never" };
   }
 }
 

@@ -21,6 +21,8 @@ interface ModelLimits {
   readonly maxOutputTokens: number;
   /** The output limit of a text step whose author sets none; at most `maxOutputTokens`. */
   readonly defaultOutputTokens?: number | undefined;
+  /** Room beside the answer for a model that reasons unasked; where a run names a level, that decides. */
+  readonly reasoningTokens?: number | undefined;
   readonly contextTokens?: number | undefined;
   readonly timeoutMs: number;
   /** Calls at once to this model, over all workers. */
@@ -103,6 +105,7 @@ const recordShape = {
   limits: z.strictObject({
     maxOutputTokens: count,
     defaultOutputTokens: z.int().min(1).max(10_000_000).optional(),
+    reasoningTokens: count.optional(),
     contextTokens: count.optional(),
     timeoutMs: z.int().min(1_000).max(3_600_000),
     concurrency: z.int().min(1).max(100_000),

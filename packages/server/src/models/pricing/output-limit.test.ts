@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { loadCatalogue } from "../catalogue/catalogue.ts";
+import { loadCatalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import { DEFAULT_OUTPUT_TOKENS, outputTokensMax } from "./output-limit.ts";
 import { outputTokensOf } from "./price-plan.ts";
 
@@ -11,7 +11,7 @@ function limitOf(model: string, maxOutputTokens: number | null, options: Record<
 
 test("a text step without a limit of its author gets the usual one, and never more than its model's", () => {
   expect(limitOf("openai/gpt-4.1", null)).toBe(DEFAULT_OUTPUT_TOKENS);
-  expect(outputTokensMax({ modality: "text", limits: limits(1_000) }, {}, null)).toBe(1_000);
+  expect(outputTokensMax(entryWith(limits(1_000)), {}, null)).toBe(1_000);
 });
 
 test("the author's own limit counts, above the usual one as well", () => {
@@ -22,7 +22,21 @@ test("the author's own limit counts, above the usual one as well", () => {
 test("long reasoning may use the model's whole limit: it would leave nothing of the usual one for the answer", () => {
   const low = limitOf("openai/gpt-5.4", null, { reasoningEffort: "low" });
   const high = limitOf("openai/gpt-5.4", null, { reasoningEffort: "high" });
-  expect([low, high]).toEqual([DEFAULT_OUTPUT_TOKENS, 16_384]);
+  expect([low, high]).toEqual([DEFAULT_OUTPUT_TOKENS + 2_048, 16_384]);
+});
+
+test.each([
+  ["openai/gpt-5.4", {}, 4_096],
+  ["openai/gpt-5.4", { reasoningEffort: "none" }, 0],
+  ["openai/gpt-5.4", { reasoningEffort: "low" }, 2_048],
+  ["openai/gpt-5.4", { reasoningEffort: "high" }, 16_084], // as far as the model's limit allows
+  ["google/gemini-3.8-flash", {}, 4_096], // it reasons unasked
+  ["openai/gpt-4.1", {}, 0],
+  ["anthropic/claude-haiku-4-5", { reasoningEffort: "high" }, 0], // it has tokens of its own
+  ["sandbox/text", {}, 0],
+])("an author's limit is for the answer: %s with %j gets as much beside it as its reasoning may take", (...row) => {
+  const [model, options, room] = row as [string, Record<string, string>, number];
+  expect(limitOf(model, 300, options)).toBe(300 + room);
 });
 
 test("reasoning that has tokens of its own leaves the usual limit to the answer", () => {
@@ -31,14 +45,18 @@ test("reasoning that has tokens of its own leaves the usual limit to the answer"
 
 test("an entry may name another usual limit", () => {
   const own = { ...limits(8_192), defaultOutputTokens: 1_500 };
-  expect(outputTokensMax({ modality: "text", limits: own }, {}, null)).toBe(1_500);
-  expect(outputTokensMax({ modality: "text", limits: own }, {}, 2_000)).toBe(2_000);
+  expect(outputTokensMax(entryWith(own), {}, null)).toBe(1_500);
+  expect(outputTokensMax(entryWith(own), {}, 2_000)).toBe(2_000);
 });
 
 test("images have no output limit, and a model that left the catalogue only the author's", () => {
   expect(limitOf("sandbox/image", null)).toBe(0);
   expect([limitOf("gone/model", null), limitOf("gone/model", 7)]).toEqual([0, 7]);
 });
+
+function entryWith(own: CatalogueEntry["limits"]) {
+  return { modality: "text" as const, provider: "openai", limits: own };
+}
 
 function limits(maxOutputTokens: number) {
   return { maxOutputTokens, contextTokens: 100_000, timeoutMs: 1_000, concurrency: 1 };

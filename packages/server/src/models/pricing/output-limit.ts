@@ -1,5 +1,6 @@
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Mapping } from "../catalogue/mapping.ts";
+import { providerOf } from "../providers/index.ts";
 
 /**
  * The output limit of a text step whose author set none: about 3,000 English words, five times a usual answer. A hold
@@ -7,22 +8,42 @@ import type { Mapping } from "../catalogue/mapping.ts";
  */
 export const DEFAULT_OUTPUT_TOKENS = 4_096;
 
+type LimitedEntry = Pick<CatalogueEntry, "modality" | "limits" | "provider">;
+type LimitedMapping = Pick<Mapping, "reasoning" | "extraOutputTokens">;
+
 /** Levels at which reasoning can use up the default. Unless it has tokens of its own, the model's limit counts then. */
 const LONG_REASONING: ReadonlySet<Mapping["reasoning"]> = new Set(["high", "xhigh", "max"]);
 
+/** Tokens beside the answer. Providers count reasoning inside the limit of the answer, and say of no level how much it takes. */
+const REASONING_ROOM: Readonly<Record<NonNullable<Mapping["reasoning"]>, number>> = {
+  none: 0,
+  minimal: 1_024,
+  low: 2_048,
+  medium: 4_096,
+  high: 16_384,
+  xhigh: 32_768,
+  max: 32_768,
+};
+
+/** Tokens that are added to a limit for reasoning; 0 where it has tokens of its own. */
+export function reasoningRoom(
+  { modality, limits, provider }: LimitedEntry,
+  { reasoning, extraOutputTokens }: LimitedMapping,
+): number {
+  if (modality !== "text" || extraOutputTokens !== undefined || providerOf(provider).isSimulated) return 0;
+  return reasoning === undefined ? (limits.reasoningTokens ?? 0) : REASONING_ROOM[reasoning];
+}
+
 /**
- * The most tokens a call may return: what the hold is computed from and what the provider is told, always the same.
+ * The most tokens a call may return: what the hold is computed from and what the provider is told, always the same. Room
+ * for reasoning is added to it, as far as the model's own limit allows.
  * @param wanted the author's limit; null: none was set.
  */
-export function outputTokensMax(
-  { modality, limits }: Pick<CatalogueEntry, "modality" | "limits">,
-  { reasoning, extraOutputTokens }: Pick<Mapping, "reasoning" | "extraOutputTokens">,
-  wanted: number | null,
-): number {
+export function outputTokensMax(entry: LimitedEntry, mapping: LimitedMapping, wanted: number | null): number {
+  const { modality, limits } = entry;
   if (modality !== "text") return limits.maxOutputTokens;
-  if (wanted !== null) return wanted;
-  const isLong = LONG_REASONING.has(reasoning) && extraOutputTokens === undefined;
-  return isLong
-    ? limits.maxOutputTokens
-    : Math.min(limits.maxOutputTokens, limits.defaultOutputTokens ?? DEFAULT_OUTPUT_TOKENS);
+  const isLong = LONG_REASONING.has(mapping.reasoning) && mapping.extraOutputTokens === undefined;
+  if (wanted === null && isLong) return limits.maxOutputTokens;
+  const answer = wanted ?? Math.min(limits.maxOutputTokens, limits.defaultOutputTokens ?? DEFAULT_OUTPUT_TOKENS);
+  return Math.max(answer, Math.min(limits.maxOutputTokens, answer + reasoningRoom(entry, mapping)));
 }

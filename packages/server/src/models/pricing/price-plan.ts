@@ -11,7 +11,7 @@ import {
 import { requireEntry, resolveMapping, type Catalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Mapping, PriceTexts, RateName } from "../catalogue/mapping.ts";
 import type { Usage } from "../providers/failure.ts";
-import { outputTokensMax } from "./output-limit.ts";
+import { outputTokensMax, reasoningRoom } from "./output-limit.ts";
 
 /** One step of a prompt, as far as its price depends on it. */
 export interface StepPlan {
@@ -152,6 +152,18 @@ export function outputTokensOf(
   const entry = catalogue.find(step.model);
   if (entry === null) return step.maxOutputTokens ?? 0;
   return outputTokensMax(entry, resolveMapping(entry, step.options), step.maxOutputTokens);
+}
+
+/** Tokens that a limit of the author leaves for reasoning, and those it may take; null: half of them, or it takes none. */
+export function reasoningShortage(
+  entry: CatalogueEntry,
+  step: Pick<StepPlan, "options" | "maxOutputTokens">,
+): { readonly left: number; readonly usual: number } | null {
+  if (step.maxOutputTokens === null) return null;
+  const mapping = resolveMapping(entry, step.options);
+  const usual = reasoningRoom(entry, mapping);
+  const left = outputTokensMax(entry, mapping, step.maxOutputTokens) - step.maxOutputTokens;
+  return left < Math.min(usual, entry.limits.maxOutputTokens) / 2 ? { left, usual } : null;
 }
 
 function imageTokens(step: StepPlan, entry: CatalogueEntry): number {

@@ -21,10 +21,9 @@ export const anthropic: Provider = {
   cancel: null,
   failures: {
     answers: {
-      declined: [],
-      quota: [/billing_error/i, /credit balance is too low/i], // the latter with a 400
-      badKey: [],
-      tooLong: [/prompt is too long/i],
+      declined: { codes: [], sentences: [/^Output blocked by content filtering policy/] },
+      quota: { codes: ["billing_error"], sentences: [/^Your credit balance is too low/] }, // the latter with a 400
+      tooLong: { codes: ["request_too_large"], sentences: [/^prompt is too long/i] },
     },
     declinedJobs: [],
     retryDelayMs: null,

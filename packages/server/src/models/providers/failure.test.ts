@@ -15,7 +15,13 @@ describe("an answer of a provider", () => {
     [429, { error: { code: "insufficient_quota" } }, "quota", "never", "opens"],
     [402, { detail: "You have insufficient credit" }, "quota", "never", "opens"],
     [403, { detail: "User is locked. Reason: Exhausted balance." }, "quota", "never", "opens"],
-    [400, { error: { message: "Your credit balance is too low to access the API" } }, "quota", "never", "opens"],
+    [
+      400,
+      { error: { message: "Your credit balance is too low to access the Anthropic API." } },
+      "quota",
+      "never",
+      "opens",
+    ],
     [401, { error: { code: "invalid_api_key" } }, "credentials", "never", "opens"],
     [403, { error: { status: "PERMISSION_DENIED" } }, "credentials", "never", "opens"],
     [400, { error: { details: [{ reason: "API_KEY_INVALID" }] } }, "credentials", "never", "opens"],
@@ -23,7 +29,17 @@ describe("an answer of a provider", () => {
     [503, "<html>", "overloaded", "safe", "counted"],
     [529, { type: "error", error: { type: "overloaded_error" } }, "overloaded", "safe", "counted"],
     [400, {}, "bad_request", "never", "ignored"],
-    [404, { error: { code: "model_not_found" } }, "bad_request", "never", "ignored"],
+    [404, { error: { code: "model_not_found" } }, "model_missing", "never", "ignored"],
+    [
+      404,
+      { type: "error", error: { type: "not_found_error", message: "model: m" } },
+      "model_missing",
+      "never",
+      "ignored",
+    ],
+    [404, "<html>", "model_missing", "never", "ignored"],
+    [400, { error: { code: "model_not_found" } }, "model_missing", "never", "ignored"],
+    [403, { error: { code: "billing_not_active" } }, "quota", "never", "opens"],
     [422, {}, "bad_request", "never", "ignored"],
     [413, {}, "too_long", "never", "ignored"],
     [400, { error: { code: "context_length_exceeded" } }, "too_long", "never", "ignored"],
@@ -72,8 +88,48 @@ describe("an answer of a provider", () => {
     [403, { error: { code: "content_policy_violation" } }],
     [403, { error: { code: 403, message: "flagged", metadata: { reasons: ["violence"], flagged_input: "…" } } }],
     [422, { detail: [{ type: "content_policy_violation", msg: "flagged" }] }],
+    [400, { error: { message: "Invalid prompt: …", type: "invalid_request_error", code: "invalid_prompt" } }],
+    [
+      400,
+      {
+        type: "error",
+        error: { type: "invalid_request_error", message: "Output blocked by content filtering policy" },
+      },
+    ],
+    [400, { error: { code: "content_filter", innererror: { code: "ResponsibleAIPolicyViolation" } } }],
   ])("%i %j is a refusal", (status, body) => {
     expect(classify(status, body)).toEqual({ kind: "refused", usage: null });
+  });
+
+  /** What a caller can write into a prompt, and a provider may repeat. */
+  const WRITTEN = [
+    "billing",
+    "insufficient_quota",
+    "check your billing details",
+    "api_key_invalid",
+    "Your credit balance is too low",
+    '{"error":{"code":"insufficient_quota"}}',
+    "content_policy_violation",
+    "moderation_blocked",
+    "context_length_exceeded, prompt is too long",
+    "model_not_found",
+  ];
+  test.each(WRITTEN)("that repeats a caller's words is not read by them: %s", (words) => {
+    const plain = { kind: "failed", cause: "bad_request", breaker: "ignored" };
+    expect(classify(400, { error: { message: `Invalid value: '${words}'.`, code: "invalid_value" } })).toMatchObject(
+      plain,
+    );
+    expect(classify(400, { error: { message: `not accepted: ${words}`, param: words } })).toMatchObject(plain);
+    expect(classify(400, { detail: `input "${words}" is not accepted` })).toMatchObject(plain);
+    expect(classify(422, { detail: [{ loc: ["body"], msg: words, type: "value_error", input: words }] })).toMatchObject(
+      plain,
+    );
+    expect(classify(400, `bad: ${words}`)).toMatchObject(plain);
+    expect(
+      classify(429, { error: { message: `limit reached for ${words}`, code: "rate_limit_exceeded" } }),
+    ).toMatchObject({
+      cause: "rate_limited",
+    });
   });
 
   test("cannot be made to close a model to all by a caller whose words it repeats", () => {

@@ -5,6 +5,7 @@
 import type { Modality } from "@promptd/contract";
 import type { PricedUse } from "../../credits/index.ts";
 import { ALL_PROVIDERS } from "./index.ts";
+import { FLAGGED_INPUT } from "./openai-compatible.ts";
 import type { Meaning } from "./provider.ts";
 import type { TransportStage } from "./transport.ts";
 
@@ -27,6 +28,8 @@ export const FAILURE_CAUSES = [
   "empty",
   "image_unusable",
   "job_failed",
+  "model_missing",
+  "reasoned_only",
 ] as const;
 export type FailureCause = (typeof FAILURE_CAUSES)[number];
 
@@ -74,12 +77,15 @@ export interface ProviderAnswer {
   readonly body: string;
 }
 
-/** Room for an error's words; a provider may send megabytes. */
+/** Room for an error; a provider may send megabytes. */
 const BODY_READ_MAX = 65_536;
 
 const REFUSED: Failure = { kind: "refused", usage: null };
 
 const WORDS = ALL_PROVIDERS.map(({ failures }) => failures);
+
+/** Where the next call may go well, though this model can do nothing with any. */
+const NO_MODEL: Decision = { cause: "model_missing", retry: "never", breaker: "ignored" };
 
 interface ReadAnswer {
   readonly httpStatus: number;
@@ -98,7 +104,7 @@ interface Rule {
 const PASSES: Decision = { cause: "rate_limited", retry: "safe", breaker: "ignored" };
 const NO_QUOTA: Decision = { cause: "quota", retry: "never", breaker: "opens" };
 
-/** The statuses that refuse accounts and keys. A 422 is about the input, and often repeats the caller's words. */
+/** The statuses that refuse accounts and keys. */
 const REFUSES_ACCOUNT: readonly number[] = [400, 401, 403];
 
 /** The first that fits decides; the last fits always. */
@@ -124,6 +130,7 @@ const RULES: readonly Rule[] = [
   // Before account and key: OpenRouter and fal decline with a 403, and one caller's words must not close a model to all.
   { fits: ({ means }) => means("declined"), decision: "refused" },
   { fits: ({ httpStatus, means }) => REFUSES_ACCOUNT.includes(httpStatus) && means("quota"), decision: NO_QUOTA },
+  { fits: ({ httpStatus, means }) => httpStatus === 404 || means("noModel"), decision: NO_MODEL },
   {
     fits: ({ httpStatus, means }) =>
       httpStatus === 401 || httpStatus === 403 || (httpStatus === 400 && means("badKey")),
@@ -138,9 +145,9 @@ const RULES: readonly Rule[] = [
 
 /** An HTTP answer that is not a result. @param nowMs to read a Retry-After that names a date. */
 export function classifyAnswer({ httpStatus, headers, body: text }: ProviderAnswer, nowMs: number): Failure {
-  const body = text.slice(0, BODY_READ_MAX);
-  const delayMs = httpStatus === 429 ? bodyDelayMs(body) : null;
-  const means = (meaning: Meaning) => WORDS.some(({ answers }) => answers[meaning].some((words) => words.test(body)));
+  const said = readBody(text);
+  const delayMs = httpStatus === 429 ? bodyDelayMs(said.body) : null;
+  const means = (meaning: Meaning) => WORDS.some(({ answers }) => isSaid(answers[meaning], said));
   const answer = { httpStatus, means, namesDelay: delayMs !== null };
   const decision = RULES.find((rule) => rule.fits(answer))?.decision ?? "refused";
   if (decision === "refused") return REFUSED;
@@ -148,12 +155,56 @@ export function classifyAnswer({ httpStatus, headers, body: text }: ProviderAnsw
   return failure(cause, {
     ...rest,
     httpStatus,
-    code: errorCode(body),
+    code: said.codes.find((code) => SAFE_CODE.test(code)) ?? null,
     retryAfterMs: longest(delayMs, retryAfterMs(headers, nowMs)),
   });
 }
 
-function bodyDelayMs(body: string): number | null {
+interface Said {
+  readonly body: unknown;
+  readonly codes: readonly string[];
+  readonly message: string;
+}
+
+function isSaid(words: (typeof WORDS)[number]["answers"][Meaning], { codes, message }: Said): boolean {
+  if (words === undefined) return false;
+  return words.codes.some((code) => codes.includes(code)) || (words.sentences ?? []).some((each) => each.test(message));
+}
+
+/** Never the text as a whole: it may repeat what a caller wrote. */
+function readBody(text: string): Said {
+  const parsed = parseJson(text.slice(0, BODY_READ_MAX));
+  const body: unknown = Array.isArray(parsed) ? parsed[0] : parsed; // as Gemini answers to a stream
+  const error = member(body, "error") ?? body;
+  const speakers = [error, body, ...listOf(error, "details"), ...listOf(body, "detail"), member(error, "innererror")];
+  const codes = speakers.flatMap((speaker) => CODE_MEMBERS.map((name) => member(speaker, name)));
+  const isFlagged = member(member(error, "metadata"), FLAGGED_INPUT) !== undefined;
+  const [message = ""] = [member(error, "message"), member(body, "detail"), error].filter(
+    (each) => typeof each === "string",
+  );
+  return {
+    body,
+    codes: [...codes.filter((code) => typeof code === "string"), ...(isFlagged ? [FLAGGED_INPUT] : [])],
+    message,
+  };
+}
+
+const CODE_MEMBERS = ["code", "type", "status", "reason", "error_type", "title"] as const;
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null; // not JSON: nothing machine-readable
+  }
+}
+
+function listOf(value: unknown, name: string): readonly unknown[] {
+  const list = member(value, name);
+  return Array.isArray(list) ? list : [];
+}
+
+function bodyDelayMs(body: unknown): number | null {
   return WORDS.flatMap(({ retryDelayMs }) => retryDelayMs?.(body) ?? [])[0] ?? null;
 }
 
@@ -181,7 +232,7 @@ export function classifyTransport(stage: TransportStage, modality: Modality): Ca
 
 /** A started job ended badly; most providers say why in words only. @param code for the operator's log. */
 export function classifyJobFailure(words: string, code: string | null = null): Failure {
-  const declined = WORDS.flatMap(({ answers, declinedJobs }) => [...answers.declined, ...declinedJobs]);
+  const declined = WORDS.flatMap(({ declinedJobs }) => declinedJobs);
   if (declined.some((said) => said.test(words))) return REFUSED;
   return failure("job_failed", {
     retry: "never",
@@ -191,20 +242,6 @@ export function classifyJobFailure(words: string, code: string | null = null): F
 }
 
 const SAFE_CODE = /^[\w.:-]{1,64}$/;
-
-/** The provider's machine-readable word, for the operator's log; null when there is none. */
-function errorCode(body: string): string | null {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(body);
-  } catch {
-    return null; // not JSON: nothing machine-readable
-  }
-  const error = member(parsed, "error") ?? parsed;
-  const words = ["code", "type", "status", "title"].map((name) => member(error, name));
-  const code = words.find((word) => typeof word === "string" && SAFE_CODE.test(word));
-  return typeof code === "string" ? code : null;
-}
 
 function member(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;

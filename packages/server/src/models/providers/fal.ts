@@ -155,10 +155,8 @@ export const fal: Provider = {
   cancel: (job) => cancelOf(job, "responseUrl", { method: "PUT", scheme: "Key" }),
   failures: {
     answers: {
-      declined: [/content_policy/i], // the type content_policy_violation
-      quota: [/exhausted balance/i], // with a 403
-      badKey: [],
-      tooLong: [],
+      declined: { codes: ["content_policy_violation"] },
+      quota: { codes: [], sentences: [/^User is locked\. Reason: Exhausted balance/] }, // with a 403
     },
     declinedJobs: [/policy|sensitive content/i], // the models' authors say it in their own words
     retryDelayMs: null,

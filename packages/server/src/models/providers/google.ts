@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { googleFeatures } from "./text-features.ts";
 import { sdkSettings, type ModelSource, type Provider } from "./provider.ts";
 
@@ -27,10 +28,24 @@ async function readRefusal(answer: Response): Promise<Response> {
  * Google reports a limit per minute and one per day in the same words, "check your plan and billing details", and says
  * when to come back in the body alone. Null: no such delay is named, or it is the day's quota that is used up.
  */
-function readRetryDelayMs(body: string): number | null {
-  const seconds = /"retryDelay"\s*:\s*"(\d{1,6}(?:\.\d{1,9})?)s"/.exec(body)?.[1];
-  return seconds === undefined || /"quotaId"\s*:\s*"[^"]*PerDay/.test(body) ? null : Math.ceil(Number(seconds) * 1_000);
+function readRetryDelayMs(body: unknown): number | null {
+  const read = quotaAnswer.safeParse(body);
+  const details = read.success ? read.data.error.details : [];
+  const isDaily = details.some(({ violations }) => violations?.some(({ quotaId }) => quotaId?.includes("PerDay")));
+  const delay = details.flatMap(({ retryDelay }) => /^(\d{1,6}(?:\.\d{1,9})?)s$/.exec(retryDelay ?? "")?.[1] ?? [])[0];
+  return delay === undefined || isDaily ? null : Math.ceil(Number(delay) * 1_000);
 }
+
+const quotaAnswer = z.object({
+  error: z.object({
+    details: z.array(
+      z.object({
+        retryDelay: z.string().optional(),
+        violations: z.array(z.object({ quotaId: z.string().optional() })).optional(),
+      }),
+    ),
+  }),
+});
 
 export const google: Provider = {
   id: "google",
@@ -52,10 +67,9 @@ export const google: Provider = {
   cancel: null, // none was found for Veo, so a video runs to its end
   failures: {
     answers: {
-      declined: [],
-      quota: [/billing details/i],
-      badKey: [/api_key_invalid/i], // with a 400
-      tooLong: [/maximum number of tokens/i],
+      quota: { codes: [], sentences: [/^You exceeded your current quota, please check your plan and billing details/] },
+      badKey: { codes: ["API_KEY_INVALID"] }, // with a 400
+      tooLong: { codes: [], sentences: [/^The input token count[^a-z]* exceeds the maximum number of tokens/] },
     },
     declinedJobs: [/usage guidelines|safety/i],
     retryDelayMs: readRetryDelayMs,

@@ -2,6 +2,9 @@ import { compatibleFeatures } from "./text-features.ts";
 import { readLeniently } from "./lenient-answers.ts";
 import { sdkSettings, type ModelSource, type Provider } from "./provider.ts";
 
+/** A member of OpenRouter's errors: what it holds is the caller's, that it is there is OpenRouter's word. */
+export const FLAGGED_INPUT = "flagged_input";
+
 /** @param more members of every request. */
 async function openAiCompatible(
   { provider, endpoint, fetch }: ModelSource,
@@ -55,11 +58,20 @@ export const compatible = {
   cancel: null,
   failures: {
     answers: {
-      // The former after Azure's; the latter OpenRouter's, with a 403, which would else be a key without permission.
-      declined: [/content_filter/i, /"flagged_input"/],
-      quota: [],
-      badKey: [],
-      tooLong: [/exceed_context_size/i, /context length/i], // llama.cpp; vLLM and others
+      declined: {
+        // Azure's; OpenRouter's, with a 403, which would else be a key without permission; Qwen's; DeepSeek's sentence.
+        codes: ["content_filter", FLAGGED_INPUT, "data_inspection_failed"],
+        sentences: [/^Content Exists Risk$/],
+      },
+      quota: { codes: ["Arrearage"] }, // Qwen's
+      tooLong: {
+        codes: ["exceed_context_size_error"], // of llama.cpp
+        sentences: [
+          /^This (?:model|endpoint)'s maximum (?:context|prompt) length is \d/,
+          /^Prompt contains \d+ tokens/,
+        ],
+      },
+      noModel: { codes: ["model_not_supported"] },
     },
     declinedJobs: [],
     retryDelayMs: null,

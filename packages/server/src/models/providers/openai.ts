@@ -32,10 +32,11 @@ export const openai: Provider = {
   cancel: null,
   failures: {
     answers: {
-      declined: [/content_policy/i, /moderation_blocked/i], // the latter for images
-      quota: [/insufficient_quota/i, /billing/i], // the former with a 429; the latter: billing_not_active
-      badKey: [],
-      tooLong: [/context_length_exceeded/i, /string_above_max_length/i], // the latter for one message
+      // For images, for reasoning models, and of older interfaces.
+      declined: { codes: ["moderation_blocked", "invalid_prompt", "content_policy_violation"] },
+      quota: { codes: ["insufficient_quota", "billing_not_active", "billing_hard_limit_reached"] },
+      tooLong: { codes: ["context_length_exceeded", "string_above_max_length"] }, // the latter for one message
+      noModel: { codes: ["model_not_found"] },
     },
     declinedJobs: [],
     retryDelayMs: null,

@@ -118,19 +118,28 @@ export type Meaning =
   /** The operator's account is empty or closed. */
   | "quota"
   | "badKey"
-  | "tooLong";
+  | "tooLong"
+  /** It has no such model, or not for this account. */
+  | "noModel";
 
 /**
  * What a provider means by its words, where the HTTP status does not say it. Servers pass on each other's answers, so the
  * words of all providers are looked for in each answer (failure.ts).
  */
 interface FailureWords {
-  /** In the body of an answer. A code is looked for like a sentence: each provider puts it elsewhere. */
-  readonly answers: { readonly [Name in Meaning]: readonly RegExp[] };
+  readonly answers: { readonly [Name in Meaning]?: AnswerWords };
   /** Beside those for "declined", in what is said of a job that ended badly, which is prose. */
   readonly declinedJobs: readonly RegExp[];
   /** The time after which a 429 passes, where only the body says it. */
-  readonly retryDelayMs: ((body: string) => number | null) | null;
+  readonly retryDelayMs: ((body: unknown) => number | null) | null;
+}
+
+/** A body may repeat what a caller wrote, so only what the provider itself has written is read. */
+interface AnswerWords {
+  /** Machine-readable words, wherever the provider puts them. */
+  readonly codes: readonly string[];
+  /** Where no code says it: how a message begins. */
+  readonly sentences?: readonly RegExp[];
 }
 
 interface RefusalReader {

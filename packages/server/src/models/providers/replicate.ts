@@ -96,14 +96,9 @@ export const replicate: Provider = {
   jobs,
   cancel: (job) => cancelOf(job, "getUrl", { method: "POST", scheme: "Bearer" }),
   failures: {
-    answers: {
-      // "NSFW content detected", which is not fal's has_nsfw_concepts; "flagged as sensitive" is E005
-      declined: [/\bnsfw\b/i, /flagged as sensitive/i],
-      quota: [],
-      badKey: [],
-      tooLong: [],
-    },
-    declinedJobs: [/policy|sensitive content/i], // the models' authors say it in their own words
+    answers: {},
+    // The models' authors say it in their own words; "flagged as sensitive" is E005.
+    declinedJobs: [/policy|sensitive content|\bnsfw\b|flagged as sensitive/i],
     retryDelayMs: null,
   },
   refusals: null,

@@ -44,7 +44,7 @@ export const sandbox: Provider = {
   cancel: () => "not-needed", // nothing runs between two polls
   // It fails in the words of OpenAI.
   failures: {
-    answers: { declined: [], quota: [], badKey: [], tooLong: [] },
+    answers: {},
     declinedJobs: [],
     retryDelayMs: null,
   },

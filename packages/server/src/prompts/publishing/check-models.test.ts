@@ -44,6 +44,26 @@ test("an unknown model is one fault, and none of images, options or later steps 
   expect(faultsOf(file(steps, body))).toEqual([expect.stringMatching(/^steps\.draft\.model: there is no model/)]);
 });
 
+test.each([
+  ["model: openai/gpt-5.4\nmaxOutputTokens: 16000", 384, 4_096],
+  ["model: openai/gpt-5.4\noptions: { reasoningEffort: high }\nmaxOutputTokens: 9000", 7_384, 16_384],
+])("an output limit that leaves too little for reasoning is warned of: %s", (fields, left, usual) => {
+  const [prompt] = parsePromptFile(file(fields), ALL_KEYS);
+  expect(prompt?.warnings).toEqual([expect.stringContaining(`leaves ${left} of the 16384 tokens`)]);
+  expect(prompt?.warnings[0]).toContain(`which may take ${usual}`);
+});
+
+test.each([
+  "model: openai/gpt-5.4\nmaxOutputTokens: 300",
+  "model: openai/gpt-5.4\noptions: { reasoningEffort: none }\nmaxOutputTokens: 16000",
+  "model: openai/gpt-5.4\noptions: { reasoningEffort: xhigh }\nmaxOutputTokens: 300",
+  "model: openai/gpt-4.1\nmaxOutputTokens: 16000",
+])("an output limit beside which reasoning has room is not warned of: %s", (fields) => {
+  expect(
+    parsePromptFile(file(fields), ALL_KEYS)[0]?.warnings.filter((each) => each.includes("maxOutputTokens")),
+  ).toEqual([]);
+});
+
 test("a known model without a key publishes, with a warning", () => {
   const text = file("model: openai/gpt-6.1-terra\noptions: { reasoningEffort: max }");
   const [without] = parsePromptFile(text, NO_KEY);

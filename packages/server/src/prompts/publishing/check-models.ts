@@ -1,6 +1,7 @@
 import {
   availability,
   isSimulated,
+  reasoningShortage,
   unavailableSentence,
   type Catalogue,
   type CatalogueEntry,
@@ -9,7 +10,7 @@ import type { StepDefinition } from "../prompt-definition.ts";
 import { suggestModels } from "./suggest-models.ts";
 import type { CheckedStep } from "./check-templates.ts";
 import { checkTextFields } from "./check-text-fields.ts";
-import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
+import { ONLY_STEP, type RawPrompt, type RawStep } from "../format/prompt-fields.ts";
 import type { FaultList } from "../prompt-fault.ts";
 
 interface StepContext {
@@ -122,6 +123,23 @@ function checkStep(
     fault("maxOutputTokens", `maxOutputTokens works only with text models; ${entry.model} makes ${entry.modality}`);
   else if (tokens > tokensMax)
     fault("maxOutputTokens", `maxOutputTokens is ${tokens}; ${entry.model} returns at most ${tokensMax}`);
+  else warnOfShortage(step, tokens, { entry, context });
+}
+
+/** Reasoning that uses up the limit leaves a run that failed, and a call that was paid. */
+function warnOfShortage(
+  step: StepDefinition,
+  tokens: number,
+  { entry, context }: { entry: CatalogueEntry; context: StepContext },
+): void {
+  const shortage = reasoningShortage(entry, step);
+  if (shortage === null) return;
+  const { left, usual } = shortage;
+  const most = entry.limits.maxOutputTokens;
+  const name = step.id === ONLY_STEP ? "maxOutputTokens" : `steps.${step.id}.maxOutputTokens`;
+  context.warnings.push(
+    `${name} ${tokens} leaves ${left} of the ${most} tokens of ${entry.model} for its reasoning, which may take ${usual}. Answers may stay empty; lower the limit or the effort.`,
+  );
 }
 
 function checkStepImages(

@@ -38,7 +38,9 @@ describe("creditsRequired", () => {
         const { estimatedCredits, creditsRequired } = estimatePrices(source, everyModel);
         for (const pick of [(values: string[]) => values[0], (values: string[]) => values.at(-1)])
           expect(holdOf(source, pick), source.slug).toBeLessThanOrEqual(creditsRequired);
-        expect(creditsRequired - estimatedCredits, source.slug).toBeLessThanOrEqual(3);
+        // 3 for the answers, and 3 for the reasoning of each step, which the next one may have to read.
+        const near = 3 + 3 * source.definition.steps.length;
+        expect(creditsRequired - estimatedCredits, source.slug).toBeLessThanOrEqual(near);
         expect(creditsRequired, source.slug).toBeGreaterThanOrEqual(estimatedCredits);
       }
     },
