@@ -11,12 +11,5 @@ export { wholePrompt, type DirectAnswer, type DirectRequest, type TextSettings }
 export { createProviderCallsTick } from "./calls/provider-calls.ts";
 export { checkOverlay, listModels, type ModelLine, type OverlayReport } from "./catalogue/models-report.ts";
 export { modelsManageRoutes, modelsRoutes } from "./catalogue/models-routes.ts";
-export {
-  outputTokensOf,
-  priceCeiling,
-  priceEstimate,
-  reasoningShortage,
-  settlePrice,
-  uncappedPrice,
-} from "./pricing/price-plan.ts";
-export type { PriceSnapshot, StepPlan, StepUsage } from "./pricing/price-plan.ts";
+export { outputTokensOf, priceCeiling, priceEstimate, settlePrice, uncappedPrice } from "./pricing/price-plan.ts";
+export { reasoningShortage, type PriceSnapshot, type StepPlan, type StepUsage } from "./pricing/price-plan.ts";

@@ -1,12 +1,14 @@
 import { expect, test } from "vitest";
-import { loadCatalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
+import { loadCatalogue, resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import { DEFAULT_OUTPUT_TOKENS, outputTokensMax } from "./output-limit.ts";
 import { outputTokensOf } from "./price-plan.ts";
 
 const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => true, sandbox: true });
 
 function limitOf(model: string, maxOutputTokens: number | null, options: Record<string, string> = {}): number {
-  return outputTokensOf(catalogue, { model, options, maxOutputTokens });
+  const entry = catalogue.find(model);
+  if (entry === null) return outputTokensOf(catalogue, { model, maxOutputTokens });
+  return outputTokensMax(entry, resolveMapping(entry, options), maxOutputTokens);
 }
 
 test("a text step without a limit of its author gets the usual one, and never more than its model's", () => {

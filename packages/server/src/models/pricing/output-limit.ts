@@ -34,16 +34,21 @@ export function reasoningRoom(
   return reasoning === undefined ? (limits.reasoningTokens ?? 0) : REASONING_ROOM[reasoning];
 }
 
+/** The most tokens that its answer is meant to have. @param wanted the author's limit; null: none was set. */
+export function answerTokensMax({ modality, limits }: LimitedEntry, wanted: number | null): number {
+  if (modality !== "text") return limits.maxOutputTokens;
+  return wanted ?? Math.min(limits.maxOutputTokens, limits.defaultOutputTokens ?? DEFAULT_OUTPUT_TOKENS);
+}
+
 /**
  * The most tokens a call may return: what the hold is computed from and what the provider is told, always the same. Room
  * for reasoning is added to it, as far as the model's own limit allows.
- * @param wanted the author's limit; null: none was set.
  */
 export function outputTokensMax(entry: LimitedEntry, mapping: LimitedMapping, wanted: number | null): number {
   const { modality, limits } = entry;
   if (modality !== "text") return limits.maxOutputTokens;
   const isLong = LONG_REASONING.has(mapping.reasoning) && mapping.extraOutputTokens === undefined;
   if (wanted === null && isLong) return limits.maxOutputTokens;
-  const answer = wanted ?? Math.min(limits.maxOutputTokens, limits.defaultOutputTokens ?? DEFAULT_OUTPUT_TOKENS);
+  const answer = answerTokensMax(entry, wanted);
   return Math.max(answer, Math.min(limits.maxOutputTokens, answer + reasoningRoom(entry, mapping)));
 }

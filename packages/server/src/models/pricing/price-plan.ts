@@ -11,7 +11,7 @@ import {
 import { requireEntry, resolveMapping, type Catalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Mapping, PriceTexts, RateName } from "../catalogue/mapping.ts";
 import type { Usage } from "../providers/failure.ts";
-import { outputTokensMax, reasoningRoom } from "./output-limit.ts";
+import { answerTokensMax, outputTokensMax, reasoningRoom } from "./output-limit.ts";
 
 /** One step of a prompt, as far as its price depends on it. */
 export interface StepPlan {
@@ -144,14 +144,13 @@ function typicalUse(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): Pr
   };
 }
 
-/** The most tokens a step's text may have; 0 when its model left the catalogue and the author set no limit. */
+/** The most tokens a step's text is meant to have; 0 when its model left the catalogue and the author set no limit. */
 export function outputTokensOf(
   catalogue: Pick<Catalogue, "find">,
-  step: Pick<StepPlan, "model" | "options" | "maxOutputTokens">,
+  step: Pick<StepPlan, "model" | "maxOutputTokens">,
 ): number {
   const entry = catalogue.find(step.model);
-  if (entry === null) return step.maxOutputTokens ?? 0;
-  return outputTokensMax(entry, resolveMapping(entry, step.options), step.maxOutputTokens);
+  return entry === null ? (step.maxOutputTokens ?? 0) : answerTokensMax(entry, step.maxOutputTokens);
 }
 
 /** Tokens that a limit of the author leaves for reasoning, and those it may take; null: half of them, or it takes none. */

@@ -86,16 +86,13 @@ interface PlanContext {
 
 function planStep(step: StepDefinition, index: number, context: PlanContext): StepPlan {
   const { version, catalogue, runOptions, textBytes } = context;
-  const optionsOf = (position: number) => stepOptions(version, position, runOptions, catalogue);
   const readsTokens = version.definition.steps
-    .map((other, position) =>
-      step.reads.includes(other.id) ? outputTokensOf(catalogue, { ...other, options: optionsOf(position) }) : 0,
-    )
+    .map((other) => (step.reads.includes(other.id) ? outputTokensOf(catalogue, other) : 0))
     .reduce((sum, tokens) => sum + tokens, 0);
   const { model, maxOutputTokens, count } = step;
   return {
     model,
-    options: optionsOf(index),
+    options: stepOptions(version, index, runOptions, catalogue),
     maxOutputTokens,
     count,
     images: step.images.length,

@@ -38,8 +38,9 @@ describe("creditsRequired", () => {
         const { estimatedCredits, creditsRequired } = estimatePrices(source, everyModel);
         for (const pick of [(values: string[]) => values[0], (values: string[]) => values.at(-1)])
           expect(holdOf(source, pick), source.slug).toBeLessThanOrEqual(creditsRequired);
-        // 3 for the answers, and 3 for the reasoning of each step, which the next one may have to read.
-        const near = 3 + 3 * source.definition.steps.length;
+        // 3 for the answers; the reasoning of a step may take 2 at medium effort, and 8 at high.
+        const efforts = source.definition.steps.map(({ options }) => (options["reasoningEffort"] === "high" ? 8 : 2));
+        const near = 3 + efforts.reduce((sum, credits) => sum + credits, 0);
         expect(creditsRequired - estimatedCredits, source.slug).toBeLessThanOrEqual(near);
         expect(creditsRequired, source.slug).toBeGreaterThanOrEqual(estimatedCredits);
       }
