@@ -1,5 +1,6 @@
 import type { EndpointEntry, ShapesOf } from "../endpoints.ts";
 import { keysEndpoints } from "./endpoints/keys.ts";
+import { passkeysEndpoints } from "./endpoints/passkeys.ts";
 import { peopleEndpoints } from "./endpoints/people.ts";
 import { usageEndpoints } from "./endpoints/usage.ts";
 import { membersEndpoints } from "./endpoints/members.ts";
@@ -15,6 +16,7 @@ import type { manageSchemas } from "./schemas.ts";
  */
 export const MANAGE_ENDPOINTS = {
   ...peopleEndpoints,
+  ...passkeysEndpoints,
   ...keysEndpoints,
   ...usageEndpoints,
   ...membersEndpoints,

@@ -1,5 +1,6 @@
 import type { ManageEndpointName, ManageShapes } from "./endpoints.ts";
 import { keysExamples } from "./examples/keys.ts";
+import { passkeysExamples } from "./examples/passkeys.ts";
 import { peopleExamples } from "./examples/people.ts";
 import { usageExamples } from "./examples/usage.ts";
 import { membersExamples } from "./examples/members.ts";
@@ -12,6 +13,7 @@ import { ERROR_EXAMPLES, type ExamplesOf } from "../examples/endpoint-examples.t
 /** Of each endpoint of the management API: a request as a caller writes it, and the answer to it. */
 export const MANAGE_EXAMPLES: ExamplesOf<Pick<ManageShapes, ManageEndpointName>> = {
   ...peopleExamples,
+  ...passkeysExamples,
   ...keysExamples,
   ...usageExamples,
   ...membersExamples,

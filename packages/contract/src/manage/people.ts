@@ -41,6 +41,8 @@ export interface Features {
   readonly signInWith: readonly string[];
   /** What people call the service `oidc`, such as the name of a company; null: it has no settings. */
   readonly oidcName: string | null;
+  /** True: browsers can make and use passkeys at the address of this server. */
+  readonly passkeys: boolean;
   /** True: invitations and resets go out by mail; false: the links of invitations are shown to those who invite, and operators make sign-in links. */
   readonly mail: boolean;
 }
@@ -115,4 +117,33 @@ export interface PageQuery {
   readonly limit?: number | undefined;
   readonly startingAfter?: string | undefined;
   readonly endingBefore?: string | undefined;
+}
+
+/** A passkey as it is listed. */
+export interface Passkey {
+  readonly passkeyId: string;
+  readonly name: string;
+  /** True: it is synchronized between the person's devices. */
+  readonly isBackedUp: boolean;
+  readonly createdAt: string;
+  readonly lastUsedAt: string | null;
+}
+
+/** JSON of the Web Authentication API, as `PublicKeyCredential` reads and writes it (WebAuthn Level 3, section 5.1). */
+export type CredentialJson = Readonly<Record<string, unknown>>;
+
+/** For `PublicKeyCredential.parseCreationOptionsFromJSON` or `parseRequestOptionsFromJSON`. */
+export interface CredentialOptions {
+  readonly options: CredentialJson;
+}
+
+export interface NewPasskey {
+  readonly name: string;
+  /** `toJSON()` of what `navigator.credentials.create` gave. */
+  readonly response: CredentialJson;
+}
+
+export interface PasskeySignIn {
+  /** `toJSON()` of what `navigator.credentials.get` gave. */
+  readonly response: CredentialJson;
 }

@@ -1,5 +1,6 @@
 import type { EndpointSchemas } from "../schemas.ts";
 import { keysSchemas } from "./schemas/keys.ts";
+import { passkeysSchemas } from "./schemas/passkeys.ts";
 import { peopleSchemas } from "./schemas/people.ts";
 import { usageSchemas } from "./schemas/usage.ts";
 import { membersSchemas } from "./schemas/members.ts";
@@ -13,6 +14,7 @@ export { MANAGE_ERROR_SCHEMAS } from "./schemas/errors.ts";
 /** By the names of MANAGE_ENDPOINTS. */
 export const manageSchemas = {
   ...peopleSchemas,
+  ...passkeysSchemas,
   ...keysSchemas,
   ...usageSchemas,
   ...membersSchemas,

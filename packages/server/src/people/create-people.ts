@@ -15,10 +15,13 @@ import { resetMail, verificationMail } from "./mail/mail-texts.ts";
 import { pruneMails } from "./mail/mails-store.ts";
 import { membersManageRoutes } from "./members-manage-routes.ts";
 import { isLocal } from "./operator-acts.ts";
+import { passkeysManageRoutes } from "./passkeys-manage-routes.ts";
 import { peopleManageRoutes } from "./people-manage-routes.ts";
 import { pruneExpired } from "./people-store.ts";
 import { ensurePersonalAccount } from "./personal-account.ts";
 import type { OidcProvider, SignInServices } from "./sign-in/sessions.ts";
+import { pruneChallenges } from "./sign-in/passkeys-store.ts";
+import { relyingPartyOf } from "./sign-in/relying-party.ts";
 import { createLazySessions, type Sessions } from "./sign-in/lazy-sessions.ts";
 
 export interface PeopleOptions {
@@ -34,7 +37,9 @@ export interface PeopleOptions {
 export interface People {
   readonly sessions: Sessions;
   readonly authenticators: Required<Pick<Authenticators, "session" | "token">>;
-  readonly handlers: ReturnType<typeof peopleManageRoutes> & ReturnType<typeof membersManageRoutes>;
+  readonly handlers: ReturnType<typeof peopleManageRoutes> &
+    ReturnType<typeof passkeysManageRoutes> &
+    ReturnType<typeof membersManageRoutes>;
   readonly writeAudit: WriteAudit;
 }
 
@@ -44,12 +49,13 @@ export function createPeople(options: PeopleOptions): People {
   const services = servicesOf(config);
   const oidc = oidcOf(config);
   const mailer = createMailerOf(options);
-  const features: Features = {
+  const features = (): Features => ({
     signUp: config.PROMPTD_SIGN_UP,
     signInWith: [...Object.keys(services), ...(oidc === null ? [] : ["oidc"])],
     oidcName: oidc === null ? null : config.OIDC_NAME,
+    passkeys: relyingPartyOf(publicUrl()) !== null,
     mail: mailer !== null,
-  };
+  });
   const secret = sessionSecret(options.secret);
   const sessions = createLazySessions({
     db,
@@ -78,6 +84,7 @@ export function createPeople(options: PeopleOptions): People {
     }),
     handlers: {
       ...peopleManageRoutes({ db, newId, sessions, features }),
+      ...passkeysManageRoutes({ db, newId, secret, publicUrl, sessions }),
       ...membersManageRoutes({
         db,
         newId,
@@ -152,6 +159,7 @@ export function peopleTicks(options: Pick<PeopleOptions, "db" | "log" | "newId" 
     ...(mailer === null
       ? []
       : [{ name: "mails", everySeconds: 5, run: (stop?: AbortSignal) => mailer.deliverDue(stop) }]),
+    { name: "passkey_challenges", everySeconds: 600, run: () => pruneChallenges(db) },
     { name: "old_mails", everySeconds: 3_600, run: () => pruneMails(db) },
     { name: "expired_sessions", everySeconds: 600, run: () => pruneExpired(db) },
     { name: "audit_days", everySeconds: 3_600, run: () => pruneAudit(db, auditDays) },

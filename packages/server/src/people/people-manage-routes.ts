@@ -14,7 +14,7 @@ export interface PeopleRoutesOptions {
   readonly db: Database;
   readonly newId: () => string;
   readonly sessions: Sessions;
-  readonly features: Features;
+  readonly features: () => Features;
 }
 
 const TOKENS_PER_PERSON_MAX = 50;
@@ -27,7 +27,7 @@ export function peopleManageRoutes(
 > {
   const { db, newId, sessions } = options;
   return {
-    getFeatures: async () => ({ data: options.features }),
+    getFeatures: async () => ({ data: options.features() }),
     getSession: async (_input, context) => ({ data: await describeSession(context, options) }),
     welcome: async ({ body }, context) => {
       const { data, cookies } = await welcome(body, { db, sessions, userAgent: context.header("user-agent") });
@@ -75,7 +75,7 @@ async function describeSession(context: RequestContext, { db, features }: People
   if (person === null) throw new Error("The person of an admitted session does not exist.");
   // A token is for one account and says nothing of the others.
   const shown = credential === "token" ? accounts.filter((account) => account.accountId === accountId) : accounts;
-  return { credential, person, accountId, accounts: shown, scopes, features };
+  return { credential, person, accountId, accounts: shown, scopes, features: features() };
 }
 
 function tooManyTokens(): Problem {

@@ -7,7 +7,7 @@ import { errorEnvelopeSchema, successEnvelopeSchema } from "@promptd/contract/sc
 import { z } from "zod";
 
 /** The answers that begin a session. */
-const SIGNS_IN = ["/manage/v1/welcome", "/manage/v1/invitations/accept"];
+const SIGNS_IN = ["/manage/v1/welcome", "/manage/v1/invitations/accept", "/manage/v1/passkeys/sign-in"];
 const SUCCESS_STATUSES: readonly number[] = [200, 202, 204, 206, 304];
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 /** A 500 to a create whose commit nobody knows of: sent again without a key it could make a second run. */

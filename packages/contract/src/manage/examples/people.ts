@@ -20,7 +20,13 @@ const token = {
   revokedAt: null,
 } as const;
 
-const features = { signUp: "invite", signInWith: ["github", "oidc"], oidcName: "Example Inc.", mail: true } as const;
+const features = {
+  signUp: "invite",
+  signInWith: ["github", "oidc"],
+  oidcName: "Example Inc.",
+  passkeys: true,
+  mail: true,
+} as const;
 
 export const peopleExamples: ExamplesOf<ShapesOf<typeof peopleSchemas>> = {
   getFeatures: { data: features },

@@ -19,6 +19,7 @@ const featuresSchema: z.ZodType<Features> = z.strictObject({
   signUp: z.enum(["off", "invite", "open"]),
   signInWith: z.array(z.string()),
   oidcName: z.string().nullable(),
+  passkeys: z.boolean(),
   mail: z.boolean(),
 });
 

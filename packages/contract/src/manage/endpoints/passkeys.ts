@@ -1,0 +1,53 @@
+import type { EndpointEntry } from "../../endpoints.ts";
+
+const own = { auth: "session", role: "member" } as const;
+
+/** Passkeys of who is signed in, and the sign-in with one. */
+export const passkeysEndpoints = {
+  listPasskeys: {
+    ...own,
+    method: "GET",
+    path: "/manage/v1/passkeys",
+    summary: "List the person's passkeys, newest first",
+    errors: [],
+  },
+  beginPasskey: {
+    ...own,
+    method: "POST",
+    path: "/manage/v1/passkeys/options",
+    summary: "Get what a browser needs to make a passkey; works for five minutes",
+    errors: ["VALIDATION_ERROR"],
+  },
+  addPasskey: {
+    ...own,
+    method: "POST",
+    path: "/manage/v1/passkeys",
+    summary: "Add the passkey that a browser has made",
+    errors: ["VALIDATION_ERROR"],
+    subject: "passkeyId",
+  },
+  removePasskey: {
+    ...own,
+    method: "DELETE",
+    path: "/manage/v1/passkeys/:passkeyId",
+    summary: "Remove a passkey of the person",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    subject: "passkeyId",
+  },
+  beginPasskeySignIn: {
+    method: "GET",
+    path: "/manage/v1/passkeys/sign-in",
+    summary: "Get what a browser needs to sign in with a passkey; works for five minutes",
+    auth: "none",
+    errors: ["VALIDATION_ERROR"],
+  },
+  signInWithPasskey: {
+    method: "POST",
+    path: "/manage/v1/passkeys/sign-in",
+    summary: "Sign in with a passkey",
+    auth: "none",
+    responseHeaders: ["Set-Cookie"],
+    errors: ["VALIDATION_ERROR"],
+    subject: "personId",
+  },
+} as const satisfies Record<string, EndpointEntry>;

@@ -1,0 +1,50 @@
+import { z } from "zod";
+import { describeType } from "../../quote.ts";
+import { idSchema, timeSchema } from "../../response-schemas.ts";
+import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
+import type { EndpointSchemas } from "../../schemas.ts";
+import type { CredentialJson, CredentialOptions, NewPasskey, Passkey, PasskeySignIn } from "../people.ts";
+import { none, textLeaf } from "./leaves.ts";
+
+const passkeySchema: z.ZodType<Passkey> = z.strictObject({
+  passkeyId: idSchema,
+  name: z.string(),
+  isBackedUp: z.boolean(),
+  createdAt: timeSchema,
+  lastUsedAt: timeSchema.nullable(),
+});
+
+const optionsSchema: z.ZodType<CredentialOptions> = z.strictObject({ options: z.record(z.string(), z.unknown()) });
+
+/** What a browser gives is checked by its signature; here it has to be an object. */
+const credentialLeaf = leaf<CredentialJson>({ type: "object", additionalProperties: true }, (payload) => {
+  const { value } = payload;
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return;
+  const isMissing = value === undefined || value === null;
+  const message = isMissing ? "response is required." : `response must be an object, got ${describeType(value)}.`;
+  report(payload, { code: isMissing ? "required" : "invalid_type", message });
+});
+
+export const passkeysSchemas = {
+  listPasskeys: { params: none, query: none, body: null, data: z.strictObject({ rows: z.array(passkeySchema) }) },
+  beginPasskey: { params: none, query: none, body: null, data: optionsSchema },
+  addPasskey: {
+    params: none,
+    query: none,
+    body: z.object({ name: textLeaf("name", 100), response: credentialLeaf }) satisfies z.ZodType<NewPasskey>,
+    data: passkeySchema,
+  },
+  removePasskey: {
+    params: z.object({ passkeyId: uuidLeaf("passkeyId") }),
+    query: none,
+    body: null,
+    data: passkeySchema,
+  },
+  beginPasskeySignIn: { params: none, query: none, body: null, data: optionsSchema },
+  signInWithPasskey: {
+    params: none,
+    query: none,
+    body: z.object({ response: credentialLeaf }) satisfies z.ZodType<PasskeySignIn>,
+    data: z.strictObject({ personId: idSchema }),
+  },
+} satisfies Record<string, EndpointSchemas>;

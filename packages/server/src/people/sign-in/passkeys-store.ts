@@ -1,0 +1,123 @@
+import type { Passkey } from "@promptd/contract/manage";
+import type { Queryable } from "../../platform/database/database.ts";
+
+interface PasskeyRow {
+  id: string;
+  name: string | null;
+  backed_up: boolean;
+  created_at: Date;
+  last_used_at: Date | null;
+}
+
+const COLUMNS = "id, name, backed_up, created_at, last_used_at";
+
+/** What a signature is checked with. */
+export interface StoredCredential {
+  readonly passkeyId: string;
+  readonly personId: string;
+  readonly credentialId: string;
+  /** COSE, in Base64URL. */
+  readonly publicKey: string;
+  readonly counter: number;
+  readonly transports: string | null;
+}
+
+export async function listPasskeys(db: Queryable, personId: string): Promise<Passkey[]> {
+  const text = `select ${COLUMNS} from auth_passkeys where user_id = $1 order by id desc`;
+  return (await db.query<PasskeyRow>(text, [personId])).map(toPasskey);
+}
+
+export async function listCredentials(
+  db: Queryable,
+  personId: string,
+): Promise<{ readonly credentialId: string; readonly transports: string | null }[]> {
+  return db.query(`select credential_id as "credentialId", transports from auth_passkeys where user_id = $1`, [
+    personId,
+  ]);
+}
+
+export interface PasskeyToInsert extends StoredCredential {
+  readonly name: string;
+  readonly deviceType: string;
+  readonly isBackedUp: boolean;
+  readonly aaguid: string;
+}
+
+/** Null: the credential is known already, or the person has as many passkeys as they may have. */
+export async function insertPasskey(db: Queryable, given: PasskeyToInsert, max: number): Promise<Passkey | null> {
+  const [row] = await db.query<PasskeyRow>(
+    `insert into auth_passkeys
+       (id, user_id, name, public_key, credential_id, counter, device_type, backed_up, transports, aaguid)
+     select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10
+     where (select count(*) from auth_passkeys where user_id = $2) < $11
+     on conflict (credential_id) do nothing returning ${COLUMNS}`,
+    [
+      given.passkeyId,
+      given.personId,
+      given.name,
+      given.publicKey,
+      given.credentialId,
+      given.counter,
+      given.deviceType,
+      given.isBackedUp,
+      given.transports,
+      given.aaguid,
+      max,
+    ],
+  );
+  return row === undefined ? null : toPasskey(row);
+}
+
+/** Null: the person has no such passkey. */
+export async function deletePasskey(db: Queryable, personId: string, passkeyId: string): Promise<Passkey | null> {
+  const text = `delete from auth_passkeys where id = $2 and user_id = $1 returning ${COLUMNS}`;
+  const [row] = await db.query<PasskeyRow>(text, [personId, passkeyId]);
+  return row === undefined ? null : toPasskey(row);
+}
+
+export async function findCredential(db: Queryable, credentialId: string): Promise<StoredCredential | null> {
+  const [row] = await db.query<StoredCredential>(
+    `select id as "passkeyId", user_id as "personId", credential_id as "credentialId", public_key as "publicKey", counter,
+       transports from auth_passkeys where credential_id = $1`,
+    [credentialId],
+  );
+  return row ?? null;
+}
+
+/** False: the same signature, or one of a copy of the passkey, came first. */
+export async function noteUse(
+  db: Queryable,
+  passkeyId: string,
+  { counter, isBackedUp }: { readonly counter: number; readonly isBackedUp: boolean },
+): Promise<boolean> {
+  const rows = await db.query(
+    `update auth_passkeys set counter = $2, backed_up = $3, last_used_at = promptd_now()
+     where id = $1 and (counter < $2 or (counter = 0 and $2 = 0)) returning 1`,
+    [passkeyId, counter, isBackedUp],
+  );
+  return rows.length === 1;
+}
+
+/** Of two answers to one challenge one gets through. */
+export async function useChallenge(db: Queryable, challenge: Buffer, seconds: number): Promise<boolean> {
+  const rows = await db.query(
+    `insert into passkey_challenges (challenge, expires_at) values ($1, promptd_now() + make_interval(secs => $2))
+     on conflict do nothing returning 1`,
+    [challenge, seconds],
+  );
+  return rows.length === 1;
+}
+
+export async function pruneChallenges(db: Queryable): Promise<void> {
+  await db.query("delete from passkey_challenges where expires_at < promptd_now()");
+}
+
+function toPasskey(row: PasskeyRow): Passkey {
+  return {
+    passkeyId: row.id,
+    name: row.name ?? "Passkey",
+    isBackedUp: row.backed_up,
+    createdAt: row.created_at.toISOString(),
+    lastUsedAt: row.last_used_at?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,174 @@
+/**
+ * Passkeys (WebAuthn), by @simplewebauthn/server: the only file that imports it. better-auth's own plugin stands on other
+ * versions of its parts than better-auth itself (docs/decisions/2026-11-23-passkeys.md).
+ */
+import type { CredentialJson, Passkey } from "@promptd/contract/manage";
+import {
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+  type AuthenticationResponseJSON,
+  type AuthenticatorTransport,
+  type RegistrationResponseJSON,
+} from "@simplewebauthn/server";
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { systemClock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/database/database.ts";
+import type { RelyingParty } from "./relying-party.ts";
+import {
+  findCredential,
+  insertPasskey,
+  listCredentials,
+  noteUse,
+  useChallenge,
+  type StoredCredential,
+} from "./passkeys-store.ts";
+
+export interface PasskeysOptions {
+  readonly db: Database;
+  readonly newId: () => string;
+  /** Signs challenges. */
+  readonly secret: string;
+}
+
+interface Owner {
+  readonly personId: string;
+  readonly email: string;
+  readonly name: string;
+}
+
+const PASSKEYS_PER_PERSON_MAX = 20;
+/** What a person may take to find a key and touch it. */
+const CHALLENGE_SECONDS = 300;
+
+/** What a browser needs to make a passkey for this person. */
+export async function creationOptions(
+  owner: Owner,
+  party: RelyingParty,
+  { db, secret }: PasskeysOptions,
+): Promise<CredentialJson> {
+  const known = await listCredentials(db, owner.personId);
+  const options = await generateRegistrationOptions({
+    rpName: "promptd",
+    rpID: party.id,
+    userID: Uint8Array.from(Buffer.from(owner.personId.replaceAll("-", ""), "hex")),
+    userName: owner.email,
+    userDisplayName: owner.name,
+    challenge: mintChallenge(owner.personId, secret),
+    timeout: CHALLENGE_SECONDS * 1_000,
+    excludeCredentials: known.map(({ credentialId, transports }) => ({
+      id: credentialId,
+      ...transportsOf(transports),
+    })),
+    // The passkey alone signs in, so it must know the person, and verify that it is them.
+    authenticatorSelection: { residentKey: "required", userVerification: "required" },
+  });
+  return { ...options };
+}
+
+/** Null: the browser's answer is not one to a challenge of ours for this person, or there are too many passkeys. */
+export async function addPasskey(
+  given: { readonly personId: string; readonly name: string; readonly response: CredentialJson },
+  party: RelyingParty,
+  { db, newId, secret }: PasskeysOptions,
+): Promise<Passkey | null> {
+  const checked = await verifyRegistrationResponse({
+    response: given.response as unknown as RegistrationResponseJSON,
+    expectedChallenge: (challenge) => isOurs(challenge, given.personId, secret),
+    expectedOrigin: party.origin,
+    expectedRPID: party.id,
+    requireUserVerification: true,
+  }).catch(() => null); // whatever a stranger sends: malformed, unsigned, of another origin
+  if (checked?.verified !== true || !(await takeChallenge(given.response, db))) return null;
+  const {
+    credential,
+    aaguid,
+    credentialBackedUp: isBackedUp,
+    credentialDeviceType: deviceType,
+  } = checked.registrationInfo;
+  const row = {
+    passkeyId: newId(),
+    personId: given.personId,
+    name: given.name,
+    credentialId: credential.id,
+    publicKey: Buffer.from(credential.publicKey).toString("base64url"),
+    counter: credential.counter,
+    transports: credential.transports === undefined ? null : credential.transports.join(","),
+  };
+  return insertPasskey(db, { ...row, deviceType, isBackedUp, aaguid }, PASSKEYS_PER_PERSON_MAX);
+}
+
+/** What a browser needs to sign in: any passkey of this server will do, and says whose it is. */
+export async function requestOptions(party: RelyingParty, { secret }: PasskeysOptions): Promise<CredentialJson> {
+  const options = await generateAuthenticationOptions({
+    rpID: party.id,
+    challenge: mintChallenge("", secret),
+    timeout: CHALLENGE_SECONDS * 1_000,
+    userVerification: "required",
+  });
+  return { ...options };
+}
+
+/** The person whose passkey has answered; null: none of ours has, whatever was wrong. */
+export async function findSignedIn(
+  response: CredentialJson,
+  party: RelyingParty,
+  { db, secret }: PasskeysOptions,
+): Promise<string | null> {
+  const id = response["id"];
+  const stored = typeof id === "string" ? await findCredential(db, id) : null;
+  if (stored === null) return null;
+  const checked = await verifyAuthenticationResponse({
+    response: response as unknown as AuthenticationResponseJSON,
+    expectedChallenge: (challenge) => isOurs(challenge, "", secret),
+    expectedOrigin: party.origin,
+    expectedRPID: party.id,
+    credential: {
+      id: stored.credentialId,
+      publicKey: Uint8Array.from(Buffer.from(stored.publicKey, "base64url")),
+      counter: stored.counter,
+      ...transportsOf(stored.transports),
+    },
+    requireUserVerification: true,
+  }).catch(() => null);
+  if (checked?.verified !== true || !(await takeChallenge(response, db))) return null;
+  const { newCounter: counter, credentialBackedUp: isBackedUp } = checked.authenticationInfo;
+  return (await noteUse(db, stored.passkeyId, { counter, isBackedUp })) ? stored.personId : null;
+}
+
+function transportsOf(list: StoredCredential["transports"]): { transports?: AuthenticatorTransport[] } {
+  return list === null || list === "" ? {} : { transports: list.split(",") as AuthenticatorTransport[] };
+}
+
+const RANDOM_BYTES = 16;
+const TIME_BYTES = 8;
+
+/** Random bytes, when it ends, and our signature of both for this person; "": for whoever signs in. */
+function mintChallenge(personId: string, secret: string): Uint8Array<ArrayBuffer> {
+  const head = Buffer.alloc(RANDOM_BYTES + TIME_BYTES);
+  randomBytes(RANDOM_BYTES).copy(head);
+  head.writeBigUInt64BE(BigInt(systemClock.nowMs() + CHALLENGE_SECONDS * 1_000), RANDOM_BYTES);
+  return Uint8Array.from(Buffer.concat([head, signatureOf(head, personId, secret)]));
+}
+
+function isOurs(challenge: string, personId: string, secret: string): boolean {
+  const bytes = Buffer.from(challenge, "base64url");
+  const [head, signature] = [bytes.subarray(0, RANDOM_BYTES + TIME_BYTES), bytes.subarray(RANDOM_BYTES + TIME_BYTES)];
+  const expected = signatureOf(head, personId, secret);
+  if (head.length < RANDOM_BYTES + TIME_BYTES || signature.length !== expected.length) return false;
+  return timingSafeEqual(signature, expected) && head.readBigUInt64BE(RANDOM_BYTES) >= BigInt(systemClock.nowMs());
+}
+
+function signatureOf(head: Buffer, personId: string, secret: string): Buffer {
+  return createHmac("sha256", secret).update("challenge of a passkey").update(head).update(personId).digest();
+}
+
+/** The challenge of a checked answer. False: it was answered before. */
+async function takeChallenge(response: CredentialJson, db: Database): Promise<boolean> {
+  const { clientDataJSON } = response["response"] as { readonly clientDataJSON: string };
+  const { challenge } = JSON.parse(Buffer.from(clientDataJSON, "base64url").toString()) as {
+    readonly challenge: string;
+  };
+  return useChallenge(db, Buffer.from(challenge, "base64url"), CHALLENGE_SECONDS);
+}

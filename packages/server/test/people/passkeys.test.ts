@@ -1,0 +1,135 @@
+/** Passkeys: made, used and removed by a software authenticator that follows the standard. */
+import { PromptdError } from "@promptd/client";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { relyingPartyOf } from "../../src/people/sign-in/relying-party.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { createAuthenticator, type PageOf, type TestAuthenticator } from "./authenticator-fixture.ts";
+import { clientOf, createTestPerson, type TestPerson } from "./people-fixture.ts";
+
+let server: TestServer;
+let ada: TestPerson;
+beforeAll(async () => {
+  server = await startTestServer();
+  ada = await createTestPerson(server, { email: "ada@example.org" });
+});
+afterAll(() => server.close());
+
+/** The page as its browser knows it: passkeys belong to a domain, and this machine's is localhost. */
+const origin = () => server.url.replace("127.0.0.1", "localhost");
+const anybody = () => clientOf(server, {});
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => "SUCCESS",
+    (error: unknown) => (error instanceof PromptdError ? error.code : Promise.reject(error)),
+  );
+
+async function addPasskey(person: TestPerson, name = "Laptop"): Promise<TestAuthenticator & { passkeyId: string }> {
+  const authenticator = createAuthenticator(origin());
+  const { options } = await person.client.send("beginPasskey");
+  const response = authenticator.create(options);
+  const { passkeyId } = await person.client.send("addPasskey", { body: { name, response } });
+  return Object.assign(authenticator, { passkeyId });
+}
+
+async function answerOf(authenticator: TestAuthenticator, page: PageOf = {}) {
+  const { options } = await anybody().send("beginPasskeySignIn");
+  return authenticator.get(options, page);
+}
+
+const signIn = (response: Readonly<Record<string, unknown>>) =>
+  anybody().call("signInWithPasskey", { params: {}, query: {}, body: { response } });
+
+test("a passkey is made once, listed, signs in without a password, and is dead once it is removed", async () => {
+  const authenticator = await addPasskey(ada);
+  const { data, headers } = await signIn(await answerOf(authenticator));
+  expect(data).toEqual({ personId: ada.personId });
+  const cookie = headers.getSetCookie()[0]?.split(";")[0] ?? "";
+  expect((await clientOf(server, { cookie }).send("getSession")).person.email).toBe("ada@example.org");
+  const { rows } = await ada.client.send("listPasskeys");
+  expect(rows).toEqual([
+    expect.objectContaining({ passkeyId: authenticator.passkeyId, name: "Laptop", lastUsedAt: expect.any(String) }),
+  ]);
+  const { passkeyId } = authenticator;
+  await ada.client.send("removePasskey", { params: { passkeyId } });
+  expect(await codeOf(answerOf(authenticator).then(signIn))).toBe("VALIDATION_ERROR");
+  expect(await codeOf(ada.client.send("removePasskey", { params: { passkeyId } }))).toBe("NOT_FOUND_ERROR");
+});
+
+describe("an answer is refused", () => {
+  let authenticator: TestAuthenticator;
+  beforeAll(async () => {
+    authenticator = await addPasskey(ada, "Key");
+  });
+
+  test.each([
+    ["from a page of another origin", { origin: "https://evil.example" }],
+    ["for another domain", { rpId: "evil.example" }],
+    ["without the person being verified", { isVerified: false }],
+  ])("%s", async (_what, page) => {
+    expect(await codeOf(answerOf(authenticator, page).then(signIn))).toBe("VALIDATION_ERROR");
+  });
+
+  test("that was given before", async () => {
+    const answer = await answerOf(authenticator);
+    expect(await codeOf(signIn(answer))).toBe("SUCCESS");
+    expect(await codeOf(signIn(answer))).toBe("VALIDATION_ERROR");
+  });
+
+  test("of a copy, whose count lies behind", async () => {
+    authenticator.counter = 0;
+    expect(await codeOf(answerOf(authenticator).then(signIn))).toBe("VALIDATION_ERROR");
+    authenticator.counter = 100;
+    expect(await codeOf(answerOf(authenticator).then(signIn))).toBe("SUCCESS");
+  });
+
+  test("to a challenge that is not the server's", async () => {
+    const answer = authenticator.get({ rpId: "localhost", challenge: "AAAA" });
+    expect(await codeOf(signIn(answer))).toBe("VALIDATION_ERROR");
+  });
+
+  test("with another signature, of another key, and whatever else is no answer", async () => {
+    const other = createAuthenticator(origin());
+    const answer = (await answerOf(authenticator)) as { id: string; response: Record<string, unknown> };
+    const forged = other.get((await anybody().send("beginPasskeySignIn")).options);
+    const answers = [
+      { ...forged, id: answer.id, rawId: answer.id },
+      { ...answer, response: { ...answer.response, signature: "AAAA" } },
+      { ...answer, response: null },
+      {},
+    ];
+    expect(await Promise.all(answers.map((one) => codeOf(signIn(one))))).toEqual(answers.map(() => "VALIDATION_ERROR"));
+  });
+
+  test("to options that another person asked for", async () => {
+    const eve = await createTestPerson(server);
+    const { options } = await ada.client.send("beginPasskey");
+    const response = createAuthenticator(origin()).create(options);
+    expect(await codeOf(eve.client.send("addPasskey", { body: { name: "Eve's", response } }))).toBe("VALIDATION_ERROR");
+  });
+});
+
+test("a person removes and lists their own passkeys alone", async () => {
+  const { passkeyId } = await addPasskey(ada, "Own");
+  const eve = await createTestPerson(server);
+  expect(await codeOf(eve.client.send("removePasskey", { params: { passkeyId } }))).toBe("NOT_FOUND_ERROR");
+  expect((await eve.client.send("listPasskeys")).rows).toEqual([]);
+});
+
+test("a frozen person is not let in by a passkey", async () => {
+  const operator = await createTestPerson(server, { isOperator: true });
+  const bob = await createTestPerson(server);
+  const authenticator = await addPasskey(bob);
+  await operator.client.send("updatePerson", { params: { personId: bob.personId }, body: { isFrozen: true } });
+  const { headers } = await signIn(await answerOf(authenticator));
+  const cookie = headers.getSetCookie()[0]?.split(";")[0] ?? "";
+  expect(await codeOf(clientOf(server, { cookie }).send("getSession"))).toBe("UNAUTHORIZED_ERROR");
+});
+
+test("passkeys are for a domain over https, or for this machine", () => {
+  expect(relyingPartyOf("https://promptd.example.org")).toEqual({
+    id: "promptd.example.org",
+    origin: "https://promptd.example.org",
+  });
+  expect(relyingPartyOf("http://127.0.0.1:8787")).toEqual({ id: "localhost", origin: "http://localhost:8787" });
+  expect([relyingPartyOf("http://promptd.example.org"), relyingPartyOf("https://192.0.2.7")]).toEqual([null, null]);
+});
