@@ -38,6 +38,8 @@ export interface EndpointEntry {
   readonly needsPlan?: boolean;
   /** The path parameter, or the member of the answer, whose value the audit log shows as what a write was about. */
   readonly subject?: string;
+  /** True: it changes nothing although it is not a GET, since what it asks is too long for an address. */
+  readonly isRead?: boolean;
 }
 
 export const DEFAULT_BODY_BYTES_MAX = 64 * 1024;

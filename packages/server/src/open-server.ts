@@ -114,7 +114,7 @@ function manageEndpoints(parts: Parts, people: People, wakeWorker: () => void): 
         usageOfPrompts: usage.usageOfPrompts,
         usageOfVersions: usage.usageOfVersions,
       }),
-      ...runsManageRoutes(runsOptions(parts, "/manage/v1", wakeWorker)),
+      ...runsManageRoutes({ ...runsOptions(parts, "/manage/v1", wakeWorker), clock }),
     },
   });
 }

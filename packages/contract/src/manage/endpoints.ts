@@ -1,4 +1,5 @@
 import type { EndpointEntry, ShapesOf } from "../endpoints.ts";
+import { installationEndpoints } from "./endpoints/installation.ts";
 import { keysEndpoints } from "./endpoints/keys.ts";
 import { passkeysEndpoints } from "./endpoints/passkeys.ts";
 import { peopleEndpoints } from "./endpoints/people.ts";
@@ -24,6 +25,7 @@ export const MANAGE_ENDPOINTS = {
   ...marketplaceEndpoints,
   ...runsEndpoints,
   ...operationsEndpoints,
+  ...installationEndpoints,
 } as const satisfies Record<keyof typeof manageSchemas, EndpointEntry>;
 
 export type ManageEndpointName = keyof typeof MANAGE_ENDPOINTS;

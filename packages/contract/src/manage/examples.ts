@@ -1,4 +1,5 @@
 import type { ManageEndpointName, ManageShapes } from "./endpoints.ts";
+import { installationExamples } from "./examples/installation.ts";
 import { keysExamples } from "./examples/keys.ts";
 import { passkeysExamples } from "./examples/passkeys.ts";
 import { peopleExamples } from "./examples/people.ts";
@@ -21,6 +22,7 @@ export const MANAGE_EXAMPLES: ExamplesOf<Pick<ManageShapes, ManageEndpointName>>
   ...marketplaceExamples,
   ...runsExamples,
   ...operationsExamples,
+  ...installationExamples,
 };
 
 /** Error envelopes of each code, without their `status`. */

@@ -9,4 +9,4 @@ export * from "./marketplace.ts";
 export * from "./people.ts";
 export * from "./prompts.ts";
 export type { ListManagedRunsQuery, ManagedRun, ManagedRunRow, RunMoment } from "./runs.ts";
-export type { MailState, ManagedModel, SystemState } from "./system.ts";
+export type * from "./system.ts";

@@ -1,12 +1,22 @@
-import type { SearchRow } from "../prompts.ts";
+import type { Modality, SearchRow } from "../prompts.ts";
 import type { OwnPromptRow, PromptState } from "./prompts.ts";
 
-export const MARKETPLACE_SORTS = ["popular", "newest", "featured"] as const;
+export const MARKETPLACE_SORTS = ["popular", "newest", "featured", "price"] as const;
 
 export interface MarketplaceQuery {
   readonly q?: string | undefined;
-  /** Without `q`: the most used first, the newest, or those that operators feature and then the most used. */
+  /**
+   * Without `q`: the most used first, the newest, those that operators feature and then the most used, or the cheapest.
+   * With `q` the best match is first, whatever this says.
+   */
   readonly sort?: (typeof MARKETPLACE_SORTS)[number] | undefined;
+  readonly modality?: Modality | undefined;
+  readonly model?: string | undefined;
+  readonly tag?: string | undefined;
+  /** 1 to 50; 50 when absent. */
+  readonly limit?: number | undefined;
+  /** The promptId of the last row of the page before. */
+  readonly startingAfter?: string | undefined;
 }
 
 /** A prompt of the marketplace as a card shows it; its cover comes from its samples. */
@@ -15,10 +25,6 @@ export interface MarketplaceRow extends SearchRow {
   readonly author: string | null;
   readonly tags: readonly string[];
   readonly isFeatured: boolean;
-}
-
-export interface MarketplaceResult {
-  readonly rows: readonly MarketplaceRow[];
 }
 
 /** With everything that its page shows. */

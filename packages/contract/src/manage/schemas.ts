@@ -1,4 +1,5 @@
 import type { EndpointSchemas } from "../schemas.ts";
+import { installationSchemas } from "./schemas/installation.ts";
 import { keysSchemas } from "./schemas/keys.ts";
 import { passkeysSchemas } from "./schemas/passkeys.ts";
 import { peopleSchemas } from "./schemas/people.ts";
@@ -22,4 +23,5 @@ export const manageSchemas = {
   ...marketplaceSchemas,
   ...runsSchemas,
   ...operationsSchemas,
+  ...installationSchemas,
 } satisfies Record<string, EndpointSchemas>;

@@ -1,3 +1,8 @@
+import type { ListRunsQuery } from "../runs.ts";
+import type { ManagedCredits } from "./credits.ts";
+import type { AccountOfInstallation, Member } from "./members.ts";
+import type { ManagedRun, ManagedRunRow } from "./runs.ts";
+
 /** What a model is to this installation, and what it costs. */
 export interface ManagedModel {
   readonly model: string;
@@ -50,4 +55,79 @@ export interface SystemState {
     /** Bytes of the database. */
     readonly databaseBytes: number;
   };
+}
+
+/** A run as operators find it, of whichever account: what became of it and why, never what was asked or made. */
+export interface InstallationRunRow extends ManagedRunRow {
+  readonly accountId: string;
+  readonly accountEmail: string;
+  /** Why it failed, in one word for the operator; null unless it failed. */
+  readonly cause: string | null;
+}
+
+/** One request to a provider. */
+export interface CallOfRun {
+  readonly attempt: number;
+  /** Both count from 0. */
+  readonly step: number;
+  readonly item: number;
+  readonly model: string;
+  readonly provider: string;
+  readonly sentAt: string;
+  /** Null: it has not ended, or nobody knows. */
+  readonly endedAt: string | null;
+  /** `text`, `image`, `video`, `refused` or the cause of its failure; null while it is open. */
+  readonly outcome: string | null;
+  readonly httpStatus: number | null;
+  /** The provider's own code and id, for a question to its support. */
+  readonly providerCode: string | null;
+  readonly providerRequestId: string | null;
+}
+
+export interface InstallationRun extends InstallationRunRow {
+  readonly runOptions: Readonly<Record<string, string>>;
+  readonly timeline: ManagedRun["timeline"];
+  readonly receipt: ManagedRun["receipt"];
+  readonly calls: readonly CallOfRun[];
+}
+
+export interface ListInstallationRunsQuery extends ListRunsQuery {
+  /** Of a run, or of the request that created it. */
+  readonly id?: string | undefined;
+  readonly accountId?: string | undefined;
+  readonly model?: string | undefined;
+  readonly cause?: string | undefined;
+}
+
+/** What calls of a model came to in the last hour. */
+export interface ModelHealth {
+  readonly model: string;
+  readonly calls: number;
+  /** Refusals of an input and canceled calls are not failures of the model. */
+  readonly failed: number;
+  /** Of calls that went well; null: none did. */
+  readonly medianMs: number | null;
+  /** The last failure; null: there was none. */
+  readonly lastFailure: {
+    readonly at: string;
+    readonly outcome: string;
+    readonly httpStatus: number | null;
+    readonly providerCode: string | null;
+  } | null;
+  /** By five minutes, the oldest first: 12 of them. */
+  readonly history: readonly { readonly calls: number; readonly failed: number }[];
+}
+
+/** An account with what an operator must know before changing anything. */
+export interface AccountDetail extends AccountOfInstallation {
+  readonly credits: ManagedCredits;
+  readonly members: readonly Member[];
+}
+
+/** What a run would cost. */
+export interface RunQuote {
+  /** Credits that a run like this usually costs; 0 when free. */
+  readonly estimate: number;
+  /** Credits that are set aside for it; null: it is free. */
+  readonly hold: number | null;
 }

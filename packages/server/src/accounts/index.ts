@@ -1,7 +1,7 @@
 export { createAccount, getAccountByName, setPlan, type CreateAccount, type Plan } from "./accounts.ts";
 export { accountsManageRoutes } from "./accounts-manage-routes.ts";
 export { accountsRoutes } from "./accounts-routes.ts";
-export { addUserFlags, findAccount, findAccountByName, listAccounts } from "./accounts-store.ts";
+export { addUserFlags, findAccount, findAccountByName, findListedAccount, listAccounts } from "./accounts-store.ts";
 export { createAdmissionControl, keyExpired, keyRevoked, overLimit, planRequired } from "./admission.ts";
 export type { AdmissionControl } from "./admission.ts";
 export { displayOf, hashApiKey, hasKeyForm, hasTokenForm, mintToken } from "./api-keys.ts";

@@ -194,13 +194,17 @@ export function toEndpoints<Schemas extends Readonly<Record<string, EndpointSche
   return Object.keys(api.schemas).map((name: keyof Schemas) => ({
     ...api.entries[name],
     name: String(name),
-    isAudited: api.isAudited === true && api.entries[name].method !== "GET",
+    isAudited: api.isAudited === true && isWrite(api.entries[name]),
     bodyBytesMax: api.entries[name].bodyBytesMax ?? DEFAULT_BODY_BYTES_MAX,
     schemas: api.schemas[name] ?? null,
     checkBody: api.checks?.[name] ?? null,
     // A handler is only ever called with the input that the schemas of the same name made.
     handle: api.handlers[name] as Endpoint["handle"],
   }));
+}
+
+function isWrite({ method, isRead = false }: EndpointEntry): boolean {
+  return method !== "GET" && !isRead;
 }
 
 export interface FileRequest {

@@ -1,10 +1,12 @@
 import type { Features, SessionInfo } from "@promptd/contract/manage";
-import { displayOf, hashApiKey, mintToken } from "../accounts/index.ts";
+import { displayOf, findListedAccount, hashApiKey, mintToken } from "../accounts/index.ts";
+import { findStanding } from "../credits/index.ts";
 import type { Actor, ManageHandlers, RequestContext } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
 import { invalid, notFound, type Problem } from "../platform/problem.ts";
 import { listAudit } from "./audit/audit-store.ts";
+import { listMembers } from "./members-store.ts";
 import { findPerson, listAccountsOfPerson } from "./people-store.ts";
 import type { Sessions } from "./sign-in/lazy-sessions.ts";
 import { insertToken, listTokens, revokeToken, type TokenOwner } from "./tokens-store.ts";
@@ -19,15 +21,29 @@ export interface PeopleRoutesOptions {
 
 const TOKENS_PER_PERSON_MAX = 50;
 
-export function peopleManageRoutes(
-  options: PeopleRoutesOptions,
-): Pick<
-  ManageHandlers,
-  "getFeatures" | "getSession" | "welcome" | "listTokens" | "createToken" | "revokeToken" | "listAudit"
-> {
+type HandlerName =
+  | "getSession"
+  | "getFeatures"
+  | "welcome"
+  | "listTokens"
+  | "createToken"
+  | "revokeToken"
+  | "listAudit"
+  | "getAccount";
+
+export function peopleManageRoutes(options: PeopleRoutesOptions): Pick<ManageHandlers, HandlerName> {
   const { db, newId, sessions } = options;
   return {
     getFeatures: async () => ({ data: options.features() }),
+    getAccount: async ({ params: { accountId } }) => {
+      const [account, credits, members] = await Promise.all([
+        findListedAccount(db, accountId),
+        findStanding(db, accountId),
+        listMembers(db, accountId),
+      ]);
+      if (account === null) throw notFound("account", accountId);
+      return { data: { ...account, credits, members } };
+    },
     getSession: async (_input, context) => ({ data: await describeSession(context, options) }),
     welcome: async ({ body }, context) => {
       const { data, cookies } = await welcome(body, { db, sessions, userAgent: context.header("user-agent") });

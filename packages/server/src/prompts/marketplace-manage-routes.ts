@@ -1,4 +1,4 @@
-import type { MarketplaceRow, ModeratedPrompt, Vote } from "@promptd/contract/manage";
+import type { MarketplaceRow, ModeratedPrompt, Page, Vote } from "@promptd/contract/manage";
 import { printable, type SearchRow } from "@promptd/contract";
 import type { ManageHandlers } from "../http/endpoint.ts";
 import { isoTime } from "../platform/clock.ts";
@@ -13,15 +13,15 @@ import {
   type MarketplaceExtras,
 } from "./marketplace-store.ts";
 import { allowRow, blockRow, findModerated, listModerated, setFeatured } from "./moderation-store.ts";
-import { findRanked, promptsRoutes, searchRow, type PromptsRoutesOptions } from "./prompts-routes.ts";
-import { findSearchRows, setAuthorShare, type FoundPrompt } from "./prompts-store.ts";
+import { promptsRoutes, searchRow, SEARCH_RANKED_MAX, type PromptsRoutesOptions } from "./prompts-routes.ts";
+import { findRowsOf, setAuthorShare, type FoundPrompt } from "./prompts-store.ts";
 import { indexLatest } from "./publishing/live-prompts.ts";
 import { lockPublishing } from "./publishing/publish-store.ts";
 import { findVote, findVotingAccount, voteForPrompt } from "./votes-store.ts";
 
 export { promptsRoutes };
 
-const BROWSED_MAX = 50;
+const PAGE_ROWS = 50;
 const NO_EXTRAS: MarketplaceExtras = { author: null, tags: [], isFeatured: false };
 
 type Handlers = Pick<
@@ -51,12 +51,10 @@ export function marketplaceManageRoutes(options: PromptsRoutesOptions): Handlers
     }));
   };
   return {
-    searchMarketplace: async ({ query: { q, sort = "popular" } }) => {
-      const found =
-        q === undefined
-          ? shownOf(await findSearchRows(db, await listBrowsed(db, sort, 2 * BROWSED_MAX))).slice(0, BROWSED_MAX)
-          : await findRanked(q, options);
-      return { data: { rows: await rowsOf(found) } };
+    searchMarketplace: async ({ query }) => {
+      const page = await readMarketplace(query, options);
+      if (page === null) throw unknownCursor(query, "prompt");
+      return { data: { rows: await rowsOf(page.rows), hasMore: page.hasMore } };
     },
     getMarketplacePrompt: async ({ params: { slug } }, { caller }) => {
       const found = await findBySlug(db, slug);
@@ -81,6 +79,29 @@ export function marketplaceManageRoutes(options: PromptsRoutesOptions): Handlers
     },
     ...moderationRoutes(db),
   };
+}
+
+type MarketplaceQuestion = Parameters<Handlers["searchMarketplace"]>[0]["query"];
+
+/** Null: the cursor is not a prompt that is listed. */
+async function readMarketplace(
+  query: MarketplaceQuestion,
+  { db, catalogue, search }: PromptsRoutesOptions,
+): Promise<Page<SearchRow> | null> {
+  const { q, sort = "popular", modality, model, tag, limit = PAGE_ROWS, startingAfter } = query;
+  const among = q === undefined ? null : await search.find(q, SEARCH_RANKED_MAX);
+  const rows: SearchRow[] = [];
+  let after = startingAfter;
+  for (let isMore = true; isMore && rows.length <= limit;) {
+    const ids = await listBrowsed(db, { sort, modality, model, tag }, { after, among, limit: limit + 1 });
+    if (ids === null) return null;
+    const found = await findRowsOf(db, ids, { withVideos: true });
+    // A prompt whose model was retired falls out here, so the page may need more.
+    rows.push(...found.flatMap((prompt) => searchRow(prompt, catalogue) ?? []));
+    after = ids.at(-1);
+    isMore = ids.length > limit;
+  }
+  return { rows: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
 async function castVote(

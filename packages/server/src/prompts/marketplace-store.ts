@@ -1,23 +1,59 @@
+import type { Modality } from "@promptd/contract";
 import type { MarketplaceRow, MarketplaceVersion, PageQuery, PromptLabel } from "@promptd/contract/manage";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 import { LABELS } from "./own/own-prompts-store.ts";
-import { findRowsOf, IS_LIVE, IS_SEARCHED, type FoundPrompt } from "./prompts-store.ts";
+import { findRowsOf, IS_LIVE, MODALITY_NUMBERS, type FoundPrompt } from "./prompts-store.ts";
 
+export interface Browse {
+  readonly sort: keyof typeof ORDERS;
+  readonly modality: Modality | undefined;
+  readonly model: string | undefined;
+  readonly tag: string | undefined;
+}
+
+export interface BrowsePage {
+  /** The prompt after which the page begins. */
+  readonly after: string | undefined;
+  /** Ids that a search has ranked, best first; null: all prompts, in the order of `sort`. */
+  readonly among: readonly string[] | null;
+  readonly limit: number;
+}
+
+/** What comes first, as a row that sorts ascending; the id makes it one of a kind. */
 const ORDERS = {
-  popular: "p.uses desc, p.up_votes desc, p.id desc",
-  newest: "v.published_at desc, p.id desc",
-  featured: "(p.featured_at is not null) desc, p.uses desc, p.up_votes desc, p.id desc",
+  popular: "-p.uses, -p.up_votes, p.id",
+  newest: "-extract(epoch from v.published_at), p.id",
+  featured: "p.featured_at is null, -p.uses, -p.up_votes, p.id",
+  price: "v.estimated_credits, -p.uses, p.id",
 } as const;
+/** Videos too: a search leaves them out, as the specification says, a page does not. */
+const IS_LISTED = `${IS_LIVE} and v.id = p.latest_version_id`;
+const FROM = "prompts p join prompt_versions v on v.prompt_id = p.id";
 
-/** Ids of published prompts for who has not searched yet. */
-export async function listBrowsed(db: Queryable, sort: keyof typeof ORDERS, limit: number): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(
-    `select p.id from prompts p join prompt_versions v on v.prompt_id = p.id where ${IS_SEARCHED}
-     order by ${ORDERS[sort]} limit $1`,
-    [limit],
-  );
-  return rows.map(({ id }) => id);
+/** Ids of published prompts, a page of them. Null: `after` is not a prompt that is listed. */
+export async function listBrowsed(db: Queryable, browse: Browse, page: BrowsePage): Promise<string[] | null> {
+  const { among, limit } = page;
+  const values: unknown[] = [];
+  const where: string[] = [IS_LISTED];
+  const add = (condition: (parameter: string) => string, value: unknown) => {
+    if (value !== undefined) where.push(condition(`$${values.push(value)}`));
+  };
+  const { modality, model, tag } = browse;
+  add((given) => `v.modality = ${given}`, modality === undefined ? undefined : MODALITY_NUMBERS[modality]);
+  add((given) => `v.model = ${given}`, model);
+  add((given) => `exists (select 1 from json_array_elements_text(v.tags) tag where tag = ${given})`, tag);
+  const rank = among === null ? ORDERS[browse.sort] : `array_position($${values.push(among)}::uuid[], p.id)`;
+  if (among !== null) where.push(`p.id = any($${values.length})`);
+  const after = page.after?.toLowerCase();
+  if (after !== undefined) {
+    const cursor = `$${values.push(after)}`;
+    const known = await db.query(`select 1 from ${FROM} where p.id = $1 and ${IS_LISTED}`, [after]);
+    if (known.length === 0) return null;
+    where.push(`(${rank}) > (select ${rank} from ${FROM} where p.id = ${cursor} and ${IS_LISTED})`);
+  }
+  const text = `select p.id from ${FROM} where ${where.join(" and ")} order by ${rank} limit ${limit}`;
+  return (await db.query<{ id: string }>(text, values)).map(({ id }) => id);
 }
 
 /** What a card shows beside what /v1 answers. */

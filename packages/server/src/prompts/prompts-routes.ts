@@ -17,7 +17,7 @@ import { findGoneModel, publicRunOptions } from "./inputs/run-options.ts";
 
 const SEARCH_ROWS_MAX = 20;
 /** All that ranking gives: where a popular model was retired, most of the best may fall out after the search. */
-const SEARCH_RANKED_MAX = 200;
+export const SEARCH_RANKED_MAX = 200;
 
 export interface PromptsRoutesOptions {
   readonly db: Database;

@@ -3,21 +3,35 @@ import { readMailState } from "../people/index.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
 import { notFound } from "../platform/problem.ts";
 import { VERSION } from "../platform/version.ts";
+import type { Clock } from "../platform/clock.ts";
+import { quoteRun } from "./create/create-run.ts";
+import { findInstallationRun, listInstallationRuns } from "./read/installation-runs-store.ts";
+import { listModelHealth } from "./read/model-health-store.ts";
 import { findManagedRun, listManagedRuns } from "./read/managed-runs-store.ts";
 import { readSystem } from "./read/system-store.ts";
 import { runsRoutes, type RunsRoutesOptions } from "./runs-routes.ts";
-
 import { testRunsManageRoutes } from "./test-runs-manage-routes.ts";
 
 export { runsRoutes, type RunsRoutesOptions };
 
 type RunsManageHandlers = Pick<
   ManageHandlers,
-  "createRun" | "listRuns" | "getRun" | "followRun" | "cancelRun" | "getSystem" | "createTestRun" | "getTestRun"
+  | "createRun"
+  | "createTestRun"
+  | "getTestRun"
+  | "quoteRun"
+  | "listRuns"
+  | "getRun"
+  | "followRun"
+  | "cancelRun"
+  | "getSystem"
+  | "listInstallationRuns"
+  | "getInstallationRun"
+  | "listModelHealth"
 >;
 
 /** What creates, follows and cancels a run is the same as under /v1; what is read is more. */
-export function runsManageRoutes(options: RunsRoutesOptions): RunsManageHandlers {
+export function runsManageRoutes(options: RunsRoutesOptions & { readonly clock: Clock }): RunsManageHandlers {
   const { db } = options;
   const { createRun, followRun, cancelRun } = runsRoutes(options);
   return {
@@ -35,6 +49,18 @@ export function runsManageRoutes(options: RunsRoutesOptions): RunsManageHandlers
       if (run === null) throw notFound("run", runId);
       return { data: run };
     },
+    quoteRun: async ({ body }, { caller }) => ({ data: await quoteRun(caller.accountId, body, options) }),
+    listInstallationRuns: async ({ query }) => {
+      const page = await listInstallationRuns(db, query, options.clock.nowMs());
+      if (page === null) throw unknownCursor(query, "run");
+      return { data: page };
+    },
+    getInstallationRun: async ({ params: { runId } }) => {
+      const run = await findInstallationRun(db, runId);
+      if (run === null) throw notFound("run", runId);
+      return { data: run };
+    },
+    listModelHealth: async () => ({ data: { rows: await listModelHealth(db) } }),
     getSystem: async () => ({ data: { version: VERSION, mail: await readMailState(db), ...(await readSystem(db)) } }),
   };
 }

@@ -1,4 +1,5 @@
 /** People of a test server: each signs in with a one-time code, and acts through our own client. */
+import { createHmac } from "node:crypto";
 import { createManageClient, type ManageClient } from "@promptd/client/manage";
 import { ACCOUNT_HEADER } from "@promptd/contract/manage";
 import { mintCode } from "../../src/people/index.ts";
@@ -89,4 +90,17 @@ export function clientOf(
     fetch: auditedFetch,
     headers: { ...headers, ...account },
   });
+}
+
+const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/** RFC 6238 with its usual values: HMAC-SHA1, 30 seconds, six digits. */
+export function totpOf(secret: string): string {
+  const bits = Array.from(secret, (letter) => BASE32.indexOf(letter).toString(2).padStart(5, "0")).join("");
+  const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)));
+  const digest = createHmac("sha1", key).update(counter).digest();
+  const offset = (digest.at(-1) ?? 0) & 0x0f;
+  return String((digest.readUInt32BE(offset) & 0x7fff_ffff) % 1_000_000).padStart(6, "0");
 }

@@ -1,8 +1,7 @@
 /** A second factor: codes of an authenticator app beside the password. */
-import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
-import { clientOf, createTestPerson, PASSWORD, personOf, type TestPerson } from "./people-fixture.ts";
+import { clientOf, createTestPerson, PASSWORD, personOf, totpOf, type TestPerson } from "./people-fixture.ts";
 
 let server: TestServer;
 let ada: TestPerson;
@@ -12,6 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+const secretOf = (totpUri: string) => new URL(totpUri).searchParams.get("secret") ?? "";
 const post = (path: string, body: unknown, cookie: string | null) =>
   fetch(`${server.url}/manage/auth${path}`, {
     method: "POST",
@@ -24,25 +24,11 @@ const cookiesOf = (answer: Response) =>
     .map((one) => one.split(";")[0] ?? "")
     .join("; ");
 
-const BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-
-/** RFC 6238 with its usual values: HMAC-SHA1, 30 seconds, six digits. */
-function totpOf(uri: string): string {
-  const secret = new URL(uri).searchParams.get("secret") ?? "";
-  const bits = Array.from(secret, (letter) => BASE32.indexOf(letter).toString(2).padStart(5, "0")).join("");
-  const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000)));
-  const digest = createHmac("sha1", key).update(counter).digest();
-  const offset = (digest.at(-1) ?? 0) & 0x0f;
-  return String((digest.readUInt32BE(offset) & 0x7fff_ffff) % 1_000_000).padStart(6, "0");
-}
-
 test("once it is on, a password alone begins no session, and the code of the app does", async () => {
   const enabled = await post("/two-factor/enable", { password: PASSWORD }, ada.cookie);
   expect(enabled.status).toBe(200);
   const { totpURI } = (await enabled.json()) as { totpURI: string };
-  const confirmed = await post("/two-factor/verify-totp", { code: totpOf(totpURI) }, ada.cookie);
+  const confirmed = await post("/two-factor/verify-totp", { code: totpOf(secretOf(totpURI)) }, ada.cookie);
   expect(confirmed.status).toBe(200);
 
   const first = await post("/sign-in/email", { email: "ada@example.org", password: PASSWORD }, null);
@@ -55,7 +41,7 @@ test("once it is on, a password alone begins no session, and the code of the app
 
   const wrong = await post("/two-factor/verify-totp", { code: "000000" }, cookiesOf(first));
   expect(wrong.status).toBe(401);
-  const second = await post("/two-factor/verify-totp", { code: totpOf(totpURI) }, cookiesOf(first));
+  const second = await post("/two-factor/verify-totp", { code: totpOf(secretOf(totpURI)) }, cookiesOf(first));
   expect(second.status).toBe(200);
   expect((await personOf(server, cookiesOf(second))).personId).toBe(ada.personId);
 });

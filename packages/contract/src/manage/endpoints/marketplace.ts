@@ -10,7 +10,7 @@ export const marketplaceEndpoints = {
     ...reading,
     method: "GET",
     path: "/manage/v1/marketplace",
-    summary: "Search published prompts, or list them by use or by age",
+    summary: "Search published prompts, or list them, by modality, model and tag",
     errors: ["VALIDATION_ERROR"],
   },
   getMarketplacePrompt: {

@@ -30,7 +30,10 @@ const parameters = { promptId: prompt.promptId };
 const reason = "The samples show people who did not agree to it.";
 
 export const marketplaceExamples: ExamplesOf<ShapesOf<typeof marketplaceSchemas>> = {
-  searchMarketplace: { parameters: { q: "tea poem" }, data: { rows: [row] } },
+  searchMarketplace: {
+    parameters: { q: "tea poem", modality: "text", tag: "tea", limit: 50 },
+    data: { rows: [row], hasMore: false },
+  },
   getMarketplacePrompt: {
     parameters: { slug: prompt.slug },
     data: {

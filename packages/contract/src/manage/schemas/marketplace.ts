@@ -7,11 +7,13 @@ import {
   MARKETPLACE_SORTS,
   VOTES,
   type MarketplacePrompt,
-  type MarketplaceResult,
+  type MarketplaceQuery,
+  type MarketplaceRow,
   type MarketplaceVersion,
   type ModeratedPrompt,
   type ModerationBody,
 } from "../marketplace.ts";
+import { MODALITIES } from "../../prompts.ts";
 import { PROMPT_STATES } from "../prompts.ts";
 import { booleanLeaf, checkPageQuery, integerLeaf, none, pageOf, pageQuery, textLeaf, wordLeaf } from "./leaves.ts";
 import { labelsSchema, moderationSchema } from "./prompts.ts";
@@ -30,9 +32,17 @@ const marketplacePromptSchema: z.ZodType<MarketplacePrompt> = z.strictObject({
   vote: z.enum(VOTES),
 });
 
-const marketplaceSchema: z.ZodType<MarketplaceResult> = z.strictObject({
-  rows: z.array(z.strictObject(rowMembers)).max(50),
-});
+const rowSchema: z.ZodType<MarketplaceRow> = z.strictObject(rowMembers);
+
+const marketplaceQuery = z.object({
+  q: searchTextLeaf.optional(),
+  sort: wordLeaf("sort", MARKETPLACE_SORTS).optional(),
+  modality: wordLeaf("modality", MODALITIES).optional(),
+  model: textLeaf("model", 200).optional(),
+  tag: textLeaf("tag", 100).optional(),
+  limit: pageQuery.shape.limit,
+  startingAfter: uuidLeaf("startingAfter").optional(),
+}) satisfies z.ZodType<MarketplaceQuery>;
 
 const versionSchema: z.ZodType<MarketplaceVersion> = z.strictObject({
   promptVersionId: idSchema,
@@ -73,9 +83,9 @@ const moderationBody = z.object({
 export const marketplaceSchemas = {
   searchMarketplace: {
     params: none,
-    query: z.object({ q: searchTextLeaf.optional(), sort: wordLeaf("sort", MARKETPLACE_SORTS).optional() }),
+    query: marketplaceQuery,
     body: null,
-    data: marketplaceSchema,
+    data: pageOf(rowSchema),
   },
   getMarketplacePrompt: { params: slug, query: none, body: null, data: marketplacePromptSchema },
   listMarketplaceVersions: {

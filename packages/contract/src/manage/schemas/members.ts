@@ -18,7 +18,7 @@ import type {
 import { booleanLeaf, checkPageQuery, momentLeaf, none, pageOf, pageQuery, textLeaf, wordLeaf } from "./leaves.ts";
 
 const roleSchema = z.enum(MEMBER_ROLES);
-const memberSchema: z.ZodType<Member> = z.strictObject({
+export const memberSchema: z.ZodType<Member> = z.strictObject({
   personId: idSchema,
   name: z.string(),
   email: z.string(),
@@ -72,14 +72,15 @@ const personSchema: z.ZodType<PersonOfInstallation> = z.strictObject({
   createdAt: timeSchema,
 });
 
-const accountSchema: z.ZodType<AccountOfInstallation> = z.strictObject({
+export const accountMembers = {
   accountId: idSchema,
   email: z.string(),
   name: z.string().nullable(),
   plan: z.enum(["pro", "none"]),
   planUntil: timeSchema.nullable(),
   createdAt: timeSchema,
-});
+} as const;
+const accountSchema: z.ZodType<AccountOfInstallation> = z.strictObject(accountMembers);
 
 const personId = z.object({ personId: uuidLeaf("personId") });
 const accountId = z.object({ accountId: uuidLeaf("accountId") });

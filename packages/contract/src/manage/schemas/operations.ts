@@ -6,7 +6,7 @@ import { JOURNAL_KINDS, type JournalEntry, type ManagedCredits } from "../credit
 import type { ManagedModel, SystemState } from "../system.ts";
 import { checkPageQuery, none, pageOf, pageQuery } from "./leaves.ts";
 
-const creditsSchema: z.ZodType<ManagedCredits> = z.strictObject({
+export const creditsSchema: z.ZodType<ManagedCredits> = z.strictObject({
   available: z.int(),
   held: countSchema,
   posted: countSchema,

@@ -8,7 +8,7 @@ import { endpointSchemas, type EndpointSchemas } from "../../schemas.ts";
 import type { ManagedRun, ManagedRunRow, RunMoment } from "../runs.ts";
 import { none, pageOf, textLeaf } from "./leaves.ts";
 
-const rowMembers = {
+export const rowMembers = {
   runId: idSchema,
   runStatus: z.enum(RUN_STATUSES),
   title: z.string(),
@@ -27,12 +27,18 @@ const rowMembers = {
 } as const;
 const rowSchema: z.ZodType<ManagedRunRow> = z.strictObject(rowMembers);
 
-const momentSchema: z.ZodType<RunMoment> = z.strictObject({
+export const momentSchema: z.ZodType<RunMoment> = z.strictObject({
   at: timeSchema,
   event: z.enum(["created", "started", "call", "finished"]),
   attempt: countSchema,
   endedAt: timeSchema.nullable(),
   outcome: z.string().nullable(),
+});
+
+export const receiptSchema: z.ZodType<ManagedRun["receipt"]> = z.strictObject({
+  held: countSchema.nullable(),
+  charged: countSchema,
+  givenBack: countSchema,
 });
 
 const managedRunSchema: z.ZodType<ManagedRun> = z.strictObject({
@@ -41,7 +47,7 @@ const managedRunSchema: z.ZodType<ManagedRun> = z.strictObject({
   inputs: z.strictObject({ textInputs: z.record(z.string(), z.string()), images: countSchema }),
   runOptions: z.record(z.string(), z.string()),
   timeline: z.array(momentSchema),
-  receipt: z.strictObject({ held: countSchema.nullable(), charged: countSchema, givenBack: countSchema }),
+  receipt: receiptSchema,
 });
 
 const runId = z.object({ runId: uuidLeaf("runId") });

@@ -85,12 +85,27 @@ export async function createRun(request: RunRequest, options: CreateRunOptions):
   }
 }
 
+/** What such a run would cost. Its images do not change that, so they may be missing. @throws Problem 404, 410 or 422. */
+export async function quoteRun(
+  accountId: string,
+  body: CreateRunBody,
+  options: Pick<CreateRunOptions, "db"> & QuoteOptions,
+): Promise<Pick<Quote, "estimate" | "hold">> {
+  const prompt = await getPrompt({ accountId, body }, options);
+  requireModels(prompt.version, options.catalogue);
+  const checked = checkInputs(prompt.version, body, options.catalogue);
+  const issues = checked.issues.filter(({ path }) => path[2] !== "imageInputs");
+  if (issues.length > 0) throw invalid(issues);
+  const { estimate, hold } = quote(accountId, prompt, checked, options);
+  return { estimate, hold };
+}
+
 /** A run of which everything is known but where its images are stored. */
 type PlannedRun = Omit<RunToCreate, "inputs"> & Quote;
 
 async function getPrompt(
-  { accountId, body: { promptVersionId } }: RunRequest,
-  { db, isTest = false }: CreateRunOptions,
+  { accountId, body: { promptVersionId } }: Pick<RunRequest, "accountId" | "body">,
+  { db, isTest = false }: Pick<CreateRunOptions, "db" | "isTest">,
 ): Promise<LivePrompt> {
   const prompt = isTest ? await findFrozen(db, accountId, promptVersionId) : await findLivePrompt(db, promptVersionId);
   if (prompt === null) throw notFound("published prompt version", promptVersionId);

@@ -7,7 +7,7 @@ import { readPage } from "../../platform/database/pages.ts";
 import { firstIdOfMs, idTimeMs } from "../../platform/ids.ts";
 import { visibleOutputs } from "../run-state.ts";
 
-interface ListedRow {
+export interface ListedRow {
   id: string;
   status: RunStatus;
   run_name: string;
@@ -24,13 +24,13 @@ interface ListedRow {
   request_id: string | null;
 }
 
-const COLUMNS = `r.id, r.status, r.run_name, v.prompt_id, r.prompt_version_id, p.slug, r.model, r.credits, r.attempt,
+export const COLUMNS = `r.id, r.status, r.run_name, v.prompt_id, r.prompt_version_id, p.slug, r.model, r.credits, r.attempt,
   r.started_at, r.finished_at, r.api_key_id, r.request_id, case when r.status = 'failed' then (
     select item ->> 'data' from json_array_elements(r.outputs) item where item ->> 'type' = 'error' limit 1) end as error`;
-const FROM = `runs r join prompt_versions v on v.id = r.prompt_version_id join prompts p on p.id = v.prompt_id`;
+export const FROM = `runs r join prompt_versions v on v.id = r.prompt_version_id join prompts p on p.id = v.prompt_id`;
 
 /** Between a request's headers and the id of its run lie the wait for admission, a body of 32 MiB and its images. */
-const REQUEST_SPAN_MS = 10 * 60_000;
+export const REQUEST_SPAN_MS = 10 * 60_000;
 
 /** Null: the cursor is not one of the account's runs that the filters let through. */
 export function listManagedRuns(
@@ -84,7 +84,7 @@ interface DetailRow extends ListedRow {
   hold: number | null;
 }
 
-interface CallRow {
+export interface CallRow {
   attempt: number;
   sent_at: Date;
   ended_at: Date | null;
@@ -113,7 +113,11 @@ export async function findManagedRun(db: Queryable, accountId: string, runId: st
 }
 
 /** What is held until the end is neither charged nor given back. */
-function receiptOf({ hold, credits, finished_at: finishedAt }: DetailRow): ManagedRun["receipt"] {
+export function receiptOf({
+  hold,
+  credits,
+  finished_at: finishedAt,
+}: Pick<DetailRow, "hold" | "credits" | "finished_at">): ManagedRun["receipt"] {
   const charged = credits ?? 0;
   return { held: hold, charged, givenBack: hold === null || finishedAt === null ? 0 : hold - charged };
 }
@@ -122,7 +126,7 @@ function receiptOf({ hold, credits, finished_at: finishedAt }: DetailRow): Manag
 const OUTPUTS = new Set(["text", "image", "video"]);
 
 /** Says when something was called and whether it went well, never what: steps and their models are the author's. */
-function timelineOf(row: DetailRow, calls: readonly CallRow[]): RunMoment[] {
+export function timelineOf(row: ListedRow, calls: readonly CallRow[]): RunMoment[] {
   const moments: RunMoment[] = [moment("created", new Date(idTimeMs(row.id)), 0)];
   if (row.started_at !== null) moments.push(moment("started", row.started_at, row.attempt));
   for (const call of calls) {
@@ -140,7 +144,7 @@ function moment(event: RunMoment["event"], at: Date, attempt: number): RunMoment
   return { at: at.toISOString(), event, attempt, endedAt: null, outcome: null };
 }
 
-function toListed(row: ListedRow): ManagedRunRow {
+export function toListed(row: ListedRow): ManagedRunRow {
   return {
     runId: row.id,
     runStatus: row.status,

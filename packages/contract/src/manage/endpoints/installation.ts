@@ -1,0 +1,42 @@
+import { ENDPOINTS, type EndpointEntry } from "../../endpoints.ts";
+
+const operator = { auth: ["token", "session"], role: "operator", scope: "operator", method: "GET" } as const;
+
+/** What pages ask beyond the account's own things: what a run would cost, how the installation does. */
+export const installationEndpoints = {
+  quoteRun: {
+    method: "POST",
+    path: "/manage/v1/runs/quote",
+    summary: "What a run would cost, by its inputs and options; images may be left out",
+    auth: "session",
+    role: "member",
+    isRead: true,
+    bodyBytesMax: ENDPOINTS.createRun.bodyBytesMax,
+    errors: ["NOT_FOUND_ERROR", "GONE_ERROR", "VALIDATION_ERROR"],
+  },
+  listInstallationRuns: {
+    ...operator,
+    path: "/manage/v1/system/runs",
+    summary:
+      "Find runs of all accounts by id, request id, account, status, cause and model; of the last day by default",
+    errors: ["VALIDATION_ERROR"],
+  },
+  getInstallationRun: {
+    ...operator,
+    path: "/manage/v1/system/runs/:runId",
+    summary: "Why a run of whichever account ended as it did: cause, timeline and calls of providers",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+  },
+  listModelHealth: {
+    ...operator,
+    path: "/manage/v1/system/models",
+    summary: "Calls, failures and times of each model in the last hour",
+    errors: [],
+  },
+  getAccount: {
+    ...operator,
+    path: "/manage/v1/accounts/:accountId",
+    summary: "Retrieve an account with its credits and members",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+  },
+} as const satisfies Record<string, EndpointEntry>;

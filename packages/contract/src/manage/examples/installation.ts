@@ -1,0 +1,72 @@
+import type { ShapesOf } from "../../endpoints.ts";
+import { ENDPOINT_EXAMPLES, type ExamplesOf } from "../../examples/endpoint-examples.ts";
+import type { installationSchemas } from "../schemas/installation.ts";
+import { membersExamples } from "./members.ts";
+import { operationsExamples } from "./operations.ts";
+import { runsExamples } from "./runs.ts";
+
+const { outputs: _outputs, inputs: _inputs, ...run } = runsExamples.getRun.data;
+const [row] = runsExamples.listRuns.data.rows;
+const [account] = membersExamples.listAccounts.data.rows;
+if (row === undefined || account === undefined) throw new Error("The examples of lists have no rows.");
+
+const failure = { accountId: account.accountId, accountEmail: account.email, cause: "rate_limit" } as const;
+const failed = { runStatus: "failed", credits: 0, error: "The model is busy. You were not charged." } as const;
+
+export const installationExamples: ExamplesOf<ShapesOf<typeof installationSchemas>> = {
+  quoteRun: { bodies: ENDPOINT_EXAMPLES.createRun.bodies ?? {}, data: { estimate: 2, hold: 4 } },
+  listInstallationRuns: {
+    parameters: { limit: 10, status: "failed", cause: failure.cause, model: row.model },
+    data: { rows: [{ ...row, ...failure, ...failed }], hasMore: false },
+  },
+  getInstallationRun: {
+    parameters: { runId: row.runId },
+    data: {
+      ...run,
+      ...failure,
+      ...failed,
+      receipt: { held: 4, charged: 0, givenBack: 4 },
+      calls: [
+        {
+          attempt: 1,
+          step: 0,
+          item: 0,
+          model: row.model,
+          provider: "sandbox",
+          sentAt: "2026-11-22T10:00:00.012Z",
+          endedAt: "2026-11-22T10:00:01.470Z",
+          outcome: "rate_limit",
+          httpStatus: 429,
+          providerCode: "rate_limit_exceeded",
+          providerRequestId: "req_011CQ5bGm7",
+        },
+      ],
+    },
+  },
+  listModelHealth: {
+    data: {
+      rows: [
+        {
+          model: row.model,
+          calls: 40,
+          failed: 3,
+          medianMs: 1_460,
+          lastFailure: {
+            at: "2026-11-22T10:00:01.470Z",
+            outcome: "rate_limit",
+            httpStatus: 429,
+            providerCode: "rate_limit_exceeded",
+          },
+          history: Array.from({ length: 12 }, (_, index) => ({
+            calls: index === 11 ? 40 : 0,
+            failed: index === 11 ? 3 : 0,
+          })),
+        },
+      ],
+    },
+  },
+  getAccount: {
+    parameters: { accountId: account.accountId },
+    data: { ...account, credits: operationsExamples.getCredits.data, members: membersExamples.listMembers.data.rows },
+  },
+};

@@ -1,0 +1,101 @@
+import { z } from "zod";
+import { createRunBodySchema } from "../../create-run-schema.ts";
+import { checkListQuery, listRunsQuerySchema } from "../../query-schemas.ts";
+import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
+import { uuidLeaf } from "../../schema-leaves.ts";
+import type { EndpointSchemas } from "../../schemas.ts";
+import type {
+  AccountDetail,
+  CallOfRun,
+  InstallationRun,
+  InstallationRunRow,
+  ListInstallationRunsQuery,
+  ModelHealth,
+  RunQuote,
+} from "../system.ts";
+import { none, pageOf, textLeaf } from "./leaves.ts";
+import { accountMembers, memberSchema } from "./members.ts";
+import { creditsSchema } from "./operations.ts";
+import { momentSchema, receiptSchema, rowMembers } from "./runs.ts";
+
+const foundMembers = {
+  ...rowMembers,
+  accountId: idSchema,
+  accountEmail: z.string(),
+  cause: z.string().nullable(),
+} as const;
+const foundSchema: z.ZodType<InstallationRunRow> = z.strictObject(foundMembers);
+
+const callSchema: z.ZodType<CallOfRun> = z.strictObject({
+  attempt: countSchema,
+  step: countSchema,
+  item: countSchema,
+  model: z.string(),
+  provider: z.string(),
+  sentAt: timeSchema,
+  endedAt: timeSchema.nullable(),
+  outcome: z.string().nullable(),
+  httpStatus: z.int().nullable(),
+  providerCode: z.string().nullable(),
+  providerRequestId: z.string().nullable(),
+});
+
+const detailSchema: z.ZodType<InstallationRun> = z.strictObject({
+  ...foundMembers,
+  runOptions: z.record(z.string(), z.string()),
+  timeline: z.array(momentSchema),
+  receipt: receiptSchema,
+  calls: z.array(callSchema),
+});
+
+const healthSchema: z.ZodType<ModelHealth> = z.strictObject({
+  model: z.string(),
+  calls: countSchema,
+  failed: countSchema,
+  medianMs: countSchema.nullable(),
+  lastFailure: z
+    .strictObject({
+      at: timeSchema,
+      outcome: z.string(),
+      httpStatus: z.int().nullable(),
+      providerCode: z.string().nullable(),
+    })
+    .nullable(),
+  history: z.array(z.strictObject({ calls: countSchema, failed: countSchema })),
+});
+
+const accountSchema: z.ZodType<AccountDetail> = z.strictObject({
+  ...accountMembers,
+  credits: creditsSchema,
+  members: z.array(memberSchema),
+});
+
+const quoteSchema: z.ZodType<RunQuote> = z.strictObject({ estimate: countSchema, hold: countSchema.nullable() });
+
+const findQuery = z
+  .object({
+    ...listRunsQuerySchema.shape,
+    id: uuidLeaf("id").optional(),
+    accountId: uuidLeaf("accountId").optional(),
+    model: textLeaf("model", 200).optional(),
+    cause: textLeaf("cause", 100).optional(),
+  })
+  .check(checkListQuery) satisfies z.ZodType<ListInstallationRunsQuery>;
+
+export const installationSchemas = {
+  quoteRun: { params: none, query: none, body: createRunBodySchema, data: quoteSchema },
+  listInstallationRuns: { params: none, query: findQuery, body: null, data: pageOf(foundSchema) },
+  getInstallationRun: {
+    params: z.object({ runId: uuidLeaf("runId") }),
+    query: none,
+    body: null,
+    data: detailSchema,
+  },
+  listModelHealth: { params: none, query: none, body: null, data: z.strictObject({ rows: z.array(healthSchema) }) },
+  getAccount: {
+    params: z.object({ accountId: uuidLeaf("accountId") }),
+    query: none,
+    body: null,
+    data: accountSchema,
+  },
+} satisfies Record<string, EndpointSchemas>;

@@ -1,0 +1,126 @@
+/** Runs of all accounts, for operators. No index is ordered by time alone, so every list is bounded by ids, which are. */
+import type {
+  CallOfRun,
+  InstallationRun,
+  InstallationRunRow,
+  ListInstallationRunsQuery,
+  Page,
+} from "@promptd/contract/manage";
+import { unixTimeMs } from "@promptd/contract/schemas";
+import type { Queryable } from "../../platform/database/database.ts";
+import { readPage } from "../../platform/database/pages.ts";
+import { firstIdOfMs, idTimeMs } from "../../platform/ids.ts";
+import {
+  COLUMNS,
+  FROM,
+  receiptOf,
+  REQUEST_SPAN_MS,
+  timelineOf,
+  toListed,
+  type ListedRow,
+} from "./managed-runs-store.ts";
+
+interface FoundRow extends ListedRow {
+  account_id: string;
+  account_email: string;
+  cause: string | null;
+}
+
+const FOUND = `${COLUMNS}, r.account_id, a.email as account_email,
+  case when r.status = 'failed' then coalesce(r.fail_reason, 'unknown') end as cause`;
+const FOUND_FROM = `${FROM} join accounts a on a.id = r.account_id`;
+const SPAN_MS_DEFAULT = 86_400_000;
+
+/** Of the last day, unless an id or a time says otherwise. Null: the cursor is not a run that the filters let through. */
+export function listInstallationRuns(
+  db: Queryable,
+  query: ListInstallationRunsQuery,
+  nowMs: number,
+): Promise<Page<InstallationRunRow> | null> {
+  const values: unknown[] = [];
+  const where: string[] = [];
+  const add = (condition: (parameter: string) => string, value: unknown) => {
+    if (value !== undefined) where.push(condition(`$${values.push(value)}`));
+  };
+  const [fromMs, toMs] = spanOf(query, nowMs);
+  add((given) => `r.id >= ${given}`, firstIdOfMs(fromMs));
+  add((given) => `r.id < ${given}`, toMs === null ? undefined : firstIdOfMs(toMs));
+  add((given) => `(r.id = ${given} or r.request_id = ${given})`, query.id);
+  add((given) => `r.account_id = ${given}`, query.accountId);
+  add((given) => `r.status = ${given}`, query.status);
+  add((given) => `r.model = ${given}`, query.model);
+  add((given) => `r.status = 'failed' and coalesce(r.fail_reason, 'unknown') = ${given}`, query.cause);
+  return readPage(db, query, {
+    columns: FOUND,
+    from: FOUND_FROM,
+    where: where.join(" and "),
+    values,
+    id: "r.id",
+    toItem: toFound,
+  });
+}
+
+function spanOf({ id, since, until }: ListInstallationRunsQuery, nowMs: number): [number, number | null] {
+  if (id !== undefined) return [idTimeMs(id), idTimeMs(id) + REQUEST_SPAN_MS];
+  const toMs = until === undefined ? null : unixTimeMs(until);
+  return [since === undefined ? (toMs ?? nowMs) - SPAN_MS_DEFAULT : unixTimeMs(since), toMs];
+}
+
+interface DetailRow extends FoundRow {
+  run_options: Record<string, string>;
+  hold: number | null;
+}
+
+interface CallRow {
+  attempt: number;
+  step: number;
+  item: number;
+  model: string;
+  provider: string;
+  sent_at: Date;
+  ended_at: Date | null;
+  outcome: string | null;
+  http_status: number | null;
+  provider_code: string | null;
+  request_id: string | null;
+}
+
+/** Null: there is no such run. */
+export async function findInstallationRun(db: Queryable, runId: string): Promise<InstallationRun | null> {
+  const [row] = await db.query<DetailRow>(`select ${FOUND}, r.run_options, r.hold from ${FOUND_FROM} where r.id = $1`, [
+    runId,
+  ]);
+  if (row === undefined) return null;
+  const calls = await db.query<CallRow>(
+    `select attempt, step, item, model, provider, sent_at, ended_at, outcome, http_status, provider_code, request_id
+     from provider_calls where run_id = $1 order by sent_at`,
+    [runId],
+  );
+  return {
+    ...toFound(row),
+    runOptions: row.run_options,
+    timeline: timelineOf(row, calls),
+    receipt: receiptOf(row),
+    calls: calls.map(toCall),
+  };
+}
+
+function toFound(row: FoundRow): InstallationRunRow {
+  return { ...toListed(row), accountId: row.account_id, accountEmail: row.account_email, cause: row.cause };
+}
+
+function toCall(row: CallRow): CallOfRun {
+  return {
+    attempt: row.attempt,
+    step: row.step,
+    item: row.item,
+    model: row.model,
+    provider: row.provider,
+    sentAt: row.sent_at.toISOString(),
+    endedAt: row.ended_at?.toISOString() ?? null,
+    outcome: row.outcome,
+    httpStatus: row.http_status,
+    providerCode: row.provider_code,
+    providerRequestId: row.request_id,
+  };
+}

@@ -1,0 +1,76 @@
+import type { ModelHealth } from "@promptd/contract/manage";
+import type { Database } from "../../platform/database/database.ts";
+
+interface BarRow {
+  model: string;
+  bar: number;
+  calls: number;
+  failed: number;
+}
+
+interface ModelRow {
+  model: string;
+  median_ms: number | null;
+  at: Date | null;
+  outcome: string | null;
+  http_status: number | null;
+  provider_code: string | null;
+}
+
+const BARS = 12;
+const BAR_SECONDS = 300;
+const RECENT = `c.sent_at > promptd_now() - make_interval(secs => ${BARS * BAR_SECONDS})`;
+const IS_OUTPUT = "c.outcome in ('text', 'image', 'video')";
+/** What is known to have failed, and not for what was asked of it. */
+const IS_FAILURE = `c.outcome is not null and not ${IS_OUTPUT} and c.outcome not like 'cancel%' and c.outcome <> 'refused'`;
+
+/** What calls of the last hour came to, by model. The calls are found by their time, in the order of which they lie. */
+export async function listModelHealth(db: Database): Promise<ModelHealth[]> {
+  const [bars, models] = await Promise.all([
+    db.query<BarRow>(
+      `select c.model, ${BARS} - 1 - least(${BARS} - 1,
+         greatest(0, floor(extract(epoch from promptd_now() - c.sent_at) / ${BAR_SECONDS})))::int as bar,
+         count(*)::int as calls, (count(*) filter (where ${IS_FAILURE}))::int as failed
+       from provider_calls c where ${RECENT} group by 1, 2`,
+    ),
+    db.query<ModelRow>(
+      `select m.model, m.median_ms, f.sent_at as at, f.outcome, f.http_status, f.provider_code from (
+         select c.model, round((percentile_cont(0.5) within group (order by extract(epoch from c.ended_at - c.sent_at))
+           filter (where ${IS_OUTPUT} and c.ended_at is not null) * 1000)::numeric)::int as median_ms
+         from provider_calls c where ${RECENT} group by c.model) m
+       left join lateral (
+         select c.sent_at, c.outcome, c.http_status, c.provider_code from provider_calls c
+         where c.model = m.model and ${RECENT} and ${IS_FAILURE} order by c.sent_at desc limit 1) f on true
+       order by m.model`,
+    ),
+  ]);
+  return models.map((row) =>
+    toHealth(
+      row,
+      bars.filter(({ model }) => model === row.model),
+    ),
+  );
+}
+
+function toHealth(row: ModelRow, bars: readonly BarRow[]): ModelHealth {
+  const sum = (read: (bar: BarRow) => number) => bars.reduce((total, bar) => total + read(bar), 0);
+  return {
+    model: row.model,
+    calls: sum(({ calls }) => calls),
+    failed: sum(({ failed }) => failed),
+    medianMs: row.median_ms,
+    lastFailure:
+      row.at === null || row.outcome === null
+        ? null
+        : {
+            at: row.at.toISOString(),
+            outcome: row.outcome,
+            httpStatus: row.http_status,
+            providerCode: row.provider_code,
+          },
+    history: Array.from({ length: BARS }, (_, index) => {
+      const bar = bars.find((one) => one.bar === index);
+      return { calls: bar?.calls ?? 0, failed: bar?.failed ?? 0 };
+    }),
+  };
+}

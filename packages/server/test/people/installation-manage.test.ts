@@ -1,0 +1,149 @@
+/** What pages need around runs: prices before a run, pages of the marketplace, and what an operator sees of all accounts. */
+import { PromptdError } from "@promptd/client";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../support/promptd-process.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { createTestPerson, type TestPerson } from "./people-fixture.ts";
+
+const prompt = (title: string, model = "sandbox/text", rest = "", body = "Say {{ ask }}.") => `---
+promptd: 1
+title: ${title}
+model: ${model}
+tags: [paged]
+inputs: { ask: { maxLength: 9000 } }
+${rest}---
+${body}
+`;
+
+let server: TestServer;
+let ada: TestPerson;
+let operator: TestPerson;
+let versionId: string;
+beforeAll(async () => {
+  server = await startTestServer({ environment: { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "1000" } });
+  ({ promptVersionId: versionId } = await server.publish(prompt("Priced words")));
+  ada = await createTestPerson(server);
+  operator = await createTestPerson(server, { isOperator: true });
+});
+afterAll(() => server.close());
+
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => "SUCCESS",
+    (error: unknown) => (error instanceof PromptdError ? error.code : Promise.reject(error)),
+  );
+const bodyOf = (ask: string, promptVersionId = versionId) => ({ promptVersionId, inputs: { textInputs: { ask } } });
+const runOf = (promptVersionId: string) =>
+  ada.client.call("createRun", { params: {}, query: {}, body: bodyOf("x", promptVersionId) });
+
+describe("a quote", () => {
+  test("is what the run then holds, rises with its texts, and leaves no row in the audit log", async () => {
+    const short = await ada.client.send("quoteRun", { body: bodyOf("x") });
+    const long = await ada.client.send("quoteRun", { body: bodyOf("long ".repeat(1_500)) });
+    const { data } = await runOf(versionId);
+    const { receipt } = await ada.client.send("getRun", { params: { runId: data.runId } });
+    expect(short.hold).toBe(receipt.held);
+    expect(long.hold ?? 0).toBeGreaterThan(short.hold ?? 0);
+    expect(short.estimate).toBeLessThanOrEqual(short.hold ?? 0);
+    const audit = await operator.client.send("listAudit", { query: { limit: 50 } });
+    expect(audit.rows.map(({ action }) => action)).not.toContain("quoteRun");
+  });
+
+  test("needs no image, and refuses inputs that a run would refuse", async () => {
+    const image = await server.publish(
+      "---\npromptd: 1\ntitle: Quoted stamp\nmodel: sandbox/image\nimages: [{ label: Photo }]\n---\nA stamp.\n",
+    );
+    const quoted = await ada.client.send("quoteRun", { body: { promptVersionId: image.promptVersionId, inputs: {} } });
+    expect(quoted.hold).toBeGreaterThan(0);
+    expect(await codeOf(ada.client.send("quoteRun", { body: { promptVersionId: versionId, inputs: {} } }))).toBe(
+      "VALIDATION_ERROR",
+    );
+    expect(await codeOf(ada.client.send("quoteRun", { body: bodyOf("x", ada.accountId) }))).toBe("NOT_FOUND_ERROR");
+  });
+});
+
+describe("the marketplace", () => {
+  test.each(["popular", "newest", "price"] as const)("is read in pages without gaps, by %s", async (sort) => {
+    for (const title of ["Page one", "Page two", "Page three"]) await server.publish(prompt(title));
+    const whole = await ada.client.send("searchMarketplace", { query: { sort, tag: "paged" } });
+    const slugs: string[] = [];
+    let startingAfter: string | undefined;
+    for (let isMore = true; isMore;) {
+      const page = await ada.client.send("searchMarketplace", {
+        query: { sort, tag: "paged", limit: 1, startingAfter },
+      });
+      slugs.push(...page.rows.map(({ slug }) => slug));
+      startingAfter = page.rows.at(-1)?.promptId;
+      isMore = page.hasMore;
+    }
+    expect(slugs).toEqual(whole.rows.map(({ slug }) => slug));
+    expect(new Set(slugs).size).toBeGreaterThanOrEqual(4);
+  });
+
+  test("pages what a search has ranked, in its order", async () => {
+    const q = "page";
+    const whole = await ada.client.send("searchMarketplace", { query: { q } });
+    const [first] = whole.rows;
+    const rest = await ada.client.send("searchMarketplace", { query: { q, startingAfter: first?.promptId } });
+    expect(rest.rows.map(({ slug }) => slug)).toEqual(whole.rows.slice(1).map(({ slug }) => slug));
+  });
+
+  test("is narrowed by modality, model and tag, and shows videos", async () => {
+    await server.publish("---\npromptd: 1\ntitle: A small clip\nmodel: sandbox/video\n---\nA clip.\n");
+    const slugs = async (query: { modality?: "video" | "text"; model?: string; tag?: string }) =>
+      (await ada.client.send("searchMarketplace", { query })).rows.map(({ slug }) => slug);
+    expect(await slugs({ modality: "video" })).toEqual(["a-small-clip"]);
+    expect(await slugs({ model: "sandbox/video" })).toEqual(["a-small-clip"]);
+    expect(await slugs({ tag: "paged" })).not.toContain("a-small-clip");
+    expect(await slugs({ tag: "no such tag" })).toEqual([]);
+    const shown = await ada.client.send("getMarketplacePrompt", { params: { slug: "a-small-clip" } });
+    expect(shown.configs.modality).toBe("video");
+  });
+
+  test("refuses a cursor that is not a listed prompt", async () => {
+    const query = { startingAfter: ada.accountId };
+    expect(await codeOf(ada.client.send("searchMarketplace", { query }))).toBe("VALIDATION_ERROR");
+  });
+});
+
+describe("an operator", () => {
+  test("finds a failed run of any account by run, request, cause, model and account, without what it was about", async () => {
+    const failing = await server.publish(
+      prompt("Fails at once", "sandbox/text", "", "sandbox: error=400\nThe secret words. {{ ask }}"),
+    );
+    const failed = await runOf(failing.promptVersionId);
+    const { runId } = failed.data;
+    const requestId = failed.headers.get("x-request-id") ?? "";
+    const read = () => operator.client.send("getInstallationRun", { params: { runId } });
+    await until(async () => (await read()).calls.every(({ outcome }) => outcome !== null));
+    const run = await read();
+    expect(run).toMatchObject({ runStatus: "failed", accountId: ada.accountId, requestId });
+    expect(run.calls.length).toBeGreaterThan(0);
+    const cause = run.cause ?? "";
+    expect(cause).not.toBe("");
+    const found = async (query: { id?: string; cause?: string; model?: string; accountId?: string }) =>
+      (await operator.client.send("listInstallationRuns", { query })).rows.map((row) => row.runId);
+    const hits = [{ id: runId }, { id: requestId }, { cause }, { accountId: ada.accountId, model: "sandbox/text" }];
+    for (const query of hits) expect(await found(query)).toContain(runId);
+    for (const query of [{ id: ada.accountId }, { cause: "nothing" }, { accountId: operator.accountId }]) {
+      expect(await found(query)).not.toContain(runId);
+    }
+    expect(JSON.stringify(run)).not.toContain("secret words");
+    expect(run).not.toHaveProperty("inputs");
+    expect(run).not.toHaveProperty("outputs");
+    const { rows } = await operator.client.send("listModelHealth");
+    const health = rows.find(({ model }) => model === "sandbox/text");
+    expect(health?.failed).toBeGreaterThan(0);
+    expect(health?.lastFailure).not.toBeNull();
+    expect(health?.history.reduce((sum, bar) => sum + bar.calls, 0)).toBe(health?.calls);
+  });
+
+  test("sees an account with its credits and members", async () => {
+    const { accountId } = ada;
+    const account = await operator.client.send("getAccount", { params: { accountId } });
+    expect(account).toMatchObject({ accountId, plan: "pro", credits: { frozen: null } });
+    expect(account.members.map(({ personId }) => personId)).toEqual([ada.personId]);
+    const absent = { accountId: versionId };
+    expect(await codeOf(operator.client.send("getAccount", { params: absent }))).toBe("NOT_FOUND_ERROR");
+  });
+});
