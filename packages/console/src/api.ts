@@ -1,8 +1,8 @@
 /** The only way to the server: the client of the management API, and one query for each resource that pages read. */
 import { createManageClient, PromptdConnectionError, PromptdError } from "@promptd/client/manage";
 import type { CreateRunBody, RunStatus } from "@promptd/contract";
-import { ACCOUNT_HEADER, type ListManagedRunsQuery } from "@promptd/contract/manage";
-import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { ACCOUNT_HEADER, type ListManagedRunsQuery, type ManagedRunRow, type Page } from "@promptd/contract/manage";
+import { infiniteQueryOptions, queryOptions, type InfiniteData, type QueryState } from "@tanstack/react-query";
 import { chosenAccount } from "./account.ts";
 
 export const manage = createManageClient({
@@ -16,6 +16,13 @@ export const sessionQuery = queryOptions({
   queryKey: ["session"],
   queryFn: () => manage.send("getSession", { headers: { [ACCOUNT_HEADER]: null } }),
   staleTime: 60_000,
+});
+
+/** For who is not signed in yet. */
+export const featuresQuery = queryOptions({
+  queryKey: ["features"],
+  queryFn: () => manage.send("getFeatures"),
+  staleTime: Infinity,
 });
 
 export function isSignedOut(error: unknown): boolean {
@@ -65,51 +72,60 @@ export const runQuery = (runId: string) =>
     refetchInterval: ({ state }) => (state.error !== null || isFinal(state.data?.runStatus) ? false : RUN_POLL_MS),
   });
 
+interface PageAsked {
+  readonly limit: number;
+  readonly startingAfter?: string;
+}
+
+/** A list, newest first, that is read page by page. `idOf`: what the next page begins after. */
+export function growingList<Row>(
+  queryKey: readonly unknown[],
+  load: (page: PageAsked, signal: AbortSignal) => Promise<Page<Row>>,
+  idOf: (row: Row) => string,
+) {
+  return infiniteQueryOptions({
+    queryKey,
+    queryFn: ({ pageParam, signal }) =>
+      load({ limit: 50, ...(pageParam === null ? {} : { startingAfter: pageParam }) }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ rows, hasMore }) => {
+      const last = rows.at(-1);
+      return hasMore && last !== undefined ? idOf(last) : null;
+    },
+  });
+}
+
 /** How often a list with live runs is read again. */
 const LIVE_MS = 2_000;
 
-export const runsQuery = (query: Omit<ListManagedRunsQuery, "startingAfter" | "endingBefore">) =>
-  infiniteQueryOptions({
-    queryKey: ["runs", query],
-    queryFn: ({ pageParam, signal }) =>
-      manage.send("listRuns", {
-        query: { ...query, limit: 50, ...(pageParam === null ? {} : { startingAfter: pageParam }) },
-        signal,
-      }),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ rows, hasMore }) => (hasMore ? (rows.at(-1)?.runId ?? null) : null),
-    refetchInterval: ({ state }) => {
-      const isLive = state.data?.pages.some(({ rows }) => rows.some(({ runStatus }) => !isFinal(runStatus))) === true;
-      return isLive && state.error === null ? LIVE_MS : false;
-    },
-  });
+export const runsQuery = (query: Omit<ListManagedRunsQuery, "startingAfter" | "endingBefore">) => ({
+  ...growingList(
+    ["runs", query],
+    (page, signal) => manage.send("listRuns", { query: { ...query, ...page }, signal }),
+    ({ runId }) => runId,
+  ),
+  refetchInterval: ({ state }: { readonly state: QueryState<InfiniteData<Page<ManagedRunRow>>> }) => {
+    const isLive = state.data?.pages.some(({ rows }) => rows.some(({ runStatus }) => !isFinal(runStatus))) === true;
+    return isLive && state.error === null ? LIVE_MS : (false as const);
+  },
+});
 
 export const creditsQuery = queryOptions({
   queryKey: ["credits"],
   queryFn: ({ signal }) => manage.send("getCredits", { signal }),
 });
 
-export const journalQuery = infiniteQueryOptions({
-  queryKey: ["journal"],
-  queryFn: ({ pageParam, signal }) =>
-    manage.send("listJournal", {
-      query: { limit: 50, ...(pageParam === null ? {} : { startingAfter: pageParam }) },
-      signal,
-    }),
-  initialPageParam: null as string | null,
-  getNextPageParam: ({ rows, hasMore }) => (hasMore ? (rows.at(-1)?.entryId ?? null) : null),
-});
+export const journalQuery = growingList(
+  ["journal"],
+  (query, signal) => manage.send("listJournal", { query, signal }),
+  ({ entryId }) => entryId,
+);
 
-export const keysQuery = infiniteQueryOptions({
-  queryKey: ["keys"],
-  queryFn: ({ pageParam, signal }) =>
-    manage.send("listKeys", {
-      query: { limit: 50, ...(pageParam === null ? {} : { startingAfter: pageParam }) },
-      signal,
-    }),
-  initialPageParam: null as string | null,
-  getNextPageParam: ({ rows, hasMore }) => (hasMore ? (rows.at(-1)?.keyId ?? null) : null),
-});
+export const keysQuery = growingList(
+  ["keys"],
+  (query, signal) => manage.send("listKeys", { query, signal }),
+  ({ keyId }) => keyId,
+);
 
 /** Creates a run and does not wait for it. The same `key` never makes two. */
 export async function createRun(body: CreateRunBody, key: string): Promise<string> {

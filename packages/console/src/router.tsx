@@ -100,6 +100,39 @@ const credits = createRoute({
   component: lazyRouteComponent(() => import("./screens/credits/credits.tsx"), "CreditsScreen"),
 });
 
+const settings = createRoute({
+  getParentRoute: () => inside,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("./screens/settings/settings.tsx"), "SettingsScreen"),
+});
+const settingsSections = [
+  createRoute({
+    getParentRoute: () => settings,
+    path: "/",
+    component: lazyRouteComponent(() => import("./screens/settings/profile.tsx"), "ProfileSection"),
+  }),
+  createRoute({
+    getParentRoute: () => settings,
+    path: "/security",
+    component: lazyRouteComponent(() => import("./screens/settings/security.tsx"), "SecuritySection"),
+  }),
+  createRoute({
+    getParentRoute: () => settings,
+    path: "/tokens",
+    component: lazyRouteComponent(() => import("./screens/settings/tokens.tsx"), "TokensSection"),
+  }),
+  createRoute({
+    getParentRoute: () => settings,
+    path: "/members",
+    component: lazyRouteComponent(() => import("./screens/settings/members.tsx"), "MembersSection"),
+  }),
+  createRoute({
+    getParentRoute: () => settings,
+    path: "/appearance",
+    component: lazyRouteComponent(() => import("./screens/settings/appearance.tsx"), "AppearanceSection"),
+  }),
+] as const;
+
 const parts = createRoute({
   getParentRoute: () => root,
   path: "/parts",
@@ -115,6 +148,12 @@ const signIn = createRoute({
   }),
 });
 
+const signUp = createRoute({
+  getParentRoute: () => root,
+  path: "/sign-up",
+  component: lazyRouteComponent(() => import("./screens/sign-up/sign-up.tsx"), "SignUpScreen"),
+});
+
 const welcome = createRoute({
   getParentRoute: () => root,
   path: "/welcome",
@@ -128,9 +167,10 @@ const invitation = createRoute({
 });
 
 const tree = root.addChildren([
-  inside.addChildren([marketplace, prompt, runs, run, keys, credits]),
+  inside.addChildren([marketplace, prompt, runs, run, keys, credits, settings.addChildren(settingsSections)]),
   parts,
   signIn,
+  signUp,
   welcome,
   invitation,
 ]);

@@ -1,27 +1,57 @@
-/** Signing in and out: the endpoints of the library that keeps sessions, which speaks a form of its own. */
-export type SignInAnswer = { readonly ok: true } | { readonly ok: false; readonly message: string };
+/** The endpoints of the library that keeps sessions, which speaks a form of its own: signing in, out and up, and what stands on it. */
 
-async function post(path: string, body: unknown): Promise<SignInAnswer> {
+/** @throws Error with a sentence for the page. */
+export async function askAuth<Answer>(path: string, body?: unknown): Promise<Answer> {
+  const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
   const answer = await fetch(`/manage/auth/${path}`, {
-    method: "POST",
+    ...sent,
     headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
   }).catch(() => null);
-  if (answer === null) {
-    return { ok: false, message: "The server could not be reached. Check the connection, then try again." };
-  }
-  if (answer.ok) return { ok: true };
-  const answered = (await answer.json().catch(() => null)) as { message?: unknown } | null;
+  if (answer === null) throw new Error("The server could not be reached. Check the connection, then try again.");
+  const answered = (await answer.json().catch(() => null)) as Answer & { readonly message?: unknown };
+  if (answer.ok) return answered;
+  if (answer.status === 429) throw new Error("Too many tries. Wait a minute, then try again.");
   const message = typeof answered?.message === "string" ? answered.message : `The server answered ${answer.status}.`;
-  return { ok: false, message };
+  throw new Error(/[.!?]$/.test(message) ? message : `${message}.`);
 }
 
-export function signIn(email: string, password: string): Promise<SignInAnswer> {
-  return post("sign-in/email", { email, password, rememberMe: true });
+/** `second_factor`: the password is right, and a code of the authenticator app is asked for. */
+export async function signIn(email: string, password: string): Promise<"signed_in" | "second_factor"> {
+  const answer = await askAuth<{ readonly twoFactorRedirect?: boolean } | null>("sign-in/email", {
+    email,
+    password,
+    rememberMe: true,
+  });
+  return answer?.twoFactorRedirect === true ? "second_factor" : "signed_in";
 }
 
-export function signOut(): Promise<SignInAnswer> {
-  return post("sign-out", {});
+/** With a code of the app, or one of the backup codes, which have a dash and work once. */
+export async function confirmSignIn(code: string): Promise<void> {
+  const isBackup = code.includes("-");
+  await askAuth(isBackup ? "two-factor/verify-backup-code" : "two-factor/verify-totp", { code });
+}
+
+export async function signUp(person: {
+  readonly name: string;
+  readonly email: string;
+  readonly password: string;
+}): Promise<void> {
+  await askAuth("sign-up/email", person);
+}
+
+/** Where a sign-in service goes on. */
+export async function serviceAddress(provider: string, from: string): Promise<string> {
+  const { url } = await askAuth<{ readonly url: string }>("sign-in/social", { provider, callbackURL: from });
+  return url;
+}
+
+export async function signOut(): Promise<void> {
+  await askAuth("sign-out", {});
+}
+
+/** A path of this console, so that no link can lead a signed-in person elsewhere. */
+export function ownPath(from: string | undefined): string {
+  return from?.startsWith("/") === true && !from.startsWith("//") && !from.startsWith("/\\") ? from : "/";
 }
 
 /** What a field of a form holds; a file is no text. */

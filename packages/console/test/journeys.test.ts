@@ -1,10 +1,10 @@
 /** Whole ways of people through the pages, on the real server and in a real browser. */
-import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { mintCode } from "../../server/src/people/index.ts";
 import { createTestPerson, PASSWORD, type TestPerson } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
+import { faultsOfPages, seriousFaults } from "./support/axe.ts";
 import { findBrowser, openBrowser, travel } from "./support/browser.ts";
 import { DIST } from "./support/build.ts";
 
@@ -55,17 +55,6 @@ async function welcomeLink(): Promise<string> {
   const { accountId } = await server.createCaller();
   const code = await mintCode(server.app.db, { personId: null, accountId, makesOperator: false, signsIn: true });
   return `${server.url}/welcome#${code}`;
-}
-
-async function seriousFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  return page.evaluate(async () => {
-    const scope = globalThis as unknown as { axe: typeof axe };
-    const { violations } = await scope.axe.run({ resultTypes: ["violations"] });
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
-  });
 }
 
 describe.skipIf(findBrowser() === null).concurrent("in the console", () => {
@@ -234,7 +223,7 @@ describe.skipIf(findBrowser() === null).concurrent("in the console", () => {
       await page.getByLabel("Topic").fill("frost");
       await page.keyboard.press("Control+Enter");
       const run = await page.getByRole("link", { name: "Open run" }).getAttribute("href");
-      for (const path of [
+      const paths = [
         "/p/photo-as-a-stamp",
         "/p/haiku-of-the-day",
         "/runs",
@@ -246,12 +235,8 @@ describe.skipIf(findBrowser() === null).concurrent("in the console", () => {
         "/parts",
         "/sign-in",
         "/no-such-page",
-      ]) {
-        await page.goto(server.url + path);
-        await page.locator("h1, h2").first().waitFor();
-        await page.waitForLoadState("networkidle");
-        found.push(...(await seriousFaults(page)).map((fault) => `${path} ${fault}`));
-      }
+      ];
+      found.push(...(await faultsOfPages(page, server.url, paths)));
       expect(found).toEqual([]);
     };
     await travel(browser, `axe-${colorScheme}`, see, { colorScheme });

@@ -45,6 +45,12 @@ export interface Journey {
   readonly complaints: string[];
 }
 
+/** Makes the browser of a page that of a person, by the cookie of their session. */
+export async function signInAs(page: Page, url: string, { cookie }: { readonly cookie: string }): Promise<void> {
+  const [name = "", ...value] = cookie.split("=");
+  await page.context().addCookies([{ name, value: value.join("="), url }]);
+}
+
 /** A page of its own; a failure leaves a picture of it, named after the journey. */
 export async function travel(
   browser: Browser,

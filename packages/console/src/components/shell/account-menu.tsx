@@ -1,10 +1,10 @@
 import type { SessionInfo } from "@promptd/contract/manage";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Check, LogOut, UserRound } from "lucide-react";
+import { Check, LogOut, Settings, UserRound } from "lucide-react";
 import type { ReactElement } from "react";
 import { chooseAccount, chosenAccount } from "../../account.ts";
-import { sessionQuery } from "../../api.ts";
+import { faultOf, sessionQuery } from "../../api.ts";
 import { signOut } from "../../sign-in.ts";
 import { Menu, MenuItem, MenuRule } from "../ui/menu.tsx";
 import { toast } from "../ui/toast.tsx";
@@ -18,9 +18,10 @@ export function AccountMenu({ session, trigger }: AccountMenuProps) {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const leave = async () => {
-    const answer = await signOut();
-    if (!answer.ok) {
-      toast(answer.message, { isBad: true });
+    try {
+      await signOut();
+    } catch (error) {
+      toast(faultOf(error).message, { isBad: true });
       return;
     }
     chooseAccount(null);
@@ -47,6 +48,10 @@ export function AccountMenu({ session, trigger }: AccountMenuProps) {
               {name}
             </MenuItem>
           ))}
+      <MenuRule />
+      <MenuItem icon={Settings} onClick={() => void navigate({ to: "/settings" })}>
+        Settings
+      </MenuItem>
       <MenuRule />
       <MenuItem icon={LogOut} onClick={() => void leave()}>
         Sign out

@@ -1,12 +1,13 @@
 /** What the pages behind a one-time link share: the code, the form of a new person, and the end of a link that is used. */
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { useState, type FormEvent } from "react";
 import { chooseAccount } from "../../account.ts";
-import { faultOf, type Fault } from "../../api.ts";
-import { Button, buttonClass } from "../ui/button.tsx";
+import type { Fault } from "../../api.ts";
+import { ActForm } from "../act-form.tsx";
+import { buttonClass } from "../ui/button.tsx";
 import { Failure } from "../ui/empty.tsx";
 import { Field, Input } from "../ui/field.tsx";
+import { useAct } from "../use-act.ts";
 import { Entry } from "./entry.tsx";
 
 /** The fragment never reaches a server's log; it is taken out of the address so that no history shows it either. */
@@ -54,22 +55,9 @@ interface SetUpFormProps {
 }
 
 export function SetUpForm({ email, asksName = false, onSubmit }: SetUpFormProps) {
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<Fault | null>(null);
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    setBusy(true);
-    try {
-      await onSubmit(new FormData(event.currentTarget));
-    } catch (error) {
-      setFault(faultOf(error));
-    } finally {
-      setBusy(false);
-    }
-  };
+  const act = useAct();
   return (
-    <form className="grid gap-4" onSubmit={(event) => void submit(event)}>
-      {fault === null ? null : <Failure title={fault.message} requestId={fault.requestId} />}
+    <ActForm act={act} submit="Set up and sign in" onSubmit={(form) => act.run(() => onSubmit(form))}>
       <Field label="E-mail">
         {(control) => (
           <Input
@@ -86,7 +74,9 @@ export function SetUpForm({ email, asksName = false, onSubmit }: SetUpFormProps)
       </Field>
       {asksName ? (
         <Field label="Name">
-          {(control) => <Input {...control} name="name" autoComplete="name" maxLength={100} required autoFocus />}
+          {(control) => (
+            <Input {...control} name="name" autoComplete="name" maxLength={100} required autoFocus={email !== null} />
+          )}
         </Field>
       ) : null}
       <Field label="Password" help="At least 12 characters; a few random words are easy to remember.">
@@ -101,9 +91,6 @@ export function SetUpForm({ email, asksName = false, onSubmit }: SetUpFormProps)
           />
         )}
       </Field>
-      <Button type="submit" tone="main" disabled={isBusy} className="justify-self-start">
-        {isBusy ? "Setting up" : "Set up and sign in"}
-      </Button>
-    </form>
+    </ActForm>
   );
 }

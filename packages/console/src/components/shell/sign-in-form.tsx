@@ -1,9 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useState, type FormEvent } from "react";
-import { Button } from "../ui/button.tsx";
-import { Failure } from "../ui/empty.tsx";
+import { useState } from "react";
+import { ActForm } from "../act-form.tsx";
 import { Field, Input } from "../ui/field.tsx";
-import { signIn, textOf } from "../../sign-in.ts";
+import { useAct } from "../use-act.ts";
+import { confirmSignIn, signIn, textOf } from "../../sign-in.ts";
 
 interface SignInFormProps {
   /** Known already: it cannot be changed then. */
@@ -11,24 +11,48 @@ interface SignInFormProps {
   readonly onDone: () => void;
 }
 
+/** E-mail and password; then a code, for who has a second factor. */
 export function SignInForm({ email, onDone }: SignInFormProps) {
   const queries = useQueryClient();
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<string | null>(null);
-  const submit = async (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    setBusy(true);
-    const answer = await signIn(email ?? textOf(form, "email"), textOf(form, "password"));
-    setBusy(false);
-    setFault(answer.ok ? null : answer.message);
-    if (!answer.ok) return;
+  const act = useAct();
+  const [asksCode, setAsksCode] = useState(false);
+  const goOn = () => {
     queries.clear();
     onDone();
   };
+  const sendPassword = (form: FormData) =>
+    act.run(async () => {
+      const answer = await signIn(email ?? textOf(form, "email"), textOf(form, "password"));
+      if (answer === "second_factor") setAsksCode(true);
+      else goOn();
+    });
+  const sendCode = (form: FormData) =>
+    act.run(async () => {
+      await confirmSignIn(textOf(form, "code").trim());
+      goOn();
+    });
+  if (asksCode) {
+    return (
+      <ActForm key="code" act={act} submit="Confirm" onSubmit={sendCode}>
+        <Field label="Code" help="Of your authenticator app, or one of your backup codes.">
+          {(control) => (
+            <Input
+              {...control}
+              name="code"
+              autoComplete="one-time-code"
+              autoCapitalize="off"
+              spellCheck={false}
+              maxLength={20}
+              required
+              autoFocus
+            />
+          )}
+        </Field>
+      </ActForm>
+    );
+  }
   return (
-    <form className="grid gap-4" onSubmit={(event) => void submit(event)}>
-      {fault === null ? null : <Failure title={fault} />}
+    <ActForm key="password" act={act} submit="Sign in" onSubmit={sendPassword}>
       <Field label="E-mail">
         {(control) => (
           <Input
@@ -55,9 +79,6 @@ export function SignInForm({ email, onDone }: SignInFormProps) {
           />
         )}
       </Field>
-      <Button type="submit" tone="main" disabled={isBusy} className="justify-self-start">
-        {isBusy ? "Signing in" : "Sign in"}
-      </Button>
-    </form>
+    </ActForm>
   );
 }

@@ -2,30 +2,20 @@ import type { JournalEntry, ManagedCredits } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Coins } from "lucide-react";
-import { creditsQuery, faultOf, journalQuery } from "../../api.ts";
+import { creditsQuery, journalQuery } from "../../api.ts";
+import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
 import { formatDay, formatTime, formatWhole } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
-import { Button } from "../../components/ui/button.tsx";
 import { Empty, Failure } from "../../components/ui/empty.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
+import { Skeleton } from "../../components/ui/skeleton.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 
 export function CreditsScreen() {
   const credits = useQuery(creditsQuery);
   return (
     <Page title="Credits">
-      {credits.isError ? (
-        <Failure
-          title="The balance could not be loaded."
-          requestId={faultOf(credits.error).requestId}
-          onRetry={() => void credits.refetch()}
-        >
-          {faultOf(credits.error).message}
-        </Failure>
-      ) : (
-        <Balance credits={credits.data} />
-      )}
+      {credits.isError ? <QueryFailure what="The balance" query={credits} /> : <Balance credits={credits.data} />}
       <Journal />
     </Page>
   );
@@ -72,27 +62,8 @@ const KINDS: Readonly<Record<JournalEntry["kind"], { readonly word: string; read
 
 function Journal() {
   const journal = useInfiniteQuery(journalQuery);
-  if (journal.isError && journal.data === undefined) {
-    const { message, requestId } = faultOf(journal.error);
-    return (
-      <Failure title="The journal could not be loaded." requestId={requestId} onRetry={() => void journal.refetch()}>
-        {message}
-      </Failure>
-    );
-  }
-  if (journal.data === undefined) {
-    return (
-      <Loading what="the journal">
-        <Panel title="Journal">
-          <div className="grid gap-4">
-            {Array.from({ length: 6 }, (_, index) => (
-              <Skeleton key={index} className="h-4" />
-            ))}
-          </div>
-        </Panel>
-      </Loading>
-    );
-  }
+  if (journal.isError && journal.data === undefined) return <QueryFailure what="The journal" query={journal} />;
+  if (journal.data === undefined) return <RowShapes what="the journal" title="Journal" />;
   const rows = journal.data.pages.flatMap((page) => page.rows);
   if (rows.length === 0) {
     return (
@@ -109,13 +80,9 @@ function Journal() {
       aside="newest first"
       flush
       foot={
-        journal.hasNextPage ? (
-          <Button small disabled={journal.isFetchingNextPage} onClick={() => void journal.fetchNextPage()}>
-            {journal.isFetchingNextPage ? "Loading" : "Show more"}
-          </Button>
-        ) : (
-          <span>These are all.</span>
-        )
+        <ShowMore list={journal}>
+          <span className="tabular-nums">{formatWhole(rows.length)} shown</span>
+        </ShowMore>
       }
     >
       <Table

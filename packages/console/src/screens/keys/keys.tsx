@@ -3,15 +3,15 @@ import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Ellipsis, KeyRound, RotateCw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { faultOf, keysQuery, manage } from "../../api.ts";
+import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
 import { formatDay, formatTime, formatWhole } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/dialog.tsx";
-import { Empty, Failure } from "../../components/ui/empty.tsx";
+import { Empty } from "../../components/ui/empty.tsx";
 import { Menu, MenuItem, MenuRule } from "../../components/ui/menu.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { CreateKey } from "./create-key.tsx";
@@ -49,15 +49,8 @@ interface KeyListProps {
 
 function KeyList({ onCreate, onRolled }: KeyListProps) {
   const keys = useInfiniteQuery(keysQuery);
-  if (keys.isError && keys.data === undefined) {
-    const { message, requestId } = faultOf(keys.error);
-    return (
-      <Failure title="The keys could not be loaded." requestId={requestId} onRetry={() => void keys.refetch()}>
-        {message}
-      </Failure>
-    );
-  }
-  if (keys.data === undefined) return <KeyShapes />;
+  if (keys.isError && keys.data === undefined) return <QueryFailure what="The keys" query={keys} />;
+  if (keys.data === undefined) return <RowShapes what="keys" rows={4} />;
   const rows = keys.data.pages.flatMap((page) => page.rows);
   if (rows.length === 0) {
     return (
@@ -72,15 +65,12 @@ function KeyList({ onCreate, onRolled }: KeyListProps) {
     <Panel
       flush
       foot={
-        keys.hasNextPage ? (
-          <Button small disabled={keys.isFetchingNextPage} onClick={() => void keys.fetchNextPage()}>
-            {keys.isFetchingNextPage ? "Loading" : "Show more"}
-          </Button>
-        ) : (
+        <ShowMore list={keys}>
           <span className="tabular-nums">
             {formatWhole(rows.length)} {rows.length === 1 ? "key" : "keys"}
+            {keys.hasNextPage ? " shown" : ""}
           </span>
-        )
+        </ShowMore>
       }
     >
       <Table
@@ -199,19 +189,5 @@ function KeyActs({ row, onRolled }: { readonly row: Key; readonly onRolled: (key
         }
       />
     </>
-  );
-}
-
-function KeyShapes() {
-  return (
-    <Loading what="keys">
-      <Panel>
-        <div className="grid gap-4">
-          {Array.from({ length: 4 }, (_, index) => (
-            <Skeleton key={index} className="h-4" />
-          ))}
-        </div>
-      </Panel>
-    </Loading>
   );
 }

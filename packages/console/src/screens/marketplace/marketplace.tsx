@@ -3,11 +3,12 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Clapperboard, Image, Search, SearchX, Type, X } from "lucide-react";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import type { SearchRow } from "@promptd/contract";
-import { faultOf, marketplaceQuery } from "../../api.ts";
+import { marketplaceQuery } from "../../api.ts";
 import { Page } from "../../components/shell/page.tsx";
+import { QueryFailure } from "../../components/query-states.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { cx } from "../../components/ui/class-names.ts";
-import { Empty, Failure } from "../../components/ui/empty.tsx";
+import { Empty } from "../../components/ui/empty.tsx";
 import { Select } from "../../components/ui/field.tsx";
 import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import type { MarketplaceSearch } from "../../search.ts";
@@ -88,14 +89,7 @@ function Results({ search, onChange }: ResultsProps) {
   });
   const rows = useDeferredValue(results.data?.rows);
   const shown = useMemo(() => (rows === undefined ? undefined : choose(rows, search)), [rows, search]);
-  if (results.isError) {
-    const { message, requestId } = faultOf(results.error);
-    return (
-      <Failure title="The prompts could not be loaded." requestId={requestId} onRetry={() => void results.refetch()}>
-        {message}
-      </Failure>
-    );
-  }
+  if (results.isError) return <QueryFailure what="The prompts" query={results} />;
   if (rows === undefined || shown === undefined) return <CardShapes />;
   return (
     <>

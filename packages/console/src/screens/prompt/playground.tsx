@@ -3,8 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ImageIcon, Play, TextCursorInput } from "lucide-react";
 import { useMemo, type KeyboardEvent } from "react";
-import { creditsQuery, faultOf, runQuery } from "../../api.ts";
+import { creditsQuery, runQuery } from "../../api.ts";
 import { CodeTabs } from "../../components/prompt/code-tabs.tsx";
+import { QueryFailure } from "../../components/query-states.tsx";
 import { formatCredits, formatDuration, formatWhole, tookMsOf } from "../../components/format.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
 import { bodyOf, type FormState } from "../../components/prompt/prompt-form.ts";
@@ -152,14 +153,7 @@ function Result({ runId, prompt }: { readonly runId: string | null; readonly pro
       </Panel>
     );
   }
-  if (run.isError) {
-    const { message, requestId } = faultOf(run.error);
-    return (
-      <Failure title="The run could not be loaded." requestId={requestId} onRetry={() => void run.refetch()}>
-        {message}
-      </Failure>
-    );
-  }
+  if (run.isError) return <QueryFailure what="The run" query={run} />;
   const { data } = run;
   const open = (
     <Link to="/runs/$runId" params={{ runId }} className={buttonClass({ small: true })}>

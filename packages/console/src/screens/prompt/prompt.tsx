@@ -1,13 +1,11 @@
 import type { MarketplacePrompt } from "@promptd/contract/manage";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
-import { faultOf, isMissing, promptQuery } from "../../api.ts";
+import { isMissing, promptQuery } from "../../api.ts";
+import { Missing, QueryFailure } from "../../components/query-states.tsx";
 import { formatCompact, formatDay } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
-import { buttonClass } from "../../components/ui/button.tsx";
-import { Empty, Failure } from "../../components/ui/empty.tsx";
 import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
-import { Compass } from "lucide-react";
 import { Playground } from "./playground.tsx";
 
 export function PromptScreen() {
@@ -16,12 +14,9 @@ export function PromptScreen() {
   const prompt = useQuery(promptQuery(slug));
   if (prompt.isError) {
     if (isMissing(prompt.error)) return <Gone />;
-    const { message, requestId } = faultOf(prompt.error);
     return (
       <Page title="Prompt" path={<Path />}>
-        <Failure title="The prompt could not be loaded." requestId={requestId} onRetry={() => void prompt.refetch()}>
-          {message}
-        </Failure>
+        <QueryFailure what="The prompt" query={prompt} />
       </Page>
     );
   }
@@ -76,17 +71,9 @@ function Meta({
 function Gone() {
   return (
     <Page title="No such prompt" hasHead={false}>
-      <Empty
-        icon={Compass}
-        title="There is no such prompt"
-        act={
-          <Link to="/" className={buttonClass()}>
-            Open the marketplace
-          </Link>
-        }
-      >
+      <Missing title="There is no such prompt" to="/" label="Open the marketplace">
         It has been unpublished, or its address is misspelled.
-      </Empty>
+      </Missing>
     </Page>
   );
 }

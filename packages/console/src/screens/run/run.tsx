@@ -1,10 +1,10 @@
 import type { ManagedRun } from "@promptd/contract/manage";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { Compass } from "lucide-react";
 import { faultOf, isFinal, isMissing, manage, promptQuery, runQuery } from "../../api.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { Facts } from "../../components/facts.tsx";
+import { Missing, QueryFailure } from "../../components/query-states.tsx";
 import { formatDuration, formatMoment, tookMsOf } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Receipt } from "../../components/run/receipt.tsx";
@@ -12,7 +12,6 @@ import { runCode } from "../../components/prompt/run-code.ts";
 import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
-import { Empty, Failure } from "../../components/ui/empty.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import { toast } from "../../components/ui/toast.tsx";
@@ -23,12 +22,9 @@ export function RunScreen() {
   const run = useQuery(runQuery(runId));
   if (run.isError && run.data === undefined) {
     if (isMissing(run.error)) return <Gone />;
-    const { message, requestId } = faultOf(run.error);
     return (
       <Page title="Run" path={<Path runId={runId} />}>
-        <Failure title="The run could not be loaded." requestId={requestId} onRetry={() => void run.refetch()}>
-          {message}
-        </Failure>
+        <QueryFailure what="The run" query={run} />
       </Page>
     );
   }
@@ -150,17 +146,9 @@ function Path({ runId }: { readonly runId: string }) {
 function Gone() {
   return (
     <Page title="No such run" hasHead={false}>
-      <Empty
-        icon={Compass}
-        title="There is no such run"
-        act={
-          <Link to="/runs" className={buttonClass()}>
-            Open your runs
-          </Link>
-        }
-      >
+      <Missing title="There is no such run" to="/runs" label="Open your runs">
         Its id is misspelled, or it belongs to another account.
-      </Empty>
+      </Missing>
     </Page>
   );
 }

@@ -2,15 +2,15 @@ import type { ManagedRunRow } from "@promptd/contract/manage";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ListTree, X } from "lucide-react";
-import { faultOf, runsQuery } from "../../api.ts";
+import { runsQuery } from "../../api.ts";
+import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
 import { formatDuration, formatTime, formatWhole, tookMsOf } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
-import { Empty, Failure } from "../../components/ui/empty.tsx";
+import { Empty } from "../../components/ui/empty.tsx";
 import { Input, Segments } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import type { RunsSearch } from "../../search.ts";
 
@@ -63,33 +63,18 @@ function Rows({ search: { status, q }, onChange }: RowsProps) {
     runsQuery({ ...(status === undefined ? {} : { status }), ...(q === undefined ? {} : { error: q }) }),
   );
   if (runs.isError && runs.data === undefined) {
-    const { message, requestId } = faultOf(runs.error);
-    return (
-      <Failure title="The runs could not be loaded." requestId={requestId} onRetry={() => void runs.refetch()}>
-        {message}
-      </Failure>
-    );
+    return <QueryFailure what="The runs" query={runs} />;
   }
-  if (runs.data === undefined) return <RowShapes />;
+  if (runs.data === undefined) return <RowShapes what="runs" rows={8} />;
   const rows = runs.data.pages.flatMap((page) => page.rows);
   if (rows.length === 0) return <Nothing isFiltered={status !== undefined || q !== undefined} onChange={onChange} />;
   return (
     <Panel
       flush
       foot={
-        <>
+        <ShowMore list={runs}>
           <span className="tabular-nums">{formatWhole(rows.length)} shown, newest first</span>
-          {runs.hasNextPage ? (
-            <Button
-              small
-              className="ml-auto"
-              disabled={runs.isFetchingNextPage}
-              onClick={() => void runs.fetchNextPage()}
-            >
-              {runs.isFetchingNextPage ? "Loading" : "Show more"}
-            </Button>
-          ) : null}
-        </>
+        </ShowMore>
       }
     >
       <Table
@@ -189,19 +174,5 @@ function Nothing({ isFiltered, onChange }: NothingProps) {
         Every run stands here with what it made and what it cost, whether you start it on a page or from code.
       </Empty>
     </Panel>
-  );
-}
-
-function RowShapes() {
-  return (
-    <Loading what="runs">
-      <Panel flush>
-        <div className="grid gap-4 p-4">
-          {Array.from({ length: 8 }, (_, index) => (
-            <Skeleton key={index} className="h-4" />
-          ))}
-        </div>
-      </Panel>
-    </Loading>
   );
 }

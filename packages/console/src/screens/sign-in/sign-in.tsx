@@ -1,20 +1,45 @@
-import { useNavigate, useRouter, useSearch } from "@tanstack/react-router";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useRouter, useSearch } from "@tanstack/react-router";
+import { featuresQuery } from "../../api.ts";
 import { Entry } from "../../components/shell/entry.tsx";
 import { SignInForm } from "../../components/shell/sign-in-form.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Failure } from "../../components/ui/empty.tsx";
+import { useAct } from "../../components/use-act.ts";
+import { ownPath, serviceAddress } from "../../sign-in.ts";
+
+const NAMES: Readonly<Record<string, string>> = { github: "GitHub", google: "Google" };
 
 export function SignInScreen() {
   const { from } = useSearch({ from: "/sign-in" });
   const router = useRouter();
-  const navigate = useNavigate();
-  const goOn = () => {
-    if (from?.startsWith("/") === true && !from.startsWith("//")) router.history.push(from);
-    else void navigate({ to: "/" });
-  };
+  const { data: options } = useQuery(featuresQuery);
+  const act = useAct();
+  const goTo = (service: string) => act.run(async () => location.assign(await serviceAddress(service, ownPath(from))));
   return (
     <Entry title="Sign in">
-      <SignInForm onDone={goOn} />
+      {act.fault === null ? null : <Failure title={act.fault.message} />}
+      <SignInForm onDone={() => router.history.push(ownPath(from))} />
+      {options === undefined || options.signInWith.length === 0 ? null : (
+        <div className="flex flex-wrap gap-2 border-t border-line pt-4">
+          {options.signInWith.map((service) => (
+            <Button key={service} disabled={act.isBusy} onClick={() => void goTo(service)}>
+              Sign in with {NAMES[service] ?? service}
+            </Button>
+          ))}
+        </div>
+      )}
       <p className="text-12 text-dim text-pretty">
-        No password, or a forgotten one? An operator makes a sign-in link with{" "}
+        {options?.signUp === "open" ? (
+          <>
+            New here?{" "}
+            <Link to="/sign-up" className="text-accent hover:underline">
+              Create an account
+            </Link>
+            .{" "}
+          </>
+        ) : null}
+        No password, or a forgotten one? An operator makes a sign-in link, on the page Operator or with{" "}
         <code>promptd admin sign-in-link --user YOUR-E-MAIL</code>.
       </p>
     </Entry>

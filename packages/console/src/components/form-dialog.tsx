@@ -1,0 +1,47 @@
+import type { FormEvent, ReactNode } from "react";
+import { Button } from "./ui/button.tsx";
+import { Dialog } from "./ui/dialog.tsx";
+import { Failure } from "./ui/empty.tsx";
+import { useAct } from "./use-act.ts";
+
+interface FormDialogProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  readonly description?: ReactNode;
+  /** The verb on the button. */
+  readonly submit: string;
+  readonly isDanger?: boolean;
+  /** What it throws is shown in the dialog, which then stays. */
+  readonly onSubmit: (form: FormData) => Promise<unknown>;
+  readonly children?: ReactNode;
+}
+
+/** A dialog that asks for something or for a yes, does it, and stays open while it has not worked. */
+export function FormDialog(props: FormDialogProps) {
+  const { isOpen, onClose, title, description, submit, isDanger = false, onSubmit, children } = props;
+  const act = useAct();
+  const close = () => {
+    act.clear();
+    onClose();
+  };
+  const send = async (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    if (await act.run(() => onSubmit(form))) close();
+  };
+  return (
+    <Dialog open={isOpen} onClose={close} title={title} description={description}>
+      <form className="grid gap-4" onSubmit={(event) => void send(event)}>
+        {act.fault === null ? null : <Failure title={act.fault.message} requestId={act.fault.requestId} />}
+        {children}
+        <div className="flex flex-wrap justify-end gap-2">
+          <Button onClick={close}>Cancel</Button>
+          <Button type="submit" tone={isDanger ? "danger" : "main"} disabled={act.isBusy}>
+            {act.isBusy ? "Working" : submit}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,36 @@
+import { CopyButton } from "./copy-button.tsx";
+import { Button } from "./ui/button.tsx";
+import { Panel } from "./ui/panel.tsx";
+import type { ReactNode } from "react";
+
+interface OnceProps {
+  readonly title: string;
+  /** What is shown for the only time. */
+  readonly secret: string;
+  readonly copyLabel: string;
+  readonly onDone: () => void;
+  readonly children?: ReactNode;
+}
+
+/** A secret that is shown once, with the way to copy it. */
+export function Once({ title, secret, copyLabel, onDone, children }: OnceProps) {
+  return (
+    <Panel
+      title={title}
+      aside="copy it now; it is not shown again"
+      acts={
+        <Button small onClick={onDone}>
+          I have copied it
+        </Button>
+      }
+    >
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+        <div className="flex items-center gap-2 rounded-2 border border-edge py-1 pr-1 pl-3">
+          <code className="min-w-0 flex-1 font-medium [overflow-wrap:anywhere]">{secret}</code>
+          <CopyButton text={secret} label={copyLabel} />
+        </div>
+        {children}
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,97 @@
+/** What every list and every thing shows while it loads, when it failed, when it is not there, and when there is more. */
+import { Link, type LinkProps } from "@tanstack/react-router";
+import { Compass } from "lucide-react";
+import type { ReactNode } from "react";
+import { faultOf } from "../api.ts";
+import { Button, buttonClass } from "./ui/button.tsx";
+import { Empty, Failure } from "./ui/empty.tsx";
+import { Panel } from "./ui/panel.tsx";
+import { Loading, Skeleton } from "./ui/skeleton.tsx";
+
+interface QueryFailureProps {
+  /** With its article: "The runs". */
+  readonly what: string;
+  readonly query: { readonly error: unknown; readonly refetch: () => unknown };
+}
+
+/** The server's own sentence, its request id, and the way to try again. */
+export function QueryFailure({ what, query }: QueryFailureProps) {
+  const { message, requestId } = faultOf(query.error);
+  return (
+    <Failure title={`${what} could not be loaded.`} requestId={requestId} onRetry={() => void query.refetch()}>
+      {message}
+    </Failure>
+  );
+}
+
+interface MissingProps {
+  readonly title: string;
+  readonly children: ReactNode;
+  /** Where to go instead. */
+  readonly to: NonNullable<LinkProps["to"]>;
+  readonly label: string;
+}
+
+/** An address that leads to nothing, or to nothing that this person may see: both look the same. */
+export function Missing({ title, children, to, label }: MissingProps) {
+  return (
+    <Empty
+      icon={Compass}
+      title={title}
+      act={
+        <Link to={to} className={buttonClass()}>
+          {label}
+        </Link>
+      }
+    >
+      {children}
+    </Empty>
+  );
+}
+
+interface RowShapesProps {
+  /** What is loading, such as "runs". */
+  readonly what: string;
+  readonly rows?: number;
+  readonly title?: ReactNode;
+}
+
+/** The shape of a table that is on its way. */
+export function RowShapes({ what, rows = 6, title }: RowShapesProps) {
+  return (
+    <Loading what={what}>
+      <Panel title={title}>
+        <div className="grid gap-4">
+          {Array.from({ length: rows }, (_, index) => (
+            <Skeleton key={index} className="h-4" />
+          ))}
+        </div>
+      </Panel>
+    </Loading>
+  );
+}
+
+interface ShowMoreProps {
+  readonly list: {
+    readonly hasNextPage: boolean;
+    readonly isFetchingNextPage: boolean;
+    readonly fetchNextPage: () => unknown;
+  };
+  /** What stands there when all rows are shown. */
+  readonly children?: ReactNode;
+}
+
+/** The foot of a list that grows page by page. */
+export function ShowMore({ list, children }: ShowMoreProps) {
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
+  return (
+    <>
+      {children}
+      {hasNextPage ? (
+        <Button small className="ml-auto" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+          {isFetchingNextPage ? "Loading" : "Show more"}
+        </Button>
+      ) : null}
+    </>
+  );
+}

@@ -1,0 +1,31 @@
+import { useState } from "react";
+import { faultOf, type Fault } from "../api.ts";
+
+export interface Act {
+  readonly isBusy: boolean;
+  /** What went wrong the last time. */
+  readonly fault: Fault | null;
+  readonly clear: () => void;
+  /** @returns whether it went well. */
+  readonly run: (work: () => Promise<unknown>) => Promise<boolean>;
+}
+
+/** One act of a person: whether it is under way, and what went wrong. */
+export function useAct(): Act {
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState<Fault | null>(null);
+  const run = async (work: () => Promise<unknown>) => {
+    setBusy(true);
+    setFault(null);
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      setFault(faultOf(error));
+      return false;
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { isBusy, fault, clear: () => setFault(null), run };
+}

@@ -1,0 +1,165 @@
+import { MEMBER_ROLES, type CreatedInvitation, type Invitation } from "@promptd/contract/manage";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { UserPlus } from "lucide-react";
+import { useState } from "react";
+import { growingList, manage } from "../../api.ts";
+import { actAndSay } from "../../components/act-and-say.ts";
+import { formatDay } from "../../components/format.ts";
+import { FormDialog } from "../../components/form-dialog.tsx";
+import { Once } from "../../components/once.tsx";
+import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Empty } from "../../components/ui/empty.tsx";
+import { Field, Input, Select } from "../../components/ui/field.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { textOf } from "../../sign-in.ts";
+
+const invitationsQuery = growingList(
+  ["invitations"],
+  (query, signal) => manage.send("listInvitations", { query, signal }),
+  ({ invitationId }) => invitationId,
+);
+
+export function Invitations() {
+  const invitations = useInfiniteQuery(invitationsQuery);
+  const queries = useQueryClient();
+  const [isInviting, setInviting] = useState(false);
+  const [created, setCreated] = useState<CreatedInvitation | null>(null);
+  const refresh = () => queries.invalidateQueries({ queryKey: invitationsQuery.queryKey });
+  if (invitations.isError && invitations.data === undefined) {
+    return <QueryFailure what="The invitations" query={invitations} />;
+  }
+  if (invitations.data === undefined) return <RowShapes what="invitations" title="Invitations" rows={2} />;
+  const rows = invitations.data.pages.flatMap((page) => page.rows);
+  const invite = async (form: FormData) => {
+    const role = MEMBER_ROLES.find((one) => one === textOf(form, "role")) ?? "member";
+    setCreated(await manage.send("createInvitation", { body: { email: textOf(form, "email"), role } }));
+    await refresh();
+  };
+  const revoke = async ({ invitationId }: Invitation) => {
+    await actAndSay(() => manage.send("revokeInvitation", { params: { invitationId } }), "Invitation revoked");
+    await refresh();
+  };
+  const button = (
+    <Button small tone="main" onClick={() => setInviting(true)}>
+      Invite
+    </Button>
+  );
+  return (
+    <>
+      {created === null ? null : (
+        <Once
+          title={`The link for ${created.email}`}
+          secret={created.link}
+          copyLabel="Copy link"
+          onDone={() => setCreated(null)}
+        >
+          <p className="text-dim">Whoever opens it may accept the invitation. It works once, for seven days.</p>
+        </Once>
+      )}
+      <Panel
+        title="Invitations"
+        flush={rows.length > 0}
+        acts={rows.length === 0 ? undefined : button}
+        foot={invitations.hasNextPage ? <ShowMore list={invitations} /> : undefined}
+      >
+        {rows.length === 0 ? (
+          <Empty icon={UserPlus} title="Nobody is invited" act={button}>
+            Members share the account’s keys, credits and runs. Owners manage keys and members as well.
+          </Empty>
+        ) : (
+          <InvitationTable rows={rows} onRevoke={(row) => void revoke(row)} />
+        )}
+      </Panel>
+      <Invite isOpen={isInviting} onClose={() => setInviting(false)} onSubmit={invite} />
+    </>
+  );
+}
+
+interface InviteProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly onSubmit: (form: FormData) => Promise<void>;
+}
+
+function Invite({ isOpen, onClose, onSubmit }: InviteProps) {
+  return (
+    <FormDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title="Invite to the account"
+      submit="Make the link"
+      onSubmit={onSubmit}
+    >
+      <Field label="E-mail">
+        {(control) => <Input {...control} name="email" type="email" required maxLength={254} autoFocus />}
+      </Field>
+      <Field label="Role">
+        {(control) => (
+          <Select {...control} name="role" defaultValue="member">
+            <option value="member">Member: uses runs and credits</option>
+            <option value="owner">Owner: also manages keys and members</option>
+          </Select>
+        )}
+      </Field>
+    </FormDialog>
+  );
+}
+
+const TONES = { open: "live", accepted: "ok", revoked: "neutral", expired: "warn" } as const;
+
+function stateOf({ acceptedAt, revokedAt, expiresAt }: Invitation): keyof typeof TONES {
+  if (acceptedAt !== null) return "accepted";
+  if (revokedAt !== null) return "revoked";
+  return Date.parse(expiresAt) <= Date.now() ? "expired" : "open";
+}
+
+interface InvitationTableProps {
+  readonly rows: readonly Invitation[];
+  readonly onRevoke: (row: Invitation) => void;
+}
+
+function InvitationTable({ rows, onRevoke }: InvitationTableProps) {
+  return (
+    <Table
+      label="Invitations"
+      head={
+        <>
+          <Th fill>E-mail</Th>
+          <Th>Role</Th>
+          <Th>State</Th>
+          <Th>
+            <span className="sr-only">Acts</span>
+          </Th>
+        </>
+      }
+    >
+      {rows.map((row) => {
+        const state = stateOf(row);
+        return (
+          <tr key={row.invitationId}>
+            <Td fill>{row.email}</Td>
+            <Td>{row.role}</Td>
+            <Td>
+              <Badge tone={TONES[state]}>{state === "open" ? `open until ${formatDay(row.expiresAt)}` : state}</Badge>
+            </Td>
+            <Td num>
+              {state === "open" ? (
+                <Button
+                  small
+                  tone="quiet"
+                  aria-label={`Revoke the invitation of ${row.email}`}
+                  onClick={() => onRevoke(row)}
+                >
+                  Revoke
+                </Button>
+              ) : null}
+            </Td>
+          </tr>
+        );
+      })}
+    </Table>
+  );
+}

@@ -1,0 +1,86 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { manage, sessionQuery } from "../../api.ts";
+import { ActForm } from "../../components/act-form.tsx";
+import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Failure } from "../../components/ui/empty.tsx";
+import { Field, Input } from "../../components/ui/field.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { toast } from "../../components/ui/toast.tsx";
+import { useAct } from "../../components/use-act.ts";
+import { askAuth, textOf } from "../../sign-in.ts";
+import { loginsQuery, sessionsQuery } from "./auth-queries.ts";
+
+export function Password() {
+  const logins = useQuery(loginsQuery);
+  if (logins.isError) return <QueryFailure what="The ways to sign in" query={logins} />;
+  if (logins.data === undefined) return <RowShapes what="the password" title="Password" rows={3} />;
+  const hasPassword = logins.data.some(({ providerId }) => providerId === "credential");
+  return <Panel title="Password">{hasPassword ? <ChangePassword /> : <FirstPassword />}</Panel>;
+}
+
+function ChangePassword() {
+  const queries = useQueryClient();
+  const act = useAct();
+  /** Rises with each change, so that the form is empty again. */
+  const [changes, setChanges] = useState(0);
+  const change = (form: FormData) =>
+    act.run(async () => {
+      const [currentPassword, newPassword] = [textOf(form, "current"), textOf(form, "new")];
+      await askAuth("change-password", { currentPassword, newPassword, revokeOtherSessions: true });
+      setChanges((count) => count + 1);
+      toast("Password changed. Everywhere else you are signed out");
+      await queries.invalidateQueries({ queryKey: sessionsQuery.queryKey });
+    });
+  return (
+    <div className="max-w-[400px]">
+      <ActForm key={changes} act={act} submit="Change password" onSubmit={change}>
+        <Field label="Current password">
+          {(control) => <Input {...control} name="current" type="password" autoComplete="current-password" required />}
+        </Field>
+        <Field label="New password" help="At least 12 characters. All other sessions end.">
+          {(control) => (
+            <Input
+              {...control}
+              name="new"
+              type="password"
+              autoComplete="new-password"
+              minLength={12}
+              maxLength={128}
+              required
+            />
+          )}
+        </Field>
+      </ActForm>
+    </div>
+  );
+}
+
+/** Who came by a link or a sign-in service has none. A sign-in link asks for one. */
+function FirstPassword() {
+  const { data: session } = useQuery(sessionQuery);
+  const act = useAct();
+  if (session === undefined) return null;
+  const { personId, isOperator } = session.person;
+  if (!isOperator) {
+    return (
+      <p className="text-dim">You have no password. To get one, ask an operator of this server for a sign-in link.</p>
+    );
+  }
+  const open = () =>
+    act.run(async () => {
+      const { link } = await manage.send("createSignInLink", { params: { personId } });
+      const { pathname, hash } = new URL(link);
+      location.assign(pathname + hash);
+    });
+  return (
+    <div className="grid justify-items-start gap-3">
+      {act.fault === null ? null : <Failure title={act.fault.message} requestId={act.fault.requestId} />}
+      <p className="text-dim">You have no password yet. Set one, so that you can sign in without a link.</p>
+      <Button tone="main" disabled={act.isBusy} onClick={() => void open()}>
+        Set a password
+      </Button>
+    </div>
+  );
+}

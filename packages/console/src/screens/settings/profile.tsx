@@ -1,0 +1,76 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { sessionQuery } from "../../api.ts";
+import { ActForm } from "../../components/act-form.tsx";
+import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Field, Input } from "../../components/ui/field.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { toast } from "../../components/ui/toast.tsx";
+import { useAct } from "../../components/use-act.ts";
+import { askAuth, textOf } from "../../sign-in.ts";
+
+export function ProfileSection() {
+  const session = useQuery(sessionQuery);
+  const queries = useQueryClient();
+  const act = useAct();
+  if (session.isError) return <QueryFailure what="The profile" query={session} />;
+  if (session.data === undefined) return <RowShapes what="the profile" title="Profile" rows={3} />;
+  const { person, accounts } = session.data;
+  const save = (form: FormData) =>
+    act.run(async () => {
+      await askAuth("update-user", { name: textOf(form, "name") });
+      await queries.invalidateQueries({ queryKey: sessionQuery.queryKey });
+      toast("Profile saved");
+    });
+  return (
+    <>
+      <Panel title="Profile">
+        <div className="max-w-[400px]">
+          <ActForm act={act} submit="Save" onSubmit={save}>
+            <Field label="Name" help="Members of your accounts see it.">
+              {(control) => (
+                <Input
+                  {...control}
+                  name="name"
+                  defaultValue={person.name}
+                  maxLength={100}
+                  required
+                  autoComplete="name"
+                />
+              )}
+            </Field>
+            <Field label="E-mail" help="You sign in with it.">
+              {(control) => <Input {...control} value={person.email} disabled readOnly />}
+            </Field>
+          </ActForm>
+        </div>
+      </Panel>
+      <Panel title="Accounts" aside="keys, credits and runs belong to an account" flush>
+        <Table
+          label="Accounts"
+          head={
+            <>
+              <Th fill>Account</Th>
+              <Th>Your role</Th>
+              <Th>Plan</Th>
+            </>
+          }
+        >
+          {accounts.map(({ accountId, name, role, isPersonal, hasPlan }) => (
+            <tr key={accountId}>
+              <Td fill>
+                {name}
+                {isPersonal ? <span className="pl-2 text-dim">your own</span> : null}
+              </Td>
+              <Td>{role}</Td>
+              <Td>
+                <Badge tone={hasPlan ? "ok" : "neutral"}>{hasPlan ? "active" : "none"}</Badge>
+              </Td>
+            </tr>
+          ))}
+        </Table>
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,149 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { ActForm } from "../../components/act-form.tsx";
+import { CopyButton } from "../../components/copy-button.tsx";
+import { FormDialog } from "../../components/form-dialog.tsx";
+import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Field, Input } from "../../components/ui/field.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { toast } from "../../components/ui/toast.tsx";
+import { useAct } from "../../components/use-act.ts";
+import { askAuth, textOf } from "../../sign-in.ts";
+import { loginsQuery, ownSessionQuery } from "./auth-queries.ts";
+import { QrCode } from "./qr-code.tsx";
+
+/** What an authenticator app needs, and the codes for the day on which it is lost. */
+interface Enabling {
+  readonly totpURI: string;
+  readonly backupCodes: readonly string[];
+}
+
+type Asking = "enable" | "disable" | null;
+
+export function SecondFactor() {
+  const own = useQuery(ownSessionQuery);
+  const { data: logins } = useQuery(loginsQuery);
+  const queries = useQueryClient();
+  const [asking, setAsking] = useState<Asking>(null);
+  const [enabling, setEnabling] = useState<Enabling | null>(null);
+  const [codes, setCodes] = useState<readonly string[] | null>(null);
+  if (own.isError) return <QueryFailure what="The second factor" query={own} />;
+  if (own.data === undefined) return <RowShapes what="the second factor" title="Second factor" rows={2} />;
+  const hasPassword = logins?.some(({ providerId }) => providerId === "credential") === true;
+  const isOn = own.data.user.twoFactorEnabled === true;
+  const refresh = () => queries.invalidateQueries({ queryKey: ["auth"] });
+  const confirm = async (form: FormData) => {
+    const password = textOf(form, "password");
+    if (asking === "enable") setEnabling(await askAuth<Enabling>("two-factor/enable", { password }));
+    else {
+      await askAuth("two-factor/disable", { password });
+      toast("Second factor switched off");
+      await refresh();
+    }
+  };
+  const finish = async () => {
+    setCodes(enabling?.backupCodes ?? []);
+    setEnabling(null);
+    await refresh();
+  };
+  return (
+    <Panel
+      title="Second factor"
+      aside={isOn ? <Badge tone="ok">on</Badge> : <Badge>off</Badge>}
+      acts={
+        enabling === null && hasPassword ? (
+          <Button small tone={isOn ? "danger" : "plain"} onClick={() => setAsking(isOn ? "disable" : "enable")}>
+            {isOn ? "Switch off" : "Switch on"}
+          </Button>
+        ) : null
+      }
+    >
+      {enabling !== null ? (
+        <Pairing enabling={enabling} onDone={() => void finish()} />
+      ) : codes !== null ? (
+        <BackupCodes codes={codes} onDone={() => setCodes(null)} />
+      ) : (
+        <p className="max-w-[72ch] text-dim">
+          {isOn
+            ? "A sign-in with your password asks for a code of your authenticator app as well."
+            : "An authenticator app on your phone makes a code for each sign-in, so that a stolen password alone opens nothing."}
+          {hasPassword ? "" : " It needs a password; set one first."}
+        </p>
+      )}
+      <FormDialog
+        isOpen={asking !== null}
+        onClose={() => setAsking(null)}
+        title={asking === "disable" ? "Switch the second factor off?" : "Switch the second factor on"}
+        description="Confirm with your password."
+        submit={asking === "disable" ? "Switch off" : "Go on"}
+        isDanger={asking === "disable"}
+        onSubmit={confirm}
+      >
+        <Field label="Password">
+          {(control) => (
+            <Input {...control} name="password" type="password" autoComplete="current-password" required autoFocus />
+          )}
+        </Field>
+      </FormDialog>
+    </Panel>
+  );
+}
+
+function Pairing({ enabling: { totpURI }, onDone }: { readonly enabling: Enabling; readonly onDone: () => void }) {
+  const act = useAct();
+  const secret = new URL(totpURI).searchParams.get("secret") ?? "";
+  const verify = (form: FormData) =>
+    act.run(async () => {
+      await askAuth("two-factor/verify-totp", { code: textOf(form, "code").replaceAll(/\s/g, "") });
+      onDone();
+    });
+  return (
+    <div className="grid items-start gap-6 sm:grid-cols-[176px_minmax(0,400px)]">
+      <QrCode text={totpURI} label="Code to scan with your authenticator app" />
+      <div className="grid gap-4">
+        <p>Scan the code with your authenticator app, or type this key into it:</p>
+        <div className="flex items-center gap-2 rounded-2 border border-edge py-1 pr-1 pl-3">
+          <code className="min-w-0 flex-1 [overflow-wrap:anywhere]">{secret}</code>
+          <CopyButton text={secret} label="Copy key" />
+        </div>
+        <ActForm act={act} submit="Confirm" onSubmit={verify}>
+          <Field label="Code of the app" help="Six digits; they change every 30 seconds.">
+            {(control) => (
+              <Input
+                {...control}
+                name="code"
+                inputMode="numeric"
+                autoComplete="one-time-code"
+                maxLength={8}
+                required
+                autoFocus
+              />
+            )}
+          </Field>
+        </ActForm>
+      </div>
+    </div>
+  );
+}
+
+function BackupCodes({ codes, onDone }: { readonly codes: readonly string[]; readonly onDone: () => void }) {
+  return (
+    <div className="grid justify-items-start gap-3">
+      <p className="max-w-[72ch]">
+        The second factor is on. Store these backup codes where you will find them without your phone: each signs you in
+        once. They are not shown again.
+      </p>
+      <ul className="grid w-full max-w-[400px] grid-cols-2 gap-x-6 gap-y-1 rounded-2 bg-sunk p-4 font-mono">
+        {codes.map((code) => (
+          <li key={code}>{code}</li>
+        ))}
+      </ul>
+      <div className="flex gap-2">
+        <CopyButton text={codes.join("\n")} label="Copy codes" small={false} />
+        <Button onClick={onDone}>I have stored them</Button>
+      </div>
+    </div>
+  );
+}

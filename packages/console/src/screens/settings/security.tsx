@@ -1,0 +1,13 @@
+import { Password } from "./password.tsx";
+import { SecondFactor } from "./second-factor.tsx";
+import { SignedIn } from "./signed-in.tsx";
+
+export function SecuritySection() {
+  return (
+    <>
+      <Password />
+      <SecondFactor />
+      <SignedIn />
+    </>
+  );
+}

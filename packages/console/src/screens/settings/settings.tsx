@@ -1,0 +1,22 @@
+import { Outlet } from "@tanstack/react-router";
+import { KeySquare, Palette, ShieldCheck, UserRound, Users } from "lucide-react";
+import { Page } from "../../components/shell/page.tsx";
+import { Sections, type Section } from "../../components/shell/sections.tsx";
+
+const SECTIONS: readonly Section[] = [
+  { to: "/settings", label: "Profile", icon: UserRound, isFirst: true },
+  { to: "/settings/security", label: "Security", icon: ShieldCheck },
+  { to: "/settings/tokens", label: "Tokens", icon: KeySquare },
+  { to: "/settings/members", label: "Members", icon: Users },
+  { to: "/settings/appearance", label: "Appearance", icon: Palette },
+];
+
+export function SettingsScreen() {
+  return (
+    <Page title="Settings">
+      <Sections label="Settings" sections={SECTIONS}>
+        <Outlet />
+      </Sections>
+    </Page>
+  );
+}

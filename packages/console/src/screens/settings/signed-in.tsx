@@ -1,0 +1,122 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { actAndSay } from "../../components/act-and-say.ts";
+import { formatTime } from "../../components/format.ts";
+import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { askAuth } from "../../sign-in.ts";
+import { ownSessionQuery, sessionsQuery, type SessionRow } from "./auth-queries.ts";
+
+/** Where the person is signed in, this browser first. */
+export function SignedIn() {
+  const sessions = useQuery(sessionsQuery);
+  const { data: own } = useQuery(ownSessionQuery);
+  const queries = useQueryClient();
+  if (sessions.isError) return <QueryFailure what="The sessions" query={sessions} />;
+  if (sessions.data === undefined || own === undefined)
+    return <RowShapes what="the sessions" title="Sessions" rows={3} />;
+  const isThis = ({ id }: SessionRow) => id === own.session.id;
+  const rows = sessions.data.toSorted(
+    (a, b) => Number(isThis(b)) - Number(isThis(a)) || b.updatedAt.localeCompare(a.updatedAt),
+  );
+  const end = async (path: string, body: unknown, done: string) => {
+    await actAndSay(() => askAuth(path, body), done);
+    await queries.invalidateQueries({ queryKey: sessionsQuery.queryKey });
+  };
+  return (
+    <Panel
+      title="Sessions"
+      aside="where you are signed in"
+      flush
+      acts={
+        rows.length < 2 ? null : (
+          <Button
+            small
+            tone="danger"
+            onClick={() => void end("revoke-other-sessions", {}, "Signed out everywhere else")}
+          >
+            Sign out everywhere else
+          </Button>
+        )
+      }
+    >
+      <Table
+        label="Sessions"
+        head={
+          <>
+            <Th fill>Browser</Th>
+            <Th from="sm">Address</Th>
+            <Th from="sm">Signed in</Th>
+            <Th>
+              <span className="sr-only">Acts</span>
+            </Th>
+          </>
+        }
+      >
+        {rows.map((row) => (
+          <Row
+            key={row.id}
+            row={row}
+            isThis={isThis(row)}
+            onEnd={() => void end("revoke-session", { token: row.token }, "Signed out there")}
+          />
+        ))}
+      </Table>
+    </Panel>
+  );
+}
+
+interface RowProps {
+  readonly row: SessionRow;
+  readonly isThis: boolean;
+  readonly onEnd: () => void;
+}
+
+function Row({ row: { userAgent, ipAddress, createdAt }, isThis, onEnd }: RowProps) {
+  const browser = browserOf(userAgent ?? "");
+  return (
+    <tr>
+      <Td fill>
+        <span title={userAgent ?? undefined}>{browser}</span>
+      </Td>
+      <Td from="sm">
+        <code className="text-12 text-dim">{ipAddress ?? ""}</code>
+      </Td>
+      <Td from="sm">{formatTime(createdAt)}</Td>
+      <Td num>
+        {isThis ? (
+          <Badge tone="live">this one</Badge>
+        ) : (
+          <Button small tone="quiet" aria-label={`Sign out ${browser}`} onClick={onEnd}>
+            Sign out
+          </Button>
+        )}
+      </Td>
+    </tr>
+  );
+}
+
+const BROWSERS = [
+  [/Edg\//, "Edge"],
+  [/OPR\//, "Opera"],
+  [/Firefox\//, "Firefox"],
+  [/Chrome\//, "Chrome"],
+  [/Safari\//, "Safari"],
+] as const;
+const SYSTEMS = [
+  [/iPhone|iPad/, "iOS"],
+  [/Android/, "Android"],
+  [/Windows/, "Windows"],
+  [/Mac OS X/, "macOS"],
+  [/Linux/, "Linux"],
+] as const;
+
+/** Good enough to tell one's own devices apart; the whole text is the tooltip. */
+function browserOf(userAgent: string): string {
+  const find = (names: readonly (readonly [RegExp, string])[]) => names.find(([form]) => form.test(userAgent))?.[1];
+  const [browser, system] = [find(BROWSERS), find(SYSTEMS)];
+  if (browser === undefined) return userAgent === "" ? "Unknown" : (userAgent.split("/")[0] ?? userAgent);
+  return system === undefined ? browser : `${browser} on ${system}`;
+}

@@ -1,0 +1,214 @@
+import { SCOPES, type Scope } from "@promptd/contract";
+import type { CreatedToken, Token } from "@promptd/contract/manage";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { KeySquare } from "lucide-react";
+import { useState } from "react";
+import { growingList, manage, sessionQuery } from "../../api.ts";
+import { formatDay, formatTime, formatWhole } from "../../components/format.ts";
+import { FormDialog } from "../../components/form-dialog.tsx";
+import { Once } from "../../components/once.tsx";
+import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Empty } from "../../components/ui/empty.tsx";
+import { Field, Input, Select } from "../../components/ui/field.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { toast } from "../../components/ui/toast.tsx";
+import { textOf } from "../../sign-in.ts";
+
+const tokensQuery = growingList(
+  ["tokens"],
+  (query, signal) => manage.send("listTokens", { query, signal }),
+  ({ tokenId }) => tokenId,
+);
+
+export function TokensSection() {
+  const tokens = useInfiniteQuery(tokensQuery);
+  const queries = useQueryClient();
+  const [isCreating, setCreating] = useState(false);
+  const [created, setCreated] = useState<CreatedToken | null>(null);
+  const [revoking, setRevoking] = useState<Token | null>(null);
+  const refresh = () => queries.invalidateQueries({ queryKey: tokensQuery.queryKey });
+  if (tokens.isError && tokens.data === undefined) return <QueryFailure what="The tokens" query={tokens} />;
+  if (tokens.data === undefined) return <RowShapes what="tokens" title="Management tokens" rows={3} />;
+  const rows = tokens.data.pages.flatMap((page) => page.rows);
+  const create = (
+    <Button small tone="main" onClick={() => setCreating(true)}>
+      Create token
+    </Button>
+  );
+  return (
+    <>
+      {created === null ? null : (
+        <Once
+          title={`“${created.name}” is ready`}
+          secret={created.token}
+          copyLabel="Copy token"
+          onDone={() => setCreated(null)}
+        />
+      )}
+      {rows.length === 0 ? (
+        <Panel title="Management tokens">
+          <Empty icon={KeySquare} title="No tokens yet" act={create}>
+            A token lets a script or CI publish prompts, read runs and manage keys. To run prompts, create an API key.
+          </Empty>
+        </Panel>
+      ) : (
+        <Panel
+          title="Management tokens"
+          flush
+          acts={create}
+          foot={
+            <ShowMore list={tokens}>
+              <span className="tabular-nums">{formatWhole(rows.length)} shown</span>
+            </ShowMore>
+          }
+        >
+          <TokenTable rows={rows} onRevoke={setRevoking} />
+        </Panel>
+      )}
+      <CreateToken
+        isOpen={isCreating}
+        onClose={() => setCreating(false)}
+        onCreated={(token) => {
+          setCreated(token);
+          void refresh();
+        }}
+      />
+      <FormDialog
+        isOpen={revoking !== null}
+        onClose={() => setRevoking(null)}
+        title={`Revoke “${revoking?.name ?? ""}”?`}
+        description="Its next request is answered with 401."
+        submit="Revoke token"
+        isDanger
+        onSubmit={async () => {
+          await manage.send("revokeToken", { params: { tokenId: revoking?.tokenId ?? "" } });
+          toast("Token revoked");
+          await refresh();
+        }}
+      />
+    </>
+  );
+}
+
+interface TokenTableProps {
+  readonly rows: readonly Token[];
+  readonly onRevoke: (token: Token) => void;
+}
+
+function TokenTable({ rows, onRevoke }: TokenTableProps) {
+  return (
+    <Table
+      label="Management tokens"
+      head={
+        <>
+          <Th fill>Name</Th>
+          <Th from="xl">Token</Th>
+          <Th from="sm">May</Th>
+          <Th>State</Th>
+          <Th from="sm">Last used</Th>
+          <Th>
+            <span className="sr-only">Acts</span>
+          </Th>
+        </>
+      }
+    >
+      {rows.map((row) => {
+        const state = stateOf(row);
+        return (
+          <tr key={row.tokenId} className="hover:bg-hover">
+            <Td fill>
+              <span className="font-medium" title={row.name}>
+                {row.name}
+              </span>
+            </Td>
+            <Td from="xl">
+              <code className="text-12 text-dim">{row.display}</code>
+            </Td>
+            <Td from="sm">
+              <span title={row.scopes.join(", ")}>
+                {row.scopes.length === 1 ? row.scopes[0] : `${row.scopes.length} scopes`}
+              </span>
+            </Td>
+            <Td>
+              <Badge tone={TONES[state]}>{state === "valid" ? `until ${formatDay(row.expiresAt)}` : state}</Badge>
+            </Td>
+            <Td from="sm">
+              {row.lastUsedAt === null ? <span className="text-dim">never</span> : formatTime(row.lastUsedAt)}
+            </Td>
+            <Td num>
+              {state === "valid" ? (
+                <Button small tone="quiet" aria-label={`Revoke ${row.name}`} onClick={() => onRevoke(row)}>
+                  Revoke
+                </Button>
+              ) : null}
+            </Td>
+          </tr>
+        );
+      })}
+    </Table>
+  );
+}
+
+const TONES = { valid: "ok", expired: "warn", revoked: "neutral" } as const;
+
+function stateOf({ revokedAt, expiresAt }: Token): keyof typeof TONES {
+  if (revokedAt !== null) return "revoked";
+  return Date.parse(expiresAt) <= Date.now() ? "expired" : "valid";
+}
+
+const MEANINGS: Readonly<Record<Scope, string>> = {
+  "prompts:read": "read prompts and the marketplace",
+  "prompts:write": "save and publish prompts",
+  "keys:write": "list, create and revoke API keys",
+  "runs:read": "read runs with inputs and outputs",
+  "credits:read": "read credits, journal and usage",
+  operator: "everything an operator may do",
+};
+
+interface CreateTokenProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly onCreated: (token: CreatedToken) => void;
+}
+
+function CreateToken({ isOpen, onClose, onCreated }: CreateTokenProps) {
+  const { data: session } = useQuery(sessionQuery);
+  const offered = SCOPES.filter((scope) => scope !== "operator" || session?.person.isOperator === true);
+  const create = async (form: FormData) => {
+    const scopes = SCOPES.filter((scope) => form.getAll("scopes").includes(scope));
+    if (scopes.length === 0) throw new Error("Choose at least one thing that the token may do.");
+    const body = { name: textOf(form, "name"), scopes, expiresInDays: Number(textOf(form, "days")) };
+    onCreated(await manage.send("createToken", { body }));
+  };
+  return (
+    <FormDialog isOpen={isOpen} onClose={onClose} title="Create token" submit="Create token" onSubmit={create}>
+      <Field label="Name" help="Where it will be used, such as publish from CI.">
+        {(control) => <Input {...control} name="name" required maxLength={100} autoFocus />}
+      </Field>
+      <fieldset className="grid gap-1.5">
+        <legend className="pb-1 font-medium">It may</legend>
+        {offered.map((scope) => (
+          <label key={scope} className="flex items-baseline gap-2.5">
+            <input type="checkbox" name="scopes" value={scope} className="translate-y-px accent-accent" />
+            <span>
+              {MEANINGS[scope]} <code className="text-12 text-dim">{scope}</code>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <Field label="Expires">
+        {(control) => (
+          <Select {...control} name="days" defaultValue="90">
+            <option value="7">In 7 days</option>
+            <option value="30">In 30 days</option>
+            <option value="90">In 90 days</option>
+            <option value="366">In a year</option>
+          </Select>
+        )}
+      </Field>
+    </FormDialog>
+  );
+}

@@ -1,0 +1,185 @@
+/** What people decide about themselves and their accounts, in the console. */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { mintCode } from "../../server/src/people/index.ts";
+import { createTestPerson, PASSWORD, tokenClient, totpOf } from "../../server/test/people/people-fixture.ts";
+import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
+import { faultsOfPages } from "./support/axe.ts";
+import { findBrowser, openBrowser, signInAs, travel } from "./support/browser.ts";
+import { DIST } from "./support/build.ts";
+
+const PROMPT = `---
+promptd: 1
+title: Echo of a word
+model: sandbox/text
+inputs: { word: { label: Word } }
+---
+Say {{ word }}.
+`;
+
+let server: TestServer;
+let browser: Browser;
+beforeAll(async () => {
+  if (findBrowser() === null) return;
+  const environment = { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "1000" };
+  [server, browser] = await Promise.all([startTestServer({ consoleDirectory: DIST, environment }), openBrowser()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+describe.skipIf(findBrowser() === null)("in the settings", () => {
+  test("who signs out everywhere else stays signed in here alone", async () => {
+    const ada = await createTestPerson(server);
+    const { personId } = ada;
+    const code = await mintCode(server.app.db, { personId, accountId: null, makesOperator: false, signsIn: true });
+    await travel(browser, "elsewhere", async ({ page: elsewhere }) => {
+      await elsewhere.goto(`${server.url}/welcome#${code}`);
+      await elsewhere.getByLabel("Search prompts").waitFor();
+      await travel(browser, "everywhere", async ({ page, complaints }) => {
+        await signInAs(page, server.url, ada);
+        await page.goto(`${server.url}/settings/security`);
+        await page.getByRole("button", { name: "Sign out everywhere else" }).click();
+        await page.getByText("Signed out everywhere else", { exact: true }).waitFor();
+        await elsewhere.goto(`${server.url}/runs`);
+        await elsewhere.waitForURL(/\/sign-in/);
+        await page.reload();
+        await page.getByRole("table", { name: "Sessions" }).getByText("this one").waitFor();
+        expect(await page.getByRole("button", { name: "Sign out everywhere else" }).count()).toBe(0);
+        expect(complaints).toEqual([]);
+      });
+    });
+  });
+
+  test("a second factor is switched on, and the next sign-in asks for it", async () => {
+    const email = "factor@example.org";
+    const ada = await createTestPerson(server, { email });
+    await travel(browser, "factor", async ({ page }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/settings/security`);
+      await page.getByRole("button", { name: "Switch on" }).click();
+      await page.getByRole("dialog").getByLabel("Password").fill(PASSWORD);
+      await page.getByRole("dialog").getByRole("button", { name: "Go on" }).click();
+      await page.getByRole("img", { name: /Code to scan/ }).waitFor();
+      const secret = await page.locator("code", { hasText: /^[A-Z2-7]{16,}$/ }).innerText();
+      await page.getByLabel("Code of the app").fill(totpOf(secret));
+      await page.getByRole("button", { name: "Confirm" }).click();
+      const backup = await page.getByRole("listitem").filter({ hasText: "-" }).first().innerText();
+      await travel(browser, "factor-again", async ({ page: again }) => {
+        await again.goto(`${server.url}/sign-in`);
+        await again.getByLabel("E-mail").fill(email);
+        await again.getByLabel("Password").fill(PASSWORD);
+        await again.getByRole("button", { name: "Sign in" }).click();
+        await again.getByLabel("Code").fill(backup);
+        await again.getByRole("button", { name: "Confirm" }).click();
+        await again.getByLabel("Search prompts").waitFor();
+        expect(new URL(again.url()).pathname).toBe("/");
+      });
+    });
+  });
+
+  test("a management token is shown once, may do what was chosen, and is revoked", async () => {
+    const ada = await createTestPerson(server);
+    await travel(browser, "token", async ({ page, complaints }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/settings/tokens`);
+      await page.getByRole("button", { name: "Create token" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Name").fill("reads runs");
+      await dialog.getByRole("button", { name: "Create token" }).click();
+      await dialog.getByText("Choose at least one thing").waitFor();
+      await dialog.getByLabel(/runs:read/).check();
+      await dialog.getByRole("button", { name: "Create token" }).click();
+      const token = await page.locator("section", { hasText: "is ready" }).locator("code").first().innerText();
+      const ask = () => tokenClient(server, token).request({ method: "GET", path: "/manage/v1/runs" });
+      expect((await ask()).httpStatus).toBe(200);
+      const keys = await tokenClient(server, token).request({ method: "GET", path: "/manage/v1/keys" });
+      expect(keys.httpStatus).toBe(401);
+      await page.getByRole("button", { name: "Revoke reads runs" }).click();
+      await dialog.getByRole("button", { name: "Revoke token" }).click();
+      await page.getByText("revoked", { exact: true }).waitFor();
+      expect((await ask()).httpStatus).toBe(401);
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  test("an invited owner signs up, creates a key and runs a prompt with it", async () => {
+    const ada = await createTestPerson(server);
+    const { promptVersionId } = await server.publish(PROMPT);
+    let link = "";
+    await travel(browser, "inviting", async ({ page }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/settings/members`);
+      await page.getByRole("button", { name: "Invite" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("E-mail").fill("second@example.org");
+      await dialog.getByLabel("Role").selectOption("owner");
+      await dialog.getByRole("button", { name: "Make the link" }).click();
+      link = await page.locator("section", { hasText: "The link for" }).locator("code").first().innerText();
+      await page
+        .getByRole("table", { name: "Invitations" })
+        .getByText(/open until/)
+        .waitFor();
+    });
+    await travel(browser, "invited-owner", async ({ page, complaints }) => {
+      await page.goto(link);
+      await page.getByLabel("Name").fill("Second Owner");
+      await page.getByLabel("Password").fill(PASSWORD);
+      await page.getByRole("button", { name: "Set up and sign in" }).click();
+      await page.getByRole("link", { name: "Keys" }).click();
+      await page.getByRole("button", { name: "Create key" }).first().click();
+      await page.getByLabel("Name").fill("first key");
+      await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+      const apiKey = await page.locator("section", { hasText: "is ready" }).locator("code").first().innerText();
+      const { runStatus } = await server
+        .clientOf(apiKey)
+        .runs.createAndWait({ promptVersionId, inputs: { textInputs: { word: "hello" } } });
+      expect(runStatus).toBe("succeeded");
+      await page.getByRole("link", { name: "Runs" }).first().click();
+      await page.getByRole("link", { name: "Echo of a word" }).waitFor();
+      expect(complaints).toEqual([]);
+    });
+    expect((await ada.client.send("listRuns")).rows).toHaveLength(1);
+  });
+
+  test("a name and a password are changed, by keyboard alone", async () => {
+    const ada = await createTestPerson(server, { email: "typing@example.org" });
+    await travel(browser, "typing", async ({ page, complaints }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/settings`);
+      const name = page.getByLabel("Name");
+      await name.focus();
+      await page.keyboard.press("Control+a");
+      await page.keyboard.type("Ada of the keys");
+      await page.keyboard.press("Enter");
+      await page.getByText("Profile saved", { exact: true }).waitFor();
+      await page.getByRole("link", { name: "Security" }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByLabel("Current password").focus();
+      await page.keyboard.type(PASSWORD);
+      await page.keyboard.press("Tab");
+      await page.keyboard.type("another long password");
+      await page.keyboard.press("Enter");
+      await page.getByText(/Password changed/).waitFor();
+      expect(complaints).toEqual([]);
+    });
+    const answer = await fetch(`${server.url}/manage/auth/sign-in/email`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin: server.url },
+      body: JSON.stringify({ email: "typing@example.org", password: "another long password" }),
+    });
+    expect(await answer.json()).toMatchObject({ user: { name: "Ada of the keys" } });
+  });
+
+  test.each(["light", "dark"] as const)("axe finds nothing serious, %s", async (colorScheme) => {
+    const ada = await createTestPerson(server);
+    await ada.token(["runs:read"]);
+    const see: Parameters<typeof travel>[2] = async ({ page }) => {
+      await signInAs(page, server.url, ada);
+      const paths = ["", "/security", "/tokens", "/members", "/appearance"].map((path) => `/settings${path}`);
+      expect(await faultsOfPages(page, server.url, [...paths, "/sign-up"])).toEqual([]);
+    };
+    await travel(browser, `axe-settings-${colorScheme}`, see, { colorScheme });
+  });
+});
