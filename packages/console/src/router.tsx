@@ -154,6 +154,18 @@ const signUp = createRoute({
   component: lazyRouteComponent(() => import("./screens/sign-up/sign-up.tsx"), "SignUpScreen"),
 });
 
+const forgotPassword = createRoute({
+  getParentRoute: () => root,
+  path: "/forgot-password",
+  component: lazyRouteComponent(() => import("./screens/reset-password/forgot-password.tsx"), "ForgotPasswordScreen"),
+});
+
+const resetPassword = createRoute({
+  getParentRoute: () => root,
+  path: "/reset-password",
+  component: lazyRouteComponent(() => import("./screens/reset-password/reset-password.tsx"), "ResetPasswordScreen"),
+});
+
 const welcome = createRoute({
   getParentRoute: () => root,
   path: "/welcome",
@@ -171,6 +183,8 @@ const tree = root.addChildren([
   parts,
   signIn,
   signUp,
+  forgotPassword,
+  resetPassword,
   welcome,
   invitation,
 ]);

@@ -14,6 +14,7 @@ import { Empty } from "../../components/ui/empty.tsx";
 import { Field, Input, Select } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 
 const invitationsQuery = growingList(
@@ -35,7 +36,9 @@ export function Invitations() {
   const rows = invitations.data.pages.flatMap((page) => page.rows);
   const invite = async (form: FormData) => {
     const role = MEMBER_ROLES.find((one) => one === textOf(form, "role")) ?? "member";
-    setCreated(await manage.send("createInvitation", { body: { email: textOf(form, "email"), role } }));
+    const invitation = await manage.send("createInvitation", { body: { email: textOf(form, "email"), role } });
+    setCreated(invitation);
+    if (invitation.link === null) toast(`An invitation is on its way to ${invitation.email}`);
     await refresh();
   };
   const revoke = async ({ invitationId }: Invitation) => {
@@ -49,7 +52,7 @@ export function Invitations() {
   );
   return (
     <>
-      {created === null ? null : (
+      {created === null || created.link === null ? null : (
         <Once
           title={`The link for ${created.email}`}
           secret={created.link}

@@ -24,7 +24,7 @@ export function SignInScreen() {
         <div className="flex flex-wrap gap-2 border-t border-line pt-4">
           {options.signInWith.map((service) => (
             <Button key={service} disabled={act.isBusy} onClick={() => void goTo(service)}>
-              Sign in with {NAMES[service] ?? service}
+              Sign in with {NAMES[service] ?? options.oidcName ?? service}
             </Button>
           ))}
         </div>
@@ -39,8 +39,11 @@ export function SignInScreen() {
             .{" "}
           </>
         ) : null}
-        No password, or a forgotten one? An operator makes a sign-in link, on the page Operator or with{" "}
-        <code>promptd admin sign-in-link --user YOUR-E-MAIL</code>.
+        No password, or a forgotten one?{" "}
+        <Link to="/forgot-password" className="text-accent hover:underline">
+          Ask for a link
+        </Link>
+        .
       </p>
     </Entry>
   );

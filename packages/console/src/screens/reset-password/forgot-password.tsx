@@ -1,0 +1,50 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { featuresQuery } from "../../api.ts";
+import { ActForm } from "../../components/act-form.tsx";
+import { Entry } from "../../components/shell/entry.tsx";
+import { Field, Input } from "../../components/ui/field.tsx";
+import { useAct } from "../../components/use-act.ts";
+import { askAuth, textOf } from "../../sign-in.ts";
+
+/** Says the same whether the address is known here or not. */
+export function ForgotPasswordScreen() {
+  const { data: features } = useQuery(featuresQuery);
+  const act = useAct();
+  const [email, setEmail] = useState<string | null>(null);
+  if (email !== null) {
+    return (
+      <Entry title="Look into your mail">
+        <p className="text-dim text-pretty">
+          If somebody signs in here with {email}, a link is on its way. It works once, within an hour.
+        </p>
+      </Entry>
+    );
+  }
+  const hasMail = features?.mail !== false;
+  return (
+    <Entry
+      title="Forgot your password"
+      lead={
+        hasMail
+          ? "We send you a link by which you choose a new one."
+          : "This server sends no mail. Ask an operator, who sees that you asked and makes a link for you."
+      }
+    >
+      <ActForm
+        act={act}
+        submit={hasMail ? "Send the link" : "Ask for a link"}
+        onSubmit={(form) =>
+          act.run(async () => {
+            await askAuth("request-password-reset", { email: textOf(form, "email") });
+            setEmail(textOf(form, "email"));
+          })
+        }
+      >
+        <Field label="E-mail">
+          {(control) => <Input {...control} name="email" type="email" autoComplete="username" required autoFocus />}
+        </Field>
+      </ActForm>
+    </Entry>
+  );
+}

@@ -1,0 +1,61 @@
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { ActForm } from "../../components/act-form.tsx";
+import { Entry } from "../../components/shell/entry.tsx";
+import { takeCode } from "../../components/shell/one-time-link.tsx";
+import { buttonClass } from "../../components/ui/button.tsx";
+import { Field, Input } from "../../components/ui/field.tsx";
+import { useAct } from "../../components/use-act.ts";
+import { askAuth, textOf } from "../../sign-in.ts";
+
+/** Behind the link of a reset, whose token is in the fragment. */
+export function ResetPasswordScreen() {
+  const [token] = useState(takeCode);
+  const [isDone, setDone] = useState(false);
+  const act = useAct();
+  if (isDone) {
+    return (
+      <Entry title="Password changed" lead="All your sessions have ended. Sign in with the new password.">
+        <Link to="/sign-in" search={{}} className={`${buttonClass({ tone: "main" })} justify-self-start`}>
+          Sign in
+        </Link>
+      </Entry>
+    );
+  }
+  return (
+    <Entry title="Choose a new password">
+      <ActForm
+        act={act}
+        submit="Change password"
+        onSubmit={(form) =>
+          act.run(async () => {
+            await askAuth("reset-password", { token, newPassword: textOf(form, "password") });
+            setDone(true);
+          })
+        }
+      >
+        <Field label="New password" help="At least 12 characters; a few random words are easy to remember.">
+          {(control) => (
+            <Input
+              {...control}
+              name="password"
+              type="password"
+              autoComplete="new-password"
+              minLength={12}
+              maxLength={128}
+              required
+              autoFocus
+            />
+          )}
+        </Field>
+      </ActForm>
+      <p className="text-12 text-dim">
+        The link works once, within an hour.{" "}
+        <Link to="/forgot-password" className="text-accent hover:underline">
+          Ask for another
+        </Link>
+        .
+      </p>
+    </Entry>
+  );
+}
