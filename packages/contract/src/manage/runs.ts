@@ -8,6 +8,8 @@ export interface ManagedRunRow {
   readonly title: string;
   readonly promptId: string;
   readonly promptVersionId: string;
+  /** True: a test run of a draft, of which only the account knows; its slug leads nowhere. */
+  readonly isTest: boolean;
   readonly slug: string;
   readonly model: string;
   /** Null: the run is free; else 0 until it has succeeded. */

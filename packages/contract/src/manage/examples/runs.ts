@@ -12,6 +12,7 @@ const row = {
   title: prompt.title,
   promptId: prompt.promptId,
   promptVersionId: prompt.promptVersionId,
+  isTest: false,
   slug: prompt.slug,
   model: "sandbox/text",
   credits: 2,

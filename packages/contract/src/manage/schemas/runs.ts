@@ -14,6 +14,7 @@ export const rowMembers = {
   title: z.string(),
   promptId: idSchema,
   promptVersionId: idSchema,
+  isTest: z.boolean(),
   slug: z.string(),
   model: z.string(),
   credits: countSchema.nullable(),

@@ -13,6 +13,7 @@ export interface ListedRow {
   run_name: string;
   prompt_id: string;
   prompt_version_id: string;
+  is_test: boolean;
   slug: string;
   model: string;
   credits: number | null;
@@ -24,7 +25,8 @@ export interface ListedRow {
   request_id: string | null;
 }
 
-export const COLUMNS = `r.id, r.status, r.run_name, v.prompt_id, r.prompt_version_id, p.slug, r.model, r.credits, r.attempt,
+export const COLUMNS = `r.id, r.status, r.run_name, v.prompt_id, r.prompt_version_id, v.published_at is null as is_test,
+  p.slug, r.model, r.credits, r.attempt,
   r.started_at, r.finished_at, r.api_key_id, r.request_id, case when r.status = 'failed' then (
     select item ->> 'data' from json_array_elements(r.outputs) item where item ->> 'type' = 'error' limit 1) end as error`;
 export const FROM = `runs r join prompt_versions v on v.id = r.prompt_version_id join prompts p on p.id = v.prompt_id`;
@@ -151,6 +153,7 @@ export function toListed(row: ListedRow): ManagedRunRow {
     title: row.run_name,
     promptId: row.prompt_id,
     promptVersionId: row.prompt_version_id,
+    isTest: row.is_test,
     slug: row.slug,
     model: row.model,
     credits: row.credits,

@@ -1,0 +1,115 @@
+/** Test runs of drafts: durable and free like an author's runs, of the text as it was, and seen by nobody else. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { bodyOf, errorOf, get, postRun } from "../wire/requests.ts";
+import { textPrompt, photoPrompt, PNG_BASE64 } from "./prompt-files.ts";
+
+let server: TestServer;
+let ada: TestPerson;
+let bob: TestPerson;
+beforeAll(async () => {
+  server = await startTestServer();
+  [ada, bob] = await Promise.all([createTestPerson(server), createTestPerson(server)]);
+  await server.app.db.query("update accounts set pro_until = 'infinity'");
+});
+afterAll(() => server.close());
+
+const TESTS = `inputs: { topic: {} }
+tests:
+  - name: holds
+    inputs: { topic: tea }
+    expect: { contains: tea, shorterThan: 2000, judge: It is about tea. }
+  - name: fails
+    inputs: { topic: tea }
+    expect: { contains: coffee }`;
+
+async function draftOf(source: string): Promise<string> {
+  return (await ada.client.send("createDraft", { body: { source } })).promptId;
+}
+
+const run = (promptId: string, body: object) =>
+  ada.client.request({ method: "POST", path: `/manage/v1/prompts/${promptId}/test-runs`, body });
+
+describe("a test run", () => {
+  test("executes the draft, costs nothing, and is no use of the prompt and no version of it", async () => {
+    const promptId = await draftOf(textPrompt({ title: "Never published" }));
+    const inputs = { textInputs: { topic: "hello" } };
+    const created = await ada.client.send("createTestRun", { params: { promptId }, body: { revision: 1, inputs } });
+    expect(created).toMatchObject({ runStatus: "succeeded", tokens: 0, outputs: [{ type: "text" }] });
+    const detail = await ada.client.send("getRun", { params: { runId: created.runId } });
+    expect(detail).toMatchObject({ promptId, isTest: true, receipt: { held: null, charged: 0 } });
+    const prompt = await ada.client.send("getPrompt", { params: { promptId } });
+    expect(prompt).toMatchObject({ state: "draft", versions: 0, latest: null, uses: 0, last30Days: { runs: 0 } });
+    await server.app.db.query("select usage_roll_up(100, interval '0')");
+    expect(await ada.client.send("getPromptUsage", { params: { promptId } })).toMatchObject({ rows: [] });
+  });
+
+  test("keeps the text of its time: a later save changes neither it nor what it is held against", async () => {
+    const source = textPrompt({ fields: TESTS });
+    const promptId = await draftOf(source);
+    const params = { promptId };
+    const first = await ada.client.send("createTestRun", { params, body: { revision: 1, test: "holds" } });
+    const changed = source.replace("contains: tea", "contains: cocoa");
+    await ada.client.send("saveDraft", { params, body: { source: changed, revision: 1 } });
+    expect((await run(promptId, { revision: 1, test: "holds" })).httpStatus).toBe(422);
+    const second = await ada.client.send("createTestRun", { params, body: { revision: 2, test: "holds" } });
+    const judge = (runId: string, name: string) =>
+      ada.client.send("getTestRun", { params: { promptId, runId }, query: { test: name } });
+    expect((await judge(first.runId, "holds")).test).toEqual({
+      name: "holds",
+      passed: true,
+      failures: [],
+      unchecked: ["judge: It is about tea."],
+    });
+    expect((await judge(second.runId, "holds")).test).toMatchObject({ passed: false });
+    expect((await judge(first.runId, "fails")).test?.failures).toEqual(['contains: "coffee" is missing.']);
+    const path = `/manage/v1/prompts/${promptId}/test-runs/${first.runId}?test=absent`;
+    expect((await ada.client.request({ method: "GET", path })).httpStatus).toBe(422);
+  });
+
+  test("of a revision makes one frozen version, however often it is run", async () => {
+    const promptId = await draftOf(textPrompt());
+    const body = { revision: 1, inputs: { textInputs: { topic: "x" } } };
+    await Promise.all([run(promptId, body), run(promptId, body), run(promptId, body)]);
+    await run(promptId, body);
+    const rows = await server.app.db.query("select number from prompt_versions where prompt_id = $1", [promptId]);
+    expect(rows).toEqual([{ number: null }]);
+  });
+
+  test("takes images like any run, and says all that is wrong with its inputs", async () => {
+    const promptId = await draftOf(photoPrompt(1));
+    const imageInputs = [{ type: "base64", base64: PNG_BASE64 }];
+    expect((await run(promptId, { revision: 1, inputs: { imageInputs } })).httpStatus).toBe(200);
+    const without = await run(promptId, { revision: 1 });
+    expect([without.httpStatus, errorOf(without).data]).toMatchObject([422, { issues: [{ code: "image_count" }] }]);
+  });
+
+  test("reaches nobody else: its version is not found, run or resolved by another account or a key", async () => {
+    const promptId = await draftOf(textPrompt({ title: "Hidden words" }));
+    const body = { revision: 1, inputs: { textInputs: { topic: "x" } } };
+    const { runId } = await ada.client.send("createTestRun", { params: { promptId }, body });
+    const { promptVersionId, slug } = await ada.client.send("getRun", { params: { runId } });
+    const { apiKey: own } = await ada.client.send("createKey", { body: { name: "own" } });
+    for (const { client } of [await server.createCaller(), { client: server.clientOf(own) }]) {
+      expect((await get(client, `/v1/prompt-versions/${promptVersionId}`)).httpStatus).toBe(404);
+      expect((await get(client, `/v1/prompts/${promptId}`)).httpStatus).toBe(404);
+      expect((await get(client, `/v1/prompt-slugs/${slug}`)).httpStatus).toBe(404);
+      expect((await postRun(client, bodyOf(promptVersionId, { topic: "x" }))).httpStatus).toBe(404);
+    }
+    const { rows } = await bob.client.send("searchMarketplace", { query: { q: "Hidden words" } });
+    expect(rows.filter((row) => row.promptId === promptId)).toEqual([]);
+    const path = `/manage/v1/prompts/${promptId}/test-runs/${runId}`;
+    expect((await bob.client.request({ method: "GET", path })).httpStatus).toBe(404);
+  });
+
+  test("stays readable when its draft is deleted, while the prompt is in no list any more", async () => {
+    const promptId = await draftOf(textPrompt());
+    const body = { revision: 1, inputs: { textInputs: { topic: "x" } } };
+    const { runId } = await ada.client.send("createTestRun", { params: { promptId }, body });
+    await ada.client.send("deleteDraft", { params: { promptId } });
+    expect((await ada.client.send("getRun", { params: { runId } })).runStatus).toBe("succeeded");
+    const path = `/manage/v1/prompts/${promptId}`;
+    expect((await ada.client.request({ method: "GET", path })).httpStatus).toBe(404);
+  });
+});
