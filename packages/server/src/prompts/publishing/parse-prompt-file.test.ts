@@ -63,8 +63,8 @@ describe("the documentation's examples", () => {
 
 describe("the form of a file", () => {
   test("CRLF, a byte order mark and blank lines around the body make no difference", () => {
-    const { line: _, ...plain } = parseOne(TEA_POEM);
-    const { line: __, ...windows } = parseOne(`\uFEFF${TEA_POEM.replaceAll("\n", "\r\n")}\r\n\r\n`);
+    const { line: _, text: _1, ...plain } = parseOne(TEA_POEM);
+    const { line: __, text: _2, ...windows } = parseOne(`\uFEFF${TEA_POEM.replaceAll("\n", "\r\n")}\r\n\r\n`);
     expect(windows).toEqual(plain);
   });
 
