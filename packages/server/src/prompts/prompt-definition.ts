@@ -60,6 +60,8 @@ export interface StepDefinition {
   readonly messages?: readonly StepMessage[];
   /** JSON Schema of the text. */
   readonly outputSchema?: JsonSchema;
+  /** Models that answer in place of `model` when it cannot, best first. */
+  readonly fallback?: readonly string[];
 }
 
 /** A role, and what the author chose before a model was found for it: the next model may take more of it. */

@@ -4,10 +4,11 @@ import { formatWhole } from "../format.ts";
 import { Facts, type Fact } from "../facts.tsx";
 
 /** What a run costs: held at the start, charged and given back at the end. */
-export function Receipt({ run: { receipt, runStatus } }: { readonly run: ManagedRun }) {
+export function Receipt({ run: { receipt, runStatus, answeredBy } }: { readonly run: ManagedRun }) {
   if (receipt.held === null) return <p className="text-dim">This run is free.</p>;
   const isLive = !isFinal(runStatus);
   const facts: Fact[] = [
+    ...(answeredBy === null ? [] : [{ label: "Answered by", value: answeredBy }]),
     { label: "Held", value: formatWhole(receipt.held) },
     ...(isLive ? [] : [{ label: "Given back", value: formatWhole(receipt.givenBack) }]),
     {

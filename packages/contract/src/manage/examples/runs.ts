@@ -38,6 +38,7 @@ export const runsExamples: ExamplesOf<ShapesOf<typeof runsSchemas>> = {
       outputs: createRun.data.outputs,
       inputs: { textInputs: { topic: "frost" }, images: 0 },
       runOptions: { reasoningEffort: "low" },
+      answeredBy: null,
       timeline: [
         { at: row.createdAt, event: "created", attempt: 0, endedAt: null, outcome: null },
         { at: row.startedAt, event: "started", attempt: 1, endedAt: null, outcome: null },

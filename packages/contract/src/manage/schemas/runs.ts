@@ -47,6 +47,7 @@ const managedRunSchema: z.ZodType<ManagedRun> = z.strictObject({
   outputs: z.array(outputItemSchema),
   inputs: z.strictObject({ textInputs: z.record(z.string(), z.string()), images: countSchema }),
   runOptions: z.record(z.string(), z.string()),
+  answeredBy: z.string().nullable(),
   timeline: z.array(momentSchema),
   receipt: receiptSchema,
 });

@@ -28,7 +28,7 @@ export interface Job {
 }
 
 export type Attempt =
-  | { readonly kind: "answered"; readonly result: Exclude<ModelResult, CallFailure> }
+  | { readonly kind: "answered"; readonly model: string; readonly result: Exclude<ModelResult, CallFailure> }
   /** `callNumber`: the number of the call among those of its item, from 1. */
   | { readonly kind: "failed"; readonly failure: CallFailure; readonly callNumber: number }
   /** No call was made: the model has no room, or its breaker is open. */
@@ -54,7 +54,7 @@ export async function attempt(context: CallContext, job: Job, signal: AbortSigna
     record(context, asked, { key: start.key, result });
     return result.kind === "failed"
       ? { kind: "failed", failure: result, callNumber: start.key.callNumber }
-      : { kind: "answered", result };
+      : { kind: "answered", model: asked.entry.model, result };
   } finally {
     admission.release(ending);
   }

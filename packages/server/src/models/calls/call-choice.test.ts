@@ -62,6 +62,40 @@ describe("a model", () => {
   );
 });
 
+describe("fallbacks of an author", () => {
+  const modelsOf = async (sends: SandboxCaller["sends"]) => (await sends()).map((row) => row.model);
+  const fallback = ["sandbox/text-free"];
+
+  test("stand in for a model that is not enabled, without a call of it", async () => {
+    const { call, sends } = setup();
+    expect(await call("hi", { model: "openai/gpt-5.2", fallback })).toMatchObject({ model: "sandbox/text-free" });
+    expect(await modelsOf(sends)).toEqual(["sandbox/text-free"]);
+  });
+
+  test.each(["error=404", "error=401", "quota", "error=413"])(
+    "are called at once for what the model never will answer: %s",
+    async (failure) => {
+      const { call, sends } = setup(asRealProvider());
+      expect(
+        await call(`hi\nsandbox: ${failure} flaky=1`.replace("quota flaky=1", "quota"), { fallback }),
+      ).toMatchObject(failure === "quota" ? { kind: "failed" } : { kind: "text", model: "sandbox/text-free" });
+      expect((await modelsOf(sends)).slice(0, 2)).toEqual(["sandbox/text", "sandbox/text-free"]);
+    },
+  );
+
+  test("get the last of three attempts at what may pass", async () => {
+    const { call, sends } = setup();
+    expect(await call("hi\nsandbox: flaky=2", { fallback })).toMatchObject({ model: "sandbox/text-free" });
+    expect(await modelsOf(sends)).toEqual(["sandbox/text", "sandbox/text", "sandbox/text-free"]);
+  });
+
+  test("are not asked what the model declined", async () => {
+    const { call, sends } = setup();
+    expect(await call("sandbox: refuse", { fallback })).toMatchObject({ kind: "failed" });
+    expect(await modelsOf(sends)).toEqual(["sandbox/text"]);
+  });
+});
+
 describe("a declared fallback", () => {
   const withFallback = (): Catalogue => {
     const entry = SANDBOX_CATALOGUE.find("sandbox/text");

@@ -81,14 +81,30 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
 }
 
 async function callModel(context: CallContext, request: ModelRequest, signal: AbortSignal): Promise<ModelOutcome> {
-  const found = availability(context.catalogue, request.model);
-  if (found.kind !== "available") return failed(unavailableSentence(request.model, found));
-  return attemptUntilSettled(context, { request, entry: found.entry }, signal);
+  const own = availability(context.catalogue, request.model);
+  const named = (request.fallback ?? []).map((model) => availability(context.catalogue, model));
+  const [first, ...others] = [own, ...named].flatMap((found) => (found.kind === "available" ? [found.entry] : []));
+  if (first === undefined)
+    return failed(own.kind === "available" ? ATTEMPTS_USED_UP : unavailableSentence(request.model, own));
+  const elsewhere = operatorsFallback(context, first);
+  const models = { first, others: others.length === 0 && elsewhere !== null ? [elsewhere] : others };
+  return attemptUntilSettled(context, { request, ...models }, signal);
 }
 
-async function attemptUntilSettled(context: CallContext, wanted: Job, signal: AbortSignal): Promise<ModelOutcome> {
-  const fallback = fallbackOf(context, wanted.entry);
-  let job = wanted;
+interface Wanted {
+  readonly request: ModelRequest;
+  readonly first: CatalogueEntry;
+  /** What is called next, one after another. */
+  readonly others: readonly CatalogueEntry[];
+}
+
+async function attemptUntilSettled(
+  context: CallContext,
+  { request, first, others }: Wanted,
+  signal: AbortSignal,
+): Promise<ModelOutcome> {
+  const left = [...others];
+  let job: Job = { request, entry: first };
   let hasRetriedOnce = false;
   for (;;) {
     signal.throwIfAborted();
@@ -100,9 +116,11 @@ async function attemptUntilSettled(context: CallContext, wanted: Job, signal: Ab
       job = { ...job, correction: answer.correction };
       continue;
     }
-    if (fallback !== null && job.entry === wanted.entry && callsFallback(made)) {
-      logFallback(context, wanted, fallback);
-      job = { ...job, entry: fallback };
+    const [next] = left;
+    if (next !== undefined && callsFallback(made, job)) {
+      logFallback(context, job, next);
+      job = { ...job, entry: next };
+      left.shift();
       continue;
     }
     if (made.kind === "used-up") return failed(job.correction === undefined ? ATTEMPTS_USED_UP : NOT_JSON);
@@ -110,7 +128,7 @@ async function attemptUntilSettled(context: CallContext, wanted: Job, signal: Ab
       if (isFinal(made, hasRetriedOnce)) return failedAs(made.failure);
       hasRetriedOnce ||= made.failure.retry === "once";
     }
-    const end = await waitForNextAttempt(context, { request: wanted.request, made }, signal);
+    const end = await waitForNextAttempt(context, { request, made }, signal);
     if (end !== null) return end;
   }
 }
@@ -118,21 +136,35 @@ async function attemptUntilSettled(context: CallContext, wanted: Job, signal: Ab
 type Failed = Extract<Attempt, { kind: "failed" }>;
 type Busy = Extract<Attempt, { kind: "busy" }>;
 
-/** The same model elsewhere, where the operator declared one: never for videos, whose started job belongs to one provider. */
-function fallbackOf(context: CallContext, entry: CatalogueEntry): CatalogueEntry | null {
+/** The same model elsewhere, where the operator declared one and the author none: never for videos. */
+function operatorsFallback(context: CallContext, entry: CatalogueEntry): CatalogueEntry | null {
   if (entry.fallback === undefined || entry.modality === "video" || !context.catalogue.isEnabled(entry.fallback))
     return null;
   return context.catalogue.find(entry.fallback);
 }
 
 const ELSEWHERE_MAY_DO: ReadonlySet<FailureCause> = new Set(["overloaded", "network", "rate_limited"]);
+/** This model will not do it, however often it is asked. */
+const NEVER_HERE: ReadonlySet<FailureCause> = new Set([
+  "credentials",
+  "quota",
+  "model_missing",
+  "job_failed",
+  "too_long",
+]);
 
-/** The fallback gets the last of the three attempts; at once when the breaker of the model is open. */
-function callsFallback(made: Attempt): boolean {
+/**
+ * The next model gets the last of the three attempts; at once when the breaker of the model is open, or it never will
+ * answer. A call whose picture may be billed is not made again elsewhere, and what was declined stays declined.
+ */
+function callsFallback(made: Attempt, { entry }: Job): boolean {
   if (made.kind === "busy") return made.isBroken;
   if (made.kind !== "failed" || made.callNumber >= ATTEMPTS_MAX) return false;
-  const { breaker, cause } = made.failure;
-  return breaker === "opens" || (made.callNumber === ATTEMPTS_MAX - 1 && ELSEWHERE_MAY_DO.has(cause));
+  const { breaker, cause, retry } = made.failure;
+  const mayBeBilled = entry.modality !== "text" && retry === "never" && cause !== "job_failed" && breaker !== "opens";
+  if (NEVER_HERE.has(cause) || breaker === "opens") return true;
+  if (cause === "timeout" || cause === "protocol") return !mayBeBilled;
+  return made.callNumber === ATTEMPTS_MAX - 1 && ELSEWHERE_MAY_DO.has(cause) && !mayBeBilled;
 }
 
 function logFallback({ log }: CallContext, { request, entry }: Job, fallback: CatalogueEntry): void {
@@ -175,23 +207,23 @@ type ReadAnswer =
   /** Not JSON, or it does not fit the schema: to be asked once more. */
   | { readonly kind: "unfit"; readonly correction: Correction };
 
-function readAnswer({ request }: Job, { result }: Answered): ReadAnswer {
+function readAnswer({ request }: Job, { model, result }: Answered): ReadAnswer {
   if (result.kind === "refused")
     return { kind: "usable", outcome: { kind: "failed", message: DECLINED, usage: result.usage ?? NO_USAGE } };
-  if (result.kind !== "text") return { kind: "usable", outcome: result };
-  if (request.outputSchema === undefined) return usableText(result, result.text);
+  if (result.kind !== "text") return { kind: "usable", outcome: { ...result, model } };
+  const answer = { ...result, model };
+  if (request.outputSchema === undefined) return usableText(answer, result.text);
   const read = readJsonAnswer(request.outputSchema, result.text);
   return read.kind === "fits"
-    ? usableText(result, read.text)
+    ? usableText(answer, read.text)
     : { kind: "unfit", correction: { answer: result.text, problem: read.problem } };
 }
 
-function usableText(result: Extract<Answered["result"], { kind: "text" }>, written: string): ReadAnswer {
+type TextAnswer = Extract<Answered["result"], { kind: "text" }> & Pick<Answered, "model">;
+
+function usableText({ model, truncated, usage }: TextAnswer, written: string): ReadAnswer {
   const { text, isCut } = cleanText(written);
-  return {
-    kind: "usable",
-    outcome: { kind: "text", text, truncated: result.truncated || isCut, usage: result.usage },
-  };
+  return { kind: "usable", outcome: { kind: "text", model, text, truncated: truncated || isCut, usage } };
 }
 
 function failed(message: string): ModelOutcome {

@@ -16,6 +16,8 @@ export interface ModelRequest {
   /** 0-based number among the items of the step. */
   readonly item: number;
   readonly model: string;
+  /** Models to call when that one cannot answer, best first. */
+  readonly fallback?: readonly string[];
   readonly options: Readonly<Record<string, string>>;
   readonly instructions: string;
   readonly prompt: string;
@@ -41,13 +43,27 @@ export interface ModelRequest {
   readonly onText?: (piece: { readonly call: number; readonly text: string }) => void;
 }
 
+/** `model`: the one that answered. */
 export type ModelOutcome =
   /** `truncated`: the output limit cut the text; a normal success. */
-  | { readonly kind: "text"; readonly text: string; readonly truncated: boolean; readonly usage: Usage }
-  | { readonly kind: "image"; readonly bytes: Uint8Array; readonly mediaType: string; readonly usage: Usage }
+  | {
+      readonly kind: "text";
+      readonly model: string;
+      readonly text: string;
+      readonly truncated: boolean;
+      readonly usage: Usage;
+    }
+  | {
+      readonly kind: "image";
+      readonly model: string;
+      readonly bytes: Uint8Array;
+      readonly mediaType: string;
+      readonly usage: Usage;
+    }
   /** The receiver of a spooled file stores or discards it. */
   | {
       readonly kind: "video";
+      readonly model: string;
       readonly content: Uint8Array | SpooledFile;
       readonly mediaType: string;
       readonly usage: Usage;

@@ -37,7 +37,7 @@ export function reasoningRoom(
 /** The most tokens that its answer is meant to have. @param wanted the author's limit; null: none was set. */
 export function answerTokensMax({ modality, limits }: LimitedEntry, wanted: number | null): number {
   if (modality !== "text") return limits.maxOutputTokens;
-  return wanted ?? Math.min(limits.maxOutputTokens, limits.defaultOutputTokens ?? DEFAULT_OUTPUT_TOKENS);
+  return Math.min(limits.maxOutputTokens, wanted ?? limits.defaultOutputTokens ?? DEFAULT_OUTPUT_TOKENS);
 }
 
 /**
@@ -50,5 +50,5 @@ export function outputTokensMax(entry: LimitedEntry, mapping: LimitedMapping, wa
   const isLong = LONG_REASONING.has(mapping.reasoning) && mapping.extraOutputTokens === undefined;
   if (wanted === null && isLong) return limits.maxOutputTokens;
   const answer = answerTokensMax(entry, wanted);
-  return Math.max(answer, Math.min(limits.maxOutputTokens, answer + reasoningRoom(entry, mapping)));
+  return Math.min(limits.maxOutputTokens, answer + reasoningRoom(entry, mapping));
 }

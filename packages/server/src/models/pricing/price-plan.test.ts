@@ -27,6 +27,32 @@ const usage = (change: Partial<Usage> = {}): Usage => ({
   ...change,
 });
 
+describe("a step with fallbacks", () => {
+  const cheap = "sandbox/text";
+  const dear = "anthropic/claude-haiku-4-5";
+  const withFallback = (model: string, fallback: readonly string[]) =>
+    priceCeiling(catalogue, [step({ model, fallback, maxOutputTokens: 1_000, textBytes: 100_000 })], model);
+  const own = (model: string) => withFallback(model, []).credits;
+
+  test("holds what its dearest model can cost, wherever that stands", () => {
+    const most = Math.max(own(cheap), own(dear));
+    expect(withFallback(cheap, [dear]).credits).toBe(most);
+    expect(withFallback(dear, ["sandbox/text-free", cheap]).credits).toBe(most);
+  });
+
+  test("costs what the model that answered costs, and at most what is held", () => {
+    const { prices } = withFallback("sandbox/text-free", ["sandbox/text"]);
+    const used = usage({ inputTokens: 10_000, outputTokens: 1_000 });
+    // 10,000 * 0.1 / 1000 + 1,000 * 0.5 / 1000 = 1.5 credits
+    expect(settlePrice(prices, [{ step: 0, usage: used, model: "sandbox/text" }])).toBe(2);
+    expect(settlePrice(prices, [{ step: 0, usage: used }])).toBe(0);
+  });
+
+  test("has no price for a model that is not in the catalogue, so that it is not called", () => {
+    expect(withFallback(cheap, ["gone/model"]).prices).not.toHaveProperty("fallbacks");
+  });
+});
+
 describe("a hold", () => {
   test("covers half the bytes as tokens, the whole output and 64 tokens beside", () => {
     // (500 + 64) * 0.1 / 1000 + 2048 * 0.5 / 1000 = 1.0804 credits

@@ -28,12 +28,16 @@ export interface StepPlan {
   readonly textBytes: number;
   /** The most tokens that the earlier steps it reads may have. */
   readonly readsTokens: number;
+  /** Models that may answer in its place. */
+  readonly fallback?: readonly string[];
 }
 
 export interface StepUsage {
   /** 0-based. */
   readonly step: number;
   readonly usage: Usage;
+  /** The one that answered in place of the step's own; absent: that one. */
+  readonly model?: string;
 }
 
 /** The rates of a run as JSON, stored on its row: a later change of the catalogue does not touch it. Micro-credits. */
@@ -42,11 +46,16 @@ export interface PriceSnapshot {
   /** The hold; nothing more is ever captured. 0: the run is free. */
   readonly ceiling: number;
   readonly minimum: number;
-  readonly steps: readonly { readonly [Name in RateName]: number }[];
+  readonly steps: readonly StoredRates[];
+  /** Of models that may answer in place of a step's own, best first; absent: there are none. */
+  readonly fallbacks?: readonly { readonly step: number; readonly model: string; readonly rates: StoredRates }[];
 }
 
+type StoredRates = { readonly [Name in RateName]: number };
+
 /**
- * The most a run of these steps can cost: every token of input and output, every image, no cache.
+ * The most a run of these steps can cost: every token of input and output, every image, no cache, each step by the
+ * dearest of its models.
  * Half of the bytes is an upper bound of the tokens of ordinary text, in any script.
  * @returns credits 0 when every price is zero: the run is free and nothing is held.
  */
@@ -56,13 +65,31 @@ export function priceCeiling(
   mainModel: string,
 ): { readonly credits: number; readonly prices: PriceSnapshot } {
   const priced = steps.map((step) => priceStep(catalogue, step));
-  const nano = priced.reduce(
-    (sum, { rates, step, entry, mapping }) => sum + nanoCredits(rates, ceilingUse(step, entry, mapping)),
-    0n,
+  const others = steps.map((step) =>
+    fallbacksOf(step, catalogue).map((model) => priceStep(catalogue, { ...step, model })),
   );
+  const nano = priced.reduce((sum, own, index) => {
+    const all = [own, ...(others[index] ?? [])].map(ceilingNano);
+    return sum + all.reduce((most, each) => (each > most ? each : most));
+  }, 0n);
   const { minimum } = requireEntry(catalogue, mainModel);
   const ceiling = wholeCredits(nano, minimum);
-  return { credits: ceiling, prices: { v: 1, ceiling, minimum, steps: priced.map(({ rates }) => storedRates(rates)) } };
+  const fallbacks = others.flatMap((each, step) =>
+    each.map(({ entry, rates }) => ({ step, model: entry.model, rates: storedRates(rates) })),
+  );
+  const prices = { v: 1, ceiling, minimum, steps: priced.map(({ rates }) => storedRates(rates)) } as const;
+  return { credits: ceiling, prices: fallbacks.length === 0 ? prices : { ...prices, fallbacks } };
+}
+
+/** Those with a price here; a model that is not in the catalogue has none, so it is not called. */
+function fallbacksOf({ model: own, fallback = [] }: StepPlan, catalogue: Catalogue): readonly string[] {
+  return fallback.filter(
+    (model) => model !== own && (catalogue.find(model) ?? { status: "retired" }).status !== "retired",
+  );
+}
+
+function ceilingNano({ rates, step, entry, mapping }: PricedStep): bigint {
+  return nanoCredits(rates, ceilingUse(step, entry, mapping));
 }
 
 /** What a run of these steps usually costs; 0 when free. `textBytes` then holds typical inputs. */
@@ -80,8 +107,9 @@ export function settlePrice(prices: PriceSnapshot, delivered: readonly StepUsage
 
 /** What the usage would cost without the hold's bound; the difference is the operator's loss and worth an alert. */
 export function uncappedPrice(prices: PriceSnapshot, delivered: readonly StepUsage[]): number {
-  const nano = delivered.reduce((sum, { step, usage }) => {
-    const rates = prices.steps[step];
+  const nano = delivered.reduce((sum, { step, usage, model }) => {
+    const other = prices.fallbacks?.find((each) => each.step === step && each.model === model);
+    const rates = other?.rates ?? prices.steps[step];
     if (rates === undefined) throw new RangeError(`Step ${step} has no price on this run.`);
     return sum + nanoCredits(loadedRates(rates), usage);
   }, 0n);
@@ -182,7 +210,7 @@ function itemsOf(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): { ima
 }
 
 /** The catalogue refuses rates that a JSON number does not hold exactly. */
-function storedRates(rates: PriceRates): PriceSnapshot["steps"][number] {
+function storedRates(rates: PriceRates): StoredRates {
   return {
     inputPer1k: Number(rates.inputPer1k),
     cachedInputPer1k: Number(rates.cachedInputPer1k),
@@ -192,7 +220,7 @@ function storedRates(rates: PriceRates): PriceSnapshot["steps"][number] {
   };
 }
 
-function loadedRates(stored: PriceSnapshot["steps"][number]): PriceRates {
+function loadedRates(stored: StoredRates): PriceRates {
   return {
     inputPer1k: BigInt(stored.inputPer1k),
     cachedInputPer1k: BigInt(stored.cachedInputPer1k),

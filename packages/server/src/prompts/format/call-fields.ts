@@ -27,10 +27,13 @@ export interface RawCall {
   readonly settings: TextSettings | null;
   readonly messages: readonly RawMessage[] | null;
   readonly outputSchema: JsonSchema | null;
+  readonly fallback: readonly string[] | null;
 }
 
 export const CALL_FIELDS =
-  "instructions options maxOutputTokens count temperature topP seed stop reasoningEffort messages output".split(" ");
+  "instructions options maxOutputTokens count temperature topP seed stop reasoningEffort messages output fallback".split(
+    " ",
+  );
 
 export const NO_CALL: RawCall = {
   instructions: null,
@@ -40,6 +43,7 @@ export const NO_CALL: RawCall = {
   settings: null,
   messages: null,
   outputSchema: null,
+  fallback: null,
 };
 
 export function readCallFields(reader: FieldReader): RawCall {
@@ -51,7 +55,18 @@ export function readCallFields(reader: FieldReader): RawCall {
     settings: readSettings(reader),
     messages: readMessages(reader),
     outputSchema: readOutputSchema(reader),
+    fallback: readFallback(reader),
   };
+}
+
+const FALLBACKS_MAX = 3;
+
+function readFallback(reader: FieldReader): string[] | null {
+  const items = reader.list("fallback");
+  if (items === null) return null;
+  if (items.length < 1 || items.length > FALLBACKS_MAX)
+    reader.fault("fallback", `must list 1 to ${FALLBACKS_MAX} models, got ${items.length}`);
+  return items.flatMap((item) => reader.asText(item, "fallback", { max: 100 }) ?? []);
 }
 
 /** `reasoningEffort` is the run option of that name, written where the other settings stand. */

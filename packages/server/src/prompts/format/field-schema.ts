@@ -45,6 +45,13 @@ const CALL: Readonly<Record<string, Schema>> = {
     properties: { schema: { type: "object" } },
     required: ["schema"],
   },
+  fallback: {
+    type: "array",
+    description: "Models that answer in place of this one when it cannot, best first.",
+    items: { type: "string" },
+    minItems: 1,
+    maxItems: 3,
+  },
 };
 
 const INPUT: Readonly<Record<string, Schema>> = {

@@ -130,6 +130,7 @@ function fieldsOfCall(step: StepDefinition) {
     ...step.settings,
     messages: step.messages?.map(({ role, template }) => ({ [role]: template })),
     output: step.outputSchema === undefined ? undefined : { schema: step.outputSchema },
+    fallback: step.fallback,
   };
 }
 

@@ -98,5 +98,6 @@ function planStep(step: StepDefinition, index: number, context: PlanContext): St
     images: step.images.length,
     textBytes,
     readsTokens,
+    fallback: step.fallback ?? [],
   };
 }

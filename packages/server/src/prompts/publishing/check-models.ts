@@ -92,6 +92,7 @@ function resolveStep(step: CheckedStep, context: StepContext): StepDefinition {
       ? {}
       : { messages: step.messages.map(({ role, template }) => ({ role, template: template.text })) }),
     ...(raw.outputSchema === null ? {} : { outputSchema: raw.outputSchema }),
+    ...(raw.fallback === null ? {} : { fallback: [...new Set(raw.fallback)] }),
   };
   if (step.template.text.trim() === "" && step.template.facts.faults.length === 0) {
     const message = "the template is empty: the text after the front matter is the prompt";
@@ -112,6 +113,7 @@ function checkStep(
     context.faults.add({ ...locationOf(name, raw, context), code: "MODEL", message }),
   );
   checkStepImages(raw, step, { entry, context });
+  checkFallback(raw, step, { entry, context });
   const fault = (name: string, message: string) =>
     context.faults.add({ ...locationOf(name, raw, context), code: "LIMITS", message });
   if (entry.modality !== "image" && step.count > 1)
@@ -124,6 +126,29 @@ function checkStep(
   else if (tokens > tokensMax)
     fault("maxOutputTokens", `maxOutputTokens is ${tokens}; ${entry.model} returns at most ${tokensMax}`);
   else warnOfShortage(step, tokens, { entry, context });
+}
+
+/** A fallback gets the same call, so it must take and make the same. */
+function checkFallback(
+  raw: RawStep,
+  step: StepDefinition,
+  { entry, context }: { entry: CatalogueEntry; context: StepContext },
+): void {
+  for (const model of step.fallback ?? []) {
+    const location = locationOf("fallback", raw, context);
+    const fault = (message: string) => context.faults.add({ ...location, code: "MODEL", message });
+    checkModel(model, location, context);
+    const other = context.catalogue.find(model);
+    if (other === null) continue;
+    const imagesMax = other.inputs?.images?.max ?? 0;
+    if (model === entry.model) fault(`${model} is the model itself`);
+    else if (other.modality !== entry.modality)
+      fault(`${model} makes ${other.modality}, ${entry.model} makes ${entry.modality}`);
+    else if (step.images.length > imagesMax)
+      fault(
+        `${model} takes ${imagesMax === 0 ? "no" : `at most ${imagesMax}`} images, this step sends ${step.images.length}`,
+      );
+  }
 }
 
 /** Reasoning that uses up the limit leaves a run that failed, and a call that was paid. */

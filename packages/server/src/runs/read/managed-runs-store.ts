@@ -83,6 +83,7 @@ interface DetailRow extends ListedRow {
   outputs: OutputItem[];
   inputs: { textInputs?: Record<string, string>; images?: readonly unknown[] };
   run_options: Record<string, string>;
+  answered_by: string | null;
   hold: number | null;
 }
 
@@ -95,7 +96,7 @@ export interface CallRow {
 
 export async function findManagedRun(db: Queryable, accountId: string, runId: string): Promise<ManagedRun | null> {
   const [row] = await db.query<DetailRow>(
-    `select ${COLUMNS}, r.outputs, r.inputs, r.run_options, r.hold from ${FROM} where r.account_id = $1 and r.id = $2`,
+    `select ${COLUMNS}, r.outputs, r.inputs, r.run_options, r.answered_by, r.hold from ${FROM} where r.account_id = $1 and r.id = $2`,
     [accountId, runId],
   );
   if (row === undefined) return null;
@@ -109,6 +110,7 @@ export async function findManagedRun(db: Queryable, accountId: string, runId: st
     outputs: visibleOutputs(row.status, row.outputs),
     inputs: { textInputs, images: images.length },
     runOptions: row.run_options,
+    answeredBy: row.answered_by,
     timeline: timelineOf(row, calls),
     receipt: receiptOf(row),
   };

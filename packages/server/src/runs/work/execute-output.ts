@@ -39,7 +39,7 @@ export async function executeItem(
   if (answer.kind === "later") return { kind: "postponed", delayMs: answer.delayMs };
   const { accountId, step, item } = request;
   if (answer.kind === "failed") return errorItem(step, item, answer.message);
-  const usage = { step, usage: answer.usage };
+  const usage = { step, usage: answer.usage, ...(answer.model === request.model ? {} : { model: answer.model }) };
   if (answer.kind === "text") return { step, item, output: { type: "text", data: answer.text }, usage, file: null };
   const { mediaType } = answer;
   const generated: GeneratedFile =

@@ -69,7 +69,7 @@ async function execute(run: ClaimedRun, ports: ExecuteRunPorts, signal: AbortSig
   if (version === null) return failed("version_missing", "The prompt version of this run no longer exists.");
   if (namesUnknownModel(version, ports) && run.deadlineMs - ports.nowMs() > 2 * NEWER_PROCESS_RETRY_MS)
     return { kind: "postponed", delayMs: NEWER_PROCESS_RETRY_MS };
-  const unusable = findUnusableModel(version, ports);
+  const unusable = findUnusableModel(run, version, ports);
   if (unusable !== null) return failed("model_unusable", unusable);
   const images = await loadStepImages({ accountId: run.accountId, version, images: inputs.images }, ports, signal);
   if (images.kind === "postponed") return images;
@@ -88,10 +88,11 @@ function namesUnknownModel(version: LiveVersion, ports: ExecuteRunPorts): boolea
 }
 
 /** A model may have been retired or disabled while the run waited. Free: nothing was called. */
-function findUnusableModel(version: LiveVersion, ports: ExecuteRunPorts): string | null {
-  for (const model of new Set(version.definition.steps.map((step) => step.model))) {
+function findUnusableModel(run: ClaimedRun, version: LiveVersion, ports: ExecuteRunPorts): string | null {
+  for (const [index, { model }] of version.definition.steps.entries()) {
     const found = ports.availability(model);
     if (found.kind === "available") continue;
+    if (fallbacksOf(run, index).some((other) => ports.availability(other).kind === "available")) continue;
     const advice = found.kind === "retired" ? " Use a newer version of the prompt." : "";
     return unavailableSentence(model, found) + advice;
   }
@@ -157,6 +158,7 @@ async function executeStep(execution: Execution, step: Step): Promise<RunItem[] 
     attempt: run.attempt,
     step: index,
     model: definition.model,
+    fallback: fallbacksOf(run, index),
     options: ports.stepOptions(version, index, run.runOptions),
     ...texts,
     authorsText: ports.authorsText(version, index),
@@ -188,6 +190,12 @@ async function executeStep(execution: Execution, step: Step): Promise<RunItem[] 
   return postponed ?? items;
 }
 
+/** Those whose price was held for the run, whatever the catalogue says now. */
+function fallbacksOf(run: ClaimedRun, index: number): readonly string[] {
+  const { fallbacks = [] } = run.prices as PriceSnapshot;
+  return fallbacks.flatMap(({ step, model }) => (step === index ? [model] : []));
+}
+
 /** With the real texts of earlier steps a prompt may become too long: a fault of this run, not of the worker. */
 function render({ ports, version, inputs }: Execution, { index, texts }: Step) {
   try {
@@ -203,11 +211,13 @@ function resultOf(run: ClaimedRun, items: readonly RunItem[], ports: ExecuteRunP
   const delivered = items.filter(isDelivered);
   const ok = delivered.length > 0;
   const usages = delivered.map((item) => item.usage);
+  const lastStep = items.at(-1)?.step; // the one that the prompt's own model makes
   return {
     ok,
     outputs: items.map((item) => item.output),
     credits: ok && run.hold !== null ? ports.settlePrice(run, run.prices as PriceSnapshot, usages) : 0,
     reason: ok ? null : "no_usable_output",
     files: delivered.flatMap((item) => item.file ?? []),
+    answeredBy: delivered.findLast(({ step, usage }) => step === lastStep && usage.model !== undefined)?.usage.model,
   };
 }

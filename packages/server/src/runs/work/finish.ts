@@ -153,6 +153,10 @@ async function write(endings: readonly Ending[], { db, files }: FinisherOptions)
       for (const [workerId, own] of Map.groupBy(endings, ({ run }) => run.workerId)) {
         for (const id of await finishRows(tx, workerId, own)) ids.add(id);
       }
+      await writeAnsweredBy(
+        tx,
+        endings.filter(({ run, result }) => result.answeredBy !== undefined && ids.has(run.runId)),
+      );
       for (const { run, result } of endings) {
         if (result.files.length > 0 && ids.has(run.runId)) await files.recordOutputs(tx, run, result.files);
       }
@@ -163,6 +167,20 @@ async function write(endings: readonly Ending[], { db, files }: FinisherOptions)
   );
   await fault("finish.after_commit");
   return written;
+}
+
+/** Of runs that this transaction has ended, and so holds. */
+async function writeAnsweredBy(tx: Tx, endings: readonly Ending[]): Promise<void> {
+  if (endings.length === 0) return;
+  await tx.query(
+    `update runs r set answered_by = d.model from unnest($1::uuid[], $2::uuid[], $3::text[]) d (account_id, id, model)
+     where r.account_id = d.account_id and r.id = d.id`,
+    [
+      endings.map(({ run }) => run.accountId),
+      endings.map(({ run }) => run.runId),
+      endings.map(({ result }) => result.answeredBy),
+    ],
+  );
 }
 
 async function finishRows(tx: Tx, workerId: string, endings: readonly Ending[]): Promise<string[]> {

@@ -10,6 +10,8 @@ export interface RunResult {
   /** Why it failed, for the operator; null when it succeeded. */
   readonly reason: string | null;
   readonly files: readonly StoredFile[];
+  /** The model that answered in place of the prompt's own; absent: that one. */
+  readonly answeredBy?: string | undefined;
 }
 
 /** A provider, a disk or this process needs time to recover; nothing is wrong with the run, and no attempt is counted. */
