@@ -69,6 +69,11 @@ describe("placeholders of other languages", () => {
     for (const piece of ["{%", "{{", "{{#", "{", "${", "[[", "<<", "<%", "{#"])
       expect(() => found(piece.repeat(50_000 / piece.length))).not.toThrow();
   });
+
+  test("an opening with blanks behind it is read to its end within the time of a test", () => {
+    for (const piece of ["{%", "{{", "{{{", "{{#", "{{else", "{", "{ a", "${", "[[", "<<", "<%", "{#"])
+      expect(found(`${piece}${" ".repeat(50_000)}`)).toEqual([]);
+  });
 });
 
 describe("publishing", () => {

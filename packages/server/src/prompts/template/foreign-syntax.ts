@@ -17,14 +17,15 @@ export interface ForeignSyntax {
 
 /** Liquid's own tags and outputs, and what stands in raw and comment blocks, is not foreign. */
 const LIQUID_BLOCK = /\{%-?\s*(raw|comment)\s*-?%\}(?:[\s\S]*?\{%-?\s*end\1\s*-?%\}|[\s\S]*)|\{%[\s\S]{0,2000}?%\}/y;
-const TRIPLE = /\{\{\{\s*([^{}\n]{1,200}?)\s*\}\}\}/y;
+// Blanks are bounded where the name may begin or end with some, too: each might belong to either, and all ways are tried.
+const TRIPLE = /\{\{\{\s{0,20}([^{}\n]{1,200}?)\s{0,20}\}\}\}/y;
 /** A section, its end, its inverse, a partial, a comment, an unescaped value, a change of delimiters, private data. */
 const SIGIL = /\{\{~?\s*([#/^>!&=@$])([^{}\n]{0,200}?)~?\}\}/y;
 const ELSE = /\{\{~?\s*(else(?:\s+if\b[^{}\n]{0,200})?)\s*~?\}\}/y;
 const OUTPUT = /\{\{[\s\S]{0,2000}?\}\}/y;
-const DOLLAR = /\$\{\s*([^{}\n]{1,100}?)\s*\}/y;
-const SINGLE = /\{\s*([\p{L}_][\p{L}\p{N}_ .'-]{0,59}?)\s*\}(?!\})/uy;
-const SQUARE = /\[\[\s*([^[\]\n]{1,80}?)\s*\]\]/y;
+const DOLLAR = /\$\{\s{0,20}([^{}\n]{1,100}?)\s{0,20}\}/y;
+const SINGLE = /\{\s{0,20}([\p{L}_][\p{L}\p{N}_ .'-]{0,59}?)\s{0,20}\}(?!\})/uy;
+const SQUARE = /\[\[\s{0,20}([^[\]\n]{1,80}?)\s{0,20}\]\]/y;
 const ANGLE = /<<([\p{L}_][^<>\n]{0,79})>>/uy;
 const ERB = /<%[\s\S]{0,200}?%>/y;
 const JINJA_COMMENT = /\{#[\s\S]{0,500}?#\}/y;
