@@ -15,7 +15,7 @@ export function convertTemplate(text: string, syntax: TemplateSyntax): Converted
   return syntax === "mustache" ? new MustacheConversion().convert(text) : convertJinja(text);
 }
 
-const TAG = /\{\{\{\s*([^{}]*?)\s*\}\}\}|\{\{~?!--[\s\S]*?--~?\}\}|\{\{~?\s*([^{}]*?)\s*~?\}\}/g;
+const TAG = /\{\{\{([^{}]*)\}\}\}|\{\{~?!--[\s\S]*?--~?\}\}|\{\{~?([^{}]*?)~?\}\}/g;
 
 class MustacheConversion {
   readonly #notes = new Set<string>();
@@ -24,8 +24,8 @@ class MustacheConversion {
 
   convert(text: string): Converted {
     const converted = text.replaceAll(TAG, (whole: string, triple?: string, inner?: string) => {
-      if (triple !== undefined) return this.#output(triple);
-      return inner === undefined ? "" : this.#tag(inner, whole, text);
+      if (triple !== undefined) return this.#output(triple.trim());
+      return inner === undefined ? "" : this.#tag(inner.trim(), whole, text);
     });
     return { text: converted, notes: [...this.#notes] };
   }
@@ -71,9 +71,11 @@ class MustacheConversion {
     if (name === "this" || name === ".") return "{{ item }}";
     if (name === "@index") return "{{ forloop.index0 }}";
     if (name.startsWith("@")) return this.#leaveOut(`{{${name}}}`, "a variable of Handlebars");
+    if (name.startsWith("this.") && this.#open.includes("endfor"))
+      return this.#leaveOut(`{{${name}}}`, "a member of an item (items are texts here)");
     const helper = /^(\w+)\s+([\w.]+)$/.exec(name);
     if (helper?.[1] === "json") return `{{ ${readOf(helper[2] ?? "")} }}`;
-    if (/[\s"'=(]/.test(name) && helper !== null) return this.#leaveOut(`{{${name}}}`, "a helper");
+    if (helper !== null || /["=(]/.test(name)) return this.#leaveOut(`{{${name}}}`, "a helper");
     return keyProblem(name) === null ? `{{ ${readOf(name)} }}` : this.#leaveOut(`{{${name}}}`, "a placeholder");
   }
 
@@ -92,11 +94,17 @@ function escapeRegExp(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }
 
+const JINJA_RAW = /(\{%-?\s*raw\s*-?%\}[\s\S]*?\{%-?\s*endraw\s*-?%\})/;
 const JINJA_TAGS = /\{%-?\s*(\w+)([\s\S]*?)-?%\}/g;
 const LIQUID_TAGS = new Set(["if", "endif", "else", "for", "endfor", "raw", "endraw", "elif", "set"]);
 
 function convertJinja(text: string): Converted {
   const notes = new Set<string>();
+  const parts = text.split(JINJA_RAW).map((part, at) => (at % 2 === 1 ? part : convertJinjaPart(part, notes)));
+  return { text: parts.join(""), notes: [...notes] };
+}
+
+function convertJinjaPart(text: string, notes: Set<string>): string {
   const tagged = text.replaceAll(/\{#[\s\S]*?#\}/g, "").replaceAll(JINJA_TAGS, (whole, tag: string, rest: string) => {
     if (!LIQUID_TAGS.has(tag)) {
       notes.add(`${whole.replaceAll("\n", " ")}: this tag was left out of the template.`);
@@ -105,14 +113,11 @@ function convertJinja(text: string): Converted {
     if (tag === "elif") return `{% elsif${rest}%}`;
     return tag === "set" ? `{% assign${rest}%}` : whole;
   });
-  const converted = tagged.replaceAll(
-    /\{\{-?\s*([^{}|]+?)\s*(\|[^{}]*)?-?\}\}/g,
-    (whole, path: string, filters = "") => {
-      if (path.startsWith("loop.")) return `{{ for${path} }}`;
-      if (!/^[\p{L}_][\p{L}\p{N}_.-]*$/u.test(path)) return whole;
-      const read = path.includes(".") ? expressionOf(path) : path;
-      return `{{ ${read}${filters === "" ? "" : ` ${String(filters).trim()}`} }}`;
-    },
-  );
-  return { text: converted, notes: [...notes] };
+  return tagged.replaceAll(/\{\{-?([^{}|]+?)(\|[^{}]*)?-?\}\}/g, (whole, written: string, filters = "") => {
+    const path = written.trim();
+    if (path.startsWith("loop.")) return `{{ for${path} }}`;
+    if (!/^[\p{L}_][\p{L}\p{N}_.-]*$/u.test(path)) return whole;
+    const read = path.includes(".") ? expressionOf(path) : path;
+    return `{{ ${read}${filters === "" ? "" : ` ${String(filters).trim()}`} }}`;
+  });
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { catalogue, faultsOf, parseOne } from "../../../test/prompts/prompt-fixtures.ts";
 import { importHint, recognizeFormat, type ForeignFormat } from "../format/foreign-format.ts";
+import { convertTemplate } from "./convert-template.ts";
 import { importPrompts } from "./import-prompts.ts";
 
 const made = (format: ForeignFormat, text: string, name = "my-file.json") =>
@@ -194,6 +195,33 @@ test("a Mustache template becomes Liquid, and what has no counterpart is noted",
     'Hi {{ name }}{% if vip != blank %}, dear guest{% endif %}{% if vip == blank %}.{% endif %} {{ input["user.city"] }}{% for item in tags %}{{ item }}{% endfor %}',
   );
   expect(notes.join("\n")).toContain("{{> footer}}: a partial");
+});
+
+describe("a template of another language", () => {
+  test("keeps what stands in a raw block of Jinja as it is", () => {
+    const text = "{% raw %}{{ a.b }} {# c #} {% macro %}{% endraw %} {{ a.b }}{# c #}";
+    expect(convertTemplate(text, "jinja")).toEqual({
+      text: '{% raw %}{{ a.b }} {# c #} {% macro %}{% endraw %} {{ input["a.b"] }}',
+      notes: [],
+    });
+  });
+
+  test("does not make inputs of members of a loop's items, and of helpers", () => {
+    const { text, notes } = convertTemplate('{{#each rows}}{{this.name}}{{/each}}{{date format="y"}}', "mustache");
+    expect(text).toBe("{% for item in rows %}{% endfor %}");
+    expect(notes).toEqual([
+      "{{this.name}}: a member of an item (items are texts here) was left out of the template.",
+      '{{date format="y"}}: a helper was left out of the template.',
+    ]);
+  });
+
+  test("with blanks behind an opening is read to its end within the time of a test", () => {
+    for (const opening of ["{{", "{{{", "{{~", "{{a", "{{a|"])
+      for (const syntax of ["mustache", "jinja"] as const) {
+        const text = `${opening}${" ".repeat(50_000)}`;
+        expect(convertTemplate(text, syntax)).toEqual({ text, notes: [] });
+      }
+  });
 });
 
 test.each<[ForeignFormat, string]>([
