@@ -67,8 +67,14 @@ describe("run", () => {
 
   test("a slug runs the latest version; one that is not there is answered with the one that was meant", async () => {
     const rows = [{ ...version, slug: "cat-portrait", configs: config }];
-    const { run, runJson } = await setup({ [POST]: { data: done }, "GET /v1/prompts/publish": { data: { rows } } });
+    const { run, runJson, seen } = await setup({
+      [POST]: { data: done },
+      "GET /v1/prompt-slugs/cat-portrait": { data: { ...version, slug: "cat-portrait", label: null } },
+      "GET /v1/prompts/publish": { data: { rows } },
+    });
     expect(await runJson("run", "cat-portrait")).toEqual(done);
+    expect(await runJson("run", "cat-portrait@production")).toEqual(done);
+    expect(seen.map(({ route }) => route)).toContain("GET /v1/prompt-slugs/cat-portrait?label=production");
     expect((await run("run", "cat-potrait")).stderr).toBe(
       'No published prompt has the slug "cat-potrait". Did you mean "cat-portrait"?\nFind prompts with "promptd search <words>".\n',
     );

@@ -124,23 +124,17 @@ describe("client.run", () => {
 });
 
 describe("the prompt of a run", () => {
-  test("may be a slug", async () => {
-    const rows = [
-      { slug: "cat-poem-2", promptVersionId: ID },
-      { slug: "cat-poem", promptVersionId: VERSION },
-    ];
-    const { client, seen } = await setup([success({ rows }), success(run("succeeded"))]);
+  test("may be a slug, and a slug with a label", async () => {
+    const found = success({ slug: "cat-poem", promptVersionId: VERSION });
+    const { client, seen } = await setup([found, success(run("succeeded")), found, success(run("succeeded"))]);
     expect((await client.run("cat-poem")).promptVersionId).toBe(VERSION);
-    expect(lines(seen)).toEqual(["GET /v1/prompts/publish?q=cat+poem", "POST /v1/runs"]);
-  });
-
-  test("is refused by name when there is no such slug", async () => {
-    const { client, seen } = await setup([success({ rows: [] })]);
-    await expect(client.run("cat-poem")).rejects.toMatchObject({
-      code: "NOT_FOUND_ERROR",
-      message: 'No published prompt has the slug "cat-poem".',
-    });
-    expect(seen).toHaveLength(1);
+    await client.run("cat-poem@production");
+    expect(lines(seen)).toEqual([
+      "GET /v1/prompt-slugs/cat-poem",
+      "POST /v1/runs",
+      "GET /v1/prompt-slugs/cat-poem?label=production",
+      "POST /v1/runs",
+    ]);
   });
 
   test("may be the id of a prompt: its latest version runs, under the same key", async () => {

@@ -1,7 +1,6 @@
-import type { z } from "zod";
 import type { Auth, Role, Scope } from "./accounts.ts";
 import type { ErrorCode } from "./errors.ts";
-import type { EndpointSchemas, endpointSchemas } from "./schemas.ts";
+import type { endpointSchemas } from "./schemas.ts";
 
 /** A request header that changes what an endpoint does. */
 export interface HeaderEntry {
@@ -180,13 +179,4 @@ export const ENDPOINTS = {
 
 export type EndpointName = keyof typeof ENDPOINTS;
 
-/** What each endpoint takes and answers, read from its schemas. Types only: nothing of a schema is loaded. */
-export type ShapesOf<Schemas extends Readonly<Record<string, EndpointSchemas>>> = {
-  readonly [N in keyof Schemas]: {
-    readonly params: z.output<Schemas[N]["params"]>;
-    readonly query: z.output<Schemas[N]["query"]>;
-    readonly body: Schemas[N]["body"] extends z.ZodType<infer Body> ? Body : undefined;
-    readonly data: z.output<Schemas[N]["data"]>;
-  };
-};
-export type EndpointShapes = ShapesOf<typeof endpointSchemas>;
+export type { EndpointShapes, ShapesOf } from "./shapes/endpoint-shapes.ts";

@@ -71,7 +71,7 @@ async function openConsole({ options, address }: Parts): Promise<Endpoint[]> {
   const { consoleDirectory: directory, log } = options;
   if (directory === undefined) return [];
   const endpoint = await consoleEndpoint({ directory, publicUrl: () => address.url });
-  if (endpoint === null) log.warn("the console is not built; run `npm run build`, then start again");
+  if (endpoint === null) log.warn("the console is not built; run `npm run build:console`, then start again");
   return endpoint === null ? [] : [endpoint];
 }
 

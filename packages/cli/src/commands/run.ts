@@ -10,8 +10,8 @@ import { withSession } from "../session.ts";
 
 export const run: Command = {
   summary: "Run a prompt and wait for its outputs",
-  usage: "<slug|promptId|promptVersionId> [KEY=VALUE…]",
-  details: `A slug or a prompt id runs the latest published version. KEY=@FILE takes the text of a file, KEY=- that of standard
+  usage: "<slug[@label]|promptId|promptVersionId> [KEY=VALUE…]",
+  details: `A slug or a prompt id runs the latest published version, slug@label the one that the label names. KEY=@FILE takes the text of a file, KEY=- that of standard
 input, and a "-" alone is the only input that the prompt needs. A name that the prompt does not know is refused before
 anything is charged. The exit code is 1 when the run fails.
 Ctrl-C stops waiting, not the run, with exit code 130: "promptd runs watch <runId>" goes on.`,

@@ -7,7 +7,7 @@ import { withSession } from "../session.ts";
 
 export const show: Command = {
   summary: "Show a prompt: its inputs, options and how to run it",
-  usage: "<slug|promptId|promptVersionId>",
+  usage: "<slug[@label]|promptId|promptVersionId>",
   details: "A slug or a prompt id shows the latest published version.",
   session: `$ promptd show cat-poem
 Cat poem

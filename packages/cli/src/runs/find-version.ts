@@ -21,21 +21,31 @@ export async function findVersion(client: Client, name: string, signal: AbortSig
   }
 }
 
-async function findBySlug(client: Client, slug: string, signal: AbortSignal): Promise<PromptVersion> {
-  const { rows } = await client.prompts.search(slug.replaceAll("-", " ").slice(0, 200), { signal });
-  const found = rows.find((row) => row.slug === slug);
-  if (found === undefined) {
-    const slugs = rows.map((row) => row.slug);
-    throw slugFailure(slug, suggestName(slug, slugs) ?? slugs.find((known) => known.startsWith(slug)) ?? null);
+/** `slug` or `slug@label`. */
+async function findBySlug(client: Client, name: string, signal: AbortSignal): Promise<PromptVersion> {
+  const [slug = "", label] = name.split("@");
+  try {
+    const call = { params: { slug }, query: { label }, body: undefined, signal };
+    const { slug: _slug, label: _label, ...version } = (await client.call("resolveSlug", call)).data;
+    return version;
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    throw slugFailure(name, label === undefined ? await findSimilar(client, slug, signal) : null, error);
   }
-  const { promptVersionId, promptId, title, publishedAt, configs } = found;
-  return { promptVersionId, promptId, title, publishedAt, config: configs };
 }
 
-function slugFailure(slug: string, meant: string | null): CommandFailure {
-  const message = `No published prompt has the slug "${printableLine(slug)}".`;
+/** A published slug that may have been meant. */
+async function findSimilar(client: Client, slug: string, signal: AbortSignal): Promise<string | null> {
+  const { rows } = await client.prompts.search(slug.replaceAll("-", " ").slice(0, 200), { signal });
+  const slugs = rows.map((row) => row.slug);
+  return suggestName(slug, slugs) ?? slugs.find((known) => known.startsWith(slug)) ?? null;
+}
+
+function slugFailure(name: string, meant: string | null, cause: PromptdError): CommandFailure {
+  const message = `No published prompt has the slug "${printableLine(name)}".`;
   return new CommandFailure(meant === null ? message : `${message} Did you mean "${printableLine(meant)}"?`, {
     hint: 'Find prompts with "promptd search <words>".',
+    cause,
   });
 }
 

@@ -13,22 +13,11 @@ export function isId(text: string): boolean {
   return UUID.test(text);
 }
 
-/**
- * The version that a slug leads to.
- * @throws PromptdError NOT_FOUND_ERROR when no published prompt has it.
- */
-export async function findBySlug(call: CallEndpoint, slug: string, resolving: Resolving): Promise<string> {
-  const query = { q: slug.replaceAll("-", " ").slice(0, 200) };
-  const { data } = await call("searchPrompts", { params: {}, query, body: undefined, ...resolving });
-  const found = data.rows.find((row) => row.slug === slug);
-  if (found !== undefined) return found.promptVersionId;
-  throw new PromptdError(`No published prompt has the slug "${slug}".`, {
-    code: "NOT_FOUND_ERROR",
-    httpStatus: 404,
-    data: null,
-    requestId: null,
-    retryAfterMs: null,
-  });
+/** The version that a slug leads to, or a slug with a label: `slug@label`. */
+export async function findBySlug(call: CallEndpoint, name: string, resolving: Resolving): Promise<string> {
+  const [slug = "", label] = name.split("@");
+  const { data } = await call("resolveSlug", { params: { slug }, query: { label }, body: undefined, ...resolving });
+  return data.promptVersionId;
 }
 
 /** The latest version of a prompt. @returns null when no published prompt has this id. */

@@ -1,5 +1,5 @@
-import type { EndpointEntry, ShapesOf } from "../endpoints.ts";
 import { installationEndpoints } from "./endpoints/installation.ts";
+import type { EndpointEntry } from "../endpoints.ts";
 import { keysEndpoints } from "./endpoints/keys.ts";
 import { passkeysEndpoints } from "./endpoints/passkeys.ts";
 import { peopleEndpoints } from "./endpoints/people.ts";
@@ -29,4 +29,4 @@ export const MANAGE_ENDPOINTS = {
 } as const satisfies Record<keyof typeof manageSchemas, EndpointEntry>;
 
 export type ManageEndpointName = keyof typeof MANAGE_ENDPOINTS;
-export type ManageShapes = ShapesOf<typeof manageSchemas>;
+export type { ManageShapes } from "../shapes/manage-shapes.ts";

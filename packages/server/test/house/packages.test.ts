@@ -1,0 +1,73 @@
+/** What is published, as far as it can be held without a registry; `npm run test:packages` installs and uses it all. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { PACKAGES } from "../../../../scripts/pack-packages.ts";
+import { checkVersion, closeChangelog, setVersion } from "../../../../scripts/release.ts";
+import { VERSION } from "../../src/platform/version.ts";
+
+const ROOT = join(import.meta.dirname, "../../../..");
+const read = (file: string): string => readFileSync(join(ROOT, file), "utf8");
+interface Manifest {
+  readonly version: string;
+  readonly license: string;
+  readonly engines: { readonly node: string };
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+const manifests = PACKAGES.map((name) => JSON.parse(read(`packages/${name}/package.json`)) as Manifest);
+
+describe("the packages", () => {
+  test("all have the version that the server says it has", () => {
+    expect(manifests.map(({ version }) => version)).toEqual(PACKAGES.map(() => VERSION));
+  });
+
+  test("say which Node they need: the client an older one than the server", () => {
+    expect(manifests.map(({ engines }) => engines.node)).toEqual([">=20.3", ">=20.3", ">=22.19", ">=22.19", ">=22.19"]);
+    expect(read("packages/cli/bin/promptd.js")).toContain("const VERSION_MIN = [22, 19];");
+  });
+
+  test("of the client depends on nothing", () => {
+    expect(manifests[PACKAGES.indexOf("client")]?.dependencies).toBeUndefined();
+  });
+
+  test("are published by a workflow that signs where they come from", () => {
+    const workflow = read(".github/workflows/publish.yml");
+    expect(workflow).toContain("id-token: write");
+    expect(workflow).toContain("--provenance");
+    const published = PACKAGES.map((name) => (name === "cli" ? "promptd" : `promptd-${name}`)).join(" ");
+    expect(workflow).toContain(`for name in ${published}; do`);
+  });
+});
+
+describe("a release", () => {
+  test("closes the open section of the changelog", () => {
+    const text = "# Changelog\n\n## 0.2.0, not yet released\n\n- One.\n";
+    expect(closeChangelog(text, { version: "0.3.0", day: "2026-12-01" })).toBe(
+      "# Changelog\n\n## 0.3.0, 2026-12-01\n\n- One.\n",
+    );
+    expect(() => closeChangelog("# Changelog\n", { version: "0.3.0", day: "2026-12-01" })).toThrow("no section");
+  });
+
+  test("sets the version of ours alone in manifests and the lock file", () => {
+    const lock = {
+      version: "0.1.0",
+      packages: {
+        "": { version: "0.1.0" },
+        "packages/cli": { version: "0.1.0" },
+        "node_modules/x": { version: "0.1.0" },
+      },
+    };
+    expect(JSON.parse(setVersion(JSON.stringify(lock), "0.1.0", "0.2.0"))).toEqual({
+      version: "0.2.0",
+      packages: {
+        "": { version: "0.2.0" },
+        "packages/cli": { version: "0.2.0" },
+        "node_modules/x": { version: "0.1.0" },
+      },
+    });
+  });
+
+  test.each(["1.2", "v1.2.3", "0.0.9", ""])("refuses the version %j", (version) => {
+    expect(() => checkVersion(version, "0.1.0")).toThrow(/must have the form|is older/);
+  });
+});

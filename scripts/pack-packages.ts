@@ -1,0 +1,86 @@
+/**
+ * Packs what `npm run build` made into tarballs, as they are published: `node scripts/pack-packages.ts DIR`. Each
+ * manifest names the other packages by this release's exact version, and nothing that is of use in a checkout alone.
+ */
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+
+const ROOT = join(import.meta.dirname, "..");
+/** In the order in which they can be published. */
+export const PACKAGES = ["contract", "client", "console", "server", "cli"] as const;
+
+type Json = Record<string, unknown>;
+
+interface Manifest extends Json {
+  readonly name: string;
+  readonly version: string;
+  readonly files: readonly string[];
+}
+
+/** @returns the paths of the tarballs, in the order in which they can be published. */
+export function packPackages(outDir: string): string[] {
+  mkdirSync(outDir, { recursive: true });
+  return PACKAGES.map((name) => packOne(join(ROOT, "packages", name), resolve(outDir)));
+}
+
+function packOne(directory: string, outDir: string): string {
+  const manifest = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
+  const stage = mkdtempSync(join(tmpdir(), "promptd-pack-"));
+  try {
+    const files = manifest.files.flatMap((pattern) => globSync(pattern, { cwd: directory }));
+    if (!files.includes("dist")) throw new Error(`${directory} has no dist. Run npm run build first.`);
+    for (const file of files) cpSync(join(directory, file), join(stage, file), { recursive: true });
+    const readme = join(directory, "README.md");
+    cpSync(existsSync(readme) ? readme : join(ROOT, "README.md"), join(stage, "README.md"));
+    cpSync(join(ROOT, "LICENSE"), join(stage, "LICENSE"));
+    writeFileSync(join(stage, "package.json"), `${JSON.stringify(publishedManifest(manifest), null, 2)}\n`);
+    const packed = spawnSync("npm", ["pack", "--silent", "--pack-destination", outDir], {
+      cwd: stage,
+      encoding: "utf8",
+    });
+    if (packed.status !== 0) throw new Error(`npm pack failed for ${manifest.name}:\n${packed.stderr}`);
+    return join(outDir, packed.stdout.trim().split("\n").at(-1) ?? "");
+  } finally {
+    rmSync(stage, { recursive: true, force: true });
+  }
+}
+
+/** The console is made of its dependencies already, and the client of the contract. */
+function publishedManifest(manifest: Manifest): Json {
+  const { devDependencies: _dev, scripts: _scripts, dependencies = {}, exports, ...rest } = manifest;
+  const isBundled = manifest.name === "@promptd/console";
+  const repository = process.env["GITHUB_REPOSITORY"];
+  return {
+    ...rest,
+    ...(exports === undefined ? {} : { exports: withoutSources(exports as Json) }),
+    ...(isBundled ? {} : { dependencies: withVersions(dependencies as Record<string, string>, manifest.version) }),
+    ...(repository === undefined
+      ? {}
+      : { repository: { type: "git", url: `git+https://github.com/${repository}.git` } }),
+    publishConfig: { access: "public" },
+  };
+}
+
+function withVersions(dependencies: Record<string, string>, version: string): Record<string, string> {
+  const isOurs = (name: string) => name === "promptd" || name.startsWith("@promptd/");
+  return Object.fromEntries(
+    Object.entries(dependencies).map(([name, range]) => [name, isOurs(name) ? version : range]),
+  );
+}
+
+function withoutSources(exports: Json): Json {
+  return Object.fromEntries(
+    Object.entries(exports as Record<string, Json>).map(([entry, { "promptd-source": _source, ...ways }]) => [
+      entry,
+      ways,
+    ]),
+  );
+}
+
+const [outDir] = process.argv.slice(2);
+if (import.meta.main) {
+  if (outDir === undefined) throw new Error(`Name the folder of the tarballs: ${dirname(import.meta.filename)} DIR`);
+  for (const tarball of packPackages(outDir)) console.log(tarball);
+}

@@ -1,0 +1,341 @@
+/**
+ * What a user gets: the tarballs of a release, installed into empty folders and used there. `npm run test:packages`
+ * builds and packs first. With a folder of tarballs as argument it takes those. Needs a registry for the dependencies.
+ * `PROMPTD_TEST_NODES=20,24` chooses among the versions of Node, `PROMPTD_TEST_RUNTIMES=bun,deno` adds other runtimes.
+ */
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { bundleClient } from "./build-client.ts";
+import { packPackages } from "./pack-packages.ts";
+
+const ROOT = join(import.meta.dirname, "..");
+/** A release of each line that a package may be used with; the client's floor is the first. */
+const NODES: Readonly<Record<string, string>> = { "20": "20.20.2", "22": "22.23.3", "24": "24.21.0" };
+/** Bytes of the client's own JavaScript, minified, for a page that runs prompts. */
+const CLIENT_BYTES_MAX = 18_500;
+
+const home = mkdtempSync(join(tmpdir(), "promptd-packages-"));
+/** Nothing here takes that long, but an installation from a slow registry. */
+const COMMAND_MS_MAX = 180_000;
+const children = new Set<ChildProcess>();
+let failures = 0;
+
+async function check(what: string, work: () => Promise<string | void> | string | void): Promise<void> {
+  const startedMs = performance.now();
+  const took = () => `${((performance.now() - startedMs) / 1_000).toFixed(1)} s`;
+  try {
+    const detail = (await work()) ?? "";
+    console.log(`ok      ${what} (${took()})${detail === "" ? "" : `: ${detail}`}`);
+  } catch (error) {
+    failures += 1;
+    console.log(`FAILED  ${what} (${took()}): ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+interface RunOptions {
+  readonly cwd: string;
+  /** The folder of the Node that is first on the path. */
+  readonly node: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+}
+
+function environmentOf({ node, env, cwd }: Omit<RunOptions, "input">): Record<string, string> {
+  const path = [node, join(cwd, "node_modules/.bin"), process.env["PATH"] ?? ""].join(":");
+  return { PATH: path, HOME: home, npm_config_update_notifier: "false", ...registryOf(process.env), ...env };
+}
+
+/** Where packages come from on this machine. */
+function registryOf(env: NodeJS.ProcessEnv): Record<string, string> {
+  const found = Object.entries(env).filter(([name]) =>
+    /^npm_config_(registry|cafile)$|^(HTTPS?_PROXY|NODE_EXTRA_CA_CERTS)$/i.test(name),
+  );
+  const userConfig = env["npm_config_userconfig"] ?? join(env["HOME"] ?? "", ".npmrc");
+  return { ...(Object.fromEntries(found) as Record<string, string>), npm_config_userconfig: userConfig };
+}
+
+/** @returns standard output. @throws Error with all output when it does not end with 0. */
+function run(command: string, args: readonly string[], options: RunOptions): string {
+  const { cwd, input } = options;
+  const ended = spawnSync(command, args, {
+    cwd,
+    input,
+    env: environmentOf(options),
+    encoding: "utf8",
+    timeout: COMMAND_MS_MAX,
+  });
+  if (ended.status === 0) return ended.stdout;
+  throw new Error(`${command} ${args.join(" ")} ended with ${ended.status}:\n${ended.stdout}${ended.stderr}`);
+}
+
+function install(name: string, packages: readonly string[], node: string): string {
+  const cwd = join(home, name);
+  mkdirSync(cwd, { recursive: true });
+  if (!existsSync(join(cwd, "package.json")))
+    writeFileSync(join(cwd, "package.json"), '{"private":true,"type":"module"}\n');
+  run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", ...packages], {
+    cwd,
+    node,
+  });
+  return cwd;
+}
+
+/** The folder with the program of a version of Node: this one, or a package that brings it. */
+function findNode(major: string): string {
+  if (process.versions.node.startsWith(`${major}.`)) return dirname(process.execPath);
+  const version = NODES[major] ?? major;
+  const cwd = install(
+    `node-${major}`,
+    [`node-${process.platform}-${process.arch}@${version}`],
+    dirname(process.execPath),
+  );
+  return dirname(globSync("node_modules/node-*/bin/node", { cwd }).map((name) => join(cwd, name))[0] ?? "");
+}
+
+const CONSUMER = `
+import { createClient, PromptdError, type RunTask } from "@promptd/client";
+import { createManageClient } from "@promptd/client/manage";
+declare module "@promptd/client" {
+  interface KnownPrompts { "cat-poem": { inputs: { topic: string; tone?: "calm" | "loud" }; options: { quality?: string } } }
+}
+const client = createClient({ baseUrl: "http://127.0.0.1:1", apiKey: "pd_x" });
+export const task: RunTask = client.run("cat-poem", { inputs: { topic: "tea", tone: "calm" } });
+export const labeled = client.run("cat-poem@production", { inputs: { topic: "tea" } });
+export const free = client.run("another", { inputs: { any: 1 } });
+// @ts-expect-error -- a known prompt has no such input
+export const wrong = client.run("cat-poem", { inputs: { topik: "tea" } });
+// @ts-expect-error -- a known prompt needs its input
+export const missing = client.run("cat-poem");
+export const keys: Promise<readonly { readonly keyId: string }[]> = createManageClient({ baseUrl: "http://x", token: "pdm_x" })
+  .send("listKeys")
+  .then(({ rows }) => rows);
+export const code = (error: PromptdError) => error.code;
+`;
+const COMPILER = {
+  strict: true,
+  module: "nodenext",
+  target: "es2024",
+  lib: ["es2024", "dom"],
+  types: [],
+  noEmit: true,
+};
+
+async function checkClient(tarball: string, majors: readonly string[], serving: Serving): Promise<void> {
+  const cwd = install("client", [tarball], findNode("24"));
+  await check("the client installs alone, without zod", () => {
+    const names = globSync("node_modules/{*,@*/*}/package.json", { cwd }).map((name) => dirname(name));
+    if (names.join() !== "node_modules/@promptd/client") throw new Error(`It brings ${names.join(", ")}.`);
+  });
+  await check("the client's types hold without any other package", () => {
+    writeFileSync(join(cwd, "consumer.ts"), CONSUMER);
+    writeFileSync(join(cwd, "tsconfig.json"), JSON.stringify({ compilerOptions: COMPILER, files: ["consumer.ts"] }));
+    run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "."], { cwd, node: findNode("24") });
+  });
+  await check(`the client has at most ${CLIENT_BYTES_MAX} bytes minified`, async () => {
+    const outDir = join(home, "minified");
+    await bundleClient(outDir, { minify: true });
+    const [index = 0, shared = 0] = ["index.js", "shared.js"].map((name) => readFileSync(join(outDir, name)).length);
+    if (index + shared > CLIENT_BYTES_MAX) throw new Error(`It has ${index + shared}.`);
+    return `${index + shared} bytes`;
+  });
+  writeFileSync(join(cwd, "run.mjs"), programOf(serving));
+  for (const major of majors) {
+    await check(`the client runs a prompt on Node ${major}`, () =>
+      expectTea(run("node", ["run.mjs"], { cwd, node: findNode(major) })),
+    );
+  }
+  const others = (process.env["PROMPTD_TEST_RUNTIMES"] ?? "").split(",").filter((name) => name !== "");
+  for (const runtime of others) {
+    await check(`the client runs a prompt on ${runtime}`, () => {
+      const at = install(
+        `runtime-${runtime}`,
+        [runtime === "bun" ? "@oven/bun-linux-x64-baseline" : "@deno/linux-x64-glibc"],
+        findNode("24"),
+      );
+      const [program = ""] = globSync(["node_modules/@oven/*/bin/bun", "node_modules/@deno/*/deno"], { cwd: at });
+      return expectTea(
+        run(join(at, program), ["run", ...(runtime === "deno" ? ["-A"] : []), "run.mjs"], {
+          cwd,
+          node: findNode("24"),
+        }),
+      );
+    });
+  }
+}
+
+function programOf({ url, apiKey, promptVersionId, inputs }: Serving): string {
+  return `
+import { createClient } from "@promptd/client";
+const client = createClient({ baseUrl: ${JSON.stringify(url)}, apiKey: ${JSON.stringify(apiKey)} });
+const task = client.run(${JSON.stringify(promptVersionId)}, { inputs: ${JSON.stringify(inputs)} });
+const seen = new Set();
+for await (const event of task) seen.add(event.event);
+const { text, runStatus } = await task;
+console.log(JSON.stringify({ runStatus, hasText: text.length > 0, seen: [...seen] }));
+`;
+}
+
+function expectTea(output: string): void {
+  const { runStatus, hasText, seen } = JSON.parse(output) as { runStatus: string; hasText: boolean; seen: string[] };
+  if (runStatus !== "succeeded" || !hasText || !seen.includes("done")) throw new Error(output);
+}
+
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // it has ended
+  }
+}
+
+interface Serving {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly promptVersionId: string;
+  readonly inputs: Readonly<Record<string, string>>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts the server as `npx promptd serve` does, on data of its own. */
+async function serve(cwd: string, node: string): Promise<Serving> {
+  const env = { PORT: "0", PROMPTD_LOCAL_MODELS: "off", PROMPTD_DATA_DIR: mkdtempSync(join(home, "data-")) };
+  const child = spawn("npx", ["promptd", "serve", "--json"], {
+    cwd,
+    env: environmentOf({ cwd, node, env }),
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true, // npx passes no signal on: its whole group gets them
+  });
+  children.add(child);
+  let [output, errors] = ["", ""];
+  child.stderr.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+  const exit = once(child, "exit").then(([code, signal]: unknown[]) => String(code ?? signal));
+  const ready = new Promise<string>((done) => {
+    child.stdout.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output.trimEnd().endsWith("}")) done(output);
+    });
+  });
+  const text = await Promise.race([
+    ready,
+    exit.then((how) => Promise.reject(new Error(`promptd ended with ${how}:\n${errors}`))),
+  ]);
+  const { url, demo } = JSON.parse(text) as {
+    url: string;
+    demo: { apiKey: string; promptVersionId: string; textInputs: Record<string, string> };
+  };
+  const stop = async () => {
+    signalGroup(child, "SIGTERM");
+    const how = await exit;
+    children.delete(child);
+    if (how !== "0" && how !== "SIGTERM") throw new Error(`It ended with ${how}:\n${errors}`);
+  };
+  return { url, apiKey: demo.apiKey, promptVersionId: demo.promptVersionId, inputs: demo.textInputs, stop };
+}
+
+async function checkServer(
+  tarballs: readonly string[],
+  major: string,
+): Promise<{ cwd: string; serving: Serving | null }> {
+  const node = findNode(major);
+  let cwd = "";
+  let serving: Serving | null = null;
+  await check(`promptd installs on Node ${major}`, () => void (cwd = install(`server-${major}`, tarballs, node)));
+  await check(`npx promptd serve starts on Node ${major}`, async () => void (serving = await serve(cwd, node)));
+  await check(`its console is there on Node ${major}`, async () => {
+    const page = await fetch(`${serving?.url}/`);
+    const text = await page.text();
+    const [script = ""] = /(?<=src=")\/assets\/[^"]+/.exec(text) ?? [];
+    const loaded = await fetch(`${serving?.url}${script}`);
+    if (page.status !== 200 || script === "" || loaded.status !== 200)
+      throw new Error(`${page.status} ${loaded.status} ${text}`);
+  });
+  return { cwd, serving };
+}
+
+/** Somebody who has Node, the address of a server and a key: from an empty folder to a run. */
+async function checkCaller(tarballs: readonly string[], { url, apiKey }: Serving): Promise<void> {
+  const node = findNode("24");
+  await check("the first minutes of a caller", () => {
+    const cwd = install("caller", tarballs, node);
+    const own = { cwd, node, env: { XDG_CONFIG_HOME: join(cwd, "config") } };
+    const promptd = (args: readonly string[], input?: string) =>
+      run("promptd", args, input === undefined ? own : { ...own, input });
+    promptd(["login", url, "--token", "-"], apiKey);
+    const { rows } = JSON.parse(promptd(["search", "summary", "--json"])) as {
+      rows: { slug: string; configs: { textInputs: Record<string, { required: boolean }>; imageCount: number } }[];
+    };
+    const [row] = rows.filter(({ configs }) => configs.imageCount === 0);
+    if (row === undefined) throw new Error("Nothing was found.");
+    const [first = "", ...rest] = Object.keys(row.configs.textInputs).filter(
+      (key) => row.configs.textInputs[key]?.required === true,
+    );
+    promptd(["show", row.slug]);
+    const text = promptd(
+      ["run", row.slug, `${first}=-`, ...rest.map((key) => `${key}=tea`)],
+      "A long letter about tea.",
+    );
+    if (text.trim() === "") throw new Error("The run gave no text.");
+    const refused = spawnSync("promptd", ["run", row.slug, "nosuch=1"], {
+      cwd,
+      env: environmentOf(own),
+      encoding: "utf8",
+    });
+    if (refused.status !== 1 || !refused.stderr.includes("nothing was charged")) throw new Error(refused.stderr);
+    promptd(["runs", "list"]);
+    return `ran ${row.slug}`;
+  });
+}
+
+async function main(): Promise<void> {
+  const [given] = process.argv.slice(2);
+  const out = given === undefined ? join(home, "tarballs") : resolve(given);
+  if (given === undefined) {
+    await check(
+      "npm run build",
+      () => void run("npm", ["run", "--silent", "build"], { cwd: ROOT, node: dirname(process.execPath) }),
+    );
+    await check("npm pack of each package", () => void packPackages(out));
+  }
+  const tarballs = globSync("*.tgz", { cwd: out }).map((name) => join(out, name));
+  const clientTarball = tarballs.find((name) => name.includes("promptd-client-")) ?? "";
+  const majors = (process.env["PROMPTD_TEST_NODES"] ?? Object.keys(NODES).join(",")).split(",");
+  for (const major of majors.filter((one) => one !== "20")) {
+    const { serving } = await checkServer(tarballs, major);
+    if (serving === null) continue;
+    if (major === majors.at(-1)) {
+      await checkClient(clientTarball, majors, serving);
+      await checkCaller(tarballs, serving);
+    }
+    await check(`it stops on Node ${major}`, () => serving.stop());
+  }
+  if (majors.includes("20")) await checkLauncher(tarballs);
+}
+
+/** A Node that the server cannot run on gets one sentence, not a stack. */
+async function checkLauncher(tarballs: readonly string[]): Promise<void> {
+  await check("promptd says on Node 20 which Node it needs", () => {
+    const cwd = install("server-20", tarballs, findNode("20"));
+    const own = { cwd, node: findNode("20") };
+    const ended = spawnSync("promptd", ["--version"], {
+      cwd,
+      env: environmentOf(own),
+      encoding: "utf8",
+      timeout: COMMAND_MS_MAX,
+    });
+    if (ended.status !== 1 || !ended.stderr.startsWith("promptd needs Node 22.19 or newer; this is v20"))
+      throw new Error(ended.stderr);
+  });
+}
+
+try {
+  await main();
+} finally {
+  for (const child of children) signalGroup(child, "SIGKILL");
+  rmSync(home, { recursive: true, force: true, maxRetries: 10 });
+}
+console.log(failures === 0 ? "All packages install and work." : `${failures} failed.`);
+process.exitCode = failures === 0 ? 0 : 1;
