@@ -3,6 +3,7 @@ import { CommandFailure, type Command, type CommandArgs, type CommandIo, type Co
 import { explainError } from "./explain-error.ts";
 import { describeCommand, describeTable } from "./help-text.ts";
 import { parseArguments } from "./parse-arguments.ts";
+import { printable } from "./printable.ts";
 import { suggestName } from "./suggest-name.ts";
 import { NO_TERMINAL, shade, type Terminal } from "./terminal/terminal.ts";
 
@@ -40,7 +41,7 @@ export async function runCli(argv: readonly string[], table: CommandTable, aroun
       return 1;
     }
     const hint = known.hint === null ? "" : `${shade(around.terminal, "dim", known.hint)}\n`;
-    around.writeError(`${shade(around.terminal, "red", known.message)}\n${hint}`);
+    around.writeError(`${shade(around.terminal, "red", printable(known.message))}\n${hint}`);
     return known instanceof CommandFailure ? known.exitCode : 1;
   }
 }
@@ -88,7 +89,11 @@ async function runCommand({ name, command, rest }: Called, table: CommandTable, 
       if (terminal.isOut) around.writeOut(text);
     },
     writeError: around.writeError,
-    result: (document, text) => around.writeOut(`${parsed.json ? JSON.stringify(document, null, 2) : text}\n`),
+    result: (document, text) => {
+      // Names and titles of strangers stand in results, and a terminal obeys what is written to it.
+      const shown = terminal.isOut ? printable(text) : text;
+      around.writeOut(`${parsed.json ? JSON.stringify(document, null, 2) : shown}\n`);
+    },
     note: (text) => around.writeError(`${text}\n`),
   };
   return (await command.run(parsed.args, io)) ?? 0;

@@ -39,6 +39,26 @@ const table: CommandTable = {
   "admin user create": async () => ({ ...echo, positionals: { min: 0, max: 0 }, run: async () => 1 }),
 };
 
+describe("on a terminal", () => {
+  const terminal = { isOut: true, isError: true };
+  const text = "Ada\u001b[2J\tline 1\nline 2\u009b1m";
+  const shown = "Ada\\u001b[2J\tline 1\nline 2\\u009b1m\n";
+
+  test("nothing that a stranger wrote moves the cursor or changes the terminal", async () => {
+    const { run } = await setup({}, table, { terminal });
+    expect((await run("echo", text)).stdout).toBe(shown);
+    const refused = await setup({}, { fail: async () => failing(new CommandFailure(text)) }, { terminal });
+    expect((await refused.run("fail")).stderr).toContain(shown);
+  });
+
+  test("JSON, and what goes elsewhere, keeps its text", async () => {
+    const { runJson } = await setup({}, table, { terminal });
+    expect(await runJson("echo", text)).toMatchObject({ words: [text] });
+    const { run } = await setup({}, table);
+    expect((await run("echo", text)).stdout).toBe(`${text}\n`);
+  });
+});
+
 describe("arguments", () => {
   test("flags and positionals may be mixed; values keep their text", async () => {
     const { runJson } = await setup({}, table);

@@ -36,6 +36,7 @@ export const runList: Command = {
       (row) => `${row.runId}  ${row.createdAt}  ${row.runStatus.padEnd(9)}  ${row.error ?? row.title}`,
     );
     io.result({ rows, hasMore }, lines.length === 0 ? "No run." : lines.join("\n"));
+    if (hasMore) io.note("There are older ones; --status narrows the list.");
   },
 };
 
