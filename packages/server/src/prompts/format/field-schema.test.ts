@@ -3,28 +3,49 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { faultsOf, parseOne, TEA_POEM } from "../../../test/prompts/prompt-fixtures.ts";
+import { faultsOf, parseOne, TEA_POEM, textPrompt } from "../../../test/prompts/prompt-fixtures.ts";
 import { promptFileSchema } from "./field-schema.ts";
 
 const ROOT = join(import.meta.dirname, "../../../../..");
 
+interface Described {
+  readonly properties: Readonly<Record<string, { readonly description?: unknown }>>;
+}
+
 describe("the schema for editors", () => {
   test("has every field that is read, and a description of each", () => {
-    const { properties } = promptFileSchema() as { properties: Record<string, object> };
+    const { properties, $defs } = promptFileSchema() as unknown as Described & { readonly $defs: { step: Described } };
     for (const name of ["promptd", "title", "inputs", "temperature", "messages", "output", "steps", "samples", "tests"])
       expect(Object.keys(properties)).toContain(name);
+    const all = [...Object.entries(properties), ...Object.entries($defs.step.properties)];
+    expect(all.filter(([, { description }]) => typeof description !== "string").map(([name]) => name)).toEqual([]);
   });
 
   test("takes the front matter of every example and seed file", () => {
     const files = globSync(["examples/*.prompt.md", "packages/server/seed/prompts/*.prompt.md"], { cwd: ROOT });
     expect(files.length).toBeGreaterThan(60);
-    const { patternProperties: _own, ...schema } = promptFileSchema();
-    const validator = z.fromJSONSchema(schema);
+    const validator = z.fromJSONSchema(promptFileSchema());
     for (const file of files) {
       const [, front = ""] = readFileSync(join(ROOT, file), "utf8").split(/^---$/m);
       const checked = validator.safeParse(parse(front));
       expect({ file, issues: checked.error?.issues ?? [] }).toEqual({ file, issues: [] });
     }
+  });
+});
+
+describe("fields of the author's own", () => {
+  test.each([
+    ["the prompt", "x-note: mine"],
+    ["an input", "inputs: { topic: { x-note: mine } }"],
+    ["a test", "tests: [{ x-note: mine, expect: { x-note: mine } }]"],
+  ])("of %s are taken by the schema as they are by the reader, and others are not", (_what, field) => {
+    const validator = z.fromJSONSchema(promptFileSchema());
+    const fits = (fields: string) =>
+      validator.safeParse(parse(`promptd: 1\ntitle: T\nmodel: sandbox/text\n${fields}`)).success;
+    const file = (fields: string) => faultsOf(textPrompt("{{ topic }}", fields)).length === 0;
+    expect([fits(field), file(field)]).toEqual([true, true]);
+    const unknown = field.replaceAll("x-note", "note");
+    expect([fits(unknown), file(unknown)]).toEqual([false, false]);
   });
 });
 

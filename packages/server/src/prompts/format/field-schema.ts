@@ -22,6 +22,13 @@ const texts = (description: string): Schema => ({
   additionalProperties: { type: "string" },
 });
 
+/** These fields, and those of the author's own. */
+const closed = (properties: Schema): Schema => ({
+  properties,
+  patternProperties: { "^x-": true },
+  additionalProperties: false,
+});
+
 const CALL: Readonly<Record<string, Schema>> = {
   instructions: text("Sent as the model's instructions; Liquid."),
   options: texts("Run options chosen by the author."),
@@ -92,16 +99,17 @@ const PROMPT: Readonly<Record<string, Schema>> = {
   title: text("Shown to callers.", { maxLength: 120 }),
   slug: text("Made from the title when absent.", { pattern: "^[a-z0-9-]{1,120}$" }),
   description: text("What search finds.", { maxLength: 2_000 }),
-  tags: { type: "array", items: { type: "string", maxLength: 64 }, maxItems: 10 },
+  tags: {
+    type: "array",
+    description: "What search finds too.",
+    items: { type: "string", maxLength: 64 },
+    maxItems: 10,
+  },
   model: text("A model of the catalogue, or a role."),
   inputs: {
     type: "object",
     description: "Inputs by key, in order.",
-    additionalProperties: {
-      type: ["object", "null"],
-      properties: pick(INPUT, INPUT_FIELDS),
-      additionalProperties: false,
-    },
+    additionalProperties: { type: ["object", "null"], ...closed(pick(INPUT, INPUT_FIELDS)) },
   },
   images: {
     type: "array",
@@ -127,14 +135,13 @@ const PROMPT: Readonly<Record<string, Schema>> = {
     description: 'What "promptd prompt test" runs.',
     items: {
       type: "object",
-      properties: {
+      ...closed({
         name: { type: "string" },
         inputs: texts("By key."),
         options: texts("Run options."),
         images: { type: "array", items: { type: "string" } },
-        expect: { type: "object", properties: pick(EXPECTATIONS, EXPECTATION_FIELDS), additionalProperties: false },
-      },
-      additionalProperties: false,
+        expect: { type: "object", ...closed(pick(EXPECTATIONS, EXPECTATION_FIELDS)) },
+      }),
     },
   },
 };
@@ -142,7 +149,11 @@ const PROMPT: Readonly<Record<string, Schema>> = {
 const STEP = {
   ...CALL,
   model: PROMPT["model"] ?? {},
-  images: { type: "array", items: { type: "integer", minimum: 1 } },
+  images: {
+    type: "array",
+    description: "Numbers of the image slots that go with this step, from 1.",
+    items: { type: "integer", minimum: 1 },
+  },
 };
 
 /** Of a file in YAML; a *.prompt.md file has the same fields above its text. */
@@ -151,19 +162,16 @@ export function promptFileSchema(): Schema {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "A prompt of promptd",
     type: "object",
-    properties: {
+    required: ["promptd", "title", "model"],
+    ...closed({
       promptd: { const: 1, description: "The format." },
       ...pick(PROMPT, PROMPT_FIELDS),
       template: TEMPLATE,
-    },
-    patternProperties: { "^x-": true },
-    required: ["promptd", "title", "model"],
-    additionalProperties: false,
+    }),
     $defs: {
       step: {
         type: ["object", "null"],
-        properties: { ...pick(STEP, STEP_FIELDS), id: { type: "string" }, template: TEMPLATE },
-        additionalProperties: false,
+        ...closed({ ...pick(STEP, STEP_FIELDS), id: text("Its name, where steps are a list."), template: TEMPLATE }),
       },
     },
   };
