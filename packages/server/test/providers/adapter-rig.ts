@@ -52,6 +52,7 @@ export function callOf(
     callNumber: 1,
     idempotencyKey: "00000000-0000-7000-8000-000000000001:0:0",
     timeLimitMs: entry.limits.timeoutMs,
+    key: 0,
     onText: null,
     ...change,
   };

@@ -46,6 +46,7 @@ export function createAiSdkAdapter(options: AdapterOptions): ModelAdapter {
         ? { kind: "impossible" }
         : canceled;
     },
+    countKeys: (entry) => connectionOf(entry).endpoint.apiKeys.length,
     embedTexts: (model, texts, signal) => embedTexts(adapter, { ...model, texts }, signal),
     close: async () => {
       await Promise.all([...transports.values()].map((transport) => transport.close()));

@@ -39,7 +39,7 @@ type ProviderModel = Pick<CatalogueEntry, "provider" | "server">;
 export function sourceOf(
   adapter: Adapter,
   model: ProviderModel & Pick<CatalogueEntry, "providerModel"> & Partial<Pick<CatalogueEntry, "api" | "modality">>,
-  { call, ...limits }: FetchLimits & { readonly call: ModelCall | null },
+  { call, key = call?.key ?? 0, ...limits }: FetchLimits & { readonly call: ModelCall | null; readonly key?: number },
 ): ModelSource {
   const { provider, providerModel, api, modality } = model;
   const { endpoint, transport } = adapter.connectionOf(model);
@@ -50,7 +50,7 @@ export function sourceOf(
     provider,
     providerModel,
     api,
-    endpoint,
+    endpoint: { ...endpoint, apiKey: endpoint.apiKeys[key] ?? endpoint.apiKey },
     clock: adapter.clock,
     fetch: hidesRefusals ? async (input, init) => refusals.read(await fetch(input, init)) : fetch,
     call: call === null ? null : { ...call, model: call.entry.model },

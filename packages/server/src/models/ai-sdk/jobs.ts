@@ -7,6 +7,7 @@ import { classifyAnswer, classifyJobFailure, failure } from "../providers/failur
 import { providerOf } from "../providers/index.ts";
 import type { JobFile, JobInterface, JobSource } from "../providers/jobs.ts";
 import { FILE_ANSWER_BYTES_MAX, sourceOf, wholePrompt, type Adapter } from "./call-settings.ts";
+import { nameWithKey, splitName, type JobOfKey } from "./job-keys.ts";
 import type { JobCancel, ModelAdapter, ModelCall, ModelResult, ReadyJob } from "./model-adapter.ts";
 import { settledFile } from "./read-error.ts";
 import { askVideo, startVideo } from "./video.ts";
@@ -18,9 +19,19 @@ type Poll = Parameters<ModelAdapter["pollJob"]>[0];
 type Polled = Awaited<ReturnType<ModelAdapter["pollJob"]>>;
 
 export async function startJob(adapter: Adapter, call: ModelCall, signal: AbortSignal): Promise<Started> {
+  const { jobs } = providerOf(call.entry.provider);
+  const started =
+    jobs === null ? await startVideo(adapter, call, signal) : await startOwn(adapter, { call, jobs }, signal);
+  const { endpoint } = adapter.connectionOf(call.entry);
+  return { kind: "started", operation: nameWithKey(started, call.key, endpoint) };
+}
+
+function startOwn(
+  adapter: Adapter,
+  { call, jobs }: { readonly call: ModelCall; readonly jobs: JobInterface },
+  signal: AbortSignal,
+): Promise<JsonValue> {
   const { entry, mapping } = call;
-  const { jobs } = providerOf(entry.provider);
-  if (jobs === null) return { kind: "started", operation: await startVideo(adapter, call, signal) };
   const { size, aspectRatio, duration, resolution, providerOptions } = mapping;
   const order = {
     providerModel: entry.providerModel,
@@ -35,21 +46,21 @@ export async function startJob(adapter: Adapter, call: ModelCall, signal: AbortS
     idempotencyKey: call.idempotencyKey,
     timeLimitMs: call.timeLimitMs,
   };
-  const source = jobSource(adapter, entry, { isPoll: false, signal });
-  return { kind: "started", operation: await jobs.start(order, source) };
+  return jobs.start(order, jobSource(adapter, entry, { isPoll: false, key: call.key, signal }));
 }
 
 function jobSource(
   adapter: Adapter,
   entry: CatalogueEntry,
-  { isPoll, signal }: { readonly isPoll: boolean; readonly signal: AbortSignal },
+  { signal, ...how }: { readonly isPoll: boolean; readonly key: number; readonly signal: AbortSignal },
 ): JobSource {
-  const { endpoint, fetch } = sourceOf(adapter, entry, { call: null, answerBytesMax: FILE_ANSWER_BYTES_MAX, isPoll });
+  const { endpoint, fetch } = sourceOf(adapter, entry, { call: null, answerBytesMax: FILE_ANSWER_BYTES_MAX, ...how });
   return { endpoint, fetch, signal };
 }
 
-export async function pollJob(adapter: Adapter, poll: Poll, signal: AbortSignal): Promise<Polled> {
-  const { entry } = poll.call;
+export async function pollJob(adapter: Adapter, asked: Poll, signal: AbortSignal): Promise<Polled> {
+  const { entry } = asked.call;
+  const poll = { ...asked, ...splitName(asked.operation, adapter.connectionOf(entry).endpoint) };
   const { jobs } = providerOf(entry.provider);
   if (jobs !== null) return pollOwn(adapter, { ...poll, jobs }, signal);
   const state = await askVideo(adapter, poll, signal);
@@ -76,14 +87,14 @@ function ready(adapter: Adapter, entry: CatalogueEntry, load: (signal: AbortSign
 
 async function pollOwn(
   adapter: Adapter,
-  { call, operation, jobs }: Poll & { readonly jobs: JobInterface },
+  { call, operation, key, jobs }: JobOfKey & { readonly jobs: JobInterface },
   signal: AbortSignal,
 ): Promise<Polled> {
   const { entry } = call;
-  const state = await jobs.poll(operation, jobSource(adapter, entry, { isPoll: true, signal }));
+  const state = await jobs.poll(operation, jobSource(adapter, entry, { isPoll: true, key, signal }));
   if (state.kind === "pending") return state;
   return ready(adapter, entry, async (loading) => {
-    const file = await state.read(jobSource(adapter, entry, { isPoll: false, signal: loading }));
+    const file = await state.read(jobSource(adapter, entry, { isPoll: false, key, signal: loading }));
     return loadFile(adapter, call, { file, signal: loading });
   });
 }
@@ -130,12 +141,14 @@ const CANCEL_ANSWER_BYTES_MAX = 1_048_576;
 
 export async function cancelJob(
   adapter: Adapter,
-  { entry, operation }: Parameters<ModelAdapter["cancelJob"]>[0],
+  { entry, operation: stored }: Parameters<ModelAdapter["cancelJob"]>[0],
   signal: AbortSignal,
 ): Promise<JobCancel> {
   const { cancel } = providerOf(entry.provider);
   const { endpoint, transport } = adapter.connectionOf(entry);
-  const request = cancel?.({ operation, endpoint }) ?? null;
+  const { operation, key } = splitName(stored, endpoint);
+  const apiKey = endpoint.apiKeys[key] ?? null;
+  const request = cancel?.({ operation, endpoint: { ...endpoint, apiKey } }) ?? null;
   if (request === null) return { kind: "impossible" };
   if (request === "not-needed") return { kind: "canceled" };
   const { url, method, authorization } = request;

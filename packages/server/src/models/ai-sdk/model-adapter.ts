@@ -46,6 +46,8 @@ export interface ModelCall {
   readonly callNumber: number;
   /** The same for every attempt at one item; for providers that take one. */
   readonly idempotencyKey: string;
+  /** Which of the provider's keys, from 0. */
+  readonly key: number;
   /** Nobody waits for the answer any longer. */
   readonly timeLimitMs: number;
   /** Called with the text while it is written. Null: nobody reads it, and the provider is asked for one whole answer. */
@@ -107,5 +109,7 @@ export interface ModelAdapter {
   ): Promise<JobCancel>;
   /** One vector per text, in order. Rejects when the provider fails, without its words. */
   embedTexts(model: EmbeddingsModel, texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
+  /** How many keys the model's provider has, by turns; absent: one. */
+  readonly countKeys?: (entry: CatalogueEntry) => number;
   close(): Promise<void>;
 }

@@ -119,7 +119,7 @@ async function languageModel(adapter: Adapter, call: ModelCall): Promise<Languag
   if (models.text === null) throw new Error(`The provider ${entry.provider} makes no texts.`);
   const source = sourceOf(adapter, entry, { call, answerBytesMax: TEXT_ANSWER_BYTES_MAX });
   if (isSimulated) return models.text(source); // it is made for one call
-  const key = [entry.provider, source.endpoint.baseUrl, entry.providerModel, entry.api].join(" ");
+  const key = [entry.provider, source.endpoint.baseUrl, entry.providerModel, entry.api, call.key].join(" ");
   const model = adapter.languageModels.get(key) ?? models.text({ ...source, call: null });
   adapter.languageModels.set(key, model);
   return model;

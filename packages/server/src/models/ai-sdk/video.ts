@@ -13,7 +13,8 @@ import {
   wholePrompt,
   type Adapter,
 } from "./call-settings.ts";
-import type { ModelAdapter, ModelCall } from "./model-adapter.ts";
+import type { JobOfKey } from "./job-keys.ts";
+import type { ModelCall } from "./model-adapter.ts";
 
 export async function startVideo(adapter: Adapter, call: ModelCall, signal: AbortSignal): Promise<JsonValue> {
   const { aspectRatio, resolution, duration } = call.mapping;
@@ -21,7 +22,7 @@ export async function startVideo(adapter: Adapter, call: ModelCall, signal: Abor
   const isFrame = call.entry.inputs?.images?.as !== "reference";
   const { maxRetries, abortSignal, headers, providerOptions } = sharedSettings(call, signal);
   const started = await startWithSdk({
-    model: await videoModel(adapter, call.entry, call),
+    model: await videoModel(adapter, call.entry, { call, key: call.key }),
     prompt: wholePrompt(call),
     ...(aspectRatio === undefined ? {} : { aspectRatio }),
     ...(resolution === undefined ? {} : { resolution }),
@@ -50,19 +51,23 @@ type VideoState =
 
 export async function askVideo(
   adapter: Adapter,
-  { call, operation }: Parameters<ModelAdapter["pollJob"]>[0],
+  { call, operation, key }: JobOfKey,
   signal: AbortSignal,
 ): Promise<VideoState> {
-  const model = await videoModel(adapter, call.entry, null);
+  const model = await videoModel(adapter, call.entry, { call: null, key });
   const status = await getVideoStatus(model, { operation, abortSignal: signal, maxRetries: 0 });
   if (status.status === "pending") return { kind: "pending" };
   if (status.status === "error") return { kind: "broken", words: status.error };
   return { kind: "made", video: status.videos[0] ?? null, requestId: requestId(status.response.headers) };
 }
 
-/** @param call null: to poll a started video. */
-async function videoModel(adapter: Adapter, entry: CatalogueEntry, call: ModelCall | null): Promise<VideoModelV4> {
+/** `call` null: to poll a started video. */
+async function videoModel(
+  adapter: Adapter,
+  entry: CatalogueEntry,
+  { call, key }: { readonly call: ModelCall | null; readonly key: number },
+): Promise<VideoModelV4> {
   const { video } = providerOf(entry.provider).models;
   if (video === null) throw new Error(`The provider ${entry.provider} makes no videos.`);
-  return video(sourceOf(adapter, entry, { call, answerBytesMax: FILE_ANSWER_BYTES_MAX, isPoll: call === null }));
+  return video(sourceOf(adapter, entry, { call, key, answerBytesMax: FILE_ANSWER_BYTES_MAX, isPoll: call === null }));
 }

@@ -48,7 +48,7 @@ export async function attempt(context: CallContext, job: Job, signal: AbortSigna
     signal.throwIfAborted();
     ending = "aborted";
     const asked = start.kind === "started" ? startedBefore(context, job, start) : job;
-    const result = await makeInTime(context, { job: asked, start }, signal);
+    const result = await makeInTime(context, { job: asked, start, key: admission.key }, signal);
     ending = result;
     await fault("call.after_answer");
     record(context, asked, { key: start.key, result });
@@ -76,6 +76,8 @@ async function withdraw({ db, log }: CallContext, start: StartedJob["start"]): P
 interface StartedJob {
   readonly job: Job;
   readonly start: Exclude<CallStart, { kind: "used-up" }>;
+  /** The number of the provider's key, from 0. */
+  readonly key: number;
 }
 
 /** Rejects when `signal` is aborted; the deadline's end is a value. */
@@ -94,11 +96,11 @@ async function makeInTime(context: CallContext, started: StartedJob, signal: Abo
 
 function make(
   context: CallContext,
-  { job, start, timeLimitMs }: StartedJob & { readonly timeLimitMs: number },
+  { job, start, key, timeLimitMs }: StartedJob & { readonly timeLimitMs: number },
   signal: AbortSignal,
 ): Promise<ModelResult> {
   const { request, entry } = job;
-  const call = { ...modelCall(job, start), timeLimitMs };
+  const call = { ...modelCall(job, start), key, timeLimitMs };
   if (!makesJobs(providerOf(entry.provider), entry.modality)) return context.adapter.callModel(call, signal);
   const store = (operation: JsonValue) =>
     storeOperation(context.db, start.key, { attempt: request.attempt, operation });
@@ -111,7 +113,10 @@ async function discard(result: ModelResult): Promise<void> {
   if (result.kind === "video" && "discard" in result.content) await result.content.discard();
 }
 
-function modelCall({ request, entry, correction }: Job, start: StartedJob["start"]): Omit<ModelCall, "timeLimitMs"> {
+function modelCall(
+  { request, entry, correction }: Job,
+  start: StartedJob["start"],
+): Omit<ModelCall, "timeLimitMs" | "key"> {
   const { onText } = request;
   const { callNumber } = start.key;
   const isFollowed = start.kind === "begun" && start.isFollowed && onText !== undefined;

@@ -1,23 +1,23 @@
 /** What a call must pass before it is made: its model's slots, memory, and the model's circuit breaker. */
 import type { Log } from "../../platform/log.ts";
 import { createAdaptiveConcurrency, type AdaptiveConcurrency } from "../../platform/resilience/adaptive-concurrency.ts";
-import { createBreaker, type Breaker } from "../../platform/resilience/breaker.ts";
 import { createSemaphore, type Permit, type Semaphore } from "../../platform/resilience/semaphore.ts";
-import type { ModelResult } from "../ai-sdk/model-adapter.ts";
 import { isSimulated } from "../catalogue/availability.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { LimitChange } from "./model-request.ts";
 import type { FailureCause } from "../providers/failure.ts";
+import { createProviderKeys, type CallEnding, type ProviderKeys } from "./provider-keys.ts";
 
 export type Admission =
-  | { readonly kind: "admitted"; release(result: CallEnding): void }
-  /** Worth another attempt after this many milliseconds. `isBroken`: its breaker is open; else it is merely full. */
+  /** `key`: the number of the provider's key to call with, from 0. */
+  | { readonly kind: "admitted"; readonly key: number; release(result: CallEnding): void }
+  /** Worth another attempt after this many milliseconds. `isBroken`: its breakers are open; else it is merely full. */
   | { readonly kind: "busy"; readonly waitMs: number; readonly isBroken: boolean };
-
-type CallEnding = ModelResult | "aborted" | "not-made";
 
 export interface CallAdmission {
   admit(entry: CatalogueEntry, bytes: number, signal: AbortSignal): Promise<Admission>;
+  /** True when a call that failed for its key could be made with another one now. */
+  hasFreeKey(entry: CatalogueEntry): boolean;
 }
 
 /** A call waits in this process at most this long; then the run is released and others use its slot. */
@@ -60,14 +60,14 @@ export function createMemoryBudget(bytesMax: number, options: MemoryBudgetOption
 }
 
 /**
- * Per provider and model, in this worker alone. What a model did longer ago says nothing about it now; a call lasts
+ * Per provider, model and key, in this worker alone. What a model did longer ago says nothing about it now; a call lasts
  * minutes at most, and an outage seconds.
  */
 const BREAKER = { windowCalls: 20, windowMs: 60_000, callsMin: 10, failingShare: 0.5, openMs: 15_000 };
 const SUCCESSES_PER_SLOT = 10;
 
 interface ModelState {
-  readonly breaker: Breaker;
+  readonly keys: ProviderKeys;
   /**
    * Calls at once of this worker. The claim bounds them over all workers; this is the part that learns: a 429 halves
    * the number, ten successes add one back, up to the catalogue's limit.
@@ -90,6 +90,8 @@ export interface CallAdmissionOptions {
   readonly log: Log;
   /** Changes the limit of a model that follows the pace of its server. @returns the limit in force. */
   readonly adaptRuns: (model: string, change: LimitChange) => Promise<number>;
+  /** How many keys the model's provider has; absent: one. */
+  readonly countKeys?: ((entry: CatalogueEntry) => number) | undefined;
 }
 
 /** Fewer at once than this are not worth waiting for: the next question is sent while an answer is on its way. */
@@ -98,7 +100,7 @@ const PACED_LEAST = 2;
 const QUESTION_UNITS = 20;
 
 export function createCallAdmission(options: CallAdmissionOptions): CallAdmission {
-  const { memory, monotonicMs, log } = options;
+  const { memory, monotonicMs, log, countKeys = () => 1 } = options;
   const states = new Map<string, ModelState>();
   const stateOf = (entry: CatalogueEntry): ModelState => {
     const key = `${entry.provider} ${entry.model}`;
@@ -106,8 +108,11 @@ export function createCallAdmission(options: CallAdmissionOptions): CallAdmissio
     if (known !== undefined && (known.pace !== null) === entry.isPaced) return known;
     const max = entry.limits.concurrency;
     const pace = entry.isPaced ? createAdaptiveConcurrency({ min: PACED_LEAST, max }) : null;
+    const count = countKeys(entry);
+    const onChange = (change: "open" | "closed", number: number) =>
+      logChange(log, { ...entry, key: count > 1 ? number + 1 : undefined }, change);
     const state = {
-      breaker: createBreaker({ ...BREAKER, nowMs: monotonicMs, onChange: (change) => logChange(log, entry, change) }),
+      keys: createProviderKeys({ ...BREAKER, nowMs: monotonicMs, count, onChange }),
       slots: createSemaphore({ permits: pace?.level ?? max }),
       successes: 0,
       pace,
@@ -119,6 +124,7 @@ export function createCallAdmission(options: CallAdmissionOptions): CallAdmissio
     return state;
   };
   return {
+    hasFreeKey: (entry) => stateOf(entry).keys.hasFree,
     admit: async (entry, bytes, signal) => {
       const state = stateOf(entry);
       const slot = state.slots.tryAcquire();
@@ -130,23 +136,25 @@ export function createCallAdmission(options: CallAdmissionOptions): CallAdmissio
         slot.release();
         throw error;
       });
-      const waitMs = reservation === null ? WAIT_IN_PROCESS_MS : state.breaker.admit();
-      if (reservation === null || waitMs > 0) {
+      const taken = reservation === null ? { waitMs: WAIT_IN_PROCESS_MS } : state.keys.take();
+      if (reservation === null || "waitMs" in taken) {
         reservation?.release();
         slot.release();
-        return { kind: "busy", waitMs, isBroken: reservation !== null };
+        return { kind: "busy", waitMs: "waitMs" in taken ? taken.waitMs : 0, isBroken: reservation !== null };
       }
+      const { key } = taken;
       const { level = 0 } = state.pace ?? {};
       const startMs = monotonicMs();
       return {
         kind: "admitted",
+        key,
         release: (result) => {
           reservation.release();
           const wanted = paceAfter(state.pace, { level, ms: monotonicMs() - startMs, result });
           if (wanted !== null) void adapt(state, entry, { from: level, to: wanted }, options);
           // The sandbox fails when a caller writes so: that must not close it to others.
-          if (isSimulated(entry)) state.breaker.record("skipped");
-          else learn(state, entry, result);
+          state.keys.record(key, result, !isSimulated(entry));
+          if (!isSimulated(entry)) learn(state, entry, result);
           slot.release();
         },
       };
@@ -204,7 +212,6 @@ async function adapt(
 }
 
 function learn(state: ModelState, entry: CatalogueEntry, result: CallEnding): void {
-  state.breaker.record(breakerOutcome(result));
   if (typeof result === "string" || state.pace !== null) return;
   const { slots } = state;
   if (result.kind !== "failed") {
@@ -217,13 +224,13 @@ function learn(state: ModelState, entry: CatalogueEntry, result: CallEnding): vo
   state.successes = 0;
 }
 
-function breakerOutcome(result: CallEnding): "ok" | "failed" | "opens" | "skipped" {
-  if (typeof result === "string") return "skipped";
-  if (result.kind !== "failed") return "ok";
-  return { ignored: "skipped" as const, counted: "failed" as const, opens: "opens" as const }[result.breaker];
-}
-
-function logChange(log: Log, { provider, model }: CatalogueEntry, change: "open" | "closed"): void {
-  if (change === "closed") log.info({ provider, model }, "the model answers again: its circuit breaker closed");
-  else log.warn({ provider, model }, "the model keeps failing: its circuit breaker opened, and its runs wait");
+/** @param key the place of the key among several, from 1; undefined: there is one. */
+function logChange(
+  log: Log,
+  { provider, model, key }: Pick<CatalogueEntry, "provider" | "model"> & { readonly key: number | undefined },
+  change: "open" | "closed",
+): void {
+  const facts = { provider, model, ...(key === undefined ? {} : { key }) };
+  if (change === "closed") log.info(facts, "the model answers again: its circuit breaker closed");
+  else log.warn(facts, "the model keeps failing: its circuit breaker opened, and its runs wait");
 }

@@ -63,6 +63,7 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
       monotonicMs: () => performance.now(),
       log,
       adaptRuns: options.adaptRuns,
+      countKeys: adapter.countKeys,
     }),
     counter: createCallCounter(db),
     record: createCallRecord(db, log),
@@ -116,6 +117,7 @@ async function attemptUntilSettled(
       job = { ...job, correction: answer.correction };
       continue;
     }
+    if (made.kind === "failed" && isOfKey(made) && context.admission.hasFreeKey(job.entry)) continue;
     const [next] = left;
     if (next !== undefined && callsFallback(made, job)) {
       logFallback(context, job, next);
@@ -134,6 +136,14 @@ async function attemptUntilSettled(
 }
 
 type Failed = Extract<Attempt, { kind: "failed" }>;
+
+/** Of the account behind one key: another key may be asked at once. */
+const OF_KEY: ReadonlySet<FailureCause> = new Set(["rate_limited", "quota", "credentials"]);
+
+function isOfKey({ failure, callNumber }: Failed): boolean {
+  return callNumber < ATTEMPTS_MAX && OF_KEY.has(failure.cause);
+}
+
 type Busy = Extract<Attempt, { kind: "busy" }>;
 
 /** The same model elsewhere, where the operator declared one and the author none: never for videos. */

@@ -52,6 +52,7 @@ export async function callDirectly(
     callNumber: 1,
     idempotencyKey: crypto.randomUUID(),
     timeLimitMs: entry.limits.timeoutMs,
+    key: 0,
     onText: null,
   };
   let problem = "";

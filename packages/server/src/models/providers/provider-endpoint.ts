@@ -14,7 +14,14 @@ export interface OwnServer {
 }
 
 /** No key and no address: of the sandbox, and of a name that nobody knows. */
-const NO_ENDPOINT: ProviderEndpoint = { baseUrl: "", isOverridden: false, apiKey: null, origins: [], aliases: null };
+const NO_ENDPOINT: ProviderEndpoint = {
+  baseUrl: "",
+  isOverridden: false,
+  apiKey: null,
+  apiKeys: [],
+  origins: [],
+  aliases: null,
+};
 
 /** @param server null: the provider's usual address, or the one that the operator's settings give it. */
 export function resolveEndpoint(
@@ -34,7 +41,7 @@ function knownEndpoint(
 ): ProviderEndpoint {
   const given = secret(settings.baseUrl);
   const baseUrl = given === null ? usual : completeBaseUrl(given, usual);
-  const endpoint = { isOverridden: baseUrl !== usual, apiKey: secret(settings.key) };
+  const endpoint = { isOverridden: baseUrl !== usual, ...readKeys(secret(settings.key)) };
   if (fixed === null) return { ...endpoint, baseUrl, origins: [baseUrl], aliases: null };
   const { origins, header } = fixed;
   const aliases = { origins: new Map(origins.map((origin) => [origin, baseUrl])), header };
@@ -45,22 +52,35 @@ function knownEndpoint(
  * Where OPENAI_BASE_URL leads, and the key for it; null: to OpenAI itself. Only this process's own setting counts: a
  * model that another process found elsewhere must not draw this one's key to an address its operator never named.
  */
-export function compatibleEndpoint(secret: ReadSecret): Pick<ProviderEndpoint, "baseUrl" | "apiKey"> | null {
+export function compatibleEndpoint(
+  secret: ReadSecret,
+): Pick<ProviderEndpoint, "baseUrl" | "apiKey" | "apiKeys"> | null {
   const { settings, address } = compatible;
   const given = secret(settings.baseUrl);
   if (given === null || new URL(given).hostname === new URL(address.baseUrl).hostname) return null;
-  return { baseUrl: completeBaseUrl(given, address.baseUrl), apiKey: secret(settings.key) };
+  return { baseUrl: completeBaseUrl(given, address.baseUrl), ...readKeys(secret(settings.key)) };
 }
 
 function ownServer(provider: string, { baseURL, apiKeyEnv, quirks }: OwnServer, secret: ReadSecret): ProviderEndpoint {
   const baseUrl = trimSlash(baseURL);
-  const apiKey = provider === compatible.id ? compatibleKey(baseUrl, secret) : ownKey(apiKeyEnv, secret);
-  return { baseUrl, isOverridden: true, apiKey, origins: [baseUrl], quirks, aliases: null };
+  const keys = provider === compatible.id ? compatibleKeys(baseUrl, secret) : readKeys(ownKey(apiKeyEnv, secret));
+  return { baseUrl, isOverridden: true, ...keys, origins: [baseUrl], quirks, aliases: null };
 }
 
-function compatibleKey(baseUrl: string, secret: ReadSecret): string | null {
+type Keys = Pick<ProviderEndpoint, "apiKey" | "apiKeys">;
+
+/** Several keys are separated by commas, which no provider has in a key. */
+function readKeys(setting: string | null): Keys {
+  const apiKeys = (setting ?? "")
+    .split(",")
+    .map((key) => key.trim())
+    .filter((key) => key !== "");
+  return { apiKey: apiKeys[0] ?? null, apiKeys };
+}
+
+function compatibleKeys(baseUrl: string, secret: ReadSecret): Keys {
   const named = compatibleEndpoint(secret);
-  return named?.baseUrl === baseUrl ? named.apiKey : null;
+  return named?.baseUrl === baseUrl ? { apiKey: named.apiKey, apiKeys: named.apiKeys } : readKeys(null);
 }
 
 function ownKey(name: string | undefined, secret: ReadSecret): string | null {

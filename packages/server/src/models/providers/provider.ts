@@ -79,6 +79,8 @@ export interface ProviderEndpoint {
   /** True when the operator set another address than the provider's own. */
   readonly isOverridden: boolean;
   readonly apiKey: string | null;
+  /** All of them, where an operator has set several; `apiKey` is the first, or the one chosen for a call. */
+  readonly apiKeys: readonly string[];
   /** Addresses that receive the key. */
   readonly origins: readonly string[];
   /** How a server that speaks the OpenAI interface differs from others. */

@@ -383,7 +383,8 @@ export const SETTINGS = {
 
 /** Keys of other services, under their own usual names. Each may be given as NAME_FILE, the path of a file with the value. */
 export const PROVIDER_KEYS = {
-  OPENAI_API_KEY: "Enables the OpenAI models, and is sent to OPENAI_BASE_URL if that is set.",
+  OPENAI_API_KEY:
+    "Enables the OpenAI models, and is sent to OPENAI_BASE_URL if that is set. Of each provider several keys may be given, separated by commas: calls use them by turns.",
   ANTHROPIC_API_KEY: "Enables the Anthropic models.",
   GOOGLE_GENERATIVE_AI_API_KEY: "Enables the Gemini models.",
   FAL_API_KEY: "Enables the fal models.",
