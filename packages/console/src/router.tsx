@@ -10,7 +10,14 @@ import {
 } from "@tanstack/react-router";
 import { chooseAccount, chosenAccount } from "./account.ts";
 import { isSignedOut, sessionQuery } from "./api.ts";
-import type { MarketplaceSearch, PromptSearch, RunsSearch } from "./search.ts";
+import type {
+  AuditSearch,
+  FoundRunsSearch,
+  MarketplaceSearch,
+  PromptSearch,
+  RunsSearch,
+  WordsSearch,
+} from "./search.ts";
 import { RouteFailure } from "./components/shell/route-failure.tsx";
 import { Shell } from "./components/shell/shell.tsx";
 import { MarketplaceScreen } from "./screens/marketplace/marketplace.tsx";
@@ -133,6 +140,76 @@ const settingsSections = [
   }),
 ] as const;
 
+const operator = createRoute({
+  getParentRoute: () => inside,
+  path: "/operator",
+  component: lazyRouteComponent(() => import("./screens/operator/operator.tsx"), "OperatorScreen"),
+});
+const words = (search: Record<string, unknown>): WordsSearch => ({ q: text(search["q"]) });
+const operatorSections = [
+  createRoute({
+    getParentRoute: () => operator,
+    path: "/",
+    component: lazyRouteComponent(() => import("./screens/operator/overview.tsx"), "OverviewSection"),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: "/runs",
+    component: lazyRouteComponent(() => import("./screens/operator/found-runs.tsx"), "FoundRunsSection"),
+    validateSearch: (search: Record<string, unknown>): FoundRunsSearch => ({
+      id: text(search["id"]),
+      status: oneOf(search["status"], ["queued", "running", "succeeded", "failed"]),
+      cause: text(search["cause"]),
+      model: text(search["model"]),
+      accountId: text(search["accountId"]),
+    }),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: "/runs/$runId",
+    component: lazyRouteComponent(() => import("./screens/operator/found-run.tsx"), "FoundRunSection"),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: "/models",
+    component: lazyRouteComponent(() => import("./screens/operator/models.tsx"), "ModelsSection"),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: "/people",
+    component: lazyRouteComponent(() => import("./screens/operator/people.tsx"), "PeopleSection"),
+    validateSearch: words,
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: "/accounts",
+    component: lazyRouteComponent(() => import("./screens/operator/accounts.tsx"), "AccountsSection"),
+    validateSearch: words,
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: "/accounts/$accountId",
+    component: lazyRouteComponent(() => import("./screens/operator/account.tsx"), "AccountSection"),
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: "/prompts",
+    component: lazyRouteComponent(() => import("./screens/operator/prompts.tsx"), "PromptsSection"),
+    validateSearch: words,
+  }),
+  createRoute({
+    getParentRoute: () => operator,
+    path: "/audit",
+    component: lazyRouteComponent(() => import("./screens/operator/audit.tsx"), "AuditSection"),
+    validateSearch: (search: Record<string, unknown>): AuditSearch => ({
+      action: text(search["action"]),
+      outcome: oneOf(search["outcome"], ["success", "failure"]),
+      accountId: text(search["accountId"]),
+      personId: text(search["personId"]),
+    }),
+  }),
+] as const;
+
 const parts = createRoute({
   getParentRoute: () => root,
   path: "/parts",
@@ -179,7 +256,16 @@ const invitation = createRoute({
 });
 
 const tree = root.addChildren([
-  inside.addChildren([marketplace, prompt, runs, run, keys, credits, settings.addChildren(settingsSections)]),
+  inside.addChildren([
+    marketplace,
+    prompt,
+    runs,
+    run,
+    keys,
+    credits,
+    settings.addChildren(settingsSections),
+    operator.addChildren(operatorSections),
+  ]),
   parts,
   signIn,
   signUp,

@@ -15,3 +15,21 @@ export interface RunsSearch {
   readonly status?: "queued" | "running" | "succeeded" | "failed" | undefined;
   readonly q?: string | undefined;
 }
+/** Runs of all accounts. */
+export interface FoundRunsSearch {
+  readonly id?: string | undefined;
+  readonly status?: RunsSearch["status"];
+  readonly cause?: string | undefined;
+  readonly model?: string | undefined;
+  readonly accountId?: string | undefined;
+}
+/** A list that is searched by words. */
+export interface WordsSearch {
+  readonly q?: string | undefined;
+}
+export interface AuditSearch {
+  readonly action?: string | undefined;
+  readonly outcome?: "success" | "failure" | undefined;
+  readonly accountId?: string | undefined;
+  readonly personId?: string | undefined;
+}

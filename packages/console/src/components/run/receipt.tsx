@@ -3,12 +3,16 @@ import { isFinal } from "../../api.ts";
 import { formatWhole } from "../format.ts";
 import { Facts, type Fact } from "../facts.tsx";
 
+interface ReceiptProps {
+  readonly run: Pick<ManagedRun, "receipt" | "runStatus"> & Partial<Pick<ManagedRun, "answeredBy">>;
+}
+
 /** What a run costs: held at the start, charged and given back at the end. */
-export function Receipt({ run: { receipt, runStatus, answeredBy } }: { readonly run: ManagedRun }) {
+export function Receipt({ run: { receipt, runStatus, answeredBy } }: ReceiptProps) {
   if (receipt.held === null) return <p className="text-dim">This run is free.</p>;
   const isLive = !isFinal(runStatus);
   const facts: Fact[] = [
-    ...(answeredBy === null ? [] : [{ label: "Answered by", value: answeredBy }]),
+    ...(answeredBy === null || answeredBy === undefined ? [] : [{ label: "Answered by", value: answeredBy }]),
     { label: "Held", value: formatWhole(receipt.held) },
     ...(isLive ? [] : [{ label: "Given back", value: formatWhole(receipt.givenBack) }]),
     {

@@ -1,7 +1,7 @@
 import type { SessionInfo } from "@promptd/contract/manage";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Check, LogOut, Settings, UserRound } from "lucide-react";
+import { Activity, Check, LogOut, Settings, UserRound } from "lucide-react";
 import type { ReactElement } from "react";
 import { chooseAccount, chosenAccount } from "../../account.ts";
 import { faultOf, sessionQuery } from "../../api.ts";
@@ -52,6 +52,11 @@ export function AccountMenu({ session, trigger }: AccountMenuProps) {
       <MenuItem icon={Settings} onClick={() => void navigate({ to: "/settings" })}>
         Settings
       </MenuItem>
+      {session.person.isOperator ? (
+        <MenuItem icon={Activity} onClick={() => void navigate({ to: "/operator" })}>
+          Operator
+        </MenuItem>
+      ) : null}
       <MenuRule />
       <MenuItem icon={LogOut} onClick={() => void leave()}>
         Sign out

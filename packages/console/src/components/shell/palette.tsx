@@ -2,9 +2,21 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Coins, KeyRound, LayoutGrid, ListTree, Moon, Search, Sparkles, Sun, type LucideIcon } from "lucide-react";
+import {
+  Activity,
+  Coins,
+  KeyRound,
+  LayoutGrid,
+  ListTree,
+  Moon,
+  Search,
+  Settings,
+  Sparkles,
+  Sun,
+  type LucideIcon,
+} from "lucide-react";
 import { useEffect, useId, useMemo, useState, type KeyboardEvent } from "react";
-import { marketplaceQuery } from "../../api.ts";
+import { marketplaceQuery, sessionQuery } from "../../api.ts";
 import { setTheme } from "../../theme.ts";
 import { formatCredits } from "../format.ts";
 import { cx } from "../ui/class-names.ts";
@@ -174,11 +186,17 @@ function useEntries(text: string): { readonly entries: readonly Entry[]; readonl
   return { entries, isOutdated: isPlaceholderData };
 }
 
-/** Pages and acts: the same list for everybody. */
+/** Pages and acts. */
 function useActs(): readonly Entry[] {
+  const { data: session } = useQuery(sessionQuery);
+  const isOperator = session?.person.isOperator === true;
   const navigate = useNavigate();
   return useMemo(() => {
-    const page = (to: "/" | "/runs" | "/keys" | "/credits", label: string, icon: LucideIcon): Entry => ({
+    const page = (
+      to: "/" | "/runs" | "/keys" | "/credits" | "/settings" | "/operator",
+      label: string,
+      icon: LucideIcon,
+    ): Entry => ({
       id: to,
       group: "Pages",
       label,
@@ -197,8 +215,10 @@ function useActs(): readonly Entry[] {
       page("/runs", "Runs", ListTree),
       page("/keys", "Keys", KeyRound),
       page("/credits", "Credits", Coins),
+      page("/settings", "Settings", Settings),
+      ...(isOperator ? [page("/operator", "Operator", Activity)] : []),
       theme("light", Sun),
       theme("dark", Moon),
     ];
-  }, [navigate]);
+  }, [navigate, isOperator]);
 }

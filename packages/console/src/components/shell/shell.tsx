@@ -1,6 +1,18 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
-import { Coins, KeyRound, LayoutGrid, ListTree, Monitor, Moon, Search, Sun, type LucideIcon } from "lucide-react";
+import {
+  Activity,
+  Coins,
+  KeyRound,
+  LayoutGrid,
+  ListTree,
+  Monitor,
+  Moon,
+  Search,
+  Settings,
+  Sun,
+  type LucideIcon,
+} from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { sessionQuery } from "../../api.ts";
 import { setTheme, useTheme, type Theme } from "../../theme.ts";
@@ -18,6 +30,9 @@ const PAGES = [
   { to: "/keys", label: "Keys", icon: KeyRound },
   { to: "/credits", label: "Credits", icon: Coins },
 ] as const satisfies readonly { to: string; label: string; icon: LucideIcon }[];
+
+const SETTINGS = { to: "/settings", label: "Settings", icon: Settings } as const;
+const OPERATOR = { to: "/operator", label: "Operator", icon: Activity } as const;
 
 const ITEM =
   "flex items-center gap-2.5 rounded-2 text-dim hover:bg-hover hover:text-ink max-lg:h-12 max-lg:flex-1 max-lg:flex-col max-lg:justify-center max-lg:gap-[3px] max-lg:text-11 lg:h-8 lg:px-2.5";
@@ -86,11 +101,28 @@ function Sidebar({ onSearch }: { readonly onSearch: () => void }) {
           {label}
         </Link>
       ))}
+      <MorePages />
       <div className="mt-auto hidden gap-1 sm:grid">
         <ThemeSwitch className={ITEM} />
         <Account className={cx(ITEM, "w-full")} />
       </div>
     </nav>
+  );
+}
+
+/** What is not for every day; narrow screens have it in the menu of the account. */
+function MorePages() {
+  const { data: session } = useQuery(sessionQuery);
+  const pages = session?.person.isOperator === true ? [SETTINGS, OPERATOR] : [SETTINGS];
+  return (
+    <div className="hidden gap-1 border-t border-line pt-3 sm:mt-3 sm:grid">
+      {pages.map(({ to, label, icon: Icon }) => (
+        <Link key={to} to={to} className={ITEM} activeProps={{ className: ACTIVE }} activeOptions={{ exact: false }}>
+          <Icon aria-hidden className="size-4 shrink-0" strokeWidth={1.75} />
+          {label}
+        </Link>
+      ))}
+    </div>
   );
 }
 

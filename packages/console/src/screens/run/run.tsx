@@ -15,7 +15,7 @@ import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import { toast } from "../../components/ui/toast.tsx";
-import { Timeline } from "./timeline.tsx";
+import { Timeline } from "../../components/run/timeline.tsx";
 
 export function RunScreen() {
   const { runId } = useParams({ from: "/inside/runs/$runId" });

@@ -1,6 +1,6 @@
 import type { ManagedRun, RunMoment } from "@promptd/contract/manage";
-import { formatDuration, formatTime } from "../../components/format.ts";
-import { cx } from "../../components/ui/class-names.ts";
+import { formatDuration, formatTime } from "../format.ts";
+import { cx } from "../ui/class-names.ts";
 
 type Tone = "ok" | "bad" | "live" | "wait";
 
@@ -19,7 +19,7 @@ const DOTS: Readonly<Record<Tone, string>> = {
 };
 
 /** What became of the run, moment by moment. */
-export function Timeline({ run }: { readonly run: ManagedRun }) {
+export function Timeline({ run }: { readonly run: Pick<ManagedRun, "timeline" | "runStatus"> }) {
   return (
     <ol className="grid">
       {stopsOf(run).map((stop, index, all) => (
@@ -39,7 +39,7 @@ export function Timeline({ run }: { readonly run: ManagedRun }) {
   );
 }
 
-function stopsOf(run: ManagedRun): Stop[] {
+function stopsOf(run: Pick<ManagedRun, "timeline" | "runStatus">): Stop[] {
   const stops = run.timeline.map((moment, index) => stopOf(moment, run.timeline[index + 1] ?? null));
   if (run.runStatus === "queued")
     return [...stops, { title: "Waits for a worker", note: "", tone: "wait", tookMs: null }];

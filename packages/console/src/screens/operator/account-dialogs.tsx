@@ -1,0 +1,121 @@
+import { randomKey } from "@promptd/client/manage";
+import type { AccountDetail } from "@promptd/contract/manage";
+import { useMemo } from "react";
+import { manage } from "../../api.ts";
+import { formatWhole } from "../../components/format.ts";
+import { FormDialog } from "../../components/form-dialog.tsx";
+import { Field, Input, Select } from "../../components/ui/field.tsx";
+import { toast } from "../../components/ui/toast.tsx";
+import { textOf } from "../../sign-in.ts";
+
+export type AccountAct = "grant" | "plan" | "freeze" | "unfreeze";
+
+interface AccountDialogProps {
+  /** Null: none is asked for. */
+  readonly act: AccountAct | null;
+  readonly account: AccountDetail;
+  readonly onClose: () => void;
+  readonly onDone: () => Promise<unknown>;
+}
+
+/** What an operator decides about an account. */
+export function AccountDialog({ act, account, onClose, onDone }: AccountDialogProps) {
+  const shared = { account, onClose, onDone };
+  return (
+    <>
+      <Grant isOpen={act === "grant"} {...shared} />
+      <Plan isOpen={act === "plan"} {...shared} />
+      <Freeze isOpen={act === "freeze" || act === "unfreeze"} isFrozen={act === "freeze"} {...shared} />
+    </>
+  );
+}
+
+type OneProps = Omit<AccountDialogProps, "act"> & { readonly isOpen: boolean };
+
+const endOf = (day: string) => (day === "" ? null : new Date(`${day}T23:59:59Z`).toISOString());
+
+function Grant({ isOpen, account, onClose, onDone }: OneProps) {
+  // One dialog is one grant, however often its button is pressed.
+  const key = useMemo(() => (isOpen ? randomKey() : ""), [isOpen]);
+  const grant = async (form: FormData) => {
+    const [amount, reason] = [Number(textOf(form, "amount")), textOf(form, "reason").trim()];
+    const expiresAt = endOf(textOf(form, "expires"));
+    await manage.call("grantCredits", {
+      params: {},
+      query: {},
+      body: { account: account.accountId, amount, expiresAt, ...(reason === "" ? {} : { reason }) },
+      headers: { "idempotency-key": key },
+    });
+    toast(`${formatWhole(amount)} credits granted`);
+    await onDone();
+  };
+  return (
+    <FormDialog isOpen={isOpen} onClose={onClose} title="Grant credits" submit="Grant" onSubmit={grant}>
+      <Field label="Credits">
+        {(control) => <Input {...control} name="amount" type="number" min={1} step={1} required autoFocus />}
+      </Field>
+      <Field label="Reason" help="The account’s journal shows it.">
+        {(control) => <Input {...control} name="reason" maxLength={200} />}
+      </Field>
+      <Field label="Expire after" help="Empty: never.">
+        {(control) => <Input {...control} name="expires" type="date" />}
+      </Field>
+    </FormDialog>
+  );
+}
+
+function Plan({ isOpen, account: { accountId, plan }, onClose, onDone }: OneProps) {
+  const save = async (form: FormData) => {
+    const next = textOf(form, "plan") === "pro" ? "pro" : "none";
+    const until = next === "pro" ? endOf(textOf(form, "until")) : null;
+    await manage.send("setPlan", { params: { accountId }, body: { plan: next, until } });
+    toast("Plan changed");
+    await onDone();
+  };
+  return (
+    <FormDialog isOpen={isOpen} onClose={onClose} title="Change plan" submit="Change plan" onSubmit={save}>
+      <Field label="Plan" help="Without a plan, requests are answered with 402.">
+        {(control) => (
+          <Select {...control} name="plan" defaultValue={plan}>
+            <option value="pro">pro</option>
+            <option value="none">none</option>
+          </Select>
+        )}
+      </Field>
+      <Field label="Ends after" help="Empty: never.">
+        {(control) => <Input {...control} name="until" type="date" />}
+      </Field>
+    </FormDialog>
+  );
+}
+
+function Freeze({
+  isOpen,
+  isFrozen,
+  account: { accountId },
+  onClose,
+  onDone,
+}: OneProps & { readonly isFrozen: boolean }) {
+  const save = async (form: FormData) => {
+    await manage.send("freezeAccount", { params: { accountId }, body: { isFrozen, reason: textOf(form, "reason") } });
+    toast(isFrozen ? "Account frozen" : "Account unfrozen");
+    await onDone();
+  };
+  return (
+    <FormDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={isFrozen ? "Freeze this account?" : "Unfreeze this account?"}
+      description={
+        isFrozen ? "It starts no runs that cost credits. Runs in progress end as usual." : "It may start runs again."
+      }
+      submit={isFrozen ? "Freeze" : "Unfreeze"}
+      isDanger={isFrozen}
+      onSubmit={save}
+    >
+      <Field label="Reason" help="Recorded forever.">
+        {(control) => <Input {...control} name="reason" maxLength={200} required autoFocus />}
+      </Field>
+    </FormDialog>
+  );
+}

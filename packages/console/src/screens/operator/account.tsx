@@ -1,0 +1,111 @@
+import type { AccountDetail } from "@promptd/contract/manage";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { isMissing } from "../../api.ts";
+import { Facts } from "../../components/facts.tsx";
+import { formatDay, formatWhole } from "../../components/format.ts";
+import { Missing, QueryFailure, RowShapes } from "../../components/query-states.tsx";
+import { Button, buttonClass } from "../../components/ui/button.tsx";
+import { Failure } from "../../components/ui/empty.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { PlanBadge } from "./accounts.tsx";
+import { AccountDialog, type AccountAct } from "./account-dialogs.tsx";
+import { accountQuery } from "./queries.ts";
+
+export function AccountSection() {
+  const { accountId } = useParams({ from: "/inside/operator/accounts/$accountId" });
+  const account = useQuery(accountQuery(accountId));
+  if (account.isError) {
+    if (!isMissing(account.error)) return <QueryFailure what="The account" query={account} />;
+    return (
+      <Missing title="There is no such account" to="/operator/accounts" label="Find an account">
+        Its id is misspelled, or it was deleted.
+      </Missing>
+    );
+  }
+  if (account.data === undefined) return <RowShapes what="the account" />;
+  return <Account account={account.data} />;
+}
+
+function Account({ account }: { readonly account: AccountDetail }) {
+  const { accountId, name, email, credits, createdAt } = account;
+  const queries = useQueryClient();
+  const [act, setAct] = useState<AccountAct | null>(null);
+  const { frozen } = credits;
+  return (
+    <>
+      <header className="flex flex-wrap items-start justify-between gap-3">
+        <div className="grid gap-1">
+          <h2 className="text-16! [overflow-wrap:anywhere]">{name ?? email}</h2>
+          <p className="text-12 text-dim">
+            {email} · since {formatDay(createdAt)}
+          </p>
+        </div>
+        <div className="flex flex-wrap gap-2">
+          <Link to="/operator/runs" search={{ accountId }} className={buttonClass()}>
+            Runs
+          </Link>
+          <Link to="/operator/audit" search={{ accountId }} className={buttonClass()}>
+            Audit
+          </Link>
+          <Button onClick={() => setAct("plan")}>Change plan</Button>
+          <Button
+            tone={frozen === null ? "danger" : "plain"}
+            onClick={() => setAct(frozen === null ? "freeze" : "unfreeze")}
+          >
+            {frozen === null ? "Freeze" : "Unfreeze"}
+          </Button>
+          <Button tone="main" onClick={() => setAct("grant")}>
+            Grant credits
+          </Button>
+        </div>
+      </header>
+      {frozen === null ? null : (
+        <Failure title={`Frozen since ${formatDay(frozen.since)}.`}>
+          {frozen.reason ?? "It starts no runs that cost credits."}
+        </Failure>
+      )}
+      <Details account={account} />
+      <AccountDialog
+        act={act}
+        account={account}
+        onClose={() => setAct(null)}
+        onDone={() => queries.invalidateQueries({ queryKey: ["operator"] })}
+      />
+    </>
+  );
+}
+
+function Details({ account: { accountId, credits, members, plan, planUntil } }: { readonly account: AccountDetail }) {
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-2">
+      <Panel title="Account">
+        <Facts
+          facts={[
+            { label: "Plan", value: <PlanBadge plan={plan} until={planUntil} /> },
+            { label: "Available", value: `${formatWhole(credits.available)} credits` },
+            { label: "Held", value: `${formatWhole(credits.held)} credits` },
+            { label: "Id", value: <code className="text-12">{accountId}</code> },
+          ]}
+        />
+      </Panel>
+      <Panel title="Members">
+        {members.length === 0 ? (
+          <p className="text-dim">Nobody signs in to it; it is used by its API keys alone.</p>
+        ) : (
+          <Facts
+            facts={members.map((member) => ({
+              label: member.role,
+              value: (
+                <Link to="/operator/people" search={{ q: member.email }} className="hover:underline">
+                  {member.name} <span className="text-dim">{member.email}</span>
+                </Link>
+              ),
+            }))}
+          />
+        )}
+      </Panel>
+    </div>
+  );
+}

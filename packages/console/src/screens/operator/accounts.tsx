@@ -1,0 +1,92 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Wallet } from "lucide-react";
+import { formatDay, formatWhole } from "../../components/format.ts";
+import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Empty } from "../../components/ui/empty.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { accountsQuery } from "./queries.ts";
+import { SearchBox } from "./search-box.tsx";
+
+export function AccountsSection() {
+  const { q } = useSearch({ from: "/inside/operator/accounts" });
+  const navigate = useNavigate({ from: "/operator/accounts" });
+  return (
+    <>
+      <SearchBox
+        label="Name, e-mail or id"
+        value={q}
+        onSearch={(text) => void navigate({ search: { q: text }, replace: true })}
+      />
+      <Accounts q={q} />
+    </>
+  );
+}
+
+function Accounts({ q }: { readonly q: string | undefined }) {
+  const accounts = useInfiniteQuery(accountsQuery(q));
+  if (accounts.isError && accounts.data === undefined) return <QueryFailure what="The accounts" query={accounts} />;
+  if (accounts.data === undefined) return <RowShapes what="accounts" />;
+  const rows = accounts.data.pages.flatMap((page) => page.rows);
+  if (rows.length === 0) {
+    return (
+      <Panel>
+        <Empty icon={Wallet} title="No account fits" />
+      </Panel>
+    );
+  }
+  return (
+    <Panel
+      flush
+      foot={
+        <ShowMore list={accounts}>
+          <span className="tabular-nums">{formatWhole(rows.length)} shown, newest first</span>
+        </ShowMore>
+      }
+    >
+      <Table
+        label="Accounts"
+        head={
+          <>
+            <Th fill>Account</Th>
+            <Th>Plan</Th>
+            <Th from="sm">Since</Th>
+          </>
+        }
+      >
+        {rows.map(({ accountId, email, name, plan, planUntil, createdAt }) => (
+          <tr key={accountId} className="hover:bg-hover">
+            <Td fill>
+              <Link
+                to="/operator/accounts/$accountId"
+                params={{ accountId }}
+                className="font-medium hover:underline hover:underline-offset-3"
+              >
+                {name ?? email}
+              </Link>
+              {name === null ? null : <span className="pl-2 text-dim">{email}</span>}
+            </Td>
+            <Td>
+              <PlanBadge plan={plan} until={planUntil} />
+            </Td>
+            <Td from="sm">{formatDay(createdAt)}</Td>
+          </tr>
+        ))}
+      </Table>
+    </Panel>
+  );
+}
+
+interface PlanBadgeProps {
+  readonly plan: "pro" | "none";
+  readonly until: string | null;
+}
+
+export function PlanBadge({ plan, until }: PlanBadgeProps) {
+  if (plan === "pro") return <Badge tone="ok">{until === null ? "pro" : `pro until ${formatDay(until)}`}</Badge>;
+  return (
+    <Badge tone={until === null ? "neutral" : "warn"}>{until === null ? "none" : `ended ${formatDay(until)}`}</Badge>
+  );
+}

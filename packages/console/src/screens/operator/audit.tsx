@@ -1,0 +1,143 @@
+import type { AuditEntry } from "@promptd/contract/manage";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { ScrollText } from "lucide-react";
+import { formatTime, formatWhole } from "../../components/format.ts";
+import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Empty } from "../../components/ui/empty.tsx";
+import { Select } from "../../components/ui/field.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+import type { AuditSearch } from "../../search.ts";
+import { auditQuery } from "./queries.ts";
+import { SearchBox } from "./search-box.tsx";
+
+const NOTHING: AuditSearch = { action: undefined, outcome: undefined, accountId: undefined, personId: undefined };
+
+export function AuditSection() {
+  const search = useSearch({ from: "/inside/operator/audit" });
+  const navigate = useNavigate({ from: "/operator/audit" });
+  const change = (next: AuditSearch) => void navigate({ search: (old) => ({ ...old, ...next }), replace: true });
+  return (
+    <>
+      <SearchBox label="Act, such as createKey" value={search.action} onSearch={(action) => change({ action })}>
+        <Select
+          aria-label="Outcome"
+          className="w-36"
+          value={search.outcome ?? ""}
+          onChange={({ target }) =>
+            change({ outcome: (["success", "failure"] as const).find((one) => one === target.value) })
+          }
+        >
+          <option value="">Any outcome</option>
+          <option value="success">succeeded</option>
+          <option value="failure">refused</option>
+        </Select>
+        {search.accountId === undefined && search.personId === undefined ? null : (
+          <Button onClick={() => change({ accountId: undefined, personId: undefined })}>Of everybody</Button>
+        )}
+      </SearchBox>
+      <Entries search={search} onChange={change} />
+    </>
+  );
+}
+
+interface EntriesProps {
+  readonly search: AuditSearch;
+  readonly onChange: (next: AuditSearch) => void;
+}
+
+function Entries({ search, onChange }: EntriesProps) {
+  const entries = useInfiniteQuery(auditQuery(search));
+  if (entries.isError && entries.data === undefined) return <QueryFailure what="The audit log" query={entries} />;
+  if (entries.data === undefined) return <RowShapes what="the audit log" rows={8} />;
+  const rows = entries.data.pages.flatMap((page) => page.rows);
+  if (rows.length === 0) {
+    return (
+      <Panel>
+        <Empty
+          icon={ScrollText}
+          title="No row fits"
+          act={<Button onClick={() => onChange(NOTHING)}>Clear the filters</Button>}
+        >
+          Every write of people, tokens and operator’s commands leaves a row.
+        </Empty>
+      </Panel>
+    );
+  }
+  return (
+    <Panel
+      flush
+      foot={
+        <ShowMore list={entries}>
+          <span className="tabular-nums">{formatWhole(rows.length)} shown, newest first</span>
+        </ShowMore>
+      }
+    >
+      <Table
+        label="Audit log"
+        head={
+          <>
+            <Th>When</Th>
+            <Th>Act</Th>
+            <Th fill>Who</Th>
+            <Th from="xl">On what</Th>
+            <Th from="xl">From</Th>
+            <Th>Outcome</Th>
+          </>
+        }
+      >
+        {rows.map((row) => (
+          <Row key={row.auditId} row={row} onPerson={(personId) => onChange({ personId })} />
+        ))}
+      </Table>
+    </Panel>
+  );
+}
+
+interface RowProps {
+  readonly row: AuditEntry;
+  readonly onPerson: (personId: string) => void;
+}
+
+function Row({ row, onPerson }: RowProps) {
+  const { at, action, actor, email, personId, subject, address, outcome, requestId } = row;
+  const who = email ?? (actor === "terminal" ? "an operator’s terminal" : "nobody known");
+  return (
+    <tr className="hover:bg-hover">
+      <Td>
+        <time dateTime={at} title={at}>
+          {formatTime(at)}
+        </time>
+      </Td>
+      <Td>
+        <code className="text-12">{action}</code>
+      </Td>
+      <Td fill>
+        {personId === null ? (
+          <span className="text-dim">{who}</span>
+        ) : (
+          <button type="button" className="hover:underline" onClick={() => onPerson(personId)}>
+            {who}
+          </button>
+        )}
+        {actor === "token" ? <span className="pl-2 text-dim">by a token</span> : null}
+      </Td>
+      <Td from="xl">
+        <code className="block max-w-64 truncate text-12 text-dim" title={subject ?? undefined}>
+          {subject}
+        </code>
+      </Td>
+      <Td from="xl">
+        <code className="text-12 text-dim">{address}</code>
+      </Td>
+      <Td>
+        <span title={requestId === null ? undefined : `Request ${requestId}`}>
+          {outcome === "SUCCESS" ? <Badge tone="ok">done</Badge> : <Badge tone="warn">{outcome}</Badge>}
+        </span>
+      </Td>
+    </tr>
+  );
+}

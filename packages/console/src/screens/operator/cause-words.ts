@@ -1,0 +1,31 @@
+/** What a cause means to an operator; a word that is not here is shown as it is. */
+const WORDS: Readonly<Record<string, string>> = {
+  rate_limited: "The provider’s rate limit",
+  overloaded: "The provider is overloaded",
+  network: "The provider could not be reached",
+  timeout: "No answer in time",
+  deadline: "The run’s deadline",
+  bad_request: "The provider did not take the request",
+  too_long: "Input too long for the model",
+  credentials: "The provider’s key is refused",
+  quota: "The provider’s account has no credit",
+  protocol: "An answer that makes no sense",
+  too_large: "Output too large",
+  empty: "An empty answer",
+  no_usable_output: "No output that can be used",
+  image_unusable: "An image could not be used",
+  job_failed: "The provider’s job failed",
+  model_missing: "The provider has no such model",
+  model_unusable: "The model is not enabled here",
+  reasoned_only: "The output limit went to reasoning",
+  refused: "The model declined",
+  canceled: "Canceled by its caller",
+  broken: "An error of promptd",
+  version_missing: "Its prompt version is gone",
+  unknown: "Unknown",
+};
+
+export function causeWords(cause: string): string {
+  const words = cause.replaceAll("_", " ");
+  return WORDS[cause] ?? words.charAt(0).toUpperCase() + words.slice(1);
+}

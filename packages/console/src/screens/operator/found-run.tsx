@@ -1,0 +1,134 @@
+import type { CallOfRun, InstallationRun } from "@promptd/contract/manage";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { isMissing } from "../../api.ts";
+import { Facts } from "../../components/facts.tsx";
+import { formatDuration, formatMoment, tookMsOf } from "../../components/format.ts";
+import { Missing, QueryFailure, RowShapes } from "../../components/query-states.tsx";
+import { Receipt } from "../../components/run/receipt.tsx";
+import { RunState } from "../../components/run/run-state.tsx";
+import { Timeline } from "../../components/run/timeline.tsx";
+import { Failure } from "../../components/ui/empty.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { causeWords } from "./cause-words.ts";
+import { foundRunQuery } from "./queries.ts";
+
+export function FoundRunSection() {
+  const { runId } = useParams({ from: "/inside/operator/runs/$runId" });
+  const run = useQuery(foundRunQuery(runId));
+  if (run.isError) {
+    if (!isMissing(run.error)) return <QueryFailure what="The run" query={run} />;
+    return (
+      <Missing title="There is no such run" to="/operator/runs" label="Find a run">
+        Its id is misspelled, or the run was deleted.
+      </Missing>
+    );
+  }
+  if (run.data === undefined) return <RowShapes what="the run" rows={8} />;
+  return <Found run={run.data} />;
+}
+
+function Found({ run }: { readonly run: InstallationRun }) {
+  const tookMs = tookMsOf(run);
+  return (
+    <>
+      <header className="grid gap-1">
+        <h2 className="text-16! [overflow-wrap:anywhere]">{run.title}</h2>
+        <p className="flex flex-wrap gap-x-4 gap-y-1 text-12 text-dim">
+          <RunState status={run.runStatus} />
+          <span>{formatMoment(run.createdAt)}</span>
+          {tookMs === null ? null : <span>took {formatDuration(tookMs)}</span>}
+          <code>{run.model}</code>
+          <Link
+            to="/operator/accounts/$accountId"
+            params={{ accountId: run.accountId }}
+            className="text-accent hover:underline"
+          >
+            {run.accountEmail}
+          </Link>
+        </p>
+      </header>
+      {run.cause === null ? null : (
+        <Failure title={causeWords(run.cause)} requestId={run.requestId}>
+          <code className="text-12">{run.cause}</code>. The caller was told: {run.error}
+        </Failure>
+      )}
+      <Calls calls={run.calls} />
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-3">
+        <Panel title="Timeline">
+          <Timeline run={run} />
+        </Panel>
+        <Panel title="Receipt">
+          <Receipt run={run} />
+        </Panel>
+        <Panel title="Ids">
+          <Facts
+            facts={Object.entries({
+              Run: run.runId,
+              Request: run.requestId,
+              Version: run.promptVersionId,
+              Key: run.keyId,
+              Account: run.accountId,
+            }).flatMap(([label, id]) => (id === null ? [] : [{ label, value: <code className="text-12">{id}</code> }]))}
+          />
+        </Panel>
+      </div>
+    </>
+  );
+}
+
+function Calls({ calls }: { readonly calls: readonly CallOfRun[] }) {
+  return (
+    <Panel title="Calls of providers" aside={calls.length === 0 ? "none was made" : undefined} flush={calls.length > 0}>
+      {calls.length === 0 ? (
+        <p className="text-dim">It ended before a model was called, or its calls are older than what is stored.</p>
+      ) : (
+        <Table
+          label="Calls of providers"
+          head={
+            <>
+              <Th num>Attempt</Th>
+              <Th fill>Model</Th>
+              <Th>Outcome</Th>
+              <Th num from="sm">
+                HTTP
+              </Th>
+              <Th from="sm">Provider’s code</Th>
+              <Th from="xl">Provider’s request</Th>
+              <Th num>Took</Th>
+            </>
+          }
+        >
+          {calls.map((call) => (
+            <tr key={`${call.sentAt} ${call.step} ${call.item} ${call.attempt}`}>
+              <Td num>{call.attempt}</Td>
+              <Td fill>
+                <code className="text-12">{call.model}</code>
+              </Td>
+              <Td>{call.outcome === null ? <span className="text-dim">open</span> : outcomeOf(call.outcome)}</Td>
+              <Td num from="sm">
+                {call.httpStatus}
+              </Td>
+              <Td from="sm">
+                <code className="text-12">{call.providerCode}</code>
+              </Td>
+              <Td from="xl">
+                <code className="text-12">{call.providerRequestId}</code>
+              </Td>
+              <Td num>
+                {call.endedAt === null ? "" : formatDuration(Date.parse(call.endedAt) - Date.parse(call.sentAt))}
+              </Td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </Panel>
+  );
+}
+
+const isOutput = (outcome: string) => outcome === "text" || outcome === "image" || outcome === "video";
+
+function outcomeOf(outcome: string) {
+  return isOutput(outcome) ? outcome : <span className="text-bad">{causeWords(outcome)}</span>;
+}

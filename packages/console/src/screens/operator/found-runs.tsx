@@ -1,0 +1,157 @@
+import type { InstallationRunRow } from "@promptd/contract/manage";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { ListTree, X } from "lucide-react";
+import { formatTime, formatWhole } from "../../components/format.ts";
+import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { RunState } from "../../components/run/run-state.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Empty } from "../../components/ui/empty.tsx";
+import { Select } from "../../components/ui/field.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { toast } from "../../components/ui/toast.tsx";
+import type { FoundRunsSearch } from "../../search.ts";
+import { causeWords } from "./cause-words.ts";
+import { foundRunsQuery } from "./queries.ts";
+import { SearchBox } from "./search-box.tsx";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const STATUSES = ["queued", "running", "succeeded", "failed"] as const;
+const NOTHING: FoundRunsSearch = {
+  id: undefined,
+  status: undefined,
+  cause: undefined,
+  model: undefined,
+  accountId: undefined,
+};
+
+/** Runs of all accounts. An id finds a run of any age; everything else looks at the last day. */
+export function FoundRunsSection() {
+  const search = useSearch({ from: "/inside/operator/runs" });
+  const navigate = useNavigate({ from: "/operator/runs" });
+  const change = (next: FoundRunsSearch) => void navigate({ search: (old) => ({ ...old, ...next }), replace: true });
+  const find = (text: string | undefined) => {
+    if (text !== undefined && !UUID.test(text))
+      toast("An id looks like 019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18.", { isBad: true });
+    else change({ ...NOTHING, id: text?.toLowerCase() });
+  };
+  return (
+    <>
+      <SearchBox label="Id of a run or of a request" value={search.id} onSearch={find}>
+        <Select
+          aria-label="Status"
+          className="w-36"
+          value={search.status ?? ""}
+          onChange={({ target }) => change({ status: STATUSES.find((status) => status === target.value) })}
+        >
+          <option value="">Any status</option>
+          {STATUSES.map((status) => (
+            <option key={status}>{status}</option>
+          ))}
+        </Select>
+        <Chip label="Cause" value={search.cause} onClear={() => change({ cause: undefined })} />
+        <Chip label="Model" value={search.model} onClear={() => change({ model: undefined })} />
+        <Chip label="Account" value={search.accountId} onClear={() => change({ accountId: undefined })} />
+      </SearchBox>
+      <Found search={search} onClear={() => change(NOTHING)} />
+    </>
+  );
+}
+
+interface ChipProps {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly onClear: () => void;
+}
+
+function Chip({ label, value, onClear }: ChipProps) {
+  if (value === undefined) return null;
+  return (
+    <Button aria-label={`Clear ${label.toLowerCase()} ${value}`} onClick={onClear}>
+      <span className="max-w-48 truncate">
+        {label}: {value}
+      </span>
+      <X aria-hidden className="size-3.5" strokeWidth={1.75} />
+    </Button>
+  );
+}
+
+function Found({ search, onClear }: { readonly search: FoundRunsSearch; readonly onClear: () => void }) {
+  const runs = useInfiniteQuery(foundRunsQuery(search));
+  if (runs.isError && runs.data === undefined) return <QueryFailure what="The runs" query={runs} />;
+  if (runs.data === undefined) return <RowShapes what="runs" rows={8} />;
+  const rows = runs.data.pages.flatMap((page) => page.rows);
+  const span = search.id === undefined ? "of the last day" : "with this id";
+  if (rows.length === 0) {
+    return (
+      <Panel>
+        <Empty icon={ListTree} title={`No run ${span} fits`} act={<Button onClick={onClear}>Clear the filters</Button>}>
+          An id finds a run of any age, by its own id or by that of the request.
+        </Empty>
+      </Panel>
+    );
+  }
+  return (
+    <Panel
+      flush
+      foot={
+        <ShowMore list={runs}>
+          <span className="tabular-nums">
+            {formatWhole(rows.length)} shown {span}, newest first
+          </span>
+        </ShowMore>
+      }
+    >
+      <Table
+        label="Runs"
+        head={
+          <>
+            <Th>Status</Th>
+            <Th fill>What</Th>
+            <Th from="sm">Account</Th>
+            <Th from="xl">Model</Th>
+            <Th num>Created</Th>
+          </>
+        }
+      >
+        {rows.map((row) => (
+          <Row key={row.runId} row={row} />
+        ))}
+      </Table>
+    </Panel>
+  );
+}
+
+function Row({ row }: { readonly row: InstallationRunRow }) {
+  return (
+    <tr className="hover:bg-hover">
+      <Td>
+        <RunState status={row.runStatus} />
+      </Td>
+      <Td fill>
+        <Link
+          to="/operator/runs/$runId"
+          params={{ runId: row.runId }}
+          className="font-medium hover:underline hover:underline-offset-3"
+        >
+          {row.title}
+        </Link>
+        {row.cause === null ? null : <span className="pl-3 text-bad">{causeWords(row.cause)}</span>}
+      </Td>
+      <Td from="sm">
+        <Link to="/operator/accounts/$accountId" params={{ accountId: row.accountId }} className="hover:underline">
+          {row.accountEmail}
+        </Link>
+      </Td>
+      <Td from="xl">
+        <code className="text-12 text-dim">{row.model}</code>
+      </Td>
+      <Td num>
+        <time dateTime={row.createdAt} title={row.createdAt}>
+          {formatTime(row.createdAt)}
+        </time>
+      </Td>
+    </tr>
+  );
+}

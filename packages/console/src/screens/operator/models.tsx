@@ -1,0 +1,153 @@
+import type { ManagedModel, ModelHealth } from "@promptd/contract/manage";
+import { useQueries } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { formatDay, formatDuration, formatMoment, formatWhole } from "../../components/format.ts";
+import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
+import { Badge, Status, type StateTone } from "../../components/ui/badge.tsx";
+import { cx } from "../../components/ui/class-names.ts";
+import { Segments } from "../../components/ui/field.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { causeWords } from "./cause-words.ts";
+import { healthQuery, modelsQuery } from "./queries.ts";
+
+export function ModelsSection() {
+  const [models, health] = useQueries({ queries: [modelsQuery, healthQuery] });
+  const [shown, setShown] = useState("enabled");
+  const failed = [models, health].find((query) => query.isError && query.data === undefined);
+  if (failed !== undefined) return <QueryFailure what="The models" query={failed} />;
+  if (models.data === undefined || health.data === undefined) return <RowShapes what="models" rows={8} />;
+  const all = models.data.models;
+  const rows = all.filter(({ enabled }) => shown === "all" || enabled);
+  const healthOf = new Map(health.data.rows.map((row) => [row.model, row]));
+  return (
+    <Panel
+      title="Models"
+      aside="calls of the last hour, one bar for five minutes"
+      flush
+      acts={
+        <Segments
+          label="Which models"
+          value={shown}
+          options={[
+            { value: "enabled", label: `Enabled ${formatWhole(all.filter(({ enabled }) => enabled).length)}` },
+            { value: "all", label: `All ${formatWhole(all.length)}` },
+          ]}
+          onChange={setShown}
+        />
+      }
+      foot="A model is enabled by its provider’s key, and changed or switched off in the models file: see “Models” in the docs."
+    >
+      <Table
+        label="Models"
+        head={
+          <>
+            <Th fill>Model</Th>
+            <Th>Health</Th>
+            <Th from="sm">Last hour</Th>
+            <Th num from="sm">
+              Calls
+            </Th>
+            <Th num from="xl">
+              Median
+            </Th>
+            <Th from="xl">Price</Th>
+            <Th from="sm">Ends</Th>
+          </>
+        }
+      >
+        {rows.map((row) => (
+          <Row key={row.model} row={row} health={healthOf.get(row.model) ?? null} />
+        ))}
+      </Table>
+    </Panel>
+  );
+}
+
+interface RowProps {
+  readonly row: ManagedModel;
+  readonly health: ModelHealth | null;
+}
+
+function Row({ row, health }: RowProps) {
+  return (
+    <tr className="hover:bg-hover">
+      <Td fill>
+        <code className="text-12" title={row.model}>
+          {row.model}
+        </code>
+        <span className="pl-2 text-12 text-dim">{row.modality}</span>
+      </Td>
+      <Td>
+        <Health row={row} health={health} />
+      </Td>
+      <Td from="sm">{health === null ? null : <Bars history={health.history} />}</Td>
+      <Td num from="sm">
+        {health === null ? "" : formatWhole(health.calls)}
+      </Td>
+      <Td num from="xl">
+        {health === null || health.medianMs === null ? "" : formatDuration(health.medianMs)}
+      </Td>
+      <Td from="xl">
+        <span className="block max-w-56 truncate text-dim" title={row.price}>
+          {row.price === "" ? "free" : row.price}
+        </span>
+      </Td>
+      <Td from="sm">
+        {row.retiresAt === null ? null : (
+          <Badge tone="warn">
+            {formatDay(row.retiresAt)}
+            {row.successor === null ? "" : `, then ${row.successor}`}
+          </Badge>
+        )}
+      </Td>
+    </tr>
+  );
+}
+
+function Health({ row, health }: RowProps) {
+  if (row.status === "retired") return <Status tone="neutral">Retired</Status>;
+  if (!row.enabled) return <Status tone="neutral">Not enabled</Status>;
+  if (health === null) return <Status tone="neutral">Not called</Status>;
+  const { tone, word } = judge(health);
+  if (health.lastFailure === null) return <Status tone={tone}>{word}</Status>;
+  const { outcome, at, httpStatus, providerCode } = health.lastFailure;
+  const details = [httpStatus, providerCode].filter((one) => one !== null).join(" ");
+  return (
+    <Link
+      to="/operator/runs"
+      search={{ model: row.model, status: "failed" }}
+      title={`Last failure ${formatMoment(at)}: ${causeWords(outcome)}${details === "" ? "" : ` (${details})`}`}
+      className="hover:underline hover:underline-offset-3"
+    >
+      <Status tone={tone}>{word}</Status>
+    </Link>
+  );
+}
+
+function judge({ calls, failed }: ModelHealth): { readonly tone: StateTone; readonly word: string } {
+  if (failed === 0) return { tone: "ok", word: "Answers" };
+  const word = `${failed} of ${calls} failed`;
+  return failed * 2 >= calls ? { tone: "bad", word } : { tone: "warn", word };
+}
+
+/** Green where all went well, red by how much failed; gray where nothing was called. */
+function Bars({ history }: { readonly history: ModelHealth["history"] }) {
+  const said = history
+    .map(({ calls, failed }) => (calls === 0 ? "no calls" : `${failed} of ${calls} failed`))
+    .join(", ");
+  return (
+    <span role="img" aria-label={`The last hour: ${said}`} className="flex h-4 items-end gap-px">
+      {history.map(({ calls, failed }, index) => (
+        <i
+          key={index}
+          className={cx(
+            "h-4 w-1 rounded-full",
+            calls === 0 ? "bg-press" : failed === 0 ? "bg-ok/60" : failed * 2 >= calls ? "bg-bad" : "bg-warn",
+          )}
+        />
+      ))}
+    </span>
+  );
+}

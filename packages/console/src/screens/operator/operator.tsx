@@ -1,0 +1,39 @@
+import { useQuery } from "@tanstack/react-query";
+import { Outlet } from "@tanstack/react-router";
+import { Activity, Boxes, ListTree, ScrollText, ShieldAlert, Users, Wallet } from "lucide-react";
+import { sessionQuery } from "../../api.ts";
+import { Missing } from "../../components/query-states.tsx";
+import { Page } from "../../components/shell/page.tsx";
+import { Sections, type Section } from "../../components/shell/sections.tsx";
+
+const SECTIONS: readonly Section[] = [
+  { to: "/operator", label: "Overview", icon: Activity, isFirst: true },
+  { to: "/operator/runs", label: "Runs", icon: ListTree },
+  { to: "/operator/models", label: "Models", icon: Boxes },
+  { to: "/operator/people", label: "People", icon: Users },
+  { to: "/operator/accounts", label: "Accounts", icon: Wallet },
+  { to: "/operator/prompts", label: "Prompts", icon: ShieldAlert },
+  { to: "/operator/audit", label: "Audit", icon: ScrollText },
+];
+
+/** The whole installation. To everybody else the page does not exist. */
+export function OperatorScreen() {
+  const { data: session } = useQuery(sessionQuery);
+  if (session === undefined) return null;
+  if (!session.person.isOperator) {
+    return (
+      <Page title="No such page" hasHead={false}>
+        <Missing title="There is no such page" to="/" label="Open the marketplace">
+          The address is misspelled, or what it showed is gone.
+        </Missing>
+      </Page>
+    );
+  }
+  return (
+    <Page title="Operator">
+      <Sections label="Operator" sections={SECTIONS}>
+        <Outlet />
+      </Sections>
+    </Page>
+  );
+}

@@ -1,0 +1,197 @@
+import type { SystemState } from "@promptd/contract/manage";
+import { useQueries } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { CircleCheck } from "lucide-react";
+import { Facts } from "../../components/facts.tsx";
+import { formatBytes, formatDuration, formatTime, formatWhole } from "../../components/format.ts";
+import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
+import { Status } from "../../components/ui/badge.tsx";
+import { buttonClass } from "../../components/ui/button.tsx";
+import { cx } from "../../components/ui/class-names.ts";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { causeWords } from "./cause-words.ts";
+import { findProblems, type Problem } from "./problems.ts";
+import { healthQuery, modelsQuery, readinessQuery, systemQuery } from "./queries.ts";
+
+export function OverviewSection() {
+  const [system, readiness, health, models] = useQueries({
+    queries: [systemQuery, readinessQuery, healthQuery, modelsQuery],
+  });
+  const failed = [system, readiness, health, models].find((query) => query.isError && query.data === undefined);
+  if (failed !== undefined) return <QueryFailure what="The state of the installation" query={failed} />;
+  if (!system.data || !readiness.data || !health.data || !models.data) return <RowShapes what="the overview" />;
+  const known = {
+    system: system.data,
+    readiness: readiness.data,
+    health: health.data.rows,
+    models: models.data.models,
+  };
+  return (
+    <>
+      <Problems problems={findProblems(known)} />
+      <Figures system={system.data} />
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 xl:grid-cols-[minmax(0,1fr)_320px]">
+        <Failures failures={system.data.failures} />
+        <Panel title="Installation">
+          <Facts
+            facts={[
+              { label: "Version", value: system.data.version },
+              { label: "Database", value: formatBytes(system.data.storage.databaseBytes) },
+              { label: "Files", value: readiness.data["files"] === "ok" ? "can be stored" : "cannot be stored" },
+              { label: "Search", value: readiness.data["search"] === "ok" ? "loaded" : "loading" },
+              {
+                label: "Mail",
+                value: system.data.mail.waiting === 0 ? "none waits" : `${system.data.mail.waiting} wait`,
+              },
+            ]}
+          />
+        </Panel>
+      </div>
+      <Workers workers={system.data.workers} nowMs={Date.parse(system.data.now)} />
+    </>
+  );
+}
+
+function Problems({ problems }: { readonly problems: readonly Problem[] }) {
+  const urgent = problems.filter(({ isUrgent }) => isUrgent);
+  return (
+    <section role="status" className="grid gap-3">
+      <h2 className="flex items-center gap-2 text-16!">
+        {urgent.length === 0 ? (
+          <>
+            <CircleCheck aria-hidden className="size-4 text-ok" strokeWidth={1.75} />
+            Everything works
+          </>
+        ) : urgent.length === 1 ? (
+          "One thing is wrong"
+        ) : (
+          `${urgent.length} things are wrong`
+        )}
+      </h2>
+      {problems.map(({ title, note, isUrgent, model }) => (
+        <div
+          key={title}
+          className={cx(
+            "flex flex-wrap items-center gap-x-4 gap-y-2 rounded-3 px-4 py-3",
+            isUrgent ? "bg-bad-soft" : "bg-warn-soft",
+          )}
+        >
+          <p className="min-w-0 flex-1 [overflow-wrap:anywhere]">
+            <strong className={cx("font-semibold", isUrgent ? "text-bad" : "text-warn")}>{title}</strong> {note}
+          </p>
+          {model === undefined ? null : (
+            <Link to="/operator/runs" search={{ model, status: "failed" }} className={buttonClass({ small: true })}>
+              Show failed runs
+            </Link>
+          )}
+        </div>
+      ))}
+    </section>
+  );
+}
+
+function Figures({ system: { queue, workers, failures, now } }: { readonly system: SystemState }) {
+  const oldest = queue.oldestAt === null ? "none waits" : `the oldest for ${ageOf(queue.oldestAt, now)}`;
+  const figures = [
+    { label: "Queue", value: queue.waiting, note: oldest },
+    { label: "Running", value: queue.running, note: "runs that a worker has" },
+    { label: "Workers", value: workers.length, note: `${workers.filter((one) => one.isDraining).length} draining` },
+    { label: "Failed", value: failures.reduce((sum, { runs }) => sum + runs, 0), note: "runs of the last hour" },
+  ];
+  return (
+    <div className="grid grid-cols-2 gap-px overflow-clip rounded-3 border border-line bg-line xl:grid-cols-4">
+      {figures.map(({ label, value, note }) => (
+        <div key={label} className="grid gap-0.5 bg-panel px-4 pt-3 pb-4">
+          <span className="text-dim">{label}</span>
+          <span className="text-28 font-semibold tabular-nums">{formatWhole(value)}</span>
+          <span className="text-12 text-dim">{note}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+const ageOf = (since: string, now: string) => formatDuration(Math.max(0, Date.parse(now) - Date.parse(since)));
+
+/** Each cause leads to its runs, and each of them to what happened. */
+function Failures({ failures }: { readonly failures: SystemState["failures"] }) {
+  const most = Math.max(1, ...failures.map(({ runs }) => runs));
+  return (
+    <Panel title="Failed runs by cause" aside="last hour">
+      {failures.length === 0 ? (
+        <p className="text-dim">No run has failed.</p>
+      ) : (
+        <ul className="grid gap-3">
+          {failures.map(({ cause, model, runs }) => (
+            <li key={`${cause} ${model}`}>
+              <Link
+                to="/operator/runs"
+                search={{ cause, model, status: "failed" }}
+                className="group grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 gap-y-1 rounded-1"
+              >
+                <span className="truncate group-hover:underline group-hover:underline-offset-3">
+                  {causeWords(cause)} <code className="pl-1 text-12 text-dim">{model}</code>
+                </span>
+                <span className="tabular-nums">{formatWhole(runs)}</span>
+                <span aria-hidden className="col-span-2 h-1 rounded-full bg-press">
+                  <span className="block h-1 rounded-full bg-bad" style={{ width: `${(100 * runs) / most}%` }} />
+                </span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+interface WorkersProps {
+  readonly workers: SystemState["workers"];
+  readonly nowMs: number;
+}
+
+function Workers({ workers, nowMs }: WorkersProps) {
+  return (
+    <Panel title="Workers" flush>
+      <Table
+        label="Workers"
+        head={
+          <>
+            <Th fill>Process</Th>
+            <Th>State</Th>
+            <Th num>Runs</Th>
+            <Th num from="sm">
+              Started
+            </Th>
+            <Th num from="sm">
+              Reported
+            </Th>
+          </>
+        }
+      >
+        {workers.map(({ workerId, host, pid, version, isDraining, running, startedAt, heartbeatAt }) => (
+          <tr key={workerId}>
+            <Td fill>
+              {host}{" "}
+              <span className="text-dim">
+                process {pid}, {version}
+              </span>
+            </Td>
+            <Td>
+              <Status tone={isDraining ? "warn" : "ok"}>{isDraining ? "Draining" : "Works"}</Status>
+            </Td>
+            <Td num>{formatWhole(running)}</Td>
+            <Td num from="sm">
+              {formatTime(startedAt, nowMs)}
+            </Td>
+            <Td num from="sm">
+              {formatTime(heartbeatAt, nowMs)}
+            </Td>
+          </tr>
+        ))}
+      </Table>
+      {workers.length === 0 ? <p className="px-4 py-3 text-dim">None.</p> : null}
+    </Panel>
+  );
+}

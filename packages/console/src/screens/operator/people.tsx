@@ -1,0 +1,185 @@
+import type { PersonOfInstallation } from "@promptd/contract/manage";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Ellipsis, Link2, ShieldCheck, Snowflake, Users } from "lucide-react";
+import { useState } from "react";
+import { faultOf, manage } from "../../api.ts";
+import { actAndSay } from "../../components/act-and-say.ts";
+import { formatDay, formatWhole } from "../../components/format.ts";
+import { FormDialog } from "../../components/form-dialog.tsx";
+import { Once } from "../../components/once.tsx";
+import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Empty } from "../../components/ui/empty.tsx";
+import { Field, Input } from "../../components/ui/field.tsx";
+import { Menu, MenuItem } from "../../components/ui/menu.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { toast } from "../../components/ui/toast.tsx";
+import { textOf } from "../../sign-in.ts";
+import { peopleQuery } from "./queries.ts";
+import { SearchBox } from "./search-box.tsx";
+
+interface Made {
+  readonly title: string;
+  readonly link: string;
+  readonly note: string;
+}
+
+export function PeopleSection() {
+  const { q } = useSearch({ from: "/inside/operator/people" });
+  const navigate = useNavigate({ from: "/operator/people" });
+  const [isInviting, setInviting] = useState(false);
+  const [made, setMade] = useState<Made | null>(null);
+  const invite = async (form: FormData) => {
+    const { email, link } = await manage.send("invitePerson", { body: { email: textOf(form, "email") } });
+    if (link === null) toast(`An invitation is on its way to ${email}`);
+    else setMade({ title: `The link for ${email}`, link, note: "It works once, for seven days." });
+  };
+  return (
+    <>
+      <SearchBox
+        label="Name or e-mail"
+        value={q}
+        onSearch={(text) => void navigate({ search: { q: text }, replace: true })}
+      >
+        <Button className="ml-auto" onClick={() => setInviting(true)}>
+          Invite
+        </Button>
+      </SearchBox>
+      {made === null ? null : (
+        <Once title={made.title} secret={made.link} copyLabel="Copy link" onDone={() => setMade(null)}>
+          <p className="text-dim">{made.note}</p>
+        </Once>
+      )}
+      <People q={q} onMade={setMade} />
+      <FormDialog
+        isOpen={isInviting}
+        onClose={() => setInviting(false)}
+        title="Invite to this installation"
+        description="They get an account of their own."
+        submit="Invite"
+        onSubmit={invite}
+      >
+        <Field label="E-mail">
+          {(control) => <Input {...control} name="email" type="email" required maxLength={254} autoFocus />}
+        </Field>
+      </FormDialog>
+    </>
+  );
+}
+
+interface PeopleProps {
+  readonly q: string | undefined;
+  readonly onMade: (made: Made) => void;
+}
+
+function People({ q, onMade }: PeopleProps) {
+  const people = useInfiniteQuery(peopleQuery(q));
+  if (people.isError && people.data === undefined) return <QueryFailure what="The people" query={people} />;
+  if (people.data === undefined) return <RowShapes what="people" rows={6} />;
+  const rows = people.data.pages.flatMap((page) => page.rows);
+  if (rows.length === 0) {
+    return (
+      <Panel>
+        <Empty icon={Users} title="Nobody fits" />
+      </Panel>
+    );
+  }
+  return (
+    <Panel
+      flush
+      foot={
+        <ShowMore list={people}>
+          <span className="tabular-nums">{formatWhole(rows.length)} shown, newest first</span>
+        </ShowMore>
+      }
+    >
+      <Table
+        label="People"
+        head={
+          <>
+            <Th fill>Person</Th>
+            <Th>State</Th>
+            <Th from="sm">Since</Th>
+            <Th>
+              <span className="sr-only">Acts</span>
+            </Th>
+          </>
+        }
+      >
+        {rows.map((row) => (
+          <tr key={row.personId} className="hover:bg-hover">
+            <Td fill>
+              <span className="font-medium">{row.name}</span> <span className="text-dim">{row.email}</span>
+            </Td>
+            <Td>
+              {row.isFrozen ? <Badge tone="bad">no access</Badge> : null}
+              {row.isOperator ? <Badge tone="live">operator</Badge> : null}
+            </Td>
+            <Td from="sm">{formatDay(row.createdAt)}</Td>
+            <Td num>
+              <PersonActs row={row} onMade={onMade} />
+            </Td>
+          </tr>
+        ))}
+      </Table>
+    </Panel>
+  );
+}
+
+interface PersonActsProps {
+  readonly row: PersonOfInstallation;
+  readonly onMade: (made: Made) => void;
+}
+
+function PersonActs({ row: { personId, name, email, isOperator, isFrozen }, onMade }: PersonActsProps) {
+  const queries = useQueryClient();
+  const change = async (body: { readonly isOperator?: boolean; readonly isFrozen?: boolean }, done: string) => {
+    await actAndSay(() => manage.send("updatePerson", { params: { personId }, body }), done);
+    await queries.invalidateQueries({ queryKey: ["operator", "people"] });
+  };
+  const makeLink = async () => {
+    try {
+      const { link } = await manage.send("createSignInLink", { params: { personId } });
+      onMade({
+        title: `The sign-in link for ${email}`,
+        link,
+        note: "It works once, within an hour, asks for a new password, and ends all sessions of the person.",
+      });
+    } catch (error) {
+      toast(faultOf(error).message, { isBad: true });
+    }
+  };
+  return (
+    <Menu
+      trigger={
+        <Button tone="quiet" small square aria-label={`Acts on ${name}`}>
+          <Ellipsis aria-hidden className="size-4" strokeWidth={1.75} />
+        </Button>
+      }
+    >
+      <MenuItem icon={Link2} onClick={() => void makeLink()}>
+        Make a sign-in link
+      </MenuItem>
+      <MenuItem
+        icon={ShieldCheck}
+        onClick={() =>
+          void change({ isOperator: !isOperator }, `${name} is ${isOperator ? "no longer" : "now"} an operator`)
+        }
+      >
+        {isOperator ? "No longer an operator" : "Make an operator"}
+      </MenuItem>
+      <MenuItem
+        icon={Snowflake}
+        danger={!isFrozen}
+        onClick={() =>
+          void change({ isFrozen: !isFrozen }, isFrozen ? `${name} may sign in again` : `${name} is locked out`)
+        }
+      >
+        {isFrozen ? "Give access again" : "Take access away"}
+      </MenuItem>
+    </Menu>
+  );
+}

@@ -1,0 +1,91 @@
+/** Is anything wrong? What an operator would want to be woken for, as sentences. */
+import type { ManagedModel, ModelHealth, SystemState } from "@promptd/contract/manage";
+import { formatDay, formatDuration, formatWhole } from "../../components/format.ts";
+import type { Readiness } from "./queries.ts";
+
+export interface Problem {
+  readonly title: string;
+  readonly note: string;
+  /** False: nothing is broken yet. */
+  readonly isUrgent: boolean;
+  /** The model whose failed runs show more. */
+  readonly model?: string;
+}
+
+export interface Known {
+  readonly system: SystemState;
+  readonly readiness: Readiness;
+  readonly health: readonly ModelHealth[];
+  readonly models: readonly ManagedModel[];
+}
+
+/** A worker that has not reported for so long is taken for dead by the others as well. */
+const SILENT_MS = 30_000;
+const WAIT_MS_MAX = 60_000;
+const CALLS_MIN = 3;
+const RETIRES_SOON_MS = 30 * 86_400_000;
+const CHECKS = ["database", "clock", "files", "search"];
+
+export function findProblems({ system, readiness, health, models }: Known): Problem[] {
+  const nowMs = Date.parse(system.now);
+  return [
+    ...readinessProblems(readiness),
+    ...workerProblems(system, nowMs),
+    ...health.flatMap(modelProblem),
+    ...mailProblems(system),
+    ...models.flatMap((model) => retirement(model, nowMs)),
+  ];
+}
+
+function readinessProblems(readiness: Readiness): Problem[] {
+  return CHECKS.flatMap((name) => {
+    const state = readiness[name];
+    if (typeof state !== "string" || state === "ok") return [];
+    return [{ title: `${name.charAt(0).toUpperCase()}${name.slice(1)}: ${state}`, note: "", isUrgent: true }];
+  });
+}
+
+function workerProblems({ workers, queue }: SystemState, nowMs: number): Problem[] {
+  const problems: Problem[] = [];
+  const silent = workers.filter(({ heartbeatAt }) => nowMs - Date.parse(heartbeatAt) > SILENT_MS);
+  const isAlone = workers.length === silent.length;
+  if (isAlone) {
+    const note = "Runs are accepted and wait. Start a process with the role worker or all.";
+    problems.push({ title: "No worker runs", note, isUrgent: true });
+  } else if (silent.length > 0) {
+    const names = silent.map(({ host, pid }) => `${host} (${pid})`).join(", ");
+    problems.push({ title: "A worker is silent", note: `${names}. Its runs are claimed by others.`, isUrgent: false });
+  }
+  const waitedMs = queue.oldestAt === null ? 0 : nowMs - Date.parse(queue.oldestAt);
+  if (waitedMs > WAIT_MS_MAX) {
+    const title = `${formatWhole(queue.waiting)} ${queue.waiting === 1 ? "run waits" : "runs wait"}`;
+    problems.push({ title, note: `The oldest for ${formatDuration(waitedMs)}.`, isUrgent: true });
+  }
+  return problems;
+}
+
+function modelProblem({ model, calls, failed, lastFailure }: ModelHealth): Problem[] {
+  if (failed < CALLS_MIN || failed * 2 < calls) return [];
+  const note = `${failed} of ${calls} calls in the last hour. The last: ${lastFailure?.outcome ?? "unknown"}.`;
+  return [{ title: `${model} fails`, note, isUrgent: true, model }];
+}
+
+function mailProblems({ mail }: SystemState): Problem[] {
+  if (mail.givenUp === 0) return [];
+  const count = `${mail.givenUp} ${mail.givenUp === 1 ? "mail was" : "mails were"} given up in the last seven days`;
+  return [{ title: count, note: mail.lastFault?.text ?? "", isUrgent: false }];
+}
+
+function retirement({ model, enabled, retiresAt, successor }: ManagedModel, nowMs: number): Problem[] {
+  if (!enabled || retiresAt === null) return [];
+  const leftMs = Date.parse(retiresAt) - nowMs;
+  if (leftMs > RETIRES_SOON_MS || leftMs < 0) return [];
+  const after = successor === null ? "" : ` Its successor is ${successor}.`;
+  return [
+    {
+      title: `${model} ends on ${formatDay(retiresAt)}`,
+      note: `Prompts that name it stop then.${after}`,
+      isUrgent: false,
+    },
+  ];
+}

@@ -1,0 +1,94 @@
+/** What operators read of the installation. Figures of now are read again while somebody looks at them. */
+import type { ListInstallationRunsQuery } from "@promptd/contract/manage";
+import { queryOptions } from "@tanstack/react-query";
+import { growingList, manage } from "../../api.ts";
+
+const NOW_MS = 10_000;
+
+export const systemQuery = queryOptions({
+  queryKey: ["operator", "system"],
+  queryFn: ({ signal }) => manage.send("getSystem", { signal }),
+  refetchInterval: NOW_MS,
+});
+
+export const healthQuery = queryOptions({
+  queryKey: ["operator", "health"],
+  queryFn: ({ signal }) => manage.send("listModelHealth", { signal }),
+  refetchInterval: NOW_MS,
+});
+
+export const modelsQuery = queryOptions({
+  queryKey: ["operator", "models"],
+  queryFn: ({ signal }) => manage.send("listModels", { signal }),
+});
+
+export type Readiness = Readonly<Record<string, unknown>> & { readonly ready: boolean };
+
+/** What a load balancer asks; a server that is not ready answers 500 with the same details. */
+export const readinessQuery = queryOptions({
+  queryKey: ["operator", "readiness"],
+  queryFn: async ({ signal }): Promise<Readiness> => {
+    const answer = await fetch("/readyz", { signal });
+    const { data } = (await answer.json()) as { readonly data: Readiness };
+    return data;
+  },
+  refetchInterval: NOW_MS,
+});
+
+type Found = Omit<ListInstallationRunsQuery, "limit" | "startingAfter" | "endingBefore">;
+
+export const foundRunsQuery = (filter: Found) =>
+  growingList(
+    ["operator", "runs", filter],
+    (page, signal) => manage.send("listInstallationRuns", { query: { ...filter, ...page }, signal }),
+    ({ runId }) => runId,
+  );
+
+export const foundRunQuery = (runId: string) =>
+  queryOptions({
+    queryKey: ["operator", "run", runId],
+    queryFn: ({ signal }) => manage.send("getInstallationRun", { params: { runId }, signal }),
+  });
+
+const withText = (q: string | undefined) => (q === undefined ? {} : { q });
+
+export const peopleQuery = (q: string | undefined) =>
+  growingList(
+    ["operator", "people", q],
+    (page, signal) => manage.send("listPeople", { query: { ...withText(q), ...page }, signal }),
+    ({ personId }) => personId,
+  );
+
+export const accountsQuery = (q: string | undefined) =>
+  growingList(
+    ["operator", "accounts", q],
+    (page, signal) => manage.send("listAccounts", { query: { ...withText(q), ...page }, signal }),
+    ({ accountId }) => accountId,
+  );
+
+export const accountQuery = (accountId: string) =>
+  queryOptions({
+    queryKey: ["operator", "account", accountId],
+    queryFn: ({ signal }) => manage.send("getAccount", { params: { accountId }, signal }),
+  });
+
+export const moderatedQuery = (q: string | undefined) =>
+  growingList(
+    ["operator", "prompts", q],
+    (page, signal) => manage.send("listModeratedPrompts", { query: { ...withText(q), ...page }, signal }),
+    ({ promptId }) => promptId,
+  );
+
+interface AuditFilter {
+  readonly action?: string | undefined;
+  readonly outcome?: "success" | "failure" | undefined;
+  readonly accountId?: string | undefined;
+  readonly personId?: string | undefined;
+}
+
+export const auditQuery = (filter: AuditFilter) =>
+  growingList(
+    ["operator", "audit", filter],
+    (page, signal) => manage.send("listAudit", { query: { ...filter, ...page }, signal }),
+    ({ auditId }) => auditId,
+  );

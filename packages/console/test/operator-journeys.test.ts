@@ -1,0 +1,157 @@
+/** What operators find and decide, in the console. */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
+import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
+import { faultsOfPages } from "./support/axe.ts";
+import { findBrowser, openBrowser, signInAs, travel } from "./support/browser.ts";
+import { DIST } from "./support/build.ts";
+
+const FAILING = `---
+promptd: 1
+title: Fails at once
+model: sandbox/text
+---
+sandbox: error=400
+`;
+const DEAR = `---
+promptd: 1
+title: A dear word
+model: sandbox/text
+inputs: { word: { label: Word } }
+---
+Say {{ word }}.
+`;
+
+let server: TestServer;
+let browser: Browser;
+let operator: TestPerson;
+beforeAll(async () => {
+  if (findBrowser() === null) return;
+  const environment = { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "0" };
+  [server, browser] = await Promise.all([startTestServer({ consoleDirectory: DIST, environment }), openBrowser()]);
+  operator = await createTestPerson(server, { isOperator: true });
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+describe.skipIf(findBrowser() === null)("an operator", () => {
+  test("finds a failed run by its request id and its cause, and grants its caller credits", async () => {
+    const caller = await server.createCaller();
+    const { promptVersionId } = await server.publish(FAILING);
+    const { runId } = await caller.client.runs.createAndWait({ promptVersionId, inputs: {} });
+    const { rows } = await operator.client.send("listInstallationRuns", { query: { id: runId } });
+    const requestId = rows[0]?.requestId ?? "";
+    await travel(browser, "operator", async ({ page, complaints }) => {
+      await signInAs(page, server.url, operator);
+      await page.goto(`${server.url}/operator`);
+      await page.getByRole("heading", { name: "Failed runs by cause" }).waitFor();
+      await page.getByRole("link", { name: /sandbox\/text/ }).click();
+      await page.getByRole("link", { name: "Fails at once" }).waitFor();
+      await page.getByRole("link", { name: "Runs" }).last().click();
+      const search = page.getByLabel("Id of a run or of a request");
+      await search.fill(requestId);
+      await search.press("Enter");
+      await page.waitForURL(new RegExp(`id=${requestId}`));
+      await page.getByRole("link", { name: "Fails at once" }).click();
+      await page.getByRole("table", { name: "Calls of providers" }).waitFor();
+      await page.getByText("The caller was told:").waitFor();
+      await page.getByRole("link", { name: /caller-\d+@example\.org/ }).click();
+      await page.getByRole("button", { name: "Grant credits" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Credits").fill("250");
+      await dialog.getByLabel("Reason").fill("for the failed run");
+      await dialog.getByRole("button", { name: "Grant" }).click();
+      await page.getByText("1,250 credits").waitFor();
+      expect(complaints).toEqual([]);
+    });
+    const { credits } = await caller.client.me.credits();
+    expect(credits).toBe(1_250);
+  });
+
+  test("gives who is out of credits new ones, and takes the plan of an account", async () => {
+    const ada = await createTestPerson(server, { email: "broke@example.org" });
+    await server.publish(DEAR);
+    await travel(browser, "broke", async ({ page: hers }) => {
+      await signInAs(hers, server.url, ada);
+      await hers.goto(`${server.url}/p/a-dear-word`);
+      await hers.getByLabel("Word").fill("gold");
+      await hers.getByRole("button", { name: /^Run/ }).click();
+      await hers.getByText(/credits?, 0 are available/).waitFor();
+      await travel(browser, "granting", async ({ page }) => {
+        await signInAs(page, server.url, operator);
+        await page.goto(`${server.url}/operator/accounts?q=broke@example.org`);
+        await page.getByRole("table", { name: "Accounts" }).getByRole("link").first().click();
+        await page.getByRole("button", { name: "Grant credits" }).click();
+        await page.getByRole("dialog").getByLabel("Credits").fill("100");
+        await page.getByRole("dialog").getByRole("button", { name: "Grant" }).click();
+        await page.getByText("100 credits", { exact: true }).waitFor();
+        await hers.getByRole("button", { name: /^Run/ }).click();
+        await hers.getByText("Succeeded", { exact: true }).waitFor();
+        await page.getByRole("button", { name: "Change plan" }).click();
+        await page.getByRole("dialog").getByLabel("Plan").selectOption("none");
+        await page.getByRole("dialog").getByRole("button", { name: "Change plan" }).click();
+        await page.getByText(/^ended/).waitFor();
+      });
+    });
+    const { plan } = await operator.client.send("getAccount", { params: { accountId: ada.accountId } });
+    expect(plan).toBe("none");
+  });
+
+  test("makes a sign-in link, and takes a person's access away", async () => {
+    const ada = await createTestPerson(server, { email: "locked@example.org" });
+    await travel(browser, "locking", async ({ page }) => {
+      await signInAs(page, server.url, operator);
+      await page.goto(`${server.url}/operator/people?q=locked`);
+      await page.getByRole("button", { name: /^Acts on/ }).click();
+      await page.getByRole("menuitem", { name: "Make a sign-in link" }).click();
+      await page.locator("code", { hasText: "/welcome#" }).waitFor();
+      await page.getByRole("button", { name: /^Acts on/ }).click();
+      await page.getByRole("menuitem", { name: "Take access away" }).click();
+      await page.getByText("no access", { exact: true }).waitFor();
+    });
+    const answer = await ada.client.request({ method: "GET", path: "/manage/v1/session" });
+    expect(answer.httpStatus).toBe(401);
+  });
+
+  test("blocks a prompt, which leaves the marketplace with its reason kept", async () => {
+    const { slug, promptId } = await server.publish(FAILING.replace("Fails at once", "To be blocked"));
+    await travel(browser, "blocking", async ({ page }) => {
+      await signInAs(page, server.url, operator);
+      await page.goto(`${server.url}/operator/prompts?q=blocked`);
+      await page.getByRole("button", { name: "Acts on To be blocked" }).click();
+      await page.getByRole("menuitem", { name: "Block" }).click();
+      await page.getByRole("dialog").getByLabel("Reason").fill("it only fails");
+      await page.getByRole("dialog").getByRole("button", { name: "Block" }).click();
+      await page.getByText("it only fails").waitFor();
+      await page.goto(`${server.url}/p/${slug}`);
+      await page.getByText("There is no such prompt").waitFor();
+    });
+    const { rows } = await operator.client.send("listModeratedPrompts", { query: { state: "blocked" } });
+    expect(rows.map((row) => row.promptId)).toEqual([promptId]);
+  });
+
+  test("sees what others do not: to them the page does not exist", async () => {
+    const ada = await createTestPerson(server);
+    await travel(browser, "not-operator", async ({ page }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/operator/people`);
+      await page.getByText("There is no such page").waitFor();
+      expect(await page.getByRole("link", { name: "Operator" }).count()).toBe(0);
+    });
+  });
+
+  test.each(["light", "dark"] as const)("axe finds nothing serious, %s", async (colorScheme) => {
+    const { rows } = await operator.client.send("listInstallationRuns", { query: { status: "failed" } });
+    const sections = ["runs", `runs/${rows[0]?.runId}`, "models", "people", "accounts", "prompts", "audit"];
+    const paths = ["/operator", ...sections.map((name) => `/operator/${name}`)];
+    const see: Parameters<typeof travel>[2] = async ({ page }) => {
+      await signInAs(page, server.url, operator);
+      const account = `/operator/accounts/${operator.accountId}`;
+      expect(await faultsOfPages(page, server.url, [...paths, account])).toEqual([]);
+    };
+    await travel(browser, `axe-operator-${colorScheme}`, see, { colorScheme });
+  });
+});
