@@ -56,6 +56,7 @@ export async function callDirectly(
     onText: null,
   };
   let problem = "";
+  let hasRetriedOnce = false;
   for (let callNumber = 1; callNumber <= CALLS_MAX; callNumber += 1) {
     const result = await make(adapter, { ...call, callNumber }, signal);
     if (result.kind === "refused") return { kind: "failed", message: DECLINED };
@@ -70,8 +71,9 @@ export async function callDirectly(
       call = { ...call, correction: { answer: result.text, problem } };
       continue;
     }
-    if (result.retry === "never" || callNumber === CALLS_MAX)
+    if (result.retry === "never" || callNumber === CALLS_MAX || (result.retry === "once" && hasRetriedOnce))
       return { kind: "failed", message: result.sentence ?? sentenceFor(result.cause) };
+    hasRetriedOnce ||= result.retry === "once";
     await sleep(Math.max(result.retryAfterMs ?? 0, fullJitterDelayMs(callNumber, BACKOFF, systemRandom)), signal);
   }
   return { kind: "failed", message: `The answer is not JSON that fits: ${problem}` };
