@@ -47,7 +47,7 @@ export type FetchOutcome<Result> =
 
 export interface GuardedFetch {
   /** At most `bytesMax` bytes of an https address. Rejects only when `signal` aborts or on a bug. */
-  fetch(address: string, bytesMax: number, signal: AbortSignal): Promise<FetchOutcome<Buffer>>;
+  fetch(address: string, bytesMax: number, signal: AbortSignal): Promise<FetchOutcome<Buffer<ArrayBuffer>>>;
   /** The same for bytes that do not stay in memory. An error of `read` itself is rethrown. */
   fetchInto<Result>(address: string, limits: BodyReader<Result>, signal: AbortSignal): Promise<FetchOutcome<Result>>;
 }

@@ -40,7 +40,7 @@ export async function readLimited<Result>(
 }
 
 /** The reader for answers that fit into memory. */
-export async function collectBytes(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
+export async function collectBytes(chunks: AsyncIterable<Uint8Array>): Promise<Buffer<ArrayBuffer>> {
   const all: Uint8Array[] = [];
   for await (const chunk of chunks) all.push(chunk);
   return Buffer.concat(all);

@@ -263,10 +263,10 @@ function flatten(headers: Readonly<Record<string, string | string[] | undefined>
 }
 
 /** An aliased provider names its own address in its answers; the package only trusts the usual one. */
-function shownBytes(bytes: Uint8Array, alias: Target["alias"]): Uint8Array<ArrayBuffer> {
-  if (alias === null) return new Uint8Array(bytes);
-  const text = Buffer.from(bytes).toString("utf8");
-  return text.includes(alias.real) ? Buffer.from(text.replaceAll(alias.real, alias.shown)) : new Uint8Array(bytes);
+function shownBytes(bytes: Buffer<ArrayBuffer>, alias: Target["alias"]): Buffer<ArrayBuffer> {
+  if (alias === null) return bytes;
+  const text = bytes.toString("utf8");
+  return text.includes(alias.real) ? Buffer.from(text.replaceAll(alias.real, alias.shown)) : bytes;
 }
 
 async function download(
@@ -274,7 +274,7 @@ async function download(
   { limits, signal }: { limits: FetchLimits; signal: AbortSignal },
   guarded: GuardedFetch,
 ): Promise<Response> {
-  return new Response(new Uint8Array(contentOf(await guarded.fetch(url.href, limits.answerBytesMax, signal))));
+  return new Response(contentOf(await guarded.fetch(url.href, limits.answerBytesMax, signal)));
 }
 
 function contentOf<Result>(outcome: FetchOutcome<Result>): Result {
