@@ -27,6 +27,8 @@ export interface EndpointEntry {
   readonly errors: readonly ErrorCode[];
   /** True: a success is a stream of server-sent events, not an envelope; `data` describes them. */
   readonly isStream?: boolean;
+  /** Media type of a success that is a file and no envelope; `data` is `Archive`. */
+  readonly file?: "application/gzip";
   /** True: the specification does not list it. */
   readonly isExtension?: boolean;
   /** What a person or a token must be in the chosen account; absent: nothing is asked beyond the credential. */

@@ -1,5 +1,5 @@
 /** What the slices of one process share, opened in the order in which they need each other. */
-import { createFiles, readPreviousSecrets, readServerSecret, type Files, type FilesOptions } from "./files/index.ts";
+import { createFiles, readPreviousSecrets, readServerSecret, type Files } from "./files/index.ts";
 import type { Closers } from "./closers.ts";
 import type { HttpServerOptions } from "./http/server.ts";
 import { makeDataDir, type Installation } from "./installation.ts";
@@ -9,11 +9,13 @@ import { systemClock, type Clock } from "./platform/clock.ts";
 import { ConfigError, type Config } from "./platform/config/config.ts";
 import type { Database } from "./platform/database/database.ts";
 import { createIdSource } from "./platform/ids.ts";
+import { createDeletions, type Deletions } from "./offboarding/index.ts";
 import type { Log } from "./platform/log.ts";
 import { createNotifications, type Notifications } from "./platform/database/notifications.ts";
 import { listPopularity, listSearchDocuments, listSearchedVersions } from "./prompts/index.ts";
 import { AccountLockQueue, RunFollowers, WaitingHub } from "./runs/index.ts";
 import { createSearch, type Search, type SearchOptions } from "./search/index.ts";
+import { readBucket } from "./read-bucket.ts";
 import { orStartFailure } from "./start-failure.ts";
 
 /** Of the secret in a file. A setting may hold the text of such a file, which is then the same secret. */
@@ -50,6 +52,9 @@ export interface Parts {
   readonly hub: WaitingHub;
   readonly followers: RunFollowers;
   readonly accountLocks: AccountLockQueue;
+  readonly deletions: Deletions;
+  /** A run was canceled: wakes who waits for it, and the worker that has it. */
+  readonly onCanceled: (runId: string) => void;
   /** What answers and file addresses begin with. The port is known only when the server listens. */
   readonly address: { url: string };
 }
@@ -100,7 +105,25 @@ export async function openParts(options: AppOptions, installation: Installation,
   closers.add(() => search.close());
   const accountLocks = new AccountLockQueue();
   const secret = secrets.secret.find(({ length }) => length === SECRET_BYTES) ?? secrets.secret[0];
-  const shared = { db, clock, newId, notifications, hub, followers, accountLocks, address, secret };
+  const onCanceled = (runId: string) => {
+    hub.wake([runId]);
+    notifications.notify("run_cancel", runId);
+    notifications.notify("run_done", runId);
+  };
+  const deletions = createDeletions({ db, log, files: files.ofAccount, onCanceled });
+  const shared = {
+    db,
+    clock,
+    deletions,
+    onCanceled,
+    newId,
+    notifications,
+    hub,
+    followers,
+    accountLocks,
+    address,
+    secret,
+  };
   return { options, installation, models, files, search, ...shared };
 }
 
@@ -118,20 +141,6 @@ function embeddingsOf(config: Config, models: Models): NonNullable<SearchOptions
     embedTexts: (texts, signal) => models.caller.embedTexts(model, texts, signal),
     queryPrefix: config.PROMPTD_EMBEDDING_QUERY_PREFIX,
     documentPrefix: config.PROMPTD_EMBEDDING_DOCUMENT_PREFIX,
-  };
-}
-
-/** The bucket that files go to instead of the data directory; null: no bucket is set. */
-function readBucket(config: Config): NonNullable<FilesOptions["bucket"]> | null {
-  const { PROMPTD_S3_BUCKET: bucket, PROMPTD_S3_ENDPOINT: endpoint, secret } = config;
-  if (bucket === null || endpoint === null) return null;
-  return {
-    endpoint,
-    bucket,
-    region: config.PROMPTD_S3_REGION,
-    prefix: config.PROMPTD_S3_PREFIX,
-    accessKeyId: secret("AWS_ACCESS_KEY_ID") ?? "",
-    secretAccessKey: secret("AWS_SECRET_ACCESS_KEY") ?? "",
   };
 }
 

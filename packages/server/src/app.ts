@@ -128,6 +128,7 @@ function periodicWork(parts: Parts): Tick[] {
     ...models.ticks,
     ...search.ticks,
     ...peopleTicks({ db, log: options.log, newId, config: options.config }),
+    { name: "account_deletions", everySeconds: 15, run: (stop) => parts.deletions.run(stop) },
     { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, models.catalogue)) },
     { name: "roles", everySeconds: 10, run: (stop) => bindRoles(parts, stop) },
     { name: "uses", everySeconds: 5, run: createUsesCount(db) },

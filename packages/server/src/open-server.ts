@@ -16,6 +16,7 @@ import { creditsManageRoutes, creditsRoutes } from "./credits/index.ts";
 import { toEndpoints, type Endpoint, type Handlers } from "./http/endpoint.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
 import { modelsManageRoutes, modelsRoutes } from "./models/index.ts";
+import { offboardingManageRoutes } from "./offboarding/index.ts";
 import { authEndpoint, createPeople, type People } from "./people/index.ts";
 import { createReadiness } from "./readiness.ts";
 import { marketplaceManageRoutes, promptsManageRoutes, promptsRoutes } from "./prompts/index.ts";
@@ -114,6 +115,7 @@ function manageEndpoints(parts: Parts, people: People, wakeWorker: () => void): 
         usageOfPrompts: usage.usageOfPrompts,
         usageOfVersions: usage.usageOfVersions,
       }),
+      ...offboardingManageRoutes({ db, clock, files: parts.files.ofAccount, deletions: parts.deletions }),
       ...runsManageRoutes({ ...runsOptions(parts, "/manage/v1", wakeWorker), clock }),
     },
   });
@@ -140,11 +142,7 @@ function runsOptions(parts: Parts, prefix: string, wakeWorker: () => void): Runs
       wakeWorker();
       notifications.notifyOthers("run_ready");
     },
-    onCanceled: (runId) => {
-      hub.wake([runId]);
-      notifications.notify("run_cancel", runId);
-      notifications.notify("run_done", runId);
-    },
+    onCanceled: parts.onCanceled,
   };
 }
 

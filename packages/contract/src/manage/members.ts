@@ -73,6 +73,28 @@ export interface PlanChange {
   readonly until?: string | null | undefined;
 }
 
+/** Of an endpoint that answers a file instead of an envelope. */
+export interface Archive {
+  readonly isFile: true;
+}
+
+/** Deletes an account for good. */
+export interface AccountDeletion {
+  /** The e-mail address of the account, typed once more. */
+  readonly confirm: string;
+  /** `remove`: unpublished, with every template gone; `keep`: published on, without a name. */
+  readonly prompts: "remove" | "keep";
+}
+
+export interface DeletedAccount {
+  readonly accountId: string;
+  readonly prompts: AccountDeletion["prompts"];
+  /** From then on nobody acts in it. */
+  readonly askedAt: string;
+  /** When all was gone; null: the server is at it. */
+  readonly finishedAt: string | null;
+}
+
 export interface FreezeChange {
   readonly isFrozen: boolean;
   /** Why; recorded forever. */

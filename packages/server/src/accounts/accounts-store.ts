@@ -1,5 +1,5 @@
 import type { AccountOfInstallation, Page, PageQuery } from "@promptd/contract/manage";
-import type { Database, Queryable } from "../platform/database/database.ts";
+import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
 
 export interface Account {
@@ -138,4 +138,16 @@ function toListed(row: ListedRow): AccountOfInstallation {
     planUntil: Number.isFinite(untilMs) ? new Date(untilMs).toISOString() : null,
     createdAt: row.created_at.toISOString(),
   };
+}
+
+/** An address that nobody has: what a deleted account is called from then on. */
+const NOBODY = "'deleted-' || id || '@promptd.invalid'";
+
+/** Takes every name from an account, and its plan. Its id stays, for the journal and for what others have seen. */
+export async function pseudonymizeAccount(tx: Tx, accountId: string): Promise<void> {
+  await tx.query(
+    `update accounts set email = ${NOBODY}, username = null, display_name = null, user_flags = 0, pro_until = '-infinity'
+     where id = $1`,
+    [accountId],
+  );
 }

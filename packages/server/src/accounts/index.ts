@@ -1,11 +1,12 @@
 export { createAccount, getAccountByName, setPlan, type CreateAccount, type Plan } from "./accounts.ts";
 export { accountsManageRoutes } from "./accounts-manage-routes.ts";
 export { accountsRoutes } from "./accounts-routes.ts";
-export { addUserFlags, findAccount, findAccountByName, findListedAccount, listAccounts } from "./accounts-store.ts";
+export { addUserFlags, findAccount, findAccountByName, findListedAccount } from "./accounts-store.ts";
+export { listAccounts, pseudonymizeAccount } from "./accounts-store.ts";
 export { createAdmissionControl, keyExpired, keyRevoked, overLimit, planRequired } from "./admission.ts";
 export type { AdmissionControl } from "./admission.ts";
 export { displayOf, hashApiKey, hasKeyForm, hasTokenForm, mintToken } from "./api-keys.ts";
 export { createApiKey, describeKey, getApiKeyByName, isLiveKey, revokeApiKey } from "./keys.ts";
 export { rollApiKey, updateApiKey, type CreateApiKey } from "./keys.ts";
 export { keysManageRoutes } from "./keys-manage-routes.ts";
-export { listKeys, type ApiKey, type KeyTerms } from "./keys-store.ts";
+export { listKeys, revokeAllKeys, type ApiKey, type KeyTerms } from "./keys-store.ts";

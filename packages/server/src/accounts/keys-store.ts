@@ -1,5 +1,5 @@
 /** All SQL of API keys but their admission (sql/admit.sql) and their part in creating a run (runs/sql/create.sql). */
-import type { Database, Queryable } from "../platform/database/database.ts";
+import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import { readPage, type PageOf } from "../platform/database/pages.ts";
 
 /** What its owner decides about a key. */
@@ -158,4 +158,13 @@ export async function recordKeyUse(db: Queryable, uses: ReadonlyMap<string, numb
 /** Whether a key with this hash exists and would be admitted. */
 export async function hasValidKey(db: Database, keyHash: Buffer): Promise<boolean> {
   return (await db.query(`select 1 from api_keys where key_hash = $1 and ${IS_VALID}`, [keyHash])).length > 0;
+}
+
+/** Every key of an account, at once and for good; their names go as well, which people have given them. */
+export async function revokeAllKeys(tx: Tx, accountId: string, reason: string): Promise<void> {
+  await tx.query(
+    `update api_keys set name = 'deleted', revoked_at = coalesce(revoked_at, promptd_now()),
+       revoked_reason = coalesce(revoked_reason, $2) where account_id = $1`,
+    [accountId, reason],
+  );
 }

@@ -8,6 +8,8 @@ import { retry } from "../platform/resilience/retry.ts";
 import type { Log } from "../platform/log.ts";
 import { createSemaphore } from "../platform/resilience/semaphore.ts";
 import type { Tick } from "../platform/ticks.ts";
+import { createAccountFiles, type AccountFiles } from "./account-files.ts";
+import type { BlobStore } from "./blobs/blob-store.ts";
 import { createDiskBlobs } from "./blobs/disk-blobs.ts";
 import { createS3Blobs } from "./blobs/s3-blobs.ts";
 import type { S3Options } from "./blobs/s3-client.ts";
@@ -83,6 +85,8 @@ export interface Files {
   /** For content too large to stay in memory until `storeOutput`. */
   readonly spool: Spool;
   openFile: OpenFile;
+  /** All of one account. */
+  readonly ofAccount: AccountFiles;
   readonly ticks: readonly Tick[];
 }
 
@@ -91,12 +95,21 @@ const FETCHES_AT_ONCE = 32;
 /** A permit cannot be taken back from a slow host, so the others' three quarters stay free for them. */
 const FETCHES_OF_ACCOUNT = FETCHES_AT_ONCE / 4;
 
+/** Where the bytes are, for who reads them without a server. */
+export async function openBlobs({
+  dataDir,
+  bucket,
+  clock,
+}: Pick<FilesOptions, "dataDir" | "bucket" | "clock">): Promise<BlobStore> {
+  return bucket ? createS3Blobs(bucket, clock) : createDiskBlobs(join(dataDir, "files"));
+}
+
 /** @throws Error when the secret is not the one this database knows. */
 export async function createFiles(options: FilesOptions): Promise<Files> {
   const { db, clock, log, newId, ttlSeconds, publicUrl } = options;
   const secrets = { current: options.secret, previous: options.previousSecrets ?? [] };
   const [store, keys] = await Promise.all([
-    options.bucket ? createS3Blobs(options.bucket, clock) : createDiskBlobs(join(options.dataDir, "files")),
+    openBlobs(options),
     retry(() => registerFileKeys(db, secrets, ttlSeconds), OUTAGE_POLICY),
   ]);
   const storage = watchStorage(store, createSpool(join(options.dataDir, "files", "incoming")), {
@@ -128,6 +141,7 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
     isReady: () => storage.isReady(),
     isShared: (options.bucket ?? null) !== null,
     spool,
+    ofAccount: createAccountFiles(db, blobs),
     openFile: createOpenFile({ blobs, keys, clock, ttlSeconds }),
     ticks: createSweeps({ db, blobs, spool, clock, newId, log }),
   };

@@ -1,4 +1,4 @@
-import type { Database, Tx } from "../platform/database/database.ts";
+import type { Database, Queryable, Tx } from "../platform/database/database.ts";
 import type { StoredFile, StoredImage } from "./stored-file.ts";
 
 /** Bytes outlive their address by this long, so that a download or a run's last read in progress can finish. */
@@ -160,4 +160,30 @@ export async function lockFileKeys(tx: Tx): Promise<FileKeyRow[]> {
 export async function insertFileKey(tx: Tx, id: number, fingerprint: Buffer): Promise<void> {
   await tx.query("update file_keys set retired_at = promptd_now() where retired_at is null");
   await tx.query("insert into file_keys (id, fingerprint) values ($1, $2)", [id, fingerprint]);
+}
+
+export interface FileOfAccount {
+  readonly fileId: string;
+  readonly runId: string;
+  readonly kind: "input" | "output";
+  readonly bytes: number;
+  readonly mediaType: string;
+}
+
+/** By id. `withRemoved`: also those whose bytes are gone already. */
+export function listFilesOf(
+  db: Queryable,
+  accountId: string,
+  { after, limit, withRemoved }: { readonly after: string; readonly limit: number; readonly withRemoved: boolean },
+): Promise<FileOfAccount[]> {
+  return db.query(
+    `select id as "fileId", run_id as "runId", kind, bytes, mime as "mediaType" from files
+     where account_id = $1 and id > $2 and ($4 or removed_at is null) order by id limit $3`,
+    [accountId, after, limit, withRemoved],
+  );
+}
+
+/** Of an account that is deleted: rows of others stay after their bytes are gone. */
+export async function deleteFileRows(db: Queryable, fileIds: readonly string[]): Promise<void> {
+  await db.query("delete from files where id = any($1::uuid[])", [fileIds]);
 }

@@ -1,4 +1,5 @@
-export { createFiles, type Files, type FilesOptions } from "./create-files.ts";
+export { createAccountFiles, type AccountFiles } from "./account-files.ts";
+export { createFiles, openBlobs, type Files, type FilesOptions } from "./create-files.ts";
 export { createGuardedFetch, type FetchOutcome, type GuardedFetch } from "./fetch/guarded-fetch.ts";
 export { checkImageInputs } from "./inputs/image-inputs.ts";
 export { readPreviousSecrets, readServerSecret } from "./outputs/server-secret.ts";

@@ -9,7 +9,7 @@ import {
   type Scope,
   type ShapesOf,
 } from "@promptd/contract";
-import type { ManageShapes, Report } from "@promptd/contract/manage";
+import type { Archive, ManageShapes, Report } from "@promptd/contract/manage";
 import type { EndpointSchemas } from "@promptd/contract/schemas";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
@@ -43,6 +43,8 @@ export interface AdmissionRequest {
   readonly method: string;
   /** Values of a request header, in order; `name` in lower case. */
   readonly headers: (name: string) => readonly string[];
+  /** The account that the query chooses, where the endpoint takes that; null: the query chooses none. */
+  readonly accountAsked: string | null;
 }
 
 /** What a caller may do in one second, and as what it is counted. */
@@ -123,7 +125,7 @@ type HandlersOf<Shapes extends Readonly<Record<keyof Shapes, Shape>>> = {
     input: Pick<Shapes[N], "params" | "query" | "body">,
     context: RequestContext,
   ) => Promise<
-    Shapes[N]["data"] extends EventStream
+    Shapes[N]["data"] extends EventStream | Archive
       ? StreamAnswer
       : Answer<Shapes[N]["data"]> | (Shapes[N]["data"] extends Report<unknown> ? TextAnswer : never)
   >;

@@ -70,9 +70,11 @@ function operation(name: string, api: DescribedApi): Json {
     description: "Success",
     headers: headersOf([...COMMON_HEADERS, ...(entry.responseHeaders ?? [])]),
     content:
-      entry.isStream === true
-        ? eventContent(data, answer as EventStream)
-        : jsonContent(envelope(data), { success: { status: "SUCCESS", data: answer } }),
+      entry.file !== undefined
+        ? { [entry.file]: { schema: { type: "string", format: "binary" } } }
+        : entry.isStream === true
+          ? eventContent(data, answer as EventStream)
+          : jsonContent(envelope(data), { success: { status: "SUCCESS", data: answer } }),
   };
   const otherSuccesses = Object.entries(entry.otherStatuses ?? {}).map(([status, description]) => [
     status,

@@ -45,7 +45,14 @@ export interface People {
 
 export function createPeople(options: PeopleOptions): People {
   const { db, log, newId, config, publicUrl } = options;
-  const account = { db, newId, credits: config.PROMPTD_SIGN_UP_CREDITS, plan: config.PROMPTD_SIGN_UP_PLAN };
+  const confirmsAddresses = config.PROMPTD_SMTP_URL !== null && config.PROMPTD_SIGN_UP === "open";
+  const account = {
+    db,
+    newId,
+    credits: config.PROMPTD_SIGN_UP_CREDITS,
+    plan: config.PROMPTD_SIGN_UP_PLAN,
+    needsVerification: confirmsAddresses,
+  };
   const services = servicesOf(config);
   const oidc = oidcOf(config);
   const mailer = createMailerOf(options);
@@ -69,9 +76,7 @@ export function createPeople(options: PeopleOptions): People {
     onSignIn: (personId) => ensurePersonalAccount(personId, account),
     onResetAsked: (email, link) => sendReset({ email, link }, mailer, options),
     onVerificationAsked:
-      mailer === null || config.PROMPTD_SIGN_UP !== "open"
-        ? null
-        : (email, link) => mailer.send(email, verificationMail(link)),
+      mailer === null || !confirmsAddresses ? null : (email, link) => mailer.send(email, verificationMail(link)),
   });
   return {
     sessions,

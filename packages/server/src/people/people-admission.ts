@@ -61,7 +61,7 @@ async function admitByToken(request: AdmissionRequest, options: PeopleAdmissionO
     return refused(`This management token was revoked on ${row.revoked_at.toISOString().slice(0, 10)}.`);
   }
   if (row.is_expired) return refused(TEXTS.expired);
-  const asked = request.headers(ACCOUNT_HEADER.toLowerCase())[0]?.toLowerCase();
+  const asked = (request.headers(ACCOUNT_HEADER.toLowerCase())[0] ?? request.accountAsked)?.toLowerCase();
   if (row.account_id === null) return refused(TEXTS.left);
   if (asked !== undefined && asked !== row.account_id) return { ...refused(""), problem: notFound("account", asked) };
   return judge(row, { credential: "token", accountAsked: null }, options);
@@ -72,7 +72,9 @@ async function admitBySession(request: AdmissionRequest, options: PeopleAdmissio
   if (authorization.length > 0) return { ...refuseAuthorization(authorization), isAbsent: true };
   const token = readSessionCookie(headers("cookie"), options.publicUrl(), options.secret);
   if (token === null) return { ...refused(TEXTS.nothing), isAbsent: true };
-  const [asked, ...others] = headers(ACCOUNT_HEADER.toLowerCase());
+  const [header, ...others] = headers(ACCOUNT_HEADER.toLowerCase());
+  // A write is asked for the header itself: any page can make a browser follow a link.
+  const asked = header ?? (SAFE_METHODS.has(request.method) ? (request.accountAsked ?? undefined) : undefined);
   if (others.length > 0 || (asked !== undefined && !isUuid(asked))) {
     return { ...refused(""), problem: badRequest(`${ACCOUNT_HEADER} must be the id of one account.`) };
   }

@@ -77,9 +77,12 @@ export async function listAccountsOfPerson(db: Queryable, personId: string): Pro
 }
 
 /** Locks a person, so that what depends on their accounts is decided once. */
-export async function lockPerson(tx: Tx, personId: string): Promise<{ email: string; name: string } | null> {
-  const [row] = await tx.query<{ email: string; name: string }>(
-    "select email, name from auth_users where id = $1 for update",
+export async function lockPerson(
+  tx: Tx,
+  personId: string,
+): Promise<{ email: string; name: string; isVerified: boolean } | null> {
+  const [row] = await tx.query<{ email: string; name: string; isVerified: boolean }>(
+    `select email, name, email_verified as "isVerified" from auth_users where id = $1 for update`,
     [personId],
   );
   return row ?? null;

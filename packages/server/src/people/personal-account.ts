@@ -1,6 +1,8 @@
 import { createAccount, findAccountByName, type Plan } from "../accounts/index.ts";
 import { grantCredits } from "../credits/index.ts";
 import type { Database, Tx } from "../platform/database/database.ts";
+import { addressHash } from "./departures.ts";
+import { noteBenefits } from "./departures-store.ts";
 import { findPersonOfAccount, insertMember, listAccountsOfPerson, lockPerson } from "./people-store.ts";
 
 export interface PersonalAccountOptions {
@@ -9,6 +11,8 @@ export interface PersonalAccountOptions {
   /** What a new account begins with. */
   readonly credits: number;
   readonly plan: Plan;
+  /** True: they are for people who have confirmed their address alone. */
+  readonly needsVerification: boolean;
 }
 
 /**
@@ -30,9 +34,13 @@ export async function ensurePersonalAccount(personId: string, options: PersonalA
 
 async function makeAccount(
   tx: Tx,
-  person: { readonly email: string; readonly name: string },
-  { newId, credits, plan }: PersonalAccountOptions,
+  person: { readonly email: string; readonly name: string; readonly isVerified: boolean },
+  { newId, credits: creditsOnce, plan: planOnce, needsVerification }: PersonalAccountOptions,
 ): Promise<string> {
+  const hasBenefits = creditsOnce > 0 || planOnce !== "none";
+  const isEntitled =
+    hasBenefits && (person.isVerified || !needsVerification) && (await noteBenefits(tx, addressHash(person.email)));
+  const [credits, plan] = isEntitled ? [creditsOnce, planOnce] : [0, "none" as const];
   const accountId = await createAccount(tx, newId, { email: person.email, displayName: person.name, plan });
   if (credits > 0) {
     const grant = { accountId, amount: credits, reason: "given at sign-up", idempotencyKey: "promptd:sign-up" };

@@ -5,7 +5,7 @@ export { readDelivered, saveDelivered } from "./work/output-items.ts";
 export { createFinisher } from "./work/finish.ts";
 export { pruneIdempotencyKeys } from "./create/idempotency.ts";
 export { adaptModelLimit, createInputsReader, writeModelLimits } from "./work/claim.ts";
-export { countActiveRuns } from "./runs-store.ts";
+export { cancelRunRow, countActiveRuns, runsOfAccount } from "./runs-store.ts";
 export { createPieceWriter } from "./work/text-pieces.ts";
 export { deleteOldPieces } from "./run-events-store.ts";
 export { RunFollowers } from "./wait/run-followers.ts";

@@ -36,7 +36,8 @@ export function runsManageRoutes(options: RunsRoutesOptions & { readonly clock: 
   const { createRun, followRun, cancelRun } = runsRoutes(options);
   return {
     createRun,
-    followRun,
+    // The account of the query was chosen by admission.
+    followRun: ({ params, body }, context) => followRun({ params, body, query: {} }, context),
     cancelRun,
     ...testRunsManageRoutes(options),
     listRuns: async ({ query }, { caller }) => {

@@ -340,3 +340,5 @@ function toListRow(row: ListRow): RunListRow {
     createdAt: isoTime(idTimeMs(row.id)),
   };
 }
+
+export { runsOfAccount } from "./runs-of-account-store.ts";

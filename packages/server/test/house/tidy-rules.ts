@@ -38,6 +38,7 @@ const ORDER = [
   "search",
   "prompts",
   "runs",
+  "offboarding",
   "console",
 ];
 /** These two have no index.ts: their files are entered by name. */
@@ -283,6 +284,8 @@ export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   sign_in_codes: "people",
   audit_entries: "people",
   mails: "people",
+  sign_up_benefits: "people",
+  account_deletions: "offboarding",
   passkey_challenges: "people",
   files: "files",
   file_keys: "files",

@@ -148,17 +148,18 @@ describe.concurrent("a run that is followed", () => {
 describe("a run whose model has to be called again", () => {
   test("starts its text over", async () => {
     let calls = 0;
+    // The provider goes on when the follower has what came before.
+    const [firstSeen, secondSeen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const provider = await startOwnServer(({ path }, response) => {
       if (path === "/v1/models") return json(response, { data: [{ id: "tale" }] });
       calls += 1;
       response.writeHead(200, { "content-type": "text/event-stream" });
       response.write(chunk(`take ${calls}: once `));
       response.write(chunk("upon "));
-      // Long enough that the pieces before it are on their way to the follower.
-      setTimeout(() => {
-        if (calls === 1) response.destroy();
-        else response.end(`${chunk("a time", "stop")}data: [DONE]\n\n`);
-      }, 400);
+      const isFirst = calls === 1;
+      void (isFirst ? firstSeen : secondSeen).promise.then(() =>
+        isFirst ? response.destroy() : response.end(`${chunk("a time", "stop")}data: [DONE]\n\n`),
+      );
     });
     const app = await startTestServer({
       environment: { OPENAI_BASE_URL: `${provider.url}/v1`, OPENAI_API_KEY: "key" },
@@ -168,10 +169,16 @@ describe("a run whose model has to be called again", () => {
     const { promptVersionId } = await app.publish(QUICK.replace("sandbox/text", "compatible/tale"));
     const body = { promptVersionId, inputs: { textInputs: { ask: ASK } } };
     const { runId } = await client.runs.create(body, { respondAsync: true, stream: true });
-    const events = await follow(runId, client);
-    const texts = events.filter((event) => event.event === "text");
-    const of = (call: number) => textOf(texts.filter(({ data }) => data.call === call));
-    expect([of(1), of(2)]).toEqual(["take 1: once upon ", "take 2: once upon "]);
+    const events: RunEvent[] = [];
+    const of = (call: number) =>
+      textOf(events.filter((event) => event.event === "text").filter(({ data }) => data.call === call));
+    for await (const event of client.runs.follow(runId)) {
+      events.push(event);
+      if (of(1) === "take 1: once upon ") firstSeen.resolve();
+      if (of(2) === "take 2: once upon ") secondSeen.resolve();
+    }
+    expect(of(1)).toBe("take 1: once upon ");
+    expect("take 2: once upon a time").toContain(of(2));
     expect(events.at(-1)).toMatchObject({
       event: "done",
       data: { outputs: [{ type: "text", data: "take 2: once upon a time" }] },

@@ -25,6 +25,13 @@ const invitation = {
   acceptedAt: null,
   revokedAt: null,
 } as const;
+const deletion = { confirm: "ada@example.org", prompts: "remove" } as const;
+const deleted = {
+  accountId: ACCOUNT_ID,
+  prompts: "remove",
+  askedAt: "2026-11-22T10:00:00.000Z",
+  finishedAt: null,
+} as const;
 const link = `https://prompts.example.com/invitation#${CODE}`;
 const person = {
   personId: PERSON_ID,
@@ -68,6 +75,18 @@ export const membersExamples: ExamplesOf<ShapesOf<typeof membersSchemas>> = {
     data: { kind: "signed_in", personId: PERSON_ID, accountId: ACCOUNT_ID },
   },
   joinAccount: { bodies: { code: { code: CODE } }, data: { accountId: ACCOUNT_ID } },
+  exportAccount: { parameters: { account: ACCOUNT_ID }, data: { isFile: true } },
+  deleteAccount: { bodies: { remove: deletion }, data: deleted },
+  exportAccountOf: { parameters: { accountId: ACCOUNT_ID }, data: { isFile: true } },
+  deleteAccountOf: {
+    parameters: { accountId: ACCOUNT_ID },
+    bodies: { remove: deletion, keep: { ...deletion, prompts: "keep" } },
+    data: deleted,
+  },
+  getAccountDeletion: {
+    parameters: { accountId: ACCOUNT_ID },
+    data: { ...deleted, finishedAt: "2026-11-22T10:01:00.000Z" },
+  },
   listPeople: { parameters: { limit: 10, q: "grace" }, data: { rows: [person], hasMore: false } },
   invitePerson: {
     bodies: { person: { email: "grace@example.org" } },

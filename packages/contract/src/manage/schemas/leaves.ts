@@ -2,6 +2,7 @@ import { z } from "zod";
 import { describeType, quote } from "../../quote.ts";
 import { REQUEST_LIMITS } from "../../request-limits.ts";
 import { leaf, report, textFault, uuidLeaf } from "../../schema-leaves.ts";
+import { ACCOUNT_QUERY } from "../access.ts";
 import type { Page } from "../people.ts";
 
 /*
@@ -9,6 +10,9 @@ import type { Page } from "../people.ts";
  */
 
 export const none = z.object({});
+
+/** The account in the query (ACCOUNT_QUERY); admission reads it. */
+export const accountQuery = z.object({ [ACCOUNT_QUERY]: uuidLeaf(ACCOUNT_QUERY).optional() });
 
 /** A text of a body, trimmed, of 1 to `max` characters. */
 export function textLeaf(name: string, max: number): z.ZodType<string> {

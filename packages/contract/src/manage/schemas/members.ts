@@ -5,8 +5,11 @@ import type { EndpointSchemas } from "../../schemas.ts";
 import { MEMBER_ROLES } from "../people.ts";
 import type {
   Accepted,
+  AccountDeletion,
   AccountOfInstallation,
+  Archive,
   CreatedInvitation,
+  DeletedAccount,
   FreezeChange,
   Invitation,
   Member,
@@ -15,7 +18,17 @@ import type {
   PersonOfInstallation,
   PlanChange,
 } from "../members.ts";
-import { booleanLeaf, checkPageQuery, momentLeaf, none, pageOf, pageQuery, textLeaf, wordLeaf } from "./leaves.ts";
+import {
+  accountQuery,
+  booleanLeaf,
+  checkPageQuery,
+  momentLeaf,
+  none,
+  pageOf,
+  pageQuery,
+  textLeaf,
+  wordLeaf,
+} from "./leaves.ts";
 
 const roleSchema = z.enum(MEMBER_ROLES);
 export const memberSchema: z.ZodType<Member> = z.strictObject({
@@ -94,7 +107,24 @@ const changesSchema = z.object({
   isFrozen: booleanLeaf("isFrozen").optional(),
 }) satisfies z.ZodType<PersonChanges>;
 
+const deletionSchema = z.object({
+  confirm: textLeaf("confirm", EMAIL_LENGTH_MAX),
+  prompts: wordLeaf("prompts", ["remove", "keep"]),
+}) satisfies z.ZodType<AccountDeletion>;
+const deletedSchema: z.ZodType<DeletedAccount> = z.strictObject({
+  accountId: idSchema,
+  prompts: z.enum(["remove", "keep"]),
+  askedAt: timeSchema,
+  finishedAt: timeSchema.nullable(),
+});
+const archiveSchema: z.ZodType<Archive> = z.strictObject({ isFile: z.literal(true) });
+
 export const membersSchemas = {
+  exportAccount: { params: none, query: accountQuery, body: null, data: archiveSchema },
+  deleteAccount: { params: none, query: none, body: deletionSchema, data: deletedSchema },
+  exportAccountOf: { params: accountId, query: none, body: null, data: archiveSchema },
+  deleteAccountOf: { params: accountId, query: none, body: deletionSchema, data: deletedSchema },
+  getAccountDeletion: { params: accountId, query: none, body: null, data: deletedSchema },
   listMembers: { params: none, query: none, body: null, data: z.strictObject({ rows: z.array(memberSchema) }) },
   updateMember: {
     params: personId,

@@ -6,7 +6,7 @@ import { RUN_STATUSES } from "../../runs.ts";
 import { uuidLeaf } from "../../schema-leaves.ts";
 import { endpointSchemas, type EndpointSchemas } from "../../schemas.ts";
 import type { ManagedRun, ManagedRunRow, RunMoment } from "../runs.ts";
-import { none, pageOf, textLeaf } from "./leaves.ts";
+import { accountQuery, none, pageOf, textLeaf } from "./leaves.ts";
 
 export const rowMembers = {
   runId: idSchema,
@@ -69,6 +69,6 @@ export const runsSchemas = {
   createRun: { params: none, query: none, body: createRunBodySchema, data: runSchema },
   listRuns: { params: none, query: listQuery, body: null, data: pageOf(rowSchema) },
   getRun: { params: runId, query: none, body: null, data: managedRunSchema },
-  followRun: endpointSchemas.followRun,
+  followRun: { ...endpointSchemas.followRun, query: accountQuery },
   cancelRun: { params: runId, query: none, body: null, data: runSchema },
 } satisfies Record<string, EndpointSchemas>;

@@ -1,5 +1,6 @@
 /** The way of every request: the steps in their order, each of which may refuse it by throwing a Problem. */
 import type { Credential } from "@promptd/contract";
+import { ACCOUNT_QUERY } from "@promptd/contract/manage";
 import { Problem } from "../../platform/problem.ts";
 import { successText } from "../response/envelope.ts";
 import { preflightHeaders } from "../response/response-headers.ts";
@@ -90,6 +91,7 @@ async function admit(exchange: Exchange, kinds: readonly Credential[], setup: Pa
     address,
     method: request.method ?? "",
     headers: (name) => exchange.headerValues(name),
+    accountAsked: accountOfQuery(exchange),
   };
   for (const kind of kinds) {
     const authenticator = setup.authenticators[kind];
@@ -106,6 +108,12 @@ async function admit(exchange: Exchange, kinds: readonly Credential[], setup: Pa
     "TOO_MANY_REQUESTS_ERROR",
     "Too many requests with a credential that is not valid. Wait 1 second, then retry.",
   );
+}
+
+/** What a link and an EventSource have in place of a header of their own. */
+function accountOfQuery({ route, request }: Exchange): string | null {
+  if (route?.endpoint.schemas?.query.shape[ACCOUNT_QUERY] === undefined) return null;
+  return new URLSearchParams(rawQuery(request.url ?? "")).get(ACCOUNT_QUERY);
 }
 
 function limitRate({ admission }: Exchange, { isBusy }: PathSetup): void {

@@ -1,0 +1,36 @@
+/** The files of one account as a whole: for its export, and to remove them when it is deleted. */
+import type { Database } from "../platform/database/database.ts";
+import type { BlobStore, OpenBlob } from "./blobs/blob-store.ts";
+import { deleteFileRows, listFilesOf, type FileOfAccount } from "./files-store.ts";
+
+export interface AccountFiles {
+  /** Files whose bytes are there, by id. */
+  list(accountId: string, page: { readonly after: string; readonly limit: number }): Promise<FileOfAccount[]>;
+  /** Null: the bytes are gone. */
+  open(fileId: string): Promise<OpenBlob | null>;
+  /** Bytes first, then rows: what is interrupted is found again. */
+  removeAll(accountId: string, stop?: AbortSignal): Promise<void>;
+}
+
+const BATCH = 200;
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+
+export function createAccountFiles(db: Database, blobs: BlobStore): AccountFiles {
+  return {
+    list: (accountId, page) => listFilesOf(db, accountId, { ...page, withRemoved: false }),
+    open: (fileId) => blobs.get(fileId, null),
+    removeAll: async (accountId, stop) => {
+      const next = () => listFilesOf(db, accountId, { after: FIRST_ID, limit: BATCH, withRemoved: true });
+      for (let files = await next(); files.length > 0; files = await next()) {
+        for (const { fileId } of files) {
+          if (stop?.aborted === true) return;
+          await blobs.delete(fileId);
+        }
+        await deleteFileRows(
+          db,
+          files.map(({ fileId }) => fileId),
+        );
+      }
+    },
+  };
+}

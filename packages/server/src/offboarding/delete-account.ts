@@ -1,0 +1,112 @@
+/**
+ * The deletion of an account, in two parts. The first is one transaction, after which nobody acts in the account: keys,
+ * tokens and sessions are dead in every process, no run that costs can begin, and its names are gone. The second removes
+ * what it had. It is done by whichever process finds it undone, in steps that may be repeated, so that no crash leaves
+ * something behind.
+ *
+ * The journal and the daily sums of usage stay, under the account's id alone.
+ */
+import type { DeletedAccount } from "@promptd/contract/manage";
+import { pseudonymizeAccount, revokeAllKeys } from "../accounts/index.ts";
+import { adjustCredits, availableCredits, freezeAccount } from "../credits/index.ts";
+import type { AccountFiles } from "../files/index.ts";
+import { endAccess } from "../people/index.ts";
+import type { Database } from "../platform/database/database.ts";
+import { notFound } from "../platform/problem.ts";
+import type { Log } from "../platform/log.ts";
+import { promptsOfAccount, unpublishPrompt } from "../prompts/index.ts";
+import { cancelRunRow, runsOfAccount } from "../runs/index.ts";
+import { finishDeletion, insertDeletion, listOpenDeletions } from "./deletions-store.ts";
+
+export interface DeletionPorts {
+  readonly db: Database;
+  readonly log: Log;
+  readonly files: AccountFiles;
+  /** A run was canceled: the worker that has it, and everybody who waits, should know. */
+  readonly onCanceled: (runId: string) => void;
+}
+
+export interface Deletions {
+  /** Goes on with every deletion that is not finished. */
+  run(stop?: AbortSignal): Promise<void>;
+}
+
+const REASON = "The account was deleted.";
+const BATCH = 200;
+
+/**
+ * Ends every way into the account, in one transaction.
+ * @throws Problem NOT_FOUND_ERROR when it is deleted already; VALIDATION_ERROR while others need its person.
+ */
+export function beginDeletion(
+  db: Database,
+  accountId: string,
+  prompts: DeletedAccount["prompts"],
+): Promise<DeletedAccount> {
+  return db.tx(async (tx) => {
+    const deletion = await insertDeletion(tx, accountId, prompts);
+    if (deletion === null) throw notFound("account", accountId);
+    await endAccess(tx, accountId);
+    await revokeAllKeys(tx, accountId, REASON);
+    await pseudonymizeAccount(tx, accountId);
+    await promptsOfAccount.endShares(tx, accountId);
+    await freezeAccount(tx, accountId, REASON);
+    return deletion;
+  });
+}
+
+export function createDeletions(ports: DeletionPorts): Deletions {
+  return {
+    run: async (stop) => {
+      for (const deletion of await listOpenDeletions(ports.db)) {
+        if (stop?.aborted === true) return;
+        await removeContent(deletion, ports, stop);
+      }
+    },
+  };
+}
+
+/** Held credits are given back before runs go: a run that is gone could not explain its hold. */
+async function removeContent(
+  { accountId, prompts }: DeletedAccount,
+  ports: DeletionPorts,
+  stop: AbortSignal | undefined,
+): Promise<void> {
+  const { db, files, log } = ports;
+  if (prompts === "remove") await unpublishAll(db, accountId);
+  await cancelAll(accountId, ports);
+  await writeOffCredits(db, accountId);
+  await files.removeAll(accountId, stop);
+  await runsOfAccount.deleteIdempotencyKeys(db, accountId);
+  for (let isMore = true; isMore;) {
+    if (stop?.aborted === true) return;
+    isMore = (await runsOfAccount.deleteRuns(db, accountId, BATCH)) === BATCH;
+  }
+  await db.tx((tx) => promptsOfAccount.deleteDraftsOf(tx, accountId));
+  if (prompts === "remove" && !(await promptsOfAccount.erasePromptsOf(db, accountId))) return;
+  if (stop?.aborted !== true && (await finishDeletion(db, accountId)))
+    log.info({ accountId }, "an account was deleted");
+}
+
+async function unpublishAll(db: Database, accountId: string): Promise<void> {
+  const next = () => promptsOfAccount.listPublishedOf(db, accountId, BATCH);
+  for (let promptIds = await next(); promptIds.length > 0; promptIds = await next()) {
+    for (const promptId of promptIds) await unpublishPrompt(db, promptId);
+  }
+}
+
+async function cancelAll(accountId: string, { db, onCanceled }: DeletionPorts): Promise<void> {
+  const next = () => runsOfAccount.listActiveRuns(db, accountId, BATCH);
+  for (let runIds = await next(); runIds.length > 0; runIds = await next()) {
+    for (const runId of runIds) {
+      await cancelRunRow(db, accountId, runId);
+      onCanceled(runId);
+    }
+  }
+}
+
+/** What is left cannot be spent by anybody. The journal says so. */
+async function writeOffCredits(db: Database, accountId: string): Promise<void> {
+  const available = await availableCredits(db, accountId);
+  if (available > 0) await adjustCredits(db, { accountId, amount: -available, reason: REASON });
+}

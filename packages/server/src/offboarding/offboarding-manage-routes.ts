@@ -1,0 +1,59 @@
+import type { AccountDeletion, DeletedAccount } from "@promptd/contract/manage";
+import { findAccount } from "../accounts/index.ts";
+import type { ManageHandlers, StreamAnswer } from "../http/endpoint.ts";
+import { invalid, notFound } from "../platform/problem.ts";
+import { beginDeletion, type Deletions } from "./delete-account.ts";
+import { findDeletion } from "./deletions-store.ts";
+import { exportAccount, type ExportPorts } from "./export-account.ts";
+
+export interface OffboardingOptions extends ExportPorts {
+  /** Whether it is done at once or by a later tick: a deletion that has begun is finished. */
+  readonly deletions: Deletions;
+}
+
+type OffboardingHandlers = Pick<
+  ManageHandlers,
+  "exportAccount" | "deleteAccount" | "exportAccountOf" | "deleteAccountOf" | "getAccountDeletion"
+>;
+
+export function offboardingManageRoutes(options: OffboardingOptions): OffboardingHandlers {
+  return {
+    exportAccount: (_input, { caller }) => download(caller.accountId, options),
+    exportAccountOf: ({ params: { accountId } }) => download(accountId, options),
+    deleteAccount: async ({ body }, { caller }) => ({ data: await deleteConfirmed(caller.accountId, body, options) }),
+    deleteAccountOf: async ({ params: { accountId }, body }) => ({
+      data: await deleteConfirmed(accountId, body, options),
+    }),
+    getAccountDeletion: async ({ params: { accountId } }) => {
+      const data = await findDeletion(options.db, accountId);
+      if (data === null) throw notFound("deletion of an account", accountId);
+      return { data };
+    },
+  };
+}
+
+async function deleteConfirmed(
+  accountId: string,
+  { confirm, prompts }: AccountDeletion,
+  { db, deletions }: OffboardingOptions,
+): Promise<DeletedAccount> {
+  const account = await findAccount(db, accountId);
+  if (account === null) throw notFound("account", accountId);
+  if (confirm.toLowerCase() !== account.email) {
+    const message = "confirm must be the e-mail address of the account, as a sign that this is the one to delete.";
+    throw invalid([{ path: ["body", "confirm"], code: "invalid_value", message }]);
+  }
+  const deletion = await beginDeletion(db, accountId, prompts);
+  void deletions.run().catch(() => undefined); // what does not succeed now is logged and done by the next tick
+  return deletion;
+}
+
+async function download(accountId: string, options: OffboardingOptions): Promise<StreamAnswer> {
+  const body = await exportAccount(accountId, options);
+  const headers = {
+    "content-type": "application/gzip",
+    "content-disposition": `attachment; filename="promptd-${accountId}.tar.gz"`,
+    "cache-control": "no-store",
+  };
+  return { status: 200, headers, body };
+}

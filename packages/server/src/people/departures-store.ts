@@ -1,0 +1,77 @@
+/** SQL of accounts and people that leave. */
+import type { Queryable, Tx } from "../platform/database/database.ts";
+
+export interface PersonOfAccount {
+  readonly personId: string;
+  readonly email: string;
+  readonly isOperator: boolean;
+}
+
+/** Whose own account it is, locked; null: it was made for nobody alone. */
+export async function lockPersonOf(tx: Tx, accountId: string): Promise<PersonOfAccount | null> {
+  const [row] = await tx.query<PersonOfAccount>(
+    `select u.id as "personId", u.email, u.is_operator as "isOperator"
+     from account_members m join auth_users u on u.id = m.person_id
+     where m.account_id = $1 and m.is_personal for update of u`,
+    [accountId],
+  );
+  return row ?? null;
+}
+
+/** Names of the accounts that would have no owner without this person. */
+export async function listOrphans(
+  tx: Tx,
+  { personId, accountId }: { personId: string; accountId: string },
+): Promise<string[]> {
+  const rows = await tx.query<{ name: string }>(
+    `select coalesce(a.display_name, a.username, a.email) as name
+     from account_members m join accounts a on a.id = m.account_id
+     where m.person_id = $1 and m.account_id <> $2 and m.role = 'owner' and not exists (
+       select 1 from account_members o where o.account_id = m.account_id and o.role = 'owner' and o.person_id <> $1)
+     order by 1`,
+    [personId, accountId],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Nobody acts in the account from the commit on: not by membership, token, invitation or one-time link. */
+export async function removeAccess(tx: Tx, accountId: string): Promise<void> {
+  await tx.query("delete from management_tokens where account_id = $1", [accountId]);
+  await tx.query("delete from invitations where account_id = $1", [accountId]);
+  await tx.query("delete from sign_in_codes where account_id = $1", [accountId]);
+  await tx.query("delete from account_members where account_id = $1", [accountId]);
+}
+
+/** The person with sessions, ways in, passkeys and tokens, and mails and invitations to their address. */
+export async function removePerson(tx: Tx, { personId, email }: PersonOfAccount): Promise<void> {
+  await tx.query("delete from auth_users where id = $1", [personId]);
+  await tx.query("delete from invitations where email = $1", [email]);
+  await tx.query("delete from mails where recipient = $1", [email]);
+}
+
+/** True: the address has its benefits for the first time. */
+export async function noteBenefits(db: Queryable, addressHash: Buffer): Promise<boolean> {
+  const rows = await db.query(
+    "insert into sign_up_benefits (address_hash) values ($1) on conflict do nothing returning 1",
+    [addressHash],
+  );
+  return rows.length === 1;
+}
+
+/** Tokens of an account without what opens anything, and whose they are. */
+export function listTokensOfAccount(db: Queryable, accountId: string): Promise<Record<string, unknown>[]> {
+  return db.query(
+    `select id as "tokenId", person_id as "personId", name, display, scopes, created_at as "createdAt",
+       expires_at as "expiresAt", last_used_at as "lastUsedAt", revoked_at as "revokedAt"
+     from management_tokens where account_id = $1 order by id`,
+    [accountId],
+  );
+}
+
+export function listInvitationsOfAccount(db: Queryable, accountId: string): Promise<Record<string, unknown>[]> {
+  return db.query(
+    `select id as "invitationId", email, role, created_at as "createdAt", expires_at as "expiresAt",
+       accepted_at as "acceptedAt", revoked_at as "revokedAt" from invitations where account_id = $1 order by id`,
+    [accountId],
+  );
+}

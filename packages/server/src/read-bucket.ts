@@ -1,0 +1,16 @@
+import type { FilesOptions } from "./files/index.ts";
+import type { Config } from "./platform/config/config.ts";
+
+/** The bucket that files go to instead of the data directory; null: no bucket is set. */
+export function readBucket(config: Config): NonNullable<FilesOptions["bucket"]> | null {
+  const { PROMPTD_S3_BUCKET: bucket, PROMPTD_S3_ENDPOINT: endpoint, secret } = config;
+  if (bucket === null || endpoint === null) return null;
+  return {
+    endpoint,
+    bucket,
+    region: config.PROMPTD_S3_REGION,
+    prefix: config.PROMPTD_S3_PREFIX,
+    accessKeyId: secret("AWS_ACCESS_KEY_ID") ?? "",
+    secretAccessKey: secret("AWS_SECRET_ACCESS_KEY") ?? "",
+  };
+}

@@ -1,0 +1,199 @@
+/** The deletion of an account: who it was is gone, what others need stays, and the ledger adds up. */
+import { PromptdError } from "@promptd/client";
+import type { AccountDeletion, DeletedAccount } from "@promptd/contract/manage";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { pollUntil } from "../../src/platform/resilience/deadline.ts";
+import { clientOf, createTestPerson, type TestPerson } from "../people/people-fixture.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
+
+const SLOW =
+  "---\npromptd: 1\ntitle: Slow\nmodel: sandbox/text\n---\nsandbox: delay=600000\nSecret words of the author.\n";
+const QUICK =
+  "---\npromptd: 1\ntitle: Quick\nmodel: sandbox/text\ninputs: { ask: {} }\n---\n{% comment %}Hidden template{% endcomment %}{{ ask }}\n";
+const PICTURE = "---\npromptd: 1\ntitle: Picture\nmodel: sandbox/image\n---\nA fox\n";
+
+let server: TestServer;
+let operator: TestPerson;
+let caller: TestCaller;
+beforeAll(async () => {
+  server = await startTestServer({ environment: { PROMPTD_SIGN_UP_CREDITS: "7" } });
+  operator = await createTestPerson(server, { isOperator: true });
+  caller = await server.createCaller();
+});
+afterAll(async () => {
+  await server.shiftTime(0);
+  await server.close();
+});
+
+const codeOf = (work: Promise<unknown>) =>
+  work.then(
+    () => "SUCCESS",
+    (error: unknown) => (error instanceof PromptdError ? error.code : Promise.reject(error)),
+  );
+
+/** Moves the deletion's minute ahead, and its tick with it. */
+async function finished(accountId: string): Promise<DeletedAccount> {
+  await server.shiftTime(61);
+  await server.app.db.query("update cron_ticks set next_at = promptd_now() where name = 'account_deletions'");
+  const done = await pollUntil(
+    async () => {
+      const deletion = await operator.client.send("getAccountDeletion", { params: { accountId } });
+      return deletion.finishedAt === null ? null : deletion;
+    },
+    { everyMs: 50, timeoutMs: 10_000 },
+  );
+  await server.shiftTime(0);
+  if (done === null) throw new Error("The deletion did not finish.");
+  return done;
+}
+
+const remove = (person: TestPerson, confirm: string, prompts: AccountDeletion["prompts"] = "remove") =>
+  person.client.send("deleteAccount", { body: { confirm, prompts } });
+
+test("ends every way in at once, and leaves nothing behind but the journal under an id", async () => {
+  const email = "ada@example.org";
+  const ada = await createTestPerson(server, { email });
+  const { accountId } = ada;
+  await server.grant(accountId, { amount: 500 });
+  await server.app.db.query("update accounts set pro_until = 'infinity', username = 'ada' where id = $1", [accountId]);
+  const key = await server.createKey(accountId, { name: "Ada's laptop" });
+  const { client: token } = await ada.token(["runs:read"]);
+  const picture = await server.publish(PICTURE);
+  const slow = await server.publish(SLOW);
+  const own = await server.publish(QUICK, { authorId: accountId });
+  const ask = { promptVersionId: own.promptVersionId, inputs: { textInputs: { ask: "the words of the caller" } } };
+  const bought = await caller.client.runs.create(ask);
+  await key.client.runs.create({ promptVersionId: picture.promptVersionId, inputs: {} });
+  const active = await key.client.runs.create(
+    { promptVersionId: slow.promptVersionId, inputs: {} },
+    { respondAsync: true },
+  );
+  const [file] = await server.app.db.query<{ id: string }>("select id from files where account_id = $1", [accountId]);
+  expect(file).toBeDefined();
+
+  expect(await codeOf(remove(ada, "somebody@example.org"))).toBe("VALIDATION_ERROR");
+  expect(await remove(ada, "Ada@example.org")).toMatchObject({ accountId, prompts: "remove", finishedAt: null });
+  expect(await codeOf(key.client.me.get())).toBe("UNAUTHORIZED_ERROR");
+  expect(await codeOf(token.send("getSession"))).toBe("UNAUTHORIZED_ERROR");
+  expect(await codeOf(ada.client.send("getSession"))).toBe("UNAUTHORIZED_ERROR");
+
+  expect(await finished(accountId)).toMatchObject({ accountId });
+  const { db } = server.app;
+  const counts = await db.query(
+    `select (select count(*)::int from runs where account_id = $1) as runs,
+       (select count(*)::int from files where account_id = $1) as files,
+       (select count(*)::int from auth_users where email = $2) as people,
+       (select count(*)::int from credit_holds where account_id = $1 and state = 'held') as held,
+       (select posted::int from credit_accounts where account_id = $1) as posted`,
+    [accountId, email],
+  );
+  expect(counts).toEqual([{ runs: 0, files: 0, people: 0, held: 0, posted: 0 }]);
+  const kinds = await db.query<{ kind: string; run_id: string | null }>(
+    "select kind, run_id from credit_transfers where account_id = $1 order by id",
+    [accountId],
+  );
+  expect(kinds).toContainEqual({ kind: "release", run_id: active.runId });
+  expect(kinds.at(-1)).toEqual({ kind: "adjust", run_id: null });
+  expect((await server.checkLedger()).mismatches).toEqual([]);
+
+  const everything = await everyText(server);
+  for (const secret of ["Hidden template", email, "Ada's laptop"]) expect(everything).not.toContain(secret);
+  const theirs = await caller.client.runs.get(bought.runId);
+  expect(theirs.runStatus).toBe("succeeded");
+  const { promptVersionId } = own;
+  expect(await codeOf(caller.client.runs.create({ ...ask, promptVersionId }))).toBe("NOT_FOUND_ERROR");
+  expect(await codeOf(remove(ada, email))).toBe("UNAUTHORIZED_ERROR");
+});
+
+/** All rows of the tables that hold what people write. */
+async function everyText({ app: { db } }: TestServer): Promise<string> {
+  const tables = ["accounts", "api_keys", "auth_users", "auth_logins", "prompts", "prompt_versions", "prompt_drafts"];
+  tables.push("search_docs", "runs", "files", "invitations", "management_tokens", "mails", "idempotency_keys");
+  const texts = await Promise.all(
+    tables.map(async (table) => JSON.stringify(await db.query(`select row_to_json(t) from ${table} t`))),
+  );
+  return texts.join("\n");
+}
+
+test("keeps prompts published without a name where that is chosen, and nobody earns of them", async () => {
+  const bob = await createTestPerson(server, { email: "bob@example.org" });
+  const { promptVersionId, slug } = await server.publish(QUICK, { authorId: bob.accountId });
+  await remove(bob, "bob@example.org", "keep");
+  await finished(bob.accountId);
+  const prompt = await operator.client.send("getMarketplacePrompt", { params: { slug } });
+  expect(prompt.author).toBeNull();
+  const run = await caller.client.runs.create({ promptVersionId, inputs: { textInputs: { ask: "x" } } });
+  expect(run.runStatus).toBe("succeeded");
+  expect((await server.checkLedger()).mismatches).toEqual([]);
+});
+
+test("waits for a run of somebody else before it removes the template that the run needs", async () => {
+  const lin = await createTestPerson(server, { email: "lin@example.org" });
+  const { promptVersionId } = await server.publish(SLOW, { authorId: lin.accountId });
+  const run = await caller.client.runs.create({ promptVersionId, inputs: {} }, { respondAsync: true });
+  await remove(lin, "lin@example.org");
+  const templates = () =>
+    server.app.db.query("select 1 from prompt_versions where id = $1 and definition::text like '%Secret words%'", [
+      promptVersionId,
+    ]);
+  await server.app.db.query("update cron_ticks set next_at = promptd_now() where name = 'account_deletions'");
+  expect(await templates()).toHaveLength(1);
+  await caller.client.runs.cancel(run.runId);
+  await finished(lin.accountId);
+  expect(await templates()).toHaveLength(0);
+});
+
+describe("is refused", () => {
+  test("to a member, and while others would be left without an owner", async () => {
+    const [owner, member] = [
+      await createTestPerson(server, { email: "owner@example.org" }),
+      await createTestPerson(server),
+    ];
+    const shared = await server.createCaller({ displayName: "Shared" });
+    const join = "insert into account_members (account_id, person_id, role) values ($1, $2, $3)";
+    await server.app.db.query(join, [shared.accountId, owner.personId, "owner"]);
+    await server.app.db.query(join, [shared.accountId, member.personId, "member"]);
+    await server.app.db.query(join, [owner.accountId, member.personId, "member"]);
+    const asMember = clientOf(server, { cookie: member.cookie }, owner.accountId);
+    const body = { confirm: "owner@example.org", prompts: "keep" } as const;
+    expect(await codeOf(asMember.send("deleteAccount", { body }))).toBe("UNAUTHORIZED_ERROR");
+    await expect(remove(owner, "owner@example.org")).rejects.toMatchObject({
+      message: expect.stringContaining("Shared"),
+    });
+    expect((await owner.client.send("getSession")).accounts).toHaveLength(2);
+  });
+
+  test("to the only operator", async () => {
+    const { person } = await operator.client.send("getSession");
+    await expect(remove(operator, person.email)).rejects.toMatchObject({
+      message: expect.stringContaining("only operator"),
+    });
+  });
+});
+
+test("by an operator works for an account that nobody owns, once, and the audit log says so", async () => {
+  const { accountId } = await server.createCaller({ credits: 20 });
+  const [account] = await server.app.db.query<{ email: string }>("select email from accounts where id = $1", [
+    accountId,
+  ]);
+  const body = { confirm: account?.email ?? "", prompts: "keep" } as const;
+  const send = () => operator.client.send("deleteAccountOf", { params: { accountId }, body });
+  expect(await send()).toMatchObject({ accountId });
+  expect(await codeOf(send())).toBe("VALIDATION_ERROR");
+  await finished(accountId);
+  const { rows } = await operator.client.send("listAudit", { query: { action: "deleteAccountOf" } });
+  expect(rows.map(({ subject, outcome }) => [subject, outcome])).toContainEqual([accountId, "SUCCESS"]);
+});
+
+test("gives nobody the credits of a sign-up a second time, nor to another form of the address", async () => {
+  const balanceOf = async (email: string) => {
+    const person = await createTestPerson(server, { email });
+    return { person, available: (await person.client.send("getCredits")).available };
+  };
+  const first = await balanceOf("mia@example.org");
+  expect(first.available).toBe(7);
+  await remove(first.person, "mia@example.org");
+  expect((await balanceOf("mia@example.org")).available).toBe(0);
+  expect((await balanceOf("mia+again@example.org")).available).toBe(0);
+  expect((await balanceOf("maya@example.org")).available).toBe(7);
+});
