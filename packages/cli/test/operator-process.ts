@@ -96,7 +96,7 @@ export async function runHere(argv: readonly string[], environment: Environment)
     argv,
     { ...OPERATOR_COMMANDS, ...AUTHOR_COMMANDS },
     {
-      env: environment,
+      env: { HOME: "/nonexistent", ...environment }, // whoever runs the tests may have signed in
       directory: tmpdir(),
       fetch: globalThis.fetch,
       terminal: NO_TERMINAL,

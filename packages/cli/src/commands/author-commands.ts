@@ -1,11 +1,15 @@
 import type { CommandTable } from "../command.ts";
 
-/** Commands for authors of prompts. They load the server in this process; most need no database. */
+/** Commands for authors of prompts: at a server with a management token, else in this process; most need no database. */
 export const AUTHOR_COMMANDS: CommandTable = {
   "prompt check": async () => (await import("./prompt/check.ts")).promptCheck,
   "prompt preview": async () => (await import("./prompt/preview.ts")).promptPreview,
   "prompt test": async () => (await import("./prompt/test.ts")).promptTest,
-  "prompt publish": async () => (await import("./operator/admin-prompts.ts")).promptPublish,
+  "prompt push": async () => (await import("./prompt/push.ts")).promptPush,
+  "prompt publish": async () => (await import("./prompt/publish.ts")).promptPublish,
+  "prompt label": async () => (await import("./prompt/versions.ts")).promptLabel,
+  "prompt rollback": async () => (await import("./prompt/versions.ts")).promptRollback,
+  "prompt export": async () => (await import("./prompt/export.ts")).promptExport,
   "prompt diff": async () => (await import("./prompt/diff.ts")).promptDiff,
   "prompt schema": async () => (await import("./prompt/schema.ts")).promptSchema,
   "prompt import": async () => (await import("./prompt/import.ts")).promptImport,

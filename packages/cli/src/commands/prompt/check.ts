@@ -1,10 +1,17 @@
+import type { PromptFileCheck } from "@promptd/contract/manage";
 import type { Command, CommandIo } from "../../command.ts";
 import { CommandFailure } from "../../command.ts";
 import { formatPromptPrice } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
-import { readPromptFile, runAsAuthor, type Authoring } from "./author-files.ts";
+import { withManagement } from "../../session.ts";
+import { readPromptFile, runAsAuthor, type PromptFile } from "./author-files.ts";
+import { isRemote } from "./own-prompts.ts";
 
-type Validation = ReturnType<Authoring["check"]>;
+/** What both say, the server and the catalogue here. */
+type Validation = Pick<PromptFileCheck, "message"> & {
+  readonly prompts: readonly Pick<PromptFileCheck["prompts"][number], "title" | "config" | "price" | "warnings">[];
+  readonly faults: readonly unknown[];
+};
 
 interface CheckedFile {
   readonly file: string;
@@ -15,14 +22,17 @@ export const promptCheck: Command = {
   summary: "Check prompt files without publishing them; no database is needed",
   usage: "FILE…",
   details: `Says everything that publishing would say: faults with line and column, warnings, and the price of a run. The exit
-code is 1 when a file has a fault. Models that only a running server knows, such as those of Ollama, are unknown here.`,
-  options: {},
+code is 1 when a file has a fault. With a management token the server checks them, which knows its own models; else, or
+with --here, the catalogue of this program does.`,
+  session: `$ promptd prompt check tea.prompt.md
+tea.prompt.md is fine: Tea poem (openai/gpt-5.4-mini; about 2 credits, at most 8)`,
+  options: { here: { type: "boolean", summary: "ask no server" } },
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
     const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
-    const checked = await runAsAuthor(io, (authoring) =>
-      read.flatMap((file) => ("why" in file ? [] : [{ file: file.name, validation: authoring.check(file) }])),
-    );
+    const files = read.flatMap((file) => ("why" in file ? [] : [file]));
+    const checked =
+      args.flag("here") || !(await isRemote(args, io)) ? await checkHere(files, io) : await checkThere(files, io);
     const unread = read.filter((file) => "why" in file);
     if (checked.length === 0) throw new CommandFailure(unread.map(({ why }) => why).join("\n"));
     for (const { why } of unread) io.note(why);
@@ -32,6 +42,22 @@ code is 1 when a file has a fault. Models that only a running server knows, such
     return unread.length === 0 && checked.every(({ validation }) => validation.faults.length === 0) ? 0 : 1;
   },
 };
+
+function checkHere(files: readonly PromptFile[], io: CommandIo): Promise<CheckedFile[]> {
+  return runAsAuthor(io, (authoring) => files.map((file) => ({ file: file.name, validation: authoring.check(file) })));
+}
+
+/** The server knows its own models, and what it would refuse. */
+function checkThere(files: readonly PromptFile[], io: CommandIo): Promise<CheckedFile[]> {
+  return withManagement(io, async (manage) => {
+    const checked: CheckedFile[] = [];
+    for (const { name, text } of files) {
+      const validation = await manage.send("checkPromptFile", { body: { source: text }, signal: io.signal });
+      checked.push({ file: name, validation });
+    }
+    return checked;
+  });
+}
 
 function describeFile({ file, validation }: CheckedFile): string {
   const name = printableLine(file);

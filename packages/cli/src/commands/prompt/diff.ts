@@ -1,8 +1,17 @@
-import type { Command, CommandArgs, CommandIo } from "../../command.ts";
+import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
 import { formatPromptPrice } from "../../output.ts";
 import { printable, printableLine } from "../../printable.ts";
 import { runAsOperator } from "../operator/run-operator.ts";
-import { AUTHOR_OPTION, authorOf, requirePromptFile, runAsAuthor, type Authoring } from "./author-files.ts";
+import { withManagement } from "../../session.ts";
+import {
+  AUTHOR_OPTION,
+  authorOf,
+  requirePromptFile,
+  runAsAuthor,
+  type Authoring,
+  type PromptFile,
+} from "./author-files.ts";
+import { findOfFile, isRemote, WHERE } from "./own-prompts.ts";
 
 type Diff = ReturnType<Authoring["diff"]>;
 
@@ -10,7 +19,12 @@ export const promptDiff: Command = {
   summary: "Compare a prompt file with what is published, or with another file",
   usage: "FILE [FILE]",
   details: `One file is compared with the latest version of the prompt that it would change: that of its id, else of its slug. Two
-files are compared with each other, and no database is needed. The exit code is 0 whether or not they differ.`,
+files are compared with each other, and neither server nor database is needed. The exit code is 0 whether or not they
+differ.
+${WHERE}`,
+  session: `$ promptd prompt diff tea.prompt.md
+inputs.tone.default: "calm" -> "bright"
+price: about 2 credits, at most 8`,
   options: AUTHOR_OPTION,
   positionals: { min: 1, max: 2 },
   run: async (args, io) => {
@@ -24,9 +38,29 @@ files are compared with each other, and no database is needed. The exit code is 
 async function readDiff(args: CommandArgs, io: CommandIo): Promise<Diff | null> {
   const [first = "", second] = args.positionals;
   const file = await requirePromptFile(first, io);
+  if (second === undefined && (await isRemote(args, io))) return diffThere(file, io);
   if (second === undefined) return runAsOperator(io, (operator) => operator.prompts.diff(file, authorOf(args)));
   const other = await requirePromptFile(second, io);
   return runAsAuthor(io, (authoring) => authoring.diff(file, other));
+}
+
+/** With the latest version at the server; both files are compared here. */
+async function diffThere(file: PromptFile, io: CommandIo): Promise<Diff | null> {
+  const published = await withManagement(io, async (manage) => {
+    const { prompts, message } = await manage.send("checkPromptFile", {
+      body: { source: file.text },
+      signal: io.signal,
+    });
+    const [checked] = prompts;
+    if (checked === undefined) throw new CommandFailure(`${file.name} has faults:\n${message.replace(/^/gm, "  ")}`);
+    const own = await findOfFile(manage, checked, io);
+    if (own === null || own.latest === null) return null;
+    const params = { promptId: own.promptId, promptVersionId: own.latest.promptVersionId };
+    return manage.send("getVersion", { params, signal: io.signal });
+  });
+  if (published === null) return null;
+  const before = { name: `version ${published.version}`, text: published.source };
+  return runAsAuthor(io, (authoring) => authoring.diff(before, file));
 }
 
 const LINES_AROUND = 3;

@@ -1,17 +1,24 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { CommandFailure, type Command } from "../../command.ts";
+import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { describeWriteFailure } from "../../file-failure.ts";
 import { formatCredits, formatTable } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { runAsOperator } from "../operator/run-operator.ts";
+import { withManagement } from "../../session.ts";
 import { AUTHOR_OPTION, authorOf } from "./author-files.ts";
+import { findOwn, isRemote, listAll, WHERE } from "./own-prompts.ts";
 
 export const promptList: Command = {
-  summary: "List published prompts with their versions",
+  summary: "List prompts with their versions",
   usage: "",
+  details: WHERE,
+  session: `$ promptd prompt list
+PROMPT                                SLUG      STATE      VERSIONS  LABELS        RUNS  TITLE
+01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33  tea-poem  published  3         production=2  12    Tea poem`,
   options: AUTHOR_OPTION,
   run: async (args, io) => {
+    if (await isRemote(args, io)) return listThere(io);
     const prompts = await runAsOperator(io, (operator) => operator.prompts.list(authorOf(args)));
     if (prompts.length === 0) return io.result(prompts, "No prompts.");
     const rows = prompts.map((prompt) => [
@@ -26,19 +33,40 @@ export const promptList: Command = {
   },
 };
 
+/** Drafts too, which have no version yet. */
+async function listThere(io: CommandIo): Promise<void> {
+  const prompts = await withManagement(io, (manage) => listAll(manage, io));
+  const rows = prompts.map((prompt) => [
+    prompt.promptId,
+    prompt.slug ?? "-",
+    prompt.draft === null || prompt.state === "draft" ? prompt.state : `${prompt.state}, draft`,
+    String(prompt.versions),
+    prompt.labels.map(({ label, version }) => `${label}=${version}`).join(" ") || "-",
+    String(prompt.last30Days.runs),
+    printableLine(prompt.title),
+  ]);
+  const header = ["PROMPT", "SLUG", "STATE", "VERSIONS", "LABELS", "RUNS", "TITLE"];
+  io.result(prompts, rows.length === 0 ? "No prompts." : formatTable([header, ...rows]));
+}
+
 export const promptPull: Command = {
-  summary: "Write the file of a published prompt",
+  summary: "Write the file of a prompt",
   usage: "<promptId|slug>",
-  details: `The file publishes the latest version again, unchanged. Without --out it goes to stdout.`,
+  details: `The file publishes the latest version again, unchanged; at a server it is your draft, where there is one. Without --out it
+goes to stdout.
+${WHERE}`,
+  session: `$ promptd prompt pull tea-poem --out prompts
+Wrote prompts/tea-poem.prompt.md.`,
   options: {
     ...AUTHOR_OPTION,
     out: { type: "string", value: "DIR|FILE", summary: "write it there; a folder gets SLUG.prompt.md" },
   },
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
-    const pulled = await runAsOperator(io, (operator) =>
-      operator.prompts.pull(args.positionals[0] ?? "", authorOf(args)),
-    );
+    const [name = ""] = args.positionals;
+    const pulled = (await isRemote(args, io))
+      ? await pullThere(name, io)
+      : await runAsOperator(io, (operator) => operator.prompts.pull(name, authorOf(args)));
     const out = args.text("out");
     if (out === undefined) return io.result(pulled, pulled.text.trimEnd());
     const file = /\.(md|json|ya?ml)$/.test(out) ? out : join(out, pulled.name);
@@ -52,3 +80,9 @@ export const promptPull: Command = {
     io.result({ ...pulled, file }, `Wrote ${printableLine(file)}.`);
   },
 };
+
+async function pullThere(name: string, io: CommandIo) {
+  const { promptId, slug, source } = await withManagement(io, (manage) => findOwn(manage, name, io));
+  const ending = /^\s*[[{]/.test(source) ? ".json" : ".prompt.md";
+  return { promptId, name: `${slug ?? promptId}${ending}`, text: source };
+}

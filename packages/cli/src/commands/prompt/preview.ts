@@ -1,22 +1,34 @@
+import type { PromptPreview } from "@promptd/contract/manage";
 import type { Command } from "../../command.ts";
 import { CommandFailure } from "../../command.ts";
 import { formatCredits } from "../../output.ts";
 import { printable, printableLine } from "../../printable.ts";
 import { readPairs } from "../../runs/run-inputs.ts";
-import { requirePromptFile, runAsAuthor, type Authoring } from "./author-files.ts";
+import { withManagement } from "../../session.ts";
+import { requirePromptFile, runAsAuthor } from "./author-files.ts";
+import { isRemote } from "./own-prompts.ts";
 
-type Preview = ReturnType<Authoring["preview"]>;
-type PreviewStep = Preview["steps"][number];
+/** What both answer, the server and the catalogue here. */
+type ShownPreview = Omit<PromptPreview, "steps"> & { readonly steps: readonly PreviewStep[] };
+type PreviewStep = Omit<PromptPreview["steps"][number], "settings"> & { readonly settings: object };
 
 export const promptPreview: Command = {
   summary: "Show the exact messages that a run of a prompt file would send",
   usage: "FILE",
   details: `Nothing is published and no model is called. The text of an earlier step stands as [output of step "id"], unless
---step gives one.`,
+--step gives one. With a management token the server shows them, which knows its own models; else, or with --here, the
+catalogue of this program does.`,
+  session: `$ promptd prompt preview tea.prompt.md -i topic=rain
+openai/gpt-5.4-mini  maxOutputTokens=2000
+--- user ---
+Write about rain, calm.
+
+A run with these inputs costs: at most 8 credits`,
   options: {
     input: { type: "string", short: "i", multiple: true, value: "KEY=VALUE", summary: "a text input" },
     option: { type: "string", short: "o", multiple: true, value: "KEY=VALUE", summary: "a run option of the model" },
     step: { type: "string", multiple: true, value: "ID=TEXT", summary: "what an earlier step returned" },
+    here: { type: "boolean", summary: "ask no server" },
     prompt: { type: "string", value: "TITLE|SLUG", summary: "which prompt of a file that holds several" },
   },
   positionals: { min: 1, max: 1 },
@@ -27,7 +39,13 @@ export const promptPreview: Command = {
       runOptions: readPairs("--option", args.list("option")),
       stepOutputs: readPairs("--step", args.list("step")),
     };
-    const preview = await runAsAuthor(io, (authoring) => authoring.preview(file, request, args.text("prompt") ?? null));
+    const title = args.text("prompt");
+    const isThere = !args.flag("here") && (await isRemote(args, io));
+    const preview: ShownPreview = isThere
+      ? await withManagement(io, (manage) =>
+          manage.send("previewPromptFile", { body: { source: file.text, title, ...request }, signal: io.signal }),
+        )
+      : await runAsAuthor(io, (authoring) => authoring.preview(file, request, title ?? null));
     if (preview.issues.length > 0) {
       const messages = new Set(preview.issues.map((issue) => issue.message));
       throw new CommandFailure([...messages].join("\n"), { hint: "Give an input with -i KEY=VALUE." });
@@ -37,7 +55,7 @@ export const promptPreview: Command = {
   },
 };
 
-function formatPreview({ steps, price }: Preview): string {
+function formatPreview({ steps, price }: ShownPreview): string {
   const parts = steps.map((step) => formatStep(step, steps.length > 1));
   const cost = price === null || price.most === 0 ? "free" : `at most ${formatCredits(price.most)}`;
   return [...parts, `A run with these inputs costs: ${cost}`].join("\n\n");

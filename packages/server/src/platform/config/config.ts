@@ -106,7 +106,7 @@ const HIDDEN: ReadonlySet<string> = new Set([
 ]);
 
 /** Names that begin with PROMPTD_ and belong to the command line, not to the server. */
-const CLIENT_NAMES = new Set(["PROMPTD_URL", "PROMPTD_API_KEY"]);
+const CLIENT_NAMES = new Set(["PROMPTD_URL", "PROMPTD_API_KEY", "PROMPTD_TOKEN"]);
 
 function unknownNames(environment: Environment): string[] {
   return Object.keys(environment)

@@ -1,0 +1,51 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { CommandFailure, type Command } from "../../command.ts";
+import { describeWriteFailure } from "../../file-failure.ts";
+import { printableLine } from "../../printable.ts";
+import { withManagement } from "../../session.ts";
+import { requireText } from "../operator/run-operator.ts";
+import { listAll } from "./own-prompts.ts";
+
+interface Written {
+  readonly promptId: string;
+  readonly file: string;
+}
+
+export const promptExport: Command = {
+  summary: "Write the files of all prompts of your account into a folder",
+  usage: "",
+  details: `Each file is the draft of its prompt, or its latest version where there is no draft. Files that exist are left alone
+unless --force is given.`,
+  session: `$ promptd prompt export --out prompts
+prompts/tea-poem.prompt.md
+Wrote 1.`,
+  options: {
+    out: { type: "string", value: "DIR", summary: "where the files go (required)" },
+    force: { type: "boolean", summary: "replace files that exist" },
+  },
+  run: async (args, io) => {
+    const out = requireText(args.text("out"), "--out", "prompts");
+    const written: Written[] = [];
+    let left = 0;
+    await withManagement(io, async (manage) => {
+      for (const { promptId, slug } of await listAll(manage, io)) {
+        const { source } = await manage.send("getPrompt", { params: { promptId }, signal: io.signal });
+        const file = join(out, `${slug ?? promptId}${/^\s*[[{]/.test(source) ? ".json" : ".prompt.md"}`);
+        try {
+          await mkdir(resolve(io.directory, out), { recursive: true });
+          await writeFile(resolve(io.directory, file), source, { flag: args.flag("force") ? "w" : "wx" });
+          written.push({ promptId, file });
+        } catch (error) {
+          if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) {
+            throw new CommandFailure(describeWriteFailure(file, error), { cause: error });
+          }
+          left += 1;
+          io.note(`${file} exists and was not overwritten.`);
+        }
+      }
+    });
+    io.result(written, [...written.map(({ file }) => printableLine(file)), `Wrote ${written.length}.`].join("\n"));
+    return left === 0 ? 0 : 1;
+  },
+};

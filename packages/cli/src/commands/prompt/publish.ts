@@ -1,0 +1,61 @@
+import { PromptdError } from "@promptd/client";
+import type { PromptPublication } from "@promptd/contract/manage";
+import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
+import { printableLine } from "../../printable.ts";
+import { withManagement } from "../../session.ts";
+import { promptPublish as publishHere } from "../operator/admin-prompts.ts";
+import { readPromptFile } from "./author-files.ts";
+import { isRemote, WHERE } from "./own-prompts.ts";
+import { writeId } from "./push.ts";
+
+export const promptPublish: Command = {
+  ...publishHere,
+  details: `${publishHere.details ?? ""}
+${WHERE}`,
+  session: `$ promptd prompt publish tea.prompt.md --note "Calmer"
+changed  v3  tea-poem  Tea poem
+Published 1.`,
+  options: {
+    ...publishHere.options,
+    author: { type: "string", value: "EMAIL|USERID", summary: "whose prompts, in the database of this machine" },
+    note: { type: "string", value: "TEXT", summary: "what changed; callers see it beside the version" },
+  },
+  run: async (args, io) => {
+    if (await isRemote(args, io)) return publishThere(args, io);
+    if (args.text("note") !== undefined) throw new CommandFailure("--note needs a management token: promptd login");
+    return publishHere.run(args, io);
+  },
+};
+
+type Published = PromptPublication & { readonly file: string };
+
+async function publishThere(args: CommandArgs, io: CommandIo): Promise<number> {
+  if (args.text("sample-from") !== undefined) throw new CommandFailure("--sample-from goes with --author.");
+  const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
+  const failures = read.flatMap((file) => ("why" in file ? [file.why] : []));
+  const published: Published[] = [];
+  await withManagement(io, async (manage) => {
+    for (const file of read) {
+      if ("why" in file) continue;
+      try {
+        const body = { source: file.text, note: args.text("note") };
+        const { published: rows } = await manage.send("publishPromptFile", { body, signal: io.signal });
+        published.push(...rows.map((row) => ({ ...row, file: file.name })));
+        const [only, ...others] = rows;
+        if (args.flag("write-id") && only !== undefined && others.length === 0) await writeId(file, only.promptId, io);
+      } catch (error) {
+        if (!(error instanceof PromptdError) || error.code !== "VALIDATION_ERROR") throw error;
+        failures.push(`${file.name} was not published:\n${error.message.replace(/^/gm, "  ")}`);
+      }
+    }
+  });
+  if (published.length === 0) throw new CommandFailure(failures.join("\n"));
+  for (const failure of failures) io.note(failure);
+  for (const { file, warnings } of published) for (const text of warnings) io.note(`warning: ${file}: ${text}`);
+  const made = published.filter(({ outcome }) => outcome !== "unchanged");
+  const lines = made.map((one) => `${one.outcome}  v${one.version}  ${one.slug}  ${printableLine(one.title)}`);
+  const unchanged = published.length - made.length;
+  const sum = `Published ${made.length}.${unchanged === 0 ? "" : ` Unchanged: ${unchanged}.`}`;
+  io.result(published, [...lines, sum].join("\n"));
+  return failures.length === 0 ? 0 : 1;
+}

@@ -1,0 +1,116 @@
+import type { ManageClient } from "@promptd/client/manage";
+import { PromptdError } from "@promptd/client";
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
+import { describeWriteFailure } from "../../file-failure.ts";
+import { formatTable } from "../../output.ts";
+import { printableLine } from "../../printable.ts";
+import { withManagement } from "../../session.ts";
+import { readPromptFile, type PromptFile } from "./author-files.ts";
+import { findOfFile } from "./own-prompts.ts";
+import { withPromptId } from "./prompt-id-line.ts";
+
+export interface Pushed {
+  readonly file: string;
+  readonly promptId: string;
+  readonly title: string;
+  readonly revision: number;
+  readonly isNew: boolean;
+}
+
+export const promptPush: Command = {
+  summary: "Save prompt files as drafts of your account at the server",
+  usage: "FILE…",
+  details: `Nothing is published. A file is the draft of the prompt that its id names, else its slug; else it begins a new prompt.
+A draft that somebody else of your account has saved is not overwritten: pull it first, or push with --force.`,
+  session: `$ promptd prompt push tea.prompt.md --write-id
+SAVED  PROMPT                                REVISION  FILE
+new    01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33  1         tea.prompt.md`,
+  options: {
+    "write-id": {
+      type: "boolean",
+      summary: "write the promptId into files that have none, so that a title may change",
+    },
+    force: { type: "boolean", summary: "replace a draft that somebody else has saved" },
+  },
+  positionals: { min: 1, max: Number.POSITIVE_INFINITY },
+  run: async (args, io) => {
+    const read = await Promise.all(args.positionals.map((name) => readPromptFile(name, io)));
+    const [pushed, failures]: [Pushed[], string[]] = [[], read.flatMap((file) => ("why" in file ? [file.why] : []))];
+    await withManagement(io, async (manage) => {
+      for (const file of read) {
+        if ("why" in file) continue;
+        try {
+          const saved = await pushFile(manage, file, { io, isForced: args.flag("force") });
+          pushed.push(saved);
+          if (args.flag("write-id")) await writeId(file, saved.promptId, io);
+        } catch (error) {
+          if (!(error instanceof PromptdError) && !(error instanceof CommandFailure)) throw error;
+          if (error instanceof PromptdError && error.code === "UNAUTHORIZED_ERROR") throw error;
+          failures.push(`${file.name} was not saved: ${error.message}`);
+        }
+      }
+    });
+    if (pushed.length === 0) throw new CommandFailure(failures.join("\n"));
+    for (const failure of failures) io.note(failure);
+    const rows = pushed.map((one) => [one.isNew ? "new" : "draft", one.promptId, String(one.revision), one.file]);
+    io.result(
+      pushed,
+      formatTable([["SAVED", "PROMPT", "REVISION", "FILE"], ...rows.map((row) => row.map(printableLine))]),
+    );
+    return failures.length === 0 ? 0 : 1;
+  },
+};
+
+interface PushOptions {
+  readonly io: CommandIo;
+  readonly isForced: boolean;
+}
+
+/** A file with faults can be a draft as well: its prompt is then the one that its id names. */
+export async function pushFile(manage: ManageClient, file: PromptFile, { io, isForced }: PushOptions): Promise<Pushed> {
+  const { signal } = io;
+  const source = file.text;
+  const { prompts, faults } = await manage.send("checkPromptFile", { body: { source }, signal });
+  const [checked, ...others] = prompts;
+  if (others.length > 0) throw new CommandFailure("it holds several prompts. Publish it as it is, or split it.");
+  const named = checked ?? { promptId: /^id[ \t]*:[ \t]*["']?([0-9a-f-]{36})/im.exec(source)?.[1] ?? null, slug: "" };
+  const own = await findOfFile(manage, named, io);
+  for (const fault of faults) io.note(`${file.name}:${fault.line ?? 1}: ${printableLine(fault.message)}`);
+  if (own === null) {
+    const made = await manage.send("createDraft", { body: { source }, signal });
+    return {
+      file: file.name,
+      promptId: made.promptId,
+      title: made.title,
+      revision: made.draft?.revision ?? 1,
+      isNew: true,
+    };
+  }
+  const { promptId, draft } = own;
+  if (draft !== null && own.source !== source && !isForced && draft.savedBy !== (await nameOf(manage, io))) {
+    const who = draft.savedBy === null ? "" : ` by ${printableLine(draft.savedBy)}`;
+    throw new CommandFailure(
+      `its prompt has another draft, saved ${draft.savedAt}${who}. Pull it with "promptd prompt pull ${promptId}", or push with --force.`,
+    );
+  }
+  const body = { source, revision: draft?.revision ?? 0 };
+  const saved = await manage.send("saveDraft", { params: { promptId }, body, signal });
+  return { file: file.name, promptId, title: saved.title, revision: saved.draft?.revision ?? 0, isNew: false };
+}
+
+/** One's own draft may be replaced. */
+async function nameOf(manage: ManageClient, io: CommandIo): Promise<string> {
+  return (await manage.send("getSession", { signal: io.signal })).person.name;
+}
+
+export async function writeId({ name, text }: PromptFile, promptId: string, io: CommandIo): Promise<void> {
+  const changed = withPromptId(text, promptId);
+  if (changed === null) return;
+  try {
+    await writeFile(resolve(io.directory, name), changed);
+  } catch (error) {
+    io.note(describeWriteFailure(name, error));
+  }
+}

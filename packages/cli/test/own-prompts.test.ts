@@ -1,0 +1,150 @@
+/** An author at a server: everything over HTTP with a management token, against a real server. */
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { clientOf, createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
+import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
+import { AUTHOR_COMMANDS } from "../src/commands/author-commands.ts";
+import { END_USER_COMMANDS } from "../src/end-user-commands.ts";
+import { runCli } from "../src/run-cli.ts";
+import { NO_TERMINAL } from "../src/terminal/terminal.ts";
+
+let server: TestServer;
+let ada: TestPerson;
+let directory = "";
+let env: Record<string, string> = {};
+beforeAll(async () => {
+  server = await startTestServer();
+  ada = await createTestPerson(server);
+  directory = await mkdtemp(join(tmpdir(), "promptd-author-"));
+  const { token } = await ada.token(["prompts:read", "prompts:write"]);
+  const { apiKey } = await server.createCaller();
+  env = { HOME: directory, PROMPTD_URL: server.url, PROMPTD_TOKEN: token, PROMPTD_API_KEY: apiKey };
+});
+afterAll(async () => {
+  await server.close();
+  await rm(directory, { recursive: true });
+});
+
+const TEA = `---
+promptd: 1
+title: Tea poem
+slug: tea-poem
+model: sandbox/text
+inputs:
+  topic: {}
+  tone: { options: [calm, bright], default: calm }
+---
+Write about {{ topic }}, {{ tone }}.
+`;
+
+async function run(...argv: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const [out, err]: [string[], string[]] = [[], []];
+  const code = await runCli(
+    argv,
+    { ...AUTHOR_COMMANDS, ...END_USER_COMMANDS },
+    {
+      env,
+      directory,
+      fetch: globalThis.fetch,
+      terminal: NO_TERMINAL,
+      readStdin: async () => "",
+      askSecret: async () => null,
+      openBrowser: async () => false,
+      writeOut: (text) => out.push(text),
+      writeError: (text) => err.push(text),
+      listenForStop: () => new AbortController().signal,
+    },
+  );
+  return { code, stdout: out.join(""), stderr: err.join("") };
+}
+const write = (name: string, text: string) => writeFile(join(directory, name), text);
+
+describe("an author with a folder of prompts and a token", () => {
+  test("checks and previews with the models of the server", async () => {
+    await write("tea.prompt.md", TEA);
+    const checked = await run("prompt", "check", "tea.prompt.md");
+    expect(checked.stdout).toMatch(/^tea\.prompt\.md is fine: Tea poem \(sandbox\/text; /);
+    expect((await run("prompt", "preview", "tea.prompt.md", "-i", "topic=rain")).stdout).toContain(
+      "Write about rain, calm.",
+    );
+    await write("bad.prompt.md", TEA.replace("{{ topic }}", "{{ topik }}"));
+    const bad = await run("prompt", "check", "bad.prompt.md");
+    expect(bad.code).toBe(1);
+    expect(bad.stdout).toContain("line 10, column 16, template: ");
+  });
+
+  test("pushes a draft, publishes, and gets no new version for the same file", async () => {
+    const pushed = await run("prompt", "push", "tea.prompt.md", "--write-id");
+    expect(pushed.stdout).toMatch(/new +[0-9a-f-]{36} +1 +tea\.prompt\.md/);
+    const text = await readFile(join(directory, "tea.prompt.md"), "utf8");
+    expect(text).toMatch(/^---\npromptd: 1\nid: [0-9a-f-]{36}\n/);
+    expect((await run("prompt", "list")).stdout).toMatch(/ draft +0 +- +0 +Tea poem\n$/);
+    expect((await run("prompt", "publish", "tea.prompt.md", "--note", "First")).stdout).toMatch(
+      /v1 {2}tea-poem {2}Tea poem\nPublished 1\.\n$/,
+    );
+    expect((await run("prompt", "publish", "tea.prompt.md")).stdout).toBe("Published 0. Unchanged: 1.\n");
+  });
+
+  test("sees what a changed file would change, publishes it, and rolls back", async () => {
+    const text = await readFile(join(directory, "tea.prompt.md"), "utf8");
+    await write("tea.prompt.md", text.replace("default: calm", "default: bright"));
+    const diff = await run("prompt", "diff", "tea.prompt.md");
+    expect(diff.stderr).toBe("");
+    expect(diff.stdout).toContain('inputs.tone.default: "calm" -> "bright"');
+    expect((await run("prompt", "publish", "tea.prompt.md")).stdout).toContain("v2  tea-poem");
+    expect((await run("prompt", "rollback", "tea-poem", "1", "--note", "Calmer")).stdout).toBe(
+      "Version 3 of tea-poem says what version 1 says.\n",
+    );
+    expect((await run("prompt", "rollback", "tea-poem", "9")).stderr).toContain("The prompt has no version 9.");
+  });
+
+  test("labels a version, which callers run by slug@label", async () => {
+    expect((await run("prompt", "label", "tea-poem", "production", "2")).stdout).toBe(
+      "production of tea-poem is version 2.\n",
+    );
+    expect((await run("prompt", "label", "tea-poem")).stdout).toMatch(/production +2 +[0-9a-f-]{36}\n$/);
+    const answer = await run("run", "tea-poem@production", "topic=rain");
+    expect([answer.code, answer.stdout]).toEqual([0, expect.stringContaining("Write about rain, bright.")]);
+    expect((await run("run", "tea-poem", "topic=rain")).stdout).toContain("Write about rain, calm.");
+    expect((await run("prompt", "label", "tea-poem", "production", "--delete")).stdout).toBe(
+      "Deleted production of tea-poem.\n",
+    );
+    expect((await run("run", "tea-poem@production", "topic=rain")).stderr).toContain(
+      "No published prompt has the slug",
+    );
+  });
+
+  test("pulls one file and exports all, over none that exists", async () => {
+    expect((await run("prompt", "pull", "tea-poem")).stdout).toContain("title: Tea poem");
+    expect((await run("prompt", "pull", "tea-pome")).stderr).toContain('Did you mean "tea-poem"?');
+    expect((await run("prompt", "export", "--out", "all")).stdout).toBe("all/tea-poem.prompt.md\nWrote 1.\n");
+    expect(await readdir(join(directory, "all"))).toEqual(["tea-poem.prompt.md"]);
+    const again = await run("prompt", "export", "--out", "all");
+    expect([again.code, again.stderr]).toEqual([1, "all/tea-poem.prompt.md exists and was not overwritten.\n"]);
+  });
+
+  test("does not overwrite a draft that somebody else has saved, unless forced", async () => {
+    const text = await readFile(join(directory, "tea.prompt.md"), "utf8");
+    const promptId = /^id: (.+)$/m.exec(text)?.[1] ?? "";
+    expect((await run("prompt", "push", "tea.prompt.md")).code).toBe(0);
+    const bob = await createTestPerson(server);
+    const member = "insert into account_members (account_id, person_id, role) values ($1, $2, 'member')";
+    await server.app.db.query(member, [ada.accountId, bob.personId]);
+    const { source, draft } = await ada.client.send("getPrompt", { params: { promptId } });
+    const body = { source: source.replace("Write about", "Sing of"), revision: draft?.revision ?? 0 };
+    const ofAccount = clientOf(server, { cookie: bob.cookie, origin: server.url }, ada.accountId);
+    await ofAccount.send("saveDraft", { params: { promptId }, body });
+    const refused = await run("prompt", "push", "tea.prompt.md");
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("tea.prompt.md was not saved: its prompt has another draft");
+    expect((await run("prompt", "push", "tea.prompt.md", "--force")).stdout).toMatch(/draft +[0-9a-f-]{36} +4 /);
+  });
+
+  test("is told which scope a token lacks", async () => {
+    const reading = await ada.token(["prompts:read"]);
+    env = { ...env, PROMPTD_TOKEN: reading.token };
+    expect((await run("prompt", "publish", "tea.prompt.md")).stderr).toContain("with the scope prompts:write");
+  });
+});
