@@ -6,6 +6,7 @@ import {
   type PromptVersion,
   type Resources,
   type SearchResult,
+  type SlugVersion,
 } from "@promptd/contract";
 import { createCallEndpoint, type CallEndpoint } from "./call-endpoint.ts";
 import { delay as realDelay, type Delay } from "./delay.ts";
@@ -66,6 +67,8 @@ export interface Client {
     search(q: string, options?: CallOptions): Promise<SearchResult>;
     /** The latest published version unless `versionId` names another. */
     get(promptId: string, options?: CallOptions & { readonly versionId?: string | undefined }): Promise<PromptVersion>;
+    /** The version that a slug leads to: the latest, or that of a label such as `production`. */
+    getBySlug(slug: string, options?: CallOptions & { readonly label?: string | undefined }): Promise<SlugVersion>;
   };
   readonly promptVersions: { get(promptVersionId: string, options?: CallOptions): Promise<PromptVersion> };
   readonly resources: ResourcesClient;
@@ -128,6 +131,8 @@ function createReaders(call: CallEndpoint): Pick<Client, "prompts" | "promptVers
       search: async (q, { signal } = {}) => (await call("searchPrompts", { ...nothing, query: { q }, signal })).data,
       get: async (promptId, { signal, versionId } = {}) =>
         (await call("getPrompt", { ...nothing, params: { promptId }, query: { versionId }, signal })).data,
+      getBySlug: async (slug, { signal, label } = {}) =>
+        (await call("resolveSlug", { ...nothing, params: { slug }, query: { label }, signal })).data,
     },
     promptVersions: {
       get: async (promptVersionId, { signal } = {}) =>

@@ -23,6 +23,8 @@ describe("every request", () => {
     await client.prompts.search("tea & poem?");
     await client.prompts.get(ID, { versionId: "v/2" });
     await client.prompts.get(ID);
+    await client.prompts.getBySlug("tea-poem");
+    await client.prompts.getBySlug("tea-poem", { label: "production" });
     await client.promptVersions.get("a b");
     await client.runs.get("x/../y");
     await client.runs.cancel(ID);
@@ -34,6 +36,8 @@ describe("every request", () => {
       "GET /v1/prompts/publish?q=tea+%26+poem%3F",
       `GET /v1/prompts/${ID}?versionId=v%2F2`,
       `GET /v1/prompts/${ID}`,
+      "GET /v1/prompt-slugs/tea-poem",
+      "GET /v1/prompt-slugs/tea-poem?label=production",
       "GET /v1/prompt-versions/a%20b",
       "GET /v1/runs/x%2F..%2Fy",
       `POST /v1/runs/${ID}/cancel`,

@@ -138,6 +138,8 @@ function runsOptions(parts: Parts, prefix: string, wakeWorker: () => void): Runs
     activeRunsMax: config.PROMPTD_ACTIVE_RUNS_MAX,
     holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
     authorShare: config.PROMPTD_AUTHOR_SHARE,
+    chargesAuthors:
+      (config.PROMPTD_AUTHOR_RUNS ?? (config.PROMPTD_SIGN_UP === "open" ? "charged" : "free")) === "charged",
     onCreated: () => {
       wakeWorker();
       notifications.notifyOthers("run_ready");

@@ -1,9 +1,8 @@
-import type { PromptFileCheck, PromptTestCase } from "@promptd/contract/manage";
+import type { PromptFileCheck } from "@promptd/contract/manage";
 import type { ManageHandlers, RequestContext } from "../http/endpoint.ts";
 import { invalid, notFound } from "../platform/problem.ts";
 import { previewPrompt } from "./authoring/preview-prompt.ts";
 import { validatePrompts } from "./authoring/validate-prompts.ts";
-import { readPrompts } from "./publishing/parse-prompt-file.ts";
 import { republishPrompt, unpublishPrompt } from "./publishing/live-prompts.ts";
 import {
   createDraft,
@@ -171,12 +170,11 @@ function promptOf(sources: readonly PromptSource[], title: string | null): Promp
   throw invalid([{ path: ["body", "title"], code: "invalid_value", message }]);
 }
 
-/** As `promptd prompt check` does, with the tests that the file has. */
+/** As `promptd prompt check` does. */
 function checkFile(text: string, { catalogue, creditsMax }: OwnPromptsOptions): PromptFileCheck {
   const { prompts, faults, message } = validatePrompts(text, catalogue, { creditsMax });
-  const { sources } = readPrompts(text, catalogue, { creditsMax, isDescribed: false });
   return {
-    prompts: prompts.map((prompt, at) => ({ ...prompt, tests: (sources[at]?.tests ?? []).map(testCase) })),
+    prompts,
     faults: faults.map(({ line, column = null, field, code, message: text_, excerpt = null }) => ({
       line,
       column,
@@ -187,8 +185,4 @@ function checkFile(text: string, { catalogue, creditsMax }: OwnPromptsOptions): 
     })),
     message,
   };
-}
-
-function testCase({ name, textInputs, options, images, expect }: PromptSource["tests"][number]): PromptTestCase {
-  return { name, textInputs, runOptions: options, images: images.length, expects: Object.keys(expect) };
 }

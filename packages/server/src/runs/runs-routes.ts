@@ -36,6 +36,8 @@ export interface RunsRoutesOptions {
   readonly holdMaxCredits: number;
   /** Of prompts without a share of their own, in percent. */
   readonly authorShare: number;
+  /** True: authors pay for runs of their own prompts too. */
+  readonly chargesAuthors: boolean;
   /** A run was created and committed: wake the workers. */
   readonly onCreated: (runId: string) => void;
   /** A run was canceled while a worker had it: notify that worker, and everybody who waits. */

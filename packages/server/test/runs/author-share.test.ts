@@ -55,6 +55,18 @@ test("a run keeps the author and the share of its creation", async () => {
   expect(await author.client.me.credits()).toEqual({ credits: 2 });
 });
 
+test.each<[string, Record<string, string>]>([
+  ["where everybody may sign up", { PROMPTD_SIGN_UP: "open" }],
+  ["where the operator says so", { PROMPTD_AUTHOR_RUNS: "charged" }],
+])("an author's own runs are charged %s, and the author earns nothing of them", async (_where, environment) => {
+  const app = await server.startAnother("api", environment);
+  const author = await server.createCaller({ credits: 10 });
+  const prompt = await server.publish(imagePrompt(), { authorId: author.accountId });
+  const client = server.clientOf(author.apiKey, app.listenUrl ?? "");
+  expect(runOf(await postRun(client, bodyOf(prompt.promptVersionId))).tokens).toBe(4);
+  expect([await client.me.credits(), (await server.checkLedger()).mismatches]).toEqual([{ credits: 6 }, []]);
+});
+
 test("an author's own runs are free, and nobody earns of them", async () => {
   const { author, prompt } = await setUp();
   expect(runOf(await postRun(author.client, bodyOf(prompt.promptVersionId))).tokens).toBe(0);

@@ -129,7 +129,7 @@ export const promptsEndpoints = {
     ...writing,
     method: "POST",
     path: "/manage/v1/prompts/:promptId/test-runs",
-    summary: "Run the draft as it is now; an author's run, which costs no credits",
+    summary: "Run the draft as it is now, with the price of an author's own runs",
     needsPlan: true,
     bodyBytesMax: ENDPOINTS.createRun.bodyBytesMax,
     headers: ENDPOINTS.createRun.headers,

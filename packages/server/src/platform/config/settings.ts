@@ -208,6 +208,12 @@ export const SETTINGS = {
     meaning:
       "What the author of a prompt earns of the credits that others pay for its runs. `promptd admin prompt share` sets another share for one prompt. A run keeps the share of its creation.",
   }),
+  PROMPTD_AUTHOR_RUNS: setting(z.enum(["free", "charged"]), {
+    default: null,
+    expected: "free or charged",
+    meaning:
+      "Whether runs of an author's own prompts and drafts cost credits. Not set: free, but charged with `PROMPTD_SIGN_UP=open`, since anybody could write a prompt for any model. Nobody earns of such runs.",
+  }),
   PROMPTD_USAGE_DAYS: range("days", [31, 3_650], {
     default: "730",
     meaning: "How long the daily sums of usage are stored.",

@@ -1,7 +1,8 @@
 /** What an author learns of a file before it is published: nothing is stored, and no database is needed. */
 import type { PromptConfig } from "@promptd/contract";
+import type { PromptTestCase } from "@promptd/contract/manage";
 import { requireEntry, type Catalogue } from "../../models/index.ts";
-import type { PromptSource } from "../prompt-definition.ts";
+import type { PromptSource, PromptTest } from "../prompt-definition.ts";
 import { PromptFileError, type PromptFault } from "../prompt-fault.ts";
 import { readPrompts, type PromptLimits } from "../publishing/parse-prompt-file.ts";
 import { buildConfig } from "../publishing/prompt-config.ts";
@@ -16,6 +17,7 @@ interface ValidatedPrompt {
   readonly config: PromptConfig;
   readonly price: PromptPrice;
   readonly warnings: readonly string[];
+  readonly tests: readonly PromptTestCase[];
 }
 
 export interface Validation {
@@ -51,7 +53,12 @@ function describePrompt(source: PromptSource, catalogue: Catalogue): ValidatedPr
     },
     price,
     warnings: describeSource(source),
+    tests: source.tests.map(describeTest),
   };
+}
+
+function describeTest({ name, textInputs, options, images, expect }: PromptTest): PromptTestCase {
+  return { name, textInputs, runOptions: options, images: images.length, expects: Object.keys(expect) };
 }
 
 /** What an author should know of a prompt that has no fault. */

@@ -22,6 +22,8 @@ export interface QuoteOptions {
   readonly holdMaxCredits: number;
   /** Of prompts without a share of their own, in percent of what a run costs. */
   readonly authorShare: number;
+  /** True: authors pay for runs of their own prompts too. */
+  readonly chargesAuthors: boolean;
 }
 
 /** The most that the run can cost. @throws Problem 422 above the most that one run may hold. */
@@ -29,19 +31,20 @@ export function quote(
   accountId: string,
   { version, terms }: LivePrompt,
   checked: CheckedInputs,
-  { catalogue, holdMaxCredits, authorShare }: QuoteOptions,
+  { catalogue, holdMaxCredits, authorShare, chargesAuthors }: QuoteOptions,
 ): Quote {
   const steps = planSteps(version, checked.textInputs, checked.options, catalogue);
   const { credits, prices: rates } = priceCeiling(catalogue, steps, version.model);
-  // An author's own runs are free: nothing is captured, so nothing is earned.
-  if (credits === 0 || version.authorId === accountId) {
+  const isOwn = version.authorId === accountId;
+  // Where an author's own runs are free, nothing is captured, so nothing is earned.
+  if (credits === 0 || (isOwn && !chargesAuthors)) {
     return { hold: null, estimate: 0, prices: { ...rates, author: null } };
   }
   if (credits > holdMaxCredits) {
     const message = `With these inputs the run could cost ${credits} credits; ${holdMaxCredits} is the most one run may hold here. Send shorter inputs.`;
     throw invalid([{ path: ["body", "inputs"], code: "too_long", message }]);
   }
-  const sharePercent = terms.authorShare ?? authorShare;
+  const sharePercent = isOwn ? 0 : (terms.authorShare ?? authorShare);
   const author = sharePercent === 0 ? null : { accountId: version.authorId, sharePercent };
   const prices = { ...rates, author };
   return { hold: credits, estimate: priceEstimate(catalogue, steps, version.model), prices };
