@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { LOG_LEVELS } from "../log.ts";
+import { autoOr, baseUrl, httpUrl, integer, onOff, origins, postgresUrl, smtpUrl, text } from "./setting-forms.ts";
 
 interface Setting<Value, Default extends string | null> {
   readonly form: z.ZodType<Value, string>;
@@ -21,14 +22,6 @@ function setting<Value, const Default extends string | null>(
   return { form, ...rest };
 }
 
-function integer(min: number, max: number) {
-  return z
-    .string()
-    .regex(/^\d{1,15}$/)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max);
-}
-
 /** A whole number of something; its bounds stand once, for the check and for the message. */
 function range<const Default extends string | null>(
   what: string,
@@ -36,35 +29,6 @@ function range<const Default extends string | null>(
   rest: Omit<Setting<number, Default>, "form" | "expected">,
 ): Setting<number, Default> {
   return { form: integer(min, max), expected: `${what} from ${min} to ${max}`, ...rest };
-}
-
-const text = z.string().min(1);
-const onOff = z.enum(["on", "off"]).transform((value) => value === "on");
-const httpUrl = z
-  .string()
-  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ""))
-  .transform((value) => value.replace(/\/+$/, ""));
-/** Paths are put behind it, which a query or a fragment would swallow. */
-const baseUrl = httpUrl.refine((value) => !/[?#]/.test(value));
-const smtpUrl = z.string().refine((value) => /^smtps?:$/.test(URL.parse(value)?.protocol ?? ""));
-/** The form with a socket directory (`postgresql://user@/db?host=/run`) has no host, which the URL class refuses. */
-const postgresUrl = z
-  .string()
-  .regex(/^postgres(ql)?:\/\//)
-  .refine((value) => URL.canParse(value) || URL.canParse(value.replace("@/", "@localhost/")));
-const origins = z
-  .string()
-  .transform((value) =>
-    value
-      .split(",")
-      .map((part) => part.trim())
-      .filter((part) => part !== ""),
-  )
-  .refine((list) => list.every((part) => part === "*" || URL.parse(part)?.origin === part));
-
-/** Null: found at run time. */
-function autoOr(min: number, max: number) {
-  return z.union([z.literal("auto").transform(() => null), integer(min, max)]);
 }
 
 const ON_OFF = "on or off";

@@ -1,0 +1,39 @@
+/** What values of settings look like, before and after they are read. */
+import { z } from "zod";
+
+export function integer(min: number, max: number) {
+  return z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max);
+}
+
+export const text = z.string().min(1);
+export const onOff = z.enum(["on", "off"]).transform((value) => value === "on");
+export const httpUrl = z
+  .string()
+  .refine((value) => /^https?:$/.test(URL.parse(value)?.protocol ?? ""))
+  .transform((value) => value.replace(/\/+$/, ""));
+/** Paths are put behind it, which a query or a fragment would swallow. */
+export const baseUrl = httpUrl.refine((value) => !/[?#]/.test(value));
+export const smtpUrl = z.string().refine((value) => /^smtps?:$/.test(URL.parse(value)?.protocol ?? ""));
+/** The form with a socket directory (`postgresql://user@/db?host=/run`) has no host, which the URL class refuses. */
+export const postgresUrl = z
+  .string()
+  .regex(/^postgres(ql)?:\/\//)
+  .refine((value) => URL.canParse(value) || URL.canParse(value.replace("@/", "@localhost/")));
+export const origins = z
+  .string()
+  .transform((value) =>
+    value
+      .split(",")
+      .map((part) => part.trim())
+      .filter((part) => part !== ""),
+  )
+  .refine((list) => list.every((part) => part === "*" || URL.parse(part)?.origin === part));
+
+/** Null: found at run time. */
+export function autoOr(min: number, max: number) {
+  return z.union([z.literal("auto").transform(() => null), integer(min, max)]);
+}
