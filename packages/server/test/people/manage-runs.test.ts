@@ -159,6 +159,28 @@ describe("a person's run", () => {
     await own.body?.cancel();
   });
 
+  test("of an account that is not the personal one is followed by an address alone, as EventSource does", async () => {
+    const member = await createTestPerson(server);
+    await server.app.db.query("insert into account_members (account_id, person_id, role) values ($1, $2, 'member')", [
+      ada.accountId,
+      member.personId,
+    ]);
+    const { data } = await run(ada, "shared");
+    const follow = ({ cookie }: TestPerson, query: string) =>
+      fetch(`${server.url}/manage/v1/runs/${data.runId}/events${query}`, { headers: { cookie } });
+    const ofAccount = `?account=${ada.accountId}`;
+    expect((await follow(member, "")).status).toBe(404);
+    const followed = await follow(member, ofAccount);
+    expect([followed.status, await followed.text()]).toEqual([200, expect.stringContaining("event: done")]);
+    expect((await follow(operator, ofAccount)).status).toBe(404);
+    expect((await follow(member, "?account=mine")).status).toBe(400);
+    const cancel = await fetch(`${server.url}/manage/v1/runs/${data.runId}/cancel${ofAccount}`, {
+      method: "POST",
+      headers: { cookie: member.cookie },
+    });
+    expect(cancel.status).toBe(400); // a write needs the header itself
+  });
+
   test("needs a plan, as under /v1", async () => {
     await server.endPlan(operator.accountId);
     expect(await codeOf(run(operator, "no plan"))).toBe("PAYMENT_REQUIRED_ERROR");

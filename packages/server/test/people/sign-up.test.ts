@@ -1,0 +1,65 @@
+/** Who may sign up by themselves, with what, and how often somebody may try to sign in. */
+import { onTestFinished, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { createTestPerson, PASSWORD, personOf } from "./people-fixture.ts";
+
+async function start(environment: Record<string, string>): Promise<TestServer> {
+  const server = await startTestServer({ environment });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+const post = ({ url }: Pick<TestServer, "url">, path: string, body: unknown, headers: Record<string, string> = {}) =>
+  fetch(url + path, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: url, ...headers },
+    body: JSON.stringify(body),
+  });
+const signUp = (server: TestServer, email: string) =>
+  post(server, "/manage/auth/sign-up/email", { email, password: PASSWORD, name: "Lin" });
+
+test("open: everybody gets an account of their own with what the settings give, once for an address", async () => {
+  const server = await start({
+    PROMPTD_SIGN_UP: "open",
+    PROMPTD_SIGN_UP_CREDITS: "5",
+    PROMPTD_SIGN_UP_PLAN: "pro",
+  });
+  const first = await signUp(server, "lin@example.org");
+  expect(first.status).toBe(200);
+  const lin = await personOf(server, first.headers.getSetCookie()[0]?.split(";")[0] ?? "");
+  const { accounts } = await lin.client.send("getSession");
+  expect([accounts[0]?.hasPlan, (await lin.client.send("getCredits")).available]).toEqual([true, 5]);
+  expect((await signUp(server, "lin@example.org")).status).toBe(422);
+  await lin.client.send("deleteAccount", { body: { confirm: "lin@example.org", prompts: "remove" } });
+  const again = await signUp(server, "Lin+again@example.org");
+  const same = await personOf(server, again.headers.getSetCookie()[0]?.split(";")[0] ?? "");
+  const session = await same.client.send("getSession");
+  expect([session.accounts[0]?.hasPlan, (await same.client.send("getCredits")).available]).toEqual([false, 0]);
+});
+
+test.each(["off", "invite"])("%s: nobody signs up by themselves", async (mode) => {
+  const server = await start({ PROMPTD_SIGN_UP: mode });
+  const answer = await signUp(server, "lin@example.org");
+  expect([answer.status, await answer.json()]).toMatchObject([403, { code: "SIGN_UP_REFUSED" }]);
+  expect(await server.app.db.query("select 1 from auth_users")).toEqual([]);
+});
+
+test("open: an address that an operator has made an account for is not taken over", async () => {
+  const server = await start({ PROMPTD_SIGN_UP: "open" });
+  await server.createCaller();
+  const answer = await signUp(server, "caller-1@example.org");
+  expect([answer.status, await answer.json()]).toMatchObject([403, { code: "SIGN_UP_REFUSED" }]);
+});
+
+test("a fourth attempt to sign in within ten seconds is refused in every process, right password or not", async () => {
+  const server = await start({});
+  const other = await server.startAnother("api");
+  await createTestPerson(server, { email: "ada@example.org" });
+  const attempt = (url: string, password: string) =>
+    post({ url }, "/manage/auth/sign-in/email", { email: "ada@example.org", password });
+  const urls = [server.url, other.listenUrl ?? "", server.url];
+  for (const url of urls) expect((await attempt(url, "a wrong password")).status).toBe(401);
+  const refused = await attempt(other.listenUrl ?? "", PASSWORD);
+  expect([refused.status, refused.headers.get("set-cookie")]).toEqual([429, null]);
+  expect(Number(refused.headers.get("x-retry-after"))).toBeGreaterThan(0);
+});
