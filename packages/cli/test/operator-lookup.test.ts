@@ -1,5 +1,8 @@
 /** What an operator looks up at the terminal, and the trace that every act there leaves. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { openConnection } from "../../server/src/platform/database/database.ts";
 import { createInstallation, readDocument, runHere, type OwnDatabase } from "./operator-process.ts";
 
@@ -35,6 +38,52 @@ test("runs of an account are listed, and one that does not exist is said not to"
   const id = "019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18";
   const { code, stderr } = await runHere(["admin", "run", "show", id], installation.environment);
   expect([code === 0, stderr]).toEqual([false, expect.stringContaining(`No run has the id ${id}.`)]);
+});
+
+test("prompts are listed and shown by slug, and a slip in a slug is named", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "promptd-lookup-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const file = join(folder, "haiku.prompt.md");
+  await writeFile(file, "---\npromptd: 1\ntitle: Haiku writer\nmodel: sandbox/text\n---\nWrite one.\n");
+  await admin("prompt", "publish", file, "--author", "ada@example.org");
+  const { rows } = await admin<{ rows: { slug: string }[] }>("prompt", "list", "haiku");
+  expect(rows.map(({ slug }) => slug)).toEqual(["haiku-writer"]);
+  expect(await admin("prompt", "show", "haiku-writer")).toMatchObject({ accountEmail: "ada@example.org", uses: 0 });
+  const slip = await runHere(["admin", "prompt", "show", "haiku-wirter"], installation.environment);
+  expect([slip.code === 0, slip.stderr]).toEqual([false, expect.stringContaining("Did you mean haiku-writer?")]);
+});
+
+test("a person, what an account has used, and a model are shown", async () => {
+  expect(await admin("user", "show", "ada@example.org")).toMatchObject({
+    person: null,
+    account: { email: "ada@example.org" },
+  });
+  expect(await admin("usage", "show", "--user", "ada@example.org")).toMatchObject({ rows: [] });
+  expect(await admin("models", "show", "sandbox/text")).toMatchObject({ model: "sandbox/text", enabled: true });
+  const slip = await runHere(["admin", "models", "show", "sandbox/txet"], installation.environment);
+  expect(slip.stderr).toContain("Did you mean sandbox/text?");
+});
+
+test("an account is exported into one file, and deleted once its address is typed again", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "promptd-leaving-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await admin("user", "create", "--email", "gone@example.org");
+  const file = join(folder, "gone.tar.gz");
+  const { bytes } = await admin<{ bytes: number }>("account", "export", "gone@example.org", "--out", file);
+  expect((await readFile(file)).length).toBe(bytes);
+  const again = await runHere(
+    ["admin", "account", "export", "gone@example.org", "--out", file],
+    installation.environment,
+  );
+  expect(again.stderr).toContain("exists already");
+  const remove = (confirm: string) =>
+    runHere(
+      ["admin", "account", "delete", "gone@example.org", "--confirm", confirm, "--prompts", "keep"],
+      installation.environment,
+    );
+  expect((await remove("ada@example.org")).stderr).toContain("Nothing was deleted.");
+  expect((await remove("gone@example.org")).code).toBe(0);
+  expect((await remove("gone@example.org")).stderr).toContain("No account has the e-mail address");
 });
 
 describe("the audit log has", () => {

@@ -18,6 +18,7 @@ import { createIdSource } from "./platform/ids.ts";
 import { AccountActs } from "./operator/account-acts.ts";
 import { LookupActs } from "./operator/lookup-acts.ts";
 import { KeyActs } from "./operator/key-acts.ts";
+import { OffboardingActs } from "./operator/offboarding-acts.ts";
 import { PromptActs } from "./operator/prompt-acts.ts";
 import { auditCommand, makeWelcome, PeopleActs, type OperatorCommand } from "./people/index.ts";
 import { createLog, type Log } from "./platform/log.ts";
@@ -209,6 +210,7 @@ export class Operator {
   readonly keys: KeyActs;
   readonly prompts: PromptActs;
   readonly people: PeopleActs;
+  readonly offboarding: OffboardingActs;
   readonly #options: OperatorOptions;
   readonly #db: Database;
   readonly #newId = createIdSource(systemClock);
@@ -221,6 +223,7 @@ export class Operator {
     this.keys = new KeyActs(options.db, this.#newId);
     this.prompts = new PromptActs(options);
     this.people = new PeopleActs(options.db, options.config);
+    this.offboarding = new OffboardingActs(options.db, options.config);
   }
 
   async createUser(user: NewUser): Promise<{ userId: string; email: string; plan: Plan; credits: number }> {

@@ -1,6 +1,6 @@
 import { Problem } from "../platform/problem.ts";
 import { isoTime } from "../platform/clock.ts";
-import { editDistance } from "../platform/edit-distance.ts";
+import { nearestName, SLIPS_MAX } from "../platform/edit-distance.ts";
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { endPlan, findAccountByName, listEmails, insertAccount, updatePlan, type Account } from "./accounts-store.ts";
 
@@ -49,17 +49,9 @@ export async function getAccountByName(db: Database, who: string): Promise<Accou
   throw new Problem("NOT_FOUND_ERROR", `No account has the e-mail address or id "${who}". ${next}`);
 }
 
-/** Two letters in the wrong order are two changes; more changes make another address. */
-const SLIPS_MAX = 2;
-
 /** The address that is most like the one typed; null: none is like it. */
 async function nearestEmail(db: Database, typed: string): Promise<string | null> {
-  const name = typed.toLowerCase();
-  const near = (await listEmails(db, name.length, SLIPS_MAX))
-    .map((email) => ({ email, distance: editDistance(name, email) }))
-    .filter(({ distance }) => distance <= SLIPS_MAX)
-    .sort((a, b) => a.distance - b.distance);
-  return near[0]?.email ?? null;
+  return nearestName(typed, await listEmails(db, typed.length, SLIPS_MAX));
 }
 
 /** `until`: milliseconds since 1970, null = without an end. A plan of "none" ends at once. */

@@ -1,11 +1,31 @@
-import type { AccountOfInstallation, ManagedRun, ManagedRunRow, Page } from "@promptd/contract/manage";
+import type {
+  AccountOfInstallation,
+  ManagedRun,
+  ManagedRunRow,
+  ModeratedPrompt,
+  Page,
+  UsageRow,
+} from "@promptd/contract/manage";
 import { getAccountByName, listAccounts } from "../accounts/index.ts";
+import { describePerson, type PersonReport } from "../people/departures-store.ts";
+import { findPersonByEmail, findPersonOfAccount } from "../people/people-store.ts";
+import { isoTime, systemClock } from "../platform/clock.ts";
+import { nearestName, SLIPS_MAX } from "../platform/edit-distance.ts";
+import { findModerated, findPromptId, listModerated, listSlugs } from "../prompts/moderation-store.ts";
+import { listUsage } from "../runs/usage/usage-store.ts";
 import type { Database } from "../platform/database/database.ts";
 import { isUuid } from "../platform/ids.ts";
 import { notFound, Problem } from "../platform/problem.ts";
 import { findAccountOfRun, findManagedRun, listManagedRuns } from "../runs/read/managed-runs-store.ts";
 
 const ROWS_MAX = 50;
+const USAGE_ROWS_MAX = 1_000;
+const DAY_MS = 86_400_000;
+
+export interface UserReport extends PersonReport {
+  /** Null: a person was named, and not an account. */
+  readonly account: { readonly accountId: string; readonly email: string } | null;
+}
 
 /** What an operator looks up at the terminal when there is no other way: nothing here writes. */
 export class LookupActs {
@@ -18,6 +38,43 @@ export class LookupActs {
   /** The newest accounts whose address, id or name has `text` in it. */
   async accounts(text: string | undefined): Promise<Page<AccountOfInstallation>> {
     return (await listAccounts(this.#db, { limit: ROWS_MAX, q: text })) ?? { rows: [], hasMore: false };
+  }
+
+  /** A person, or the owner of an account, with what they sign in by. @throws Problem NOT_FOUND_ERROR. */
+  async user(name: string): Promise<UserReport> {
+    const person = await findPersonByEmail(this.#db, name);
+    const account = person === null ? await getAccountByName(this.#db, name) : null;
+    const personId = person ?? (await findPersonOfAccount(this.#db, account?.accountId ?? ""));
+    return { account, ...(await describePerson(this.#db, personId)) };
+  }
+
+  /** The newest prompts that were ever published whose title, slug or author has `text` in it. */
+  async prompts(text: string | undefined): Promise<Page<ModeratedPrompt>> {
+    return (await listModerated(this.#db, { limit: ROWS_MAX, q: text })) ?? { rows: [], hasMore: false };
+  }
+
+  /** A prompt by its slug or id. @throws Problem NOT_FOUND_ERROR, with the slug that is most like it. */
+  async prompt(name: string): Promise<ModeratedPrompt> {
+    const promptId = isUuid(name) ? name.toLowerCase() : await findPromptId(this.#db, name.toLowerCase());
+    const prompt = promptId === null ? null : await findModerated(this.#db, promptId);
+    if (prompt !== null) return prompt;
+    const near = nearestName(name, await listSlugs(this.#db, name.length, SLIPS_MAX));
+    const next = near === null ? '"promptd admin prompt list" shows all.' : `Did you mean ${near}?`;
+    throw new Problem("NOT_FOUND_ERROR", `No published prompt has the slug or id "${name}". ${next}`);
+  }
+
+  /** What an account has used in the last days, today (UTC) included, by prompt and model. */
+  async usage(user: string, days: number): Promise<{ userId: string; rows: UsageRow[] }> {
+    const { accountId } = await getAccountByName(this.#db, user);
+    const [to, from] = [0, days - 1].map((ago) => isoTime(systemClock.nowMs() - ago * DAY_MS).slice(0, 10));
+    const request = {
+      accountId,
+      from: from ?? "",
+      to: to ?? "",
+      by: ["prompt", "model"],
+      rowsMax: USAGE_ROWS_MAX,
+    } as const;
+    return { userId: accountId, rows: await listUsage(this.#db, request) };
   }
 
   /** The newest runs of an account. @throws Problem NOT_FOUND_ERROR when there is no such account. */

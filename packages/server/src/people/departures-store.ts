@@ -75,3 +75,37 @@ export function listInvitationsOfAccount(db: Queryable, accountId: string): Prom
     [accountId],
   );
 }
+
+export interface PersonReport {
+  /** Null: nobody signs in to the account. */
+  readonly person: {
+    readonly personId: string;
+    readonly email: string;
+    readonly name: string;
+    readonly isOperator: boolean;
+    readonly isVerified: boolean;
+    readonly isFrozen: boolean;
+    /** Ways in, such as `credential` (a password), `github` or `passkey`. */
+    readonly signsInBy: readonly string[];
+    readonly hasSecondFactor: boolean;
+    readonly sessions: number;
+    readonly accounts: readonly { readonly accountId: string; readonly email: string; readonly role: string }[];
+  } | null;
+}
+
+/** All that an operator should see of a person. */
+export async function describePerson(db: Queryable, personId: string | null): Promise<PersonReport> {
+  const [person] = await db.query<NonNullable<PersonReport["person"]>>(
+    `select u.id as "personId", u.email, u.name, u.is_operator as "isOperator", u.email_verified as "isVerified",
+       u.frozen_at is not null as "isFrozen", u.two_factor_enabled as "hasSecondFactor",
+       (select coalesce(json_agg(way order by way), '[]') from (
+          select l.provider_id as way from auth_logins l where l.user_id = u.id
+          union select 'passkey' from auth_passkeys k where k.user_id = u.id) ways) as "signsInBy",
+       (select count(*)::int from auth_sessions s where s.user_id = u.id and s.expires_at > promptd_now()) as sessions,
+       (select coalesce(json_agg(json_build_object('accountId', a.id, 'email', a.email, 'role', m.role) order by m.created_at), '[]')
+          from account_members m join accounts a on a.id = m.account_id where m.person_id = u.id) as accounts
+     from auth_users u where u.id = $1`,
+    [personId],
+  );
+  return { person: person ?? null };
+}

@@ -92,3 +92,18 @@ export async function setFeatured(db: Queryable, promptId: string, isFeatured: b
     "update prompts set featured_at = case when $2 then coalesce(featured_at, promptd_now()) end where id = $1";
   await db.query(text, [promptId, isFeatured]);
 }
+
+/** By the slug that callers see, of what was ever published. */
+export async function findPromptId(db: Queryable, slug: string): Promise<string | null> {
+  const text = "select id from prompts where slug = $1 and latest_version_id is not null";
+  return (await db.query<{ id: string }>(text, [slug]))[0]?.id ?? null;
+}
+
+/** Slugs of about this length, for who has mistyped one. */
+export async function listSlugs(db: Queryable, length: number, tolerance: number): Promise<string[]> {
+  const rows = await db.query<{ slug: string }>(
+    "select slug from prompts where latest_version_id is not null and abs(length(slug) - $1) <= $2",
+    [length, tolerance],
+  );
+  return rows.map(({ slug }) => slug);
+}

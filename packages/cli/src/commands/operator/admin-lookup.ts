@@ -17,6 +17,55 @@ export const userList: Command = {
   },
 };
 
+export const userShow: Command = {
+  summary: "Show a person: accounts, ways in, sessions, and whether they are an operator or frozen",
+  usage: "<EMAIL|USERID>",
+  options: {},
+  positionals: { min: 1, max: 1 },
+  run: async (args, io) => {
+    const [user = ""] = args.positionals;
+    const { person, account } = await runAsOperator(io, (operator) => operator.lookup.user(user));
+    if (person === null) {
+      io.result({ person, account }, `${account?.email ?? user}: an account that nobody signs in to.`);
+      return;
+    }
+    const marks = [person.isOperator ? "operator" : null, person.isFrozen ? "frozen" : null].filter(
+      (mark) => mark !== null,
+    );
+    const lines = [
+      `${person.name} <${person.email}> (${person.personId})${marks.length === 0 ? "" : `, ${marks.join(", ")}`}`,
+      `Address confirmed: ${person.isVerified ? "yes" : "no"}`,
+      `Signs in by: ${person.signsInBy.join(", ") || "nothing yet"}${person.hasSecondFactor ? ", with a second factor" : ""}`,
+      `Sessions: ${person.sessions}`,
+      ...person.accounts.map(({ accountId, email, role }) => `  ${role.padEnd(6)}  ${accountId}  ${email}`),
+    ];
+    io.result({ person, account }, lines.join("\n"));
+  },
+};
+
+const DAYS_DEFAULT = "30";
+
+export const usageShow: Command = {
+  summary: "Show what an account has used, by prompt and model",
+  usage: "",
+  options: {
+    user: { type: "string", value: "U", summary: "E-mail address or id of the account (required)" },
+    days: { type: "string", value: "N", summary: `The last N days, today (UTC) included; ${DAYS_DEFAULT} when absent` },
+  },
+  run: async (args, io) => {
+    const user = requireText(args.text("user"), "--user", "ada@example.org");
+    const given = args.text("days") ?? DAYS_DEFAULT;
+    const days = /^\d{1,4}$/.test(given) ? Number(given) : 0;
+    if (days < 1) throw new CommandFailure(`--days must be a whole number from 1 to 9999, got "${given}".`);
+    const usage = await runAsOperator(io, (operator) => operator.lookup.usage(user, days));
+    const lines = usage.rows.map(
+      ({ promptSlug, model, runs, failed, credits }) =>
+        `${String(credits).padStart(8)} credits  ${runs} runs, ${failed} failed  ${promptSlug ?? "deleted prompt"}  ${model ?? ""}`,
+    );
+    io.result(usage, lines.length === 0 ? `Nothing in the last ${days} days.` : lines.join("\n"));
+  },
+};
+
 export const runList: Command = {
   summary: "List the newest runs of an account",
   usage: "",

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command } from "../../command.ts";
 import { describeReadFailure } from "../../file-failure.ts";
+import { suggestName } from "../../suggest-name.ts";
 import { runAsOperator, type Operator } from "./run-operator.ts";
 
 export const modelsList: Command = {
@@ -22,6 +23,34 @@ export const modelsList: Command = {
          ${priceOrigin}`;
     });
     io.result(models, lines.join("\n"));
+  },
+};
+
+export const modelsShow: Command = {
+  summary: "Show one model of the catalogue, with its price, its end and what enables it",
+  usage: "<MODEL>",
+  options: {},
+  positionals: { min: 1, max: 1 },
+  run: async (args, io) => {
+    const [name = ""] = args.positionals;
+    const models = await runAsOperator(io, (operator) => operator.listModels());
+    const found = models.find(({ model }) => model === name.toLowerCase());
+    if (found === undefined) {
+      const near = suggestName(
+        name.toLowerCase(),
+        models.map(({ model }) => model),
+      );
+      const hint = near === null ? "promptd admin models list shows all." : `Did you mean ${near}?`;
+      throw new CommandFailure(`The catalogue has no model "${name}".`, { hint });
+    }
+    const lines = [
+      `${found.model} (${found.modality}, provider ${found.provider})`,
+      `State: ${[stateOf(found), endOf(found)].filter((word) => word !== null).join(", ")}`,
+      `Price: ${found.price || "free"}${found.priceSource === null ? "" : `, ${found.priceSource}`}`,
+      `Runs at once: ${describeRuns(found.runsAtOnce)}`,
+      ...(found.successor === null ? [] : [`Successor: ${found.successor}`]),
+    ];
+    io.result(found, lines.join("\n"));
   },
 };
 

@@ -1,0 +1,54 @@
+import { resolve } from "node:path";
+import { CommandFailure, type Command } from "../../command.ts";
+import { requireText, runAsOperator } from "./run-operator.ts";
+
+const USAGE = "<EMAIL|USERID>";
+const POSITIONALS = { min: 1, max: 1 };
+
+export const accountExport: Command = {
+  summary: "Write everything of an account into one archive (.tar.gz)",
+  usage: USAGE,
+  details:
+    "Account, members, keys without secrets, prompts with all versions, runs with inputs and outputs, journal, usage, and stored files. Run it where the server's data directory or bucket is, or files are missing.",
+  options: { out: { type: "string", value: "FILE", summary: "File to write, which must not exist (required)" } },
+  positionals: POSITIONALS,
+  run: async (args, io) => {
+    const [user = ""] = args.positionals;
+    const file = resolve(io.directory, requireText(args.text("out"), "--out", "ada.tar.gz"));
+    const written = await runAsOperator(io, (operator) => operator.offboarding.export(user, file)).catch(
+      (cause: unknown) => {
+        const isThere = cause instanceof Error && "code" in cause && cause.code === "EEXIST";
+        throw isThere ? new CommandFailure(`${file} exists already. Name another file.`, { cause }) : cause;
+      },
+    );
+    io.result(written, `${written.file}: ${written.bytes} bytes`);
+  },
+};
+
+export const accountDelete: Command = {
+  summary: "Delete an account for good, and the person whose own it is",
+  usage: USAGE,
+  details:
+    "Keys, tokens and sessions are dead at once. The server cancels runs, gives held credits back and removes content within a minute or two; if none runs, the next one that starts does. The journal and sums of usage stay under the id alone.",
+  options: {
+    confirm: { type: "string", value: "EMAIL", summary: "The e-mail address of the account once more (required)" },
+    prompts: {
+      type: "string",
+      value: "remove|keep",
+      summary:
+        "remove: unpublish its prompts and erase their templates; keep: leave them published without a name (required)",
+    },
+  },
+  positionals: POSITIONALS,
+  run: async (args, io) => {
+    const [user = ""] = args.positionals;
+    const confirm = requireText(args.text("confirm"), "--confirm", "ada@example.org");
+    const prompts = requireText(args.text("prompts"), "--prompts", "keep");
+    if (prompts !== "remove" && prompts !== "keep") {
+      throw new CommandFailure(`--prompts must be remove or keep, got "${prompts}".`);
+    }
+    const deleted = await runAsOperator(io, (operator) => operator.offboarding.delete(user, { confirm, prompts }));
+    io.result(deleted, `The account ${deleted.accountId} is deleted; nobody can act in it any more.`);
+    io.note("The server removes its content within a minute or two.");
+  },
+};

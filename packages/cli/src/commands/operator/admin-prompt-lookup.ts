@@ -1,0 +1,67 @@
+import { CommandFailure, type Command } from "../../command.ts";
+import { requireText, runAsOperator } from "./run-operator.ts";
+
+export const promptList: Command = {
+  summary: "List the newest published prompts, or those whose title, slug or author has a text in it",
+  usage: "[TEXT]",
+  options: {},
+  positionals: { min: 0, max: 1 },
+  run: async (args, io) => {
+    const [text] = args.positionals;
+    const { rows, hasMore } = await runAsOperator(io, (operator) => operator.lookup.prompts(text));
+    const lines = rows.map(
+      ({ promptId, slug, state, accountEmail }) => `${promptId}  ${state.padEnd(11)}  ${slug}  ${accountEmail}`,
+    );
+    io.result({ rows, hasMore }, lines.length === 0 ? "No prompt." : lines.join("\n"));
+    if (hasMore) io.note("There are more; give part of the title, the slug or the author's address.");
+  },
+};
+
+export const promptShow: Command = {
+  summary: "Show a prompt: author, state, uses, votes and the author's share",
+  usage: "<SLUG|PROMPTID>",
+  options: {},
+  positionals: { min: 1, max: 1 },
+  run: async (args, io) => {
+    const [name = ""] = args.positionals;
+    const prompt = await runAsOperator(io, (operator) => operator.lookup.prompt(name));
+    const { title, slug, promptId, accountEmail, accountId, state, moderation, uses, upVotes } = prompt;
+    const share = prompt.authorSharePercent === null ? "of the installation" : `${prompt.authorSharePercent} percent`;
+    const lines = [
+      `${title} (${slug}, ${promptId})`,
+      `Author: ${accountEmail} (${accountId})`,
+      `State: ${state}${moderation === null ? "" : `, since ${moderation.at}: ${moderation.reason}`}`,
+      `Uses: ${uses}, votes: ${upVotes}, published ${prompt.publishedAt}`,
+      `Author's share: ${share}`,
+    ];
+    io.result(prompt, lines.join("\n"));
+  },
+};
+
+export const promptShare: Command = {
+  summary: "Set what the author of a prompt earns of the credits that others pay for its runs",
+  usage: "<promptId>",
+  details: "Runs that exist keep the share of their creation. An author's own runs are free, so nobody earns of them.",
+  options: {
+    percent: {
+      type: "string",
+      value: "N",
+      summary: '0 to 100, or "default": that of PROMPTD_AUTHOR_SHARE (required)',
+    },
+  },
+  positionals: { min: 1, max: 1 },
+  run: async (args, io) => {
+    const percent = readPercent(requireText(args.text("percent"), "--percent", "70"));
+    const [promptId = ""] = args.positionals;
+    const set = await runAsOperator(io, (operator) => operator.prompts.setAuthorShare(promptId, percent));
+    const share = percent === null ? "the installation's share" : `${percent} percent`;
+    io.result(set, `The author of ${set.slug} earns ${share} of what new runs cost.`);
+  },
+};
+
+function readPercent(value: string): number | null {
+  if (value === "default") return null;
+  const percent = /^\d{1,3}$/.test(value) ? Number(value) : Number.NaN;
+  if (percent <= 100) return percent;
+  throw new CommandFailure(`--percent must be a whole number from 0 to 100, or default, got "${value}".`);
+}
