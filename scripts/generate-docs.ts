@@ -2,9 +2,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GENERATED_PARTS, placePart } from "./generated-docs.ts";
+import { describePython, PYTHON_PAGE } from "./python-types.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
+writeFileSync(join(ROOT, PYTHON_PAGE), describePython());
+console.log(PYTHON_PAGE);
 for (const part of GENERATED_PARTS) {
   const path = join(ROOT, part.page);
   const text = await part.text();

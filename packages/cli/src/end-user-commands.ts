@@ -20,6 +20,7 @@ export const END_USER_COMMANDS: CommandTable = {
   usage: async () => (await import("./commands/credits.ts")).usage,
   models: async () => (await import("./commands/models.ts")).models,
   me: async () => (await import("./commands/me.ts")).me,
+  types: async () => (await import("./commands/prompt-types.ts")).types,
   open: async () => (await import("./commands/open.ts")).open,
   "config set": async () => (await import("./commands/config.ts")).configSet,
   "config get": async () => (await import("./commands/config.ts")).configGet,

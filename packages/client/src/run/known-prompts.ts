@@ -1,13 +1,13 @@
 /** A text, a number, a boolean, or the items of a list or of several choices. All of them are sent as texts. */
 export type InputValue = string | number | boolean | readonly (string | number)[];
 
-/** What the types of one prompt say; a file of generated types adds some to `KnownPrompts`. */
+/** What the types of one prompt say; the file that `promptd types` writes adds some to `KnownPrompts`. */
 export interface KnownPrompt {
   readonly inputs: object;
   readonly options: object;
 }
 
-/** Prompts by slug. Empty until a file of generated types is part of a program. */
+/** Prompts by slug. Empty until the file that `promptd types` writes is part of a program. */
 // oxlint-disable-next-line typescript/no-empty-object-type -- the file of the user merges its members into it
 export interface KnownPrompts {}
 

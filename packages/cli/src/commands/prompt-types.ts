@@ -1,0 +1,85 @@
+import type { PromptConfig, TextInputField } from "@promptd/contract";
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { CommandFailure, type Command } from "../command.ts";
+import { describeWriteFailure } from "../file-failure.ts";
+import { printableLine } from "../printable.ts";
+import { findVersion } from "../runs/find-version.ts";
+import { withSession } from "../session.ts";
+
+export const types: Command = {
+  summary: "Write TypeScript types for the inputs and options of prompts",
+  usage: "<slug[@label]…>",
+  details: `The file tells @promptd/client what each prompt takes: a misspelt input of client.run("slug", …) is then an error of the
+compiler. Write it again when a prompt has changed.`,
+  session: `$ promptd types cat-poem summarize --out src/prompts.d.ts
+Wrote src/prompts.d.ts.`,
+  options: { out: { type: "string", value: "FILE", summary: "write it there; standard output when absent" } },
+  positionals: { min: 1, max: Number.POSITIVE_INFINITY },
+  async run(args, io) {
+    const prompts = await withSession(io, async ({ client }) => {
+      const found: [string, PromptConfig][] = [];
+      for (const name of args.positionals) {
+        found.push([name.split("@")[0] ?? name, (await findVersion(client, name, io.signal)).config]);
+      }
+      return found;
+    });
+    const text = describeTypes(prompts);
+    const out = args.text("out");
+    if (out === undefined) return io.result({ types: text }, text.trimEnd());
+    try {
+      await writeFile(resolve(io.directory, out), text);
+    } catch (error) {
+      throw new CommandFailure(describeWriteFailure(out, error), { cause: error });
+    }
+    io.result({ types: text, file: out }, `Wrote ${printableLine(out)}.`);
+  },
+};
+
+/** The members that the client's own declaration of known prompts gets. */
+export function describeTypes(prompts: readonly (readonly [string, PromptConfig])[]): string {
+  const members = prompts
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([slug, { textInputs, runOptions }]) => {
+      const inputs = Object.entries(textInputs).toSorted(([, a], [, b]) => a.position - b.position);
+      const options = Object.entries(runOptions).map(([key, { options: values }]) => member(key, false, union(values)));
+      return `    ${JSON.stringify(slug)}: {
+      inputs: {
+${inputs.map(([key, field]) => describeInput(key, field)).join("\n")}
+      };
+      options: {${options.length === 0 ? "" : `\n${options.join("\n")}\n      `}};
+    };`;
+    });
+  return `// Written by: promptd types ${prompts.map(([slug]) => slug).join(" ")}
+import "@promptd/client";
+
+declare module "@promptd/client" {
+  interface KnownPrompts {
+${members.join("\n")}
+  }
+}
+`;
+}
+
+function describeInput(key: string, field: TextInputField): string {
+  const about = [field.label === key ? "" : field.label, field.description].filter((text) => text !== "").join(": ");
+  // A text of the author's must not end the comment.
+  const comment = about === "" ? "" : `        /** ${printableLine(about).replaceAll("*/", "*\u200b/")} */\n`;
+  return comment + member(key, field.required, typeOf(field));
+}
+
+function member(key: string, isRequired: boolean, type: string): string {
+  return `        ${JSON.stringify(key)}${isRequired ? "" : "?"}: ${type}${isRequired ? "" : " | undefined"};`;
+}
+
+function typeOf({ type, options, multiple }: TextInputField): string {
+  if (options !== null) return multiple === null ? union(options) : `readonly (${union(options)})[]`;
+  if (type === "number") return "number | string";
+  if (type === "boolean") return 'boolean | "true" | "false"';
+  if (type === "list") return "readonly (string | number)[] | string";
+  return "string";
+}
+
+function union(values: readonly string[]): string {
+  return values.length === 0 ? "string" : values.map((value) => JSON.stringify(value)).join(" | ");
+}

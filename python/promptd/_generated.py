@@ -1,0 +1,198 @@
+"""Written by `npm run docs` from the contract of the service. Do not edit."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict, Union
+
+#: Name -> method and path.
+ENDPOINTS: Dict[str, Tuple[str, str]] = {
+    "createRun": ("POST", "/v1/runs"),
+    "getRun": ("GET", "/v1/runs/:runId"),
+    "followRun": ("GET", "/v1/runs/:runId/events"),
+    "cancelRun": ("POST", "/v1/runs/:runId/cancel"),
+    "listRuns": ("GET", "/v1/runs"),
+    "searchPrompts": ("GET", "/v1/prompts/publish"),
+    "getPrompt": ("GET", "/v1/prompts/:promptId"),
+    "getPromptVersion": ("GET", "/v1/prompt-versions/:promptVersionId"),
+    "resolveSlug": ("GET", "/v1/prompt-slugs/:slug"),
+    "getResources": ("GET", "/v1/resources"),
+    "getMe": ("GET", "/v1/me"),
+    "getCredits": ("GET", "/v1/me/credits"),
+}
+
+#: Code of an error -> whether the request is sent again.
+RETRY_RULES: Dict[str, Literal["never", "after-delay", "backoff", "poll"]] = {
+    "BAD_REQUEST_ERROR": "never",
+    "UNAUTHORIZED_ERROR": "never",
+    "PAYMENT_REQUIRED_ERROR": "never",
+    "NOT_FOUND_ERROR": "never",
+    "GONE_ERROR": "never",
+    "VALIDATION_ERROR": "never",
+    "TOO_MANY_REQUESTS_ERROR": "after-delay",
+    "SERVER_ERROR": "backoff",
+    "GATEWAY_TIMEOUT_ERROR": "poll",
+}
+
+class OutputItem(TypedDict):
+    type: Literal["text", "image", "video", "error"]
+    data: str
+
+
+class PromptVersionConfigTextInputsValueMultiple(TypedDict):
+    min: int
+    max: int
+
+
+class _PromptVersionConfigTextInputsValue(TypedDict):
+    position: int
+    type: Literal["text", "select", "number", "boolean", "date", "list"]
+    label: str
+    description: str
+    required: bool
+    allowEmpty: bool
+    default: Any
+    maxLength: Optional[int]
+    options: Optional[List[str]]
+    multiple: Optional[PromptVersionConfigTextInputsValueMultiple]
+
+
+class PromptVersionConfigTextInputsValue(_PromptVersionConfigTextInputsValue, total=False):
+    min: float
+    max: float
+
+
+class PromptVersionConfigImageInputsItem(TypedDict):
+    position: int
+    label: str
+    description: str
+
+
+class PromptVersionConfigRunOptionsValue(TypedDict):
+    default: Any
+    options: List[str]
+
+
+class _PromptVersionConfigOutput(TypedDict):
+    type: Literal["text", "image", "video"]
+
+
+class PromptVersionConfigOutput(_PromptVersionConfigOutput, total=False):
+    schema: Dict[str, Any]
+
+
+class PromptVersionConfig(TypedDict):
+    textInputs: Dict[str, PromptVersionConfigTextInputsValue]
+    imageInputs: List[PromptVersionConfigImageInputsItem]
+    imageCount: int
+    model: str
+    modality: Literal["text", "image", "video"]
+    runOptions: Dict[str, PromptVersionConfigRunOptionsValue]
+    output: PromptVersionConfigOutput
+    inputSchema: Dict[str, Any]
+    estimatedCredits: int
+    creditsRequired: int
+
+
+class PromptVersion(TypedDict):
+    promptVersionId: str
+    promptId: str
+    title: str
+    publishedAt: str
+    config: PromptVersionConfig
+
+
+class SearchRowSamplesInputsImageInputsItem1(TypedDict):
+    type: Literal["url"]
+    url: str
+
+
+class SearchRowSamplesInputsImageInputsItem2(TypedDict):
+    type: Literal["base64"]
+    base64: str
+
+
+class SearchRowSamplesInputs(TypedDict):
+    textInputs: Dict[str, str]
+    imageInputs: List[Union[SearchRowSamplesInputsImageInputsItem1, SearchRowSamplesInputsImageInputsItem2]]
+
+
+class SearchRowSamplesOutputsItem(TypedDict):
+    type: Literal["text", "image", "video", "error"]
+    data: str
+
+
+class SearchRowSamples(TypedDict):
+    inputs: SearchRowSamplesInputs
+    outputs: List[SearchRowSamplesOutputsItem]
+
+
+class SearchRowConfigsTextInputsValueMultiple(TypedDict):
+    min: int
+    max: int
+
+
+class _SearchRowConfigsTextInputsValue(TypedDict):
+    position: int
+    type: Literal["text", "select", "number", "boolean", "date", "list"]
+    label: str
+    description: str
+    required: bool
+    allowEmpty: bool
+    default: Any
+    maxLength: Optional[int]
+    options: Optional[List[str]]
+    multiple: Optional[SearchRowConfigsTextInputsValueMultiple]
+
+
+class SearchRowConfigsTextInputsValue(_SearchRowConfigsTextInputsValue, total=False):
+    min: float
+    max: float
+
+
+class SearchRowConfigsImageInputsItem(TypedDict):
+    position: int
+    label: str
+    description: str
+
+
+class SearchRowConfigsRunOptionsValue(TypedDict):
+    default: Any
+    options: List[str]
+
+
+class _SearchRowConfigsOutput(TypedDict):
+    type: Literal["text", "image", "video"]
+
+
+class SearchRowConfigsOutput(_SearchRowConfigsOutput, total=False):
+    schema: Dict[str, Any]
+
+
+class SearchRowConfigs(TypedDict):
+    textInputs: Dict[str, SearchRowConfigsTextInputsValue]
+    imageInputs: List[SearchRowConfigsImageInputsItem]
+    imageCount: int
+    model: str
+    modality: Literal["text", "image", "video"]
+    runOptions: Dict[str, SearchRowConfigsRunOptionsValue]
+    output: SearchRowConfigsOutput
+    inputSchema: Dict[str, Any]
+    estimatedCredits: int
+    creditsRequired: int
+
+
+class SearchRow(TypedDict):
+    promptId: str
+    promptVersionId: str
+    title: str
+    description: str
+    slug: str
+    model: int
+    modality: int
+    estimatedCredits: int
+    uses: int
+    upVotes: int
+    publishedAt: str
+    samples: SearchRowSamples
+    configs: SearchRowConfigs
+

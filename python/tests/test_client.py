@@ -1,0 +1,178 @@
+"""The client against a real HTTP server that answers a script, line by line. Run: python3 -m unittest"""
+
+from __future__ import annotations
+
+import http.server
+import json
+import pathlib
+import tempfile
+import threading
+import unittest
+import warnings
+from typing import Any, Dict, List, Optional, Tuple
+
+from promptd import ApiError, Client, ConnectionLost, RunFailed
+
+ID = "01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a"
+VERSION = "01a1f874-0000-7d21-a4c8-5b7e11f20d3a"
+#: Status, body, headers; None breaks the connection.
+Line = Optional[Tuple[int, str, Dict[str, str]]]
+
+
+def success(data: Any, **headers: str) -> Line:
+    return 200, json.dumps({"status": "SUCCESS", "data": data}), _named(headers)
+
+
+def failure(status: int, code: str, data: Any = None, **headers: str) -> Line:
+    return status, json.dumps({"status": code, "message": f"{code} happened.", "data": data}), _named(headers)
+
+
+def page(status: int) -> Line:
+    return status, "<html>Gateway</html>", {"content-type": "text/html"}
+
+
+def _named(headers: Dict[str, str]) -> Dict[str, str]:
+    return {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+def run(status: str) -> Dict[str, Any]:
+    outputs = {"succeeded": [{"type": "text", "data": "Hello."}], "failed": [{"type": "error", "data": "Refused."}]}
+    return {"runId": ID, "outputs": outputs.get(status, []), "runStatus": status, "tokens": 12}
+
+
+FOUND = success({"promptVersionId": VERSION})
+
+
+class Scripted:
+    """A server that answers the script, the last line again and again."""
+
+    def __init__(self, script: List[Line]) -> None:
+        self.seen: List[Tuple[str, str, Dict[str, str], Any]] = []
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def _answer(self) -> None:
+                length = int(self.headers.get("content-length") or 0)
+                body = json.loads(self.rfile.read(length)) if length else None
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                outer.seen.append((self.command, self.path, headers, body))
+                line = script[min(len(outer.seen), len(script)) - 1]
+                if line is None:
+                    self.close_connection = True
+                    return
+                status, text, more = line
+                self.send_response(status)
+                for name, value in {"content-type": "application/json", **more}.items():
+                    self.send_header(name, value)
+                self.send_header("content-length", str(len(text.encode())))
+                self.end_headers()
+                self.wfile.write(text.encode())
+
+            do_GET = do_POST = _answer
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.pauses: List[float] = []
+        url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.client = Client(url + "/v1/", "pd_test", sleep=self.pauses.append)
+
+    @property
+    def lines(self) -> List[str]:
+        return [f"{method} {path}" for method, path, _, _ in self.seen]
+
+    def __enter__(self) -> "Scripted":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class RunTest(unittest.TestCase):
+    def test_sends_inputs_as_texts_and_warns_of_what_was_ignored(self) -> None:
+        finished = success(run("succeeded"), x_request_id="r-7", x_ignored="topik, Child%27s%20Age")
+        with Scripted([FOUND, finished]) as server, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            inputs = {"topic": "tea", "age": 7, "polite": True, "tags": ["a", "b"], "items": ["a,b", "c"]}
+            result = server.client.run("cat-poem@production", inputs=inputs, options={"quality": "high"})
+        self.assertEqual(("Hello.", "r-7", ["topik", "Child's Age"]), (result.text, result.request_id, result.ignored))
+        self.assertIn("ignored 'topik', \"Child's Age\"", str(caught[0].message))
+        self.assertEqual("GET /v1/prompt-slugs/cat-poem?label=production", server.lines[0])
+        _, _, headers, body = server.seen[1]
+        texts = {"topic": "tea", "age": "7", "polite": "true", "tags": "a,b", "items": "a,b\nc"}
+        self.assertEqual(texts, body["inputs"]["textInputs"])
+        self.assertEqual({"quality": "high"}, body["runOptions"])
+        self.assertEqual("Bearer pd_test", headers["authorization"])
+
+    def test_makes_one_run_whatever_breaks(self) -> None:
+        busy = failure(429, "TOO_MANY_REQUESTS_ERROR", retry_after="1")
+        timed_out = failure(504, "GATEWAY_TIMEOUT_ERROR", {"runId": ID}, x_should_retry="false", x_request_id="r-504")
+        waited = success(run("running"), preference_applied="wait=30")
+        script = [FOUND, *[busy] * 20, None, page(504), failure(500, "SERVER_ERROR"), timed_out]
+        with Scripted([*script, None, *[busy] * 20, page(502), waited, success(run("succeeded"))]) as server:
+            result = server.client.run("cat-poem")
+        self.assertEqual(("Hello.", "r-504"), (result.text, result.request_id))
+        creates = [headers for method, _, headers, _ in server.seen if method == "POST"]
+        self.assertEqual(24, len(creates))
+        self.assertEqual(1, len({headers["idempotency-key"] for headers in creates}))
+        self.assertEqual({f"GET /v1/runs/{ID}"}, set(server.lines[25:]))
+
+    def test_gives_up_when_retry_for_has_passed(self) -> None:
+        with Scripted([failure(429, "TOO_MANY_REQUESTS_ERROR", retry_after="50")]) as server:
+            with self.assertRaises(ApiError) as raised:
+                server.client.credits()
+        self.assertEqual("TOO_MANY_REQUESTS_ERROR", raised.exception.code)
+        self.assertEqual(3, len(server.seen))
+
+    def test_a_failed_run_is_an_error_with_the_run(self) -> None:
+        with Scripted([FOUND, success(run("failed"), x_request_id="r-3")]) as server:
+            with self.assertRaisesRegex(RunFailed, "Refused.") as raised:
+                server.client.run("cat-poem")
+        self.assertEqual((ID, "r-3"), (raised.exception.run.run_id, raised.exception.request_id))
+
+    def test_a_refused_request_is_not_sent_again(self) -> None:
+        issue = {"path": ["body"], "code": "required", "message": "m"}
+        with Scripted([FOUND, failure(422, "VALIDATION_ERROR", {"issues": [issue]})]) as server:
+            with self.assertRaises(ApiError) as raised:
+                server.client.run("cat-poem")
+        self.assertEqual([issue], raised.exception.issues)
+        self.assertEqual(2, len(server.seen))
+
+    def test_another_service_is_not_taken_for_promptd(self) -> None:
+        with Scripted([page(200)]) as server, self.assertRaisesRegex(ConnectionLost, "HTTP 200"):
+            server.client.credits()
+        self.assertEqual(1, len(server.seen))
+
+    def test_images_are_addresses_paths_or_bytes(self) -> None:
+        with tempfile.TemporaryDirectory() as directory, Scripted([FOUND, success(run("succeeded"))]) as server:
+            path = pathlib.Path(directory, "cat.png")
+            path.write_bytes(b"\x01\x02\xfa")
+            url = "https://x.example/cat.png"
+            server.client.run("cat-poem", images=[url, path, str(path), b"\x01\x02\xfa"])
+        encoded = {"type": "base64", "base64": "AQL6"}
+        self.assertEqual([{"type": "url", "url": url}, *[encoded] * 3], server.seen[1][3]["inputs"]["imageInputs"])
+
+
+class StreamTest(unittest.TestCase):
+    @staticmethod
+    def events(*events: Tuple[str, Any, Optional[str]]) -> Line:
+        lines = [f"event: {name}\n{f'id: {id}' + chr(10) if id else ''}data: {json.dumps(data)}\n\n" for name, data, id in events]
+        return 200, "".join(lines), {"content-type": "text/event-stream"}
+
+    def test_goes_on_behind_the_last_text_after_the_stream_broke(self) -> None:
+        text = lambda words, id: ("text", {"index": 0, "call": 1, "text": words}, id)
+        first = self.events(("status", {"runId": ID, "runStatus": "running"}, None), text("Hel", "3"))
+        second = self.events(text("lo.", "6"), ("done", run("succeeded"), None))
+        waited = success(run("running"), preference_applied="wait=30")
+        with Scripted([FOUND, success(run("queued")), first, waited, second]) as server:
+            events = list(server.client.stream("cat-poem"))
+        self.assertEqual(["status", "text", "text", "done"], [event.event for event in events])
+        self.assertEqual("Hello.", "".join(event.data["text"] for event in events if event.event == "text"))
+        self.assertEqual("3", server.seen[4][2]["last-event-id"])
+
+
+if __name__ == "__main__":
+    unittest.main()

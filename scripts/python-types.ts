@@ -1,0 +1,103 @@
+/** The generated part of the Python client: endpoints, retry rules and types of answers, from the contract. */
+import { ENDPOINTS, ERRORS } from "@promptd/contract";
+import { promptVersionSchema, runSchema, searchResultSchema } from "@promptd/contract/schemas";
+import { z } from "zod";
+
+export const PYTHON_PAGE = "python/promptd/_generated.py";
+
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: Schema | boolean;
+}
+
+export function describePython(): string {
+  const classes = new Map<string, string>();
+  const run = toSchema(runSchema).properties?.["outputs"]?.items ?? {};
+  const row = toSchema(searchResultSchema).properties?.["rows"]?.items ?? {};
+  typeOf("OutputItem", run, classes);
+  typeOf("PromptVersion", toSchema(promptVersionSchema), classes);
+  typeOf("SearchRow", row, classes);
+  const endpoints = Object.entries(ENDPOINTS).map(
+    ([name, { method, path }]) => `    "${name}": ("${method}", "${path}"),`,
+  );
+  const rules = Object.entries(ERRORS).map(([code, { retry }]) => `    "${code}": "${retry}",`);
+  return `"""Written by \`npm run docs\` from the contract of the service. Do not edit."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict, Union
+
+#: Name -> method and path.
+ENDPOINTS: Dict[str, Tuple[str, str]] = {
+${endpoints.join("\n")}
+}
+
+#: Code of an error -> whether the request is sent again.
+RETRY_RULES: Dict[str, Literal["never", "after-delay", "backoff", "poll"]] = {
+${rules.join("\n")}
+}
+
+${[...classes.values()].join("\n\n")}
+`;
+}
+
+function toSchema(schema: z.ZodType): Schema {
+  return z.toJSONSchema(schema, { unrepresentable: "any" }) as Schema;
+}
+
+/** The Python type of a schema; objects become classes of this name, before what uses them. */
+function typeOf(name: string, schema: Schema, classes: Map<string, string>): string {
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (choices !== undefined) {
+    const isNull = (choice: Schema) => choice.type === "null";
+    const others = choices.filter((choice) => !isNull(choice));
+    const types = others.map((choice, at) => typeOf(others.length === 1 ? name : `${name}${at + 1}`, choice, classes));
+    const union = types.length === 1 ? (types[0] ?? "Any") : `Union[${types.join(", ")}]`;
+    return choices.some(isNull) ? `Optional[${union}]` : union;
+  }
+  if (schema.enum !== undefined) return `Literal[${schema.enum.map((value) => JSON.stringify(value)).join(", ")}]`;
+  if (schema.const !== undefined) return `Literal[${JSON.stringify(schema.const)}]`;
+  switch (schema.type) {
+    case "string":
+      return "str";
+    case "integer":
+      return "int";
+    case "number":
+      return "float";
+    case "boolean":
+      return "bool";
+    case "array":
+      return `List[${typeOf(`${name}Item`, schema.items ?? {}, classes)}]`;
+    case "object":
+      return schema.properties === undefined ? dictOf(name, schema, classes) : classOf(name, schema, classes);
+    case undefined:
+    default:
+      return "Any";
+  }
+}
+
+function dictOf(name: string, { additionalProperties }: Schema, classes: Map<string, string>): string {
+  const value = typeof additionalProperties === "object" ? additionalProperties : {};
+  return `Dict[str, ${typeOf(`${name}Value`, value, classes)}]`;
+}
+
+function classOf(name: string, { properties = {}, required = [] }: Schema, classes: Map<string, string>): string {
+  const fields = Object.entries(properties).map(([key, schema]) => {
+    const type = typeOf(`${name}${key.charAt(0).toUpperCase()}${key.slice(1)}`, schema, classes);
+    return { line: `    ${key}: ${type}`, isRequired: required.includes(key) };
+  });
+  const linesOf = (isRequired: boolean) =>
+    fields.filter((field) => field.isRequired === isRequired).map(({ line }) => line);
+  const optional = linesOf(false);
+  const whole = `class ${optional.length === 0 ? name : `_${name}`}(TypedDict):\n${linesOf(true).join("\n") || "    pass"}\n`;
+  const rest = optional.length === 0 ? "" : `\n\nclass ${name}(_${name}, total=False):\n${optional.join("\n")}\n`;
+  classes.set(name, whole + rest);
+  return name;
+}
