@@ -44,16 +44,17 @@ export function openApiText(publicUrl: string, api: DescribedApi): string {
     const template = path.replace(/:(\w+)/g, "{$1}");
     paths[template] = { ...paths[template], [method.toLowerCase()]: operation(name, api) };
   }
+  const otherPaths = api.otherPaths();
   return JSON.stringify({
     openapi: "3.1.0",
     info: { version: "1.0.0", license: { name: "Apache-2.0", identifier: "Apache-2.0" }, ...api.info },
     servers: [{ url: publicUrl }],
     security: Object.keys(api.securitySchemes).map((scheme) => ({ [scheme]: [] })),
-    paths: { ...paths, ...api.otherPaths() },
+    paths: { ...paths, ...otherPaths },
     components: {
       securitySchemes: api.securitySchemes,
       responses: errorResponses(api),
-      headers: sharedHeaders(api),
+      headers: sharedHeaders(api, JSON.stringify(otherPaths)),
     },
   });
 }
@@ -302,12 +303,12 @@ function errorResponses({ errorSchemas, errorExamples }: DescribedApi): Json {
   );
 }
 
-/** Those that some answer refers to. */
-function sharedHeaders({ entries }: DescribedApi): Json {
+/** Those that some answer refers to. `otherPaths`: as text. */
+function sharedHeaders({ entries }: DescribedApi, otherPaths: string): Json {
   const used = new Set([
     "x-should-retry",
     ...Object.values(HEADERS_OF_ERRORS).flat(),
-    "ETag",
+    ...(otherPaths.includes("#/components/headers/ETag") ? ["ETag"] : []),
     ...Object.values(entries).flatMap((entry) => entry.responseHeaders ?? []),
   ]);
   return Object.fromEntries(
