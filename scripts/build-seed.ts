@@ -1,10 +1,10 @@
 /**
- * Builds packages/server/seed/catalogue.json from the reviewed selection and the source records kept beside it.
+ * Builds packages/server/seed/catalogue.json from the reviewed selection, the source records and the samples kept beside it.
  *
  *   node --conditions=promptd-source scripts/build-seed.ts                    rebuild
  *   node --conditions=promptd-source scripts/build-seed.ts <catalogue.json>   take the chosen records anew from a full catalogue first
  *
- * The output is a function of the two committed files alone; a test compares the bytes.
+ * The output is a function of the three committed files alone; a test compares the bytes.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { convertRecord } from "./seed-conversion.ts";
@@ -14,14 +14,29 @@ const SEED = new URL("../packages/server/seed/", import.meta.url);
 const RECORDS = new URL("source/records.json", SEED);
 
 /** The text of catalogue.json: one prompt a line, so that a change of one prompt is a change of one line. */
-export function buildCatalogue(selection: readonly SelectionEntry[], records: readonly SourceRecord[]): string {
+export function buildCatalogue(
+  selection: readonly SelectionEntry[],
+  records: readonly SourceRecord[],
+  samples: Samples,
+): string {
   const byId = new Map(records.map((record) => [record.id, record]));
-  const prompts = selection.map((entry) => convertRecord(findRecord(byId, entry.id), entry));
+  const prompts = selection.map((entry) => {
+    const prompt = convertRecord(findRecord(byId, entry.id), entry);
+    const inputs = samples[prompt.slug];
+    return inputs === undefined ? prompt : { ...prompt, samples: [{ inputs }] };
+  });
   return `{"promptd": 1, "prompts": [\n${prompts.map((prompt) => JSON.stringify(prompt)).join(",\n")}\n]}\n`;
 }
 
 export async function readSelection(): Promise<SelectionEntry[]> {
   return JSON.parse(await readFile(new URL("source/selection.json", SEED), "utf8")) as SelectionEntry[];
+}
+
+/** What a caller may write into each prompt, by slug; written for this project. */
+export type Samples = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+export async function readSamples(): Promise<Samples> {
+  return JSON.parse(await readFile(new URL("source/samples.json", SEED), "utf8")) as Samples;
 }
 
 export async function readRecords(): Promise<SourceRecord[]> {
@@ -45,7 +60,7 @@ async function copyRecords(catalogueFile: string): Promise<void> {
 if (import.meta.main) {
   const [catalogueFile] = process.argv.slice(2);
   if (catalogueFile !== undefined) await copyRecords(catalogueFile);
-  const catalogue = buildCatalogue(await readSelection(), await readRecords());
+  const catalogue = buildCatalogue(await readSelection(), await readRecords(), await readSamples());
   await writeFile(new URL("catalogue.json", SEED), catalogue);
   console.log(`catalogue.json: ${catalogue.split("\n").length - 3} prompts, ${Buffer.byteLength(catalogue)} bytes`);
 }

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import { buildCatalogue, readRecords, readSelection } from "../../../../scripts/build-seed.ts";
+import { buildCatalogue, readRecords, readSamples, readSelection } from "../../../../scripts/build-seed.ts";
 import { convertRecord, escapeLiquid, type SourceRecord } from "../../../../scripts/seed-conversion.ts";
 import { loadCatalogue } from "../../src/models/index.ts";
 import { parsePromptFile, renderStep, type PromptSource } from "../../src/prompts/index.ts";
@@ -36,6 +36,16 @@ describe("the seed", () => {
     const own = await parseOwn();
     expect(own.length).toBeGreaterThanOrEqual(60);
     for (const { name, source } of own) expect(name).toBe(`${source.slug}.prompt.md`);
+  });
+
+  test("shows for every prompt that takes texts what a caller may write", async () => {
+    const own = (await parseOwn()).map(({ source }) => source);
+    for (const { slug, definition, samples } of [...(await parseChosen()), ...own]) {
+      const taken = definition.inputs.filter((input) => input.default === null).map(({ key }) => key);
+      const shown = Object.keys(samples.inputs.textInputs);
+      expect({ slug, missing: taken.filter((key) => !shown.includes(key)) }).toEqual({ slug, missing: [] });
+      expect({ slug, isShown: shown.length > 0 }).toEqual({ slug, isShown: definition.inputs.length > 0 });
+    }
   });
 
   test("gives every slug once", async () => {
@@ -77,7 +87,8 @@ describe("the seed", () => {
 
 describe("the chosen prompts", () => {
   test("are what the selection and the source records build, byte for byte", async () => {
-    expect(buildCatalogue(await readSelection(), await readRecords())).toBe(await readSeed("catalogue.json"));
+    const built = buildCatalogue(await readSelection(), await readRecords(), await readSamples());
+    expect(built).toBe(await readSeed("catalogue.json"));
   });
 
   test("come from collections whose licence stands in LICENSES.md, with the MIT text", async () => {
