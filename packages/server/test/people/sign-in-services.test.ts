@@ -30,3 +30,17 @@ test("a service with settings is offered, and one without is not", async () => {
 test("an id without its secret is a fault of the configuration", () => {
   expect(() => readConfig({ GOOGLE_CLIENT_ID: "x" })).toThrow("GOOGLE_CLIENT_ID needs GOOGLE_CLIENT_SECRET as well.");
 });
+
+test.each([
+  [{ OIDC_ISSUER: "https://id.example.org" }, "OIDC_ISSUER needs OIDC_CLIENT_ID, OIDC_CLIENT_SECRET as well."],
+  [{ PROMPTD_SMTP_URL: "smtp://mail.example.org" }, "PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM need each other."],
+  [{ PROMPTD_MAIL_FROM: "promptd@example.org" }, "PROMPTD_SMTP_URL and PROMPTD_MAIL_FROM need each other."],
+])("%j alone is a fault of the configuration", (environment, message) => {
+  expect(() => readConfig(environment)).toThrow(message);
+});
+
+test("the password of a mail server is not repeated when its address is wrong", () => {
+  const read = () => readConfig({ PROMPTD_SMTP_URL: "mail:hunter2@host", PROMPTD_MAIL_FROM: "a@example.org" });
+  expect(read).toThrow("PROMPTD_SMTP_URL must be");
+  expect(read).not.toThrow("hunter2");
+});
