@@ -247,6 +247,11 @@ describe("a fault names the line of its cause", () => {
     expect(faults).toHaveLength(50);
     expect(faults.at(-1)?.offset).toBe("{{ a b }}\n".length * 49 + 3);
   });
+
+  test("ends a scan when no more of them are reported, since each costs as much as its template is long", () => {
+    expect(scanTemplate(`${"{{ a b }}".repeat(49)}{{ late }}`).inputs.has("late")).toBe(true);
+    expect(scanTemplate(`${"{{ a b }}".repeat(50)}{{ late }}`).inputs.has("late")).toBe(false);
+  });
 });
 
 describe("declarations", () => {

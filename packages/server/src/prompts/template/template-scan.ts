@@ -83,8 +83,10 @@ class TemplateScan implements TemplateFacts {
     this.fault(0, message, "LIMITS");
   }
 
+  /** Ends where no more faults are reported: each error of Liquid counts the lines before it, from the first one on. */
   readTokens(tokens: readonly TopLevelToken[]): void {
     for (const token of tokens) {
+      if (this.faults.length >= FAULTS_MAX) return;
       if (this.#inComment) {
         if (TypeGuards.isTagToken(token) && token.name === "endcomment") this.#inComment = false;
       } else if (TypeGuards.isTagToken(token)) this.#readTag(token);
