@@ -77,8 +77,16 @@ type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonS
 /** Everything behind a prompt version that is not shown: stored as it is, in this order. */
 export interface PromptDefinition {
   readonly inputs: readonly InputField[];
-  readonly images: readonly { readonly label: string; readonly description: string }[];
+  readonly images: readonly ImageSlot[];
   readonly steps: readonly StepDefinition[];
+}
+
+/** One image that a run must bring. */
+export interface ImageSlot {
+  readonly label: string;
+  readonly description: string;
+  /** It says which part of the others may change. */
+  readonly mask?: true;
 }
 
 /** A published version as a run needs it. The object is shared by a cache: never change it. */

@@ -18,6 +18,7 @@ import {
   geminiAnswer,
   messagesAnswer,
   MP4,
+  openaiImages,
   PNG,
   replicatePrediction,
   responsesAnswer,
@@ -458,6 +459,33 @@ describe("embeddings", () => {
     await expect(adapter.embedTexts(model, ["a"], signal)).rejects.toThrow(
       "The embeddings model failed: overloaded, HTTP 500.",
     );
+  });
+});
+
+describe("a mask", () => {
+  const images = [IMAGE, { ...IMAGE, isMask: true }];
+
+  test("of OpenAI goes beside the image that it belongs to", async () => {
+    const { send, server } = await openAllProviders((_request, response) => json(response, openaiImages()));
+    expect(await send("openai/gpt-image-2.6-flare", images)).toMatchObject({ kind: "image" });
+    const names = Array.from(server.received[0]?.body.matchAll(/name="([^"]+)"/g) ?? [], ([, name = ""]) => name);
+    expect(server.received[0]?.path).toBe("/v1/images/edits");
+    expect(names.filter((name) => /image|mask/.test(name)).sort()).toEqual(["image", "mask"]);
+  });
+
+  test.each([
+    ["fal/flux-kontext-pro", ["image_url", "mask_url"]],
+    ["replicate/flux-dev", ["image", "mask"]],
+  ])("of %s is a member of its own", async (model, members) => {
+    const { send, server } = await openAllProviders((_request, response, url) =>
+      json(response, {
+        ...falQueued(`${url}/x`),
+        ...replicatePrediction(`${url}/v1/predictions/p1`, "starting", null),
+      }),
+    );
+    await send(model, images);
+    const body = JSON.parse(server.received[0]?.body ?? "") as { input?: object };
+    expect(Object.keys(body.input ?? body).filter((name) => /image(?!_size|s)|mask/.test(name))).toEqual(members);
   });
 });
 

@@ -9,6 +9,8 @@ import type { CallFailure, Usage } from "../providers/failure.ts";
 export interface ModelImage {
   readonly bytes: Uint8Array;
   readonly mediaType: "image/png" | "image/jpeg";
+  /** It says what of the others may change. */
+  readonly isMask?: boolean;
 }
 
 /** What was said before the prompt. */

@@ -97,9 +97,11 @@ async function refuseDownload(addresses: readonly unknown[]): Promise<never[]> {
 export async function callImage(adapter: Adapter, call: ModelCall, signal: AbortSignal): Promise<ModelResult> {
   const text = wholePrompt(call);
   const { size, aspectRatio } = call.mapping;
+  const images = call.images.filter(({ isMask = false }) => !isMask).map(({ bytes }) => bytes);
+  const mask = call.images.find(({ isMask = false }) => isMask);
   const result = await generateImage({
     model: await imageModel(adapter, call),
-    prompt: call.images.length === 0 ? text : { text, images: call.images.map((image) => image.bytes) },
+    prompt: images.length === 0 ? text : { text, images, ...(mask === undefined ? {} : { mask: mask.bytes }) },
     n: 1,
     ...(size === undefined ? {} : { size }),
     ...(aspectRatio === undefined ? {} : { aspectRatio }),

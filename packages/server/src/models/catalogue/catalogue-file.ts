@@ -15,6 +15,8 @@ interface ImageInputs {
   /** Ceiling of input tokens one image is billed as. */
   readonly tokens: number;
   readonly as?: "frame" | "reference" | undefined;
+  /** It takes one more image, which says what of the others may change. */
+  readonly mask?: boolean | undefined;
 }
 
 interface ModelLimits {
@@ -88,6 +90,7 @@ const recordShape = {
           maxSide: z.int().min(64).max(8_192),
           tokens: count,
           as: z.enum(["frame", "reference"]).optional(),
+          mask: z.boolean().optional(),
         })
         .optional(),
     })

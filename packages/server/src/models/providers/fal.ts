@@ -7,6 +7,7 @@ import {
   ownAddress,
   parseMembers,
   sendOrder,
+  splitMask,
   UnreadableAnswer,
   withoutAbsent,
   type JobFile,
@@ -42,7 +43,8 @@ const OPTION_NAMES: Readonly<Record<string, string>> = {
 };
 
 function bodyOf(order: JobOrder): Members {
-  const { prompt, images, options } = order;
+  const { prompt, options } = order;
+  const { pictures: images, mask } = splitMask(order.images);
   const { useMultipleImages, ...sent } = options;
   const named = Object.fromEntries(Object.entries(sent).map(([name, value]) => [OPTION_NAMES[name] ?? name, value]));
   const [first] = images;
@@ -56,7 +58,7 @@ function bodyOf(order: JobOrder): Members {
     order.modality === "image"
       ? { image_size: imageSize(order), num_images: 1 }
       : { aspect_ratio: order.aspectRatio, duration: order.duration === undefined ? undefined : `${order.duration}s` };
-  return withoutAbsent({ prompt, ...shape, ...pictures, ...named });
+  return withoutAbsent({ prompt, ...shape, ...pictures, mask_url: mask && dataUri(mask), ...named });
 }
 
 const SIZES: Readonly<Record<string, unknown>> = {

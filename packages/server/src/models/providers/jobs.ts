@@ -11,6 +11,8 @@ type Json = null | boolean | number | string | readonly Json[] | { readonly [key
 export interface JobImage {
   readonly bytes: Uint8Array;
   readonly mediaType: string;
+  /** It says what of the others may change. */
+  readonly isMask?: boolean;
 }
 
 /** What is to be made, in the words of the catalogue. */
@@ -138,6 +140,16 @@ export function memberOf(value: unknown, name: string): unknown {
 
 export function dataUri({ bytes, mediaType }: JobImage): string {
   return `data:${mediaType};base64,${Buffer.from(bytes).toString("base64")}`;
+}
+
+export function splitMask(images: readonly JobImage[]): {
+  readonly pictures: readonly JobImage[];
+  readonly mask: JobImage | undefined;
+} {
+  return {
+    pictures: images.filter(({ isMask = false }) => !isMask),
+    mask: images.find(({ isMask = false }) => isMask),
+  };
 }
 
 /** Without members that are not given. */

@@ -5,6 +5,7 @@ import {
   memberOf,
   ownAddress,
   sendOrder,
+  splitMask,
   UnreadableAnswer,
   withoutAbsent,
   type JobFile,
@@ -25,7 +26,8 @@ const IMAGE_MEMBERS: readonly (readonly [RegExp, (images: readonly JobImage[]) =
 ];
 
 function inputOf(order: JobOrder): Members {
-  const { prompt, images, aspectRatio, options } = order;
+  const { prompt, aspectRatio, options } = order;
+  const { pictures: images, mask } = splitMask(order.images);
   const name = IMAGE_MEMBERS.find(([model]) => model.test(order.providerModel))?.[1];
   return withoutAbsent({
     prompt,
@@ -34,6 +36,7 @@ function inputOf(order: JobOrder): Members {
     duration: order.duration,
     ...(order.modality === "image" ? { num_outputs: 1 } : {}),
     ...(images.length === 0 ? {} : name?.(images)),
+    mask: mask && dataUri(mask),
     ...options,
   });
 }

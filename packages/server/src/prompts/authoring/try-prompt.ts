@@ -53,10 +53,12 @@ async function runSteps(source: PromptSource, test: PromptTest, ports: TrialPort
   let answer: DirectAnswer = { kind: "failed", message: "The prompt has no steps." };
   for (const [index, step] of version.definition.steps.entries()) {
     const sources = step.images.flatMap((slot) => test.images[slot] ?? []);
+    const isMask = (at: number) => version.definition.images[step.images[at] ?? -1]?.mask === true;
+    const loaded = sources.length === 0 ? [] : await ports.loadImages(step.model, sources);
     answer = await ports.call(step.model, {
       ...renderStep(version, index, checked.textInputs, texts),
       options: stepOptions(version, index, checked.options, catalogue),
-      images: sources.length === 0 ? [] : await ports.loadImages(step.model, sources),
+      images: loaded.map((image, at) => (isMask(at) ? { ...image, isMask: true } : image)),
       settings: step.settings,
       outputSchema: step.outputSchema,
       maxOutputTokens: step.maxOutputTokens,

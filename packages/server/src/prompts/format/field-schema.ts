@@ -114,7 +114,14 @@ const PROMPT: Readonly<Record<string, Schema>> = {
   images: {
     type: "array",
     description: "One slot for each image that a run must bring.",
-    items: { type: "object", properties: { label: { type: "string" }, description: { type: "string" } } },
+    items: {
+      type: "object",
+      properties: {
+        label: { type: "string" },
+        description: { type: "string" },
+        mask: { type: "boolean", description: "It says which part of the other images may change." },
+      },
+    },
   },
   steps: {
     description: "Several model calls, by their ids.",

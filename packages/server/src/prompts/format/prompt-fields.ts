@@ -2,7 +2,7 @@ import { isUuid } from "../../platform/ids.ts";
 import { CALL_FIELDS, readCallFields, readTemplate, type RawCall } from "./call-fields.ts";
 import { FieldReader, type TextRule } from "./field-reader.ts";
 import { readInputFields } from "./input-fields.ts";
-import type { InputField } from "../prompt-definition.ts";
+import type { ImageSlot, InputField } from "../prompt-definition.ts";
 import type { FaultList } from "../prompt-fault.ts";
 import { readTests, type RawTest } from "./test-fields.ts";
 import type { TemplateText } from "./template-text.ts";
@@ -51,7 +51,7 @@ export interface RawPrompt extends RawCall {
   readonly tags: readonly string[];
   readonly model: string;
   readonly inputs: readonly InputField[] | null;
-  readonly images: readonly { readonly label: string; readonly description: string }[];
+  readonly images: readonly ImageSlot[];
   readonly steps: readonly RawStep[] | null;
   readonly samples: readonly RawSample[];
   readonly tests: readonly RawTest[];
@@ -112,7 +112,7 @@ function readTags(reader: FieldReader): string[] {
   return [...new Set(tags)].filter((tag) => tag !== "");
 }
 
-function readImageSlots(reader: FieldReader): { label: string; description: string }[] {
+function readImageSlots(reader: FieldReader): ImageSlot[] {
   const items = reader.list("images") ?? [];
   if (items.length > IMAGE_SLOTS_MAX) {
     const message = `has ${items.length} image slots; the limit is ${IMAGE_SLOTS_MAX}`;
@@ -128,8 +128,9 @@ function readImageSlots(reader: FieldReader): { label: string; description: stri
     const slot = new FieldReader(item, path, reader.faults);
     const label = slot.text("label", { max: 200 }) ?? fallback.label;
     const description = slot.text("description", { max: 1_000, mayBeEmpty: true, mayHaveLines: true }) ?? "";
-    slot.finish(["label", "description"]);
-    return { label, description };
+    const isMask = slot.flag("mask");
+    slot.finish(["label", "description", "mask"]);
+    return { label, description, ...(isMask ? { mask: true } : {}) };
   });
 }
 

@@ -64,6 +64,20 @@ test.each([
   ).toEqual([]);
 });
 
+const EDIT = "model: openai/gpt-image-2.6-flare\nimages: [{ label: Photo }, { label: What changes, mask: true }]";
+test("a mask is one more image, of a model that takes one, beside an image", () => {
+  expect(parsePromptFile(file(EDIT), ALL_KEYS)[0]?.definition.images).toEqual([
+    { label: "Photo", description: "" },
+    { label: "What changes", description: "", mask: true },
+  ]);
+  const faults = (fields: string) => faultsOf(file(fields)).map((fault) => fault.replace(/^images: /, ""));
+  expect(faults(EDIT.replace("openai/gpt-image-2.6-flare", "sandbox/image"))).toEqual(["sandbox/image takes no mask"]);
+  expect(faults(EDIT.replace("{ label: Photo }", "{ mask: true }"))).toEqual([
+    "a step has one mask at most, this one has 2",
+  ]);
+  expect(faults(EDIT.replace("{ label: Photo }, ", ""))).toEqual([expect.stringContaining("the step needs one")]);
+});
+
 test("a known model without a key publishes, with a warning", () => {
   const text = file("model: openai/gpt-6.1-terra\noptions: { reasoningEffort: max }");
   const [without] = parsePromptFile(text, NO_KEY);

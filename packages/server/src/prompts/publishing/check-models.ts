@@ -141,13 +141,14 @@ function checkFallback(
     const other = context.catalogue.find(model);
     if (other === null) continue;
     const imagesMax = other.inputs?.images?.max ?? 0;
+    const { masks, pictures } = countImages(step, context);
+    const maskFault = maskProblem(masks, pictures, other);
     if (model === entry.model) fault(`${model} is the model itself`);
     else if (other.modality !== entry.modality)
       fault(`${model} makes ${other.modality}, ${entry.model} makes ${entry.modality}`);
-    else if (step.images.length > imagesMax)
-      fault(
-        `${model} takes ${imagesMax === 0 ? "no" : `at most ${imagesMax}`} images, this step sends ${step.images.length}`,
-      );
+    else if (maskFault !== null) fault(maskFault);
+    else if (pictures > imagesMax)
+      fault(`${model} takes ${imagesMax === 0 ? "no" : `at most ${imagesMax}`} images, this step sends ${pictures}`);
   }
 }
 
@@ -167,12 +168,25 @@ function warnOfShortage(
   );
 }
 
+function countImages({ images }: StepDefinition, { prompt }: StepContext) {
+  const masks = images.filter((slot) => prompt.images[slot]?.mask === true).length;
+  return { masks, pictures: images.length - masks };
+}
+
+function maskProblem(masks: number, pictures: number, { model, inputs }: CatalogueEntry): string | null {
+  if (masks === 0) return null;
+  if (inputs?.images?.mask !== true) return `${model} takes no mask`;
+  if (masks > 1) return `a step has one mask at most, this one has ${masks}`;
+  return pictures === 0 ? "a mask says what of another image may change: the step needs one" : null;
+}
+
 function checkStepImages(
   raw: RawStep,
   step: StepDefinition,
   { entry, context }: { entry: CatalogueEntry; context: StepContext },
 ): void {
   const slotsMax = context.prompt.images.length;
+  const { masks, pictures } = countImages(step, context);
   const imagesMax = entry.inputs?.images?.max ?? 0;
   const location = locationOf("images", raw, context);
   const lineOf = raw.images === null ? context.prompt.lineOf : raw.lineOf;
@@ -181,9 +195,11 @@ function checkStepImages(
     const message = `names an image slot that does not exist; the prompt has ${slotsMax}`;
     context.faults.add({ ...location, line: lineOf("images", unknown), code: "MODEL", message });
   }
-  if (step.images.length > imagesMax) {
+  const maskFault = maskProblem(masks, pictures, entry);
+  if (maskFault !== null) context.faults.add({ ...location, code: "MODEL", message: maskFault });
+  if (pictures > imagesMax) {
     const takes = imagesMax === 0 ? "takes no images" : `takes at most ${imagesMax} images`;
-    const message = `${entry.model} ${takes}, this step sends ${step.images.length}`;
+    const message = `${entry.model} ${takes}, this step sends ${pictures}`;
     context.faults.add({ ...location, line: lineOf("images", imagesMax), code: "MODEL", message });
   }
 }

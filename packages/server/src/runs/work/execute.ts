@@ -4,7 +4,7 @@
  */
 import { isStorageFailure, type LoadedImage, type StoredImage } from "../../files/index.ts";
 import { unavailableSentence, type Availability, type PriceSnapshot, type StepUsage } from "../../models/index.ts";
-import type { LiveVersion, RenderedStep, StepDefinition } from "../../prompts/index.ts";
+import type { ImageSlot, LiveVersion, RenderedStep, StepDefinition } from "../../prompts/index.ts";
 import { isOutage } from "../../platform/database/errors.ts";
 import { Problem } from "../../platform/problem.ts";
 import type { TextPiece } from "../run-events-store.ts";
@@ -162,7 +162,7 @@ async function executeStep(execution: Execution, step: Step): Promise<RunItem[] 
     options: ports.stepOptions(version, index, run.runOptions),
     ...texts,
     authorsText: ports.authorsText(version, index),
-    images: definition.images.flatMap((slot) => loaded[slot] ?? []),
+    images: definition.images.flatMap((slot) => withMask(loaded[slot], version.definition.images[slot])),
     maxOutputTokens: definition.maxOutputTokens,
     settings: definition.settings,
     outputSchema: definition.outputSchema,
@@ -188,6 +188,11 @@ async function executeStep(execution: Execution, step: Step): Promise<RunItem[] 
     else items.push(outcome.value);
   }
   return postponed ?? items;
+}
+
+function withMask(image: LoadedImage | undefined, slot: ImageSlot | undefined) {
+  if (image === undefined) return [];
+  return [slot?.mask === true ? { ...image, isMask: true } : image];
 }
 
 /** Those whose price was held for the run, whatever the catalogue says now. */
