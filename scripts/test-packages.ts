@@ -8,6 +8,7 @@ import { once } from "node:events";
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { ACCOUNT_HEADER } from "@promptd/contract/manage";
 import { bundleClient } from "./build-client.ts";
 import { packPackages } from "./pack-packages.ts";
 
@@ -197,6 +198,8 @@ interface Serving {
   readonly apiKey: string;
   readonly promptVersionId: string;
   readonly inputs: Readonly<Record<string, string>>;
+  /** Signs the first operator in. */
+  readonly welcome: string;
   readonly stop: () => Promise<void>;
 }
 
@@ -223,8 +226,9 @@ async function serve(cwd: string, node: string): Promise<Serving> {
     ready,
     exit.then((how) => Promise.reject(new Error(`promptd ended with ${how}:\n${errors}`))),
   ]);
-  const { url, demo } = JSON.parse(text) as {
+  const { url, demo, welcome } = JSON.parse(text) as {
     url: string;
+    welcome: string;
     demo: { apiKey: string; promptVersionId: string; textInputs: Record<string, string> };
   };
   const stop = async () => {
@@ -233,7 +237,7 @@ async function serve(cwd: string, node: string): Promise<Serving> {
     children.delete(child);
     if (how !== "0" && how !== "SIGTERM") throw new Error(`It ended with ${how}:\n${errors}`);
   };
-  return { url, apiKey: demo.apiKey, promptVersionId: demo.promptVersionId, inputs: demo.textInputs, stop };
+  return { url, apiKey: demo.apiKey, promptVersionId: demo.promptVersionId, inputs: demo.textInputs, welcome, stop };
 }
 
 async function checkServer(
@@ -290,6 +294,68 @@ async function checkCaller(tarballs: readonly string[], { url, apiKey }: Serving
   });
 }
 
+const PROMPT_FILE = `---
+promptd: 1
+title: Tea note
+slug: tea-note
+model: sandbox/text
+inputs: { topic: {} }
+---
+Write a note about {{ topic }}.
+`;
+
+/** Somebody with a folder of prompts and a management token: from an empty folder to a version that callers run. */
+async function checkAuthor(tarballs: readonly string[], serving: Serving): Promise<void> {
+  const node = findNode("24");
+  const token = await createToken(serving);
+  await check("the first minutes of an author", () => {
+    const cwd = install("author", tarballs, node);
+    writeFileSync(join(cwd, "tea.prompt.md"), PROMPT_FILE);
+    const own = { cwd, node, env: { XDG_CONFIG_HOME: join(cwd, "config") } };
+    const promptd = (args: readonly string[], input?: string) =>
+      run("promptd", args, input === undefined ? own : { ...own, input });
+    promptd(["login", serving.url, "--token", "-"], token);
+    promptd(["prompt", "check", "tea.prompt.md"]);
+    promptd(["prompt", "push", "tea.prompt.md", "--write-id"]);
+    promptd(["prompt", "publish", "tea.prompt.md", "--note", "First"]);
+    writeFileSync(
+      join(cwd, "tea.prompt.md"),
+      readFileSync(join(cwd, "tea.prompt.md"), "utf8").replace("a note", "a letter"),
+    );
+    if (!promptd(["prompt", "diff", "tea.prompt.md"]).includes("a letter")) throw new Error("The diff shows nothing.");
+    promptd(["prompt", "publish", "tea.prompt.md"]);
+    promptd(["prompt", "label", "tea-note", "production", "1"]);
+    const answer = promptd(["run", "tea-note@production", "topic=rain"]);
+    if (!answer.includes("a note about rain")) throw new Error(answer);
+    const types = promptd(["types", "tea-note"]);
+    if (!types.includes('"topic": string;')) throw new Error(types);
+    promptd(["usage"]);
+    promptd(["keys", "list"]);
+  });
+}
+
+/** What the console does: signs in with the link of the first start, and makes a token. */
+async function createToken({ url, welcome }: Serving): Promise<string> {
+  const json = { "content-type": "application/json", origin: url };
+  const code = new URL(welcome).hash.slice(1);
+  const signedIn = await fetch(`${url}/manage/v1/welcome`, {
+    method: "POST",
+    headers: json,
+    body: JSON.stringify({ code }),
+  });
+  const cookie = signedIn.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+  const session = (await (await fetch(`${url}/manage/v1/session`, { headers: { cookie } })).json()) as {
+    data: { accountId: string };
+  };
+  const scopes = ["prompts:read", "prompts:write", "keys:write", "credits:read"];
+  const created = await fetch(`${url}/manage/v1/tokens`, {
+    method: "POST",
+    headers: { ...json, cookie, [ACCOUNT_HEADER]: session.data.accountId },
+    body: JSON.stringify({ name: "laptop", scopes, expiresInDays: 1 }),
+  });
+  return ((await created.json()) as { data: { token: string } }).data.token;
+}
+
 async function main(): Promise<void> {
   const [given] = process.argv.slice(2);
   const out = given === undefined ? join(home, "tarballs") : resolve(given);
@@ -309,6 +375,7 @@ async function main(): Promise<void> {
     if (major === majors.at(-1)) {
       await checkClient(clientTarball, majors, serving);
       await checkCaller(tarballs, serving);
+      await checkAuthor(tarballs, serving);
     }
     await check(`it stops on Node ${major}`, () => serving.stop());
   }

@@ -65,7 +65,7 @@ export interface Command {
   /** Further paragraphs of the help. */
   readonly details?: string;
   /** A worked example as a terminal shows it: lines that begin with `$ promptd`, and what follows from them. */
-  readonly session?: string;
+  readonly session: string;
   readonly options: Readonly<Record<string, CommandOption>>;
   /** How many positionals are taken; none when absent. */
   readonly positionals?: { readonly min: number; readonly max: number };

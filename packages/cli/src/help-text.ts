@@ -25,8 +25,7 @@ export function describeCommand(name: string, command: Command): string {
     `${option.summary}${option.multiple === true ? " (may be repeated)" : ""}`,
   ]);
   const details = command.details === undefined ? "" : `\n${command.details}\n`;
-  const session =
-    command.session === undefined ? "" : `\n\nExample:\n\n${command.session.trim().replace(/^(?=.)/gm, "  ")}`;
+  const session = command.session === "" ? "" : `\n\nExample:\n\n${command.session.trim().replace(/^(?=.)/gm, "  ")}`;
   return `${command.summary}\n\nUsage: ${usage}\n${details}\nFlags:\n${alignRows(flags)}${session}`;
 }
 

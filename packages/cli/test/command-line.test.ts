@@ -7,6 +7,7 @@ const echo: Command = {
   summary: "Repeat what was given",
   usage: "<word>",
   details: "For tests.",
+  session: "",
   options: {
     count: { type: "string", short: "c", value: "N", summary: "how often" },
     tag: { type: "string", multiple: true, summary: "a label" },
@@ -27,6 +28,7 @@ const echo: Command = {
 const failing = (error: Error): Command => ({
   summary: "Fail",
   usage: "",
+  session: "",
   options: {},
   async run() {
     throw error;

@@ -123,7 +123,7 @@ Nothing was sent, and nothing was charged.
   test("stays with a run that outlives the first wait, and names it", async () => {
     const timeout = { status: 504, error: { code: "GATEWAY_TIMEOUT_ERROR", message: "m", data: { runId: RUN } } };
     const { run, seen } = await setup({ ...found, [POST]: timeout, [`GET /v1/runs/${RUN}`]: { data: done } });
-    expect(await run("run", VERSION)).toMatchObject({ code: 0, stderr: `Still in progress: ${RUN}\n` });
+    expect(await run("run", VERSION)).toMatchObject({ code: 0, stderr: `Waiting for the run ${RUN}\n` });
     expect(seen.filter(({ route }) => route === POST)).toHaveLength(1);
   });
 
@@ -268,7 +268,7 @@ describe("a person at a terminal", () => {
     const { run } = await setup(routes(status("running"), text(1, "Two ", "1"), end), undefined, { terminal });
     const { stdout, stderr } = await run("run", VERSION, "--json");
     expect(JSON.parse(stdout)).toEqual(done);
-    expect(stderr).toBe(`Still in progress: ${RUN}\n`);
+    expect(stderr).toBe(`Waiting for the run ${RUN}\n`);
   });
 
   test("watches a run that goes on elsewhere", async () => {

@@ -19,7 +19,7 @@ interface Broken {
   readonly isForbidden: boolean;
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly signal?: AbortSignal | undefined;
   /** The id of the last text event that has arrived; text continues behind it. */
   readonly lastEventId?: string | null | undefined;

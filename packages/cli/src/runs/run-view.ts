@@ -39,7 +39,7 @@ export function createRunView(io: CommandIo): RunView {
         if (data.runStatus === "succeeded" || data.runStatus === "failed") line.clear();
         else if (written.size === 0) line.show(`${data.runStatus}  ${data.runId}  Ctrl-C stops waiting, not the run`);
         if (isNew && !io.terminal.isError && data.runStatus !== "succeeded" && data.runStatus !== "failed") {
-          io.note(`Still in progress: ${data.runId}`);
+          io.note(`Waiting for the run ${data.runId}`);
         }
       } else if (event === "text" && io.terminal.isOut) {
         line.clear();

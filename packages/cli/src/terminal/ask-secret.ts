@@ -5,8 +5,9 @@ import { Writable } from "node:stream";
 export async function askSecret(question: string, signal: AbortSignal): Promise<string | null> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return null;
   const silence = new Writable({ write: (_chunk, _encoding, done) => done() });
-  process.stderr.write(question);
+  // The terminal shows what is typed until it is read raw, so the question comes after that.
   const lines = createInterface({ input: process.stdin, output: silence, terminal: true });
+  process.stderr.write(question);
   const stop = new AbortController();
   lines.once("SIGINT", () => process.kill(process.pid, "SIGINT")); // the terminal is read raw, so it sends none itself
   lines.once("close", () => stop.abort());

@@ -7,7 +7,8 @@ import { END_USER_COMMANDS } from "../../../cli/src/end-user-commands.ts";
 import { OPERATOR_COMMANDS } from "../../../cli/src/operator-commands.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
-const COMMANDS = Object.keys({ ...END_USER_COMMANDS, ...AUTHOR_COMMANDS, ...OPERATOR_COMMANDS });
+const TABLE = { ...END_USER_COMMANDS, ...AUTHOR_COMMANDS, ...OPERATOR_COMMANDS };
+const COMMANDS = Object.keys(TABLE);
 /** How other texts go on that begin with the word promptd: sentences about it, and labels of what is its own. */
 const PROSE =
   /^(needs|has|could|failed|is|does|listens|runs published|seed catalogue|file addresses|secret fingerprint)\b/;
@@ -47,5 +48,18 @@ describe("every command of promptd exists that is named", () => {
     const found = mentionsIn(text);
     expect(found).toEqual(["admin key rotate", "register", "runs list", "admin key create"]);
     expect(found.filter((words) => !exists(words))).toEqual(["admin key rotate", "register"]);
+  });
+});
+
+describe("the worked session of each command", () => {
+  test.each(Object.entries(TABLE))("promptd %s has one, with flags that it has", async (name, load) => {
+    const command = await load();
+    const lines = command.session
+      .split("\n")
+      .filter((line) => line.startsWith("$ ") && line.includes(`promptd ${name}`));
+    expect(lines.length).toBeGreaterThan(0);
+    const known = Object.keys({ ...command.options, json: 0, help: 0 }).map((flag) => `--${flag}`);
+    const flags = lines.flatMap((line) => line.match(/(?<=\s)--[a-z-]+/g) ?? []);
+    expect(flags.filter((flag) => !known.includes(flag))).toEqual([]);
   });
 });

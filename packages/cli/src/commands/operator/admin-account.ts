@@ -9,6 +9,12 @@ const USAGE = "<EMAIL|USERID>";
 export const accountShow: Command = {
   summary: "Show an account: plan, credits, active runs, and whether and why it is frozen",
   usage: USAGE,
+  session: `$ promptd admin account show ada@example.org
+ada@example.org (01a206a8-a793-77b3-8286-96323e8a6ed0)
+Plan: pro until 2027-12-31T00:00:00.000Z
+Credits: 550 posted, 0 held, 550 available
+Active runs: 0
+Frozen: no`,
   options: {},
   positionals: POSITIONALS,
   run: async (args, io) => {
@@ -22,6 +28,12 @@ export const accountFreeze: Command = {
   usage: USAGE,
   details:
     "Runs that have started continue and are charged as usual. API requests get 402 ACCOUNT_FROZEN for new ones.",
+  session: `$ promptd admin account freeze ada@example.org --reason "Under review"
+ada@example.org (01a206a8-a793-77b3-8286-96323e8a6ed0)
+Plan: pro until 2027-12-31T00:00:00.000Z
+Credits: 550 posted, 0 held, 550 available
+Active runs: 0
+Frozen: since 2026-11-23T04:27:31.227Z, Under review`,
   options: { reason: { type: "string", value: "R", summary: "Why; recorded (required)" } },
   positionals: POSITIONALS,
   run: async (args, io) => {
@@ -38,6 +50,12 @@ export const accountUnfreeze: Command = {
   usage: USAGE,
   details:
     "While the audit finds a fault in its ledger the account stays frozen, and the exit code is 1. The journal is never changed, so a fault of the kind 'journal chain' stays in it: --accept-journal accepts the journal as it is today.",
+  session: `$ promptd admin account unfreeze ada@example.org --reason "Reviewed"
+ada@example.org (01a206a8-a793-77b3-8286-96323e8a6ed0)
+Plan: pro until 2027-12-31T00:00:00.000Z
+Credits: 550 posted, 0 held, 550 available
+Active runs: 0
+Frozen: no`,
   options: {
     reason: { type: "string", value: "R", summary: "Why; recorded (required)" },
     "accept-journal": { type: "boolean", summary: "Accept faults in the chain of the journal up to now" },

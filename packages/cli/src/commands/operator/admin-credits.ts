@@ -4,6 +4,8 @@ import { readAmount, readText, readTime, requireText, runAsOperator } from "./ru
 export const creditsGrant: Command = {
   summary: "Grant credits to an account",
   usage: "",
+  session: `$ promptd admin credits grant --user ada@example.org --amount 50 --reason "Welcome"
+ada@example.org can spend 550 credits.`,
   options: {
     user: { type: "string", value: "EMAIL|USERID", summary: "Who gets them (required)" },
     amount: { type: "string", value: "N", summary: "How many (required)" },

@@ -8,6 +8,9 @@ const POSITIONALS = { min: 1, max: 1 };
 export const keyCreate: Command = {
   summary: "Create an API key; it is shown this once",
   usage: "",
+  session: `$ promptd admin key create --user ada@example.org --name laptop --cap 100
+pd_0123456789abcdefghijklmnopqrstuvwxyz
+(key id 01a206a8-ad26-773b-947f-5a06a0e43c4e; the key is not shown again)`,
   options: {
     user: { type: "string", value: "EMAIL|USERID", summary: "Whose key (required)" },
     name: { type: "string", value: "N", summary: 'What it is for; "default" when absent' },
@@ -37,6 +40,8 @@ export const keyCreate: Command = {
 export const keyList: Command = {
   summary: "List the API keys of an account",
   usage: "<EMAIL|USERID>",
+  session: `$ promptd admin key list ada@example.org
+01a206a8-ad26-773b-947f-5a06a0e43c4e  pd_01234…wxyz  laptop: valid, last used never, 0 of 100 credits this month`,
   options: {},
   positionals: POSITIONALS,
   run: async (args, io) => {
@@ -57,6 +62,9 @@ export const keyRoll: Command = {
   summary: "Replace an API key by a new one, shown this once; the old one is valid for a while",
   usage: "<keyId|display|key|->",
   details: `${NAME_HELP}\n\nThe new key has the name, cap, prompts and expiry of the old one, and the two share one budget.`,
+  session: `$ promptd admin key roll pd_01234...wxyz --overlap 1
+pd_zyxwvutsrqponmlkjihgfedcba9876543210
+(key id 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a; the key is not shown again; 01a206a8-ad26-773b-947f-5a06a0e43c4e is valid until 2026-11-23T05:28:40.057Z)`,
   options: {
     overlap: {
       type: "string",
@@ -85,6 +93,8 @@ export const keyRevoke: Command = {
   summary: "Revoke an API key; its next request gets 401",
   usage: "<keyId|display|key|->",
   details: NAME_HELP,
+  session: `$ promptd admin key revoke pd_01234...wxyz
+Revoked 01a206a8-ad26-773b-947f-5a06a0e43c4e at 2026-11-23T04:28:41.503Z.`,
   options: {},
   positionals: POSITIONALS,
   run: async (args, io) => {

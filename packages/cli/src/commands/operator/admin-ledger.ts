@@ -5,6 +5,8 @@ import { readSignedAmount, requireReason, requireText, runAsOperator } from "./r
 export const ledgerCheck: Command = {
   summary: "Prove every balance from the journal and name frozen accounts; exit code 1 when a balance does not add up",
   usage: "",
+  session: `$ promptd admin ledger check
+2 accounts, every balance adds up.`,
   options: {},
   run: async (_args, io) => {
     const report = await runAsOperator(io, (operator) => operator.checkLedger());
@@ -31,6 +33,12 @@ export const ledgerAdjust: Command = {
   usage: "",
   details:
     "It starts from what the journal says, so it also repairs a balance that was changed by hand: an amount of 0 sets the balance back to its journal. At most what is neither held nor expired can be taken away.",
+  session: `$ promptd admin ledger adjust --user ada@example.org --amount -5 --reason "Double grant"
+ada@example.org (01a206a8-a793-77b3-8286-96323e8a6ed0)
+Plan: pro until 2027-12-31T00:00:00.000Z
+Credits: 545 posted, 0 held, 545 available
+Active runs: 0
+Frozen: no`,
   options: {
     user: { type: "string", value: "EMAIL|USERID", summary: "Whose credits (required)" },
     amount: { type: "string", value: "N", summary: "How many to add, or with a minus to take away (required)" },

@@ -6,6 +6,8 @@ const STATUSES = ["queued", "running", "succeeded", "failed"] as const;
 export const userList: Command = {
   summary: "List the newest accounts, or those whose address, id or name has a text in it",
   usage: "[TEXT]",
+  session: `$ promptd admin user list ada
+01a206a8-a793-77b3-8286-96323e8a6ed0  pro   ada@example.org`,
   options: {},
   positionals: { min: 0, max: 1 },
   run: async (args, io) => {
@@ -20,6 +22,8 @@ export const userList: Command = {
 export const userShow: Command = {
   summary: "Show a person: accounts, ways in, sessions, and whether they are an operator or frozen",
   usage: "<EMAIL|USERID>",
+  session: `$ promptd admin user show ada@example.org
+ada@example.org: an account that nobody signs in to.`,
   options: {},
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
@@ -48,6 +52,8 @@ const DAYS_DEFAULT = "30";
 export const usageShow: Command = {
   summary: "Show what an account has used, by prompt and model",
   usage: "",
+  session: `$ promptd admin usage show --user ada@example.org --days 7
+      96 credits  12 runs, 1 failed  tea-note  sandbox/text`,
   options: {
     user: { type: "string", value: "U", summary: "E-mail address or id of the account (required)" },
     days: { type: "string", value: "N", summary: `The last N days, today (UTC) included; ${DAYS_DEFAULT} when absent` },
@@ -69,6 +75,8 @@ export const usageShow: Command = {
 export const runList: Command = {
   summary: "List the newest runs of an account",
   usage: "",
+  session: `$ promptd admin run list --user grace@example.org
+No run.`,
   options: {
     user: { type: "string", value: "U", summary: "E-mail address or id of the account (required)" },
     status: { type: "string", value: STATUSES.join("|"), summary: "Only runs of this status" },
@@ -92,6 +100,14 @@ export const runList: Command = {
 export const runShow: Command = {
   summary: "Show a run of any account: status, timeline, receipt and error",
   usage: "<RUNID>",
+  session: `$ promptd admin run show 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a
+01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a  succeeded  Tea note (tea-note, sandbox/text)
+account 01a206a8-a793-77b3-8286-96323e8a6ed0, API key 01a206a8-ad26-773b-947f-5a06a0e43c4e
+credits: free
+  2026-11-23T04:28:38.541Z  created  attempt 0
+  2026-11-23T04:28:38.559Z  started  attempt 1
+  2026-11-23T04:28:38.564Z  call  attempt 1  succeeded
+  2026-11-23T04:28:38.598Z  finished  attempt 1  succeeded`,
   options: {},
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {

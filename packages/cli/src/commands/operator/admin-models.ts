@@ -9,6 +9,8 @@ export const modelsList: Command = {
   summary:
     "List every model of the catalogue, enabled or not, with its price, how many run at once, and what enables it",
   usage: "",
+  session: `$ promptd admin models list
+    1  sandbox/text                         text   enabled                            inputPer1k 0.1, outputPer1k 0.5, 1000 at once`,
   options: {},
   run: async (_args, io) => {
     const models = await runAsOperator(io, (operator) => operator.listModels());
@@ -29,6 +31,11 @@ export const modelsList: Command = {
 export const modelsShow: Command = {
   summary: "Show one model of the catalogue, with its price, its end and what enables it",
   usage: "<MODEL>",
+  session: `$ promptd admin models show sandbox/text
+sandbox/text (text, provider sandbox)
+State: enabled
+Price: inputPer1k 0.1, outputPer1k 0.5
+Runs at once: 1000 at once`,
   options: {},
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
@@ -59,6 +66,9 @@ export const modelsCheck: Command = {
   usage: "FILE",
   details:
     "Reads FILE as a start with PROMPTD_MODELS_FILE=FILE would, and changes nothing. The exit code is 1 when it has faults.",
+  session: `$ promptd admin models check models.json
+1 fault:
+  models.json: formatVersion: Invalid input: expected 1`,
   options: {},
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {

@@ -10,6 +10,8 @@ export const accountExport: Command = {
   usage: USAGE,
   details:
     "Account, members, keys without secrets, prompts with all versions, runs with inputs and outputs, journal, usage, and stored files. Run it where the server's data directory or bucket is, or files are missing.",
+  session: `$ promptd admin account export ada@example.org --out ada.tar.gz
+ada.tar.gz: 2330 bytes`,
   options: { out: { type: "string", value: "FILE", summary: "File to write, which must not exist (required)" } },
   positionals: POSITIONALS,
   run: async (args, io) => {
@@ -30,6 +32,8 @@ export const accountDelete: Command = {
   usage: USAGE,
   details:
     "Keys, tokens and sessions are dead at once. The server cancels runs, gives held credits back and removes content within a minute or two; if none runs, the next one that starts does. The journal and sums of usage stay under the id alone.",
+  session: `$ promptd admin account delete ada@example.org --confirm ada@example.org --prompts remove
+The account 01a206a8-a793-77b3-8286-96323e8a6ed0 is deleted; nobody can act in it any more.`,
   options: {
     confirm: { type: "string", value: "EMAIL", summary: "The e-mail address of the account once more (required)" },
     prompts: {

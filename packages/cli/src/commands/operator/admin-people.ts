@@ -6,6 +6,10 @@ export const signInLink: Command = {
   usage: "--user <EMAIL|USERID>",
   details:
     "Where others can reach the server too, the link asks for a new password first, and signs out every session of the user.",
+  session: `$ promptd admin sign-in-link --user ada@example.org
+https://promptd.example.org/welcome#wbYILAngFS9RIaDcw8GzHg
+
+It works once, within an hour, and signs in at once.`,
   options: {
     user: {
       type: "string",

@@ -4,6 +4,8 @@ import { readPlan, readTime, requireText, runAsOperator, warnOfPast } from "./ru
 export const planSet: Command = {
   summary: "Set the plan of an account",
   usage: "",
+  session: `$ promptd admin plan set --user ada@example.org --plan pro --until 2027-12-31
+ada@example.org has plan pro until 2027-12-31T00:00:00.000Z.`,
   options: {
     user: { type: "string", value: "EMAIL|USERID", summary: "Whose plan (required)" },
     plan: { type: "string", value: "pro|none", summary: "The plan; the API needs pro (required)" },

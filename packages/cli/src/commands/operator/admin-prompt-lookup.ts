@@ -4,6 +4,8 @@ import { requireText, runAsOperator } from "./run-operator.ts";
 export const promptList: Command = {
   summary: "List the newest published prompts, or those whose title, slug or author has a text in it",
   usage: "[TEXT]",
+  session: `$ promptd admin prompt list
+01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33  published    tea-note  ada@example.org`,
   options: {},
   positionals: { min: 0, max: 1 },
   run: async (args, io) => {
@@ -20,6 +22,12 @@ export const promptList: Command = {
 export const promptShow: Command = {
   summary: "Show a prompt: author, state, uses, votes and the author's share",
   usage: "<SLUG|PROMPTID>",
+  session: `$ promptd admin prompt show tea-note
+Tea note (tea-note, 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33)
+Author: ada@example.org (01a206a8-a793-77b3-8286-96323e8a6ed0)
+State: published
+Uses: 12, votes: 1, published 2026-11-23T04:27:38.380Z
+Author's share: 70 percent`,
   options: {},
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
@@ -42,6 +50,8 @@ export const promptShare: Command = {
   summary: "Set what the author of a prompt earns of the credits that others pay for its runs",
   usage: "<promptId>",
   details: "Runs that exist keep the share of their creation. An author's own runs are free, so nobody earns of them.",
+  session: `$ promptd admin prompt share 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33 --percent 70
+The author of tea-note earns 70 percent of what new runs cost.`,
   options: {
     percent: {
       type: "string",

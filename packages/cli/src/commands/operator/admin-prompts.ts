@@ -13,6 +13,9 @@ export const promptPublish: Command = {
   details: `Takes *.prompt.md files and JSON catalogues, in order. Each file is published whole or not at all: a file with a
 fault is left out and named on stderr, the others are published, and the exit code is 1. A file that says what the
 latest version of its prompt says makes no new version.`,
+  session: `$ promptd admin prompt publish tea.prompt.md --author ada@example.org
+01a19b45-b800-7a3e-8b1d-0c6f5e2a9b77  tea-note  Tea note
+Published 1.`,
   options: {
     author: { type: "string", value: "EMAIL|USERID", summary: "Whose prompts (required)" },
     "sample-from": {
@@ -92,6 +95,8 @@ function describeWarnings(warnings: PublishReport["warnings"]): string[] {
 export const promptUnpublish: Command = {
   summary: "Take a prompt out of the marketplace; it can no longer be found or run",
   usage: "<promptId>",
+  session: `$ promptd admin prompt unpublish 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33
+01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33 is unpublished.`,
   options: {},
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {
@@ -103,6 +108,8 @@ export const promptUnpublish: Command = {
 export const promptRepublish: Command = {
   summary: "Put an unpublished prompt back into the marketplace",
   usage: "<promptId>",
+  session: `$ promptd admin prompt republish 01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33
+01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33 is published.`,
   options: {},
   positionals: { min: 1, max: 1 },
   run: async (args, io) => {

@@ -4,6 +4,9 @@ import { readAmount, readPlan, readText, requireText, runAsOperator } from "./ru
 export const userCreate: Command = {
   summary: "Create an account",
   usage: "",
+  session: `$ promptd admin user create --email ada@example.org --username ada --credits 500
+Created ada@example.org with plan pro and 500 credits.
+01a206a8-a793-77b3-8286-96323e8a6ed0`,
   options: {
     email: { type: "string", value: "E", summary: "E-mail address; names the account in other commands (required)" },
     username: { type: "string", value: "U", summary: "Public user name" },

@@ -5,6 +5,8 @@ export const migrate: Command = {
   summary: "Bring the database schema up to date",
   usage: "",
   details: "Every start does the same; this command is for deployments that want it as a step of its own.",
+  session: `$ promptd migrate
+The schema is up to date.`,
   options: {
     "replace-functions": {
       type: "boolean",

@@ -7,6 +7,10 @@ export const serve: Command = {
   summary: "Start the service: API and worker, with an embedded database unless DATABASE_URL is set",
   usage: "",
   details: "Settings come from the environment; see docs/settings.md. Ctrl-C stops everything that was started.",
+  session: `$ promptd serve --port 9000
+
+promptd listens on http://127.0.0.1:9000
+Open http://127.0.0.1:9000/welcome#wbYILAngFS9RIaDcw8GzHg`,
   options: {
     role: { type: "string", value: "all|api|worker", summary: "What this process does; all when absent" },
     port: { type: "string", value: "N", summary: "Port of the API; PORT or 8787 when absent, 0 is any free one" },

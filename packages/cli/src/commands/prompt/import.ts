@@ -14,6 +14,10 @@ export const promptImport: Command = {
   details: `Formats: openai (the JSON of a request or a response that uses a stored prompt, which OpenAI drops on 30 November
 2026), langfuse, dotprompt, prompty, promptfoo, mustache. What could not be carried over stands as comments at the top
 of each file. No file is overwritten. No database is needed.`,
+  session: `$ promptd prompt import poem.mustache --from mustache --out prompts
+prompts/poem.prompt.md
+  The file names no model: sandbox/text is used instead. "promptd admin models list" shows all.
+Made 1.`,
   options: {
     from: { type: "string", value: "FORMAT", summary: "the format of the files (required)" },
     out: { type: "string", value: "DIR", summary: "where the prompt files go (required)" },

@@ -5,6 +5,7 @@ export const promptSchema: Command = {
   usage: "",
   details: `Save it beside your prompts, and begin a *.prompt.yaml file with this line:
 # yaml-language-server: $schema=./prompt-file.schema.json`,
+  session: `$ promptd prompt schema > prompt-file.schema.json`,
   options: {},
   run: async (_args, io) => {
     const { promptFileSchema } = await import("@promptd/server/authoring");

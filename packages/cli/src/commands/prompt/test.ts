@@ -14,6 +14,10 @@ export const promptTest: Command = {
   details: `Nothing is published, and no server or database is needed: the models are called from here, with the keys of the
 settings. A sample passes when its run gives an output, a test when all that it expects holds. The exit code is 1 when one
 does not. Images of a test are paths from the file's folder.`,
+  session: `$ promptd prompt test tea.prompt.md
+RESULT  PROMPT    TEST      MODEL         OUTPUT
+ok      Tea note  sample 1  sandbox/text  [sandbox output, not an AI model] model: sandbox/text reason…
+1 passed, 0 failed.`,
   options: {},
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
