@@ -82,6 +82,7 @@ async function removeContent(
     if (stop?.aborted === true) return;
     isMore = (await runsOfAccount.deleteRuns(db, accountId, BATCH)) === BATCH;
   }
+  await db.tx((tx) => promptsOfAccount.withdrawVotes(tx, accountId));
   await db.tx((tx) => promptsOfAccount.deleteDraftsOf(tx, accountId));
   if (prompts === "remove" && !(await promptsOfAccount.erasePromptsOf(db, accountId))) return;
   if (stop?.aborted !== true && (await finishDeletion(db, accountId)))

@@ -17,6 +17,17 @@ async function endShares(tx: Tx, authorId: string): Promise<void> {
   ]);
 }
 
+/** Takes the votes of the account back: who signs up again votes again. */
+async function withdrawVotes(tx: Tx, accountId: string): Promise<void> {
+  await tx.query(
+    `with gone as (delete from prompt_votes where account_id = $1 returning prompt_id),
+     locked as materialized (
+       select p.id from prompts p join gone on gone.prompt_id = p.id order by p.id for update of p)
+     update prompts p set up_votes = p.up_votes - 1 from locked where p.id = locked.id`,
+    [accountId],
+  );
+}
+
 /** Drafts, and all that was never published. No run may need them: test runs are the author's own. */
 async function deleteDraftsOf(tx: Tx, authorId: string): Promise<void> {
   const own = "select id from prompts where author_id = $1";
@@ -101,6 +112,7 @@ function listDraftsOf(db: Queryable, authorId: string): Promise<{ readonly slug:
 export const promptsOfAccount = {
   listPublishedOf,
   endShares,
+  withdrawVotes,
   deleteDraftsOf,
   erasePromptsOf,
   listVersionsOf,

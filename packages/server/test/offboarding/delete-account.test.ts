@@ -118,10 +118,16 @@ async function everyText({ app: { db } }: TestServer): Promise<string> {
 test("keeps prompts published without a name where that is chosen, and nobody earns of them", async () => {
   const bob = await createTestPerson(server, { email: "bob@example.org" });
   const { promptVersionId, slug } = await server.publish(QUICK, { authorId: bob.accountId });
+  const voted = await server.publish(PICTURE.replace("Picture", "Voted"));
+  const vote = "insert into prompt_votes (prompt_id, account_id) select id, $2 from prompts where id = $1";
+  await server.app.db.query(vote, [voted.promptId, bob.accountId]);
+  await server.app.db.query("update prompts set up_votes = 3 where id = $1", [voted.promptId]);
   await remove(bob, "bob@example.org", "keep");
   await finished(bob.accountId);
   const prompt = await operator.client.send("getMarketplacePrompt", { params: { slug } });
   expect(prompt.author).toBeNull();
+  const votes = await server.app.db.query("select up_votes from prompts where id = $1", [voted.promptId]);
+  expect(votes).toEqual([{ up_votes: 2 }]);
   const run = await caller.client.runs.create({ promptVersionId, inputs: { textInputs: { ask: "x" } } });
   expect(run.runStatus).toBe("succeeded");
   expect((await server.checkLedger()).mismatches).toEqual([]);

@@ -1,4 +1,5 @@
 /** Mail: invitations, resets and confirmations go out over SMTP, after the request and never at its expense. */
+import { createServer, type AddressInfo, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { pollUntil } from "../../src/platform/resilience/deadline.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
@@ -129,6 +130,25 @@ describe("a mail that is not taken", () => {
     const state = await stateUntil(({ waiting }) => waiting === 1);
     expect(state).toMatchObject({ givenUp: 1 });
   });
+});
+
+test("a mail server that says nothing holds up nobody", async () => {
+  const sockets = new Set<Socket>();
+  const silent = createServer((socket) => void sockets.add(socket));
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", () => resolve()));
+  const { port } = silent.address() as AddressInfo;
+  const slow = await startTestServer({
+    environment: mailEnvironment({ PROMPTD_SMTP_URL: `smtp://127.0.0.1:${port}` }),
+  });
+  try {
+    const owner = await createTestPerson(slow, { isOperator: true });
+    await owner.client.send("createInvitation", { body: { email: "late@example.org", role: "member" } });
+    expect((await owner.client.send("getSystem")).mail).toMatchObject({ waiting: 1, givenUp: 0 });
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    silent.close();
+    await slow.close();
+  }
 });
 
 describe("with open sign-up", () => {
