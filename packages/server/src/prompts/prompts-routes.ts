@@ -60,7 +60,7 @@ export function promptsRoutes({
 const LABEL_OF_LATEST = "latest";
 
 /** The best of what can be run now, in order. */
-export async function findRanked(q: string, { db, catalogue, search }: PromptsRoutesOptions): Promise<SearchRow[]> {
+async function findRanked(q: string, { db, catalogue, search }: PromptsRoutesOptions): Promise<SearchRow[]> {
   const promptIds = await search.find(q, SEARCH_RANKED_MAX);
   const rows: SearchRow[] = [];
   for (let at = 0; at < promptIds.length && rows.length < SEARCH_ROWS_MAX; at += SEARCH_ROWS_MAX) {

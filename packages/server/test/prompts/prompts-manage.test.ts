@@ -138,6 +138,15 @@ describe("publishing", () => {
     expect(errorOf(answer).data).toMatchObject({ issues: [{ code: "conflict", path: ["body", "baseVersionId"] }] });
   });
 
+  test("of one draft by two people at once makes one version", async () => {
+    const { promptId } = await ada.client.send("createDraft", { body: { source: textPrompt() } });
+    const body = { revision: 1, baseVersionId: null };
+    const both = [1, 2].map(async () => statusOf(ada.client.send("publishDraft", { params: { promptId }, body })));
+    const statuses = await Promise.all(both);
+    expect([statuses.includes(200), statuses.includes(422)]).toEqual([true, true]);
+    expect((await ada.client.send("getPrompt", { params: { promptId } })).versions).toBe(1);
+  });
+
   test("a whole file is the same path: once published it is unchanged, and of another it takes no prompt", async () => {
     const source = textPrompt({ title: "By file" });
     const send = () => ada.client.send("publishPromptFile", { body: { source, note: "From CI." } });
@@ -249,6 +258,7 @@ describe("another account", () => {
       ["PUT", "/labels/production", { promptVersionId: version }],
       ["DELETE", "/labels/production"],
       ["POST", "/test-runs", { revision: 1 }],
+      ["GET", `/test-runs/${ABSENT}`],
     ];
     for (const [method, rest, body] of requests) {
       const [foreign, absent] = await Promise.all(

@@ -2,20 +2,27 @@
 import { readJsonAnswer } from "../../models/index.ts";
 import { codePointLength } from "../input-rules.ts";
 import type { Expectations } from "../prompt-definition.ts";
+import { matchPattern } from "./match-pattern.ts";
 
 export const NO_TEXT = "The last step makes no text, so nothing can be expected of it.";
 
 /** What does not hold, one sentence each; statements for a judge are left out. */
-export function compareText(text: string, expect: Expectations): string[] {
+export async function compareText(text: string, expect: Expectations, account = ""): Promise<string[]> {
   const { contains = [], notContains = [], matches, shorterThan, schema } = expect;
   const read = schema === undefined ? null : readJsonAnswer(schema, text);
   return [
     ...contains.filter((part) => !text.includes(part)).map((part) => `contains: "${part}" is missing.`),
     ...notContains.filter((part) => text.includes(part)).map((part) => `notContains: "${part}" is there.`),
-    ...(matches === undefined || new RegExp(matches, "u").test(text) ? [] : [`matches: ${matches} does not match.`]),
+    ...(matches === undefined ? [] : await unmatched(matches, text, account)),
     ...(shorterThan === undefined || codePointLength(text) < shorterThan
       ? []
       : [`shorterThan: it has ${codePointLength(text)} characters, not fewer than ${shorterThan}.`]),
     ...(read?.kind === "unfit" ? [`schema: ${read.problem}`] : []),
   ];
+}
+
+async function unmatched(pattern: string, text: string, account: string): Promise<string[]> {
+  const matches = await matchPattern(pattern, text, account);
+  if (matches === null) return [`matches: ${pattern} took too long. Write it without nested repeats.`];
+  return matches ? [] : [`matches: ${pattern} does not match.`];
 }

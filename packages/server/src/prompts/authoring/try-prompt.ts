@@ -82,7 +82,7 @@ async function compare(answer: DirectAnswer, expect: Expectations, comparison: C
     return kinds.length > 0 ? [NO_TEXT] : [];
   }
   const { text } = answer;
-  const failures = compareText(text, expect);
+  const failures = await compareText(text, expect);
   for (const statement of judge) failures.push(...(await judged(statement, text, { ...comparison, expect })));
   return failures;
 }

@@ -33,7 +33,7 @@ import {
 } from "./own-prompts-store.ts";
 
 /** What was used, which is another slice's to know. Prompts and versions without use are missing. */
-export interface UsePorts {
+interface UsePorts {
   usageOfPrompts(promptIds: readonly string[]): Promise<ReadonlyMap<string, UseOfPrompt>>;
   usageOfVersions(promptId: string): Promise<ReadonlyMap<string, UseOfPrompt>>;
 }

@@ -77,14 +77,14 @@ export async function judgeTest(
     );
   const { judge = [] } = test.expect;
   const unchecked = judge.map((statement) => `judge: ${statement}`);
-  const failures = failuresOf(run, test);
+  const failures = await failuresOf(run, test);
   return { name, passed: failures.length === 0, failures, unchecked };
 }
 
-function failuresOf({ isSucceeded, outputs }: RunToJudge, { expect }: PromptTest): string[] {
+async function failuresOf({ accountId, isSucceeded, outputs }: RunToJudge, { expect }: PromptTest): Promise<string[]> {
   const last = outputs.at(-1);
   if (!isSucceeded) return outputs.filter(({ type }) => type === "error").map(({ data }) => data);
-  if (last?.type === "text") return compareText(last.data, expect);
+  if (last?.type === "text") return compareText(last.data, expect, accountId);
   const isTextExpected = Object.keys(expect).some((kind) => kind !== "judge" && kind !== "judgeModel");
   return isTextExpected ? [NO_TEXT] : [];
 }
