@@ -142,6 +142,20 @@ describe("an author with a folder of prompts and a token", () => {
     expect((await run("prompt", "push", "tea.prompt.md", "--force")).stdout).toMatch(/draft +[0-9a-f-]{36} +4 /);
   });
 
+  test("runs samples and tests of a draft at the server", async () => {
+    await server.app.db.query("update accounts set pro_until = 'infinity' where id = $1", [ada.accountId]);
+    const tests =
+      "tests:\n  - { name: fits, inputs: { topic: rain }, expect: { contains: rain } }\n  - { name: fails, inputs: { topic: rain }, expect: { contains: snow } }\n";
+    await write(
+      "tested.prompt.md",
+      TEA.replace("Tea poem", "Tested").replace("tea-poem", "tested").replace("inputs:", `${tests}inputs:`),
+    );
+    const { code, stdout, stderr } = await run("prompt", "test", "tested.prompt.md");
+    expect(stdout, stderr).toMatch(/ok +Tested +fits +sandbox\/text/);
+    expect(stdout).toMatch(/FAILED +Tested +fails +sandbox\/text/);
+    expect([code, stdout.trim().split("\n").at(-1)]).toEqual([1, "1 passed, 1 failed."]);
+  });
+
   test("is told which scope a token lacks", async () => {
     const reading = await ada.token(["prompts:read"]);
     env = { ...env, PROMPTD_TOKEN: reading.token };

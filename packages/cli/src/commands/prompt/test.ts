@@ -4,33 +4,29 @@ import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
 import { describeReadFailure } from "../../file-failure.ts";
 import { formatTable } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
-import { requirePromptFile, runAsAuthor, type Authoring } from "./author-files.ts";
+import { withManagement } from "../../session.ts";
+import { requirePromptFile, runAsAuthor, type Authoring, type PromptFile } from "./author-files.ts";
+import { isRemote } from "./own-prompts.ts";
+import { testThere, type TestedThere } from "./test-there.ts";
 
 type Tested = Awaited<ReturnType<Authoring["test"]>>[number] & { readonly file: string };
 
 export const promptTest: Command = {
   summary: "Run the samples and tests of prompt files against their models",
   usage: "FILE…",
-  details: `Nothing is published, and no server or database is needed: the models are called from here, with the keys of the
-settings. A sample passes when its run gives an output, a test when all that it expects holds. The exit code is 1 when one
+  details: `Nothing is published. With a management token each file is saved as a draft at the server, which runs it; these runs are
+the author's own. Else, or with --here, no server or database is needed: the models are called from here. A sample passes when its run gives an output, a test when all that it expects holds. The exit code is 1 when one
 does not. Images of a test are paths from the file's folder.`,
   session: `$ promptd prompt test tea.prompt.md
 RESULT  PROMPT    TEST      MODEL         OUTPUT
 ok      Tea note  sample 1  sandbox/text  [sandbox output, not an AI model] model: sandbox/text reason…
 1 passed, 0 failed.`,
-  options: {},
+  options: { here: { type: "boolean", summary: "call the models from here, with the keys of the settings" } },
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   run: async (args, io) => {
     const files = await Promise.all(args.positionals.map((name) => requirePromptFile(name, io)));
-    const tested = await runAsAuthor(io, async (authoring) => {
-      const all: Tested[] = [];
-      for (const file of files) {
-        const folder = dirname(resolve(io.directory, file.name));
-        const results = await authoring.test(file, (path) => readImage(path, folder), io.signal);
-        all.push(...results.map((one) => ({ ...one, file: file.name })));
-      }
-      return all;
-    });
+    const isThere = !args.flag("here") && (await isRemote(args, io));
+    const tested = isThere ? await testAllThere(files, io) : await testHere(files, io);
     const results = tested.flatMap((one) => one.results);
     const failed = results.filter(({ passed }) => !passed).length;
     if (results.length === 0) noteNothing(io);
@@ -38,6 +34,26 @@ ok      Tea note  sample 1  sandbox/text  [sandbox output, not an AI model] mode
     return failed === 0 ? 0 : 1;
   },
 };
+
+function testAllThere(files: readonly PromptFile[], io: CommandIo): Promise<TestedThere[]> {
+  return withManagement(io, async (manage) => {
+    const all: TestedThere[] = [];
+    for (const file of files) all.push(await testThere(manage, file, io));
+    return all;
+  });
+}
+
+function testHere(files: readonly PromptFile[], io: CommandIo): Promise<Tested[]> {
+  return runAsAuthor(io, async (authoring) => {
+    const all: Tested[] = [];
+    for (const file of files) {
+      const folder = dirname(resolve(io.directory, file.name));
+      const results = await authoring.test(file, (path) => readImage(path, folder), io.signal);
+      all.push(...results.map((one) => ({ ...one, file: file.name })));
+    }
+    return all;
+  });
+}
 
 async function readImage(path: string, folder: string): Promise<Uint8Array> {
   if (/^https?:/.test(path))

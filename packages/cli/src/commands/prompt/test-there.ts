@@ -1,0 +1,72 @@
+import type { ManageClient } from "@promptd/client/manage";
+import type { PromptTestCase, TestRunResult } from "@promptd/contract/manage";
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { CommandFailure, type CommandIo } from "../../command.ts";
+import { printableLine } from "../../printable.ts";
+import type { PromptFile } from "./author-files.ts";
+import { pushFile } from "./push.ts";
+
+export interface TestedThere {
+  readonly title: string;
+  readonly model: string;
+  readonly file: string;
+  readonly results: readonly TrialThere[];
+}
+
+interface TrialThere {
+  readonly name: string;
+  readonly passed: boolean;
+  readonly failures: readonly string[];
+  readonly output: string | null;
+}
+
+/** Between two looks at a run that its server has not ended within its own wait. */
+const POLL_MS = 1_000;
+
+/** Saves a file as a draft and runs its samples and tests at the server, as the author's own runs. */
+export async function testThere(manage: ManageClient, file: PromptFile, io: CommandIo): Promise<TestedThere> {
+  const { prompts, message } = await manage.send("checkPromptFile", { body: { source: file.text }, signal: io.signal });
+  const [checked] = prompts;
+  if (checked === undefined) throw new CommandFailure(`${file.name} has faults:\n${message.replace(/^/gm, "  ")}`);
+  const draft = await pushFile(manage, file, { io, isForced: false });
+  const results: TrialThere[] = [];
+  for (const test of checked.tests) {
+    if (test.images === 0) results.push(await runTest(manage, { ...draft, test, io }));
+    else io.note(`${printableLine(test.name)} needs images, which only --here can give it.`);
+  }
+  return { title: checked.title, model: checked.config.model, file: file.name, results };
+}
+
+interface Trial {
+  readonly promptId: string;
+  readonly revision: number;
+  readonly test: PromptTestCase;
+  readonly io: CommandIo;
+}
+
+async function runTest(manage: ManageClient, { promptId, revision, test, io }: Trial): Promise<TrialThere> {
+  const { signal } = io;
+  const headers = { prefer: "respond-async, wait=30", "idempotency-key": randomUUID() };
+  const body = { revision, test: test.name };
+  const { runId } = await manage.send("createTestRun", {
+    params: { promptId },
+    body,
+    headers,
+    signal,
+    timeoutMs: 60_000,
+  });
+  let result: TestRunResult;
+  for (;;) {
+    result = await manage.send("getTestRun", { params: { promptId, runId }, query: { test: test.name }, signal });
+    if (result.run.runStatus === "succeeded" || result.run.runStatus === "failed") break;
+    await delay(POLL_MS, undefined, { signal });
+  }
+  for (const kind of result.test?.unchecked ?? [])
+    io.note(`${printableLine(test.name)}: "${kind}" is checked by --here alone.`);
+  const errors = result.run.outputs.filter(({ type }) => type === "error").map(({ data }) => data);
+  const texts = result.run.outputs.filter(({ type }) => type === "text").map(({ data }) => data);
+  const failures = [...errors, ...(result.test?.failures ?? [])];
+  const passed = result.run.runStatus === "succeeded" && result.test?.passed !== false;
+  return { name: test.name, passed, failures, output: texts.at(-1) ?? null };
+}
