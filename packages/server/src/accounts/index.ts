@@ -9,4 +9,4 @@ export { displayOf, hashApiKey, hasKeyForm, hasTokenForm, mintToken } from "./ap
 export { createApiKey, describeKey, getApiKeyByName, isLiveKey, revokeApiKey } from "./keys.ts";
 export { rollApiKey, updateApiKey, type CreateApiKey } from "./keys.ts";
 export { keysManageRoutes } from "./keys-manage-routes.ts";
-export { listKeys, revokeAllKeys, type ApiKey, type KeyTerms } from "./keys-store.ts";
+export { listKeys, revokeAllKeys, type KeyTerms } from "./keys-store.ts";
