@@ -114,7 +114,7 @@ export async function askState(url: string, authorization: string, { fetch, sign
   throw new JobFailure("the provider does not know the job any more");
 }
 
-export async function membersOf(answer: Response): Promise<Members> {
+async function membersOf(answer: Response): Promise<Members> {
   const text = await answer.text();
   if (!answer.ok) throw new AnswerFailure(answer, text);
   return parseMembers(text);
