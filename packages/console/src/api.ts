@@ -1,7 +1,13 @@
 /** The only way to the server: the client of the management API, and one query for each resource that pages read. */
 import { createManageClient, PromptdConnectionError, PromptdError } from "@promptd/client/manage";
 import type { CreateRunBody, RunStatus } from "@promptd/contract";
-import { ACCOUNT_HEADER, type ListManagedRunsQuery, type ManagedRunRow, type Page } from "@promptd/contract/manage";
+import {
+  ACCOUNT_HEADER,
+  type ListManagedRunsQuery,
+  type ManagedRunRow,
+  type MarketplaceQuery,
+  type Page,
+} from "@promptd/contract/manage";
 import { infiniteQueryOptions, queryOptions, type InfiniteData, type QueryState } from "@tanstack/react-query";
 import { chosenAccount } from "./account.ts";
 
@@ -53,6 +59,25 @@ export const marketplaceQuery = (search: { readonly q?: string | undefined; read
     queryFn: ({ signal }) => manage.send("searchMarketplace", { query: search, signal }),
     staleTime: 30_000,
   });
+
+type Browse = Omit<MarketplaceQuery, "limit" | "startingAfter">;
+
+/** The same, page by page. */
+export const marketplacePages = (browse: Browse) => ({
+  ...growingList(
+    ["marketplace", "pages", browse],
+    (page, signal) => manage.send("searchMarketplace", { query: { ...browse, ...page }, signal }),
+    ({ promptId }) => promptId,
+  ),
+  staleTime: 30_000,
+});
+
+export const versionsQuery = (slug: string) =>
+  growingList(
+    ["prompt", slug, "versions"],
+    (page, signal) => manage.send("listMarketplaceVersions", { params: { slug }, query: page, signal }),
+    ({ promptVersionId }) => promptVersionId,
+  );
 
 export const promptQuery = (slug: string) =>
   queryOptions({

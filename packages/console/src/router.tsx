@@ -12,6 +12,7 @@ import { chooseAccount, chosenAccount } from "./account.ts";
 import { isSignedOut, sessionQuery } from "./api.ts";
 import type {
   AuditSearch,
+  CreditsSearch,
   FoundRunsSearch,
   MarketplaceSearch,
   PromptSearch,
@@ -64,7 +65,8 @@ const marketplace = createRoute({
     q: text(search["q"]),
     modality: oneOf(search["modality"], ["text", "image", "video"]),
     model: text(search["model"]),
-    sort: oneOf(search["sort"], ["popular", "newest", "price"]),
+    sort: oneOf(search["sort"], ["popular", "newest", "price", "featured"]),
+    tag: text(search["tag"]),
   }),
 });
 
@@ -105,6 +107,11 @@ const credits = createRoute({
   getParentRoute: () => inside,
   path: "/credits",
   component: lazyRouteComponent(() => import("./screens/credits/credits.tsx"), "CreditsScreen"),
+  validateSearch: (search: Record<string, unknown>): CreditsSearch => ({
+    by: oneOf(search["by"], ["prompt", "key", "model"]),
+    // The address holds a number as one.
+    days: oneOf(String(search["days"]), ["7", "30", "90", "365"]),
+  }),
 });
 
 const settings = createRoute({

@@ -3,7 +3,8 @@ export interface MarketplaceSearch {
   readonly q?: string | undefined;
   readonly modality?: "text" | "image" | "video" | undefined;
   readonly model?: string | undefined;
-  readonly sort?: "popular" | "newest" | "price" | undefined;
+  readonly sort?: "popular" | "newest" | "price" | "featured" | undefined;
+  readonly tag?: string | undefined;
 }
 export interface PromptSearch {
   readonly version?: string | undefined;
@@ -32,4 +33,9 @@ export interface AuditSearch {
   readonly outcome?: "success" | "failure" | undefined;
   readonly accountId?: string | undefined;
   readonly personId?: string | undefined;
+}
+export interface CreditsSearch {
+  /** What the chart is stacked by. */
+  readonly by?: "prompt" | "key" | "model" | undefined;
+  readonly days?: "7" | "30" | "90" | "365" | undefined;
 }

@@ -2,29 +2,33 @@ import type { CreateRunBody } from "@promptd/contract";
 import { CopyButton } from "../copy-button.tsx";
 import { LANGUAGES, runCode, type Language } from "./run-code.ts";
 import { Tabs } from "../ui/tabs.tsx";
+import { KeyChoice, keyLine, useKeyChoice } from "./key-choice.tsx";
 
 interface CodeTabsProps {
   readonly body: CreateRunBody;
+  readonly promptId: string;
   readonly language: Language;
   readonly onLanguage: (language: Language) => void;
 }
 
 /** The present form as code; what is shown is what would be sent. */
-export function CodeTabs({ body, language, onLanguage }: CodeTabsProps) {
-  const code = runCode(language, body, location.origin);
+export function CodeTabs({ body, promptId, language, onLanguage }: CodeTabsProps) {
+  const { keys, key, choose } = useKeyChoice(promptId);
+  const codeIn = (one: Language) => keyLine(one, key) + runCode(one, body, location.origin);
   return (
     <section className="min-w-0 overflow-clip rounded-3 border border-line bg-panel">
       <Tabs
         title="Use it"
         value={language}
         onChange={(value) => onLanguage(LANGUAGES.find((one) => one.value === value)?.value ?? "curl")}
-        acts={<CopyButton text={code} />}
+        acts={<CopyButton text={codeIn(language)} />}
         tabs={LANGUAGES.map(({ value, label }) => ({
           value,
           label,
-          content: <Code text={runCode(value, body, location.origin)} />,
+          content: <Code text={codeIn(value)} />,
         }))}
       />
+      <KeyChoice keys={keys} chosen={key} onChoose={choose} />
     </section>
   );
 }

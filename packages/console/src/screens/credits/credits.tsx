@@ -10,12 +10,14 @@ import { Empty, Failure } from "../../components/ui/empty.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { Skeleton } from "../../components/ui/skeleton.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { Usage } from "./usage.tsx";
 
 export function CreditsScreen() {
   const credits = useQuery(creditsQuery);
   return (
     <Page title="Credits">
       {credits.isError ? <QueryFailure what="The balance" query={credits} /> : <Balance credits={credits.data} />}
+      <Usage />
       <Journal />
     </Page>
   );

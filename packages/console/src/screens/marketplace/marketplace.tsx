@@ -1,9 +1,9 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Clapperboard, Image, Search, SearchX, Type, X } from "lucide-react";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
-import type { SearchRow } from "@promptd/contract";
-import { marketplaceQuery } from "../../api.ts";
+import type { MarketplaceRow } from "@promptd/contract/manage";
+import { marketplacePages } from "../../api.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { QueryFailure } from "../../components/query-states.tsx";
 import { Button } from "../../components/ui/button.tsx";
@@ -81,49 +81,87 @@ interface ResultsProps {
 }
 
 function Results({ search, onChange }: ResultsProps) {
-  const { q, sort } = search;
-  const order = q === undefined && sort === "newest" ? "newest" : undefined;
-  const results = useQuery({
-    ...marketplaceQuery({ ...(q === undefined ? {} : { q }), ...(order === undefined ? {} : { sort: order }) }),
-    placeholderData: keepPreviousData,
-  });
-  const rows = useDeferredValue(results.data?.rows);
-  const shown = useMemo(() => (rows === undefined ? undefined : choose(rows, search)), [rows, search]);
-  if (results.isError) return <QueryFailure what="The prompts" query={results} />;
-  if (rows === undefined || shown === undefined) return <CardShapes />;
+  const { q, sort, modality, model, tag } = search;
+  const browse = { q, sort: q === undefined ? sort : undefined, modality, model, tag };
+  const results = useInfiniteQuery({ ...marketplacePages(browse), placeholderData: keepPreviousData });
+  const pages = useDeferredValue(results.data?.pages);
+  // Between two pages a prompt may have moved from one to the other.
+  const rows = useMemo(() => {
+    const all = pages?.flatMap((page) => page.rows) ?? [];
+    return [...new Map(all.map((row) => [row.promptId, row])).values()];
+  }, [pages]);
+  if (results.isError && results.data === undefined) return <QueryFailure what="The prompts" query={results} />;
+  if (pages === undefined) return <CardShapes />;
+  const count = `${rows.length}${results.hasNextPage ? "+" : ""}`;
   return (
     <>
-      <Filters rows={rows} count={shown.length} search={search} onChange={onChange} />
-      {shown.length === 0 ? (
+      <Filters rows={rows} count={count} search={search} onChange={onChange} />
+      {rows.length === 0 ? (
         <NothingFound search={search} onChange={onChange} />
       ) : (
         <ul
           aria-label="Prompts"
           className={cx(GRID, results.isPlaceholderData && "opacity-60 transition-opacity delay-150")}
         >
-          {shown.map((row) => (
+          {rows.map((row) => (
             <PromptCard key={row.promptId} row={row} />
           ))}
         </ul>
       )}
+      <More list={results} />
     </>
+  );
+}
+
+interface MoreProps {
+  readonly list: {
+    readonly hasNextPage: boolean;
+    readonly isFetchingNextPage: boolean;
+    readonly fetchNextPage: () => unknown;
+  };
+}
+
+/** Loads the next page when its button comes near; the button itself is for who has no use for scrolling. */
+function More({ list: { hasNextPage, isFetchingNextPage, fetchNextPage } }: MoreProps) {
+  const button = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (button.current === null || isFetchingNextPage) return undefined;
+    const observer = new IntersectionObserver(
+      ([entry]) => {
+        if (entry?.isIntersecting === true) void fetchNextPage();
+      },
+      { rootMargin: "600px" },
+    );
+    observer.observe(button.current);
+    return () => observer.disconnect();
+  }, [isFetchingNextPage, fetchNextPage, hasNextPage]);
+  if (!hasNextPage) return null;
+  return (
+    <Button
+      ref={button}
+      className="justify-self-center"
+      disabled={isFetchingNextPage}
+      onClick={() => void fetchNextPage()}
+    >
+      {isFetchingNextPage ? "Loading" : "Show more"}
+    </Button>
   );
 }
 
 const GRID =
   "grid grid-cols-[minmax(0,1fr)] gap-x-4 gap-y-4 sm:grid-cols-[repeat(auto-fill,minmax(240px,1fr))] sm:gap-y-7";
+const TAGS_MAX = 8;
 
-/** What the chips leave of the answer, in the chosen order. */
-function choose(rows: readonly SearchRow[], { modality, model, sort }: MarketplaceSearch): SearchRow[] {
-  const chosen = rows.filter(
-    ({ configs }) =>
-      (modality === undefined || configs.modality === modality) && (model === undefined || configs.model === model),
-  );
-  if (sort === "price") return chosen.toSorted((a, b) => a.estimatedCredits - b.estimatedCredits);
-  if (sort === "newest") return chosen.toSorted((a, b) => b.publishedAt.localeCompare(a.publishedAt));
-  return sort === "popular" ? chosen.toSorted((a, b) => b.uses - a.uses) : chosen;
+/** The commonest tags of what is shown, and the chosen one. */
+function tagsOf(rows: readonly MarketplaceRow[], chosen: string | undefined): string[] {
+  const counts = new Map<string, number>();
+  for (const { tags } of rows) for (const tag of tags) counts.set(tag, (counts.get(tag) ?? 0) + 1);
+  const common = [...counts].sort(([, a], [, b]) => b - a).map(([tag]) => tag);
+  const rest = common.filter((tag) => tag !== chosen).slice(0, TAGS_MAX - 1);
+  return chosen === undefined ? rest : [chosen, ...rest];
 }
 
+const SORTS = ["popular", "newest", "price", "featured"] as const;
 const MODALITIES = [
   { value: "text", label: "Text", icon: Type },
   { value: "image", label: "Image", icon: Image },
@@ -131,8 +169,9 @@ const MODALITIES = [
 ] as const;
 
 interface FiltersProps extends ResultsProps {
-  readonly rows: readonly SearchRow[];
-  readonly count: number;
+  readonly rows: readonly MarketplaceRow[];
+  /** With a plus sign where there are more. */
+  readonly count: string;
 }
 
 function Filters({ rows, count, search, onChange }: FiltersProps) {
@@ -176,26 +215,52 @@ function Filters({ rows, count, search, onChange }: FiltersProps) {
         ))}
       </Select>
       <span role="status" className="ml-auto text-12 text-dim tabular-nums">
-        {count} {count === 1 ? "prompt" : "prompts"}
+        {count} {count === "1" ? "prompt" : "prompts"}
       </span>
-      <SortSelect search={search} onChange={onChange} />
+      {search.q === undefined ? <SortSelect search={search} onChange={onChange} /> : null}
+      <Tags tags={tagsOf(rows, search.tag)} chosen={search.tag} onChange={(tag) => onChange({ tag })} />
     </div>
   );
 }
 
-function SortSelect({ search: { q, sort }, onChange }: ResultsProps) {
+interface TagsProps {
+  readonly tags: readonly string[];
+  readonly chosen: string | undefined;
+  readonly onChange: (tag: string | undefined) => void;
+}
+
+function Tags({ tags, chosen, onChange }: TagsProps) {
+  if (tags.length === 0) return null;
+  return (
+    <div role="group" aria-label="Tags" className="flex w-full gap-1 overflow-x-auto [scrollbar-width:none]">
+      {tags.map((tag) => (
+        <button
+          key={tag}
+          type="button"
+          aria-pressed={tag === chosen}
+          onClick={() => onChange(tag === chosen ? undefined : tag)}
+          className={cx(
+            "h-6 rounded-1 px-2 text-12 whitespace-nowrap",
+            tag === chosen ? "bg-accent-soft font-medium text-accent" : "bg-press text-dim hover:text-ink",
+          )}
+        >
+          {tag}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function SortSelect({ search: { sort }, onChange }: ResultsProps) {
   return (
     <Select
       aria-label="Order"
       className="w-36"
       value={sort ?? ""}
-      onChange={(event) => {
-        const chosen = (["popular", "newest", "price"] as const).find((one) => one === event.target.value);
-        onChange({ sort: chosen });
-      }}
+      onChange={({ target }) => onChange({ sort: SORTS.find((one) => one === target.value) })}
     >
-      <option value="">{q === undefined ? "Most used" : "Best match"}</option>
-      {q === undefined ? null : <option value="popular">Most used</option>}
+      <option value="">Most used</option>
+      <option value="featured">Featured</option>
       <option value="newest">Newest</option>
       <option value="price">Lowest price</option>
     </Select>
@@ -203,8 +268,10 @@ function SortSelect({ search: { q, sort }, onChange }: ResultsProps) {
 }
 
 function NothingFound({ search, onChange }: ResultsProps) {
-  const isFiltered = search.modality !== undefined || search.model !== undefined;
-  const clear = () => onChange(isFiltered ? { modality: undefined, model: undefined } : { q: undefined });
+  const { modality, model, tag } = search;
+  const isFiltered = modality !== undefined || model !== undefined || tag !== undefined;
+  const clear = () =>
+    onChange(isFiltered ? { modality: undefined, model: undefined, tag: undefined } : { q: undefined });
   if (search.q === undefined && !isFiltered) {
     return (
       <Empty icon={SearchX} title="No prompt is published yet">

@@ -15,7 +15,7 @@ const KINDS = {
 export const PromptCard = memo(function PromptCard({ row }: { readonly row: SearchRow }) {
   const { icon: Icon, label } = KINDS[row.configs.modality];
   return (
-    <li className="min-w-0">
+    <li className="min-w-0 [contain-intrinsic-size:auto_260px] [content-visibility:auto]">
       <Link
         to="/p/$slug"
         params={{ slug: row.slug }}

@@ -1,4 +1,4 @@
-import type { MarketplacePrompt } from "@promptd/contract/manage";
+import type { MarketplacePrompt, RunQuote } from "@promptd/contract/manage";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ImageIcon, Play, TextCursorInput } from "lucide-react";
@@ -16,6 +16,7 @@ import { Empty, Failure } from "../../components/ui/empty.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { Samples } from "./samples.tsx";
 import { useFormOfRun } from "./form-of-run.ts";
+import { useQuote } from "./use-quote.ts";
 import { useRunning } from "./use-running.ts";
 
 interface PlaygroundProps {
@@ -31,6 +32,7 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
   const navigate = useNavigate({ from: "/p/$slug" });
   const [form, setForm] = useFormOfRun(config, givenRunId);
   const body = useMemo(() => bodyOf(promptVersionId, config, form), [promptVersionId, config, form]);
+  const quote = useQuote(body, config);
   const running = useRunning({
     body,
     config,
@@ -44,7 +46,7 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[384px_minmax(0,1fr)]">
       <div className="grid grid-cols-[minmax(0,1fr)] gap-6">
-        <Inputs prompt={prompt} form={form} running={running} onChange={change} />
+        <Inputs prompt={prompt} form={form} quote={quote} running={running} onChange={change} />
         <div className="max-lg:hidden">
           <Samples samples={prompt.samples} />
         </div>
@@ -53,6 +55,7 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
         <Result runId={givenRunId} prompt={prompt} />
         <CodeTabs
           body={body}
+          promptId={prompt.promptId}
           language={tab}
           onLanguage={(language) =>
             void navigate({ search: (old) => ({ ...old, tab: language }), replace: true, resetScroll: false })
@@ -69,11 +72,12 @@ export function Playground({ prompt, givenRunId }: PlaygroundProps) {
 interface InputsProps {
   readonly prompt: MarketplacePrompt;
   readonly form: FormState;
+  readonly quote: RunQuote;
   readonly running: ReturnType<typeof useRunning>;
   readonly onChange: (form: FormState) => void;
 }
 
-function Inputs({ prompt: { configs: config }, form, running, onChange }: InputsProps) {
+function Inputs({ prompt: { configs: config }, form, quote, running, onChange }: InputsProps) {
   const { faults, failure, isSending, start } = running;
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter" && (event.metaKey || event.ctrlKey)) {
@@ -81,9 +85,7 @@ function Inputs({ prompt: { configs: config }, form, running, onChange }: Inputs
       void start();
     }
   };
-  const isUnchanged = Object.keys(form.options).length === 0;
-  const price =
-    config.estimatedCredits === 0 ? "" : `for ${isUnchanged ? "" : "about "}${formatCredits(config.estimatedCredits)}`;
+  const price = quote.estimate === 0 ? "" : `for ${formatCredits(quote.estimate)}`;
   const hasFields =
     config.imageCount + Object.keys(config.textInputs).length + Object.keys(config.runOptions).length > 0;
   return (
@@ -104,7 +106,7 @@ function Inputs({ prompt: { configs: config }, form, running, onChange }: Inputs
               {isSending ? "Sending" : `Run ${price}`.trim()}
               <kbd className="rounded-1 border border-current/40 px-1 text-11 max-sm:hidden">⌘↵</kbd>
             </Button>
-            <Balance required={config.creditsRequired} />
+            <Balance required={quote.hold ?? 0} />
           </>
         }
       >

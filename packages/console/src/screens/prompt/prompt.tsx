@@ -7,6 +7,7 @@ import { formatCompact, formatDay } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import { Playground } from "./playground.tsx";
+import { Versions } from "./versions.tsx";
 
 export function PromptScreen() {
   const { slug } = useParams({ from: "/inside/p/$slug" });
@@ -27,6 +28,7 @@ export function PromptScreen() {
         <p className="-mt-3 max-w-[72ch] text-14 text-dim [overflow-wrap:anywhere]">{prompt.data.description}</p>
       )}
       <Playground key={prompt.data.promptVersionId} prompt={prompt.data} givenRunId={run ?? null} />
+      <Versions slug={slug} />
     </Page>
   );
 }

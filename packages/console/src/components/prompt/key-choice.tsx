@@ -1,0 +1,59 @@
+/** Which key the shown code is meant for. A key is shown whole only once, so the code has its name and its display form. */
+import type { Key } from "@promptd/contract/manage";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { keysQuery } from "../../api.ts";
+import { Select } from "../ui/field.tsx";
+import type { Language } from "./run-code.ts";
+
+/** Keys that may run this prompt; the newest is chosen. Undefined: they are not known yet. */
+export function useKeyChoice(promptId: string) {
+  const [keyId, choose] = useState<string | null>(null);
+  const { data } = useInfiniteQuery(keysQuery);
+  const keys = data?.pages
+    .flatMap((page) => page.rows)
+    .filter(({ state, promptIds }) => state === "valid" && (promptIds === null || promptIds.includes(promptId)));
+  const key = keys?.find((one) => one.keyId === keyId) ?? keys?.[0] ?? null;
+  return { keys, key, choose };
+}
+
+/** A comment above the code. */
+export function keyLine(language: Language, key: Key | null): string {
+  if (key === null) return "";
+  const sign = language === "typescript" ? "//" : "#";
+  const name = key.name.replaceAll(/\s+/g, " ");
+  return `${sign} PROMPTD_API_KEY is the key “${name}”, ${key.display}\n`;
+}
+
+interface KeyChoiceProps {
+  readonly keys: readonly Key[] | undefined;
+  readonly chosen: Key | null;
+  readonly onChoose: (keyId: string) => void;
+}
+
+export function KeyChoice({ keys, chosen, onChoose }: KeyChoiceProps) {
+  if (keys === undefined) return null;
+  if (chosen === null) {
+    return (
+      <p className="border-t border-line px-4 py-2.5 text-12 text-dim">
+        The code needs an API key that may run this prompt.{" "}
+        <Link to="/keys" className="text-accent hover:underline">
+          Create a key
+        </Link>
+      </p>
+    );
+  }
+  return (
+    <div className="flex flex-wrap items-center gap-2 border-t border-line px-4 py-2 text-12 text-dim">
+      <label htmlFor="code-key">Key</label>
+      <Select id="code-key" className="w-64" value={chosen.keyId} onChange={({ target }) => onChoose(target.value)}>
+        {keys.map(({ keyId, name, display }) => (
+          <option key={keyId} value={keyId}>
+            {name} ({display})
+          </option>
+        ))}
+      </Select>
+    </div>
+  );
+}

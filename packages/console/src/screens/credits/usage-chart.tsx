@@ -1,0 +1,87 @@
+import { formatDay, formatWhole } from "../../components/format.ts";
+import { cx } from "../../components/ui/class-names.ts";
+import { roundUp, type UsageOfDays } from "./usage-series.ts";
+
+const COLORS = ["bg-c1", "bg-c2", "bg-c3", "bg-c4", "bg-c5"];
+const LINES = [1, 0.75, 0.5, 0.25, 0];
+const LABELS_MAX = 5;
+
+/** Stacked bars. The figures stand in the table below for who cannot see them. */
+export function UsageChart({ usage: { days, series } }: { readonly usage: UsageOfDays }) {
+  const sums = days.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
+  const top = roundUp(Math.max(...sums));
+  const every = Math.ceil((days.length - 1) / (LABELS_MAX - 1));
+  const total = sums.reduce((sum, value) => sum + value, 0);
+  return (
+    <figure className="grid grid-cols-[minmax(0,1fr)] gap-4">
+      <div
+        role="img"
+        aria-label={`${formatWhole(total)} credits in ${days.length} days, at most ${formatWhole(Math.max(...sums))} on one`}
+        className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-2"
+      >
+        <div className="grid h-48 grid-rows-[repeat(4,1fr)_0] text-right text-11 text-dim tabular-nums">
+          {LINES.map((share) => (
+            <span key={share} className="-translate-y-2">
+              {formatWhole(top * share)}
+            </span>
+          ))}
+        </div>
+        <div className="relative h-48">
+          {LINES.map((share) => (
+            <i
+              key={share}
+              className={cx("absolute inset-x-0 h-px", share === 0 ? "bg-edge" : "bg-line")}
+              style={{ bottom: `${share * 100}%` }}
+            />
+          ))}
+          <div className="absolute inset-0 flex items-end gap-[3px] max-sm:gap-px">
+            {days.map((day, index) => (
+              <div
+                key={day}
+                title={`${formatDay(day)}: ${formatWhole(sums[index] ?? 0)} credits`}
+                className="flex h-full min-w-0 flex-1 flex-col justify-end hover:bg-hover"
+              >
+                {series
+                  .map(({ name, values }, at) => ({ name, value: values[index] ?? 0, color: COLORS[at] }))
+                  .toReversed()
+                  .map(({ name, value, color }) =>
+                    value === 0 ? null : (
+                      <i
+                        key={name}
+                        className={cx("mx-auto block w-full max-w-7 border-t border-panel", color)}
+                        style={{ height: `${(100 * value) / top}%` }}
+                      />
+                    ),
+                  )}
+              </div>
+            ))}
+          </div>
+        </div>
+        <span />
+        <div className="flex justify-between pt-1.5 text-11 whitespace-nowrap text-dim">
+          {days
+            .filter((_, index) => index % every === 0 || index === days.length - 1)
+            .filter((_, index, all) => index === 0 || index === all.length - 1 || all.length <= LABELS_MAX)
+            .map((day) => (
+              <span key={day}>{formatDay(day).replace(/ \d{4}$/, "")}</span>
+            ))}
+        </div>
+      </div>
+      <Legend series={series} />
+    </figure>
+  );
+}
+
+function Legend({ series }: Pick<UsageOfDays, "series">) {
+  return (
+    <figcaption className="flex flex-wrap gap-x-5 gap-y-1">
+      {series.map(({ name, total: own }, at) => (
+        <span key={name} className="inline-flex min-w-0 items-center gap-2">
+          <i aria-hidden className={cx("size-2 shrink-0 rounded-[2px]", COLORS[at])} />
+          <span className="truncate">{name}</span>
+          <span className="text-dim tabular-nums">{formatWhole(own)}</span>
+        </span>
+      ))}
+    </figcaption>
+  );
+}

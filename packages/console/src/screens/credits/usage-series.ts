@@ -1,0 +1,65 @@
+/** What the chart of use draws: a bar for each day, in parts of at most five colors. */
+import type { UsageReport, UsageRow } from "@promptd/contract/manage";
+
+export const USAGE_BY = ["prompt", "key", "model"] as const;
+export type UsageBy = (typeof USAGE_BY)[number];
+
+export interface Series {
+  readonly name: string;
+  readonly total: number;
+  /** One for each day. */
+  readonly values: readonly number[];
+}
+
+export interface UsageOfDays {
+  /** YYYY-MM-DD, without gaps. */
+  readonly days: readonly string[];
+  /** What used most first; the last of five sums the rest up. */
+  readonly series: readonly Series[];
+}
+
+const SHOWN_MAX = 4;
+const DAY_MS = 86_400_000;
+
+const NAMES: Readonly<Record<UsageBy, (row: UsageRow) => string>> = {
+  prompt: ({ promptSlug }) => promptSlug ?? "deleted prompts",
+  key: ({ keyId, keyName }) => keyName ?? (keyId === null ? "without a key" : "deleted keys"),
+  model: ({ model }) => model ?? "unknown",
+};
+
+export function usageOfDays({ from, to, rows }: UsageReport, by: UsageBy): UsageOfDays {
+  const days: string[] = [];
+  for (let ms = Date.parse(from); ms <= Date.parse(to); ms += DAY_MS)
+    days.push(new Date(ms).toISOString().slice(0, 10));
+  const indexOf = new Map(days.map((day, index) => [day, index]));
+  const values = new Map<string, number[]>();
+  for (const row of rows) {
+    const index = indexOf.get(row.day ?? "");
+    if (index === undefined) continue;
+    const name = NAMES[by](row);
+    const own = values.get(name) ?? days.map(() => 0);
+    own[index] = (own[index] ?? 0) + row.credits;
+    values.set(name, own);
+  }
+  const all = [...values]
+    .map(([name, own]) => ({ name, values: own, total: sum(own) }))
+    .filter(({ total }) => total > 0)
+    .sort((a, b) => b.total - a.total);
+  const rest = all.slice(SHOWN_MAX);
+  if (rest.length < 2) return { days, series: all };
+  const others = days.map((_, index) => sum(rest.map((one) => one.values[index] ?? 0)));
+  return {
+    days,
+    series: [...all.slice(0, SHOWN_MAX), { name: `${rest.length} others`, values: others, total: sum(others) }],
+  };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** The smallest of 1, 2, 5, 10, 20 … that is not below the value: lines of a chart stand at round numbers. */
+export function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, value)));
+  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value) ?? value;
+}

@@ -1,0 +1,43 @@
+import type { CreateRunBody, PromptConfig } from "@promptd/contract";
+import type { RunQuote } from "@promptd/contract/manage";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { manage } from "../../api.ts";
+import { fieldsOf } from "../../components/prompt/prompt-form.ts";
+
+const TYPING_MS = 400;
+
+/** What the run in the form would cost; until that is known, what such a run usually does. */
+export function useQuote(body: CreateRunBody, config: PromptConfig): RunQuote {
+  const asked = useRested(body, TYPING_MS);
+  const isUnchanged =
+    Object.keys(asked.runOptions ?? {}).length === 0 && Object.keys(asked.inputs.textInputs ?? {}).length === 0;
+  const isFree = config.estimatedCredits === 0 && config.creditsRequired === 0;
+  const { data } = useQuery({
+    queryKey: ["quote", asked.promptVersionId, asked.inputs.textInputs, asked.runOptions],
+    queryFn: ({ signal }) => manage.send("quoteRun", { body: filled(asked, config), signal }),
+    enabled: !isUnchanged && !isFree,
+    placeholderData: keepPreviousData,
+  });
+  const usual = { estimate: config.estimatedCredits, hold: isFree ? null : config.creditsRequired };
+  return isUnchanged ? usual : (data ?? usual);
+}
+
+/** A price is wanted before the form is complete: what is missing counts as one character, or as its first choice. */
+function filled({ promptVersionId, inputs, runOptions }: CreateRunBody, config: PromptConfig): CreateRunBody {
+  const missing = fieldsOf(config)
+    .filter(([name, { required }]) => required && inputs.textInputs?.[name] === undefined)
+    .map(([name, { options, type }]) => [name, options?.[0] ?? (type === "text" ? "x" : "1")] as const);
+  const textInputs = { ...Object.fromEntries(missing), ...inputs.textInputs };
+  return { promptVersionId, inputs: { textInputs }, ...(runOptions === undefined ? {} : { runOptions }) };
+}
+
+/** The value once it has not changed for a while. */
+function useRested<Value>(value: Value, ms: number): Value {
+  const [rested, setRested] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return rested;
+}
