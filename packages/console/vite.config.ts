@@ -6,6 +6,7 @@ import { brotliCompressSync, constants } from "node:zlib";
 import { defineConfig, type Plugin } from "vite";
 
 const DIST = join(import.meta.dirname, "dist");
+const DOCS = join(import.meta.dirname, "../../docs");
 /** The server that `npm run dev` shows the pages of. */
 const SERVER = process.env["PROMPTD_DEV_SERVER"] ?? "http://127.0.0.1:8787";
 
@@ -15,11 +16,32 @@ function brotli(): Plugin {
     name: "brotli",
     apply: "build",
     closeBundle() {
-      for (const name of globSync("**/*.{js,css,html,svg}", { cwd: DIST })) {
+      for (const name of globSync("**/*.{js,css,html,svg,md,txt}", { cwd: DIST })) {
         const bytes = readFileSync(join(DIST, name));
         const small = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } });
         if (small.length < bytes.length) writeFileSync(join(DIST, `${name}.br`), small);
       }
+    },
+  };
+}
+
+/** The guides as they are, and a list of them, for programs that read. */
+function guidesForPrograms(): Plugin {
+  return {
+    name: "guides-for-programs",
+    apply: "build",
+    generateBundle() {
+      const names = globSync("*.md", { cwd: DOCS }).sort();
+      const lines = names.map((name) => {
+        const source = readFileSync(join(DOCS, name), "utf8");
+        this.emitFile({ type: "asset", fileName: `docs/${name}`, source });
+        const [title = name] = /(?<=^# ).+/m.exec(source) ?? [];
+        return `- [${title}](/docs/${name})`;
+      });
+      const head =
+        "# promptd\n\n> A self-hosted service that runs published prompts over HTTP. Its guides, as Markdown:\n";
+      const reference = "- [OpenAPI of /v1](/openapi.json)\n- [OpenAPI of /manage/v1](/manage/openapi.json)";
+      this.emitFile({ type: "asset", fileName: "llms.txt", source: `${[head, ...lines, reference].join("\n")}\n` });
     },
   };
 }
@@ -36,7 +58,7 @@ interface HeaderSetter {
 }
 
 export default defineConfig({
-  plugins: [react(), tailwind(), brotli()],
+  plugins: [react(), tailwind(), guidesForPrograms(), brotli()],
   resolve: { conditions: ["promptd-source", "module", "browser", "development|production"] },
   build: {
     outDir: DIST,

@@ -217,6 +217,30 @@ const operatorSections = [
   }),
 ] as const;
 
+const docs = createRoute({
+  getParentRoute: () => inside,
+  path: "/docs",
+  component: lazyRouteComponent(() => import("./screens/docs/docs.tsx"), "DocsScreen"),
+  validateSearch: words,
+});
+const docsSections = [
+  createRoute({
+    getParentRoute: () => docs,
+    path: "/",
+    component: lazyRouteComponent(() => import("./screens/docs/docs.tsx"), "DocsHome"),
+  }),
+  createRoute({
+    getParentRoute: () => docs,
+    path: "/$guide",
+    component: lazyRouteComponent(() => import("./screens/docs/guide.tsx"), "GuideSection"),
+  }),
+  createRoute({
+    getParentRoute: () => docs,
+    path: "/reference/$api",
+    component: lazyRouteComponent(() => import("./screens/docs/reference.tsx"), "ReferenceSection"),
+  }),
+] as const;
+
 const parts = createRoute({
   getParentRoute: () => root,
   path: "/parts",
@@ -272,6 +296,7 @@ const tree = root.addChildren([
     credits,
     settings.addChildren(settingsSections),
     operator.addChildren(operatorSections),
+    docs.addChildren(docsSections),
   ]),
   parts,
   signIn,

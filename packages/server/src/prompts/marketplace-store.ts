@@ -20,12 +20,12 @@ export interface BrowsePage {
   readonly limit: number;
 }
 
-/** What comes first, as a row that sorts ascending; the id makes it one of a kind. */
+/** What comes first, as the members of a row that sorts descending; the id makes it one of a kind. */
 const ORDERS = {
-  popular: "-p.uses, -p.up_votes, p.id",
-  newest: "-extract(epoch from v.published_at), p.id",
-  featured: "p.featured_at is null, -p.uses, -p.up_votes, p.id",
-  price: "v.estimated_credits, -p.uses, p.id",
+  popular: ["p.uses", "p.up_votes", "p.id"],
+  newest: ["v.published_at", "p.id"],
+  featured: ["p.featured_at is not null", "p.uses", "p.up_votes", "p.id"],
+  price: ["-v.estimated_credits", "p.uses", "p.id"],
 } as const;
 /** Videos too: a search leaves them out, as the specification says, a page does not. */
 const IS_LISTED = `${IS_LIVE} and v.id = p.latest_version_id`;
@@ -43,16 +43,16 @@ export async function listBrowsed(db: Queryable, browse: Browse, page: BrowsePag
   add((given) => `v.modality = ${given}`, modality === undefined ? undefined : MODALITY_NUMBERS[modality]);
   add((given) => `v.model = ${given}`, model);
   add((given) => `exists (select 1 from json_array_elements_text(v.tags) tag where tag = ${given})`, tag);
-  const rank = among === null ? ORDERS[browse.sort] : `array_position($${values.push(among)}::uuid[], p.id)`;
+  const rank = among === null ? ORDERS[browse.sort] : [`-array_position($${values.push(among)}::uuid[], p.id)`];
   if (among !== null) where.push(`p.id = any($${values.length})`);
   const after = page.after?.toLowerCase();
   if (after !== undefined) {
     const cursor = `$${values.push(after)}`;
     const known = await db.query(`select 1 from ${FROM} where p.id = $1 and ${IS_LISTED}`, [after]);
     if (known.length === 0) return null;
-    where.push(`(${rank}) > (select ${rank} from ${FROM} where p.id = ${cursor} and ${IS_LISTED})`);
+    where.push(`(${rank.join()}) < (select ${rank.join()} from ${FROM} where p.id = ${cursor} and ${IS_LISTED})`);
   }
-  const text = `select p.id from ${FROM} where ${where.join(" and ")} order by ${rank} limit ${limit}`;
+  const text = `select p.id from ${FROM} where ${where.join(" and ")} order by ${rank.map((one) => `(${one}) desc`).join()} limit ${limit}`;
   return (await db.query<{ id: string }>(text, values)).map(({ id }) => id);
 }
 

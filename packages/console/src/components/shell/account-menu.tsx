@@ -1,7 +1,7 @@
 import type { SessionInfo } from "@promptd/contract/manage";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Activity, Check, LogOut, Settings, UserRound } from "lucide-react";
+import { Activity, BookOpen, Check, LogOut, Settings, UserRound } from "lucide-react";
 import type { ReactElement } from "react";
 import { chooseAccount, chosenAccount } from "../../account.ts";
 import { faultOf, sessionQuery } from "../../api.ts";
@@ -49,6 +49,9 @@ export function AccountMenu({ session, trigger }: AccountMenuProps) {
             </MenuItem>
           ))}
       <MenuRule />
+      <MenuItem icon={BookOpen} onClick={() => void navigate({ to: "/docs" })}>
+        Docs
+      </MenuItem>
       <MenuItem icon={Settings} onClick={() => void navigate({ to: "/settings" })}>
         Settings
       </MenuItem>

@@ -4,6 +4,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import {
   Activity,
+  BookOpen,
   Coins,
   KeyRound,
   LayoutGrid,
@@ -193,7 +194,7 @@ function useActs(): readonly Entry[] {
   const navigate = useNavigate();
   return useMemo(() => {
     const page = (
-      to: "/" | "/runs" | "/keys" | "/credits" | "/settings" | "/operator",
+      to: "/" | "/runs" | "/keys" | "/credits" | "/docs" | "/settings" | "/operator",
       label: string,
       icon: LucideIcon,
     ): Entry => ({
@@ -215,6 +216,7 @@ function useActs(): readonly Entry[] {
       page("/runs", "Runs", ListTree),
       page("/keys", "Keys", KeyRound),
       page("/credits", "Credits", Coins),
+      page("/docs", "Docs", BookOpen),
       page("/settings", "Settings", Settings),
       ...(isOperator ? [page("/operator", "Operator", Activity)] : []),
       theme("light", Sun),

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, Outlet } from "@tanstack/react-router";
 import {
   Activity,
+  BookOpen,
   Coins,
   KeyRound,
   LayoutGrid,
@@ -32,6 +33,7 @@ const PAGES = [
 ] as const satisfies readonly { to: string; label: string; icon: LucideIcon }[];
 
 const SETTINGS = { to: "/settings", label: "Settings", icon: Settings } as const;
+const DOCS = { to: "/docs", label: "Docs", icon: BookOpen } as const;
 const OPERATOR = { to: "/operator", label: "Operator", icon: Activity } as const;
 
 const ITEM =
@@ -113,7 +115,7 @@ function Sidebar({ onSearch }: { readonly onSearch: () => void }) {
 /** What is not for every day; narrow screens have it in the menu of the account. */
 function MorePages() {
   const { data: session } = useQuery(sessionQuery);
-  const pages = session?.person.isOperator === true ? [SETTINGS, OPERATOR] : [SETTINGS];
+  const pages = session?.person.isOperator === true ? [DOCS, SETTINGS, OPERATOR] : [DOCS, SETTINGS];
   return (
     <div className="hidden gap-1 border-t border-line pt-3 sm:mt-3 sm:grid">
       {pages.map(({ to, label, icon: Icon }) => (

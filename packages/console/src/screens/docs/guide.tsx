@@ -1,0 +1,100 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useLocation, useParams } from "@tanstack/react-router";
+import { useEffect, type ReactNode } from "react";
+import ReactMarkdown, { type Components } from "react-markdown";
+import remarkGfm from "remark-gfm";
+import { Missing, QueryFailure, RowShapes } from "../../components/query-states.tsx";
+import { findGuide, loadGuide } from "./guides.ts";
+import { anchorOf } from "./sections-of.ts";
+
+export function GuideSection() {
+  const { guide } = useParams({ from: "/inside/docs/$guide" });
+  const { hash } = useLocation();
+  const known = findGuide(guide);
+  const text = useQuery({
+    queryKey: ["docs", guide],
+    queryFn: () => loadGuide(guide),
+    enabled: known !== undefined,
+    staleTime: Infinity,
+  });
+  const isShown = text.data !== undefined;
+  useEffect(() => {
+    // The part that the address names is there only now.
+    if (isShown && hash !== "") document.getElementById(hash)?.scrollIntoView();
+  }, [isShown, hash]);
+  if (known === undefined) {
+    return (
+      <Missing title="There is no such guide" to="/docs" label="All guides">
+        Its address is misspelled, or it belongs to another version.
+      </Missing>
+    );
+  }
+  if (text.isError) return <QueryFailure what="The guide" query={text} />;
+  if (text.data === undefined) return <RowShapes what="the guide" rows={8} />;
+  return (
+    <article className="prose min-w-0">
+      <ReactMarkdown remarkPlugins={PLUGINS} components={COMPONENTS}>
+        {text.data}
+      </ReactMarkdown>
+    </article>
+  );
+}
+
+const PLUGINS = [remarkGfm];
+
+/** The text of a heading, whatever it is made of. */
+function plainText(node: ReactNode): string {
+  if (typeof node === "string" || typeof node === "number") return String(node);
+  if (Array.isArray(node)) return node.map((one: ReactNode) => plainText(one)).join("");
+  if (typeof node === "object" && node !== null && "props" in node) {
+    return plainText((node.props as { readonly children?: ReactNode }).children);
+  }
+  return "";
+}
+
+const idOf = (children: ReactNode) => anchorOf(plainText(children));
+
+/** The page has a first heading of its own, so those of a guide are one lower. */
+const COMPONENTS: Components = {
+  h1: ({ children }) => (
+    <h2 id={idOf(children)} className="text-20!">
+      {children}
+    </h2>
+  ),
+  h2: ({ children }) => (
+    <h3 id={idOf(children)} className="scroll-mt-6 pt-2 text-16!">
+      {children}
+    </h3>
+  ),
+  h3: ({ children }) => (
+    <h4 id={idOf(children)} className="scroll-mt-6">
+      {children}
+    </h4>
+  ),
+  a: ({ href = "", children }) => <DocLink href={href}>{children}</DocLink>,
+  img: () => null,
+  pre: ({ children }) => (
+    <pre tabIndex={0} aria-label="Code">
+      {children}
+    </pre>
+  ),
+};
+
+/** Guides link to each other by their files; what is not among them stands in the repository only. */
+function DocLink({ href, children }: { readonly href: string; readonly children: ReactNode }) {
+  const [, name, hash] = /^(?:\.\/)?(?:docs\/)?([a-z-]+)\.md(?:#(.*))?$/.exec(href) ?? [];
+  if (name !== undefined && findGuide(name) !== undefined) {
+    return (
+      <Link to="/docs/$guide" params={{ guide: name }} {...(hash === undefined ? {} : { hash })}>
+        {children}
+      </Link>
+    );
+  }
+  if (href.startsWith("#")) return <a href={href}>{children}</a>;
+  if (!/^https?:/.test(href)) return <>{children}</>;
+  return (
+    <a href={href} rel="noopener" target="_blank">
+      {children}
+    </a>
+  );
+}

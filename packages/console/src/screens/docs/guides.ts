@@ -1,0 +1,59 @@
+/** The guides of docs/, each a file of its own that the build makes: what is not opened is not loaded. */
+export interface Guide {
+  readonly name: string;
+  readonly title: string;
+  /** In a few words, for the list. */
+  readonly about: string;
+}
+
+export interface GuideGroup {
+  readonly label: string;
+  readonly guides: readonly Guide[];
+}
+
+export const GUIDES: readonly GuideGroup[] = [
+  {
+    label: "Run prompts",
+    guides: [
+      { name: "api", title: "The API", about: "runs, errors, waiting, streams, images, and the JavaScript client" },
+      { name: "cli", title: "The command line", about: "every command, with its flags" },
+      { name: "states", title: "States of a run", about: "from queued to its end, and what each means" },
+      { name: "limits", title: "Limits", about: "sizes, counts, rates and times" },
+    ],
+  },
+  {
+    label: "Write prompts",
+    guides: [
+      { name: "prompt-files", title: "Prompt files", about: "inputs, templates, steps, options, samples and tests" },
+      { name: "models", title: "Models", about: "what there is, what it costs, and models of your own" },
+      { name: "search", title: "Search", about: "how the marketplace finds prompts" },
+    ],
+  },
+  {
+    label: "Operate",
+    guides: [
+      { name: "console", title: "The console", about: "these pages" },
+      { name: "operations", title: "Operations", about: "start, back up, upgrade, and what to do when" },
+      { name: "settings", title: "Settings", about: "every environment variable" },
+      { name: "manage-api", title: "The management API", about: "people, accounts, keys, tokens and audit" },
+      { name: "payments", title: "Payments", about: "grant credits from a payment system" },
+      { name: "reliability", title: "Reliability", about: "what holds when something breaks" },
+      { name: "glossary", title: "Glossary", about: "one meaning a word" },
+    ],
+  },
+];
+
+const FILES: Readonly<Record<string, () => Promise<string>>> = import.meta.glob<string>("../../../../../docs/*.md", {
+  query: "?raw",
+  import: "default",
+});
+
+export const findGuide = (name: string): Guide | undefined =>
+  GUIDES.flatMap(({ guides }) => guides).find((guide) => guide.name === name);
+
+/** The Markdown of a guide. @throws Error when the build has none of this name. */
+export async function loadGuide(name: string): Promise<string> {
+  const load = FILES[`../../../../../docs/${name}.md`];
+  if (load === undefined) throw new Error(`The docs have no page “${name}”.`);
+  return (await load()).replaceAll(/<!--.*?-->\n*/gs, "");
+}

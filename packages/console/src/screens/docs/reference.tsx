@@ -1,0 +1,83 @@
+/** Every endpoint of an API, from the OpenAPI document that the server gives to generators. */
+import { useQuery } from "@tanstack/react-query";
+import { useParams, useSearch } from "@tanstack/react-router";
+import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Facts } from "../../components/facts.tsx";
+import { operationsOf, type Operation } from "./operations-of.ts";
+
+const DOCUMENTS = { v1: "/openapi.json", manage: "/manage/openapi.json" } as const;
+
+export function ReferenceSection() {
+  const { api } = useParams({ from: "/inside/docs/reference/$api" });
+  const { q = "" } = useSearch({ from: "/inside/docs" });
+  const address = api === "manage" ? DOCUMENTS.manage : DOCUMENTS.v1;
+  const operations = useQuery({
+    queryKey: ["docs", "reference", address],
+    queryFn: async ({ signal }) => operationsOf(await (await fetch(address, { signal })).json()),
+    staleTime: Infinity,
+  });
+  if (operations.isError) return <QueryFailure what="The reference" query={operations} />;
+  if (operations.data === undefined) return <RowShapes what="the reference" rows={10} />;
+  const words = q.toLowerCase();
+  const shown = operations.data.filter(({ path, summary }) => `${path} ${summary}`.toLowerCase().includes(words));
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
+      <p className="pb-1 text-dim">
+        {shown.length} endpoints. The document for generators is at{" "}
+        <a href={address} className="text-accent hover:underline">
+          {address}
+        </a>
+        .
+      </p>
+      {shown.map((operation) => (
+        <Endpoint key={`${operation.method} ${operation.path}`} operation={operation} />
+      ))}
+    </div>
+  );
+}
+
+function Endpoint({
+  operation: { method, path, summary, parameters, request, answer, errors },
+}: {
+  readonly operation: Operation;
+}) {
+  return (
+    <details className="min-w-0 rounded-3 border border-line bg-panel">
+      <summary className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2.5">
+        <Badge tone={method === "GET" ? "neutral" : method === "DELETE" ? "bad" : "live"}>{method}</Badge>
+        <code className="min-w-0 [overflow-wrap:anywhere]">{path}</code>
+        <span className="text-dim">{summary}</span>
+      </summary>
+      <div className="grid grid-cols-[minmax(0,1fr)] gap-4 border-t border-line p-4">
+        {parameters.length === 0 ? null : (
+          <Facts
+            facts={parameters.map(({ name, place, isRequired, about }) => ({
+              label: name,
+              value: `${place}${isRequired ? ", required" : ""}${about === "" ? "" : `. ${about}`}`,
+            }))}
+          />
+        )}
+        <Example label="Request" text={request} />
+        <Example label="Answer" text={answer} />
+        {errors.length === 0 ? null : <p className="text-12 text-dim">Errors: {errors.join(", ")}</p>}
+      </div>
+    </details>
+  );
+}
+
+function Example({ label, text }: { readonly label: string; readonly text: string | null }) {
+  if (text === null) return null;
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-1">
+      <h3>{label}</h3>
+      <pre
+        tabIndex={0}
+        aria-label={label}
+        className="max-h-96 overflow-auto rounded-2 bg-sunk p-3 font-mono text-[12.5px] leading-5"
+      >
+        {text}
+      </pre>
+    </div>
+  );
+}

@@ -1,0 +1,71 @@
+/** Parts of a guide by its headings: what a search answers with, and where its links lead. */
+export interface GuidePart {
+  readonly guide: string;
+  readonly heading: string;
+  /** What the address has behind its number sign. */
+  readonly anchor: string;
+  readonly text: string;
+}
+
+/** As GitHub makes it, so that a link works there and here. */
+export function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[`*_]/g, "")
+    .replaceAll(/[^\p{L}\p{N}\s-]/gu, "")
+    .trim()
+    .replaceAll(/\s/g, "-");
+}
+
+/** Headings in a block of code are none. */
+export function partsOf(guide: string, markdown: string): GuidePart[] {
+  const parts: { heading: string; lines: string[] }[] = [];
+  let isCode = false;
+  for (const line of markdown.split("\n")) {
+    if (line.startsWith("```")) isCode = !isCode;
+    const heading = isCode ? null : /^#{1,3} (.+)$/.exec(line);
+    if (heading !== null) parts.push({ heading: heading[1] ?? "", lines: [] });
+    else parts.at(-1)?.lines.push(line);
+  }
+  return parts.map(({ heading, lines }) => ({
+    guide,
+    heading: heading.replaceAll("`", ""),
+    anchor: anchorOf(heading),
+    text: lines
+      .join(" ")
+      .replaceAll(/[`*|]|\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .replaceAll(/\s+/g, " "),
+  }));
+}
+
+const FOUND_MAX = 20;
+const EXCERPT = 140;
+
+export interface Found {
+  readonly part: GuidePart;
+  readonly excerpt: string;
+}
+
+/** Parts that have every word, those first that have them in their heading. */
+export function searchParts(parts: readonly GuidePart[], query: string): Found[] {
+  const words = query
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  if (words.length === 0) return [];
+  return parts
+    .flatMap((part) => {
+      const [heading, text] = [part.heading.toLowerCase(), part.text.toLowerCase()];
+      if (!words.every((word) => heading.includes(word) || text.includes(word))) return [];
+      const score = words.filter((word) => heading.includes(word)).length;
+      return [{ part, score, excerpt: excerptOf(part.text, words[0] ?? "") }];
+    })
+    .sort((a, b) => b.score - a.score)
+    .slice(0, FOUND_MAX);
+}
+
+function excerptOf(text: string, word: string): string {
+  const at = Math.max(0, text.toLowerCase().indexOf(word) - EXCERPT / 3);
+  const cut = text.slice(at, at + EXCERPT).trim();
+  return `${at > 0 ? "… " : ""}${cut}${at + EXCERPT < text.length ? " …" : ""}`;
+}

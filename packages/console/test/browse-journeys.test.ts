@@ -1,0 +1,140 @@
+/** Finding prompts among many, what they cost, what was used, and the docs, in the console. */
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
+import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
+import { faultsOfPages } from "./support/axe.ts";
+import { findBrowser, openBrowser, signInAs, travel } from "./support/browser.ts";
+import { DIST } from "./support/build.ts";
+
+const PROMPTS = 60;
+/** As wide as a title may be, without a place to break it. */
+const WIDE = "W".repeat(120);
+
+const prompt = (title: string, tag: string) => `---
+promptd: 1
+title: ${title}
+model: sandbox/text
+tags: [${tag}]
+inputs: { word: { label: Word, maxLength: 9000 } }
+---
+Say {{ word }}.
+`;
+
+let server: TestServer;
+let browser: Browser;
+let ada: TestPerson;
+beforeAll(async () => {
+  if (findBrowser() === null) return;
+  const environment = { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "1000" };
+  [server, browser] = await Promise.all([startTestServer({ consoleDirectory: DIST, environment }), openBrowser()]);
+  const authorId = (await server.createCaller()).accountId;
+  for (let i = 0; i < PROMPTS; i += 1) await server.publish(prompt(`Prompt number ${i}`, "many"), { authorId });
+  await server.publish(prompt(WIDE, "wide"), { authorId });
+  ada = await createTestPerson(server);
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+describe.skipIf(findBrowser() === null)("in the console", () => {
+  test("every prompt is reached by scrolling, and a tag leaves those that have it", async () => {
+    await travel(browser, "scrolling", async ({ page, complaints }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(server.url);
+      const cards = page.getByRole("list", { name: "Prompts" }).getByRole("listitem");
+      await cards.first().waitFor();
+      await page.getByRole("status").filter({ hasText: "50+ prompts" }).waitFor();
+      await page.getByRole("button", { name: "Show more" }).scrollIntoViewIfNeeded();
+      await page
+        .getByRole("status")
+        .filter({ hasText: `${PROMPTS + 1} prompts` })
+        .waitFor();
+      expect(await cards.count()).toBe(PROMPTS + 1);
+      await page.getByRole("button", { name: "wide" }).click();
+      await page.waitForURL(/tag=wide/);
+      await page.getByRole("status").filter({ hasText: "1 prompt" }).waitFor();
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  test.each([360, 768, 1_440])("a title without a break widens no page of %i px", async (width) => {
+    const { rows } = await ada.client.send("searchMarketplace", { query: { tag: "wide" } });
+    const look: Parameters<typeof travel>[2] = async ({ page }) => {
+      await signInAs(page, server.url, ada);
+      for (const path of ["/?tag=wide", `/p/${rows[0]?.slug}`, "/credits", "/settings/security", "/docs/api"]) {
+        await page.goto(server.url + path);
+        await page.waitForLoadState("networkidle");
+        const extra = await page.evaluate(() => {
+          const { document: shown, innerWidth: seen } = globalThis as unknown as {
+            document: { documentElement: { scrollWidth: number } };
+            innerWidth: number;
+          };
+          return shown.documentElement.scrollWidth - seen;
+        });
+        expect([path, extra]).toEqual([path, 0]);
+      }
+    };
+    await travel(browser, `wide-${width}`, look, { viewport: { width, height: 800 } });
+  });
+
+  test("the price follows what is typed, and the chart shows what it cost", async () => {
+    await travel(browser, "price", async ({ page, complaints }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/p/prompt-number-1`);
+      const button = page.getByRole("button", { name: /^Run/ });
+      const before = await button.innerText();
+      await page.getByLabel("Word").fill("long ".repeat(1_700));
+      await page.waitForFunction(
+        ([label]) => {
+          const { document: shown } = globalThis as unknown as {
+            document: { querySelector(selector: string): { innerText: string } | null };
+          };
+          return shown.querySelector("form button[type=submit]")?.innerText !== label;
+        },
+        [before],
+      );
+      await page.getByRole("table", { name: "Versions" }).getByText("latest").waitFor();
+      await button.click();
+      await page.getByText("Succeeded", { exact: true }).waitFor();
+      await page.getByRole("link", { name: "Credits" }).click();
+      await page.getByRole("img", { name: /credits in 30 days/ }).waitFor();
+      await page.getByText("Model", { exact: true }).click();
+      await page.waitForURL(/by=model/);
+      await page.getByText("sandbox/text").waitFor();
+      const saved = page.waitForEvent("download");
+      await page.getByRole("button", { name: "CSV" }).click();
+      expect((await saved).suggestedFilename()).toBe("usage-by-model.csv");
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  test("the docs are searched, read and linked, and every endpoint has its reference", async () => {
+    await travel(browser, "docs", async ({ page, complaints }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/docs`);
+      await page.getByLabel("Search the docs").fill("idempotency key");
+      await page.getByRole("region", { name: "Found" }).getByRole("link").first().click();
+      await page.locator("article h2").first().waitFor();
+      expect(new URL(page.url()).pathname).toMatch(/^\/docs\/[a-z-]+$/);
+      await page.goto(`${server.url}/docs/reference/v1`);
+      await page.getByText("/v1/runs", { exact: true }).first().click();
+      await page.getByRole("heading", { name: "Answer" }).first().waitFor();
+      expect(complaints).toEqual([]);
+    });
+    const list = await (await fetch(`${server.url}/llms.txt`)).text();
+    const [, path = ""] = /\((\/docs\/api\.md)\)/.exec(list) ?? [];
+    const guide = await fetch(server.url + path);
+    expect([guide.status, guide.headers.get("content-type")]).toEqual([200, "text/markdown; charset=utf-8"]);
+  });
+
+  test.each(["light", "dark"] as const)("axe finds nothing serious, %s", async (colorScheme) => {
+    const paths = ["/?tag=many", "/credits?days=7", "/docs", "/docs/settings", "/docs/reference/manage"];
+    const see: Parameters<typeof travel>[2] = async ({ page }) => {
+      await signInAs(page, server.url, ada);
+      expect(await faultsOfPages(page, server.url, paths)).toEqual([]);
+    };
+    await travel(browser, `axe-browse-${colorScheme}`, see, { colorScheme });
+  });
+});
