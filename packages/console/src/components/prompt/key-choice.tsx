@@ -38,7 +38,7 @@ export function KeyChoice({ keys, chosen, onChoose }: KeyChoiceProps) {
     return (
       <p className="border-t border-line px-4 py-2.5 text-12 text-dim">
         The code needs an API key that may run this prompt.{" "}
-        <Link to="/keys" className="text-accent hover:underline">
+        <Link to="/keys" className="text-accent underline underline-offset-2">
           Create a key
         </Link>
       </p>

@@ -149,15 +149,15 @@ export function DocsHome() {
       ))}
       <p className="text-dim">
         Every endpoint, with its parameters and examples:{" "}
-        <Link to="/docs/reference/$api" params={{ api: "v1" }} className="text-accent hover:underline">
+        <Link to="/docs/reference/$api" params={{ api: "v1" }} className="text-accent underline underline-offset-2">
           /v1
         </Link>{" "}
         and{" "}
-        <Link to="/docs/reference/$api" params={{ api: "manage" }} className="text-accent hover:underline">
+        <Link to="/docs/reference/$api" params={{ api: "manage" }} className="text-accent underline underline-offset-2">
           /manage/v1
         </Link>
         . For programs that read:{" "}
-        <a href="/llms.txt" className="text-accent hover:underline">
+        <a href="/llms.txt" className="text-accent underline underline-offset-2">
           llms.txt
         </a>
         .

@@ -25,7 +25,7 @@ export function ReferenceSection() {
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
       <p className="pb-1 text-dim">
         {shown.length} endpoints. The document for generators is at{" "}
-        <a href={address} className="text-accent hover:underline">
+        <a href={address} className="text-accent underline underline-offset-2">
           {address}
         </a>
         .

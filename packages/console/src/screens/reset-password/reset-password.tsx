@@ -51,7 +51,7 @@ export function ResetPasswordScreen() {
       </ActForm>
       <p className="text-12 text-dim">
         The link works once, within an hour.{" "}
-        <Link to="/forgot-password" className="text-accent hover:underline">
+        <Link to="/forgot-password" className="text-accent underline underline-offset-2">
           Ask for another
         </Link>
         .

@@ -33,14 +33,14 @@ export function SignInScreen() {
         {options?.signUp === "open" ? (
           <>
             New here?{" "}
-            <Link to="/sign-up" className="text-accent hover:underline">
+            <Link to="/sign-up" className="text-accent underline underline-offset-2">
               Create an account
             </Link>
             .{" "}
           </>
         ) : null}
         No password, or a forgotten one?{" "}
-        <Link to="/forgot-password" className="text-accent hover:underline">
+        <Link to="/forgot-password" className="text-accent underline underline-offset-2">
           Ask for a link
         </Link>
         .

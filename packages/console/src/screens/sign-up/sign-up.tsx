@@ -28,7 +28,7 @@ export function SignUpScreen() {
       <SetUpForm email={null} asksName onSubmit={send} />
       <p className="text-12 text-dim">
         Here already?{" "}
-        <Link to="/sign-in" search={{}} className="text-accent hover:underline">
+        <Link to="/sign-in" search={{}} className="text-accent underline underline-offset-2">
           Sign in
         </Link>
         .
