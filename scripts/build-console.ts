@@ -9,7 +9,12 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname, "..");
 const VITE = join(ROOT, "node_modules/vite/bin/vite.js");
 const BUILT = join(ROOT, "packages/console/dist/index.html");
-const SOURCES = ["packages/console/{src,public}/**/*", "packages/console/*", "packages/{contract,client}/src/**/*", "docs/*.md"];
+const SOURCES = [
+  "packages/console/{src,public}/**/*",
+  "packages/console/*",
+  "packages/{contract,client}/src/**/*",
+  "docs/*.md",
+];
 
 process.exitCode = process.argv.includes("--if-changed") && isCurrent() ? 0 : build();
 

@@ -10,7 +10,8 @@ interface TableProps {
 /** A dense table: rows of 36 px, one line each. Scrolls by itself where it does not fit. */
 export function Table({ label, head, children }: TableProps) {
   return (
-    <div className="overflow-x-auto">
+    // Positioned, so that words for screen readers alone do not stand outside of what scrolls.
+    <div className="relative overflow-x-auto">
       <table aria-label={label} className="w-full border-collapse text-13">
         <thead>
           <tr className="text-left text-12 text-dim">{head}</tr>

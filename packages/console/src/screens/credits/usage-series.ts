@@ -4,7 +4,7 @@ import type { UsageReport, UsageRow } from "@promptd/contract/manage";
 export const USAGE_BY = ["prompt", "key", "model"] as const;
 export type UsageBy = (typeof USAGE_BY)[number];
 
-export interface Series {
+interface Series {
   readonly name: string;
   readonly total: number;
   /** One for each day. */

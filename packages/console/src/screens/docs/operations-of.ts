@@ -5,7 +5,7 @@ export interface Operation {
   readonly summary: string;
   readonly parameters: readonly {
     readonly name: string;
-    readonly place: string;
+    readonly location: string;
     readonly isRequired: boolean;
     readonly about: string;
   }[];
@@ -55,10 +55,10 @@ function toOperation(method: string, path: string, described: Described): Operat
     method: method.toUpperCase(),
     path,
     summary,
-    parameters: parameters.flatMap(({ name, in: place = "", required = false, description, schema }) =>
+    parameters: parameters.flatMap(({ name, in: location = "", required = false, description, schema }) =>
       name === undefined
         ? []
-        : [{ name, place, isRequired: required, about: description ?? schema?.description ?? "" }],
+        : [{ name, location, isRequired: required, about: description ?? schema?.description ?? "" }],
     ),
     request: exampleOf(requestBody),
     answer: success === undefined ? null : exampleOf(responses[success]),

@@ -52,9 +52,9 @@ function Endpoint({
       <div className="grid grid-cols-[minmax(0,1fr)] gap-4 border-t border-line p-4">
         {parameters.length === 0 ? null : (
           <Facts
-            facts={parameters.map(({ name, place, isRequired, about }) => ({
+            facts={parameters.map(({ name, location, isRequired, about }) => ({
               label: name,
-              value: `${place}${isRequired ? ", required" : ""}${about === "" ? "" : `. ${about}`}`,
+              value: `${location}${isRequired ? ", required" : ""}${about === "" ? "" : `. ${about}`}`,
             }))}
           />
         )}
