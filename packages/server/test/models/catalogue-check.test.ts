@@ -103,20 +103,25 @@ interface Rates {
 }
 
 const TOKENS = 1_000;
-/** The rates of then: where a rise is announced, an entry asks it from the start, so that a hold covers it. */
-const timestamp = new Date(systemClock.nowMs() + 365 * DAY_MS);
+const HOUR_MS = 3_600_000;
+/** Every hour of a day in a year: where a rise is announced, an entry asks it from the start, so that a hold covers it. */
+const HOURS = Array.from({ length: 24 }, (_, hour) => {
+  const day = Math.floor(systemClock.nowMs() / DAY_MS) + 365;
+  return new Date(day * DAY_MS + hour * HOUR_MS + HOUR_MS / 2);
+});
 
-/** Credits per 1,000 tokens of a short prompt; null: the data set does not know the model. */
+/** Credits per 1,000 tokens of a short prompt at the dearest hour; null: the data set does not know the model. */
 function publishedRates({ provider, providerModel }: CatalogueEntry): Rates | null {
   const providerId = PRICED[provider];
   if (providerId === undefined) return null;
-  const price = calcPrice({ input_tokens: TOKENS, output_tokens: TOKENS }, providerModel, {
-    providerId,
-    timestamp,
-  });
-  if (price === null) return null;
-  const credits = (usd: number): number => Math.round(usd * 100 * 1e6) / 1e6;
-  return { inputPer1k: credits(price.input_price), outputPer1k: credits(price.output_price) };
+  const usage = { input_tokens: TOKENS, output_tokens: TOKENS };
+  const prices = HOURS.flatMap((timestamp) => calcPrice(usage, providerModel, { providerId, timestamp }) ?? []);
+  if (prices.length === 0) return null;
+  const credits = (usd: readonly number[]): number => Math.round(Math.max(...usd) * 100 * 1e6) / 1e6;
+  return {
+    inputPer1k: credits(prices.map((price) => price.input_price)),
+    outputPer1k: credits(prices.map((price) => price.output_price)),
+  };
 }
 
 describe("prices", () => {
