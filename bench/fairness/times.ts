@@ -15,6 +15,6 @@ export function describeContrast({ alone, attacked }: Contrast) {
   };
 }
 
-export function round(value: number): number {
+function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
