@@ -3,10 +3,13 @@ import { createManageClient, PromptdConnectionError, PromptdError } from "@promp
 import type { CreateRunBody, RunStatus } from "@promptd/contract";
 import {
   ACCOUNT_HEADER,
+  type DiffQuery,
   type ListManagedRunsQuery,
+  type ListPromptsQuery,
   type ManagedRunRow,
   type MarketplaceQuery,
   type Page,
+  type PreviewBody,
 } from "@promptd/contract/manage";
 import { infiniteQueryOptions, queryOptions, type InfiniteData, type QueryState } from "@tanstack/react-query";
 import { chosenAccount } from "./account.ts";
@@ -158,3 +161,55 @@ export async function createRun(body: CreateRunBody, key: string): Promise<strin
   const { data } = await manage.call("createRun", { params: {}, query: {}, body, headers });
   return data.runId;
 }
+
+/** The prompts of the account, drafts too. */
+export const ownPromptsQuery = (query: Pick<ListPromptsQuery, "q" | "state">) =>
+  growingList(
+    ["own-prompts", query],
+    (page, signal) => manage.send("listPrompts", { query: { ...query, ...page }, signal }),
+    ({ promptId }) => promptId,
+  );
+
+export const ownPromptQuery = (promptId: string) =>
+  queryOptions({
+    queryKey: ["own-prompt", promptId],
+    queryFn: ({ signal }) => manage.send("getPrompt", { params: { promptId }, signal }),
+  });
+
+export const ownVersionsQuery = (promptId: string) =>
+  growingList(
+    ["own-versions", promptId],
+    (query, signal) => manage.send("listVersions", { params: { promptId }, query, signal }),
+    ({ promptVersionId }) => promptVersionId,
+  );
+
+/** `stamp`: of the draft; the comparison is made again when it was saved. */
+export const diffQuery = (promptId: string, query: DiffQuery, stamp: string) =>
+  queryOptions({
+    queryKey: ["diff", promptId, query, stamp],
+    queryFn: ({ signal }) => manage.send("diffPrompt", { params: { promptId }, query, signal }),
+  });
+
+/** The server's own validator; nothing is stored. */
+export const checkQuery = (source: string) =>
+  queryOptions({
+    queryKey: ["check", source],
+    queryFn: ({ signal }) => manage.send("checkPromptFile", { body: { source }, signal }),
+    staleTime: Infinity,
+    gcTime: 60_000,
+    retry: false,
+  });
+
+export const previewQuery = (body: PreviewBody) =>
+  queryOptions({
+    queryKey: ["preview", body],
+    queryFn: ({ signal }) => manage.send("previewPromptFile", { body, signal }),
+    gcTime: 60_000,
+    retry: false,
+  });
+
+export const modelsQuery = queryOptions({
+  queryKey: ["models"],
+  queryFn: ({ signal }) => manage.send("listModels", { signal }),
+  staleTime: 300_000,
+});

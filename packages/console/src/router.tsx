@@ -13,6 +13,8 @@ import { isSignedOut, sessionQuery } from "./api.ts";
 import type {
   AuditSearch,
   CreditsSearch,
+  AuthorSearch,
+  EditorSearch,
   FoundRunsSearch,
   MarketplaceSearch,
   PromptSearch,
@@ -111,6 +113,34 @@ const credits = createRoute({
     by: oneOf(search["by"], ["prompt", "key", "model"]),
     // The address holds a number as one.
     days: oneOf(String(search["days"]), ["7", "30", "90", "365"]),
+  }),
+});
+
+const author = createRoute({
+  getParentRoute: () => inside,
+  path: "/author",
+  component: lazyRouteComponent(() => import("./screens/author/author.tsx"), "AuthorScreen"),
+  validateSearch: (search: Record<string, unknown>): AuthorSearch => ({
+    q: text(search["q"]),
+    state: oneOf(search["state"], ["draft", "published", "unpublished", "blocked"]),
+  }),
+});
+
+const newPrompt = createRoute({
+  getParentRoute: () => inside,
+  path: "/author/new",
+  component: lazyRouteComponent(() => import("./screens/author/new-prompt.tsx"), "NewPromptScreen"),
+});
+
+const editor = createRoute({
+  getParentRoute: () => inside,
+  path: "/author/$promptId",
+  component: lazyRouteComponent(() => import("./screens/editor/editor.tsx"), "EditorScreen"),
+  validateSearch: (search: Record<string, unknown>): EditorSearch => ({
+    tab: oneOf(search["tab"], ["test", "rendered", "history"]),
+    run: text(search["run"]),
+    from: text(search["from"]),
+    to: text(search["to"]),
   }),
 });
 
@@ -294,6 +324,9 @@ const tree = root.addChildren([
     run,
     keys,
     credits,
+    author,
+    newPrompt,
+    editor,
     settings.addChildren(settingsSections),
     operator.addChildren(operatorSections),
     docs.addChildren(docsSections),

@@ -39,3 +39,16 @@ export interface CreditsSearch {
   readonly by?: "prompt" | "key" | "model" | undefined;
   readonly days?: "7" | "30" | "90" | "365" | undefined;
 }
+/** The prompts of an author. */
+export interface AuthorSearch {
+  readonly q?: string | undefined;
+  readonly state?: "draft" | "published" | "unpublished" | "blocked" | undefined;
+}
+export interface EditorSearch {
+  readonly tab?: "test" | "rendered" | "history" | undefined;
+  /** The run shown beside the form. */
+  readonly run?: string | undefined;
+  /** What the history compares: two versions, or a version and the draft. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}

@@ -13,6 +13,7 @@ import {
   Search,
   Settings,
   Sparkles,
+  SquarePen,
   Sun,
   type LucideIcon,
 } from "lucide-react";
@@ -194,7 +195,7 @@ function useActs(): readonly Entry[] {
   const navigate = useNavigate();
   return useMemo(() => {
     const page = (
-      to: "/" | "/runs" | "/keys" | "/credits" | "/docs" | "/settings" | "/operator",
+      to: "/" | "/runs" | "/keys" | "/credits" | "/author" | "/author/new" | "/docs" | "/settings" | "/operator",
       label: string,
       icon: LucideIcon,
     ): Entry => ({
@@ -217,6 +218,8 @@ function useActs(): readonly Entry[] {
       page("/keys", "Keys", KeyRound),
       page("/credits", "Credits", Coins),
       page("/docs", "Docs", BookOpen),
+      page("/author", "My prompts", SquarePen),
+      { ...page("/author/new", "New prompt", SquarePen), group: "Acts" },
       page("/settings", "Settings", Settings),
       ...(isOperator ? [page("/operator", "Operator", Activity)] : []),
       theme("light", Sun),

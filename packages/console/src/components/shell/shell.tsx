@@ -11,6 +11,7 @@ import {
   Moon,
   Search,
   Settings,
+  SquarePen,
   Sun,
   type LucideIcon,
 } from "lucide-react";
@@ -30,6 +31,7 @@ const PAGES = [
   { to: "/runs", label: "Runs", icon: ListTree },
   { to: "/keys", label: "Keys", icon: KeyRound },
   { to: "/credits", label: "Credits", icon: Coins },
+  { to: "/author", label: "My prompts", icon: SquarePen },
 ] as const satisfies readonly { to: string; label: string; icon: LucideIcon }[];
 
 const SETTINGS = { to: "/settings", label: "Settings", icon: Settings } as const;

@@ -1,0 +1,184 @@
+/** The prompts of the account: what is published, what is not yet, how it is used. */
+import type { OwnPromptRow, PromptState } from "@promptd/contract/manage";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { SearchX, SquarePen } from "lucide-react";
+import { ownPromptsQuery } from "../../api.ts";
+import { formatCredits, formatDay, formatTime, formatWhole } from "../../components/format.ts";
+import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { Page } from "../../components/shell/page.tsx";
+import { Badge, type StateTone } from "../../components/ui/badge.tsx";
+import { Button, buttonClass } from "../../components/ui/button.tsx";
+import { Empty } from "../../components/ui/empty.tsx";
+import { Input, Segments } from "../../components/ui/field.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+import type { AuthorSearch } from "../../search.ts";
+
+const STATES = ["draft", "published", "unpublished", "blocked"] as const;
+const WORDS: Readonly<Record<PromptState, { readonly word: string; readonly tone: StateTone }>> = {
+  draft: { word: "Draft", tone: "neutral" },
+  published: { word: "Published", tone: "ok" },
+  unpublished: { word: "Unpublished", tone: "neutral" },
+  blocked: { word: "Taken down", tone: "bad" },
+};
+
+export function AuthorScreen() {
+  const search = useSearch({ from: "/inside/author" });
+  const navigate = useNavigate({ from: "/author" });
+  const change = (next: AuthorSearch) =>
+    void navigate({ search: (old) => ({ ...old, ...next }), replace: true, resetScroll: false });
+  return (
+    <Page
+      title="My prompts"
+      acts={
+        <Link to="/author/new" className={buttonClass({ tone: "main" })}>
+          New prompt
+        </Link>
+      }
+    >
+      <div className="flex flex-wrap items-center gap-2">
+        <div className="w-full sm:w-auto">
+          <Segments
+            label="State"
+            value={search.state ?? ""}
+            options={[{ value: "", label: "All" }, ...STATES.map((value) => ({ value, label: WORDS[value].word }))]}
+            onChange={(value) => change({ state: STATES.find((state) => state === value) })}
+          />
+        </div>
+        <Input
+          type="search"
+          aria-label="Part of a title"
+          placeholder="Part of a title"
+          className="sm:max-w-64"
+          defaultValue={search.q ?? ""}
+          maxLength={200}
+          onChange={(event) => {
+            const words = event.target.value.trim();
+            change({ q: words === "" ? undefined : words });
+          }}
+        />
+      </div>
+      <Rows search={search} onClear={() => change({ q: undefined, state: undefined })} />
+    </Page>
+  );
+}
+
+function Rows({ search: { q, state }, onClear }: { readonly search: AuthorSearch; readonly onClear: () => void }) {
+  const prompts = useInfiniteQuery(
+    ownPromptsQuery({ ...(q === undefined ? {} : { q }), ...(state === undefined ? {} : { state }) }),
+  );
+  if (prompts.isError && prompts.data === undefined) return <QueryFailure what="Your prompts" query={prompts} />;
+  if (prompts.data === undefined) return <RowShapes what="your prompts" />;
+  const rows = prompts.data.pages.flatMap((page) => page.rows);
+  if (rows.length === 0) {
+    const isFiltered = q !== undefined || state !== undefined;
+    return <Panel>{isFiltered ? <NothingFound onClear={onClear} /> : <NothingYet />}</Panel>;
+  }
+  return (
+    <Panel
+      flush
+      foot={
+        <ShowMore list={prompts}>
+          <span className="tabular-nums">{formatWhole(rows.length)} shown, newest first. Use is of 30 days.</span>
+        </ShowMore>
+      }
+    >
+      <Table
+        label="My prompts"
+        head={
+          <>
+            <Th fill>Prompt</Th>
+            <Th>State</Th>
+            <Th from="xl">Model</Th>
+            <Th num from="sm">
+              Uses
+            </Th>
+            <Th num from="sm">
+              Succeeded
+            </Th>
+            <Th num from="sm">
+              Paid
+            </Th>
+            <Th num from="xl">
+              Price
+            </Th>
+            <Th num from="xl">
+              Changed
+            </Th>
+          </>
+        }
+      >
+        {rows.map((row) => (
+          <PromptRow key={row.promptId} row={row} />
+        ))}
+      </Table>
+    </Panel>
+  );
+}
+
+function PromptRow({ row }: { readonly row: OwnPromptRow }) {
+  const { promptId, title, state, draft, latest, last30Days, endingModels } = row;
+  const { runs, failed, credits } = last30Days;
+  const changedAt = draft?.savedAt ?? latest?.publishedAt;
+  const ending = endingModels.find(({ isLatest }) => isLatest);
+  return (
+    <tr className="hover:bg-hover">
+      <Td fill>
+        <Link to="/author/$promptId" params={{ promptId }} className="font-medium hover:underline" title={title}>
+          {title}
+        </Link>
+      </Td>
+      <Td>
+        <span className="inline-flex gap-1.5">
+          <Badge tone={WORDS[state].tone}>{WORDS[state].word}</Badge>
+          {latest !== null && draft !== null ? <Badge tone="live">changed</Badge> : null}
+          {ending === undefined ? null : <Badge tone="warn">model ends {formatDay(ending.retiresAt)}</Badge>}
+        </span>
+      </Td>
+      <Td from="xl">
+        {latest === null ? <span className="text-dim">none yet</span> : <code className="text-12">{latest.model}</code>}
+      </Td>
+      <Td num from="sm">
+        {formatWhole(runs)}
+      </Td>
+      <Td num from="sm">
+        {runs === 0 ? <span className="text-dim">no runs</span> : `${Math.floor(((runs - failed) / runs) * 100)} %`}
+      </Td>
+      <Td num from="sm">
+        {formatWhole(credits)}
+      </Td>
+      <Td num from="xl">
+        {latest === null ? "" : formatCredits(latest.estimatedCredits)}
+      </Td>
+      <Td num from="xl">
+        {changedAt === undefined ? "" : formatTime(changedAt)}
+      </Td>
+    </tr>
+  );
+}
+
+function NothingYet() {
+  return (
+    <Empty
+      icon={SquarePen}
+      title="No prompts yet"
+      act={
+        <Link to="/author/new" className={buttonClass({ tone: "main" })}>
+          New prompt
+        </Link>
+      }
+    >
+      A prompt is a file with inputs and a template. Publish it, and others can run it from the marketplace or their
+      code.
+    </Empty>
+  );
+}
+
+function NothingFound({ onClear }: { readonly onClear: () => void }) {
+  return (
+    <Empty icon={SearchX} title="No prompt fits" act={<Button onClick={onClear}>Show all prompts</Button>}>
+      None of your prompts has this state and these words in its title.
+    </Empty>
+  );
+}

@@ -1,0 +1,83 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { Clapperboard, ImageIcon, TextCursorInput } from "lucide-react";
+import { manage, ownPromptQuery } from "../../api.ts";
+import { Page } from "../../components/shell/page.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Failure } from "../../components/ui/empty.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { useAct } from "../../components/use-act.ts";
+import { TEMPLATES, type Template } from "./templates.ts";
+
+const ICONS = { text: TextCursorInput, image: ImageIcon, video: Clapperboard } as const;
+
+export function NewPromptScreen() {
+  const act = useAct();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const start = ({ source }: Template) =>
+    act.run(async () => {
+      const prompt = await manage.send("createDraft", { body: { source } });
+      queries.setQueryData(ownPromptQuery(prompt.promptId).queryKey, prompt);
+      void queries.invalidateQueries({ queryKey: ["own-prompts"] });
+      await navigate({ to: "/author/$promptId", params: { promptId: prompt.promptId } });
+    });
+  return (
+    <Page
+      title="New prompt"
+      path={
+        <nav aria-label="Path">
+          <Link to="/author" className="hover:text-ink">
+            My prompts
+          </Link>
+        </nav>
+      }
+      meta="Begin with a small prompt that works, then change it. Nobody sees a draft before you publish it."
+    >
+      {act.fault === null ? null : (
+        <Failure title="The draft could not be made." requestId={act.fault.requestId}>
+          {act.fault.message}
+        </Failure>
+      )}
+      <ul className="grid grid-cols-[minmax(0,1fr)] gap-4 lg:grid-cols-3">
+        {TEMPLATES.map((template) => {
+          const Icon = ICONS[template.modality];
+          return (
+            <li key={template.name} className="grid">
+              <Panel
+                className="grid grid-rows-[auto_1fr_auto]"
+                title={
+                  <span className="inline-flex items-center gap-2">
+                    <Icon aria-hidden className="size-4 text-dim" strokeWidth={1.75} />
+                    {template.name}
+                  </span>
+                }
+                foot={
+                  <Button
+                    tone="main"
+                    disabled={act.isBusy}
+                    aria-label={`Start with this: ${template.name}`}
+                    onClick={() => void start(template)}
+                  >
+                    Start with this
+                  </Button>
+                }
+              >
+                <div className="grid grid-cols-[minmax(0,1fr)] gap-3">
+                  <p className="text-dim">{template.about}</p>
+                  <pre
+                    tabIndex={0}
+                    aria-label={`File of the template ${template.name}`}
+                    className="max-h-72 overflow-auto rounded-2 bg-sunk p-3 font-mono text-[12px] leading-5 whitespace-pre-wrap"
+                  >
+                    {template.source}
+                  </pre>
+                </div>
+              </Panel>
+            </li>
+          );
+        })}
+      </ul>
+    </Page>
+  );
+}

@@ -1,0 +1,69 @@
+/** What a new prompt begins with: small files that run as they stand, on models that need no provider. */
+export interface Template {
+  readonly name: string;
+  readonly about: string;
+  readonly modality: "text" | "image" | "video";
+  readonly source: string;
+}
+
+const TEXT = `---
+promptd: 1
+title: Untitled text prompt
+description: What it writes, in one sentence.
+model: sandbox/text
+inputs:
+  topic:
+    label: Topic
+    description: What to write about
+    maxLength: 200
+  tone:
+    label: Tone
+    options: [calm, lively]
+    default: calm
+samples:
+  - inputs: { topic: tea }
+---
+Write two sentences about {{ topic }}. The tone is {{ tone }}.
+`;
+
+const IMAGE = `---
+promptd: 1
+title: Untitled photo prompt
+description: What it makes of a photo, in one sentence.
+model: sandbox/image
+images:
+  - label: Photo
+    description: A sharp photo in daylight
+inputs:
+  style:
+    label: Style
+    options:
+      watercolor: "soft watercolor, visible paper, light washes"
+      woodcut: "a two-color woodcut with rough edges"
+    default: watercolor
+options: { size: 512x512 }
+---
+Redraw the photo as {{ style }}.
+Keep the subject, its pose and the framing as they are.
+`;
+
+const VIDEO = `---
+promptd: 1
+title: Untitled video prompt
+description: What happens in the clip, in one sentence.
+model: sandbox/video
+inputs:
+  scene:
+    label: Scene
+    description: What is to be seen
+    maxLength: 300
+options: { seconds: "2" }
+---
+A short clip, one calm camera move: {{ scene }}.
+`;
+
+export const TEMPLATES: readonly Template[] = [
+  { name: "Text", about: "Two inputs become a text.", modality: "text", source: TEXT },
+  { name: "Image from a photo", about: "A photo and a style become a picture.", modality: "image", source: IMAGE },
+  { name: "Video", about: "A described scene becomes a short clip.", modality: "video", source: VIDEO },
+];

@@ -1,0 +1,161 @@
+/** The field for a prompt file: colors, completion, and faults underlined where they are. */
+import { autocompletion, completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { indentUnit } from "@codemirror/language";
+import { lintGutter, setDiagnostics, type Diagnostic } from "@codemirror/lint";
+import { EditorState, type Text } from "@codemirror/state";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+import type { PromptFileFault } from "@promptd/contract/manage";
+import { useEffect, useRef } from "react";
+import { completePrompt, type Known } from "./completion.ts";
+import { promptLanguage } from "./prompt-language.ts";
+
+interface CodeEditorProps {
+  readonly value: string;
+  readonly faults: readonly PromptFileFault[];
+  readonly known: Known;
+  /** Where the cursor was asked to go; a new object asks again. */
+  readonly goTo: { readonly line: number; readonly column: number | null } | null;
+  readonly onChange: (value: string) => void;
+}
+
+const theme = EditorView.theme({
+  "&": { color: "var(--ink)", backgroundColor: "transparent", font: "var(--t-code)" },
+  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
+  ".cm-scroller": { font: "var(--t-code)", fontVariantLigatures: "none" },
+  ".cm-content": { padding: "12px 0", caretColor: "var(--ink)", minHeight: "320px" },
+  ".cm-line": { padding: "0 12px 0 4px" },
+  ".cm-gutters": { backgroundColor: "transparent", color: "var(--dim)", border: "0" },
+  ".cm-lineNumbers .cm-gutterElement": { minWidth: "36px", padding: "0 4px" },
+  ".cm-activeLine": { backgroundColor: "var(--hover)" },
+  ".cm-activeLineGutter": { backgroundColor: "transparent", color: "var(--ink)" },
+  ".cm-cursor": { borderLeftColor: "var(--ink)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+    backgroundColor: "var(--accent-soft)",
+  },
+  ".cm-tooltip": {
+    border: "1px solid var(--line)",
+    borderRadius: "6px",
+    backgroundColor: "var(--float)",
+    color: "var(--ink)",
+    font: "var(--t-12)",
+    maxWidth: "min(480px, 90vw)",
+  },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { font: "var(--t-code)" },
+  ".cm-tooltip.cm-tooltip-autocomplete > ul > li[aria-selected]": {
+    backgroundColor: "var(--accent-soft)",
+    color: "var(--ink)",
+  },
+  ".cm-completionDetail": { color: "var(--dim)", fontStyle: "normal" },
+  ".cm-diagnostic": { padding: "8px 12px", borderLeft: "0", whiteSpace: "pre-wrap" },
+  ".cm-lintRange-error": {
+    backgroundImage: "none",
+    textDecoration: "underline wavy var(--bad)",
+    textUnderlineOffset: "3px",
+  },
+  ".cm-lint-marker-error": {
+    content: "''",
+    width: "8px",
+    height: "8px",
+    borderRadius: "4px",
+    backgroundColor: "var(--bad)",
+  },
+  ".cm-gutter-lint": { width: "14px" },
+});
+
+const LABEL = "Prompt file. Tab indents; press Escape, then Tab, to leave.";
+
+/**
+ * It stands in a shadow root: only there does CodeMirror bring its styles as constructed style sheets, which the policy
+ * of the pages takes; elsewhere it writes a style element, which the policy refuses.
+ */
+export function CodeEditor({ value, faults, known, goTo, onChange }: CodeEditorProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const view = useRef<EditorView | null>(null);
+  const latest = useRef({ value, known, onChange });
+  latest.current = { value, known, onChange };
+
+  useEffect(() => {
+    const element = host.current;
+    if (element === null) return undefined;
+    const root = element.shadowRoot ?? element.attachShadow({ mode: "open", delegatesFocus: true });
+    const created = new EditorView({ root, parent: root, state: createState(latest) });
+    view.current = created;
+    return () => {
+      created.destroy();
+      view.current = null;
+    };
+  }, []);
+
+  useEffect(() => {
+    const editor = view.current;
+    if (editor === null || editor.state.doc.toString() === value) return;
+    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
+  }, [value]);
+
+  useEffect(() => {
+    const editor = view.current;
+    if (editor === null) return;
+    editor.dispatch(
+      setDiagnostics(
+        editor.state,
+        faults.flatMap((fault) => diagnosticOf(fault, editor.state.doc)),
+      ),
+    );
+  }, [faults]);
+
+  useEffect(() => {
+    const editor = view.current;
+    if (editor === null || goTo === null) return;
+    const line = editor.state.doc.line(Math.min(goTo.line, editor.state.doc.lines));
+    const at = Math.min(line.to, line.from + (goTo.column ?? 1) - 1);
+    editor.dispatch({ selection: { anchor: at }, scrollIntoView: true });
+    editor.focus();
+  }, [goTo]);
+
+  return <div ref={host} className="min-w-0" />;
+}
+
+type Latest = { readonly current: Pick<CodeEditorProps, "value" | "known" | "onChange"> };
+
+function createState(latest: Latest): EditorState {
+  return EditorState.create({
+    doc: latest.current.value,
+    extensions: [
+      lineNumbers(),
+      lintGutter(),
+      history(),
+      drawSelection(),
+      highlightActiveLine(),
+      highlightActiveLineGutter(),
+      indentUnit.of("  "),
+      EditorView.lineWrapping,
+      promptLanguage,
+      autocompletion({ override: [completePrompt(() => latest.current.known)], icons: false }),
+      keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
+      EditorView.contentAttributes.of({ "aria-label": LABEL, spellcheck: "false", autocapitalize: "off" }),
+      EditorView.updateListener.of((update) => {
+        if (update.docChanged) latest.current.onChange(update.state.doc.toString());
+      }),
+      theme,
+    ],
+  });
+}
+
+/** From where the fault begins to the end of what is meant. A fault without a line stands beside the editor alone. */
+function diagnosticOf({ line: number, column, message, excerpt }: PromptFileFault, doc: Text): Diagnostic[] {
+  if (number === null || number > doc.lines) return [];
+  const line = doc.line(number);
+  const indent = line.text.length - line.text.trimStart().length;
+  const from = Math.min(line.to, line.from + (column === null ? indent : column - 1));
+  const fits = column !== null && excerpt !== null && line.text.startsWith(excerpt, column - 1);
+  const to = fits ? from + excerpt.length : line.to;
+  return [{ from: to > from ? from : line.from, to: Math.max(to, line.from), severity: "error", message }];
+}

@@ -1,0 +1,104 @@
+/** What differs between two versions of a prompt, and what callers would notice. */
+import type { OwnPromptDiff, PriceOfPrompt } from "@promptd/contract/manage";
+import { formatCredits } from "../../components/format.ts";
+import { cx } from "../../components/ui/class-names.ts";
+
+type Change = OwnPromptDiff["fields"][number];
+type Line = OwnPromptDiff["texts"][number]["lines"][number];
+
+export function DiffView({ diff }: { readonly diff: OwnPromptDiff }) {
+  if (diff.isSame) return <p className="text-dim">Both say the same.</p>;
+  const changes = [...diff.fields, ...diff.inputs, ...diff.options];
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+      <Conflicts conflicts={diff.conflicts} />
+      <Price price={diff.price} />
+      {changes.length === 0 ? null : (
+        <dl className="grid grid-cols-[minmax(0,1fr)] gap-2">
+          {changes.map((change) => (
+            <div key={change.field} className="grid gap-0.5">
+              <dt>
+                <code className="text-12 text-dim">{change.field}</code>
+              </dt>
+              <dd className="[overflow-wrap:anywhere]">
+                <Values change={change} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {diff.texts.map(({ field, lines }) => (
+        <div key={field} className="grid grid-cols-[minmax(0,1fr)] gap-1">
+          <code className="text-12 text-dim">{field}</code>
+          <Lines lines={lines} field={field} />
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** Ways in which what callers send now would be refused, or would be without effect. */
+function Conflicts({ conflicts }: Pick<OwnPromptDiff, "conflicts">) {
+  if (conflicts.length === 0) return <p className="text-ok">What callers send now still fits.</p>;
+  return (
+    <div role="note" className="grid gap-1 rounded-2 bg-warn-soft p-3">
+      <p className="font-semibold text-warn">Calls that fit before would change:</p>
+      <ul className="grid list-disc gap-1 pl-5">
+        {conflicts.map(({ kind, name, message }) => (
+          <li key={`${kind} ${name}`} className="[overflow-wrap:anywhere]">
+            {message}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+const priceText = (price: PriceOfPrompt | null) =>
+  price === null ? "unknown" : `${formatCredits(price.typical)}, at most ${formatCredits(price.most)}`;
+
+function Price({ price: { before, after } }: Pick<OwnPromptDiff, "price">) {
+  const [old, next] = [priceText(before), priceText(after)];
+  return old === next ? (
+    <p className="text-dim">The price stays {next}.</p>
+  ) : (
+    <p>
+      Price: <del className="text-bad">{old}</del> <ins className="text-ok no-underline">{next}</ins>
+    </p>
+  );
+}
+
+const shown = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+
+function Values({ change: { before, after } }: { readonly change: Change }) {
+  return (
+    <>
+      {before === null || before === undefined ? null : <del className="pr-2 text-bad">{shown(before)}</del>}
+      {after === null || after === undefined ? (
+        <span className="text-dim">removed</span>
+      ) : (
+        <ins className="text-ok no-underline">{shown(after)}</ins>
+      )}
+    </>
+  );
+}
+
+const SIGNS = { same: " ", removed: "−", added: "+" } as const;
+const LINES = { same: "text-dim", removed: "bg-bad-soft text-bad", added: "bg-ok-soft text-ok" } as const;
+
+function Lines({ lines, field }: { readonly lines: readonly Line[]; readonly field: string }) {
+  return (
+    <pre
+      tabIndex={0}
+      aria-label={`Lines of ${field}`}
+      className="max-h-80 overflow-auto rounded-2 bg-sunk py-2 font-mono text-[12px] leading-5 whitespace-pre-wrap"
+    >
+      {lines.map(({ kind, text }, index) => (
+        <span key={index} className={cx("block pr-3 pl-7 -indent-4", LINES[kind])}>
+          <span className="inline-block w-4 indent-0 select-none">{SIGNS[kind]}</span>
+          {text === "" ? " " : text}
+        </span>
+      ))}
+    </pre>
+  );
+}

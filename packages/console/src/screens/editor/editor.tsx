@@ -1,0 +1,126 @@
+/** One prompt of the author: left its file, right what becomes of it. */
+import type { OwnPrompt } from "@promptd/contract/manage";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useState } from "react";
+import { isMissing, modelsQuery, ownPromptQuery } from "../../api.ts";
+import { Missing, QueryFailure } from "../../components/query-states.tsx";
+import { Page } from "../../components/shell/page.tsx";
+import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
+import { Tabs } from "../../components/ui/tabs.tsx";
+import { PromptActs } from "./acts.tsx";
+import { CodeEditor } from "./code/code-editor.tsx";
+import { FaultList } from "./fault-list.tsx";
+import { HistoryTab } from "./history-tab.tsx";
+import { Notices } from "./notices.tsx";
+import { RenderedTab } from "./rendered-tab.tsx";
+import { Saved } from "./saved.tsx";
+import { TestTab } from "./test-tab.tsx";
+import { useCheck } from "./use-check.ts";
+import { useDraft } from "./use-draft.ts";
+
+export function EditorScreen() {
+  const { promptId } = useParams({ from: "/inside/author/$promptId" });
+  // The editor holds its own text from here on: reading it again would only show what was just saved.
+  const prompt = useQuery({ ...ownPromptQuery(promptId), refetchOnWindowFocus: false, refetchOnReconnect: false });
+  if (prompt.isError) {
+    if (isMissing(prompt.error)) {
+      return (
+        <Page title="No such prompt" hasHead={false}>
+          <Missing title="There is no such prompt" to="/author" label="Open my prompts">
+            It was deleted, or it belongs to another account.
+          </Missing>
+        </Page>
+      );
+    }
+    return (
+      <Page title="Prompt" path={<Path />}>
+        <QueryFailure what="The prompt" query={prompt} />
+      </Page>
+    );
+  }
+  if (prompt.data === undefined) return <EditorShapes />;
+  return <Editor key={promptId} prompt={prompt.data} />;
+}
+
+function Path() {
+  return (
+    <nav aria-label="Path">
+      <Link to="/author" className="hover:text-ink">
+        My prompts
+      </Link>
+    </nav>
+  );
+}
+
+const TABS = ["test", "rendered", "history"] as const;
+
+function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
+  const { tab = "test" } = useSearch({ from: "/inside/author/$promptId" });
+  const navigate = useNavigate({ from: "/author/$promptId" });
+  const draft = useDraft(prompt);
+  const checked = useCheck(draft.source);
+  const { data: models } = useQuery(modelsQuery);
+  const [goTo, setGoTo] = useState<{ line: number; column: number | null } | null>(null);
+  const tabs = [
+    { value: "test", label: "Test run", content: <TestTab {...{ prompt, draft, checked }} /> },
+    { value: "rendered", label: "Rendered text", content: <RenderedTab {...{ draft, checked }} /> },
+    { value: "history", label: "History", content: <HistoryTab {...{ prompt, draft }} /> },
+  ];
+  return (
+    <Page
+      title={prompt.title}
+      path={<Path />}
+      meta={<Saved prompt={prompt} draft={draft} />}
+      acts={<PromptActs {...{ prompt, draft, checked }} />}
+    >
+      <Notices prompt={prompt} draft={draft} />
+      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(360px,0.72fr)]">
+        <section
+          aria-label="Prompt file"
+          className="min-w-0 overflow-clip rounded-3 border border-line bg-panel lg:sticky lg:top-6"
+        >
+          <div className="lg:max-h-[calc(100dvh-180px)] lg:overflow-y-auto">
+            <CodeEditor
+              value={draft.source}
+              faults={checked.faults}
+              known={{ config: checked.config, models: models?.models ?? [] }}
+              goTo={goTo}
+              onChange={draft.change}
+            />
+          </div>
+          <FaultList checked={checked} onOpen={setGoTo} />
+        </section>
+        <section aria-label="Draft at work" className="min-w-0 overflow-clip rounded-3 border border-line bg-panel">
+          <Tabs
+            value={tab}
+            tabs={tabs}
+            onChange={(value) =>
+              void navigate({
+                search: (old) => ({ ...old, tab: TABS.find((name) => name === value) }),
+                replace: true,
+                resetScroll: false,
+              })
+            }
+          />
+        </section>
+      </div>
+    </Page>
+  );
+}
+
+function EditorShapes() {
+  return (
+    <Page title="Prompt" path={<Path />} hasHead={false}>
+      <Loading what="the prompt">
+        <div className="grid gap-6">
+          <Skeleton className="h-7 w-72 max-w-full" />
+          <div className="grid gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(360px,0.72fr)]">
+            <Skeleton className="h-[560px] rounded-3" />
+            <Skeleton className="h-96 rounded-3" />
+          </div>
+        </div>
+      </Loading>
+    </Page>
+  );
+}

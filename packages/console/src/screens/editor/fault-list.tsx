@@ -1,0 +1,70 @@
+import { Check, CircleAlert, TriangleAlert } from "lucide-react";
+import { formatCredits } from "../../components/format.ts";
+import type { Checked } from "./use-check.ts";
+
+interface FaultListProps {
+  readonly checked: Checked;
+  readonly onOpen: (place: { line: number; column: number | null }) => void;
+}
+
+/** Below the file: what is wrong with it, line by line, or what it costs when nothing is. */
+export function FaultList({ checked, onOpen }: FaultListProps) {
+  const { faults, prompt, isPending, failure } = checked;
+  return (
+    <div className="grid gap-2 border-t border-line bg-bg px-4 py-2.5 text-12">
+      <div role="status" className="flex min-h-5 flex-wrap items-center gap-x-4 gap-y-1">
+        {failure !== null ? (
+          <span className="text-bad">The file could not be checked: {failure.message}</span>
+        ) : faults.length > 0 ? (
+          <span className="font-medium text-bad">
+            {faults.length} {faults.length === 1 ? "fault" : "faults"}. Mend {faults.length === 1 ? "it" : "them"} to
+            run or publish.
+          </span>
+        ) : isPending || prompt === null ? (
+          <span className="text-dim">Checking</span>
+        ) : (
+          <>
+            <span className="inline-flex items-center gap-1.5 text-ok">
+              <Check aria-hidden className="size-3.5" strokeWidth={2} />
+              No faults
+            </span>
+            <span className="text-dim tabular-nums">
+              {formatCredits(prompt.price.typical)}
+              {prompt.price.most === prompt.price.typical ? "" : `, at most ${formatCredits(prompt.price.most)}`} for
+              callers
+            </span>
+          </>
+        )}
+        <span className="ml-auto text-dim max-sm:hidden">Esc, then Tab leaves the editor</span>
+      </div>
+      {faults.length === 0 ? null : (
+        <ul className="grid gap-1">
+          {faults.map(({ line, column, message, field }, index) => (
+            <li key={index} className="grid grid-cols-[16px_minmax(0,1fr)] gap-2">
+              <CircleAlert aria-hidden className="mt-0.5 size-3.5 text-bad" strokeWidth={1.75} />
+              <span className="[overflow-wrap:anywhere]">
+                {line === null ? null : (
+                  <button
+                    type="button"
+                    className="pr-2 text-accent tabular-nums hover:underline"
+                    onClick={() => onOpen({ line, column })}
+                  >
+                    line {line}
+                  </button>
+                )}
+                {field === "" ? null : <code className="pr-2 text-dim">{field}</code>}
+                {message}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {(prompt?.warnings ?? []).map((warning) => (
+        <p key={warning} className="grid grid-cols-[16px_minmax(0,1fr)] gap-2">
+          <TriangleAlert aria-hidden className="mt-0.5 size-3.5 text-warn" strokeWidth={1.75} />
+          <span className="[overflow-wrap:anywhere]">{warning}</span>
+        </p>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+import type { OwnPrompt } from "@promptd/contract/manage";
+import { manage } from "../../api.ts";
+import { actAndSay } from "../../components/act-and-say.ts";
+import { CopyButton } from "../../components/copy-button.tsx";
+import { formatDay } from "../../components/format.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { Failure } from "../../components/ui/empty.tsx";
+import type { DraftEditing } from "./use-draft.ts";
+
+interface NoticesProps {
+  readonly prompt: OwnPrompt;
+  readonly draft: DraftEditing;
+}
+
+/** What an author must know before anything else: a conflict, an operator's reason, a model that ends. */
+export function Notices({ prompt, draft }: NoticesProps) {
+  const { moderation, endingModels } = prompt;
+  const ending = endingModels.find(({ isLatest }) => isLatest);
+  return (
+    <>
+      {draft.status === "conflict" ? <Conflict prompt={prompt} draft={draft} /> : null}
+      {draft.status === "failed" && draft.fault !== null ? (
+        <Failure
+          title="The draft could not be saved."
+          requestId={draft.fault.requestId}
+          onRetry={() => void draft.flush()}
+        >
+          {draft.fault.message} Your text is still on the screen.
+        </Failure>
+      ) : null}
+      {moderation === null ? null : (
+        <Failure title={`An operator took this prompt out of the marketplace on ${formatDay(moderation.at)}.`}>
+          <p>{moderation.reason}</p>
+          <p className="pt-1 text-dim">
+            Mend it, then ask the operator to allow it again. Drafts and test runs still work.
+          </p>
+        </Failure>
+      )}
+      {ending === undefined ? null : (
+        <div role="note" className="rounded-3 bg-warn-soft p-4">
+          <p className="font-semibold text-warn">
+            <code>{ending.model}</code> ends on {formatDay(ending.retiresAt)}.
+          </p>
+          <p className="pt-1">
+            {ending.successor === null ? (
+              "Choose another model in this file and publish it before that day: afterwards nobody can run this prompt."
+            ) : (
+              <>
+                Its successor is <code>{ending.successor}</code>. Name it in this file, test it, and publish it before
+                that day.
+              </>
+            )}
+          </p>
+        </div>
+      )}
+    </>
+  );
+}
+
+function Conflict({ prompt: { promptId }, draft }: NoticesProps) {
+  const load = () =>
+    actAndSay(
+      async () => draft.load(await manage.send("getPrompt", { params: { promptId } })),
+      "The other text is on the screen",
+    );
+  return (
+    <div role="alert" className="grid gap-2 rounded-3 bg-warn-soft p-4">
+      <p className="font-semibold text-warn">This draft was changed elsewhere while you were writing.</p>
+      <p>Nothing is lost: your text is on the screen, the other one is stored. Saving waits until you choose.</p>
+      <div className="flex flex-wrap gap-2">
+        <CopyButton text={draft.source} label="Copy my text" />
+        <Button small onClick={() => void load()}>
+          Show the other text
+        </Button>
+        <Button small onClick={() => void actAndSay(draft.overwrite, "Your text is saved")}>
+          Save my text over it
+        </Button>
+      </div>
+    </div>
+  );
+}

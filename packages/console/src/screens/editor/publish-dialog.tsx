@@ -1,0 +1,93 @@
+import type { OwnPrompt } from "@promptd/contract/manage";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { diffQuery, manage } from "../../api.ts";
+import { FormDialog } from "../../components/form-dialog.tsx";
+import { QueryFailure } from "../../components/query-states.tsx";
+import { TextShape } from "../../components/run/output-view.tsx";
+import { Field, TextArea } from "../../components/ui/field.tsx";
+import { toast } from "../../components/ui/toast.tsx";
+import { textOf } from "../../sign-in.ts";
+import { DiffView } from "./diff-view.tsx";
+import type { DraftEditing } from "./use-draft.ts";
+
+interface PublishDialogProps {
+  readonly prompt: OwnPrompt;
+  readonly draft: DraftEditing;
+  readonly onClose: () => void;
+}
+
+/** What publishing changes for callers, and a note on it. What is published is what is compared here. */
+export function PublishDialog({ prompt, draft, onClose }: PublishDialogProps) {
+  const { promptId, latest } = prompt;
+  const queries = useQueryClient();
+  const [revision, setRevision] = useState<number | null>(null);
+  const { flush } = draft;
+  useEffect(() => {
+    let isOpen = true;
+    const save = async () => {
+      const saved = await flush({ isForced: true });
+      if (isOpen) setRevision(saved);
+    };
+    void save();
+    return () => {
+      isOpen = false;
+    };
+    // oxlint-disable-next-line react/exhaustive-deps -- once, when the dialog opens; what is typed later is not compared
+  }, []);
+  const publish = async (form: FormData) => {
+    if (revision === null)
+      throw new Error("The draft is not saved yet. Close this, see the note above the file, then try again.");
+    const note = textOf(form, "note").trim();
+    const body = { revision, baseVersionId: latest?.promptVersionId ?? null, ...(note === "" ? {} : { note }) };
+    const published = await manage.send("publishDraft", { params: { promptId }, body });
+    draft.load(await manage.send("getPrompt", { params: { promptId } }));
+    for (const queryKey of [["own-prompts"], ["own-versions", promptId], ["marketplace"], ["prompt", published.slug]]) {
+      void queries.invalidateQueries({ queryKey });
+    }
+    toast(
+      published.outcome === "unchanged"
+        ? `Nothing differs from version ${published.version}, so no new one was made`
+        : `Version ${published.version} is published`,
+    );
+  };
+  return (
+    <FormDialog
+      isOpen
+      onClose={onClose}
+      title={latest === null ? "Publish this prompt?" : `Publish version ${latest.version + 1}?`}
+      description={
+        latest === null
+          ? "Everybody with an account here finds it in the marketplace and can run it. Callers never see the template."
+          : "Callers who name no version get this one. Older versions stay callable by their ids."
+      }
+      submit="Publish"
+      onSubmit={publish}
+    >
+      <Field label="Note" help="What changed, in one line. Callers see it beside the version.">
+        {(control) => <TextArea {...control} name="note" maxLength={500} autoFocus />}
+      </Field>
+      {latest === null || revision === null ? null : (
+        <Changes promptId={promptId} revision={revision} base={latest.promptVersionId} version={latest.version} />
+      )}
+    </FormDialog>
+  );
+}
+
+interface ChangesProps {
+  readonly promptId: string;
+  readonly revision: number;
+  readonly base: string;
+  readonly version: number;
+}
+
+function Changes({ promptId, revision, base, version }: ChangesProps) {
+  const diff = useQuery(diffQuery(promptId, { from: base }, String(revision)));
+  if (diff.isError) return <QueryFailure what="The comparison" query={diff} />;
+  return (
+    <section aria-label="Changes" className="grid grid-cols-[minmax(0,1fr)] gap-2">
+      <h3>Changes since version {version}</h3>
+      {diff.data === undefined ? <TextShape /> : <DiffView diff={diff.data} />}
+    </section>
+  );
+}

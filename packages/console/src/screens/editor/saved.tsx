@@ -1,0 +1,39 @@
+import type { OwnPrompt } from "@promptd/contract/manage";
+import { formatTime, formatWhole } from "../../components/format.ts";
+import { Badge } from "../../components/ui/badge.tsx";
+import type { DraftEditing } from "./use-draft.ts";
+
+interface SavedProps {
+  readonly prompt: OwnPrompt;
+  readonly draft: DraftEditing;
+}
+
+/** Where the prompt stands: its state, its versions, and whether what is on the screen is saved. */
+export function Saved({ prompt, draft: { status, revision } }: SavedProps) {
+  const { state, latest, draft, last30Days } = prompt;
+  const words = {
+    saved: draft === null ? "" : `saved ${formatTime(draft.savedAt)}`,
+    unsaved: "not saved yet",
+    saving: "saving",
+    conflict: "not saved: changed elsewhere",
+    failed: "not saved",
+  }[status];
+  const isBad = status === "conflict" || status === "failed";
+  return (
+    <>
+      {state === "blocked" ? <Badge tone="bad">taken down</Badge> : null}
+      {state === "unpublished" ? <Badge>unpublished</Badge> : null}
+      {latest === null ? <Badge>draft, never published</Badge> : null}
+      {latest === null ? null : <Badge tone={state === "published" ? "ok" : "neutral"}>version {latest.version}</Badge>}
+      {latest !== null && revision > 0 ? <Badge tone="live">draft of version {latest.version + 1}</Badge> : null}
+      <span role="status" className={isBad ? "text-bad" : ""}>
+        {words}
+      </span>
+      {latest === null ? null : (
+        <span className="tabular-nums">
+          {formatWhole(last30Days.runs)} {last30Days.runs === 1 ? "use" : "uses"} in 30 days
+        </span>
+      )}
+    </>
+  );
+}

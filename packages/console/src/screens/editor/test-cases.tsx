@@ -1,0 +1,139 @@
+/** The tests and samples of the file, run one by one against the draft. */
+import { PromptdError } from "@promptd/client/manage";
+import type { PromptTestCase, TestRunResult } from "@promptd/contract/manage";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { faultOf, isFinal, manage } from "../../api.ts";
+import type { FormState } from "../../components/prompt/prompt-form.ts";
+import { Status } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { createTestRun, type DraftTabProps } from "./test-run.ts";
+
+interface TestCasesProps extends DraftTabProps {
+  /** Of the form: a test that takes images takes these. */
+  readonly images: FormState["images"];
+}
+
+type Ran = { readonly runId: string } | { readonly problem: string };
+const POLL_MS = 700;
+
+export function TestCases({ prompt: { promptId }, draft, checked, images }: TestCasesProps) {
+  const [ran, setRan] = useState<Readonly<Record<string, Ran>>>({});
+  const [isBusy, setBusy] = useState(false);
+  const tests = checked.prompt?.tests ?? [];
+  if (tests.length === 0) return <HowToTest />;
+  const given = images.flatMap((image) => (image === null ? [] : [image.input]));
+  const start = async (test: PromptTestCase, revision: number): Promise<Ran> => {
+    if (given.length < test.images)
+      return { problem: `Add ${test.images === 1 ? "an image" : "the images"} to the form first.` };
+    try {
+      const { textInputs, runOptions, name } = test;
+      const inputs = { textInputs, imageInputs: given.slice(0, test.images) };
+      return { runId: await createTestRun(promptId, { revision, test: name, inputs, runOptions }) };
+    } catch (error) {
+      return { problem: problemOf(error) };
+    }
+  };
+  const runAll = async () => {
+    setBusy(true);
+    const revision = await draft.flush({ isForced: true });
+    for (const test of revision === null ? [] : tests) {
+      const outcome = await start(test, revision ?? 0);
+      setRan((old) => ({ ...old, [test.name]: outcome }));
+    }
+    setBusy(false);
+  };
+  return (
+    <section aria-label="Test cases" className="border-t border-line">
+      <div className="flex min-h-11 items-center gap-3 px-4">
+        <h2>Test cases</h2>
+        <span className="text-12 text-dim">of the file</span>
+        <Button small className="ml-auto" disabled={isBusy} onClick={() => void runAll()}>
+          {isBusy ? "Starting" : "Run all"}
+        </Button>
+      </div>
+      <ul>
+        {tests.map((test) => (
+          <TestRow key={test.name} promptId={promptId} test={test} ran={ran[test.name] ?? null} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const problemOf = (error: unknown) =>
+  error instanceof PromptdError && error.issues.length > 0
+    ? error.issues.map(({ message }) => message).join(" ")
+    : faultOf(error).message;
+
+interface TestRowProps {
+  readonly promptId: string;
+  readonly test: PromptTestCase;
+  readonly ran: Ran | null;
+}
+
+function TestRow({ promptId, test, ran }: TestRowProps) {
+  const runId = ran !== null && "runId" in ran ? ran.runId : null;
+  const result = useQuery({
+    queryKey: ["test-run", runId, test.name],
+    queryFn: ({ signal }) =>
+      manage.send("getTestRun", { params: { promptId, runId: runId ?? "" }, query: { test: test.name }, signal }),
+    enabled: runId !== null,
+    refetchInterval: ({ state }) => (state.error !== null || isFinal(state.data?.run.runStatus) ? false : POLL_MS),
+  });
+  const problem =
+    ran !== null && "problem" in ran ? ran.problem : result.isError ? faultOf(result.error).message : null;
+  return (
+    <li className="grid gap-1 border-t border-line px-4 py-2">
+      <div className="flex flex-wrap items-baseline justify-between gap-x-4">
+        <Outcome name={test.name} problem={problem} result={result.data ?? null} isStarted={runId !== null} />
+        <span className="text-12 text-dim">
+          {test.expects.length === 0 ? "only that it succeeds" : test.expects.join(", ")}
+        </span>
+      </div>
+      {(problem === null ? (result.data?.test?.failures ?? []) : [problem]).map((failure) => (
+        <p key={failure} className="pl-4 text-12 text-bad [overflow-wrap:anywhere]">
+          {failure}
+        </p>
+      ))}
+      {(result.data?.test?.unchecked ?? []).map((note) => (
+        <p key={note} className="pl-4 text-12 text-dim [overflow-wrap:anywhere]">
+          Not checked here: {note}
+        </p>
+      ))}
+    </li>
+  );
+}
+
+interface OutcomeProps {
+  readonly name: string;
+  readonly problem: string | null;
+  readonly result: TestRunResult | null;
+  readonly isStarted: boolean;
+}
+
+function Outcome({ name, problem, result, isStarted }: OutcomeProps) {
+  const test = result?.test ?? null;
+  if (problem !== null) return <Status tone="bad">{name}: not run</Status>;
+  if (test !== null)
+    return <Status tone={test.passed ? "ok" : "bad"}>{`${name}: ${test.passed ? "passed" : "failed"}`}</Status>;
+  return <Status tone={isStarted ? "live" : "neutral"}>{`${name}: ${isStarted ? "running" : "not run yet"}`}</Status>;
+}
+
+function HowToTest() {
+  return (
+    <details className="border-t border-line px-4 py-3 text-dim">
+      <summary>Test cases</summary>
+      <p className="py-2">Write them into the head of the file; they are then listed here and run together.</p>
+      <pre
+        tabIndex={0}
+        aria-label="Example of a test case"
+        className="overflow-x-auto rounded-2 bg-sunk p-3 font-mono text-[12px] leading-5 text-ink"
+      >
+        {
+          "tests:\n  - name: stays short\n    inputs: { topic: rain }\n    expect:\n      contains: rain\n      shorterThan: 300"
+        }
+      </pre>
+    </details>
+  );
+}

@@ -1,0 +1,222 @@
+/** The way of an author through the pages: write, fail, mend, try, publish, change, compare, go back. */
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ALLOWED_FILTERS } from "../../server/src/prompts/template/template-language.ts";
+import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
+import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
+import { FILTERS } from "../src/screens/editor/code/completion.ts";
+import { faultsOfPages, seriousFaults } from "./support/axe.ts";
+import { findBrowser, openBrowser, signInAs, travel } from "./support/browser.ts";
+import { DIST } from "./support/build.ts";
+
+const SOURCE = `---
+promptd: 1
+title: Tea poem
+description: Two lines for a label.
+model: sandbox/text
+inputs:
+  topic: { label: Topic, maxLength: 200 }
+tests:
+  - name: names the leaf
+    inputs: { topic: oolong }
+    expect: { contains: oolong }
+  - name: is very short
+    inputs: { topic: oolong }
+    expect: { shorterThan: 3 }
+---
+Write about {{ topic }}.
+`;
+
+let server: TestServer;
+let browser: Browser;
+beforeAll(async () => {
+  if (findBrowser() === null) return;
+  [server, browser] = await Promise.all([
+    startTestServer({ consoleDirectory: DIST, environment: { PROMPTD_SIGN_UP_PLAN: "pro" } }),
+    openBrowser(),
+  ]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+async function newAuthor(): Promise<TestPerson> {
+  const person = await createTestPerson(server);
+  await server.grant(person.accountId, { amount: 1_000 });
+  return person;
+}
+
+const editor = (page: Page) => page.getByRole("textbox", { name: /Prompt file/ });
+const saved = (page: Page) => page.getByText(/^saved/).waitFor();
+
+/** What a page has and this process has not. */
+interface ClipboardOfPage {
+  readonly DataTransfer: new () => { setData(type: string, text: string): void };
+  readonly ClipboardEvent: new (type: string, init: object) => never;
+}
+
+/** Replaces the whole file, as pasting over it does. */
+async function write(page: Page, source: string): Promise<void> {
+  await editor(page).click();
+  await page.keyboard.press("Control+a");
+  await editor(page).evaluate((node, text) => {
+    const scope = globalThis as unknown as ClipboardOfPage;
+    const clipboardData = new scope.DataTransfer();
+    clipboardData.setData("text/plain", text);
+    node.dispatchEvent(new scope.ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  }, source);
+}
+
+async function publish(page: Page, note: string): Promise<void> {
+  await page.getByRole("button", { name: /^Publish/ }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Note").fill(note);
+  await dialog.getByRole("button", { name: "Publish" }).click();
+  await dialog.waitFor({ state: "detached" });
+}
+
+test("the filters that the editor offers are those that templates know", () => {
+  expect([...FILTERS].sort()).toEqual([...ALLOWED_FILTERS.keys()].sort());
+});
+
+describe.skipIf(findBrowser() === null)("in the editor", () => {
+  test("a prompt is written, mended, tried, published, run by another account, changed, compared and rolled back", async () => {
+    const author = await newAuthor();
+    await travel(browser, "author", async ({ page, complaints }) => {
+      await signInAs(page, server.url, author);
+      await page.goto(`${server.url}/author`);
+      await page.getByText("No prompts yet").waitFor();
+      await page.getByRole("link", { name: "New prompt" }).first().click();
+      await page.getByRole("button", { name: "Start with this: Text" }).click();
+      await page.waitForURL(/\/author\/[0-9a-f-]{36}/);
+
+      await write(page, SOURCE.replace("{{ topic }}", "{{ topik }}"));
+      await page.getByRole("button", { name: "line 16" }).waitFor();
+      await page.locator(".cm-lintRange-error").first().waitFor();
+      expect(await page.getByRole("button", { name: "Publish" }).isDisabled()).toBe(true);
+      await write(page, SOURCE);
+      await page.getByText("No faults").waitFor();
+      await saved(page);
+
+      await page.getByLabel("Topic").fill("a cold harbor");
+      await page.getByRole("button", { name: "Run draft" }).click();
+      await page.getByText(/Write about a cold harbor/).waitFor();
+      await page.getByRole("button", { name: "Run all" }).click();
+      await page.getByText("names the leaf: passed").waitFor();
+      await page.getByText("is very short: failed").waitFor();
+      await page.getByRole("tab", { name: "Rendered text" }).click();
+      await page.getByLabel("Topic").fill("fog");
+      await page.getByText("Write about fog.").waitFor();
+
+      await publish(page, "The first one.");
+      await page.getByText("version 1", { exact: true }).waitFor();
+      const reader = await newAuthor();
+      await travel(browser, "reader", async ({ page: other }) => {
+        await signInAs(other, server.url, reader);
+        await other.goto(`${server.url}/p/tea-poem`);
+        await other.getByLabel("Topic").fill("salt");
+        await other.keyboard.press("Control+Enter");
+        await other.getByText(/Write about salt/).waitFor();
+      });
+
+      const second = SOURCE.replace("topic: { label: Topic, maxLength: 200 }", "$&\n  mood: { label: Mood }");
+      await write(page, second.replace("about {{ topic }}", "about {{ topic }}, {{ mood }}"));
+      await page.getByText("No faults").waitFor();
+      await page.getByRole("button", { name: "Publish version 2" }).click();
+      await page.getByText("Calls that fit before would change:").waitFor();
+      await page.getByRole("dialog").getByRole("button", { name: "Publish" }).click();
+      await page.getByText("version 2", { exact: true }).waitFor();
+
+      await page.getByRole("tab", { name: "History" }).click();
+      await page.getByRole("button", { name: "Acts on version 2" }).click();
+      await page.getByRole("menuitem", { name: "Compare with version 1" }).click();
+      await page.getByText("From version 1 to version 2").waitFor();
+      await page.getByText("Calls that fit before would change:").waitFor();
+      await page.getByRole("button", { name: "Close" }).click();
+      await page.getByRole("button", { name: "Acts on version 1" }).click();
+      await page.getByRole("menuitem", { name: "Roll back to this" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+      await page.getByText("version 3", { exact: true }).waitFor();
+      await page.getByText("Back to version 1.").waitFor();
+      expect(await editor(page).innerText()).not.toContain("Mood");
+      expect(complaints).toEqual([]);
+    });
+    const [row] = (await author.client.send("listPrompts")).rows;
+    expect(row).toMatchObject({ state: "published", versions: 3, draft: null });
+  });
+
+  test("what somebody else has saved is neither overwritten nor are one's own words lost", async () => {
+    const author = await newAuthor();
+    const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
+    await travel(browser, "conflict", async ({ page }) => {
+      await signInAs(page, server.url, author);
+      await page.goto(`${server.url}/author/${promptId}`);
+      await editor(page).waitFor();
+      const theirs = SOURCE.replace("Tea poem", "Their poem");
+      await author.client.send("saveDraft", { params: { promptId }, body: { source: theirs, revision: 1 } });
+      await write(page, SOURCE.replace("Tea poem", "My poem"));
+      await page.getByText("This draft was changed elsewhere").waitFor();
+      expect((await author.client.send("getPrompt", { params: { promptId } })).source).toContain("Their poem");
+      expect(await editor(page).innerText()).toContain("My poem");
+      await page.getByRole("button", { name: "Save my text over it" }).click();
+      await page.getByText("This draft was changed elsewhere").waitFor({ state: "detached" });
+      await saved(page);
+      expect((await author.client.send("getPrompt", { params: { promptId } })).source).toContain("My poem");
+    });
+  });
+
+  test("the keyboard alone completes a word and leaves by Escape and Tab", async () => {
+    const author = await newAuthor();
+    const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
+    await travel(browser, "editor-keys", async ({ page }) => {
+      await signInAs(page, server.url, author);
+      await page.goto(`${server.url}/author/${promptId}`);
+      await page.getByText("No faults").waitFor();
+      await editor(page).focus();
+      await page.keyboard.press("Control+End");
+      await page.keyboard.type("{{ to");
+      await page.getByRole("option", { name: /^topic/ }).waitFor();
+      await page.keyboard.press("Enter");
+      await page.keyboard.type(" }}");
+      expect(await editor(page).innerText()).toContain("{{ topic }}");
+      await page.keyboard.press("Tab");
+      expect(await editor(page).evaluate((element) => element.matches(":focus"))).toBe(true);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Tab");
+      expect(await editor(page).evaluate((element) => element.matches(":focus"))).toBe(false);
+    });
+  });
+
+  test.each(["light", "dark"] as const)("axe finds nothing serious on the author's pages, %s", async (colorScheme) => {
+    const author = await newAuthor();
+    const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
+    const body = { revision: 1, baseVersionId: null, note: "First." };
+    await author.client.send("publishDraft", { params: { promptId }, body });
+    const broken = await author.client.send("createDraft", {
+      body: { source: SOURCE.replace("topic }}", "nothing }}") },
+    });
+    const see = async ({ page }: { readonly page: Page }) => {
+      await signInAs(page, server.url, author);
+      const at = `/author/${promptId}`;
+      const paths = [
+        "/author",
+        "/author/new",
+        at,
+        `${at}?tab=rendered`,
+        `${at}?tab=history`,
+        `/author/${broken.promptId}`,
+      ];
+      const found = await faultsOfPages(page, server.url, paths);
+      await page.goto(server.url + at);
+      await page.getByText("No faults").waitFor();
+      await write(page, SOURCE.replace("Write about", "Sing about"));
+      await page.getByText("No faults").waitFor();
+      await page.getByRole("button", { name: "Publish version 2" }).click();
+      await page.getByText("What callers send now still fits.").waitFor();
+      found.push(...(await seriousFaults(page)));
+      expect(found).toEqual([]);
+    };
+    await travel(browser, `axe-author-${colorScheme}`, see, { colorScheme });
+  });
+});
