@@ -3,14 +3,15 @@
 -- more than p_inputs bytes come as null, so that no claim takes longer than a statement may. The last row always has the
 -- cursor (next_account, next_model; null = end of the circle), even when nothing was claimed.
 -- Statistics are of a moment: where they say that nothing waits, every index looks as good as runs_waiting. It alone gives
--- the orders that are asked for, so sorting is off.
+-- the orders that are asked for, so sorting is off; before PostgreSQL 18 such a plan looks dear enough to be compiled, which
+-- would take longer than all the rest.
 create or replace function run_claim(
   p_worker uuid, p_lane int, p_n int, p_after uuid, p_after_model text, p_lease interval, p_inputs int,
   p_scan int default 300
 ) returns table (
   account_id uuid, id uuid, attempt int, max_attempts int, deadline_at timestamptz, prompt_version_id uuid, model text,
   hold bigint, prices json, inputs json, run_options json, next_account uuid, next_model text
-) language plpgsql set enable_sort = off as $$
+) language plpgsql set enable_sort = off set jit = off as $$
 #variable_conflict use_column
 declare
   v_now timestamptz;
