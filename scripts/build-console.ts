@@ -3,12 +3,13 @@
  * newer than the build: `npm start` asks for that, so that a first start builds it and the next ones do not.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, globSync, statSync } from "node:fs";
+import { existsSync, globSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "..");
 const VITE = join(ROOT, "node_modules/vite/bin/vite.js");
-const BUILT = join(ROOT, "packages/console/dist/index.html");
+/** Written last, and taken away by the next build first: a build that was interrupted does not count. */
+const BUILT = join(ROOT, "packages/console/dist/.vite/built");
 const SOURCES = [
   "packages/console/{src,public}/**/*",
   "packages/console/*",
@@ -38,5 +39,6 @@ function build(): number {
     env: { ...process.env, NODE_ENV: "production" },
     stdio: ["ignore", 2, 2],
   });
+  if (status === 0) writeFileSync(BUILT, "");
   return status ?? 1;
 }
