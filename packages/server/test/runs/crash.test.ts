@@ -52,7 +52,7 @@ describe("kill -9 of a server with a hundred waiting runs, then a restart", () =
     const changes = { PROMPTD_LEASE_MS: "6000" };
     const caller = await fixture.createCaller();
     const api = await fixture.startApi(changes);
-    const [doomed, survivor] = [await fixture.start("worker", changes), await fixture.start("worker", changes)];
+    const workers = [await fixture.start("worker", changes), await fixture.start("worker", changes)];
     // The survivor judges others only after a lease of good beats of its own; the installation has been up that long.
     await until(
       async () =>
@@ -63,18 +63,20 @@ describe("kill -9 of a server with a hundred waiting runs, then a restart", () =
       create(caller.clientAt(api.url), fixture.prompts.paid, "sandbox: delay=15000\nslow", `run-${i}`),
     );
     await until(async () => (await countRuns("attempt = 1")) === 20);
-    const [{ id: dead }] = (await fixture.db.query<{ id: string }>("select id from workers where os_pid = $1", [
-      doomed.pid,
-    ])) as [{ id: string }];
-    const taken = await countRuns(`worker = '${dead}'`);
+    // One of the two may have claimed them all.
+    const [most] = await fixture.db.query<{ pid: number; taken: number }>(
+      `select w.os_pid as pid, count(*)::int as taken from workers w join runs r on r.worker = w.id
+       group by w.id order by taken desc limit 1`,
+    );
+    const { pid, taken } = most ?? { pid: 0, taken: 0 };
     expect(taken).toBeGreaterThan(0);
     const killedMs = performance.now();
-    await doomed.kill();
+    await workers.find((worker) => worker.pid === pid)?.kill();
     await until(async () => (await countRuns("attempt = 2")) === taken);
     expect(performance.now() - killedMs).toBeLessThan(10_000);
     await Promise.all(runs);
     expect(await fixture.findFaults()).toEqual([]);
-    await survivor.stop();
+    await workers.find((worker) => worker.pid !== pid)?.stop();
   }, 120_000);
 });
 
