@@ -6,6 +6,7 @@ import type { ReactElement } from "react";
 import { chooseAccount, chosenAccount } from "../../account.ts";
 import { faultOf, sessionQuery } from "../../api.ts";
 import { signOut } from "../../sign-in.ts";
+import { canLeave } from "../leaving.ts";
 import { Menu, MenuItem, MenuRule } from "../ui/menu.tsx";
 import { toast } from "../ui/toast.tsx";
 
@@ -18,6 +19,7 @@ export function AccountMenu({ session, trigger }: AccountMenuProps) {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const leave = async () => {
+    if (!(await canLeave())) return;
     try {
       await signOut();
     } catch (error) {
@@ -26,9 +28,12 @@ export function AccountMenu({ session, trigger }: AccountMenuProps) {
     }
     chooseAccount(null);
     queries.clear();
-    await navigate({ to: "/sign-in", search: {} });
+    await navigate({ to: "/sign-in", search: {}, ignoreBlocker: true });
   };
-  const change = (accountId: string) => {
+  const change = async (accountId: string) => {
+    // What is not saved yet belongs to the account that is left; its pages lead nowhere in the other one.
+    if (!(await canLeave())) return;
+    await navigate({ to: "/", ignoreBlocker: true });
     chooseAccount(accountId);
     // Nothing of the other account stays on the screen. The session is the person's: it has this menu.
     void queries.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
@@ -43,7 +48,7 @@ export function AccountMenu({ session, trigger }: AccountMenuProps) {
               key={accountId}
               icon={accountId === chosenAccount() ? Check : UserRound}
               aside={role}
-              onClick={() => change(accountId)}
+              onClick={() => void change(accountId)}
             >
               {name}
             </MenuItem>

@@ -2,8 +2,9 @@
 import { PromptdError } from "@promptd/client/manage";
 import type { OwnPrompt } from "@promptd/contract/manage";
 import { useQueryClient } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import { faultOf, manage, ownPromptQuery, type Fault } from "../../api.ts";
+import { useLeaving } from "../../components/leaving.ts";
 
 type DraftStatus = "saved" | "unsaved" | "saving" | "conflict" | "failed";
 
@@ -14,6 +15,8 @@ export interface DraftEditing {
   /** 0: there is no draft. */
   readonly revision: number;
   readonly change: (source: string) => void;
+  /** The text as it is now: `source` is that of the last time the page was drawn. */
+  readonly read: () => string;
   /** Saves what is not saved. @returns the revision of what is on the screen; null: it could not be saved. */
   readonly flush: (options?: { readonly isForced: boolean }) => Promise<number | null>;
   /** After a conflict: saves this text over the other one. */
@@ -28,6 +31,20 @@ const SAVE_MS = 800;
 const isConflict = (error: unknown) =>
   error instanceof PromptdError && error.issues.some(({ code }) => code === "conflict");
 
+const known = ({ source, draft }: OwnPrompt) => ({
+  source,
+  saved: source,
+  revision: draft?.revision ?? 0,
+  hasConflict: false,
+});
+
+/** For acts that would go past what is on the screen. @returns its revision. @throws Error when it could not be saved. */
+export async function savedRevision(draft: Pick<DraftEditing, "flush">): Promise<number> {
+  const revision = await draft.flush();
+  if (revision === null) throw new Error("The draft is not saved. See the note above the file first.");
+  return revision;
+}
+
 export function useDraft(prompt: OwnPrompt): DraftEditing {
   const { promptId } = prompt;
   const queries = useQueryClient();
@@ -35,10 +52,11 @@ export function useDraft(prompt: OwnPrompt): DraftEditing {
   const [status, setStatus] = useState<DraftStatus>("saved");
   const [fault, setFault] = useState<Fault | null>(null);
   const [revision, setRevision] = useState(prompt.draft?.revision ?? 0);
-  const now = useRef({ source: prompt.source, saved: prompt.source, revision: prompt.draft?.revision ?? 0 });
+  const now = useRef(known(prompt));
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const saving = useRef(Promise.resolve(true));
 
+  const isUnsaved = () => now.current.source !== now.current.saved;
   const setKnown = (next: OwnPrompt) => {
     now.current.revision = next.draft?.revision ?? 0;
     setRevision(now.current.revision);
@@ -50,12 +68,14 @@ export function useDraft(prompt: OwnPrompt): DraftEditing {
     try {
       setKnown(await manage.send("saveDraft", { params: { promptId }, body: { source: text, revision: base } }));
       now.current.saved = text;
+      now.current.hasConflict = false;
       setFault(null);
       setStatus(now.current.source === text ? "saved" : "unsaved");
       return true;
     } catch (error) {
       setFault(faultOf(error));
-      setStatus(isConflict(error) ? "conflict" : "failed");
+      now.current.hasConflict = isConflict(error);
+      setStatus(now.current.hasConflict ? "conflict" : "failed");
       return false;
     }
   };
@@ -67,21 +87,22 @@ export function useDraft(prompt: OwnPrompt): DraftEditing {
   const flush: DraftEditing["flush"] = async ({ isForced } = { isForced: false }) => {
     clearTimeout(timer.current);
     await saving.current;
-    const isDue = now.current.source !== now.current.saved || (isForced && now.current.revision === 0);
+    // In a conflict what is stored is not what is on the screen, whatever is typed.
+    const isDue = isUnsaved() || now.current.hasConflict || (isForced && now.current.revision === 0);
     return !isDue || (await save()) ? now.current.revision : null;
   };
   const change = (text: string) => {
     if (text === now.current.source) return;
     now.current.source = text;
     setSource(text);
-    if (status === "conflict") return;
+    if (now.current.hasConflict) return;
     setStatus("unsaved");
     clearTimeout(timer.current);
     timer.current = setTimeout(() => void save(), SAVE_MS);
   };
   const load = (next: OwnPrompt) => {
     clearTimeout(timer.current);
-    now.current = { source: next.source, saved: next.source, revision: next.draft?.revision ?? 0 };
+    now.current = known(next);
     setSource(next.source);
     setKnown(next);
     setFault(null);
@@ -91,25 +112,7 @@ export function useDraft(prompt: OwnPrompt): DraftEditing {
     setKnown(await manage.send("getPrompt", { params: { promptId } }));
     await save();
   };
-  useLeaving(
-    () => now.current.source !== now.current.saved,
-    () => void flush(),
-  );
-  return { source, status, fault, revision, change, flush, overwrite, load };
-}
-
-/** Leaving the page saves at once; closing the window before that is asked about. */
-function useLeaving(isUnsaved: () => boolean, flush: () => void): void {
-  const latest = useRef({ isUnsaved, flush });
-  latest.current = { isUnsaved, flush };
-  useEffect(() => {
-    const onLeave = (event: BeforeUnloadEvent) => {
-      if (latest.current.isUnsaved()) event.preventDefault();
-    };
-    addEventListener("beforeunload", onLeave);
-    return () => {
-      removeEventListener("beforeunload", onLeave);
-      if (latest.current.isUnsaved()) latest.current.flush();
-    };
-  }, []);
+  useLeaving({ isUnsaved, save: async () => (await flush()) !== null });
+  const read = () => now.current.source;
+  return { source, status, fault, revision, change, read, flush, overwrite, load };
 }

@@ -1,0 +1,44 @@
+/** Leaving a page that has text which is not saved yet. */
+import { useBlocker } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
+
+interface Leaving {
+  readonly isUnsaved: () => boolean;
+  /** @returns whether everything is saved. */
+  readonly save: () => Promise<boolean>;
+}
+
+const guards = new Set<() => Promise<boolean>>();
+
+/** For acts that end more than the page, such as a sign-out: asks before, while the text can still be saved. */
+export async function canLeave(): Promise<boolean> {
+  for (const guard of guards) if (!(await guard())) return false;
+  return true;
+}
+
+/** Saves on the way to another page, and asks when that fails. Closing the window is asked about at once. */
+export function useLeaving({ isUnsaved, save }: Leaving): void {
+  const latest = useRef({ isUnsaved, save });
+  latest.current = { isUnsaved, save };
+  const guard = async () =>
+    !latest.current.isUnsaved() ||
+    (await latest.current.save()) ||
+    // The browser's own question: the way back and forward waits for it as well.
+    confirm("Your text could not be saved. Leave without it?");
+  useBlocker({
+    enableBeforeUnload: isUnsaved,
+    shouldBlockFn: async ({ current, next }) => current.pathname !== next.pathname && !(await guard()),
+  });
+  useEffect(() => {
+    guards.add(guard);
+    return () => {
+      guards.delete(guard);
+    };
+  });
+  useEffect(
+    () => () => {
+      if (latest.current.isUnsaved()) void latest.current.save();
+    },
+    [],
+  );
+}
