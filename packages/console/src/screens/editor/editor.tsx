@@ -22,23 +22,30 @@ import { useDraft } from "./use-draft.ts";
 export function EditorScreen() {
   const { promptId } = useParams({ from: "/inside/author/$promptId" });
   // The editor holds its own text from here on: reading it again would only show what was just saved.
-  const prompt = useQuery({ ...ownPromptQuery(promptId), refetchOnWindowFocus: false, refetchOnReconnect: false });
-  if (prompt.isError) {
-    if (isMissing(prompt.error)) {
-      return (
-        <Page title="No such prompt" hasHead={false}>
-          <Missing title="There is no such prompt" to="/author" label="Open my prompts">
-            It was deleted, or it belongs to another account.
-          </Missing>
-        </Page>
-      );
-    }
+  const prompt = useQuery({
+    ...ownPromptQuery(promptId),
+    refetchOnMount: "always",
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
+  });
+  if (prompt.isError && isMissing(prompt.error)) {
+    return (
+      <Page title="No such prompt" hasHead={false}>
+        <Missing title="There is no such prompt" to="/author" label="Open my prompts">
+          It was deleted, or it belongs to another account.
+        </Missing>
+      </Page>
+    );
+  }
+  if (prompt.isError && prompt.data === undefined) {
     return (
       <Page title="Prompt" path={<Path />}>
         <QueryFailure what="The prompt" query={prompt} />
       </Page>
     );
   }
+  // A text of an earlier visit would be edited as if it were the saved one.
+  if (prompt.isFetching && !prompt.isFetchedAfterMount) return <EditorShapes />;
   if (prompt.data === undefined) return <EditorShapes />;
   return <Editor key={promptId} prompt={prompt.data} />;
 }
@@ -83,6 +90,7 @@ function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
           <div className="lg:max-h-[calc(100dvh-180px)] lg:overflow-y-auto">
             <CodeEditor
               value={draft.source}
+              read={draft.read}
               faults={checked.faults}
               known={{ config: checked.config, models: models?.models ?? [] }}
               goTo={goTo}

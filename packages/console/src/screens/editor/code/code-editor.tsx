@@ -19,6 +19,8 @@ import { promptLanguage } from "./prompt-language.ts";
 
 interface CodeEditorProps {
   readonly value: string;
+  /** The value of now: what is typed after a drawing is in no `value` yet. */
+  readonly read: () => string;
   readonly faults: readonly PromptFileFault[];
   readonly known: Known;
   /** Where the cursor was asked to go; a new object asks again. */
@@ -76,11 +78,11 @@ const LABEL = "Prompt file. Tab indents; press Escape, then Tab, to leave.";
  * It stands in a shadow root: only there does CodeMirror bring its styles as constructed style sheets, which the policy
  * of the pages takes; elsewhere it writes a style element, which the policy refuses.
  */
-export function CodeEditor({ value, faults, known, goTo, onChange }: CodeEditorProps) {
+export function CodeEditor({ value, read, faults, known, goTo, onChange }: CodeEditorProps) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
-  const latest = useRef({ value, known, onChange });
-  latest.current = { value, known, onChange };
+  const latest = useRef({ read, known, onChange });
+  latest.current = { read, known, onChange };
 
   useEffect(() => {
     const element = host.current;
@@ -96,8 +98,9 @@ export function CodeEditor({ value, faults, known, goTo, onChange }: CodeEditorP
 
   useEffect(() => {
     const editor = view.current;
-    if (editor === null || editor.state.doc.toString() === value) return;
-    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
+    const text = latest.current.read();
+    if (editor === null || editor.state.doc.toString() === text) return;
+    editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } });
   }, [value]);
 
   useEffect(() => {
@@ -123,11 +126,11 @@ export function CodeEditor({ value, faults, known, goTo, onChange }: CodeEditorP
   return <div ref={host} className="min-w-0" />;
 }
 
-type Latest = { readonly current: Pick<CodeEditorProps, "value" | "known" | "onChange"> };
+type Latest = { readonly current: Pick<CodeEditorProps, "read" | "known" | "onChange"> };
 
 function createState(latest: Latest): EditorState {
   return EditorState.create({
-    doc: latest.current.value,
+    doc: latest.current.read(),
     extensions: [
       lineNumbers(),
       lintGutter(),
