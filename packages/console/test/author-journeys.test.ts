@@ -159,10 +159,66 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
       await page.getByText("This draft was changed elsewhere").waitFor();
       expect((await author.client.send("getPrompt", { params: { promptId } })).source).toContain("Their poem");
       expect(await editor(page).innerText()).toContain("My poem");
+
+      await page.getByRole("button", { name: "More acts" }).click();
+      await page.getByRole("menuitem", { name: "Delete prompt" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Delete prompt" }).click();
+      await page.getByText("The draft is not saved. See the note above the file first.").waitFor();
+      await page.keyboard.press("Escape");
+      const stay = async (act: () => Promise<void>) => {
+        const answered = page.waitForEvent("dialog").then((question) => question.dismiss());
+        await act();
+        await answered;
+      };
+      await stay(() => page.getByRole("link", { name: "Runs" }).click());
+      await stay(async () => {
+        await page.getByRole("button", { name: /^Account/ }).click();
+        await page.getByRole("menuitem", { name: "Sign out" }).click();
+      });
+      expect(await editor(page).innerText()).toContain("My poem");
       await page.getByRole("button", { name: "Save my text over it" }).click();
       await page.getByText("This draft was changed elsewhere").waitFor({ state: "detached" });
       await saved(page);
       expect((await author.client.send("getPrompt", { params: { promptId } })).source).toContain("My poem");
+    });
+  });
+
+  test("what is written last is saved to its own account, wherever its author goes, and shown on the way back", async () => {
+    const author = await newAuthor();
+    const owner = await createTestPerson(server);
+    const email = (await author.client.send("getSession")).person.email;
+    const { link } = await owner.client.send("createInvitation", { body: { email, role: "member" } });
+    await author.client.send("joinAccount", { body: { code: link?.split("#")[1] ?? "" } });
+    const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
+    const stored = async () => (await author.client.send("getPrompt", { params: { promptId } })).source;
+    await travel(browser, "leaving", async ({ page, complaints }) => {
+      await signInAs(page, server.url, author);
+      await page.goto(`${server.url}/author`);
+      await page.getByRole("link", { name: "Tea poem" }).click();
+      await editor(page).waitFor();
+      await page.getByRole("button", { name: /^Account/ }).click();
+      const others = page.getByRole("menuitem", { name: /member/ });
+      await others.waitFor();
+      await page.keyboard.press("Escape");
+      await write(page, SOURCE.replace("Tea poem", "Late poem"));
+      await page.getByRole("button", { name: /^Account/ }).click();
+      await others.click();
+      await page.waitForURL(`${server.url}/`);
+      expect(await stored()).toContain("Late poem");
+
+      await page.getByRole("button", { name: /^Account/ }).click();
+      await page.getByRole("menuitem", { name: /owner/ }).click();
+      await page.getByRole("link", { name: "My prompts" }).first().click();
+      await page.getByRole("link", { name: "Late poem" }).click();
+      await page.getByText("No faults").waitFor();
+      await page.getByRole("link", { name: "My prompts" }).first().click();
+      const draft = (await author.client.send("getPrompt", { params: { promptId } })).draft;
+      const body = { source: SOURCE.replace("Tea poem", "Newest poem"), revision: draft?.revision ?? 0 };
+      await author.client.send("saveDraft", { params: { promptId }, body });
+      await page.getByRole("link", { name: /poem/ }).click();
+      await editor(page).waitFor();
+      expect(await editor(page).innerText()).toContain("Newest poem");
+      expect(complaints).toEqual([]);
     });
   });
 

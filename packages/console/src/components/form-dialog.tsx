@@ -25,18 +25,24 @@ export function FormDialog(props: FormDialogProps) {
     act.clear();
     onClose();
   };
+  // What is under way changes what stands behind the dialog: nothing is done there meanwhile.
+  const cancel = () => {
+    if (!act.isBusy) close();
+  };
   const send = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     if (await act.run(() => onSubmit(form))) close();
   };
   return (
-    <Dialog open={isOpen} onClose={close} title={title} description={description}>
+    <Dialog open={isOpen} onClose={cancel} title={title} description={description}>
       <form className="grid gap-4" onSubmit={(event) => void send(event)}>
         {act.fault === null ? null : <Failure title={act.fault.message} requestId={act.fault.requestId} />}
         {children}
         <div className="flex flex-wrap justify-end gap-2">
-          <Button onClick={close}>Cancel</Button>
+          <Button disabled={act.isBusy} onClick={cancel}>
+            Cancel
+          </Button>
           <Button type="submit" tone={isDanger ? "danger" : "main"} disabled={act.isBusy}>
             {act.isBusy ? "Working" : submit}
           </Button>

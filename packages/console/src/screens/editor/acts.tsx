@@ -10,6 +10,7 @@ import { Menu, MenuItem } from "../../components/ui/menu.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { PublishDialog } from "./publish-dialog.tsx";
 import type { DraftTabProps } from "./test-run.ts";
+import { savedRevision } from "./use-draft.ts";
 
 type Asked = "publish" | "discard" | "unpublish" | null;
 
@@ -102,7 +103,8 @@ function Discard({ prompt: { promptId, title, latest }, draft, onClose }: Discar
       submit={latest === null ? "Delete prompt" : "Discard draft"}
       isDanger
       onSubmit={async () => {
-        await draft.flush();
+        // Deleting takes no revision: what is stored may be somebody else's.
+        await savedRevision(draft);
         const { isPromptDeleted } = await manage.send("deleteDraft", { params: { promptId } });
         void queries.invalidateQueries({ queryKey: ["own-prompts"] });
         if (isPromptDeleted) await navigate({ to: "/author" });

@@ -18,7 +18,7 @@ import { Menu, MenuItem } from "../../components/ui/menu.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 import { DiffView } from "./diff-view.tsx";
-import type { DraftEditing } from "./use-draft.ts";
+import { savedRevision, type DraftEditing } from "./use-draft.ts";
 
 interface HistoryTabProps {
   readonly prompt: OwnPrompt;
@@ -177,12 +177,14 @@ function RollBack({ row, prompt: { promptId }, draft, onClose }: VersionDialogPr
   const { promptVersionId, version } = row;
   const refresh = useRefresh(promptId);
   const queries = useQueryClient();
+  const hasDraft = draft.revision > 0 || draft.status !== "saved";
   const rollBack = async (form: FormData) => {
+    const revision = await savedRevision(draft);
     const note = textOf(form, "note").trim();
     const body = { promptVersionId, ...(note === "" ? {} : { note }) };
     const published = await manage.send("rollBackPrompt", { params: { promptId }, body });
     const next = await manage.send("getPrompt", { params: { promptId } });
-    if (draft.revision === 0) draft.load(next);
+    if (revision === 0) draft.load(next);
     else queries.setQueryData(ownPromptQuery(promptId).queryKey, next);
     refresh();
     toast(`Version ${published.version} is published; it says what version ${version} said`);
@@ -192,7 +194,7 @@ function RollBack({ row, prompt: { promptId }, draft, onClose }: VersionDialogPr
       isOpen
       onClose={onClose}
       title={`Roll back to version ${version}?`}
-      description={`What version ${version} says is published as the next version. ${draft.revision > 0 ? "Your draft stays as it is." : ""}`}
+      description={`What version ${version} says is published as the next version. ${hasDraft ? "Your draft stays as it is." : ""}`}
       submit="Roll back"
       onSubmit={rollBack}
     >
