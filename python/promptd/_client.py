@@ -29,8 +29,6 @@ _BACKOFF_BASE = 0.5
 _BACKOFF_CAP = 8.0
 #: Below the time after which common proxies give up (60 seconds).
 _WAIT_SECONDS = 30
-#: The server's own wait for a run, by which an answer may be late.
-_SERVER_WAIT = 120.0
 #: The server sends something on a stream every ten seconds.
 _SILENCE_MAX = 30.0
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -212,7 +210,7 @@ class Client:
     def _create(self, body: Dict[str, Any], prefer: str, key: Optional[str]) -> Tuple[Dict[str, Any], Optional[str], List[str]]:
         headers = {"prefer": prefer, "idempotency-key": key or secrets.token_hex(16)}
         try:
-            answer = self._call("createRun", body=body, headers=headers, repeatable=True, timeout=self._timeout + _SERVER_WAIT)
+            answer = self._call("createRun", body=body, headers=headers, repeatable=True, timeout=self._timeout + _WAIT_SECONDS)
         except ApiError as error:
             if error.run_id is None:
                 raise
@@ -301,11 +299,12 @@ class Client:
 
     def _send(self, request: urllib.request.Request, timeout: float) -> _Answer:
         try:
-            with self._opener.open(request, timeout=timeout) as response:
+            try:
+                response = self._opener.open(request, timeout=timeout)
+            except urllib.error.HTTPError as error:
+                response = error
+            with response:
                 return _read(response.status, response.headers, response.read())
-        except urllib.error.HTTPError as error:
-            with error:
-                return _read(error.code, error.headers, error.read())
         except (OSError, http.client.HTTPException) as error:
             raise ConnectionLost(f"No connection to {self._base}: {getattr(error, 'reason', error)}") from error
 

@@ -64,7 +64,7 @@ class Scripted:
                 self.send_response(status)
                 for name, value in {"content-type": "application/json", **more}.items():
                     self.send_header(name, value)
-                self.send_header("content-length", str(len(text.encode())))
+                self.send_header("content-length", str(len(text.encode()) + int(more.get("x-cut", "0"))))
                 self.end_headers()
                 self.wfile.write(text.encode())
 
@@ -119,6 +119,12 @@ class RunTest(unittest.TestCase):
         self.assertEqual(24, len(creates))
         self.assertEqual(1, len({headers["idempotency-key"] for headers in creates}))
         self.assertEqual({f"GET /v1/runs/{ID}"}, set(server.lines[25:]))
+
+    def test_an_error_that_breaks_off_is_a_lost_connection(self) -> None:
+        cut = failure(503, "SERVER_ERROR", x_cut="10")
+        with Scripted([FOUND, cut, success(run("succeeded"))]) as server:
+            self.assertEqual("Hello.", server.client.run("cat-poem").text)
+        self.assertEqual(["POST /v1/runs"] * 2, server.lines[1:])
 
     def test_gives_up_when_retry_for_has_passed(self) -> None:
         with Scripted([failure(429, "TOO_MANY_REQUESTS_ERROR", retry_after="50")]) as server:
