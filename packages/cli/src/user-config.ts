@@ -51,6 +51,12 @@ export async function readUserConfig(env: CommandIo["env"]): Promise<UserConfig>
   return { url: textOf(value["url"]), apiKey: textOf(value["apiKey"]), token: textOf(value["token"]) };
 }
 
+/** What is stored for the server at this address. Another server's secrets are not shown to it. */
+export async function readSecretsFor(url: string, env: CommandIo["env"]): Promise<UserConfig> {
+  const config = await readUserConfig(env);
+  return (config.url ?? URL_DEFAULT).replace(/\/+$/, "") === url ? config : NOTHING;
+}
+
 export async function writeUserConfig(env: CommandIo["env"], config: UserConfig): Promise<void> {
   const given = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== null));
   await writePrivately(configPath(env), `${JSON.stringify(given, null, 2)}\n`);

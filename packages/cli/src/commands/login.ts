@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../command.ts";
 import { printableLine } from "../printable.ts";
 import { orBadAddress } from "../session.ts";
-import { configPath, readConnection, readUserConfig, writeUserConfig } from "../user-config.ts";
+import { configPath, readConnection, readSecretsFor, readUserConfig, writeUserConfig } from "../user-config.ts";
 
 /** Where the console makes them. */
 const KEYS_PAGE = "/keys";
@@ -14,7 +14,8 @@ export const login: Command = {
   usage: "[url]",
   details: `Opens the page of the console where keys are made, and asks for one. An API key (pd_…) is for runs. A management token
 (pdm_…) is for keys, credits, usage and prompts of your own; one that may write keys also makes an API key for this
-machine, unless one is stored. Without a terminal, give it with --token - on standard input.`,
+machine, unless one is stored. What is stored for another address is forgotten. Without a terminal, give it with
+--token - on standard input.`,
   session: `$ promptd login https://promptd.example.org
 Opened https://promptd.example.org/keys
 API key or management token (not shown):
@@ -32,12 +33,13 @@ Signed in to https://promptd.example.org as ada, with an API key.`,
   async run(args, io) {
     const url = readAddress(args.positionals[0] ?? (await readConnection(io.env)).url);
     const secret = await readSecret(args, url, io);
+    const known = await readSecretsFor(url, io.env);
+    const hasKey = known.apiKey !== null || (io.env["PROMPTD_API_KEY"] ?? "") !== "";
     const signedIn = secret.startsWith("pdm_")
-      ? await signInWithToken(secret, url, { makesKey: !args.flag("no-key"), io })
+      ? await signInWithToken(secret, url, { makesKey: !args.flag("no-key") && !hasKey, io })
       : await signInWithKey(secret, url, io);
-    const config = await readUserConfig(io.env);
     const { name, ...stored } = signedIn;
-    await writeUserConfig(io.env, { ...config, ...stored, url });
+    await writeUserConfig(io.env, { ...known, ...stored, url });
     const kinds = ["apiKey" in stored ? "an API key" : null, "token" in stored ? "a management token" : null];
     const withWhat = kinds.filter((kind) => kind !== null).join(" and ");
     const document = { url, name, apiKey: "apiKey" in stored, token: "token" in stored, path: configPath(io.env) };
@@ -104,8 +106,7 @@ async function signInWithToken(token: string, baseUrl: string, { makesKey, io }:
   const manage = orBadAddress(() => createManageClient({ baseUrl, token, fetch: io.fetch, maxRetries: 1 }));
   const { signal } = io;
   const { person, scopes } = await manage.send("getSession", { signal });
-  const { apiKey } = await readConnection(io.env);
-  if (!makesKey || apiKey !== null || scopes?.includes("keys:write") !== true) return { name: person.email, token };
+  if (!makesKey || scopes?.includes("keys:write") !== true) return { name: person.email, token };
   try {
     const body = { name: `command line on ${hostname()}`.slice(0, 100) };
     const created = await manage.send("createKey", { body, signal });
