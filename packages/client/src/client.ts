@@ -110,10 +110,10 @@ export function createClient(options: ClientOptions): Client {
   const newIdempotencyKey = options.newIdempotencyKey ?? randomKey;
   const resources = createResourcesClient(call, (hash) => (resourcesHash = hash));
   const follow = createFollow(transport.open, policy);
-  const waiting = { call, delay, newIdempotencyKey, timeoutMs, follow };
   // oxlint-disable-next-line eslint/no-console -- a misspelt input that was paid for must not go unseen
   const onWarning = options.onWarning ?? ((message) => console.warn(`promptd: ${message}`));
-  const run = (prompt: string, given: RunPromptOptions = {}) => runPrompt({ ...waiting, onWarning }, prompt, given);
+  const waiting = { call, delay, newIdempotencyKey, timeoutMs, follow, onWarning };
+  const run = (prompt: string, given: RunPromptOptions = {}) => runPrompt(waiting, prompt, given);
   return {
     request,
     call,

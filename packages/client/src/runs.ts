@@ -1,8 +1,8 @@
 import type { CreateRunBody, ListRunsQuery, Run, RunEvent, RunList, RunListRow } from "@promptd/contract";
-import type { CallEndpoint, EndpointAnswer } from "./call-endpoint.ts";
-import type { Delay } from "./delay.ts";
 import { PromptdError } from "./errors.ts";
-import type { Follow } from "./follow-run.ts";
+import { createEventLog } from "./run/event-log.ts";
+import { isFinal, preferHeader, waitPreference } from "./run/preferences.ts";
+import { waitForRun, type WaitParts } from "./run/wait-for-run.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -27,6 +27,11 @@ export interface GetRunOptions extends CallOptions {
   readonly waitSeconds?: number | undefined;
 }
 
+export interface WatchOptions extends CallOptions {
+  /** Called for each state, piece of text and output as it happens. */
+  readonly onProgress?: ((event: RunEvent) => void) | undefined;
+}
+
 export interface CreateAndWaitOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined;
   /** Length of one poll; below the time after which common proxies give up (60 seconds). 30 when absent. */
@@ -46,6 +51,8 @@ export interface RunsClient {
    * again and goes on behind the last text; end it with the signal, or by leaving the loop.
    */
   follow(runId: string, options?: CallOptions): AsyncGenerator<RunEvent, void>;
+  /** Stays with a run until it is final, however long that takes and whatever breaks in between. */
+  watch(runId: string, options?: WatchOptions): Promise<Run>;
   list(query?: ListRunsQuery, options?: CallOptions): Promise<RunList>;
   /** All pages, newest first; `limit` is the size of a page (50 when absent). */
   listAll(query?: Omit<ListRunsQuery, "endingBefore">, options?: CallOptions): AsyncGenerator<RunListRow, void>;
@@ -53,34 +60,22 @@ export interface RunsClient {
   cancel(runId: string, options?: CallOptions): Promise<Run>;
 }
 
-export interface RunsDependencies {
-  readonly call: CallEndpoint;
-  readonly follow: Follow;
-  readonly delay: Delay;
+export interface RunsDependencies extends WaitParts {
   readonly newIdempotencyKey: () => string;
-  /** Time for everything but waiting. */
-  readonly timeoutMs: number;
+  readonly onWarning: (message: string) => void;
 }
 
 /** The server's own wait (specification, "Synchronous wait"): an answer may take that much longer. */
-export const SERVER_WAIT_MS = 120_000;
-const POLL_SECONDS_DEFAULT = 30;
-/** Pause between two polls that waited; one that came back at once asks for its own Retry-After. */
-const POLL_PAUSE_MS = 250;
-const POLL_PAUSE_UNWAITED_MS = 2_000;
+const SERVER_WAIT_MS = 120_000;
 const PAGE_LIMIT_DEFAULT = 50;
 
 export function createRunsClient(dependencies: RunsDependencies): RunsClient {
   const { call, timeoutMs } = dependencies;
-  const read = (runId: string, options: GetRunOptions): Promise<EndpointAnswer<Run>> =>
-    call("getRun", {
-      params: { runId },
-      query: {},
-      body: undefined,
-      headers: preferHeader([waitPreference(options.waitSeconds)]),
-      signal: options.signal,
-      timeoutMs: timeoutMs + (options.waitSeconds ?? 0) * 1_000,
-    });
+  const get = async (runId: string, { signal, waitSeconds }: GetRunOptions = {}): Promise<Run> => {
+    const headers = preferHeader([waitPreference(waitSeconds)]);
+    const given = { params: { runId }, query: {}, body: undefined, headers, signal };
+    return (await call("getRun", { ...given, timeoutMs: timeoutMs + (waitSeconds ?? 0) * 1_000 })).data;
+  };
   const create = async (body: CreateRunBody, options: CreateRunOptions = {}): Promise<Run> => {
     const key = options.idempotencyKey === undefined ? dependencies.newIdempotencyKey() : options.idempotencyKey;
     const isAsync = options.respondAsync === true ? "respond-async" : null;
@@ -101,33 +96,29 @@ export function createRunsClient(dependencies: RunsDependencies): RunsClient {
     create,
     list,
     follow: dependencies.follow,
-    get: async (runId, options = {}) => (await read(runId, options)).data,
-    createAndWait: (body, options = {}) => createAndWait({ create, read, delay: dependencies.delay }, body, options),
+    get,
+    watch: async (runId, { signal, onProgress } = {}) => {
+      const log = createEventLog(onProgress, dependencies.onWarning);
+      const run = await waitForRun(dependencies, runId, { log, signal });
+      log.finish(run);
+      return run;
+    },
+    createAndWait: async (body, { signal, idempotencyKey, pollSeconds, onUnfinished } = {}) => {
+      const created = await create(body, { signal, idempotencyKey }).catch(runOfTimeout);
+      if (typeof created !== "string" && isFinal(created)) return created;
+      const runId = typeof created === "string" ? created : created.runId;
+      onUnfinished?.(runId);
+      return waitForRun(dependencies, runId, {
+        log: createEventLog(undefined, dependencies.onWarning),
+        signal,
+        pollSeconds,
+      });
+    },
     listAll: (query = {}, options = {}) => listAll(list, query, options),
     cancel: async (runId, { signal } = {}) =>
       // A canceled run is canceled again without an effect.
       (await call("cancelRun", { params: { runId }, query: {}, body: undefined, signal, isRepeatable: true })).data,
   };
-}
-
-interface WaitSteps {
-  readonly create: RunsClient["create"];
-  readonly read: (runId: string, options: GetRunOptions) => Promise<EndpointAnswer<Run>>;
-  readonly delay: Delay;
-}
-
-async function createAndWait(steps: WaitSteps, body: CreateRunBody, options: CreateAndWaitOptions): Promise<Run> {
-  const { signal, idempotencyKey, pollSeconds = POLL_SECONDS_DEFAULT } = options;
-  const created = await steps.create(body, { signal, idempotencyKey }).catch(runOfTimeout);
-  if (typeof created !== "string" && isFinal(created)) return created;
-  const runId = typeof created === "string" ? created : created.runId;
-  options.onUnfinished?.(runId);
-  for (;;) {
-    const answer = await steps.read(runId, { signal, waitSeconds: pollSeconds });
-    if (isFinal(answer.data)) return answer.data;
-    const hasWaited = (answer.headers.get("preference-applied") ?? "").includes("wait");
-    await steps.delay(hasWaited ? POLL_PAUSE_MS : POLL_PAUSE_UNWAITED_MS, signal);
-  }
 }
 
 /** A 504 names the run that goes on; creating it again would run and charge twice. */
@@ -149,17 +140,4 @@ async function* listAll(
     startingAfter = page.rows.at(-1)?.runId;
     if (!page.hasMore || startingAfter === undefined) return;
   }
-}
-
-export function isFinal(run: Run): boolean {
-  return run.runStatus === "succeeded" || run.runStatus === "failed";
-}
-
-export function waitPreference(seconds: number | undefined): string | null {
-  return seconds === undefined ? null : `wait=${Math.max(0, Math.ceil(seconds))}`;
-}
-
-export function preferHeader(preferences: readonly (string | null)[]): Record<string, string> {
-  const given = preferences.filter((preference) => preference !== null);
-  return given.length === 0 ? {} : { prefer: given.join(", ") };
 }

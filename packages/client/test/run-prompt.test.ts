@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { failure, run, setup, success, type Answer } from "./scripted-server.ts";
 
 const ID = "01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a";
@@ -88,6 +88,23 @@ describe("client.run", () => {
     expect(new Set(creates.map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
     expect(lines(seen.slice(24))).toEqual(Array(24).fill(`GET /v1/runs/${ID}`));
     expect(pauses.at(-1)).toBe(250);
+  });
+
+  test("sends a create again that nobody answers, by the same Idempotency-Key", async () => {
+    const [timeout, now] = [AbortSignal.timeout.bind(AbortSignal), performance.now.bind(performance)];
+    vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => timeout(ms / 100)); // a clock that runs faster
+    vi.spyOn(performance, "now").mockImplementation(() => now() * 100);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const { client, seen } = await setup(["never", success(run("succeeded"))]);
+    expect((await client.run(VERSION)).text).toBe("Hello.");
+    expect(seen[1]?.headers["idempotency-key"]).toBe(seen[0]?.headers["idempotency-key"]);
+  });
+
+  test("by a key of the caller's sends one body, also for the id of a prompt: a restart finds the run", async () => {
+    const { client, seen } = await setup([success({ promptVersionId: VERSION }), success(run("succeeded"))]);
+    await client.run(PROMPT, { idempotencyKey: "order-7" });
+    expect(lines(seen)).toEqual([`GET /v1/prompts/${PROMPT}`, "POST /v1/runs"]);
+    expect(JSON.parse(seen[1]?.body ?? "")).toMatchObject({ promptVersionId: VERSION });
   });
 
   test("gives up when retryForMs have passed, with the error of the last try", async () => {

@@ -1,16 +1,8 @@
-import type { Client } from "@promptd/client";
-import {
-  RUN_STATUSES,
-  type ListRunsQuery,
-  type Run,
-  type RunList,
-  type RunListRow,
-  type RunStatus,
-} from "@promptd/contract";
-import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../command.ts";
+import { RUN_STATUSES, type ListRunsQuery, type RunList, type RunListRow, type RunStatus } from "@promptd/contract";
+import { CommandFailure, type Command, type CommandArgs } from "../command.ts";
 import { formatRun, formatRunRows } from "../output.ts";
 import { reportRun } from "../runs/report-run.ts";
-import { createRunView, type RunView } from "../runs/run-view.ts";
+import { createRunView } from "../runs/run-view.ts";
 import { withSession } from "../session.ts";
 import { stoppedWaiting } from "./run.ts";
 
@@ -78,7 +70,9 @@ A kettle hums, the window steams …`,
     const [runId = ""] = args.positionals;
     const view = createRunView(io);
     try {
-      const run = await withSession(io, ({ client }) => watch(client, runId, { io, view }));
+      const run = await withSession(io, ({ client }) =>
+        client.runs.watch(runId, { signal: io.signal, onProgress: (event) => view.see(event) }),
+      );
       return await reportRun(run, { folder: args.text("out"), unseen: view.finish(run) }, io);
     } catch (error) {
       throw io.signal.aborted ? stoppedWaiting(runId, error) : error;
@@ -87,21 +81,6 @@ A kettle hums, the window steams …`,
     }
   },
 };
-
-async function watch(client: Client, runId: string, { io, view }: Watching): Promise<Run> {
-  for await (const event of client.runs.follow(runId, { signal: io.signal })) {
-    view.see(event);
-    if (event.event === "done") return event.data;
-  }
-  throw new CommandFailure("The events of the run ended before the run did.", {
-    hint: `Try: promptd runs get ${runId}`,
-  });
-}
-
-interface Watching {
-  readonly io: CommandIo;
-  readonly view: RunView;
-}
 
 export const runsCancel: Command = {
   summary: "Cancel a run that is not finished; it costs nothing",

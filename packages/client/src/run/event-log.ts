@@ -20,8 +20,8 @@ export interface EventLog {
 
 type Listener = (event: RunEvent) => void;
 
-/** @param onBroken takes what a listener has thrown: the run has been paid for, and goes on. */
-export function createEventLog(onEvent: Listener | undefined, onBroken: (error: unknown) => void): EventLog {
+/** @param onWarning is told what a listener has thrown: the run has been paid for, and goes on. */
+export function createEventLog(onEvent: Listener | undefined, onWarning: (message: string) => void): EventLog {
   const events: RunEvent[] = [];
   let status: RunStatus | null = null;
   let lastEventId: string | null = null;
@@ -48,7 +48,7 @@ export function createEventLog(onEvent: Listener | undefined, onBroken: (error: 
     try {
       onEvent?.(event);
     } catch (error) {
-      onBroken(error);
+      onWarning(`onProgress has failed: ${String(error)}`);
     }
   };
   const hasOutput = (index: number) => events.some(({ event, data }) => event === "output" && data.index === index);

@@ -1,13 +1,11 @@
 import type { CreateRunBody, Run, RunEvent } from "@promptd/contract";
-import type { CallEndpoint, EndpointAnswer } from "../call-endpoint.ts";
-import type { Delay } from "../delay.ts";
 import { PromptdError, PromptdRunError } from "../errors.ts";
 import { createEventLog, type EventLog } from "./event-log.ts";
-import type { Follow } from "../follow-run.ts";
 import { toImageInput, type ImageSource } from "../images.ts";
 import { toTexts, type InputsOf, type OptionsOf } from "./known-prompts.ts";
 import { findBySlug, findLatest, isId, isNotFound } from "./resolve-prompt.ts";
-import { isFinal, preferHeader, SERVER_WAIT_MS, waitPreference } from "../runs.ts";
+import { isFinal, preferHeader, waitPreference } from "./preferences.ts";
+import { WAIT_SECONDS, waitForRun, type WaitParts } from "./wait-for-run.ts";
 
 export interface RunPromptOptions<Name = string> {
   readonly inputs?: InputsOf<Name>;
@@ -19,7 +17,10 @@ export interface RunPromptOptions<Name = string> {
   readonly signal?: AbortSignal | undefined;
   /** Called for each state, piece of text and output as it happens. */
   readonly onProgress?: ((event: RunEvent) => void) | undefined;
-  /** Names this run for 24 hours, for a program that may be started again; a random one when absent. */
+  /**
+   * Names this run for 24 hours, for a program that may be started again; a random one when absent. Then name a version
+   * by its id: a slug, a label or a prompt may lead elsewhere by the restart, and one key cannot name two requests.
+   */
   readonly idempotencyKey?: string | undefined;
   /** How long a request is sent again while the server cannot be reached or says to come back; 120,000 when absent. */
   readonly retryForMs?: number | undefined;
@@ -43,25 +44,16 @@ export interface FinishedRun extends Run {
 /** Resolves when the run has succeeded; iterated over, gives its events as they happen. */
 export type RunTask = Promise<FinishedRun> & AsyncIterable<RunEvent>;
 
-export interface RunPromptParts {
-  readonly call: CallEndpoint;
-  readonly follow: Follow;
-  readonly delay: Delay;
+export interface RunPromptParts extends WaitParts {
   readonly newIdempotencyKey: () => string;
-  readonly timeoutMs: number;
   readonly onWarning: (message: string) => void;
 }
 
 const RETRY_FOR_MS_DEFAULT = 120_000;
-/** Below the time after which common proxies give up (60 seconds). */
-const WAIT_SECONDS = 30;
-/** Pause between two polls that waited; one that came back at once is asked again later. */
-const POLL_PAUSE_MS = 250;
-const POLL_PAUSE_UNWAITED_MS = 2_000;
 
 /** Begins a run of a prompt and stays with it until it is final. Whatever breaks in between, one run is made. */
 export function runPrompt(parts: RunPromptParts, name: string, options: RunPromptOptions): RunTask {
-  const log = createEventLog(options.onProgress, (error) => parts.onWarning(`onProgress has failed: ${String(error)}`));
+  const log = createEventLog(options.onProgress, parts.onWarning);
   const task = withEnd(new Running(parts, name, options, log).finish(), log);
   const read = () => {
     task.catch(() => {}); // the reader gets the error
@@ -112,7 +104,10 @@ class Running {
     const created = await this.#create(await this.#readInputs());
     this.#warn(created);
     this.#log.state(created.runId, created.run?.runStatus ?? "running");
-    const run = created.run !== null && isFinal(created.run) ? created.run : await this.#waitFor(created.runId);
+    const run =
+      created.run !== null && isFinal(created.run)
+        ? created.run
+        : await waitForRun(this.#parts, created.runId, { log: this.#log, ...this.#sent });
     this.#log.finish(run);
     if (run.runStatus === "failed") throw new PromptdRunError(run, created.requestId);
     const { promptVersionId, ignored, requestId } = created;
@@ -132,6 +127,11 @@ class Running {
     const { call } = this.#parts;
     const name = this.#name;
     if (!isId(name)) return this.#send({ ...body, promptVersionId: await findBySlug(call, name, this.#sent) });
+    if (this.#options.idempotencyKey !== undefined) {
+      // Its key may be used already: a body that tries out what the id means would be a conflict.
+      const promptVersionId = (await findLatest(call, name, this.#sent)) ?? name;
+      return this.#send({ ...body, promptVersionId });
+    }
     try {
       return await this.#send({ ...body, promptVersionId: name });
     } catch (error) {
@@ -145,7 +145,7 @@ class Running {
     const { promptVersionId } = body;
     const wait = this.#log.isRead() ? "stream" : waitPreference(WAIT_SECONDS);
     const headers = { ...preferHeader(["respond-async", wait]), "idempotency-key": this.#idempotencyKey };
-    const timeoutMs = this.#parts.timeoutMs + SERVER_WAIT_MS;
+    const timeoutMs = this.#parts.timeoutMs + WAIT_SECONDS * 1_000;
     try {
       const given = { params: {}, query: {}, body, headers, timeoutMs, ...this.#sent };
       const { data, headers: answered } = await this.#parts.call("createRun", given);
@@ -163,45 +163,6 @@ class Running {
     if (ignored.length === 0) return;
     const names = ignored.map((name) => JSON.stringify(name)).join(", ");
     this.#parts.onWarning(`The run ${runId} ignored ${names}: the prompt has no such input or option.`);
-  }
-
-  /** Events where they are wanted. Where no stream gets through, what polls say. */
-  async #waitFor(runId: string): Promise<Run> {
-    for (;;) {
-      const followed = this.#log.isRead() ? await this.#followOnce(runId) : null;
-      if (followed !== null) return followed;
-      const { data, headers } = await this.#poll(runId);
-      if (isFinal(data)) return data;
-      this.#log.state(runId, data.runStatus);
-      const hasWaited = (headers.get("preference-applied") ?? "").includes("wait");
-      await this.#parts.delay(hasWaited ? POLL_PAUSE_MS : POLL_PAUSE_UNWAITED_MS, this.#sent.signal);
-    }
-  }
-
-  /** @returns null when the stream broke off, or none came through. */
-  async #followOnce(runId: string): Promise<Run | null> {
-    const { signal } = this.#sent;
-    try {
-      const options = { signal, lastEventId: this.#log.lastEventId(), maxRetries: 1 };
-      for await (const event of this.#parts.follow(runId, options)) {
-        if (event.event === "done") return event.data;
-        this.#log.add(event);
-      }
-    } catch {
-      signal?.throwIfAborted(); // every other error shows in the poll that follows, unless it was the stream's alone
-    }
-    return null;
-  }
-
-  #poll(runId: string): Promise<EndpointAnswer<Run>> {
-    return this.#parts.call("getRun", {
-      params: { runId },
-      query: {},
-      body: undefined,
-      headers: preferHeader([waitPreference(WAIT_SECONDS)]),
-      timeoutMs: this.#parts.timeoutMs + WAIT_SECONDS * 1_000,
-      ...this.#sent,
-    });
   }
 }
 
