@@ -14,7 +14,7 @@ export interface Release {
   readonly day: string;
 }
 
-/** @throws Error when the version is not one, or is not later than the present one. */
+/** @throws Error when the version is not one, or is older than the present one. */
 export function checkVersion(version: string, present: string): void {
   const parts = /^(\d+)\.(\d+)\.(\d+)$/.exec(version)?.slice(1).map(Number);
   if (parts === undefined) throw new Error(`The version must have the form 1.2.3, got "${version}".`);
@@ -23,11 +23,11 @@ export function checkVersion(version: string, present: string): void {
   if (at !== -1 && (parts[at] ?? 0) < (before[at] ?? 0)) throw new Error(`${version} is older than ${present}.`);
 }
 
-/** The changelog with its open section under the version and the day. @throws Error without an open section. */
+/** The changelog with its open section under the version and the day, and a new open one. @throws Error without an open section. */
 export function closeChangelog(text: string, { version, day }: Release): string {
   const heading = text.split("\n").find((line) => line.startsWith("## ") && line.endsWith(OPEN));
   if (heading === undefined) throw new Error(`CHANGELOG.md has no section that ends with "${OPEN}".`);
-  return text.replace(heading, `## ${version}, ${day}`);
+  return text.replace(heading, `## Next${OPEN}\n\n## ${version}, ${day}`);
 }
 
 /** A manifest or the lock file with the version, where it names packages of this repository. */
@@ -52,6 +52,7 @@ function release(version: string, day: string): void {
   const manifests = ["package.json", "package-lock.json", ...PACKAGES.map((name) => `packages/${name}/package.json`)];
   edit("CHANGELOG.md", (text) => closeChangelog(text, { version, day }));
   for (const manifest of manifests) edit(manifest, (text) => setVersion(text, present, version));
+  edit("python/pyproject.toml", (text) => text.replace(`version = "${present}"`, `version = "${version}"`));
   edit("packages/server/src/platform/version.ts", (text) => text.replace(`"${present}"`, `"${version}"`));
   console.log(`\nThen: npm run format && git commit -am "Release ${version}" && git tag v${version}`);
 }

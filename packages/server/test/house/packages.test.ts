@@ -22,7 +22,7 @@ describe("the packages", () => {
   });
 
   test("say which Node they need: the client an older one than the server", () => {
-    expect(manifests.map(({ engines }) => engines.node)).toEqual([">=20.3", ">=20.3", ">=22.19", ">=22.19", ">=22.19"]);
+    expect(manifests.map(({ engines }) => engines.node)).toEqual([">=20.3", ">=20.16", ">=22.19", ">=22.19", ">=22.19"]);
     expect(read("packages/cli/bin/promptd.js")).toContain("const VERSION_MIN = [22, 19];");
   });
 
@@ -40,10 +40,10 @@ describe("the packages", () => {
 });
 
 describe("a release", () => {
-  test("closes the open section of the changelog", () => {
+  test("closes the open section of the changelog and opens the next", () => {
     const text = "# Changelog\n\n## 0.2.0, not yet released\n\n- One.\n";
     expect(closeChangelog(text, { version: "0.3.0", day: "2026-12-01" })).toBe(
-      "# Changelog\n\n## 0.3.0, 2026-12-01\n\n- One.\n",
+      "# Changelog\n\n## Next, not yet released\n\n## 0.3.0, 2026-12-01\n\n- One.\n",
     );
     expect(() => closeChangelog("# Changelog\n", { version: "0.3.0", day: "2026-12-01" })).toThrow("no section");
   });
