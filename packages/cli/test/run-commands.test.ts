@@ -96,6 +96,19 @@ describe("run", () => {
     ]);
   });
 
+  test("an image that names its slot takes it, and the others fill what is left", async () => {
+    const slots = [
+      { position: 0, label: "Photo", description: "" },
+      { position: 1, label: "Style", description: "" },
+    ];
+    const both = { data: { ...version, config: { ...version.config, imageInputs: slots } } };
+    const { run, seen } = await setup({ [`GET /v1/prompt-versions/${VERSION}`]: both, [POST]: { data: done } });
+    await run("run", VERSION, "style=https://x.example/style.png", "--image", "https://x.example/photo.png");
+    const sent = seen.find(({ route }) => route === POST)?.body;
+    const image = (name: string) => ({ type: "url", url: `https://x.example/${name}.png` });
+    expect(sent).toMatchObject({ inputs: { imageInputs: [image("photo"), image("style")] } });
+  });
+
   test("a misspelt input or option is refused before a run is made, with what was meant", async () => {
     const { run, seen } = await setup({ ...found, [POST]: { data: done } });
     const { code, stdout, stderr } = await run("run", VERSION, "tune=calm", "shape=round", "-o", "qualty=high");

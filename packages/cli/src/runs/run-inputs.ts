@@ -27,8 +27,20 @@ export async function readInputs(args: CommandArgs, config: PromptConfig, io: Co
   for (const [key, value] of [...words.texts, ...Object.entries(readPairs("--input", args.list("input")))]) {
     read.set(key, value);
   }
-  const images = await Promise.all(args.list("image").map((source) => readImage(source, io.directory)));
-  return { texts: Object.fromEntries(read), images: [...words.images, ...images] };
+  const others = await Promise.all(args.list("image").map((source) => readImage(source, io.directory)));
+  return { texts: Object.fromEntries(read), images: inOrder(config, words.images, others) };
+}
+
+/** An image that names its slot takes it; the others fill what is left, in their order. */
+function inOrder(
+  config: PromptConfig,
+  named: ReadonlyMap<number, ImageSource>,
+  others: readonly ImageSource[],
+): ImageSource[] {
+  const rest = [...others];
+  const slots = config.imageInputs.map(({ position }) => position).toSorted((a, b) => a - b);
+  const filled = slots.flatMap((position) => named.get(position) ?? rest.shift() ?? []);
+  return [...filled, ...rest];
 }
 
 /**
@@ -49,7 +61,8 @@ export function readPairs(flag: string, pairs: readonly string[]): Record<string
 
 interface Words {
   readonly texts: readonly (readonly [string, string])[];
-  readonly images: readonly ImageSource[];
+  /** By the position of the slot. */
+  readonly images: ReadonlyMap<number, ImageSource>;
 }
 
 /** A word that names an image slot, as `photo=@cat.jpg` does, is that image. */
@@ -67,7 +80,7 @@ async function readWords(words: readonly string[], config: PromptConfig, io: Com
     if (slot === undefined || Object.hasOwn(config.textInputs, key)) texts.push([key, await readValue(key, value, io)]);
     else slots.set(slot.position, await readImage(value.replace(/^@/, ""), io.directory));
   }
-  return { texts, images: [...slots].toSorted(([a], [b]) => a - b).map(([, image]) => image) };
+  return { texts, images: slots };
 }
 
 function onlyInput(config: PromptConfig): string {
