@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { END_USER_COMMANDS } from "../src/end-user-commands.ts";
 import { OPERATOR_COMMANDS } from "../src/operator-commands.ts";
@@ -67,6 +67,21 @@ describe("login", () => {
     expect(stored).toEqual({ url: baseUrl, apiKey: "pd_made", token: "pdm_given" });
     await run("login", "--token", "-");
     expect(seen.filter(({ route }) => route === `POST ${KEYS}`)).toHaveLength(1);
+  });
+
+  test("forgets what was stored for another server, whose secrets are not this one's", async () => {
+    const { run, env, home, baseUrl } = await setup(me, undefined, { stdin: "pd_new" });
+    delete env["PROMPTD_URL"];
+    delete env["PROMPTD_API_KEY"];
+    const path = join(home, ".config/promptd/config.json");
+    await mkdir(dirname(path), { recursive: true });
+    const stored = async (): Promise<unknown> => JSON.parse(await readFile(path, "utf8"));
+    await writeFile(path, JSON.stringify({ url: `${baseUrl}/`, apiKey: "pd_old", token: "pdm_same" }));
+    await run("login", baseUrl, "--token", "-");
+    expect(await stored()).toEqual({ url: baseUrl, apiKey: "pd_new", token: "pdm_same" });
+    await writeFile(path, JSON.stringify({ url: "https://other.example", apiKey: "pd_old", token: "pdm_old" }));
+    await run("login", baseUrl, "--token", "-");
+    expect(await stored()).toEqual({ url: baseUrl, apiKey: "pd_new" });
   });
 
   test("with a token of a member who may make no keys stores the token alone", async () => {
@@ -232,6 +247,7 @@ describe("credits and usage", () => {
 2026-11-20  cat     3     1       9        10            20
 `);
     expect((await run("usage", "--csv")).stdout).toBe("day,runs\r\n2026-11-20,3\n");
+    expect(await run("usage", "--csv", "--by", "key")).toMatchObject({ code: 1, stdout: "" });
   });
 });
 

@@ -156,6 +156,19 @@ describe("an author with a folder of prompts and a token", () => {
     expect([code, stdout.trim().split("\n").at(-1)]).toEqual([1, "1 passed, 1 failed."]);
   });
 
+  test("pushes a file without an id again into the same draft, and publishes that one", async () => {
+    await write("rain.prompt.md", TEA.replace("Tea poem", "Rain poem").replace("tea-poem", "rain-poem"));
+    const idOf = (text: string) => /[0-9a-f-]{36} +\d/.exec(text)?.[0];
+    const first = await run("prompt", "push", "rain.prompt.md");
+    const second = await run("prompt", "push", "rain.prompt.md");
+    expect([first.stdout, second.stdout]).toEqual([expect.stringContaining("new "), expect.stringContaining("draft ")]);
+    expect(idOf(second.stdout)?.slice(0, 36)).toBe(idOf(first.stdout)?.slice(0, 36));
+    await run("prompt", "publish", "rain.prompt.md");
+    expect((await run("prompt", "list")).stdout.match(/Rain poem/g)).toHaveLength(1);
+    await write("torn.prompt.md", TEA.replace("{{ topic }}", "{{ topik }}"));
+    expect((await run("prompt", "push", "torn.prompt.md")).stderr).toContain("or push with --write-id.");
+  });
+
   test("is told which scope a token lacks", async () => {
     const reading = await ada.token(["prompts:read"]);
     env = { ...env, PROMPTD_TOKEN: reading.token };

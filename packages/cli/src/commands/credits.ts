@@ -1,5 +1,5 @@
 import { USAGE_DIMENSIONS, type UsageRow } from "@promptd/contract/manage";
-import type { Command } from "../command.ts";
+import { CommandFailure, type Command } from "../command.ts";
 import { formatTable } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import { withManagement, withSession } from "../session.ts";
@@ -73,6 +73,8 @@ cat-poem  12    1       96       1840          4120`,
       const path = `/manage/v1/usage?${new URLSearchParams(given as [string, string][]).toString()}`;
       const answer = await withManagement(io, (manage) => manage.request({ method: "GET", path, signal }));
       if (answer.httpStatus === 200) return io.result({ csv: answer.text }, answer.text.trimEnd());
+      await withManagement(io, (manage) => manage.send("getUsage", { query, signal })); // says what is wrong
+      throw new CommandFailure(`The server gave no CSV: HTTP ${answer.httpStatus}. Try again.`);
     }
     const report = await withManagement(io, (manage) => manage.send("getUsage", { query, signal }));
     const names = by.split(",").map((name) => name.trim());

@@ -131,7 +131,7 @@ export interface PriceOfPrompt {
 export interface CheckedPrompt {
   readonly title: string;
   readonly slug: string;
-  /** The promptId that the file names. */
+  /** The prompt that it would change: the one it names, else yours of its slug, else your only unpublished draft of its title. */
   readonly promptId: string | null;
   /** What callers will see. */
   readonly config: PromptConfig;

@@ -24,6 +24,7 @@ import {
   requireOwnPrompt,
   type OwnPromptsOptions,
 } from "./own/own-prompts.ts";
+import { findMeant } from "./own/own-prompts-store.ts";
 import { parsePromptFile } from "./publishing/parse-prompt-file.ts";
 import type { PromptSource } from "./prompt-definition.ts";
 
@@ -146,7 +147,15 @@ function fileRoutes(
 ): Pick<OwnHandlers, "checkPromptFile" | "previewPromptFile" | "publishPromptFile"> {
   const { catalogue, creditsMax } = options;
   return {
-    checkPromptFile: async ({ body: { source } }) => ({ data: checkFile(source, options) }),
+    checkPromptFile: async ({ body: { source } }, { caller }) => {
+      const check = checkFile(source, options);
+      const meant = await findMeant(options.db, caller.accountId, check.prompts);
+      const prompts = check.prompts.map((prompt, at) => ({
+        ...prompt,
+        promptId: prompt.promptId ?? meant[at]?.promptId ?? null,
+      }));
+      return { data: { ...check, prompts } };
+    },
     previewPromptFile: async ({ body }) => {
       const sources = orIssues(() => parsePromptFile(body.source, catalogue, { creditsMax }));
       const { textInputs, runOptions, stepOutputs } = body;

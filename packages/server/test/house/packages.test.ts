@@ -22,7 +22,13 @@ describe("the packages", () => {
   });
 
   test("say which Node they need: the client an older one than the server", () => {
-    expect(manifests.map(({ engines }) => engines.node)).toEqual([">=20.3", ">=20.16", ">=22.19", ">=22.19", ">=22.19"]);
+    expect(manifests.map(({ engines }) => engines.node)).toEqual([
+      ">=20.3",
+      ">=20.16",
+      ">=22.19",
+      ">=22.19",
+      ">=22.19",
+    ]);
     expect(read("packages/cli/bin/promptd.js")).toContain("const VERSION_MIN = [22, 19];");
   });
 

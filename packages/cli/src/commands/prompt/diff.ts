@@ -11,7 +11,7 @@ import {
   type Authoring,
   type PromptFile,
 } from "./author-files.ts";
-import { findOfFile, isRemote, WHERE } from "./own-prompts.ts";
+import { isRemote, WHERE } from "./own-prompts.ts";
 
 type Diff = ReturnType<Authoring["diff"]>;
 
@@ -53,8 +53,9 @@ async function diffThere(file: PromptFile, io: CommandIo): Promise<Diff | null> 
     });
     const [checked] = prompts;
     if (checked === undefined) throw new CommandFailure(`${file.name} has faults:\n${message.replace(/^/gm, "  ")}`);
-    const own = await findOfFile(manage, checked, io);
-    if (own === null || own.latest === null) return null;
+    if (checked.promptId === null) return null;
+    const own = await manage.send("getPrompt", { params: { promptId: checked.promptId }, signal: io.signal });
+    if (own.latest === null) return null;
     const params = { promptId: own.promptId, promptVersionId: own.latest.promptVersionId };
     return manage.send("getVersion", { params, signal: io.signal });
   });

@@ -31,7 +31,7 @@ export async function listAll(manage: ManageClient, io: CommandIo, q?: string): 
 export async function findOwn(manage: ManageClient, name: string, io: CommandIo): Promise<OwnPrompt> {
   const { signal } = io;
   if (ID.test(name)) return manage.send("getPrompt", { params: { promptId: name }, signal });
-  const found = await findRow(manage, name, io);
+  const found = (await listAll(manage, io, name)).find((row) => row.slug === name) ?? null;
   if (found !== null) return manage.send("getPrompt", { params: { promptId: found.promptId }, signal });
   const slugs = (await listAll(manage, io)).flatMap(({ slug }) => slug ?? []);
   const meant = suggestName(name, slugs);
@@ -39,21 +39,6 @@ export async function findOwn(manage: ManageClient, name: string, io: CommandIo)
   throw new CommandFailure(`Your account has no prompt with the slug "${printableLine(name)}".${question}`, {
     hint: 'List yours with "promptd prompt list".',
   });
-}
-
-async function findRow(manage: ManageClient, slug: string, io: CommandIo): Promise<OwnPromptRow | null> {
-  return (await listAll(manage, io, slug)).find((row) => row.slug === slug) ?? null;
-}
-
-/** The prompt that a file would change: that of its id, else of its slug. Null: it would be a new one. */
-export async function findOfFile(
-  manage: ManageClient,
-  file: { readonly promptId: string | null; readonly slug: string },
-  io: CommandIo,
-): Promise<OwnPrompt | null> {
-  const row = file.promptId === null ? await findRow(manage, file.slug, io) : null;
-  const promptId = file.promptId ?? row?.promptId;
-  return promptId === undefined ? null : manage.send("getPrompt", { params: { promptId }, signal: io.signal });
 }
 
 /** @param name the number of a version, its id, or `latest`. */

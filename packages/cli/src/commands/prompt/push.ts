@@ -1,5 +1,6 @@
-import type { ManageClient } from "@promptd/client/manage";
 import { PromptdError } from "@promptd/client";
+import type { ManageClient } from "@promptd/client/manage";
+import type { CheckedPrompt } from "@promptd/contract/manage";
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
@@ -8,7 +9,6 @@ import { formatTable } from "../../output.ts";
 import { printableLine } from "../../printable.ts";
 import { withManagement } from "../../session.ts";
 import { readPromptFile, type PromptFile } from "./author-files.ts";
-import { findOfFile } from "./own-prompts.ts";
 import { withPromptId } from "./prompt-id-line.ts";
 
 export interface Pushed {
@@ -22,7 +22,8 @@ export interface Pushed {
 export const promptPush: Command = {
   summary: "Save prompt files as drafts of your account at the server",
   usage: "FILE…",
-  details: `Nothing is published. A file is the draft of the prompt that its id names, else its slug; else it begins a new prompt.
+  details: `Nothing is published. A file is the draft of the prompt that its id names, else its slug, else an unpublished draft of its title;
+else it begins a new prompt.
 A draft that somebody else of your account has saved is not overwritten: pull it first, or push with --force.`,
   session: `$ promptd prompt push tea.prompt.md --write-id
 SAVED  PROMPT                                REVISION  FILE
@@ -42,9 +43,10 @@ new    01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33  1         tea.prompt.md`,
       for (const file of read) {
         if ("why" in file) continue;
         try {
-          const saved = await pushFile(manage, file, { io, isForced: args.flag("force") });
+          const writesId = args.flag("write-id");
+          const { checked: _, ...saved } = await pushFile(manage, file, { io, isForced: args.flag("force"), writesId });
           pushed.push(saved);
-          if (args.flag("write-id")) await writeId(file, saved.promptId, io);
+          if (writesId) await writeId(file, saved.promptId, io);
         } catch (error) {
           if (!(error instanceof PromptdError) && !(error instanceof CommandFailure)) throw error;
           if (error instanceof PromptdError && error.code === "UNAUTHORIZED_ERROR") throw error;
@@ -66,29 +68,35 @@ new    01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33  1         tea.prompt.md`,
 interface PushOptions {
   readonly io: CommandIo;
   readonly isForced: boolean;
+  /** The file will name its prompt from now on. */
+  readonly writesId: boolean;
+}
+
+interface PushedFile extends Pushed {
+  /** Null: the file has faults. */
+  readonly checked: CheckedPrompt | null;
 }
 
 /** A file with faults can be a draft as well: its prompt is then the one that its id names. */
-export async function pushFile(manage: ManageClient, file: PromptFile, { io, isForced }: PushOptions): Promise<Pushed> {
+export async function pushFile(
+  manage: ManageClient,
+  { name, text: source }: PromptFile,
+  { io, isForced, writesId }: PushOptions,
+): Promise<PushedFile> {
   const { signal } = io;
-  const source = file.text;
   const { prompts, faults } = await manage.send("checkPromptFile", { body: { source }, signal });
-  const [checked, ...others] = prompts;
+  const [checked = null, ...others] = prompts;
   if (others.length > 0) throw new CommandFailure("it holds several prompts. Publish it as it is, or split it.");
-  const named = checked ?? { promptId: /^id[ \t]*:[ \t]*["']?([0-9a-f-]{36})/im.exec(source)?.[1] ?? null, slug: "" };
-  const own = await findOfFile(manage, named, io);
-  for (const fault of faults) io.note(`${file.name}:${fault.line ?? 1}: ${printableLine(fault.message)}`);
-  if (own === null) {
+  for (const fault of faults) io.note(`${name}:${fault.line ?? 1}: ${printableLine(fault.message)}`);
+  const promptId = checked === null ? idOfFaulty(source) : checked.promptId;
+  if (promptId === null) {
+    if (checked === null && !writesId) throw new CommandFailure(FAULTY_WITHOUT_ID);
     const made = await manage.send("createDraft", { body: { source }, signal });
-    return {
-      file: file.name,
-      promptId: made.promptId,
-      title: made.title,
-      revision: made.draft?.revision ?? 1,
-      isNew: true,
-    };
+    const revision = made.draft?.revision ?? 1;
+    return { file: name, promptId: made.promptId, title: made.title, revision, isNew: true, checked };
   }
-  const { promptId, draft } = own;
+  const own = await manage.send("getPrompt", { params: { promptId }, signal });
+  const { draft } = own;
   if (draft !== null && own.source !== source && !isForced && draft.savedBy !== (await nameOf(manage, io))) {
     const who = draft.savedBy === null ? "" : ` by ${printableLine(draft.savedBy)}`;
     throw new CommandFailure(
@@ -97,7 +105,14 @@ export async function pushFile(manage: ManageClient, file: PromptFile, { io, isF
   }
   const body = { source, revision: draft?.revision ?? 0 };
   const saved = await manage.send("saveDraft", { params: { promptId }, body, signal });
-  return { file: file.name, promptId, title: saved.title, revision: saved.draft?.revision ?? 0, isNew: false };
+  return { file: name, promptId, title: saved.title, revision: saved.draft?.revision ?? 0, isNew: false, checked };
+}
+
+const FAULTY_WITHOUT_ID =
+  "it has faults and names no prompt, so each push would begin another one. Mend them, or push with --write-id.";
+
+function idOfFaulty(source: string): string | null {
+  return /^id[ \t]*:[ \t]*["']?([0-9a-f-]{36})/im.exec(source)?.[1] ?? null;
 }
 
 /** One's own draft may be replaced. */

@@ -26,10 +26,8 @@ const POLL_MS = 1_000;
 
 /** Saves a file as a draft and runs its samples and tests at the server, as the author's own runs. */
 export async function testThere(manage: ManageClient, file: PromptFile, io: CommandIo): Promise<TestedThere> {
-  const { prompts, message } = await manage.send("checkPromptFile", { body: { source: file.text }, signal: io.signal });
-  const [checked] = prompts;
-  if (checked === undefined) throw new CommandFailure(`${file.name} has faults:\n${message.replace(/^/gm, "  ")}`);
-  const draft = await pushFile(manage, file, { io, isForced: false });
+  const { checked, ...draft } = await pushFile(manage, file, { io, isForced: false, writesId: false });
+  if (checked === null) throw new CommandFailure(`${file.name} has faults and cannot be run. Its draft is saved.`);
   const results: TrialThere[] = [];
   for (const test of checked.tests) {
     if (test.images === 0) results.push(await runTest(manage, { ...draft, test, io }));
@@ -60,7 +58,7 @@ async function runTest(manage: ManageClient, { promptId, revision, test, io }: T
   for (;;) {
     result = await manage.send("getTestRun", { params: { promptId, runId }, query: { test: test.name }, signal });
     if (result.run.runStatus === "succeeded" || result.run.runStatus === "failed") break;
-    await delay(POLL_MS, undefined, { signal });
+    await delay(POLL_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
   for (const kind of result.test?.unchecked ?? [])
     io.note(`${printableLine(test.name)}: "${kind}" is checked by --here alone.`);

@@ -24,7 +24,7 @@ import {
   updateDraft,
   type Draft,
 } from "./drafts-store.ts";
-import { findOwnVersion, isOwnPrompt, type OwnVersionContent } from "./own-prompts-store.ts";
+import { findMeant, findOwnVersion, isOwnPrompt, type OwnVersionContent } from "./own-prompts-store.ts";
 
 export interface DraftOptions {
   readonly db: Database;
@@ -217,7 +217,12 @@ export async function publishPromptFile(
   { source: text, note }: { readonly source: string; readonly note: string | null },
   { db, catalogue, newId, creditsMax }: DraftOptions,
 ): Promise<PromptPublication[]> {
-  const sources = orIssues(() => parsePromptFile(text, catalogue, { creditsMax }));
+  const parsed = orIssues(() => parsePromptFile(text, catalogue, { creditsMax }));
+  const meant = await findMeant(db, accountId, parsed);
+  const sources = parsed.map((source, at) => {
+    const draft = meant[at]?.isDraft === true ? meant[at].promptId : null;
+    return { ...source, promptId: source.promptId ?? draft };
+  });
   const { publications, numbers } = await db.tx(async (tx) => {
     const options = { authorId: accountId, catalogue, newId, note, publishedBy: personId };
     const made = await publishIn(tx, sources, options);

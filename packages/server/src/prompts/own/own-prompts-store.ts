@@ -179,3 +179,38 @@ export async function findOwnVersion(
     where v.prompt_id = $1 and v.id = coalesce($2::uuid, p.latest_version_id) and v.published_at is not null`;
   return (await db.query<OwnVersionContent>(text, [promptId, promptVersionId]))[0] ?? null;
 }
+
+/** A prompt of the account that a file without an id means. */
+export interface MeantPrompt {
+  readonly promptId: string;
+  /** It was never published: its draft has the title of the file. Else it has its slug. */
+  readonly isDraft: boolean;
+}
+
+/**
+ * The prompts that files without an id mean: the one of their slug, else the only draft with their title that was never
+ * published. In the order of the files; null: it would be a new prompt.
+ */
+export async function findMeant(
+  db: Queryable,
+  accountId: string,
+  files: readonly { readonly slug: string; readonly title: string }[],
+): Promise<(MeantPrompt | null)[]> {
+  const text = `select bySlug.id as "bySlug", byTitle.id as "byTitle"
+    from unnest($2::text[], $3::text[]) with ordinality file (slug, title, at)
+    left join prompts bySlug on bySlug.author_id = $1 and bySlug.own_slug = file.slug
+    left join lateral (
+      select (array_agg(p.id))[1] as id from prompts p join prompt_drafts d on d.prompt_id = p.id
+      where p.author_id = $1 and p.latest_version_id is null and d.title = file.title having count(*) = 1
+    ) byTitle on bySlug.id is null
+    order by file.at`;
+  const rows = await db.query<{ bySlug: string | null; byTitle: string | null }>(text, [
+    accountId,
+    files.map(({ slug }) => slug),
+    files.map(({ title }) => title),
+  ]);
+  return rows.map(({ bySlug, byTitle }) => {
+    const promptId = bySlug ?? byTitle;
+    return promptId === null ? null : { promptId, isDraft: bySlug === null };
+  });
+}
