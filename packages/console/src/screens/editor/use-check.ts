@@ -1,11 +1,12 @@
 import type { PromptConfig } from "@promptd/contract";
-import type { CheckedPrompt, PromptFileFault } from "@promptd/contract/manage";
+import type { CheckedPrompt, PromptFileFault, PromptTestCase } from "@promptd/contract/manage";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { checkQuery, faultOf, type Fault } from "../../api.ts";
 
 const CHECK_MS = 350;
 const NONE: readonly PromptFileFault[] = [];
+const NO_TESTS: readonly PromptTestCase[] = [];
 
 export interface Checked {
   readonly faults: readonly PromptFileFault[];
@@ -13,6 +14,8 @@ export interface Checked {
   readonly prompt: CheckedPrompt | null;
   /** Of the last text without a fault, for what must not vanish while somebody types. */
   readonly config: PromptConfig | null;
+  /** Of the same text. */
+  readonly tests: readonly PromptTestCase[];
   /** True: the faults are those of an earlier text. */
   readonly isPending: boolean;
   /** The validator itself could not be asked. */
@@ -26,15 +29,16 @@ export function useCheck(source: string): Checked {
     const timer = setTimeout(() => setAsked(source), CHECK_MS);
     return () => clearTimeout(timer);
   }, [source]);
-  const { data, error } = useQuery({ ...checkQuery(asked), placeholderData: (old) => old });
-  const config = useRef<PromptConfig | null>(null);
-  const isPending = asked !== source || data === undefined;
+  const { data, error, isPlaceholderData } = useQuery({ ...checkQuery(asked), placeholderData: (old) => old });
+  const latest = useRef<CheckedPrompt | null>(null);
+  const isPending = asked !== source || data === undefined || isPlaceholderData;
   const [first] = data?.prompts ?? [];
-  if (first !== undefined) config.current = first.config;
+  if (first !== undefined) latest.current = first;
   return {
     faults: data?.faults ?? NONE,
     prompt: isPending || data.faults.length > 0 ? null : (first ?? null),
-    config: config.current,
+    config: latest.current?.config ?? null,
+    tests: latest.current?.tests ?? NO_TESTS,
     isPending,
     failure: error === null ? null : faultOf(error),
   };
