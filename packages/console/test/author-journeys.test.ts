@@ -111,6 +111,20 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
 
       await publish(page, "The first one.");
       await page.getByText("version 1", { exact: true }).waitFor();
+
+      await page.getByRole("tab", { name: "Test run" }).click();
+      await page.getByText("names the leaf: passed").waitFor();
+      await page.getByLabel("and version 1, to compare").check();
+      const before = (await author.client.send("listRuns")).rows.length;
+      await page.route("**/manage/v1/runs", (route) => route.abort());
+      await page.getByRole("button", { name: "Run draft" }).click();
+      await page.getByText("The server could not be reached.").waitFor();
+      await page.getByText(/Write about fog/).waitFor();
+      await page.unroute("**/manage/v1/runs");
+      await page.getByRole("button", { name: "Run draft" }).click();
+      await page.getByRole("heading", { name: "Version 1", exact: true }).waitFor();
+      expect((await author.client.send("listRuns")).rows).toHaveLength(before + 2);
+      complaints.splice(0); // of the answers that were cut off
       const reader = await newAuthor();
       await travel(browser, "reader", async ({ page: other }) => {
         await signInAs(other, server.url, reader);

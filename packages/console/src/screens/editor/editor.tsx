@@ -15,6 +15,7 @@ import { HistoryTab } from "./history-tab.tsx";
 import { Notices } from "./notices.tsx";
 import { RenderedTab } from "./rendered-tab.tsx";
 import { Saved } from "./saved.tsx";
+import { useTrial } from "./test-run.ts";
 import { TestTab } from "./test-tab.tsx";
 import { useCheck } from "./use-check.ts";
 import { useDraft } from "./use-draft.ts";
@@ -67,11 +68,12 @@ function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
   const navigate = useNavigate({ from: "/author/$promptId" });
   const draft = useDraft(prompt);
   const checked = useCheck(draft.source);
+  const trial = useTrial();
   const { data: models } = useQuery(modelsQuery);
   const [goTo, setGoTo] = useState<{ line: number; column: number | null } | null>(null);
   const tabs = [
-    { value: "test", label: "Test run", content: <TestTab {...{ prompt, draft, checked }} /> },
-    { value: "rendered", label: "Rendered text", content: <RenderedTab {...{ draft, checked }} /> },
+    { value: "test", label: "Test run", content: <TestTab {...{ prompt, draft, checked, trial }} /> },
+    { value: "rendered", label: "Rendered text", content: <RenderedTab {...{ draft, checked, trial }} /> },
     { value: "history", label: "History", content: <HistoryTab {...{ prompt, draft }} /> },
   ];
   return (

@@ -5,16 +5,18 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { previewQuery } from "../../api.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
-import { bodyOf, emptyForm, fieldsOf, type FormState } from "../../components/prompt/prompt-form.ts";
+import { bodyOf, fieldsOf, type FormState } from "../../components/prompt/prompt-form.ts";
 import { QueryFailure } from "../../components/query-states.tsx";
 import { TextShape } from "../../components/run/output-view.tsx";
-import type { DraftTabProps } from "./test-run.ts";
+import { fitForm, type DraftTabProps, type Trial } from "./test-run.ts";
 
 const PREVIEW_MS = 350;
-const NO_FORM: FormState = { texts: {}, images: [], options: {} };
 
-export function RenderedTab({ draft, checked }: Pick<DraftTabProps, "draft" | "checked">) {
-  const [form, setForm] = useState<FormState>(NO_FORM);
+interface RenderedTabProps extends Pick<DraftTabProps, "draft" | "checked"> {
+  readonly trial: Trial;
+}
+
+export function RenderedTab({ draft, checked, trial }: RenderedTabProps) {
   const { config, prompt } = checked;
   if (config === null || (prompt === null && checked.faults.length > 0)) {
     return (
@@ -22,15 +24,16 @@ export function RenderedTab({ draft, checked }: Pick<DraftTabProps, "draft" | "c
     );
   }
   const withoutImages: PromptConfig = { ...config, imageInputs: [], imageCount: 0 };
+  const form = fitForm(trial.form, withoutImages);
   return (
     <div className="grid grid-cols-[minmax(0,1fr)]">
       {fieldsOf(config).length === 0 ? null : (
         <div className="border-b border-line p-4">
           <PromptFields
             config={withoutImages}
-            form={{ ...form, images: emptyForm(withoutImages).images }}
+            form={form}
             faults={{}}
-            onChange={setForm}
+            onChange={(next) => trial.setForm({ ...next, images: trial.form.images })}
           />
         </div>
       )}

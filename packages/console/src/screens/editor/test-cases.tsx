@@ -1,55 +1,62 @@
 /** The tests and samples of the file, run one by one against the draft. */
 import { PromptdError } from "@promptd/client/manage";
 import type { PromptTestCase, TestRunResult } from "@promptd/contract/manage";
-import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { faultOf, isFinal, manage } from "../../api.ts";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { creditsQuery, faultOf, isFinal, manage } from "../../api.ts";
 import type { FormState } from "../../components/prompt/prompt-form.ts";
 import { Status } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
-import { createTestRun, type DraftTabProps } from "./test-run.ts";
+import { createTestRun, type DraftTabProps, type RanTest, type Trial } from "./test-run.ts";
 
 interface TestCasesProps extends DraftTabProps {
+  readonly trial: Trial;
   /** Of the form: a test that takes images takes these. */
   readonly images: FormState["images"];
 }
 
-type Ran = { readonly runId: string } | { readonly problem: string };
 const POLL_MS = 700;
 
-export function TestCases({ prompt: { promptId }, draft, checked, images }: TestCasesProps) {
-  const [ran, setRan] = useState<Readonly<Record<string, Ran>>>({});
-  const [isBusy, setBusy] = useState(false);
-  const tests = checked.prompt?.tests ?? [];
+export function TestCases({ prompt: { promptId }, draft, checked, trial, images }: TestCasesProps) {
+  const queries = useQueryClient();
+  const { ran, setRan, runningAll, keys } = trial;
+  const { tests } = checked;
   if (tests.length === 0) return <HowToTest />;
   const given = images.flatMap((image) => (image === null ? [] : [image.input]));
-  const start = async (test: PromptTestCase, revision: number): Promise<Ran> => {
+  const start = async (test: PromptTestCase, revision: number | null): Promise<RanTest> => {
+    if (revision === null) return { problem: "The draft is not saved. See the note above the file first." };
     if (given.length < test.images)
       return { problem: `Add ${test.images === 1 ? "an image" : "the images"} to the form first.` };
     try {
       const { textInputs, runOptions, name } = test;
       const inputs = { textInputs, imageInputs: given.slice(0, test.images) };
-      return { runId: await createTestRun(promptId, { revision, test: name, inputs, runOptions }) };
+      const body = { revision, test: name, inputs, runOptions };
+      const runId = await createTestRun(promptId, body, keys.keyOf(`test ${name}`, body));
+      keys.forget(`test ${name}`);
+      return { runId };
     } catch (error) {
       return { problem: problemOf(error) };
     }
   };
-  const runAll = async () => {
-    setBusy(true);
+  const startAll = async () => {
     const revision = await draft.flush({ isForced: true });
-    for (const test of revision === null ? [] : tests) {
-      const outcome = await start(test, revision ?? 0);
+    for (const test of tests) {
+      const outcome = await start(test, revision);
       setRan((old) => ({ ...old, [test.name]: outcome }));
     }
-    setBusy(false);
+    await queries.invalidateQueries({ queryKey: creditsQuery.queryKey });
   };
   return (
     <section aria-label="Test cases" className="border-t border-line">
       <div className="flex min-h-11 items-center gap-3 px-4">
         <h2>Test cases</h2>
         <span className="text-12 text-dim">of the file</span>
-        <Button small className="ml-auto" disabled={isBusy} onClick={() => void runAll()}>
-          {isBusy ? "Starting" : "Run all"}
+        <Button
+          small
+          className="ml-auto"
+          disabled={runningAll.isBusy || checked.prompt === null}
+          onClick={() => void runningAll.run(startAll)}
+        >
+          {runningAll.isBusy ? "Starting" : "Run all"}
         </Button>
       </div>
       <ul>
@@ -69,7 +76,7 @@ const problemOf = (error: unknown) =>
 interface TestRowProps {
   readonly promptId: string;
   readonly test: PromptTestCase;
-  readonly ran: Ran | null;
+  readonly ran: RanTest | null;
 }
 
 function TestRow({ promptId, test, ran }: TestRowProps) {

@@ -1,6 +1,10 @@
-import { randomKey } from "@promptd/client/manage";
+import type { PromptConfig } from "@promptd/contract";
 import type { OwnPrompt, TestRunBody } from "@promptd/contract/manage";
+import { useState, type Dispatch, type SetStateAction } from "react";
 import { manage } from "../../api.ts";
+import { emptyForm, type FormState } from "../../components/prompt/prompt-form.ts";
+import { createRepeatKeys, type RepeatKeys } from "../../components/repeat-keys.ts";
+import { useAct, type Act } from "../../components/use-act.ts";
 import type { Checked } from "./use-check.ts";
 import type { DraftEditing } from "./use-draft.ts";
 
@@ -10,9 +14,70 @@ export interface DraftTabProps {
   readonly checked: Checked;
 }
 
-/** Makes a run of the draft as it is saved. @returns its id. */
-export async function createTestRun(promptId: string, body: TestRunBody): Promise<string> {
-  const headers = { prefer: "respond-async, stream", "idempotency-key": randomKey() };
+/** A run of a version, beside that of the draft. */
+export interface ComparedRun {
+  readonly runId: string;
+  readonly version: number;
+}
+
+/** What became of a test of the file. */
+export type RanTest = { readonly runId: string } | { readonly problem: string };
+
+/** What an author has filled in and tried. */
+export interface Trial {
+  readonly form: FormState;
+  readonly setForm: (form: FormState) => void;
+  readonly isCompared: boolean;
+  readonly setCompared: (isCompared: boolean) => void;
+  readonly compared: ComparedRun | null;
+  readonly setComparedRun: (run: ComparedRun | null) => void;
+  /** By the name of the test. */
+  readonly ran: Readonly<Record<string, RanTest>>;
+  readonly setRan: Dispatch<SetStateAction<Readonly<Record<string, RanTest>>>>;
+  readonly running: Act;
+  readonly runningAll: Act;
+  readonly keys: RepeatKeys;
+}
+
+/** The editor holds it: a look at another tab takes away what stands in this one. */
+export function useTrial(): Trial {
+  const [form, setForm] = useState<FormState>({ texts: {}, images: [], options: {} });
+  const [isCompared, setCompared] = useState(false);
+  const [compared, setComparedRun] = useState<ComparedRun | null>(null);
+  const [ran, setRan] = useState<Readonly<Record<string, RanTest>>>({});
+  const [running, runningAll] = [useAct(), useAct()];
+  const [keys] = useState(createRepeatKeys);
+  return {
+    form,
+    setForm,
+    isCompared,
+    setCompared,
+    compared,
+    setComparedRun,
+    ran,
+    setRan,
+    running,
+    runningAll,
+    keys,
+  };
+}
+
+/** The form as the draft now wants it: slots come and go while the file is written; what was filled in stays. */
+export function fitForm(form: FormState, config: PromptConfig): FormState {
+  const { images } = emptyForm(config);
+  const options = Object.entries(form.options).filter(([name, value]) =>
+    config.runOptions[name]?.options.includes(value),
+  );
+  return {
+    texts: form.texts,
+    images: images.map((_, index) => form.images[index] ?? null),
+    options: Object.fromEntries(options),
+  };
+}
+
+/** Makes a run of the draft as it is saved. The same `key` never makes two. @returns its id. */
+export async function createTestRun(promptId: string, body: TestRunBody, key: string): Promise<string> {
+  const headers = { prefer: "respond-async, stream", "idempotency-key": key };
   const { data } = await manage.call("createTestRun", { params: { promptId }, query: {}, body, headers });
   return data.runId;
 }

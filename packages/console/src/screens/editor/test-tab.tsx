@@ -1,26 +1,27 @@
 /** The form of the draft, and what a run of it makes. */
-import { randomKey } from "@promptd/client/manage";
 import type { PromptConfig } from "@promptd/contract";
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { createRun, runQuery } from "../../api.ts";
+import { createRun, creditsQuery, runQuery } from "../../api.ts";
 import { formatDuration, formatWhole, tookMsOf } from "../../components/format.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
-import { bodyOf, checkForm, emptyForm, type FormFaults, type FormState } from "../../components/prompt/prompt-form.ts";
+import { bodyOf, checkForm, type FormFaults, type FormState } from "../../components/prompt/prompt-form.ts";
 import { QueryFailure } from "../../components/query-states.tsx";
 import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
-import { useAct } from "../../components/use-act.ts";
 import { TestCases } from "./test-cases.tsx";
-import { createTestRun, type DraftTabProps } from "./test-run.ts";
+import { createTestRun, fitForm, type DraftTabProps, type Trial } from "./test-run.ts";
 
-export function TestTab({ prompt, draft, checked }: DraftTabProps) {
+interface TestTabProps extends DraftTabProps {
+  readonly trial: Trial;
+}
+
+export function TestTab({ prompt, draft, checked, trial }: TestTabProps) {
   const { config } = checked;
-  const [form, setForm] = useState<FormState>({ texts: {}, images: [], options: {} });
   if (config === null) {
     return (
       <p className="p-4 text-dim">
@@ -30,59 +31,60 @@ export function TestTab({ prompt, draft, checked }: DraftTabProps) {
       </p>
     );
   }
-  const fitting = fitForm(form, config);
+  const form = fitForm(trial.form, config);
   return (
     <>
-      <TestForm {...{ prompt, draft, checked, config }} form={fitting} onChange={setForm} />
-      <TestCases {...{ prompt, draft, checked }} images={fitting.images} />
+      <TestForm {...{ prompt, draft, checked, trial, config, form }} />
+      <TestCases {...{ prompt, draft, checked, trial }} images={form.images} />
     </>
   );
 }
 
-/** The form as the draft now wants it: slots come and go while the file is written; what was filled in stays. */
-function fitForm(form: FormState, config: PromptConfig): FormState {
-  const { images } = emptyForm(config);
-  const options = Object.entries(form.options).filter(([name, value]) =>
-    config.runOptions[name]?.options.includes(value),
-  );
-  return {
-    texts: form.texts,
-    images: images.map((_, index) => form.images[index] ?? null),
-    options: Object.fromEntries(options),
-  };
-}
-
-interface TestFormProps extends DraftTabProps {
+interface TestFormProps extends TestTabProps {
   readonly config: PromptConfig;
   readonly form: FormState;
-  readonly onChange: (form: FormState) => void;
 }
 
 /** Runs the form on the draft, and on request on the latest version as well. */
-function useTestRun({ prompt, draft, config, form }: TestFormProps) {
-  const { promptId, latest } = prompt;
+function useTestRun({
+  prompt: { promptId, latest },
+  draft,
+  trial,
+  config,
+  form,
+}: TestFormProps): () => Promise<unknown> {
+  const queries = useQueryClient();
   const navigate = useNavigate({ from: "/author/$promptId" });
-  const act = useAct();
-  const [isCompared, setCompared] = useState(false);
-  const [otherRunId, setOtherRunId] = useState<string | null>(null);
-  const run = () =>
-    act.run(async () => {
-      const revision = await draft.flush({ isForced: true });
-      if (revision === null) throw new Error("The draft is not saved yet, so it cannot be run. See the note above.");
-      const { promptVersionId: _, ...body } = bodyOf("", config, form);
-      const made = await createTestRun(promptId, { revision, ...body });
-      const isBoth = isCompared && latest !== null;
-      setOtherRunId(isBoth ? await createRun({ ...body, promptVersionId: latest.promptVersionId }, randomKey()) : null);
-      await navigate({ search: (old) => ({ ...old, run: made }), replace: true, resetScroll: false });
-    });
-  return { act, isCompared, setCompared, otherRunId, run };
+  const { running, isCompared, setComparedRun, keys } = trial;
+  const tryBoth = async () => {
+    const revision = await draft.flush({ isForced: true });
+    if (revision === null) throw new Error("The draft is not saved yet, so it cannot be run. See the note above.");
+    const { promptVersionId: _, ...body } = bodyOf("", config, form);
+    const versionId = isCompared ? latest?.promptVersionId : undefined;
+    const asked = { revision, ...body, versionId };
+    const made = await createTestRun(promptId, { revision, ...body }, keys.keyOf("draft", asked));
+    setComparedRun(null);
+    // Shown before the other one is made: that may fail.
+    await navigate({ search: (old) => ({ ...old, run: made }), replace: true, resetScroll: false });
+    if (versionId !== undefined) {
+      const runId = await createRun({ ...body, promptVersionId: versionId }, keys.keyOf("other", asked));
+      setComparedRun({ runId, version: latest?.version ?? 0 });
+    }
+    keys.forget("draft");
+    keys.forget("other");
+  };
+  return async () => {
+    await running.run(tryBoth);
+    await queries.invalidateQueries({ queryKey: creditsQuery.queryKey });
+  };
 }
 
 function TestForm(props: TestFormProps) {
   const { latest } = props.prompt;
-  const { checked, config, form, onChange } = props;
+  const { checked, trial, config, form } = props;
+  const { running, isCompared, setCompared, compared } = trial;
   const { run: runId } = useSearch({ from: "/inside/author/$promptId" });
-  const { act, isCompared, setCompared, otherRunId, run } = useTestRun(props);
+  const run = useTestRun(props);
   const [faults, setFaults] = useState<FormFaults>({});
   const result = useRef<HTMLDivElement>(null);
   const start = () => {
@@ -90,7 +92,7 @@ function TestForm(props: TestFormProps) {
     setFaults(found);
     if (Object.keys(found).length === 0) void run();
   };
-  const canRun = checked.prompt !== null && !act.isBusy;
+  const canRun = checked.prompt !== null && !running.isBusy;
   useEffect(() => {
     if (runId !== undefined) result.current?.scrollIntoView({ block: "nearest" });
   }, [runId]);
@@ -110,20 +112,20 @@ function TestForm(props: TestFormProps) {
           start();
         }}
       >
-        {act.fault === null ? null : <Failure title={act.fault.message} requestId={act.fault.requestId} />}
+        {running.fault === null ? null : <Failure title={running.fault.message} requestId={running.fault.requestId} />}
         <PromptFields
           config={config}
           form={form}
           faults={faults}
           onChange={(next) => {
             setFaults({});
-            onChange(next);
+            trial.setForm(next);
           }}
         />
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
           <Button type="submit" tone="main" disabled={!canRun}>
             <Play aria-hidden className="size-4" strokeWidth={1.75} />
-            {act.isBusy ? "Sending" : "Run draft"}
+            {running.isBusy ? "Sending" : "Run draft"}
           </Button>
           {latest === null ? null : <Compare version={latest.version} isOn={isCompared} onChange={setCompared} />}
           <span className="text-12 text-dim">
@@ -133,9 +135,9 @@ function TestForm(props: TestFormProps) {
       </form>
       {runId === undefined ? null : (
         <div ref={result} className="grid grid-cols-[minmax(0,1fr)] border-t border-line bg-bg">
-          <TestResult key={runId} runId={runId} title={otherRunId === null ? null : "Draft"} />
-          {otherRunId === null || latest === null ? null : (
-            <TestResult key={otherRunId} runId={otherRunId} title={`Version ${latest.version}`} />
+          <TestResult key={runId} runId={runId} title={compared === null ? null : "Draft"} />
+          {compared === null ? null : (
+            <TestResult key={compared.runId} runId={compared.runId} title={`Version ${compared.version}`} />
           )}
         </div>
       )}

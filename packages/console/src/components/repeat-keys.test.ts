@@ -1,0 +1,13 @@
+import { expect, test } from "vitest";
+import { createRepeatKeys } from "./repeat-keys.ts";
+
+test("an act keeps its key until it has succeeded or sends something else", () => {
+  const keys = createRepeatKeys();
+  const first = keys.keyOf("draft", { revision: 1 });
+  expect(keys.keyOf("draft", { revision: 1 })).toBe(first);
+  expect(keys.keyOf("other", { revision: 1 })).not.toBe(first);
+  const second = keys.keyOf("draft", { revision: 2 });
+  expect(second).not.toBe(first);
+  keys.forget("draft");
+  expect(keys.keyOf("draft", { revision: 2 })).not.toBe(second);
+});
