@@ -20,7 +20,7 @@ test("every follower sees the end with the final text, and no piece twice with o
   const fixture = installation();
   const caller = await fixture.createCaller();
   const rolled = await fixture.start("api");
-  const steady = await fixture.startApi();
+  const steady = await fixture.startHere("api");
   const doomed = await Promise.all([fixture.start("worker"), fixture.start("worker")]);
   const client = caller.clientAt(steady.url);
   const body = { promptVersionId: fixture.prompts.paid, inputs: { textInputs: { ask: STORY } } };

@@ -51,7 +51,7 @@ describe("kill -9 of a server with a hundred waiting runs, then a restart", () =
     const fixture = installation();
     const changes = { PROMPTD_LEASE_MS: "6000" };
     const caller = await fixture.createCaller();
-    const api = await fixture.startApi(changes);
+    const api = await fixture.startHere("api", changes);
     const workers = [await fixture.start("worker", changes), await fixture.start("worker", changes)];
     // The survivor judges others only after a lease of good beats of its own; the installation has been up that long.
     await until(
@@ -84,7 +84,7 @@ describe("a worker that is stopped and wakes later", () => {
   test("changes nothing: its runs have gone to another one and are charged once", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
-    const api = await fixture.startApi();
+    const api = await fixture.startHere("api");
     const zombie = await fixture.start("worker");
     const runs = Array.from({ length: 10 }, (_, i) =>
       create(caller.clientAt(api.url), fixture.prompts.paid, "sandbox: delay=2500\nslow", `run-${i}`),

@@ -187,7 +187,7 @@ describe("SIGTERM to a worker", () => {
   test("lets runs finish within the grace and claims no new ones meanwhile", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
-    const api = await fixture.startApi();
+    const api = await fixture.startHere("api");
     const worker = await fixture.start("worker", { PROMPTD_DRAIN_SECONDS: "30" });
     const first = post(api.url, caller, "sandbox: delay=1500\nslow");
     await until(async () => (await count("runs where worker is not null")) === 1);
@@ -204,7 +204,7 @@ describe("SIGTERM to a worker", () => {
   test("gives runs back that outlive the grace, at once and without counting the attempt", async () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
-    const api = await fixture.startApi();
+    const api = await fixture.startHere("api");
     const leaving = await fixture.start("worker", { PROMPTD_DRAIN_SECONDS: "0" });
     const sent = Array.from({ length: 20 }, () => post(api.url, caller, "sandbox: delay=3000\nslow"));
     await until(async () => (await count("runs where worker is not null")) === 20);

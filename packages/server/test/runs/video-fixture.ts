@@ -1,6 +1,7 @@
 /** Runs of videos, on stand-ins for the providers: their API is in this process, their workers are real ones. */
 import { join } from "node:path";
-import { afterEach, beforeEach, expect } from "vitest";
+import type { Client } from "@promptd/client";
+import { afterAll, expect, type TestContext } from "vitest";
 import { createAccount } from "../../src/accounts/index.ts";
 import { loadCatalogue } from "../../src/models/index.ts";
 import { systemClock } from "../../src/platform/clock.ts";
@@ -8,8 +9,8 @@ import { createIdSource } from "../../src/platform/ids.ts";
 import { parsePromptFile, publishPrompts } from "../../src/prompts/index.ts";
 import { startProviderDouble, type ProviderDouble, type ProviderDoubleOptions } from "../providers/provider-double.ts";
 import { openInstallationFixture, type InstallationFixture } from "../support/installation-fixture.ts";
-import { killLeftovers } from "../support/promptd-process.ts";
-import { createTestDatabase, type TestDatabase } from "../support/test-database.ts";
+import { killLeftovers, type PromptdProcess } from "../support/promptd-process.ts";
+import { createTestDatabase } from "../support/test-database.ts";
 
 export const VIDEO_MODELS = {
   Veo: "google/veo", // as an operator's own entry: the shipped ones are retired
@@ -21,30 +22,48 @@ export const IMAGE_MODELS = { fal: "fal/flux-schnell", Replicate: "replicate/flu
 
 const OVERLAY = join(import.meta.dirname, "../providers/own-models.json");
 
-let database: TestDatabase;
-export let fixture: InstallationFixture;
-export let double: ProviderDouble;
+/** An installation whose providers are one double, and what a test of videos does with it. */
+export interface VideoRuns {
+  readonly double: ProviderDouble;
+  readonly fixture: InstallationFixture;
+  /** An API and one run that waits for a worker. @returns how to see it, as its caller does. */
+  readonly createRun: (model: string) => Promise<VideoRun>;
+  /** Ends a worker process as a crash does. Its lease has run out then: the waiting for that has a test of its own, crash.test.ts. */
+  readonly killWorker: (worker: PromptdProcess) => Promise<void>;
+  /** A worker that dies when the provider has answered to the start; it may claim before it says that it is ready. */
+  readonly letWorkerDie: () => Promise<void>;
+  readonly isOperationStored: () => Promise<boolean>;
+  readonly isEnded: () => Promise<boolean>;
+  readonly listCalls: () => Promise<unknown[]>;
+  readonly listCaptures: () => Promise<unknown[]>;
+}
 
-/** A database for each test of a file, and no process that outlives its test. */
-export function useVideoRuns(): void {
-  beforeEach(async () => {
-    database = await createTestDatabase();
-  });
-  afterEach(async () => {
-    await killLeftovers();
-    await double.close();
-    await fixture.close();
-    await database.drop();
-  });
+type RunBody = Awaited<ReturnType<Client["runs"]["get"]>>;
+
+export interface VideoRun {
+  readonly apiUrl: string;
+  finished(): Promise<RunBody>;
+  get(): Promise<RunBody>;
+  cancel(): Promise<unknown>;
 }
 
 interface OpenOptions extends ProviderDoubleOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-export async function openVideoRuns(options: OpenOptions = {}): Promise<void> {
-  double = await startProviderDouble(options);
-  fixture = await openInstallationFixture(database.url, {
+/**
+ * Test cases side by side have a database, a double and processes of their own; they wait most of their time.
+ * @param onTestFinished of the test that runs: it closes everything again.
+ */
+export async function openVideoRuns(
+  { onTestFinished }: Pick<TestContext, "onTestFinished">,
+  options: OpenOptions = {},
+): Promise<VideoRuns> {
+  const database = await createTestDatabase();
+  onTestFinished(() => database.drop());
+  const double = await startProviderDouble(options);
+  onTestFinished(() => double.close());
+  const fixture = await openInstallationFixture(database.url, {
     PROMPTD_MODELS_FILE: OVERLAY,
     PROMPTD_LEASE_MS: "3000", // a worker on a busy machine must not count as lost: it would be another case
     GOOGLE_GENERATIVE_AI_API_KEY: "k",
@@ -55,9 +74,36 @@ export async function openVideoRuns(options: OpenOptions = {}): Promise<void> {
     REPLICATE_BASE_URL: double.url,
     ...options.environment,
   });
+  onTestFinished(() => fixture.close()); // first: these run in reverse order
+  return createActs(double, fixture);
+}
+afterAll(killLeftovers);
+
+function createActs(double: ProviderDouble, fixture: InstallationFixture): VideoRuns {
+  const { db } = fixture;
+  return {
+    double,
+    fixture,
+    createRun: (model) => createRun(fixture, model),
+    killWorker: async (worker) => {
+      await worker.kill();
+      await fixture.expireLeases();
+    },
+    letWorkerDie: async () => {
+      const doomed = fixture.start("worker", { PROMPTD_FAULT: "call.after_send:kill@1" });
+      const end = await doomed.then(async ({ exit }) => (await exit).signal).catch((error: unknown) => String(error));
+      expect(end).toContain("SIGKILL");
+      await fixture.expireLeases();
+    },
+    isOperationStored: async () =>
+      (await db.query("select 1 from provider_calls where operation is not null")).length === 1,
+    isEnded: async () => (await db.query("select 1 from provider_calls where ended_at is not null")).length === 1,
+    listCalls: () => db.query("select call_number, outcome from provider_calls order by call_number"),
+    listCaptures: () => db.query("select 1 from credit_transfers where kind = 'capture'"),
+  };
 }
 
-async function publish(model: string): Promise<string> {
+async function publish(fixture: InstallationFixture, model: string): Promise<string> {
   const newId = createIdSource(systemClock);
   const catalogue = loadCatalogue({ overlayFile: OVERLAY, hasSecret: () => true, sandbox: true });
   const authorId = await createAccount(fixture.db, newId, { email: `${newId()}@example.org`, plan: "none" });
@@ -71,11 +117,10 @@ async function publish(model: string): Promise<string> {
   return published.promptVersionId;
 }
 
-/** An API and one run that waits for a worker. @returns how to see it, as its caller does. */
-export async function createVideoRun(model: string) {
-  const promptVersionId = await publish(model);
+async function createRun(fixture: InstallationFixture, model: string): Promise<VideoRun> {
+  const promptVersionId = await publish(fixture, model);
   const caller = await fixture.createCaller();
-  const api = await fixture.startApi();
+  const api = await fixture.startHere("api");
   const { runs } = caller.clientAt(api.url);
   const { runId } = await runs.create({ promptVersionId, inputs: {} }, { respondAsync: true });
   /** However long a busy machine takes: the test's own time limit ends it. */
@@ -87,15 +132,3 @@ export async function createVideoRun(model: string) {
   };
   return { apiUrl: api.url, finished, get: () => runs.get(runId), cancel: () => runs.cancel(runId) };
 }
-
-/** A worker that dies when the provider has answered to the start; it may claim before it says that it is ready. */
-export async function letWorkerDie(): Promise<void> {
-  const doomed = fixture.start("worker", { PROMPTD_FAULT: "call.after_send:kill@1" });
-  const end = await doomed.then(async ({ exit }) => (await exit).signal).catch((error: unknown) => String(error));
-  expect(end).toContain("SIGKILL");
-}
-
-export const isOperationStored = async () =>
-  (await fixture.db.query("select 1 from provider_calls where operation is not null")).length === 1;
-export const listCalls = () => fixture.db.query("select call_number, outcome from provider_calls order by call_number");
-export const listCaptures = () => fixture.db.query("select 1 from credit_transfers where kind = 'capture'");

@@ -1,20 +1,7 @@
 /** A canceled run's video or picture is stopped at its provider by worker processes, dead ones included. */
 import { describe, expect, test } from "vitest";
 import { until } from "../support/promptd-process.ts";
-import {
-  createVideoRun,
-  double,
-  fixture,
-  IMAGE_MODELS,
-  isOperationStored,
-  listCaptures,
-  listCalls,
-  openVideoRuns,
-  useVideoRuns,
-  VIDEO_MODELS,
-} from "./video-fixture.ts";
-
-useVideoRuns();
+import { IMAGE_MODELS, openVideoRuns, VIDEO_MODELS } from "./video-fixture.ts";
 
 /** What each provider documents to stop a job; of Veo nothing is documented. */
 const CANCELS = {
@@ -31,35 +18,32 @@ const JOBS = [
   ["a picture of Replicate", IMAGE_MODELS.Replicate, CANCELS.Replicate],
 ] as const;
 
-describe.each(JOBS)("a canceled run with %s", (_name, model, { seen, outcome }) => {
-  const isEnded = async () =>
-    (await fixture.db.query("select 1 from provider_calls where ended_at is not null")).length === 1;
-
-  test("stops it at the provider while a worker waits for it", { timeout: 120_000 }, async () => {
-    await openVideoRuns();
-    const run = await createVideoRun(model);
-    const worker = await fixture.start("worker");
+describe.concurrent.each(JOBS)("a canceled run with %s", (_name, model, { seen, outcome }) => {
+  test("stops it at the provider while a worker waits for it", { timeout: 120_000 }, async (context) => {
+    const { double, fixture, ...acts } = await openVideoRuns(context);
+    const run = await acts.createRun(model);
+    const worker = await fixture.startHere("worker");
     await until(() => double.polls.length > 0);
     await run.cancel();
-    await until(isEnded);
+    await until(acts.isEnded);
     expect(double.cancels).toEqual(seen);
-    await worker.stop();
-    expect(await listCalls()).toEqual([{ call_number: 1, outcome }]);
-    expect(await listCaptures()).toEqual([]);
+    await worker.close();
+    expect(await acts.listCalls()).toEqual([{ call_number: 1, outcome }]);
+    expect(await acts.listCaptures()).toEqual([]);
     expect(await fixture.findFaults()).toEqual([]);
   });
 
-  test("stops it at the provider though its worker is dead", { timeout: 120_000 }, async () => {
-    await openVideoRuns();
-    const run = await createVideoRun(model);
+  test("stops it at the provider though its worker is dead", { timeout: 120_000 }, async (context) => {
+    const { double, fixture, ...acts } = await openVideoRuns(context);
+    const run = await acts.createRun(model);
     const worker = await fixture.start("worker");
-    await until(async () => double.polls.length > 0 && (await isOperationStored()));
-    await worker.kill();
+    await until(async () => double.polls.length > 0 && (await acts.isOperationStored()));
+    await acts.killWorker(worker);
     await run.cancel();
-    await fixture.start("worker");
-    await until(isEnded);
+    await fixture.startHere("worker");
+    await until(acts.isEnded);
     expect(double.cancels).toEqual(seen);
     expect(double.submissions).toEqual([1]);
-    expect(await listCalls()).toEqual([{ call_number: 1, outcome }]);
+    expect(await acts.listCalls()).toEqual([{ call_number: 1, outcome }]);
   });
 });

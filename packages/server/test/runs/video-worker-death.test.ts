@@ -4,36 +4,22 @@
  */
 import { describe, expect, test } from "vitest";
 import { until } from "../support/promptd-process.ts";
-import {
-  createVideoRun,
-  double,
-  fixture,
-  IMAGE_MODELS,
-  isOperationStored,
-  letWorkerDie,
-  listCaptures,
-  listCalls,
-  openVideoRuns,
-  useVideoRuns,
-  VIDEO_MODELS,
-} from "./video-fixture.ts";
-
-useVideoRuns();
+import { IMAGE_MODELS, openVideoRuns, VIDEO_MODELS } from "./video-fixture.ts";
 
 const JOBS = [
   ...Object.entries(VIDEO_MODELS).map(([name, model]) => [`a video of ${name}`, model, "video"] as const),
   ...Object.entries(IMAGE_MODELS).map(([name, model]) => [`a picture of ${name}`, model, "image"] as const),
 ];
 
-describe.each(JOBS)("a worker that works on %s", (_name, model, type) => {
-  test("and is killed while it waits leaves the same job to the next one", { timeout: 120_000 }, async () => {
-    await openVideoRuns();
-    const run = await createVideoRun(model);
+describe.concurrent.each(JOBS)("a worker that works on %s", (_name, model, type) => {
+  test("and is killed while it waits leaves the same job to the next one", { timeout: 120_000 }, async (context) => {
+    const { double, fixture, ...acts } = await openVideoRuns(context);
+    const run = await acts.createRun(model);
     const first = await fixture.start("worker");
-    await until(async () => double.polls.length > 0 && (await isOperationStored()));
-    await first.kill();
+    await until(async () => double.polls.length > 0 && (await acts.isOperationStored()));
+    await acts.killWorker(first);
     const asked = double.polls.length;
-    const second = await fixture.start("worker");
+    await fixture.startHere("worker");
     await until(() => double.polls.length > asked);
     expect((await run.get()).runStatus).toBe("running");
     double.finishJobs();
@@ -41,40 +27,45 @@ describe.each(JOBS)("a worker that works on %s", (_name, model, type) => {
     expect([runStatus, outputs?.[0]?.type]).toEqual(["succeeded", type]);
     expect(double.submissions).toEqual([1]);
     expect(new Set(double.polls)).toEqual(new Set([1]));
-    await second.stop();
-    expect(await listCalls()).toEqual([{ call_number: 1, outcome: type }]);
-    expect(await listCaptures()).toHaveLength(1);
+    expect(await acts.listCalls()).toEqual([{ call_number: 1, outcome: type }]);
+    expect(await acts.listCaptures()).toHaveLength(1);
     expect(await fixture.findFaults()).toEqual([]);
   });
 
-  test("and is killed before the job's name is stored costs one more submission", { timeout: 120_000 }, async () => {
-    await openVideoRuns();
-    const run = await createVideoRun(model);
-    await letWorkerDie();
-    expect([double.submissions, await isOperationStored()]).toEqual([[1], false]);
-    double.finishJobs();
-    const second = await fixture.start("worker");
-    expect((await run.finished()).runStatus).toBe("succeeded");
-    expect(double.submissions).toEqual([1, 2]);
-    await second.stop();
-    expect(await listCalls()).toEqual([
-      { call_number: 1, outcome: null },
-      { call_number: 2, outcome: type },
-    ]);
-    expect(await listCaptures()).toHaveLength(1);
-    expect(await fixture.findFaults()).toEqual([]);
-  });
+  test(
+    "and is killed before the job's name is stored costs one more submission",
+    { timeout: 120_000 },
+    async (context) => {
+      const { double, fixture, ...acts } = await openVideoRuns(context);
+      const run = await acts.createRun(model);
+      await acts.letWorkerDie();
+      expect([double.submissions, await acts.isOperationStored()]).toEqual([[1], false]);
+      double.finishJobs();
+      await fixture.startHere("worker");
+      expect((await run.finished()).runStatus).toBe("succeeded");
+      expect(double.submissions).toEqual([1, 2]);
+      expect(await acts.listCalls()).toEqual([
+        { call_number: 1, outcome: null },
+        { call_number: 2, outcome: type },
+      ]);
+      expect(await acts.listCaptures()).toHaveLength(1);
+      expect(await fixture.findFaults()).toEqual([]);
+    },
+  );
 });
 
-test("three workers killed before the video's name is stored end the run: failed, free, three submissions", async () => {
-  await openVideoRuns();
-  const run = await createVideoRun(VIDEO_MODELS.Veo);
-  for (let death = 1; death <= 3; death += 1) await letWorkerDie();
-  double.finishJobs();
-  const last = await fixture.start("worker");
-  expect(await run.finished()).toMatchObject({ runStatus: "failed" });
-  expect(double.submissions).toEqual([1, 2, 3]);
-  await last.stop();
-  expect(await listCaptures()).toEqual([]);
-  expect(await fixture.findFaults()).toEqual([]);
-}, 120_000);
+test.concurrent(
+  "three workers killed before the video's name is stored end the run: failed, free, three submissions",
+  { timeout: 120_000 },
+  async (context) => {
+    const { double, fixture, ...acts } = await openVideoRuns(context);
+    const run = await acts.createRun(VIDEO_MODELS.Veo);
+    for (let death = 1; death <= 3; death += 1) await acts.letWorkerDie();
+    double.finishJobs();
+    await fixture.startHere("worker");
+    expect(await run.finished()).toMatchObject({ runStatus: "failed" });
+    expect(double.submissions).toEqual([1, 2, 3]);
+    expect(await acts.listCaptures()).toEqual([]);
+    expect(await fixture.findFaults()).toEqual([]);
+  },
+);

@@ -4,9 +4,7 @@ import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { startBucketServer } from "../files/bucket-server.ts";
 import { until, type PromptdProcess } from "../support/promptd-process.ts";
-import { createVideoRun, double, fixture, openVideoRuns, useVideoRuns, VIDEO_MODELS } from "./video-fixture.ts";
-
-useVideoRuns();
+import { openVideoRuns, VIDEO_MODELS } from "./video-fixture.ts";
 
 const VIDEO_BYTES = 150 * 1_048_576;
 const PIECE = Buffer.alloc(65_536, 7);
@@ -47,10 +45,13 @@ describe.runIf(process.platform === "linux")("a video of 150 MiB", () => {
   test.for(["the disk", "a bucket"])(
     "passes through a worker to %s, and the worker's memory stays flat",
     { timeout: 300_000 },
-    async (kind, { annotate }) => {
+    async (kind, context) => {
       const store = await openStore(kind);
-      await openVideoRuns({ video: film, environment: store.environment });
-      const run = await createVideoRun(VIDEO_MODELS.Veo);
+      const { double, fixture, createRun } = await openVideoRuns(context, {
+        video: film,
+        environment: store.environment,
+      });
+      const run = await createRun(VIDEO_MODELS.Veo);
       const worker = await fixture.start("worker", { NODE_OPTIONS: "--max-old-space-size=96" });
       await until(() => double.polls.length > 0);
       await forgetPeak(worker);
@@ -63,7 +64,7 @@ describe.runIf(process.platform === "linux")("a video of 150 MiB", () => {
       const { pathname, search } = new URL(outputs?.[0]?.data ?? "");
       const served = await fetch(run.apiUrl + pathname + search, { method: "HEAD" });
       expect(Number(served.headers.get("content-length"))).toBe(VIDEO_BYTES);
-      await annotate(`${Math.round(grown)} MiB more than the ${Math.round(before)} MiB before`);
+      await context.annotate(`${Math.round(grown)} MiB more than the ${Math.round(before)} MiB before`);
       await worker.stop();
       await store.close();
     },

@@ -66,12 +66,20 @@ export interface InstallationFixture {
   readonly environment: Readonly<Record<string, string>>;
   readonly prompts: Readonly<Record<"paid" | "free" | "picture" | "clip" | "photo" | "long", string>>;
   start(role?: ServeOptions["role"], changes?: Readonly<Record<string, string>>): Promise<PromptdProcess>;
-  /** In this process, closed with the fixture: for tests that do nothing to the API. A process takes a second to start. */
-  startApi(changes?: Readonly<Record<string, string>>): Promise<{ readonly url: string; close(): Promise<void> }>;
+  /** In this process, closed with the fixture: for what a test does nothing to. A process takes a second to start. */
+  startHere(role: "api" | "worker", changes?: Readonly<Record<string, string>>): Promise<AppHere>;
+  /** As if all workers that are registered now had been silent for longer than any lease. */
+  expireLeases(): Promise<void>;
   createCaller(credits?: number, terms?: Pick<CreateApiKey, "monthlyCap">): Promise<InstallationCaller>;
   openRuns(): Promise<number>;
   /** What the audit objects to, and everything that is not as it must be when no run is open. */
   findFaults(): Promise<readonly unknown[]>;
+  close(): Promise<void>;
+}
+
+export interface AppHere {
+  /** Empty for a worker. */
+  readonly url: string;
   close(): Promise<void>;
 }
 
@@ -84,7 +92,7 @@ const ENVIRONMENT = {
   PROMPTD_SYNC_WAIT_MS: "60000",
 };
 
-const API_HERE = { PORT: "0", PROMPTD_LOCAL_MODELS: "off", PROMPTD_DRAIN_SECONDS: "0" };
+const HERE = { PORT: "0", PROMPTD_LOCAL_MODELS: "off", PROMPTD_DRAIN_SECONDS: "0" };
 
 /** @param databaseUrl an empty, migrated database. */
 export async function openInstallationFixture(
@@ -97,17 +105,20 @@ export async function openInstallationFixture(
   const dataDir = await mkdtemp(join(tmpdir(), "promptd-data-"));
   const environment = { ...ENVIRONMENT, DATABASE_URL: databaseUrl, PROMPTD_DATA_DIR: dataDir, ...changes };
   const prompts = await publish(db, newId);
-  const apis: App[] = [];
+  const apps: App[] = [];
   return {
     db,
     environment,
     prompts,
     start: (role = "all", more = {}) => startPromptd({ role, environment: { ...environment, ...more } }),
-    startApi: async (more = {}) => {
-      const config = readConfig({ ...API_HERE, ...environment, ...more });
-      const app = await startApp({ config, role: "api", log });
-      apis.push(app);
+    startHere: async (role, more = {}) => {
+      const config = readConfig({ ...HERE, ...environment, ...more });
+      const app = await startApp({ config, role, log });
+      apps.push(app);
       return { url: app.listenUrl ?? "", close: () => app.close() };
+    },
+    expireLeases: async () => {
+      await db.query("update workers set heartbeat_at = heartbeat_at - interval '1 hour'");
     },
     createCaller: async (credits = 1_000_000, terms = {}) => {
       const accountId = await createAccount(db, newId, { email: `${newId()}@example.org`, plan: "pro" });
@@ -125,7 +136,7 @@ export async function openInstallationFixture(
     },
     findFaults: () => findFaults(db),
     close: async () => {
-      await Promise.all(apis.map((app) => app.close()));
+      await Promise.all(apps.map((app) => app.close()));
       await db.close();
       await rm(dataDir, { recursive: true, force: true });
     },
