@@ -5,13 +5,12 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { SearchX, SquarePen } from "lucide-react";
 import { ownPromptsQuery } from "../../api.ts";
 import { formatCredits, formatDay, formatTime, formatWhole } from "../../components/format.ts";
-import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { ListPanel } from "../../components/list-panel.tsx";
 import { Page } from "../../components/shell/page.tsx";
 import { Badge, type StateTone } from "../../components/ui/badge.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Input, Segments } from "../../components/ui/field.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import type { AuthorSearch } from "../../search.ts";
 
@@ -68,52 +67,46 @@ function Rows({ search: { q, state }, onClear }: { readonly search: AuthorSearch
   const prompts = useInfiniteQuery(
     ownPromptsQuery({ ...(q === undefined ? {} : { q }), ...(state === undefined ? {} : { state }) }),
   );
-  if (prompts.isError && prompts.data === undefined) return <QueryFailure what="Your prompts" query={prompts} />;
-  if (prompts.data === undefined) return <RowShapes what="your prompts" />;
-  const rows = prompts.data.pages.flatMap((page) => page.rows);
-  if (rows.length === 0) {
-    const isFiltered = q !== undefined || state !== undefined;
-    return <Panel>{isFiltered ? <NothingFound onClear={onClear} /> : <NothingYet />}</Panel>;
-  }
+  const isFiltered = q !== undefined || state !== undefined;
   return (
-    <Panel
-      flush
-      foot={
-        <ShowMore list={prompts}>
-          <span className="tabular-nums">{formatWhole(rows.length)} shown, newest first. Use is of 30 days.</span>
-        </ShowMore>
-      }
+    <ListPanel
+      list={prompts}
+      what="Your prompts"
+      empty={isFiltered ? <NothingFound onClear={onClear} /> : <NothingYet />}
+      note={(rows) => `${formatWhole(rows)} shown, newest first. Use is of 30 days.`}
     >
-      <Table
-        label="My prompts"
-        head={
-          <>
-            <Th fill>Prompt</Th>
-            <Th>State</Th>
-            <Th from="xl">Model</Th>
-            <Th num from="sm">
-              Uses
-            </Th>
-            <Th num from="sm">
-              Succeeded
-            </Th>
-            <Th num from="sm">
-              Paid
-            </Th>
-            <Th num from="xl">
-              Price
-            </Th>
-            <Th num from="xl">
-              Changed
-            </Th>
-          </>
-        }
-      >
-        {rows.map((row) => (
-          <PromptRow key={row.promptId} row={row} />
-        ))}
-      </Table>
-    </Panel>
+      {(rows) => (
+        <Table
+          label="My prompts"
+          head={
+            <>
+              <Th fill>Prompt</Th>
+              <Th>State</Th>
+              <Th from="xl">Model</Th>
+              <Th num from="sm">
+                Uses
+              </Th>
+              <Th num from="sm">
+                Succeeded
+              </Th>
+              <Th num from="sm">
+                Paid
+              </Th>
+              <Th num from="xl">
+                Price
+              </Th>
+              <Th num from="xl">
+                Changed
+              </Th>
+            </>
+          }
+        >
+          {rows.map((row) => (
+            <PromptRow key={row.promptId} row={row} />
+          ))}
+        </Table>
+      )}
+    </ListPanel>
   );
 }
 

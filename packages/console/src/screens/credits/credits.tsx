@@ -3,11 +3,11 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Coins } from "lucide-react";
 import { creditsQuery, journalQuery } from "../../api.ts";
-import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { QueryFailure } from "../../components/query-states.tsx";
 import { formatDay, formatTime, formatWhole } from "../../components/format.ts";
+import { ListPanel } from "../../components/list-panel.tsx";
 import { Page } from "../../components/shell/page.tsx";
 import { Empty, Failure } from "../../components/ui/empty.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
 import { Skeleton } from "../../components/ui/skeleton.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import { Usage } from "./usage.tsx";
@@ -64,46 +64,32 @@ const KINDS: Readonly<Record<JournalEntry["kind"], { readonly word: string; read
 
 function Journal() {
   const journal = useInfiniteQuery(journalQuery);
-  if (journal.isError && journal.data === undefined) return <QueryFailure what="The journal" query={journal} />;
-  if (journal.data === undefined) return <RowShapes what="the journal" title="Journal" />;
-  const rows = journal.data.pages.flatMap((page) => page.rows);
-  if (rows.length === 0) {
-    return (
-      <Panel title="Journal">
-        <Empty icon={Coins} title="Nothing has moved yet">
-          Every credit that comes in, is set aside or is spent leaves a line here. An operator grants credits.
-        </Empty>
-      </Panel>
-    );
-  }
+  const empty = (
+    <Empty icon={Coins} title="Nothing has moved yet">
+      Every credit that comes in, is set aside or is spent leaves a line here. An operator grants credits.
+    </Empty>
+  );
   return (
-    <Panel
-      title="Journal"
-      aside="newest first"
-      flush
-      foot={
-        <ShowMore list={journal}>
-          <span className="tabular-nums">{formatWhole(rows.length)} shown</span>
-        </ShowMore>
-      }
-    >
-      <Table
-        label="Journal"
-        head={
-          <>
-            <Th>When</Th>
-            <Th>What</Th>
-            <Th fill>About</Th>
-            <Th num>Credits</Th>
-            <Th num>After it</Th>
-          </>
-        }
-      >
-        {rows.map((row) => (
-          <Entry key={row.entryId} row={row} />
-        ))}
-      </Table>
-    </Panel>
+    <ListPanel list={journal} what="The journal" title="Journal" empty={empty}>
+      {(rows) => (
+        <Table
+          label="Journal"
+          head={
+            <>
+              <Th>When</Th>
+              <Th>What</Th>
+              <Th fill>About</Th>
+              <Th num>Credits</Th>
+              <Th num>After it</Th>
+            </>
+          }
+        >
+          {rows.map((row) => (
+            <Entry key={row.entryId} row={row} />
+          ))}
+        </Table>
+      )}
+    </ListPanel>
   );
 }
 

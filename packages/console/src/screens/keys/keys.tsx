@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { Ellipsis, KeyRound, RotateCw, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { faultOf, keysQuery, manage } from "../../api.ts";
-import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { ListPanel } from "../../components/list-panel.tsx";
 import { formatDay, formatTime, formatWhole } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
@@ -11,7 +11,6 @@ import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/dialog.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Menu, MenuItem, MenuRule } from "../../components/ui/menu.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { CreateKey } from "./create-key.tsx";
@@ -49,53 +48,38 @@ interface KeyListProps {
 
 function KeyList({ onCreate, onRolled }: KeyListProps) {
   const keys = useInfiniteQuery(keysQuery);
-  if (keys.isError && keys.data === undefined) return <QueryFailure what="The keys" query={keys} />;
-  if (keys.data === undefined) return <RowShapes what="keys" rows={4} />;
-  const rows = keys.data.pages.flatMap((page) => page.rows);
-  if (rows.length === 0) {
-    return (
-      <Panel>
-        <Empty icon={KeyRound} title="No keys yet" act={<Button onClick={onCreate}>Create key</Button>}>
-          A key lets your code run prompts and pay with your credits.
-        </Empty>
-      </Panel>
-    );
-  }
+  const empty = (
+    <Empty icon={KeyRound} title="No keys yet" act={<Button onClick={onCreate}>Create key</Button>}>
+      A key lets your code run prompts and pay with your credits.
+    </Empty>
+  );
   return (
-    <Panel
-      flush
-      foot={
-        <ShowMore list={keys}>
-          <span className="tabular-nums">
-            {formatWhole(rows.length)} {rows.length === 1 ? "key" : "keys"}
-            {keys.hasNextPage ? " shown" : ""}
-          </span>
-        </ShowMore>
-      }
-    >
-      <Table
-        label="Keys"
-        head={
-          <>
-            <Th fill>Name</Th>
-            <Th from="sm">Key</Th>
-            <Th>State</Th>
-            <Th from="sm">Last used</Th>
-            <Th num from="xl">
-              Runs, 30 days
-            </Th>
-            <Th num>Credits this month</Th>
-            <Th>
-              <span className="sr-only">Acts</span>
-            </Th>
-          </>
-        }
-      >
-        {rows.map((row) => (
-          <KeyRow key={row.keyId} row={row} onRolled={onRolled} />
-        ))}
-      </Table>
-    </Panel>
+    <ListPanel list={keys} what="The keys" shapes={4} empty={empty}>
+      {(rows) => (
+        <Table
+          label="Keys"
+          head={
+            <>
+              <Th fill>Name</Th>
+              <Th from="sm">Key</Th>
+              <Th>State</Th>
+              <Th from="sm">Last used</Th>
+              <Th num from="xl">
+                Runs, 30 days
+              </Th>
+              <Th num>Credits this month</Th>
+              <Th>
+                <span className="sr-only">Acts</span>
+              </Th>
+            </>
+          }
+        >
+          {rows.map((row) => (
+            <KeyRow key={row.keyId} row={row} onRolled={onRolled} />
+          ))}
+        </Table>
+      )}
+    </ListPanel>
   );
 }
 

@@ -1,11 +1,10 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Wallet } from "lucide-react";
-import { formatDay, formatWhole } from "../../components/format.ts";
-import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { formatDay } from "../../components/format.ts";
+import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import { accountsQuery } from "./queries.ts";
 import { SearchBox } from "./search-box.tsx";
@@ -27,55 +26,40 @@ export function AccountsSection() {
 
 function Accounts({ q }: { readonly q: string | undefined }) {
   const accounts = useInfiniteQuery(accountsQuery(q));
-  if (accounts.isError && accounts.data === undefined) return <QueryFailure what="The accounts" query={accounts} />;
-  if (accounts.data === undefined) return <RowShapes what="accounts" />;
-  const rows = accounts.data.pages.flatMap((page) => page.rows);
-  if (rows.length === 0) {
-    return (
-      <Panel>
-        <Empty icon={Wallet} title="No account fits" />
-      </Panel>
-    );
-  }
   return (
-    <Panel
-      flush
-      foot={
-        <ShowMore list={accounts}>
-          <span className="tabular-nums">{formatWhole(rows.length)} shown, newest first</span>
-        </ShowMore>
-      }
-    >
-      <Table
-        label="Accounts"
-        head={
-          <>
-            <Th fill>Account</Th>
-            <Th>Plan</Th>
-            <Th from="sm">Since</Th>
-          </>
-        }
-      >
-        {rows.map(({ accountId, email, name, plan, planUntil, createdAt }) => (
-          <tr key={accountId} className="hover:bg-hover">
-            <Td fill>
-              <Link
-                to="/operator/accounts/$accountId"
-                params={{ accountId }}
-                className="font-medium hover:underline hover:underline-offset-3"
-              >
-                {name ?? email}
-              </Link>
-              {name === null ? null : <span className="pl-2 text-dim">{email}</span>}
-            </Td>
-            <Td>
-              <PlanBadge plan={plan} until={planUntil} />
-            </Td>
-            <Td from="sm">{formatDay(createdAt)}</Td>
-          </tr>
-        ))}
-      </Table>
-    </Panel>
+    <ListPanel list={accounts} what="The accounts" empty={<Empty icon={Wallet} title="No account fits" />}>
+      {(rows) => (
+        <Table
+          label="Accounts"
+          head={
+            <>
+              <Th fill>Account</Th>
+              <Th>Plan</Th>
+              <Th from="sm">Since</Th>
+            </>
+          }
+        >
+          {rows.map(({ accountId, email, name, plan, planUntil, createdAt }) => (
+            <tr key={accountId} className="hover:bg-hover">
+              <Td fill>
+                <Link
+                  to="/operator/accounts/$accountId"
+                  params={{ accountId }}
+                  className="font-medium hover:underline hover:underline-offset-3"
+                >
+                  {name ?? email}
+                </Link>
+                {name === null ? null : <span className="pl-2 text-dim">{email}</span>}
+              </Td>
+              <Td>
+                <PlanBadge plan={plan} until={planUntil} />
+              </Td>
+              <Td from="sm">{formatDay(createdAt)}</Td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </ListPanel>
   );
 }
 

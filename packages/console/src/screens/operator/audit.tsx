@@ -2,13 +2,12 @@ import type { AuditEntry } from "@promptd/contract/manage";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ScrollText } from "lucide-react";
-import { formatTime, formatWhole } from "../../components/format.ts";
-import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { formatTime } from "../../components/format.ts";
+import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Select } from "../../components/ui/field.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import type { AuditSearch } from "../../search.ts";
 import { auditQuery } from "./queries.ts";
@@ -51,49 +50,37 @@ interface EntriesProps {
 
 function Entries({ search, onChange }: EntriesProps) {
   const entries = useInfiniteQuery(auditQuery(search));
-  if (entries.isError && entries.data === undefined) return <QueryFailure what="The audit log" query={entries} />;
-  if (entries.data === undefined) return <RowShapes what="the audit log" rows={8} />;
-  const rows = entries.data.pages.flatMap((page) => page.rows);
-  if (rows.length === 0) {
-    return (
-      <Panel>
-        <Empty
-          icon={ScrollText}
-          title="No row fits"
-          act={<Button onClick={() => onChange(NOTHING)}>Clear the filters</Button>}
-        >
-          Every write of people, tokens and operator’s commands leaves a row.
-        </Empty>
-      </Panel>
-    );
-  }
-  return (
-    <Panel
-      flush
-      foot={
-        <ShowMore list={entries}>
-          <span className="tabular-nums">{formatWhole(rows.length)} shown, newest first</span>
-        </ShowMore>
-      }
+  const empty = (
+    <Empty
+      icon={ScrollText}
+      title="No row fits"
+      act={<Button onClick={() => onChange(NOTHING)}>Clear the filters</Button>}
     >
-      <Table
-        label="Audit log"
-        head={
-          <>
-            <Th>When</Th>
-            <Th>Act</Th>
-            <Th fill>Who</Th>
-            <Th from="xl">On what</Th>
-            <Th from="xl">From</Th>
-            <Th>Outcome</Th>
-          </>
-        }
-      >
-        {rows.map((row) => (
-          <Row key={row.auditId} row={row} onPerson={(personId) => onChange({ personId })} />
-        ))}
-      </Table>
-    </Panel>
+      Every write of people, tokens and operator’s commands leaves a row.
+    </Empty>
+  );
+  return (
+    <ListPanel list={entries} what="The audit log" shapes={8} empty={empty}>
+      {(rows) => (
+        <Table
+          label="Audit log"
+          head={
+            <>
+              <Th>When</Th>
+              <Th>Act</Th>
+              <Th fill>Who</Th>
+              <Th from="xl">On what</Th>
+              <Th from="xl">From</Th>
+              <Th>Outcome</Th>
+            </>
+          }
+        >
+          {rows.map((row) => (
+            <Row key={row.auditId} row={row} onPerson={(personId) => onChange({ personId })} />
+          ))}
+        </Table>
+      )}
+    </ListPanel>
   );
 }
 

@@ -3,12 +3,11 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ListTree, X } from "lucide-react";
 import { formatTime, formatWhole } from "../../components/format.ts";
-import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { ListPanel } from "../../components/list-panel.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Select } from "../../components/ui/field.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import type { FoundRunsSearch } from "../../search.ts";
@@ -79,47 +78,39 @@ function Chip({ label, value, onClear }: ChipProps) {
 
 function Found({ search, onClear }: { readonly search: FoundRunsSearch; readonly onClear: () => void }) {
   const runs = useInfiniteQuery(foundRunsQuery(search));
-  if (runs.isError && runs.data === undefined) return <QueryFailure what="The runs" query={runs} />;
-  if (runs.data === undefined) return <RowShapes what="runs" rows={8} />;
-  const rows = runs.data.pages.flatMap((page) => page.rows);
   const span = search.id === undefined ? "of the last day" : "with this id";
-  if (rows.length === 0) {
-    return (
-      <Panel>
-        <Empty icon={ListTree} title={`No run ${span} fits`} act={<Button onClick={onClear}>Clear the filters</Button>}>
-          An id finds a run of any age, by its own id or by that of the request.
-        </Empty>
-      </Panel>
-    );
-  }
+  const empty = (
+    <Empty icon={ListTree} title={`No run ${span} fits`} act={<Button onClick={onClear}>Clear the filters</Button>}>
+      An id finds a run of any age, by its own id or by that of the request.
+    </Empty>
+  );
   return (
-    <Panel
-      flush
-      foot={
-        <ShowMore list={runs}>
-          <span className="tabular-nums">
-            {formatWhole(rows.length)} shown {span}, newest first
-          </span>
-        </ShowMore>
-      }
+    <ListPanel
+      list={runs}
+      what="The runs"
+      shapes={8}
+      empty={empty}
+      note={(rows) => `${formatWhole(rows)} shown ${span}, newest first`}
     >
-      <Table
-        label="Runs"
-        head={
-          <>
-            <Th>Status</Th>
-            <Th fill>What</Th>
-            <Th from="sm">Account</Th>
-            <Th from="xl">Model</Th>
-            <Th num>Created</Th>
-          </>
-        }
-      >
-        {rows.map((row) => (
-          <Row key={row.runId} row={row} />
-        ))}
-      </Table>
-    </Panel>
+      {(rows) => (
+        <Table
+          label="Runs"
+          head={
+            <>
+              <Th>Status</Th>
+              <Th fill>What</Th>
+              <Th from="sm">Account</Th>
+              <Th from="xl">Model</Th>
+              <Th num>Created</Th>
+            </>
+          }
+        >
+          {rows.map((row) => (
+            <Row key={row.runId} row={row} />
+          ))}
+        </Table>
+      )}
+    </ListPanel>
   );
 }
 

@@ -5,16 +5,15 @@ import { Ellipsis, Link2, ShieldCheck, Snowflake, Users } from "lucide-react";
 import { useState } from "react";
 import { faultOf, manage } from "../../api.ts";
 import { actAndSay } from "../../components/act-and-say.ts";
-import { formatDay, formatWhole } from "../../components/format.ts";
+import { formatDay } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { Once } from "../../components/once.tsx";
-import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
 import { Menu, MenuItem } from "../../components/ui/menu.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
@@ -77,55 +76,40 @@ interface PeopleProps {
 
 function People({ q, onMade }: PeopleProps) {
   const people = useInfiniteQuery(peopleQuery(q));
-  if (people.isError && people.data === undefined) return <QueryFailure what="The people" query={people} />;
-  if (people.data === undefined) return <RowShapes what="people" rows={6} />;
-  const rows = people.data.pages.flatMap((page) => page.rows);
-  if (rows.length === 0) {
-    return (
-      <Panel>
-        <Empty icon={Users} title="Nobody fits" />
-      </Panel>
-    );
-  }
   return (
-    <Panel
-      flush
-      foot={
-        <ShowMore list={people}>
-          <span className="tabular-nums">{formatWhole(rows.length)} shown, newest first</span>
-        </ShowMore>
-      }
-    >
-      <Table
-        label="People"
-        head={
-          <>
-            <Th fill>Person</Th>
-            <Th>State</Th>
-            <Th from="sm">Since</Th>
-            <Th>
-              <span className="sr-only">Acts</span>
-            </Th>
-          </>
-        }
-      >
-        {rows.map((row) => (
-          <tr key={row.personId} className="hover:bg-hover">
-            <Td fill>
-              <span className="font-medium">{row.name}</span> <span className="text-dim">{row.email}</span>
-            </Td>
-            <Td>
-              {row.isFrozen ? <Badge tone="bad">no access</Badge> : null}
-              {row.isOperator ? <Badge tone="live">operator</Badge> : null}
-            </Td>
-            <Td from="sm">{formatDay(row.createdAt)}</Td>
-            <Td num>
-              <PersonActs row={row} onMade={onMade} />
-            </Td>
-          </tr>
-        ))}
-      </Table>
-    </Panel>
+    <ListPanel list={people} what="The people" empty={<Empty icon={Users} title="Nobody fits" />}>
+      {(rows) => (
+        <Table
+          label="People"
+          head={
+            <>
+              <Th fill>Person</Th>
+              <Th>State</Th>
+              <Th from="sm">Since</Th>
+              <Th>
+                <span className="sr-only">Acts</span>
+              </Th>
+            </>
+          }
+        >
+          {rows.map((row) => (
+            <tr key={row.personId} className="hover:bg-hover">
+              <Td fill>
+                <span className="font-medium">{row.name}</span> <span className="text-dim">{row.email}</span>
+              </Td>
+              <Td>
+                {row.isFrozen ? <Badge tone="bad">no access</Badge> : null}
+                {row.isOperator ? <Badge tone="live">operator</Badge> : null}
+              </Td>
+              <Td from="sm">{formatDay(row.createdAt)}</Td>
+              <Td num>
+                <PersonActs row={row} onMade={onMade} />
+              </Td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </ListPanel>
   );
 }
 

@@ -5,15 +5,14 @@ import { Ban, CircleCheck, Ellipsis, Percent, ShieldAlert, Star } from "lucide-r
 import { useState } from "react";
 import { manage } from "../../api.ts";
 import { actAndSay } from "../../components/act-and-say.ts";
-import { formatCompact, formatDay, formatWhole } from "../../components/format.ts";
+import { formatCompact, formatDay } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
-import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
 import { Menu, MenuItem } from "../../components/ui/menu.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
@@ -39,50 +38,35 @@ const TONES = { published: "ok", unpublished: "neutral", blocked: "bad" } as con
 
 function Prompts({ q }: { readonly q: string | undefined }) {
   const prompts = useInfiniteQuery(moderatedQuery(q));
-  if (prompts.isError && prompts.data === undefined) return <QueryFailure what="The prompts" query={prompts} />;
-  if (prompts.data === undefined) return <RowShapes what="prompts" />;
-  const rows = prompts.data.pages.flatMap((page) => page.rows);
-  if (rows.length === 0) {
-    return (
-      <Panel>
-        <Empty icon={ShieldAlert} title="No prompt fits" />
-      </Panel>
-    );
-  }
   return (
-    <Panel
-      flush
-      foot={
-        <ShowMore list={prompts}>
-          <span className="tabular-nums">{formatWhole(rows.length)} shown, newest first</span>
-        </ShowMore>
-      }
-    >
-      <Table
-        label="Prompts"
-        head={
-          <>
-            <Th fill>Prompt</Th>
-            <Th>State</Th>
-            <Th from="sm">Author</Th>
-            <Th num from="sm">
-              Uses
-            </Th>
-            <Th num from="xl">
-              Author’s share
-            </Th>
-            <Th from="xl">Published</Th>
-            <Th>
-              <span className="sr-only">Acts</span>
-            </Th>
-          </>
-        }
-      >
-        {rows.map((row) => (
-          <Row key={row.promptId} row={row} />
-        ))}
-      </Table>
-    </Panel>
+    <ListPanel list={prompts} what="The prompts" empty={<Empty icon={ShieldAlert} title="No prompt fits" />}>
+      {(rows) => (
+        <Table
+          label="Prompts"
+          head={
+            <>
+              <Th fill>Prompt</Th>
+              <Th>State</Th>
+              <Th from="sm">Author</Th>
+              <Th num from="sm">
+                Uses
+              </Th>
+              <Th num from="xl">
+                Author’s share
+              </Th>
+              <Th from="xl">Published</Th>
+              <Th>
+                <span className="sr-only">Acts</span>
+              </Th>
+            </>
+          }
+        >
+          {rows.map((row) => (
+            <Row key={row.promptId} row={row} />
+          ))}
+        </Table>
+      )}
+    </ListPanel>
   );
 }
 

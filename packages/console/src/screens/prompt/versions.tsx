@@ -2,61 +2,62 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { versionsQuery } from "../../api.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { formatDay } from "../../components/format.ts";
-import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 
 /** What was published, newest first. A version never changes, so code that names one always runs the same. */
 export function Versions({ slug }: { readonly slug: string }) {
   const versions = useInfiniteQuery(versionsQuery(slug));
-  if (versions.isError && versions.data === undefined) return <QueryFailure what="The versions" query={versions} />;
-  if (versions.data === undefined) return <RowShapes what="versions" title="Versions" rows={2} />;
-  const rows = versions.data.pages.flatMap((page) => page.rows);
   return (
-    <Panel
+    <ListPanel
+      list={versions}
+      what="The versions"
       title="Versions"
       aside="each stays as it was published"
-      flush
-      foot={versions.hasNextPage ? <ShowMore list={versions} /> : undefined}
+      shapes={2}
+      note={null}
+      empty={null}
     >
-      <Table
-        label="Versions"
-        head={
-          <>
-            <Th num>Version</Th>
-            <Th>Published</Th>
-            <Th fill>What changed</Th>
-            <Th>
-              <span className="sr-only">Labels</span>
-            </Th>
-            <Th>
-              <span className="sr-only">Acts</span>
-            </Th>
-          </>
-        }
-      >
-        {rows.map(({ promptVersionId, version, publishedAt, note, isLatest, labels }) => (
-          <tr key={promptVersionId}>
-            <Td num>{version}</Td>
-            <Td>{formatDay(publishedAt)}</Td>
-            <Td fill>
-              <span title={note ?? undefined}>{note}</span>
-            </Td>
-            <Td>
-              <span className="inline-flex gap-1">
-                {isLatest ? <Badge tone="live">latest</Badge> : null}
-                {labels.map((label) => (
-                  <Badge key={label}>{label}</Badge>
-                ))}
-              </span>
-            </Td>
-            <Td num>
-              <CopyButton text={promptVersionId} label="Copy id" />
-            </Td>
-          </tr>
-        ))}
-      </Table>
-    </Panel>
+      {(rows) => (
+        <Table
+          label="Versions"
+          head={
+            <>
+              <Th num>Version</Th>
+              <Th>Published</Th>
+              <Th fill>What changed</Th>
+              <Th>
+                <span className="sr-only">Labels</span>
+              </Th>
+              <Th>
+                <span className="sr-only">Acts</span>
+              </Th>
+            </>
+          }
+        >
+          {rows.map(({ promptVersionId, version, publishedAt, note, isLatest, labels }) => (
+            <tr key={promptVersionId}>
+              <Td num>{version}</Td>
+              <Td>{formatDay(publishedAt)}</Td>
+              <Td fill>
+                <span title={note ?? undefined}>{note}</span>
+              </Td>
+              <Td>
+                <span className="inline-flex gap-1">
+                  {isLatest ? <Badge tone="live">latest</Badge> : null}
+                  {labels.map((label) => (
+                    <Badge key={label}>{label}</Badge>
+                  ))}
+                </span>
+              </Td>
+              <Td num>
+                <CopyButton text={promptVersionId} label="Copy id" />
+              </Td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </ListPanel>
   );
 }

@@ -3,14 +3,13 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ListTree, X } from "lucide-react";
 import { runsQuery } from "../../api.ts";
-import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
 import { formatDuration, formatTime, formatWhole, tookMsOf } from "../../components/format.ts";
+import { ListPanel } from "../../components/list-panel.tsx";
 import { Page } from "../../components/shell/page.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Input, Segments } from "../../components/ui/field.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import type { RunsSearch } from "../../search.ts";
 
@@ -62,41 +61,36 @@ function Rows({ search: { status, q }, onChange }: RowsProps) {
   const runs = useInfiniteQuery(
     runsQuery({ ...(status === undefined ? {} : { status }), ...(q === undefined ? {} : { error: q }) }),
   );
-  if (runs.isError && runs.data === undefined) {
-    return <QueryFailure what="The runs" query={runs} />;
-  }
-  if (runs.data === undefined) return <RowShapes what="runs" rows={8} />;
-  const rows = runs.data.pages.flatMap((page) => page.rows);
-  if (rows.length === 0) return <Nothing isFiltered={status !== undefined || q !== undefined} onChange={onChange} />;
+  const isFiltered = status !== undefined || q !== undefined;
   return (
-    <Panel
-      flush
-      foot={
-        <ShowMore list={runs}>
-          <span className="tabular-nums">{formatWhole(rows.length)} shown, newest first</span>
-        </ShowMore>
-      }
+    <ListPanel
+      list={runs}
+      what="The runs"
+      shapes={8}
+      empty={isFiltered ? <NothingFound onChange={onChange} /> : <NothingYet />}
     >
-      <Table
-        label="Runs"
-        head={
-          <>
-            <Th>Status</Th>
-            <Th fill>Prompt</Th>
-            <Th from="xl">Model</Th>
-            <Th num from="sm">
-              Took
-            </Th>
-            <Th num>Credits</Th>
-            <Th num>Created</Th>
-          </>
-        }
-      >
-        {rows.map((row) => (
-          <Row key={row.runId} row={row} />
-        ))}
-      </Table>
-    </Panel>
+      {(rows) => (
+        <Table
+          label="Runs"
+          head={
+            <>
+              <Th>Status</Th>
+              <Th fill>Prompt</Th>
+              <Th from="xl">Model</Th>
+              <Th num from="sm">
+                Took
+              </Th>
+              <Th num>Credits</Th>
+              <Th num>Created</Th>
+            </>
+          }
+        >
+          {rows.map((row) => (
+            <Row key={row.runId} row={row} />
+          ))}
+        </Table>
+      )}
+    </ListPanel>
   );
 }
 
@@ -138,41 +132,33 @@ function Row({ row }: { readonly row: ManagedRunRow }) {
   );
 }
 
-interface NothingProps {
-  readonly isFiltered: boolean;
-  readonly onChange: (next: RunsSearch) => void;
+function NothingFound({ onChange }: Pick<RowsProps, "onChange">) {
+  return (
+    <Empty
+      icon={ListTree}
+      title="No run fits these filters"
+      act={
+        <Button onClick={() => onChange({ status: undefined, q: undefined })}>
+          <X aria-hidden className="size-4" strokeWidth={1.75} />
+          Clear the filters
+        </Button>
+      }
+    />
+  );
 }
 
-function Nothing({ isFiltered, onChange }: NothingProps) {
-  if (isFiltered) {
-    return (
-      <Panel>
-        <Empty
-          icon={ListTree}
-          title="No run fits these filters"
-          act={
-            <Button onClick={() => onChange({ status: undefined, q: undefined })}>
-              <X aria-hidden className="size-4" strokeWidth={1.75} />
-              Clear the filters
-            </Button>
-          }
-        />
-      </Panel>
-    );
-  }
+function NothingYet() {
   return (
-    <Panel>
-      <Empty
-        icon={ListTree}
-        title="No runs yet"
-        act={
-          <Link to="/" className={buttonClass()}>
-            Find a prompt
-          </Link>
-        }
-      >
-        Every run stands here with what it made and what it cost, whether you start it on a page or from code.
-      </Empty>
-    </Panel>
+    <Empty
+      icon={ListTree}
+      title="No runs yet"
+      act={
+        <Link to="/" className={buttonClass()}>
+          Find a prompt
+        </Link>
+      }
+    >
+      Every run stands here with what it made and what it cost, whether you start it on a page or from code.
+    </Empty>
   );
 }

@@ -7,12 +7,11 @@ import { actAndSay } from "../../components/act-and-say.ts";
 import { formatDay } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { Once } from "../../components/once.tsx";
-import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Field, Input, Select } from "../../components/ui/field.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
@@ -29,11 +28,6 @@ export function Invitations() {
   const [isInviting, setInviting] = useState(false);
   const [created, setCreated] = useState<CreatedInvitation | null>(null);
   const refresh = () => queries.invalidateQueries({ queryKey: invitationsQuery.queryKey });
-  if (invitations.isError && invitations.data === undefined) {
-    return <QueryFailure what="The invitations" query={invitations} />;
-  }
-  if (invitations.data === undefined) return <RowShapes what="invitations" title="Invitations" rows={2} />;
-  const rows = invitations.data.pages.flatMap((page) => page.rows);
   const invite = async (form: FormData) => {
     const role = MEMBER_ROLES.find((one) => one === textOf(form, "role")) ?? "member";
     const invitation = await manage.send("createInvitation", { body: { email: textOf(form, "email"), role } });
@@ -62,20 +56,21 @@ export function Invitations() {
           <p className="text-dim">Whoever opens it may accept the invitation. It works once, for seven days.</p>
         </Once>
       )}
-      <Panel
+      <ListPanel
+        list={invitations}
+        what="The invitations"
         title="Invitations"
-        flush={rows.length > 0}
-        acts={rows.length === 0 ? undefined : button}
-        foot={invitations.hasNextPage ? <ShowMore list={invitations} /> : undefined}
-      >
-        {rows.length === 0 ? (
+        shapes={2}
+        acts={button}
+        note={null}
+        empty={
           <Empty icon={UserPlus} title="Nobody is invited" act={button}>
             Members share the account’s keys, credits and runs. Owners manage keys and members as well.
           </Empty>
-        ) : (
-          <InvitationTable rows={rows} onRevoke={(row) => void revoke(row)} />
-        )}
-      </Panel>
+        }
+      >
+        {(rows) => <InvitationTable rows={rows} onRevoke={(row) => void revoke(row)} />}
+      </ListPanel>
       <Invite isOpen={isInviting} onClose={() => setInviting(false)} onSubmit={invite} />
     </>
   );

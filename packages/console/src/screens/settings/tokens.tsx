@@ -4,15 +4,14 @@ import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-quer
 import { KeySquare } from "lucide-react";
 import { useState } from "react";
 import { growingList, manage, sessionQuery } from "../../api.ts";
-import { formatDay, formatTime, formatWhole } from "../../components/format.ts";
+import { formatDay, formatTime } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { Once } from "../../components/once.tsx";
-import { QueryFailure, RowShapes, ShowMore } from "../../components/query-states.tsx";
+import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Field, Input, Select } from "../../components/ui/field.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
@@ -30,9 +29,6 @@ export function TokensSection() {
   const [created, setCreated] = useState<CreatedToken | null>(null);
   const [revoking, setRevoking] = useState<Token | null>(null);
   const refresh = () => queries.invalidateQueries({ queryKey: tokensQuery.queryKey });
-  if (tokens.isError && tokens.data === undefined) return <QueryFailure what="The tokens" query={tokens} />;
-  if (tokens.data === undefined) return <RowShapes what="tokens" title="Management tokens" rows={3} />;
-  const rows = tokens.data.pages.flatMap((page) => page.rows);
   const create = (
     <Button small tone="main" onClick={() => setCreating(true)}>
       Create token
@@ -48,26 +44,20 @@ export function TokensSection() {
           onDone={() => setCreated(null)}
         />
       )}
-      {rows.length === 0 ? (
-        <Panel title="Management tokens">
+      <ListPanel
+        list={tokens}
+        what="The tokens"
+        title="Management tokens"
+        shapes={3}
+        acts={create}
+        empty={
           <Empty icon={KeySquare} title="No tokens yet" act={create}>
             A token lets a script or CI publish prompts, read runs and manage keys. To run prompts, create an API key.
           </Empty>
-        </Panel>
-      ) : (
-        <Panel
-          title="Management tokens"
-          flush
-          acts={create}
-          foot={
-            <ShowMore list={tokens}>
-              <span className="tabular-nums">{formatWhole(rows.length)} shown</span>
-            </ShowMore>
-          }
-        >
-          <TokenTable rows={rows} onRevoke={setRevoking} />
-        </Panel>
-      )}
+        }
+      >
+        {(rows) => <TokenTable rows={rows} onRevoke={setRevoking} />}
+      </ListPanel>
       <CreateToken
         isOpen={isCreating}
         onClose={() => setCreating(false)}
