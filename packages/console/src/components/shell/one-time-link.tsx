@@ -9,6 +9,7 @@ import { Failure } from "../ui/empty.tsx";
 import { Field, Input } from "../ui/field.tsx";
 import { useAct } from "../use-act.ts";
 import { Entry } from "./entry.tsx";
+import { EmailField, PasswordField } from "./person-fields.tsx";
 
 /** The fragment never reaches a server's log; it is taken out of the address so that no history shows it either. */
 export function takeCode(): string {
@@ -58,20 +59,7 @@ export function SetUpForm({ email, asksName = false, onSubmit }: SetUpFormProps)
   const act = useAct();
   return (
     <ActForm act={act} submit="Set up and sign in" onSubmit={(form) => act.run(() => onSubmit(form))}>
-      <Field label="E-mail">
-        {(control) => (
-          <Input
-            {...control}
-            name="email"
-            type="email"
-            autoComplete="username"
-            required
-            defaultValue={email ?? ""}
-            disabled={email !== null}
-            autoFocus={email === null}
-          />
-        )}
-      </Field>
+      <EmailField known={email} />
       {asksName ? (
         <Field label="Name">
           {(control) => (
@@ -79,18 +67,7 @@ export function SetUpForm({ email, asksName = false, onSubmit }: SetUpFormProps)
           )}
         </Field>
       ) : null}
-      <Field label="Password" help="At least 12 characters; a few random words are easy to remember.">
-        {(control) => (
-          <Input
-            {...control}
-            name="password"
-            type="password"
-            autoComplete="new-password"
-            required
-            autoFocus={email !== null && !asksName}
-          />
-        )}
-      </Field>
+      <PasswordField kind="new" autoFocus={email !== null && !asksName} />
     </ActForm>
   );
 }

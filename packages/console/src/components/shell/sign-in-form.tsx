@@ -3,6 +3,7 @@ import { useState } from "react";
 import { ActForm } from "../act-form.tsx";
 import { Field, Input } from "../ui/field.tsx";
 import { useAct } from "../use-act.ts";
+import { EmailField, PasswordField } from "./person-fields.tsx";
 import { confirmSignIn, signIn, textOf } from "../../sign-in.ts";
 
 interface SignInFormProps {
@@ -53,32 +54,8 @@ export function SignInForm({ email, onDone }: SignInFormProps) {
   }
   return (
     <ActForm key="password" act={act} submit="Sign in" onSubmit={sendPassword}>
-      <Field label="E-mail">
-        {(control) => (
-          <Input
-            {...control}
-            name="email"
-            type="email"
-            autoComplete="username"
-            required
-            defaultValue={email ?? ""}
-            disabled={email !== undefined}
-            autoFocus={email === undefined}
-          />
-        )}
-      </Field>
-      <Field label="Password">
-        {(control) => (
-          <Input
-            {...control}
-            name="password"
-            type="password"
-            autoComplete="current-password"
-            required
-            autoFocus={email !== undefined}
-          />
-        )}
-      </Field>
+      <EmailField known={email ?? null} />
+      <PasswordField kind="current" autoFocus={email !== undefined} />
     </ActForm>
   );
 }

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { featuresQuery } from "../../api.ts";
 import { ActForm } from "../../components/act-form.tsx";
 import { Entry } from "../../components/shell/entry.tsx";
-import { Field, Input } from "../../components/ui/field.tsx";
+import { EmailField } from "../../components/shell/person-fields.tsx";
 import { useAct } from "../../components/use-act.ts";
 import { askAuth, textOf } from "../../sign-in.ts";
 
@@ -41,9 +41,7 @@ export function ForgotPasswordScreen() {
           })
         }
       >
-        <Field label="E-mail">
-          {(control) => <Input {...control} name="email" type="email" autoComplete="username" required autoFocus />}
-        </Field>
+        <EmailField />
       </ActForm>
     </Entry>
   );

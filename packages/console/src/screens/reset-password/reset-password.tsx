@@ -3,8 +3,8 @@ import { useState } from "react";
 import { ActForm } from "../../components/act-form.tsx";
 import { Entry } from "../../components/shell/entry.tsx";
 import { takeCode } from "../../components/shell/one-time-link.tsx";
+import { PasswordField } from "../../components/shell/person-fields.tsx";
 import { buttonClass } from "../../components/ui/button.tsx";
-import { Field, Input } from "../../components/ui/field.tsx";
 import { useAct } from "../../components/use-act.ts";
 import { askAuth, textOf } from "../../sign-in.ts";
 
@@ -34,20 +34,7 @@ export function ResetPasswordScreen() {
           })
         }
       >
-        <Field label="New password" help="At least 12 characters; a few random words are easy to remember.">
-          {(control) => (
-            <Input
-              {...control}
-              name="password"
-              type="password"
-              autoComplete="new-password"
-              minLength={12}
-              maxLength={128}
-              required
-              autoFocus
-            />
-          )}
-        </Field>
+        <PasswordField kind="new" label="New password" autoFocus />
       </ActForm>
       <p className="text-12 text-dim">
         The link works once, within an hour.{" "}

@@ -3,9 +3,9 @@ import { useState } from "react";
 import { manage, sessionQuery } from "../../api.ts";
 import { ActForm } from "../../components/act-form.tsx";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
+import { PasswordField } from "../../components/shell/person-fields.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
-import { Field, Input } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { useAct } from "../../components/use-act.ts";
@@ -36,22 +36,13 @@ function ChangePassword() {
   return (
     <div className="max-w-[400px]">
       <ActForm key={changes} act={act} submit="Change password" onSubmit={change}>
-        <Field label="Current password">
-          {(control) => <Input {...control} name="current" type="password" autoComplete="current-password" required />}
-        </Field>
-        <Field label="New password" help="At least 12 characters. All other sessions end.">
-          {(control) => (
-            <Input
-              {...control}
-              name="new"
-              type="password"
-              autoComplete="new-password"
-              minLength={12}
-              maxLength={128}
-              required
-            />
-          )}
-        </Field>
+        <PasswordField kind="current" name="current" label="Current password" />
+        <PasswordField
+          kind="new"
+          name="new"
+          label="New password"
+          help="At least 12 characters. All other sessions end."
+        />
       </ActForm>
     </div>
   );

@@ -4,6 +4,7 @@ import { ActForm } from "../../components/act-form.tsx";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
+import { PasswordField } from "../../components/shell/person-fields.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
@@ -81,11 +82,7 @@ export function SecondFactor() {
         isDanger={asking === "disable"}
         onSubmit={confirm}
       >
-        <Field label="Password">
-          {(control) => (
-            <Input {...control} name="password" type="password" autoComplete="current-password" required autoFocus />
-          )}
-        </Field>
+        <PasswordField kind="current" autoFocus />
       </FormDialog>
     </Panel>
   );

@@ -1,0 +1,60 @@
+/** The fields by which people sign in, set themselves up and choose a new password. */
+import { Field, Input } from "../ui/field.tsx";
+
+interface EmailFieldProps {
+  /** Known already: it cannot be changed then. Null: it is asked for. */
+  readonly known?: string | null;
+}
+
+export function EmailField({ known = null }: EmailFieldProps) {
+  return (
+    <Field label="E-mail">
+      {(control) => (
+        <Input
+          {...control}
+          name="email"
+          type="email"
+          autoComplete="username"
+          required
+          defaultValue={known ?? ""}
+          disabled={known !== null}
+          autoFocus={known === null}
+        />
+      )}
+    </Field>
+  );
+}
+
+const LENGTH_MIN = 12;
+const LENGTH_MAX = 128;
+
+interface PasswordFieldProps {
+  /** `new`: it is chosen here. */
+  readonly kind: "current" | "new";
+  readonly label?: string;
+  readonly name?: string;
+  readonly help?: string;
+  readonly autoFocus?: boolean;
+}
+
+export function PasswordField(props: PasswordFieldProps) {
+  const { kind, label = "Password", name = "password", autoFocus = false } = props;
+  const isNew = kind === "new";
+  const help =
+    props.help ?? (isNew ? `At least ${LENGTH_MIN} characters; a few random words are easy to remember.` : undefined);
+  return (
+    <Field label={label} help={help}>
+      {(control) => (
+        <Input
+          {...control}
+          name={name}
+          type="password"
+          autoComplete={isNew ? "new-password" : "current-password"}
+          {...(isNew ? { minLength: LENGTH_MIN, maxLength: LENGTH_MAX } : {})}
+          required
+          autoFocus={autoFocus}
+        />
+      )}
+    </Field>
+  );
+}
