@@ -1,3 +1,4 @@
+import { Passkeys } from "./passkeys.tsx";
 import { Password } from "./password.tsx";
 import { SecondFactor } from "./second-factor.tsx";
 import { SignedIn } from "./signed-in.tsx";
@@ -7,6 +8,7 @@ export function SecuritySection() {
     <>
       <Password />
       <SecondFactor />
+      <Passkeys />
       <SignedIn />
     </>
   );

@@ -8,6 +8,7 @@ import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import { askAuth } from "../../sign-in.ts";
 import { ownSessionQuery, sessionsQuery, type SessionRow } from "./auth-queries.ts";
+import { browserOf } from "./browser-of.ts";
 
 /** Where the person is signed in, this browser first. */
 export function SignedIn() {
@@ -96,27 +97,4 @@ function Row({ row: { userAgent, ipAddress, createdAt }, isThis, onEnd }: RowPro
       </Td>
     </tr>
   );
-}
-
-const BROWSERS = [
-  [/Edg\//, "Edge"],
-  [/OPR\//, "Opera"],
-  [/Firefox\//, "Firefox"],
-  [/Chrome\//, "Chrome"],
-  [/Safari\//, "Safari"],
-] as const;
-const SYSTEMS = [
-  [/iPhone|iPad/, "iOS"],
-  [/Android/, "Android"],
-  [/Windows/, "Windows"],
-  [/Mac OS X/, "macOS"],
-  [/Linux/, "Linux"],
-] as const;
-
-/** Good enough to tell one's own devices apart; the whole text is the tooltip. */
-function browserOf(userAgent: string): string {
-  const find = (names: readonly (readonly [RegExp, string])[]) => names.find(([form]) => form.test(userAgent))?.[1];
-  const [browser, system] = [find(BROWSERS), find(SYSTEMS)];
-  if (browser === undefined) return userAgent === "" ? "Unknown" : (userAgent.split("/")[0] ?? userAgent);
-  return system === undefined ? browser : `${browser} on ${system}`;
 }

@@ -1,11 +1,13 @@
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useRouter, useSearch } from "@tanstack/react-router";
+import { Fingerprint } from "lucide-react";
 import { featuresQuery } from "../../api.ts";
 import { Entry } from "../../components/shell/entry.tsx";
 import { SignInForm } from "../../components/shell/sign-in-form.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
 import { useAct } from "../../components/use-act.ts";
+import { canUsePasskeys, signInWithPasskey } from "../../passkeys.ts";
 import { ownPath, serviceAddress } from "../../sign-in.ts";
 
 const NAMES: Readonly<Record<string, string>> = { github: "GitHub", google: "Google" };
@@ -14,14 +16,29 @@ export function SignInScreen() {
   const { from } = useSearch({ from: "/sign-in" });
   const router = useRouter();
   const { data: options } = useQuery(featuresQuery);
+  const queries = useQueryClient();
   const act = useAct();
   const goTo = (service: string) => act.run(async () => location.assign(await serviceAddress(service, ownPath(from))));
+  const hasPasskeys = options?.passkeys === true && canUsePasskeys();
+  const goOn = () => router.history.push(ownPath(from));
+  const usePasskey = () =>
+    act.run(async () => {
+      await signInWithPasskey();
+      queries.clear();
+      goOn();
+    });
   return (
     <Entry title="Sign in">
       {act.fault === null ? null : <Failure title={act.fault.message} />}
-      <SignInForm onDone={() => router.history.push(ownPath(from))} />
-      {options === undefined || options.signInWith.length === 0 ? null : (
+      <SignInForm onDone={goOn} />
+      {options === undefined || (options.signInWith.length === 0 && !hasPasskeys) ? null : (
         <div className="flex flex-wrap gap-2 border-t border-line pt-4">
+          {hasPasskeys ? (
+            <Button disabled={act.isBusy} onClick={() => void usePasskey()}>
+              <Fingerprint aria-hidden className="size-4" strokeWidth={1.75} />
+              Sign in with a passkey
+            </Button>
+          ) : null}
           {options.signInWith.map((service) => (
             <Button key={service} disabled={act.isBusy} onClick={() => void goTo(service)}>
               Sign in with {NAMES[service] ?? options.oidcName ?? service}

@@ -1,0 +1,44 @@
+/** Passkeys: what the browser asks the person between two requests. */
+import { manage } from "./api.ts";
+
+/** False: the browser is too old, or the address of the page is a bare number or not secure. */
+export const canUsePasskeys = (): boolean =>
+  typeof PublicKeyCredential === "function" &&
+  "parseCreationOptionsFromJSON" in PublicKeyCredential &&
+  !/^[\d.]+$|:/.test(location.hostname);
+
+/** @throws Error with a sentence for the page. */
+export async function addPasskey(name: string): Promise<void> {
+  const { options } = await manage.send("beginPasskey");
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(
+    options as unknown as PublicKeyCredentialCreationOptionsJSON,
+  );
+  const response = await askBrowser(() => navigator.credentials.create({ publicKey }));
+  await manage.send("addPasskey", { body: { name, response } });
+}
+
+/** @throws Error with a sentence for the page. */
+export async function signInWithPasskey(): Promise<void> {
+  const { options } = await manage.send("beginPasskeySignIn");
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(
+    options as unknown as PublicKeyCredentialRequestOptionsJSON,
+  );
+  const response = await askBrowser(() => navigator.credentials.get({ publicKey }));
+  await manage.send("signInWithPasskey", { body: { response } });
+}
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  NotAllowedError: "The browser gave no passkey: it was canceled, or took too long. Try again.",
+  InvalidStateError: "This device has a passkey of yours already.",
+  SecurityError: "Browsers use no passkeys at this address. They need https and a domain, or localhost.",
+};
+
+/** The browser's own window: it may be canceled, and says so by the name of its error. */
+async function askBrowser(ask: () => Promise<Credential | null>): Promise<Readonly<Record<string, unknown>>> {
+  const credential = await ask().catch((error: unknown) => {
+    const sentence = error instanceof DOMException ? SENTENCES[error.name] : undefined;
+    throw sentence === undefined ? error : new Error(sentence);
+  });
+  if (!(credential instanceof PublicKeyCredential)) throw new Error(SENTENCES["NotAllowedError"]);
+  return credential.toJSON() as unknown as Readonly<Record<string, unknown>>;
+}

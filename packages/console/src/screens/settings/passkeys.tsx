@@ -1,0 +1,152 @@
+import type { Passkey } from "@promptd/contract/manage";
+import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { manage, sessionQuery } from "../../api.ts";
+import { formatDay, formatTime } from "../../components/format.ts";
+import { FormDialog } from "../../components/form-dialog.tsx";
+import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
+import { Badge } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
+import { Field, Input } from "../../components/ui/field.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { toast } from "../../components/ui/toast.tsx";
+import { addPasskey, canUsePasskeys } from "../../passkeys.ts";
+import { textOf } from "../../sign-in.ts";
+import { browserOf } from "./browser-of.ts";
+
+const passkeysQuery = queryOptions({
+  queryKey: ["passkeys"],
+  queryFn: ({ signal }) => manage.send("listPasskeys", { signal }),
+});
+
+/** Keys in devices and password managers, each of which signs the person in alone. */
+export function Passkeys() {
+  const passkeys = useQuery(passkeysQuery);
+  const { data: session } = useQuery(sessionQuery);
+  const queries = useQueryClient();
+  const [isAdding, setAdding] = useState(false);
+  const [removing, setRemoving] = useState<Passkey | null>(null);
+  if (passkeys.isError) return <QueryFailure what="The passkeys" query={passkeys} />;
+  if (passkeys.data === undefined || session === undefined) {
+    return <RowShapes what="the passkeys" title="Passkeys" rows={2} />;
+  }
+  const { rows } = passkeys.data;
+  const isPossible = session.features.passkeys && canUsePasskeys();
+  const refresh = () => queries.invalidateQueries({ queryKey: passkeysQuery.queryKey });
+  return (
+    <Panel
+      title="Passkeys"
+      flush={rows.length > 0}
+      acts={
+        isPossible ? (
+          <Button small onClick={() => setAdding(true)}>
+            Add passkey
+          </Button>
+        ) : null
+      }
+    >
+      {rows.length === 0 ? (
+        <p className="max-w-[72ch] text-dim">
+          {isPossible
+            ? "A passkey in your device or password manager signs you in by fingerprint, face or PIN: no password, and no code."
+            : unavailable(session.features.passkeys)}
+        </p>
+      ) : (
+        <PasskeyTable rows={rows} onRemove={setRemoving} />
+      )}
+      <FormDialog
+        isOpen={isAdding}
+        onClose={() => setAdding(false)}
+        title="Add a passkey"
+        description="Your browser asks next where to store it."
+        submit="Go on"
+        onSubmit={async (form) => {
+          await addPasskey(textOf(form, "name").trim());
+          toast("Passkey added");
+          await refresh();
+        }}
+      >
+        <Field label="Name" help="By which you recognize it in this list.">
+          {(control) => (
+            <Input
+              {...control}
+              name="name"
+              required
+              maxLength={100}
+              defaultValue={browserOf(navigator.userAgent)}
+              autoFocus
+            />
+          )}
+        </Field>
+      </FormDialog>
+      <FormDialog
+        isOpen={removing !== null}
+        onClose={() => setRemoving(null)}
+        title={`Remove “${removing?.name ?? ""}”?`}
+        description="It signs nobody in any more. Delete it in your device or password manager as well."
+        submit="Remove passkey"
+        isDanger
+        onSubmit={async () => {
+          await manage.send("removePasskey", { params: { passkeyId: removing?.passkeyId ?? "" } });
+          toast("Passkey removed");
+          await refresh();
+        }}
+      />
+    </Panel>
+  );
+}
+
+/** Why there is no button: the address of the server, the page's own, or the browser. */
+function unavailable(isServerReady: boolean): string {
+  if (!isServerReady) {
+    return "Passkeys need https and a domain in PROMPTD_PUBLIC_URL. Ask whoever runs this server.";
+  }
+  if (location.hostname === "127.0.0.1") {
+    return `Browsers make no passkeys for 127.0.0.1. Open http://localhost:${location.port} instead.`;
+  }
+  return "This browser is too old for passkeys.";
+}
+
+interface PasskeyTableProps {
+  readonly rows: readonly Passkey[];
+  readonly onRemove: (passkey: Passkey) => void;
+}
+
+function PasskeyTable({ rows, onRemove }: PasskeyTableProps) {
+  return (
+    <Table
+      label="Passkeys"
+      head={
+        <>
+          <Th fill>Name</Th>
+          <Th from="sm">Added</Th>
+          <Th from="sm">Last used</Th>
+          <Th>
+            <span className="sr-only">Acts</span>
+          </Th>
+        </>
+      }
+    >
+      {rows.map((row) => (
+        <tr key={row.passkeyId} className="hover:bg-hover">
+          <Td fill>
+            <span className="font-medium" title={row.name}>
+              {row.name}
+            </span>{" "}
+            {row.isBackedUp ? <Badge>synchronized</Badge> : null}
+          </Td>
+          <Td from="sm">{formatDay(row.createdAt)}</Td>
+          <Td from="sm">
+            {row.lastUsedAt === null ? <span className="text-dim">never</span> : formatTime(row.lastUsedAt)}
+          </Td>
+          <Td num>
+            <Button small tone="quiet" aria-label={`Remove ${row.name}`} onClick={() => onRemove(row)}>
+              Remove
+            </Button>
+          </Td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
