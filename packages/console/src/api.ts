@@ -42,6 +42,8 @@ export function isMissing(error: unknown): boolean {
   return error instanceof PromptdError && error.code === "NOT_FOUND_ERROR";
 }
 
+const UNREACHABLE = "The server could not be reached. Check the connection, then try again.";
+
 export interface Fault {
   readonly message: string;
   readonly requestId: string | null;
@@ -51,7 +53,7 @@ export interface Fault {
 export function faultOf(error: unknown): Fault {
   if (error instanceof PromptdError) return { message: error.message, requestId: error.requestId ?? null };
   if (error instanceof PromptdConnectionError) {
-    return { message: "The server could not be reached. Check the connection, then try again.", requestId: null };
+    return { message: UNREACHABLE, requestId: null };
   }
   return { message: error instanceof Error ? error.message : String(error), requestId: null };
 }
@@ -160,6 +162,21 @@ export async function createRun(body: CreateRunBody, key: string): Promise<strin
   const headers = { prefer: "respond-async, stream", "idempotency-key": key };
   const { data } = await manage.call("createRun", { params: {}, query: {}, body, headers });
   return data.runId;
+}
+
+/**
+ * Everything of the account as one archive.
+ * @throws Error with a sentence for the page.
+ */
+export async function exportAccount(): Promise<Blob> {
+  const account = chosenAccount();
+  const headers = account === null ? {} : { [ACCOUNT_HEADER]: account };
+  // Bytes: the client reads text.
+  const answer = await fetch("/manage/v1/account/export", { headers }).catch(() => null);
+  if (answer === null) throw new Error(UNREACHABLE);
+  if (answer.ok) return answer.blob();
+  const refusal = (await answer.json().catch(() => null)) as { readonly message?: string } | null;
+  throw new Error(refusal?.message ?? `The server answered ${answer.status}.`);
 }
 
 /** The prompts of the account, drafts too. */

@@ -172,6 +172,11 @@ const settingsSections = [
   }),
   createRoute({
     getParentRoute: () => settings,
+    path: "/account",
+    component: lazyRouteComponent(() => import("./screens/settings/account.tsx"), "AccountSection"),
+  }),
+  createRoute({
+    getParentRoute: () => settings,
     path: "/appearance",
     component: lazyRouteComponent(() => import("./screens/settings/appearance.tsx"), "AppearanceSection"),
   }),

@@ -28,6 +28,8 @@ export interface AccountOfPerson {
   readonly accountId: string;
   /** Shown name of the account: its display name, its user name, or its e-mail address. */
   readonly name: string;
+  /** Its e-mail address, by which operators find it and its deletion is confirmed. */
+  readonly email: string;
   readonly role: MemberRole;
   /** True: made for this person alone. */
   readonly isPersonal: boolean;

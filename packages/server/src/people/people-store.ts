@@ -57,11 +57,12 @@ export async function listAccountsOfPerson(db: Queryable, personId: string): Pro
   const rows = await db.query<{
     id: string;
     name: string;
+    email: string;
     role: "member" | "owner";
     is_personal: boolean;
     pro: boolean;
   }>(
-    `select a.id, coalesce(a.display_name, a.username, a.email) as name, m.role, m.is_personal,
+    `select a.id, coalesce(a.display_name, a.username, a.email) as name, a.email, m.role, m.is_personal,
        a.pro_until > promptd_now() as pro
      from account_members m join accounts a on a.id = m.account_id
      where m.person_id = $1 order by m.is_personal desc, m.created_at, a.id`,
@@ -70,6 +71,7 @@ export async function listAccountsOfPerson(db: Queryable, personId: string): Pro
   return rows.map((row) => ({
     accountId: row.id,
     name: row.name,
+    email: row.email,
     role: row.role,
     isPersonal: row.is_personal,
     hasPlan: row.pro,

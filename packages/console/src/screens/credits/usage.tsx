@@ -5,6 +5,7 @@ import { manage } from "../../api.ts";
 import { actAndSay } from "../../components/act-and-say.ts";
 import { formatDay, formatWhole } from "../../components/format.ts";
 import { QueryFailure } from "../../components/query-states.tsx";
+import { saveFile } from "../../components/save-file.ts";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Segments, Select } from "../../components/ui/field.tsx";
@@ -137,7 +138,7 @@ function Export({ by, days }: SpanProps) {
       if (envelope !== null && envelope.status !== "SUCCESS") throw new Error(envelope.message);
       if (httpStatus !== 200) throw new Error(`The server answered ${httpStatus}.`);
       const isJson = format === "json" && envelope?.status === "SUCCESS";
-      saveFile(`usage-by-${by}.${format}`, isJson ? JSON.stringify(envelope.data, null, 2) : text);
+      saveFile(`usage-by-${by}.${format}`, new Blob([isJson ? JSON.stringify(envelope.data, null, 2) : text]));
     }, "File saved");
   return (
     <>
@@ -152,13 +153,4 @@ function Export({ by, days }: SpanProps) {
       </span>
     </>
   );
-}
-
-function saveFile(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text]));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
 }

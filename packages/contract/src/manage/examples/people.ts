@@ -35,7 +35,16 @@ export const peopleExamples: ExamplesOf<ShapesOf<typeof peopleSchemas>> = {
       credential: "session",
       person: { personId: PERSON_ID, name: "Ada Lovelace", email: "ada@example.org", isOperator: false },
       accountId: ACCOUNT_ID,
-      accounts: [{ accountId: ACCOUNT_ID, name: "Ada Lovelace", role: "owner", isPersonal: true, hasPlan: true }],
+      accounts: [
+        {
+          accountId: ACCOUNT_ID,
+          name: "Ada Lovelace",
+          email: "ada@example.org",
+          role: "owner",
+          isPersonal: true,
+          hasPlan: true,
+        },
+      ],
       scopes: null,
       features,
     },

@@ -31,6 +31,7 @@ const sessionSchema: z.ZodType<SessionInfo> = z.strictObject({
     z.strictObject({
       accountId: idSchema,
       name: z.string(),
+      email: z.string(),
       role: z.enum(MEMBER_ROLES),
       isPersonal: z.boolean(),
       hasPlan: z.boolean(),

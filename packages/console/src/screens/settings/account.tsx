@@ -1,0 +1,169 @@
+import type { AccountDeletion, AccountOfPerson } from "@promptd/contract/manage";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { chooseAccount, chosenAccount } from "../../account.ts";
+import { creditsQuery, exportAccount, manage, sessionQuery } from "../../api.ts";
+import { Facts } from "../../components/facts.tsx";
+import { FormDialog } from "../../components/form-dialog.tsx";
+import { formatCredits } from "../../components/format.ts";
+import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
+import { saveFile } from "../../components/save-file.ts";
+import { Button } from "../../components/ui/button.tsx";
+import { Failure } from "../../components/ui/empty.tsx";
+import { Field, Input } from "../../components/ui/field.tsx";
+import { Panel } from "../../components/ui/panel.tsx";
+import { toast } from "../../components/ui/toast.tsx";
+import { useAct } from "../../components/use-act.ts";
+import { textOf } from "../../sign-in.ts";
+
+/** The chosen account: what it is, all that it has as one file, and its end. */
+export function AccountSection() {
+  const session = useQuery(sessionQuery);
+  if (session.isError) return <QueryFailure what="The account" query={session} />;
+  const account = session.data?.accounts.find(({ accountId }) => accountId === chosenAccount());
+  if (account === undefined) return <RowShapes what="the account" title="Account" rows={3} />;
+  const isOwner = account.role === "owner";
+  return (
+    <>
+      <Panel title="Account" aside="keys, credits, runs and prompts belong to it">
+        <Facts
+          facts={[
+            { label: "Name", value: account.name },
+            { label: "E-mail", value: account.email },
+            { label: "Your role", value: account.role },
+            { label: "Id", value: <code className="text-12">{account.accountId}</code> },
+          ]}
+        />
+      </Panel>
+      {isOwner ? (
+        <>
+          <Export account={account} />
+          <Deletion account={account} />
+        </>
+      ) : (
+        <p className="text-dim">Owners of the account may export it and delete it.</p>
+      )}
+    </>
+  );
+}
+
+interface AccountProps {
+  readonly account: AccountOfPerson;
+}
+
+function Export({ account }: AccountProps) {
+  const act = useAct();
+  const save = () =>
+    act.run(async () => {
+      const archive = await exportAccount();
+      saveFile(`promptd-${account.accountId}.tar.gz`, archive);
+      toast("Archive saved");
+    });
+  return (
+    <Panel title="Export">
+      <div className="grid justify-items-start gap-3">
+        {act.fault === null ? null : <Failure title={act.fault.message} requestId={act.fault.requestId} />}
+        <p className="max-w-[72ch] text-dim">
+          One archive (.tar.gz) of everything stored of this account: members, keys and tokens without their secrets,
+          every version of every prompt, runs with inputs and outputs, the journal, usage, and the files that are still
+          stored.
+        </p>
+        <Button disabled={act.isBusy} onClick={() => void save()}>
+          {act.isBusy ? "Packing" : "Download archive"}
+        </Button>
+      </div>
+    </Panel>
+  );
+}
+
+function Deletion({ account }: AccountProps) {
+  const [isAsking, setAsking] = useState(false);
+  return (
+    <Panel title="Delete account">
+      <div className="grid justify-items-start gap-3">
+        <p className="max-w-[72ch] text-dim">
+          Ends every way into the account at once and removes what it has. Nobody can undo it: export first what you
+          want to keep.
+        </p>
+        <Button tone="danger" onClick={() => setAsking(true)}>
+          Delete account
+        </Button>
+      </div>
+      <DeleteDialog isOpen={isAsking} account={account} onClose={() => setAsking(false)} />
+    </Panel>
+  );
+}
+
+const CHOICES: readonly {
+  readonly value: AccountDeletion["prompts"];
+  readonly label: string;
+  readonly note: string;
+}[] = [
+  { value: "remove", label: "Remove them", note: "They leave the marketplace, and calls of them get 404." },
+  {
+    value: "keep",
+    label: "Leave them published",
+    note: "Without a name and without earnings; nobody can change them.",
+  },
+];
+
+interface DeleteDialogProps extends AccountProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+function DeleteDialog({ isOpen, account, onClose }: DeleteDialogProps) {
+  const { data: credits } = useQuery(creditsQuery);
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const remove = async (form: FormData) => {
+    const prompts = textOf(form, "prompts") === "keep" ? "keep" : "remove";
+    await manage.send("deleteAccount", { body: { confirm: textOf(form, "confirm").trim(), prompts } });
+    chooseAccount(null);
+    queries.clear();
+    toast(`The account of ${account.email} is deleted`);
+    await navigate(account.isPersonal ? { to: "/sign-in", search: {} } : { to: "/" });
+  };
+  return (
+    <FormDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={`Delete the account ${account.name}?`}
+      submit="Delete for good"
+      isDanger
+      onSubmit={remove}
+    >
+      <ul className="grid list-disc gap-1 pl-5">
+        <li>Keys and tokens stop working at once{account.isPersonal ? ", and you are signed out everywhere" : ""}.</li>
+        <li>Runs in progress are canceled. Runs, inputs, outputs and files are gone within a minute or two.</li>
+        <li>
+          {credits === undefined || credits.available === 0
+            ? "Credits that are left are lost."
+            : `${formatCredits(credits.available)} that are left are lost.`}
+        </li>
+        <li>The journal and counts of use stay under the account’s id, without a name.</li>
+      </ul>
+      <fieldset className="grid gap-1.5">
+        <legend className="pb-1 font-medium">Its prompts</legend>
+        {CHOICES.map(({ value, label, note }) => (
+          <label key={value} className="flex items-baseline gap-2.5">
+            <input
+              type="radio"
+              name="prompts"
+              value={value}
+              defaultChecked={value === "remove"}
+              className="translate-y-px accent-accent"
+            />
+            <span>
+              {label}. <span className="text-dim">{note}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <Field label={`Type ${account.email} to confirm`}>
+        {(control) => <Input {...control} name="confirm" autoComplete="off" spellCheck={false} required autoFocus />}
+      </Field>
+    </FormDialog>
+  );
+}
