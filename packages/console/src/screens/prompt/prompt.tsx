@@ -8,6 +8,7 @@ import { Page } from "../../components/shell/page.tsx";
 import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import { Playground } from "./playground.tsx";
 import { Versions } from "./versions.tsx";
+import { Vote } from "./vote.tsx";
 
 export function PromptScreen() {
   const { slug } = useParams({ from: "/inside/p/$slug" });
@@ -23,7 +24,12 @@ export function PromptScreen() {
   }
   if (prompt.data === undefined) return <PromptShapes />;
   return (
-    <Page title={prompt.data.title} path={<Path slug={slug} />} meta={<Meta prompt={prompt.data} />}>
+    <Page
+      title={prompt.data.title}
+      path={<Path slug={slug} />}
+      meta={<Meta prompt={prompt.data} />}
+      acts={<Vote prompt={prompt.data} />}
+    >
       {prompt.data.description === "" ? null : (
         <p className="-mt-3 max-w-[72ch] text-14 text-dim [overflow-wrap:anywhere]">{prompt.data.description}</p>
       )}
@@ -49,11 +55,7 @@ function Path({ slug }: { readonly slug?: string }) {
   );
 }
 
-function Meta({
-  prompt: { author, publishedAt, configs, uses, upVotes, tags },
-}: {
-  readonly prompt: MarketplacePrompt;
-}) {
+function Meta({ prompt: { author, publishedAt, configs, uses, tags } }: { readonly prompt: MarketplacePrompt }) {
   return (
     <>
       {author === null ? null : <span>{author}</span>}
@@ -61,9 +63,6 @@ function Meta({
       <code>{configs.model}</code>
       <span>
         {formatCompact(uses)} {uses === 1 ? "use" : "uses"}
-      </span>
-      <span>
-        {formatCompact(upVotes)} {upVotes === 1 ? "vote" : "votes"}
       </span>
       {tags.length === 0 ? null : <span>{tags.join(", ")}</span>}
     </>
