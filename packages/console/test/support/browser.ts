@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
 
 const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 /** Where a failing journey leaves what it saw, and where pictures of the pages go. */
@@ -32,11 +32,40 @@ export function installBrowser(): void {
   }
 }
 
-export async function openBrowser(): Promise<Browser> {
+/** One for all files of a process: its start costs as much as a journey. It ends with the process. */
+let launched: Promise<Browser> | null = null;
+
+function launch(): Promise<Browser> {
   const executablePath = findBrowser();
   if (executablePath === null) throw new Error(MISSING);
   // Root has no sandbox, and containers have a small /dev/shm.
-  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  launched ??= chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  return launched;
+}
+
+/**
+ * A browser with profiles that journeys use one after the other. The first page of a fresh profile costs six times as
+ * much as later ones, whose scripts are loaded and compiled (2026-11-23): so profiles are emptied, and used again.
+ */
+export interface TestBrowser {
+  readonly idle: BrowserContext[];
+  open(): Promise<BrowserContext>;
+  close(): Promise<void>;
+}
+
+export async function openBrowser(): Promise<TestBrowser> {
+  const browser = await launch();
+  const idle: BrowserContext[] = [];
+  const all: BrowserContext[] = [];
+  return {
+    idle,
+    open: async () => {
+      const context = idle.pop() ?? (await browser.newContext({ reducedMotion: "reduce" }));
+      if (!all.includes(context)) all.push(context);
+      return context;
+    },
+    close: async () => void (await Promise.all(all.map((context) => context.close()))),
+  };
 }
 
 export interface Journey {
@@ -51,16 +80,24 @@ export async function signInAs(page: Page, url: string, { cookie }: { readonly c
   await page.context().addCookies([{ name, value: value.join("="), url }]);
 }
 
-/** A page of its own; a failure leaves a picture of it, named after the journey. */
+export interface Look {
+  readonly width?: number;
+  readonly height?: number;
+  readonly colorScheme?: "light" | "dark";
+}
+
+/** A page of its own for somebody unknown; a failure leaves a picture of it, named after the journey. */
 export async function travel(
-  browser: Browser,
+  browser: TestBrowser,
   name: string,
   journey: (journey: Journey) => Promise<void>,
-  options: BrowserContextOptions = {},
+  { width = 1_440, height = 900, colorScheme = "light" }: Look = {},
 ): Promise<void> {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
+  const context = await browser.open();
   const page = await context.newPage();
   page.setDefaultTimeout(45_000); // many pages load at once on a small machine
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme });
   const complaints: string[] = [];
   page.on("console", (message) => {
     if (message.type() === "error") complaints.push(message.text());
@@ -68,11 +105,14 @@ export async function travel(
   page.on("pageerror", (error) => complaints.push(String(error)));
   try {
     await journey({ page, complaints });
+    await page.evaluate("localStorage.clear()");
+    await page.close();
+    await context.clearCookies();
+    browser.idle.push(context);
   } catch (error) {
     mkdirSync(PICTURES, { recursive: true });
     await page.screenshot({ path: join(PICTURES, `failed-${name}.png`), fullPage: true }).catch(() => undefined);
+    await page.close(); // what is left in its profile is seen by no other journey
     throw error;
-  } finally {
-    await context.close();
   }
 }

@@ -1,0 +1,105 @@
+/** What every page of the console must hold: no serious fault of axe in either theme, and nothing wider than the screen. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+import { PICTURES } from "./browser.ts";
+
+/** What a page has and this process has not. */
+interface PageScope {
+  readonly axe?: typeof axe;
+  /** The router shows itself under this name. */
+  readonly __TSR_ROUTER__?: {
+    readonly history: { push(path: string): void };
+    readonly state: {
+      readonly status: "pending" | "idle";
+      readonly location: { readonly href: string };
+      readonly resolvedLocation?: { readonly href: string };
+    };
+  };
+  readonly document: {
+    readonly documentElement: { readonly scrollWidth: number };
+    querySelector(selector: string): unknown;
+  };
+  readonly innerWidth: number;
+  requestAnimationFrame(callback: (ms: number) => void): void;
+}
+
+const HEIGHT = 800;
+const WIDTHS = { wide: 1_280, middle: 768, narrow: 360 } as const;
+/** Where pictures of all pages are wanted, in both themes, wide and narrow. */
+const picturesDir = process.env["PROMPTD_TEST_PICTURES"] === undefined ? null : join(PICTURES, "pages");
+
+/** Opens each path as a link does, and looks at it wide and light, then narrow and dark. */
+export async function faultsOfPages(page: Page, url: string, paths: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  await page.goto(url);
+  await settle(page);
+  for (const path of paths) {
+    await page.evaluate((to) => (globalThis as unknown as PageScope).__TSR_ROUTER__?.history.push(to), path);
+    await settle(page);
+    found.push(...(await faultsOfPage(page)).map((fault) => `${path} ${fault}`));
+    if (picturesDir !== null) await takePictures(page, join(picturesDir, path.replaceAll(/[^a-z0-9]+/gi, "-")));
+  }
+  return found;
+}
+
+/** The same for the page as it is now, with what is open on it. */
+export async function faultsOfPage(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  for (const [colorScheme, width] of [["light", WIDTHS.wide] as const, ["dark", WIDTHS.narrow] as const]) {
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize({ width, height: HEIGHT });
+    found.push(...(await runAxe(page)).map((fault) => `${colorScheme}, ${width} px: ${fault}`));
+  }
+  for (const width of Object.values(WIDTHS)) {
+    await page.setViewportSize({ width, height: HEIGHT });
+    const extra = await page.evaluate(() => {
+      const { document, innerWidth } = globalThis as unknown as PageScope;
+      return document.documentElement.scrollWidth - innerWidth;
+    });
+    if (extra > 0) found.push(`${width} px: ${extra} px wider than the screen`);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: WIDTHS.wide, height: HEIGHT });
+  return found;
+}
+
+/** What axe calls serious or critical. */
+async function runAxe(page: Page): Promise<string[]> {
+  const isLoaded = await page.evaluate(() => (globalThis as unknown as PageScope).axe !== undefined);
+  if (!isLoaded) await page.evaluate(axe.source);
+  return page.evaluate(async () => {
+    const { axe: loaded, requestAnimationFrame: nextFrame } = globalThis as unknown as Required<PageScope>;
+    // What observes its own size has answered to the new one after two frames.
+    await new Promise((resolve) => nextFrame(() => nextFrame(resolve)));
+    const { violations } = await loaded.run({ resultTypes: ["violations"] });
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`));
+  });
+}
+
+/** Waits until the page of the address is there, and no shape stands in for what is loading. */
+async function settle(page: Page): Promise<void> {
+  await page.waitForFunction(() => {
+    const { __TSR_ROUTER__: router, document } = globalThis as unknown as PageScope;
+    if (router?.state.status !== "idle") return false;
+    const isShown = router.state.resolvedLocation?.href === router.state.location.href;
+    const isLoading = document.querySelector(".animate-breathe.bg-press") !== null;
+    return isShown && !isLoading && document.querySelector("h1, h2") !== null;
+  });
+}
+
+async function takePictures(page: Page, name: string): Promise<void> {
+  mkdirSync(join(name, ".."), { recursive: true });
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const width of [WIDTHS.wide, WIDTHS.narrow]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: HEIGHT });
+      await page.screenshot({ path: `${name}-${colorScheme}-${width}.png`, fullPage: true });
+    }
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.setViewportSize({ width: WIDTHS.wide, height: HEIGHT });
+}
