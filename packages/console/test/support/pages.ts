@@ -36,7 +36,10 @@ export async function faultsOfPages(page: Page, url: string, paths: readonly str
   await page.goto(url);
   await settle(page);
   for (const path of paths) {
-    await page.evaluate((to) => (globalThis as unknown as PageScope).__TSR_ROUTER__?.history.push(to), path);
+    await page.evaluate((to) => {
+      const { ["__TSR_ROUTER__"]: router } = globalThis as unknown as PageScope;
+      router?.history.push(to);
+    }, path);
     await settle(page);
     found.push(...(await faultsOfPage(page)).map((fault) => `${path} ${fault}`));
     if (picturesDir !== null) await takePictures(page, join(picturesDir, path.replaceAll(/[^a-z0-9]+/gi, "-")));
@@ -83,7 +86,7 @@ async function runAxe(page: Page): Promise<string[]> {
 /** Waits until the page of the address is there, and no shape stands in for what is loading. */
 async function settle(page: Page): Promise<void> {
   await page.waitForFunction(() => {
-    const { __TSR_ROUTER__: router, document } = globalThis as unknown as PageScope;
+    const { ["__TSR_ROUTER__"]: router, document } = globalThis as unknown as PageScope;
     if (router?.state.status !== "idle") return false;
     const isShown = router.state.resolvedLocation?.href === router.state.location.href;
     const isLoading = document.querySelector(".animate-breathe.bg-press") !== null;

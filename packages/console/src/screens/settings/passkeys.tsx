@@ -55,45 +55,62 @@ export function Passkeys() {
       ) : (
         <PasskeyTable rows={rows} onRemove={setRemoving} />
       )}
-      <FormDialog
-        isOpen={isAdding}
-        onClose={() => setAdding(false)}
-        title="Add a passkey"
-        description="Your browser asks next where to store it."
-        submit="Go on"
-        onSubmit={async (form) => {
-          await addPasskey(textOf(form, "name").trim());
-          toast("Passkey added");
-          await refresh();
-        }}
-      >
-        <Field label="Name" help="By which you recognize it in this list.">
-          {(control) => (
-            <Input
-              {...control}
-              name="name"
-              required
-              maxLength={100}
-              defaultValue={browserOf(navigator.userAgent)}
-              autoFocus
-            />
-          )}
-        </Field>
-      </FormDialog>
-      <FormDialog
-        isOpen={removing !== null}
-        onClose={() => setRemoving(null)}
-        title={`Remove “${removing?.name ?? ""}”?`}
-        description="It signs nobody in any more. Delete it in your device or password manager as well."
-        submit="Remove passkey"
-        isDanger
-        onSubmit={async () => {
-          await manage.send("removePasskey", { params: { passkeyId: removing?.passkeyId ?? "" } });
-          toast("Passkey removed");
-          await refresh();
-        }}
-      />
+      <AddPasskey isOpen={isAdding} onClose={() => setAdding(false)} onDone={refresh} />
+      <RemovePasskey passkey={removing} onClose={() => setRemoving(null)} onDone={refresh} />
     </Panel>
+  );
+}
+
+interface DialogProps {
+  readonly onClose: () => void;
+  readonly onDone: () => Promise<unknown>;
+}
+
+function AddPasskey({ isOpen, onClose, onDone }: DialogProps & { readonly isOpen: boolean }) {
+  return (
+    <FormDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title="Add a passkey"
+      description="Your browser asks next where to store it."
+      submit="Go on"
+      onSubmit={async (form) => {
+        await addPasskey(textOf(form, "name").trim());
+        toast("Passkey added");
+        await onDone();
+      }}
+    >
+      <Field label="Name" help="By which you recognize it in this list.">
+        {(control) => (
+          <Input
+            {...control}
+            name="name"
+            required
+            maxLength={100}
+            defaultValue={browserOf(navigator.userAgent)}
+            autoFocus
+          />
+        )}
+      </Field>
+    </FormDialog>
+  );
+}
+
+function RemovePasskey({ passkey, onClose, onDone }: DialogProps & { readonly passkey: Passkey | null }) {
+  return (
+    <FormDialog
+      isOpen={passkey !== null}
+      onClose={onClose}
+      title={`Remove “${passkey?.name ?? ""}”?`}
+      description="It signs nobody in any more. Delete it in your device or password manager as well."
+      submit="Remove passkey"
+      isDanger
+      onSubmit={async () => {
+        await manage.send("removePasskey", { params: { passkeyId: passkey?.passkeyId ?? "" } });
+        toast("Passkey removed");
+        await onDone();
+      }}
+    />
   );
 }
 
