@@ -46,7 +46,21 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
       const cards = page.getByRole("list", { name: "Prompts" }).getByRole("listitem");
       await cards.first().waitFor();
       await page.getByRole("status").filter({ hasText: "50+ prompts" }).waitFor();
+      let asked = 0;
+      await page.route(/startingAfter=/, (route) => {
+        asked += 1;
+        return route.fulfill({ status: 404, json: {} });
+      });
       await page.getByRole("button", { name: "Show more" }).scrollIntoViewIfNeeded();
+      const again = page.getByRole("button", { name: "Could not be loaded. Try again" });
+      await again.waitFor();
+      await again.scrollIntoViewIfNeeded();
+      await page.mouse.wheel(0, -200);
+      await page.mouse.wheel(0, 200);
+      expect(asked).toBe(1);
+      await page.unroute(/startingAfter=/);
+      complaints.splice(0); // of the page that failed
+      await again.click();
       await page
         .getByRole("status")
         .filter({ hasText: `${PROMPTS + 2} prompts` })
@@ -87,7 +101,10 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     await travel(browser, "docs", async ({ page, complaints }) => {
       await signInAs(page, server.url, ada);
       await page.goto(`${server.url}/docs`);
-      await page.getByLabel("Search the docs").fill("idempotency key");
+      const search = page.getByLabel("Search the docs");
+      await search.pressSequentially("idempotency key");
+      await page.waitForURL(/q=idempotency(\+|%20)key/);
+      expect(await search.inputValue()).toBe("idempotency key");
       await page.getByRole("region", { name: "Found" }).getByRole("link").first().click();
       await page.locator("article h2").first().waitFor();
       expect(new URL(page.url()).pathname).toMatch(/^\/docs\/[a-z-]+$/);

@@ -2,18 +2,15 @@ import type { Page } from "@promptd/contract/manage";
 import type { InfiniteData } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { formatWhole } from "./format.ts";
-import { QueryFailure, RowShapes, ShowMore } from "./query-states.tsx";
+import { QueryFailure, RowShapes, ShowMore, type GrowingList } from "./query-states.tsx";
 import { Panel } from "./ui/panel.tsx";
 
 interface ListPanelProps<Row> {
-  readonly list: {
+  readonly list: GrowingList & {
     readonly data: InfiniteData<Page<Row>> | undefined;
     readonly isError: boolean;
     readonly error: unknown;
     readonly refetch: () => unknown;
-    readonly hasNextPage: boolean;
-    readonly isFetchingNextPage: boolean;
-    readonly fetchNextPage: () => unknown;
   };
   /** With its article: "The runs". */
   readonly what: string;

@@ -71,12 +71,22 @@ export function RowShapes({ what, rows = 6, title }: RowShapesProps) {
   );
 }
 
+/** A list that is read page by page, as the query of it says. */
+export interface GrowingList {
+  readonly hasNextPage: boolean;
+  readonly isFetchingNextPage: boolean;
+  readonly isFetchNextPageError: boolean;
+  readonly fetchNextPage: () => unknown;
+}
+
+/** What the button says that loads the next page. */
+export function moreLabel({ isFetchingNextPage, isFetchNextPageError }: GrowingList): string {
+  if (isFetchingNextPage) return "Loading";
+  return isFetchNextPageError ? "Could not be loaded. Try again" : "Show more";
+}
+
 interface ShowMoreProps {
-  readonly list: {
-    readonly hasNextPage: boolean;
-    readonly isFetchingNextPage: boolean;
-    readonly fetchNextPage: () => unknown;
-  };
+  readonly list: GrowingList;
   /** What stands there when all rows are shown. */
   readonly children?: ReactNode;
 }
@@ -89,7 +99,7 @@ export function ShowMore({ list, children }: ShowMoreProps) {
       {children}
       {hasNextPage ? (
         <Button small className="ml-auto" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-          {isFetchingNextPage ? "Loading" : "Show more"}
+          {moreLabel(list)}
         </Button>
       ) : null}
     </>

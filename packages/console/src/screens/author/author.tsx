@@ -12,6 +12,7 @@ import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Input, Segments } from "../../components/ui/field.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { useTyped } from "../../components/use-typed.ts";
 import type { AuthorSearch } from "../../search.ts";
 
 const STATES = ["draft", "published", "unpublished", "blocked"] as const;
@@ -27,6 +28,7 @@ export function AuthorScreen() {
   const navigate = useNavigate({ from: "/author" });
   const change = (next: AuthorSearch) =>
     void navigate({ search: (old) => ({ ...old, ...next }), replace: true, resetScroll: false });
+  const [words, setWords] = useTyped(search.q ?? "", (q) => change({ q: q === "" ? undefined : q }));
   return (
     <Page
       title="My prompts"
@@ -50,12 +52,9 @@ export function AuthorScreen() {
           aria-label="Part of a title"
           placeholder="Part of a title"
           className="sm:max-w-64"
-          defaultValue={search.q ?? ""}
+          value={words}
           maxLength={200}
-          onChange={(event) => {
-            const words = event.target.value.trim();
-            change({ q: words === "" ? undefined : words });
-          }}
+          onChange={(event) => setWords(event.target.value)}
         />
       </div>
       <Rows search={search} onClear={() => change({ q: undefined, state: undefined })} />

@@ -4,6 +4,7 @@ import { Search } from "lucide-react";
 import { useDeferredValue, useMemo, type ReactNode } from "react";
 import { Page } from "../../components/shell/page.tsx";
 import { Input } from "../../components/ui/field.tsx";
+import { useTyped } from "../../components/use-typed.ts";
 import { findGuide, GUIDES, loadGuide } from "./guides.ts";
 import { partsOf, searchParts } from "./sections-of.ts";
 
@@ -11,6 +12,9 @@ import { partsOf, searchParts } from "./sections-of.ts";
 export function DocsScreen() {
   const { q = "" } = useSearch({ from: "/inside/docs" });
   const navigate = useNavigate({ from: "/docs" });
+  const find = (text: string) =>
+    void navigate({ to: ".", search: { q: text === "" ? undefined : text }, replace: true, resetScroll: false });
+  const [words, setWords] = useTyped(q, find);
   return (
     <Page title="Docs">
       <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[208px_minmax(0,1fr)]">
@@ -26,15 +30,8 @@ export function DocsScreen() {
               aria-label="Search the docs"
               placeholder="Search the docs"
               className="pl-8!"
-              value={q}
-              onChange={({ target }) =>
-                void navigate({
-                  to: ".",
-                  search: { q: target.value === "" ? undefined : target.value },
-                  replace: true,
-                  resetScroll: false,
-                })
-              }
+              value={words}
+              onChange={({ target }) => setWords(target.value)}
             />
           </div>
           <Contents />

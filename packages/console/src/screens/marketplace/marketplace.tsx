@@ -1,21 +1,21 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Clapperboard, Image, Search, SearchX, Type, X } from "lucide-react";
-import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
+import { useDeferredValue, useEffect, useMemo, useRef } from "react";
 import type { MarketplaceRow } from "@promptd/contract/manage";
 import { marketplacePages } from "../../api.ts";
 import { Page } from "../../components/shell/page.tsx";
-import { QueryFailure } from "../../components/query-states.tsx";
+import { moreLabel, QueryFailure, type GrowingList } from "../../components/query-states.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { cx } from "../../components/ui/class-names.ts";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Select } from "../../components/ui/field.tsx";
 import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
+import { useTyped } from "../../components/use-typed.ts";
 import type { MarketplaceSearch } from "../../search.ts";
 import { PromptCard } from "./prompt-card.tsx";
 
 const CHARACTERS_MAX = 200;
-const TYPING_MS = 120;
 
 export function MarketplaceScreen() {
   const search = useSearch({ from: "/inside/" });
@@ -35,24 +35,8 @@ interface SearchFieldProps {
   readonly onChange: (value: string) => void;
 }
 
-/** What is typed is shown at once and searched for when the fingers rest. */
 function SearchField({ value, onChange }: SearchFieldProps) {
-  const [text, setText] = useState(value);
-  const sent = useRef(value);
-  useEffect(() => {
-    if (value === sent.current) return;
-    sent.current = value; // the address has changed by itself: back, forward, a link
-    setText(value);
-  }, [value]);
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      const wanted = text.trim();
-      if (wanted === sent.current) return;
-      sent.current = wanted;
-      onChange(wanted);
-    }, TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text, onChange]);
+  const [text, setText] = useTyped(value, onChange);
   return (
     <div role="search" className="relative">
       <Search
@@ -113,19 +97,13 @@ function Results({ search, onChange }: ResultsProps) {
   );
 }
 
-interface MoreProps {
-  readonly list: {
-    readonly hasNextPage: boolean;
-    readonly isFetchingNextPage: boolean;
-    readonly fetchNextPage: () => unknown;
-  };
-}
-
 /** Loads the next page when its button comes near; the button itself is for who has no use for scrolling. */
-function More({ list: { hasNextPage, isFetchingNextPage, fetchNextPage } }: MoreProps) {
+function More({ list }: { readonly list: GrowingList }) {
+  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = list;
   const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
-    if (button.current === null || isFetchingNextPage) return undefined;
+    // A page that failed is asked for again by hand alone, or it would be asked for without an end.
+    if (button.current === null || isFetchingNextPage || isFetchNextPageError) return undefined;
     const observer = new IntersectionObserver(
       ([entry]) => {
         if (entry?.isIntersecting === true) void fetchNextPage();
@@ -134,7 +112,7 @@ function More({ list: { hasNextPage, isFetchingNextPage, fetchNextPage } }: More
     );
     observer.observe(button.current);
     return () => observer.disconnect();
-  }, [isFetchingNextPage, fetchNextPage, hasNextPage]);
+  }, [isFetchingNextPage, isFetchNextPageError, fetchNextPage, hasNextPage]);
   if (!hasNextPage) return null;
   return (
     <Button
@@ -143,7 +121,7 @@ function More({ list: { hasNextPage, isFetchingNextPage, fetchNextPage } }: More
       disabled={isFetchingNextPage}
       onClick={() => void fetchNextPage()}
     >
-      {isFetchingNextPage ? "Loading" : "Show more"}
+      {moreLabel(list)}
     </Button>
   );
 }
