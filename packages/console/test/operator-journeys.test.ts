@@ -70,6 +70,19 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     expect(credits).toBe(1_250);
   });
 
+  test("is told when nothing answers, and no longer that everything works", async () => {
+    await travel(browser, "no-answer", async ({ page }) => {
+      await signInAs(page, server.url, operator);
+      await page.clock.install();
+      await page.goto(`${server.url}/operator`);
+      await page.getByRole("heading", { name: "Failed runs by cause" }).waitFor();
+      await page.route("**/readyz", (route) => route.abort());
+      await page.clock.fastForward("00:11");
+      await page.getByText("The state of the installation could not be loaded.").waitFor();
+      expect(await page.getByText("Everything works").count()).toBe(0);
+    });
+  });
+
   test("gives who is out of credits new ones, and takes the plan of an account", async () => {
     const ada = await createTestPerson(server, { email: "broke@example.org" });
     await server.publish(DEAR);

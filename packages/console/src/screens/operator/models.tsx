@@ -2,6 +2,7 @@ import type { ManagedModel, ModelHealth } from "@promptd/contract/manage";
 import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { modelsQuery } from "../../api.ts";
 import { formatDay, formatDuration, formatMoment, formatWhole } from "../../components/format.ts";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { Badge, Status, type StateTone } from "../../components/ui/badge.tsx";
@@ -10,7 +11,7 @@ import { Segments } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import { causeWords } from "./cause-words.ts";
-import { healthQuery, modelsQuery } from "./queries.ts";
+import { healthQuery } from "./queries.ts";
 
 export function ModelsSection() {
   const [models, health] = useQueries({ queries: [modelsQuery, healthQuery] });

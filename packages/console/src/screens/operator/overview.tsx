@@ -2,6 +2,7 @@ import type { SystemState } from "@promptd/contract/manage";
 import { useQueries } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { CircleCheck } from "lucide-react";
+import { modelsQuery } from "../../api.ts";
 import { Facts } from "../../components/facts.tsx";
 import { formatBytes, formatDuration, formatTime, formatWhole } from "../../components/format.ts";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
@@ -12,13 +13,14 @@ import { Panel } from "../../components/ui/panel.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import { causeWords } from "./cause-words.ts";
 import { findProblems, type Problem } from "./problems.ts";
-import { healthQuery, modelsQuery, readinessQuery, systemQuery } from "./queries.ts";
+import { healthQuery, readinessQuery, systemQuery } from "./queries.ts";
 
 export function OverviewSection() {
   const [system, readiness, health, models] = useQueries({
     queries: [systemQuery, readinessQuery, healthQuery, modelsQuery],
   });
-  const failed = [system, readiness, health, models].find((query) => query.isError && query.data === undefined);
+  // Figures of before the failure would say that everything works.
+  const failed = [system, readiness, health, models].find((query) => query.isError);
   if (failed !== undefined) return <QueryFailure what="The state of the installation" query={failed} />;
   if (!system.data || !readiness.data || !health.data || !models.data) return <RowShapes what="the overview" />;
   const known = {

@@ -17,11 +17,6 @@ export const healthQuery = queryOptions({
   refetchInterval: NOW_MS,
 });
 
-export const modelsQuery = queryOptions({
-  queryKey: ["operator", "models"],
-  queryFn: ({ signal }) => manage.send("listModels", { signal }),
-});
-
 export type Readiness = Readonly<Record<string, unknown>> & { readonly ready: boolean };
 
 /** What a load balancer asks; a server that is not ready answers 500 with the same details. */
