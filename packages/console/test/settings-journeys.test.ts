@@ -75,6 +75,10 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
         await again.getByLabel("Search prompts").waitFor();
         expect(new URL(again.url()).pathname).toBe("/");
       });
+      await page.getByRole("button", { name: "Switch off" }).click();
+      await page.getByRole("dialog").getByLabel("Password").fill(PASSWORD);
+      await page.getByRole("dialog").getByRole("button", { name: "Switch off" }).click();
+      await page.getByText(/An authenticator app on your phone/).waitFor();
     });
   });
 

@@ -40,6 +40,7 @@ export function SecondFactor() {
     if (asking === "enable") setEnabling(await askAuth<Enabling>("two-factor/enable", { password }));
     else {
       await askAuth("two-factor/disable", { password });
+      setCodes(null);
       toast("Second factor switched off");
       await refresh();
     }
