@@ -250,6 +250,12 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
       await page.keyboard.press("Enter");
       await page.keyboard.type(" }}");
       expect(await editor(page).innerText()).toContain("{{ topic }}");
+      await page.keyboard.press("Control+Shift+k");
+      expect(await editor(page).innerText()).not.toContain("\n{{ topic }}");
+      await page.keyboard.press("Control+k");
+      await page.getByLabel("Search prompts, runs, pages and acts").waitFor();
+      await page.keyboard.press("Escape");
+      await editor(page).focus();
       await page.keyboard.press("Tab");
       expect(await editor(page).evaluate((element) => element.matches(":focus"))).toBe(true);
       await page.keyboard.press("Escape");

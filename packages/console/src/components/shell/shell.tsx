@@ -196,6 +196,8 @@ function Account({ className, hasWord = true }: BarItem) {
 function usePaletteKey(toggle: () => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
+      // The editor of prompt files has keys of its own with this letter; it prevents what it has used.
+      if (event.defaultPrevented || event.shiftKey || event.altKey) return;
       if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey)) return;
       event.preventDefault();
       toggle();
