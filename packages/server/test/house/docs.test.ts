@@ -57,6 +57,12 @@ test("every link between pages leads somewhere", () => {
   expect(broken).toEqual([]);
 });
 
+test("the console lists every page of docs/, and none that is not there", () => {
+  const listed = read("packages/console/src/screens/docs/guides.ts").matchAll(/\bname: "([a-z-]+)"/g);
+  const pages = globSync("*.md", { cwd: join(ROOT, "docs") }).map((page) => page.replace(".md", ""));
+  expect(new Set([...listed].map(([, name]) => name))).toEqual(new Set(pages));
+});
+
 test("no published text speaks of a machine's own paths", () => {
   const pages = ["README.md", ...globSync("docs/**/*.md", { cwd: ROOT })];
   expect(pages.filter((page) => /\/(home|root|Users)\/[a-z]/.test(read(page)))).toEqual([]);

@@ -25,6 +25,7 @@ export const GUIDES: readonly GuideGroup[] = [
     label: "Write prompts",
     guides: [
       { name: "prompt-files", title: "Prompt files", about: "inputs, templates, steps, options, samples and tests" },
+      { name: "publishing", title: "Publishing", about: "drafts, test runs and versions from a script or from CI" },
       { name: "models", title: "Models", about: "what there is, what it costs, and models of your own" },
       { name: "search", title: "Search", about: "how the marketplace finds prompts" },
     ],

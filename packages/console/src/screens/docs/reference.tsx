@@ -1,6 +1,6 @@
 /** Every endpoint of an API, from the OpenAPI document that the server gives to generators. */
 import { useQuery } from "@tanstack/react-query";
-import { useParams, useSearch } from "@tanstack/react-router";
+import { useParams } from "@tanstack/react-router";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Facts } from "../../components/facts.tsx";
@@ -10,7 +10,6 @@ const DOCUMENTS = { v1: "/openapi.json", manage: "/manage/openapi.json" } as con
 
 export function ReferenceSection() {
   const { api } = useParams({ from: "/inside/docs/reference/$api" });
-  const { q = "" } = useSearch({ from: "/inside/docs" });
   const address = api === "manage" ? DOCUMENTS.manage : DOCUMENTS.v1;
   const operations = useQuery({
     queryKey: ["docs", "reference", address],
@@ -19,18 +18,16 @@ export function ReferenceSection() {
   });
   if (operations.isError) return <QueryFailure what="The reference" query={operations} />;
   if (operations.data === undefined) return <RowShapes what="the reference" rows={10} />;
-  const words = q.toLowerCase();
-  const shown = operations.data.filter(({ path, summary }) => `${path} ${summary}`.toLowerCase().includes(words));
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
       <p className="pb-1 text-dim">
-        {shown.length} endpoints. The document for generators is at{" "}
+        {operations.data.length} endpoints. The document for generators is at{" "}
         <a href={address} className="text-accent underline underline-offset-2">
           {address}
         </a>
         .
       </p>
-      {shown.map((operation) => (
+      {operations.data.map((operation) => (
         <Endpoint key={`${operation.method} ${operation.path}`} operation={operation} />
       ))}
     </div>
