@@ -1,4 +1,5 @@
 /** Every address of the console. A screen is loaded when its address is opened; search parameters are typed here. */
+import { RUN_STATUSES } from "@promptd/contract";
 import type { QueryClient } from "@tanstack/react-query";
 import {
   createRootRouteWithContext,
@@ -88,7 +89,7 @@ const runs = createRoute({
   path: "/runs",
   component: lazyRouteComponent(() => import("./screens/runs/runs.tsx"), "RunsScreen"),
   validateSearch: (search: Record<string, unknown>): RunsSearch => ({
-    status: oneOf(search["status"], ["queued", "running", "succeeded", "failed"]),
+    status: oneOf(search["status"], RUN_STATUSES),
     q: text(search["q"]),
   }),
 });
@@ -200,7 +201,7 @@ const operatorSections = [
     component: lazyRouteComponent(() => import("./screens/operator/found-runs.tsx"), "FoundRunsSection"),
     validateSearch: (search: Record<string, unknown>): FoundRunsSearch => ({
       id: text(search["id"]),
-      status: oneOf(search["status"], ["queued", "running", "succeeded", "failed"]),
+      status: oneOf(search["status"], RUN_STATUSES),
       cause: text(search["cause"]),
       model: text(search["model"]),
       accountId: text(search["accountId"]),

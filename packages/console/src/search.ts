@@ -1,4 +1,6 @@
 /** What stands behind the question mark of each page: all state that a reload or a colleague should see. */
+import type { RunStatus } from "@promptd/contract";
+
 export interface MarketplaceSearch {
   readonly q?: string | undefined;
   readonly modality?: "text" | "image" | "video" | undefined;
@@ -13,7 +15,7 @@ export interface PromptSearch {
   readonly tab?: "curl" | "typescript" | "python" | "cli" | undefined;
 }
 export interface RunsSearch {
-  readonly status?: "queued" | "running" | "succeeded" | "failed" | undefined;
+  readonly status?: RunStatus | undefined;
   readonly q?: string | undefined;
 }
 /** Runs of all accounts. */

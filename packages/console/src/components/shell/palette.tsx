@@ -22,6 +22,7 @@ import { marketplaceQuery, sessionQuery } from "../../api.ts";
 import { setTheme } from "../../theme.ts";
 import { formatCredits } from "../format.ts";
 import { cx } from "../ui/class-names.ts";
+import { isUuid } from "../uuid.ts";
 
 interface Entry {
   readonly id: string;
@@ -32,7 +33,6 @@ interface Entry {
   readonly open: () => void;
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const PROMPTS_MAX = 6;
 
 export function Palette({ onClose }: { readonly onClose: () => void }) {
@@ -164,7 +164,7 @@ function useEntries(text: string): { readonly entries: readonly Entry[]; readonl
   const entries = useMemo(() => {
     const words = text.toLowerCase();
     const fitting = acts.filter(({ label }) => label.toLowerCase().includes(words));
-    const runs: Entry[] = UUID.test(text)
+    const runs: Entry[] = isUuid(text)
       ? [
           {
             id: "run",

@@ -1,3 +1,4 @@
+import { RUN_STATUSES } from "@promptd/contract";
 import type { InstallationRunRow } from "@promptd/contract/manage";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
@@ -10,13 +11,12 @@ import { Empty } from "../../components/ui/empty.tsx";
 import { Select } from "../../components/ui/field.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
+import { isUuid } from "../../components/uuid.ts";
 import type { FoundRunsSearch } from "../../search.ts";
 import { causeWords } from "./cause-words.ts";
 import { foundRunsQuery } from "./queries.ts";
 import { SearchBox } from "./search-box.tsx";
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const STATUSES = ["queued", "running", "succeeded", "failed"] as const;
 const NOTHING: FoundRunsSearch = {
   id: undefined,
   status: undefined,
@@ -31,7 +31,7 @@ export function FoundRunsSection() {
   const navigate = useNavigate({ from: "/operator/runs" });
   const change = (next: FoundRunsSearch) => void navigate({ search: (old) => ({ ...old, ...next }), replace: true });
   const find = (text: string | undefined) => {
-    if (text !== undefined && !UUID.test(text))
+    if (text !== undefined && !isUuid(text))
       toast("An id looks like 019a2b10-7a44-7e90-8b1d-5c2f9e7d3b18.", { isBad: true });
     else change({ ...NOTHING, id: text?.toLowerCase() });
   };
@@ -42,10 +42,10 @@ export function FoundRunsSection() {
           aria-label="Status"
           className="w-36"
           value={search.status ?? ""}
-          onChange={({ target }) => change({ status: STATUSES.find((status) => status === target.value) })}
+          onChange={({ target }) => change({ status: RUN_STATUSES.find((status) => status === target.value) })}
         >
           <option value="">Any status</option>
-          {STATUSES.map((status) => (
+          {RUN_STATUSES.map((status) => (
             <option key={status}>{status}</option>
           ))}
         </Select>

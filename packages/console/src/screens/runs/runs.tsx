@@ -1,3 +1,4 @@
+import { RUN_STATUSES } from "@promptd/contract";
 import type { ManagedRunRow } from "@promptd/contract/manage";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
@@ -13,8 +14,6 @@ import { Input, Segments } from "../../components/ui/field.tsx";
 import { Table, Td, Th } from "../../components/ui/table.tsx";
 import type { RunsSearch } from "../../search.ts";
 
-const STATUSES = ["queued", "running", "succeeded", "failed"] as const;
-
 export function RunsScreen() {
   const search = useSearch({ from: "/inside/runs" });
   const navigate = useNavigate({ from: "/runs" });
@@ -29,9 +28,9 @@ export function RunsScreen() {
             value={search.status ?? ""}
             options={[
               { value: "", label: "All" },
-              ...STATUSES.map((value) => ({ value, label: value.charAt(0).toUpperCase() + value.slice(1) })),
+              ...RUN_STATUSES.map((value) => ({ value, label: value.charAt(0).toUpperCase() + value.slice(1) })),
             ]}
-            onChange={(value) => change({ status: STATUSES.find((status) => status === value) })}
+            onChange={(value) => change({ status: RUN_STATUSES.find((status) => status === value) })}
           />
         </div>
         <Input
