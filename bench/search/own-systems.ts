@@ -10,7 +10,7 @@ import { planQuery } from "../../packages/server/src/search/query/query-plan.ts"
 import { loadBuiltInEmbedder } from "../../packages/server/src/search/meaning/built-in-embedder.ts";
 import { loadExpansions } from "../../packages/server/src/search/text/expansion.ts";
 import { loadTranslator } from "../../packages/server/src/search/text/translation.ts";
-import { createTimeSlice } from "../../packages/server/src/search/text/time-slice.ts";
+import { createTimeSlice } from "../../packages/server/src/platform/time-slice.ts";
 import { documentOf } from "./evaluation-data.ts";
 import type { CorpusPrompt } from "./evaluation-data.ts";
 import type { System } from "./peers.ts";

@@ -8,12 +8,14 @@ import {
   type SearchResult,
   type SlugVersion,
 } from "@promptd/contract";
+import { createBatchesClient, type BatchesClient } from "./batches.ts";
 import { createCallEndpoint, type CallEndpoint } from "./call-endpoint.ts";
 import { delay as realDelay, type Delay } from "./delay.ts";
 import { PromptdProtocolError } from "./errors.ts";
 import { createFollow } from "./follow-run.ts";
 import { randomKey } from "./random-key.ts";
 import type { InputsOf, PromptName } from "./run/known-prompts.ts";
+import { runBatch, type BatchRun, type FinishedBatch, type RunBatchOptions } from "./run/run-batch.ts";
 import { runPrompt, type RunPromptOptions, type RunTask } from "./run/run-prompt.ts";
 import { createRunsClient, type CallOptions, type RunsClient } from "./runs.ts";
 import { createTransport, type RawAnswer, type RawRequest } from "./transport.ts";
@@ -62,7 +64,18 @@ export interface Client {
    * @throws PromptdRunError when the run fails, PromptdError when the server refuses it.
    */
   run<Name extends PromptName>(prompt: Name, ...options: RunArguments<Name>): RunTask;
+  /**
+   * Runs a prompt once for each of up to 10,000 inputs, and waits until all have ended. The server starts them a few at a
+   * time; what is started goes on when this program ends, and the same call with the same `idempotencyKey` finds it.
+   * @throws PromptdError when the server refuses it; a run that fails is a result as others are.
+   */
+  runBatch<Name extends PromptName>(
+    prompt: Name,
+    runs: readonly BatchRun<Name>[],
+    options?: RunBatchOptions<Name>,
+  ): Promise<FinishedBatch>;
   readonly runs: RunsClient;
+  readonly batches: BatchesClient;
   readonly prompts: {
     search(q: string, options?: CallOptions): Promise<SearchResult>;
     /** The latest published version unless `versionId` names another. */
@@ -114,11 +127,14 @@ export function createClient(options: ClientOptions): Client {
   const onWarning = options.onWarning ?? ((message) => console.warn(`promptd: ${message}`));
   const waiting = { call, delay, newIdempotencyKey, timeoutMs, follow, onWarning };
   const run = (prompt: string, given: RunPromptOptions = {}) => runPrompt(waiting, prompt, given);
+  const batches = createBatchesClient({ call, open: transport.open, policy, newIdempotencyKey, timeoutMs });
   return {
     request,
     call,
     run: run as Client["run"], // what the types of one prompt say means nothing to the wire
+    runBatch: (prompt, runs, given) => runBatch({ call, batches, newIdempotencyKey }, prompt, runs, given),
     runs: createRunsClient(waiting),
+    batches,
     resources,
     ...createReaders(call),
   };

@@ -98,8 +98,10 @@ async function readAnswer(response: Response): Promise<RawAnswer> {
   return { httpStatus: response.status, headers: response.headers, text, envelope: readEnvelope(text) };
 }
 
+/** Events, and results of a batch as lines. */
 function isStream({ status, headers }: Response): boolean {
-  return status === 200 && /^text\/event-stream\b/i.test(headers.get("content-type") ?? "");
+  const types = /^(text\/event-stream|application\/x-ndjson|text\/csv)\b/i;
+  return status === 200 && types.test(headers.get("content-type") ?? "");
 }
 
 /** Aborts when nothing is heard for so long: a stream has no end that a timeout could wait for. */

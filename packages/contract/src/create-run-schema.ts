@@ -20,25 +20,28 @@ const IMAGE_INPUT_SCHEMA = {
   ],
 };
 
+export const IMAGE_INPUTS_SCHEMA = {
+  type: ["array", "null"],
+  items: IMAGE_INPUT_SCHEMA,
+  maxItems: REQUEST_LIMITS.imagesMax,
+};
+
 /** Only the form: what a picture or an address must be is checked where images are read. Extra members are dropped. */
-const imageInputsLeaf = leaf<readonly ImageInput[]>(
-  { type: ["array", "null"], items: IMAGE_INPUT_SCHEMA, maxItems: REQUEST_LIMITS.imagesMax },
-  (payload) => {
-    const given = payload.value ?? [];
-    if (!Array.isArray(given)) {
-      const message = `imageInputs must be an array, got ${describeType(given)}.`;
-      report(payload, { code: "invalid_type", message });
-      return;
-    }
-    const { imagesMax } = REQUEST_LIMITS;
-    if (given.length > imagesMax) {
-      const message = `imageInputs has ${given.length} images; at most ${imagesMax} are accepted.`;
-      report(payload, { code: "too_many", message });
-      return;
-    }
-    payload.value = given.map((image: unknown, index) => readImage(payload, image, index));
-  },
-).prefault([]);
+const imageInputsLeaf = leaf<readonly ImageInput[]>(IMAGE_INPUTS_SCHEMA, (payload) => {
+  const given = payload.value ?? [];
+  if (!Array.isArray(given)) {
+    const message = `imageInputs must be an array, got ${describeType(given)}.`;
+    report(payload, { code: "invalid_type", message });
+    return;
+  }
+  const { imagesMax } = REQUEST_LIMITS;
+  if (given.length > imagesMax) {
+    const message = `imageInputs has ${given.length} images; at most ${imagesMax} are accepted.`;
+    report(payload, { code: "too_many", message });
+    return;
+  }
+  payload.value = given.map((image: unknown, index) => readImage(payload, image, index));
+}).prefault([]);
 
 function readImage(payload: CheckPayload, image: unknown, index: number): ImageInput | null {
   const name = `Image ${index + 1}`;

@@ -23,10 +23,14 @@ export interface EndpointEntry {
   readonly responseHeaders?: readonly string[];
   /** Statuses of a success other than 200, and when they are sent. */
   readonly otherStatuses?: Readonly<Record<number, string>>;
+  /** Members of a JSON body, about; `BODY_MEMBERS_MAX` when absent. */
+  readonly bodyMembersMax?: number;
   /** Beside `SHARED_ERRORS`. */
   readonly errors: readonly ErrorCode[];
   /** True: a success is a stream of server-sent events, not an envelope; `data` describes them. */
   readonly isStream?: boolean;
+  /** True: a success is JSON lines, or CSV after `Accept: text/csv`, and no envelope; `data` is `ResultLines`. */
+  readonly isLines?: boolean;
   /** Media type of a success that is a file and no envelope; `data` is `Archive`. */
   readonly file?: "application/gzip";
   /** True: the specification does not list it. */
@@ -44,6 +48,14 @@ export interface EndpointEntry {
 }
 
 export const DEFAULT_BODY_BYTES_MAX = 64 * 1024;
+/** A million members would cost the parser seconds; the largest request of a single run has about 300. */
+export const BODY_MEMBERS_MAX = 10_000;
+
+/** The key of a create, whatever is created. */
+const IDEMPOTENCY_FORM = {
+  pattern: /^[\x21-\x7e]{1,255}$/,
+  rule: "must be 1 to 255 visible ASCII characters without spaces",
+};
 
 /** Errors that every endpoint with a credential may answer. */
 export const SHARED_ERRORS: readonly ErrorCode[] = [
@@ -83,7 +95,7 @@ export const ENDPOINTS = {
       {
         name: "Idempotency-Key",
         description: "1 to 255 visible ASCII characters. The same key joins the same run for 24 hours.",
-        form: { pattern: /^[\x21-\x7e]{1,255}$/, rule: "must be 1 to 255 visible ASCII characters without spaces" },
+        form: IDEMPOTENCY_FORM,
       },
     ],
     responseHeaders: ["Location", "Retry-After", "Preference-Applied", "Idempotent-Replayed"],
@@ -129,6 +141,68 @@ export const ENDPOINTS = {
     summary: "List the caller's runs, newest first",
     auth: "apiKey",
     errors: ["VALIDATION_ERROR"],
+  },
+  createBatch: {
+    method: "POST",
+    path: "/v1/batches",
+    summary: "Create a batch: up to 10,000 runs of one prompt version",
+    auth: "apiKey",
+    bodyBytesMax: 32 * 1024 * 1024,
+    // 10,000 items of 20 members.
+    bodyMembersMax: 200_000,
+    headers: [
+      {
+        name: "Idempotency-Key",
+        description: "1 to 255 visible ASCII characters. The same key joins the same batch for as long as it exists.",
+        form: IDEMPOTENCY_FORM,
+      },
+    ],
+    responseHeaders: ["Location", "Idempotent-Replayed"],
+    otherStatuses: { 201: "Created; 200 when the Idempotency-Key had created it before" },
+    errors: ["NOT_FOUND_ERROR", "GONE_ERROR", "VALIDATION_ERROR"],
+    isExtension: true,
+  },
+  getBatch: {
+    method: "GET",
+    path: "/v1/batches/:batchId",
+    summary: "Retrieve a batch with its progress",
+    auth: "apiKey",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    isExtension: true,
+  },
+  listBatches: {
+    method: "GET",
+    path: "/v1/batches",
+    summary: "List the caller's batches, newest first",
+    auth: "apiKey",
+    errors: ["VALIDATION_ERROR"],
+    isExtension: true,
+  },
+  getBatchResults: {
+    method: "GET",
+    path: "/v1/batches/:batchId/results",
+    summary: "Retrieve what became of a batch's items, as JSON lines or CSV",
+    auth: "apiKey",
+    headers: [{ name: "Accept", description: "text/csv: CSV in place of JSON lines." }],
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    isLines: true,
+    isExtension: true,
+  },
+  cancelBatch: {
+    method: "POST",
+    path: "/v1/batches/:batchId/cancel",
+    summary: "Cancel a batch: nothing of it is started any more, and its runs are canceled",
+    auth: "apiKey",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    isExtension: true,
+  },
+  resumeBatch: {
+    method: "POST",
+    path: "/v1/batches/:batchId/resume",
+    summary: "Go on with a paused batch, with the key of this request",
+    auth: "apiKey",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    isExtension: true,
   },
   searchPrompts: {
     method: "GET",

@@ -1,4 +1,5 @@
 export * from "./accounts.ts";
+export * from "./batches/batches.ts";
 export * from "./endpoints.ts";
 export * from "./errors.ts";
 export * from "./models.ts";

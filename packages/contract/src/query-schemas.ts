@@ -21,16 +21,19 @@ export function unixTimeMs(time: number): number {
   return time >= MILLISECONDS_FROM ? time : time * 1000;
 }
 
-const limitLeaf = leaf<number | undefined>({ type: "integer", minimum: 1, maximum: 50, default: 10 }, (payload) => {
-  const given = rawText(payload);
-  if (given === undefined) return;
-  const { pageMin, pageMax } = REQUEST_LIMITS;
-  const limit = LIMIT_FORM.test(given) ? Number(given) : Number.NaN;
-  payload.value = limit;
-  if (limit >= pageMin && limit <= pageMax) return;
-  const message = `limit must be an integer from ${pageMin} to ${pageMax}, got ${quote(given)}.`;
-  report(payload, { code: "invalid_value", message });
-}).optional();
+export const limitLeaf = leaf<number | undefined>(
+  { type: "integer", minimum: 1, maximum: 50, default: 10 },
+  (payload) => {
+    const given = rawText(payload);
+    if (given === undefined) return;
+    const { pageMin, pageMax } = REQUEST_LIMITS;
+    const limit = LIMIT_FORM.test(given) ? Number(given) : Number.NaN;
+    payload.value = limit;
+    if (limit >= pageMin && limit <= pageMax) return;
+    const message = `limit must be an integer from ${pageMin} to ${pageMax}, got ${quote(given)}.`;
+    report(payload, { code: "invalid_value", message });
+  },
+).optional();
 
 function timeLeaf(name: string): z.ZodOptional<z.ZodType<number | undefined>> {
   const description = "Unix time; 100,000,000,000 and more is milliseconds, less is seconds.";

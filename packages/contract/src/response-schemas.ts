@@ -218,6 +218,7 @@ const goneSchema = z.discriminatedUnion("reason", [
 ]);
 const tooManySchema = z.discriminatedUnion("reason", [
   z.strictObject({ reason: z.literal("TOO_MANY_ACTIVE_RUNS"), limit: z.int() }),
+  z.strictObject({ reason: z.literal("TOO_MANY_BATCHES"), limit: z.int() }),
   z.strictObject({ reason: z.literal("SERVER_BUSY") }),
 ]);
 

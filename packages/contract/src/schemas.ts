@@ -1,4 +1,12 @@
 import { z } from "zod";
+import {
+  batchListSchema,
+  batchResultsQuerySchema,
+  batchSchema,
+  createBatchBodySchema,
+  listBatchesQuerySchema,
+  resultLinesSchema,
+} from "./batches/batch-schemas.ts";
 import { createRunBodySchema } from "./create-run-schema.ts";
 import { ISSUE_CODES, type Issue, type IssueCode } from "./errors.ts";
 import { labelQueryLeaf, listRunsQuerySchema, searchTextLeaf, slugLeaf } from "./query-schemas.ts";
@@ -20,6 +28,7 @@ import { uuidLeaf } from "./schema-leaves.ts";
  * empty, numbers out of query strings.
  */
 
+export { batchItemSchema, batchResultSchema } from "./batches/batch-schemas.ts";
 export { createRunBodySchema } from "./create-run-schema.ts";
 export { listRunsQuerySchema, unixTimeMs } from "./query-schemas.ts";
 export { REQUEST_LIMITS } from "./request-limits.ts";
@@ -36,6 +45,7 @@ export interface EndpointSchemas {
 
 const none = z.object({});
 const runId = z.object({ runId: uuidLeaf("runId") });
+const batchId = z.object({ batchId: uuidLeaf("batchId") });
 
 /** By the names of ENDPOINTS. */
 export const endpointSchemas = {
@@ -44,6 +54,12 @@ export const endpointSchemas = {
   followRun: { params: runId, query: none, body: null, data: runEventStreamSchema },
   cancelRun: { params: runId, query: none, body: null, data: runSchema },
   listRuns: { params: none, query: listRunsQuerySchema, body: null, data: runListSchema },
+  createBatch: { params: none, query: none, body: createBatchBodySchema, data: batchSchema },
+  getBatch: { params: batchId, query: none, body: null, data: batchSchema },
+  listBatches: { params: none, query: listBatchesQuerySchema, body: null, data: batchListSchema },
+  getBatchResults: { params: batchId, query: batchResultsQuerySchema, body: null, data: resultLinesSchema },
+  cancelBatch: { params: batchId, query: none, body: null, data: batchSchema },
+  resumeBatch: { params: batchId, query: none, body: null, data: batchSchema },
   searchPrompts: { params: none, query: z.object({ q: searchTextLeaf }), body: null, data: searchResultSchema },
   getPrompt: {
     params: z.object({ promptId: uuidLeaf("promptId") }),

@@ -13,7 +13,7 @@ import { createDeletions, type Deletions } from "./offboarding/index.ts";
 import type { Log } from "./platform/log.ts";
 import { createNotifications, type Notifications } from "./platform/database/notifications.ts";
 import { listPopularity, listSearchDocuments, listSearchedVersions } from "./prompts/index.ts";
-import { AccountLockQueue, RunFollowers, WaitingHub } from "./runs/index.ts";
+import { AccountLockQueue, RunFollowers, WaitingHub, type CreateRunOptions } from "./runs/index.ts";
 import { createSearch, type Search, type SearchOptions } from "./search/index.ts";
 import { readBucket } from "./read-bucket.ts";
 import { orStartFailure } from "./start-failure.ts";
@@ -125,6 +125,22 @@ export async function openParts(options: AppOptions, installation: Installation,
     secret,
   };
   return { options, installation, models, files, search, ...shared };
+}
+
+/** What the creation of a run needs, for a request or an item of a batch. */
+export function createRunOptions({ options, db, models, files, accountLocks }: Parts): CreateRunOptions {
+  const { config } = options;
+  return {
+    db,
+    catalogue: models.catalogue,
+    files,
+    accountLocks,
+    activeRunsMax: config.PROMPTD_ACTIVE_RUNS_MAX,
+    holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
+    authorShare: config.PROMPTD_AUTHOR_SHARE,
+    chargesAuthors:
+      (config.PROMPTD_AUTHOR_RUNS ?? (config.PROMPTD_SIGN_UP === "open" ? "charged" : "free")) === "charged",
+  };
 }
 
 /**

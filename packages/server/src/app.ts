@@ -4,7 +4,7 @@
  * waiting caller.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { localUrl, openParts, type AppOptions, type Parts, type Role } from "./app-parts.ts";
+import { createRunOptions, localUrl, openParts, type AppOptions, type Parts, type Role } from "./app-parts.ts";
 import { createClosers, type Closers } from "./closers.ts";
 import { collectEarnings, createAudit, expireCredits } from "./credits/index.ts";
 import type { HttpServer } from "./http/server.ts";
@@ -18,6 +18,8 @@ import { startTicks, type Tick } from "./platform/ticks.ts";
 import { peopleTicks } from "./people/index.ts";
 import { announceRoles, rebindRoles, refreshEstimates } from "./prompts/index.ts";
 import {
+  cancelRunsOf,
+  createBatchStarter,
   createUsesCount,
   deleteOldPieces,
   pruneIdempotencyKeys,
@@ -128,6 +130,7 @@ function periodicWork(parts: Parts): Tick[] {
     ...models.ticks,
     ...search.ticks,
     ...peopleTicks({ db, log: options.log, newId, config: options.config }),
+    ...batchTicks(parts),
     { name: "account_deletions", everySeconds: 15, run: (stop) => parts.deletions.run(stop) },
     { name: "estimates", everySeconds: 300, run: async () => void (await refreshEstimates(db, models.catalogue)) },
     { name: "roles", everySeconds: 10, run: (stop) => bindRoles(parts, stop) },
@@ -140,6 +143,22 @@ function periodicWork(parts: Parts): Tick[] {
     { name: "usage_prune", everySeconds: 3_600, run: () => deleteOldUsage(db, options.config.PROMPTD_USAGE_DAYS) },
     { name: "ledger_audit", everySeconds: 60, run: createAudit(db, options.log) },
   ];
+}
+
+/** Where there is a worker: an API process has callers to answer. */
+function batchTicks(parts: Parts): Tick[] {
+  const { options, newId, notifications, db, accountLocks, onCanceled } = parts;
+  if (options.role === "api") return [];
+  const starter = createBatchStarter({
+    create: createRunOptions(parts),
+    plans: options.config.PROMPTD_PLANS,
+    newId,
+    log: options.log,
+    onCreated: () => notifications.notify("run_ready"),
+    cancelRuns: (batch) => cancelRunsOf(batch, { db, accountLocks, onCanceled }),
+  });
+  for (const channel of ["batch_ready", "run_done"] as const) notifications.listen(channel, starter.wake);
+  return [starter.tick];
 }
 
 async function bindRoles({ db, models, newId, options }: Parts, stop?: AbortSignal): Promise<void> {

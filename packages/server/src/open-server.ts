@@ -9,7 +9,7 @@ import {
   keysManageRoutes,
   type AdmissionControl,
 } from "./accounts/index.ts";
-import type { Parts } from "./app-parts.ts";
+import { createRunOptions, type Parts } from "./app-parts.ts";
 import type { Closers } from "./closers.ts";
 import { consoleEndpoint } from "./console/index.ts";
 import { creditsManageRoutes, creditsRoutes } from "./credits/index.ts";
@@ -21,6 +21,7 @@ import { authEndpoint, createPeople, type People } from "./people/index.ts";
 import { createReadiness } from "./readiness.ts";
 import { marketplaceManageRoutes, promptsManageRoutes, promptsRoutes } from "./prompts/index.ts";
 import {
+  batchesRoutes,
   checkImages,
   openUsage,
   runsManageRoutes,
@@ -78,14 +79,16 @@ async function openConsole({ options, address }: Parts): Promise<Endpoint[]> {
 
 /** Those of /v1. */
 function callersHandlers(parts: Parts, wakeWorker: () => void): Handlers {
-  const { db, models, search } = parts;
+  const { db, models, search, notifications } = parts;
   const { catalogue } = models;
+  const runs = runsOptions(parts, "/v1", wakeWorker);
   return {
     ...accountsRoutes(db),
     ...creditsRoutes(db),
     ...modelsRoutes(catalogue),
     ...promptsRoutes({ db, search, catalogue }),
-    ...runsRoutes(runsOptions(parts, "/v1", wakeWorker)),
+    ...runsRoutes(runs),
+    ...batchesRoutes({ ...runs, onReady: () => notifications.notify("batch_ready") }),
   };
 }
 
@@ -123,23 +126,14 @@ function manageEndpoints(parts: Parts, people: People, wakeWorker: () => void): 
 
 /** @param prefix of the API whose runs these are. */
 function runsOptions(parts: Parts, prefix: string, wakeWorker: () => void): RunsRoutesOptions {
-  const { options, db, newId, models, files, hub, followers, accountLocks, notifications, address } = parts;
-  const { config } = options;
+  const { options, newId, hub, followers, notifications, address } = parts;
   return {
-    db,
-    catalogue: models.catalogue,
-    files,
+    ...createRunOptions(parts),
     hub,
     followers,
-    accountLocks,
     newId,
     baseUrl: () => `${address.url}${prefix}`,
-    syncWaitMs: config.PROMPTD_SYNC_WAIT_MS,
-    activeRunsMax: config.PROMPTD_ACTIVE_RUNS_MAX,
-    holdMaxCredits: config.PROMPTD_HOLD_MAX_CREDITS,
-    authorShare: config.PROMPTD_AUTHOR_SHARE,
-    chargesAuthors:
-      (config.PROMPTD_AUTHOR_RUNS ?? (config.PROMPTD_SIGN_UP === "open" ? "charged" : "free")) === "charged",
+    syncWaitMs: options.config.PROMPTD_SYNC_WAIT_MS,
     onCreated: () => {
       wakeWorker();
       notifications.notifyOthers("run_ready");

@@ -22,6 +22,20 @@ const PROMPT_ID = "019a0c11-52d0-7c0e-9a55-0f6f1c2b7e90";
 const VERSION_ID = "019a0c11-52d4-7b18-8f3d-6a9d04c1e2b7";
 const HASH = "ebGYfUmEjkaiIcy0CxaEBTf6VAvJlGo8bZH4qZVvR-U";
 
+const BATCH_ID = "019a1f90-6c02-7e4f-9b1d-3d8e5f20a7c4";
+
+const batch = {
+  batchId: BATCH_ID,
+  name: "topics.csv",
+  promptVersionId: VERSION_ID,
+  batchStatus: "running",
+  pause: null,
+  counts: { total: 5_000, notStarted: 3_779, queued: 4, running: 21, succeeded: 1_190, failed: 6, canceled: 0 },
+  credits: 2_380,
+  createdAt: "2026-11-20T09:15:30.000Z",
+  finishedAt: null,
+} as const;
+
 const run = {
   runId: RUN_ID,
   outputs: [{ type: "text", data: "Steam curls from the cup;\nthe window forgets the frost." }],
@@ -131,6 +145,45 @@ export const ENDPOINT_EXAMPLES: ExamplesOf<EndpointShapes> = {
       hasMore: false,
     },
   },
+  createBatch: {
+    parameters: { "Idempotency-Key": "topics-2026-11-20" },
+    bodies: {
+      texts: {
+        promptVersionId: VERSION_ID,
+        items: [
+          { key: "a1", inputs: { textInputs: { topic: "frost" } } },
+          { key: "a2", inputs: { textInputs: { topic: "rain" } } },
+        ],
+        runOptions: { reasoningEffort: "low" },
+        name: "topics.csv",
+      },
+    },
+    data: {
+      ...batch,
+      counts: { total: 2, notStarted: 2, queued: 0, running: 0, succeeded: 0, failed: 0, canceled: 0 },
+      credits: 0,
+    },
+  },
+  getBatch: { parameters: { batchId: BATCH_ID }, data: batch },
+  listBatches: { parameters: { limit: 10, startingAfter: BATCH_ID }, data: { rows: [batch], hasMore: false } },
+  getBatchResults: {
+    parameters: { batchId: BATCH_ID, startingAfter: 41, Accept: "text/csv" },
+    data: {
+      lines: [
+        { index: 42, key: "a1", status: "succeeded", runId: RUN_ID, outputs: run.outputs, credits: 2 },
+        {
+          index: 43,
+          key: "a2",
+          status: "failed",
+          runId: "019a1f87-3e4b-7d21-a4c8-5b7e11f20d3b",
+          outputs: [{ type: "error", data: "The provider refused this request for safety reasons." }],
+          credits: 0,
+        },
+      ],
+    },
+  },
+  cancelBatch: { parameters: { batchId: BATCH_ID }, data: { ...batch, batchStatus: "canceled" } },
+  resumeBatch: { parameters: { batchId: BATCH_ID }, data: batch },
   searchPrompts: {
     parameters: { q: "tea poem" },
     data: {

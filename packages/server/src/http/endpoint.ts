@@ -5,6 +5,7 @@ import {
   type EndpointShapes,
   type EventStream,
   type Issue,
+  type ResultLines,
   type Role,
   type Scope,
   type ShapesOf,
@@ -105,8 +106,11 @@ export interface RequestContext {
 }
 
 export interface Answer<Data> {
-  /** 200 when absent; 202 only after `Prefer: respond-async`, 304 only after `If-None-Match`. */
-  readonly status?: 200 | 202 | 304;
+  /**
+   * 200 when absent; 201 where the contract lists it, 202 only after `Prefer: respond-async`, 304 only after
+   * `If-None-Match`.
+   */
+  readonly status?: 200 | 201 | 202 | 304;
   /** Content of the envelope; not sent with 304. */
   readonly data: Data;
   readonly headers?: Readonly<Record<string, string | string[]>>;
@@ -125,7 +129,7 @@ type HandlersOf<Shapes extends Readonly<Record<keyof Shapes, Shape>>> = {
     input: Pick<Shapes[N], "params" | "query" | "body">,
     context: RequestContext,
   ) => Promise<
-    Shapes[N]["data"] extends EventStream | Archive
+    Shapes[N]["data"] extends EventStream | ResultLines | Archive
       ? StreamAnswer
       : Answer<Shapes[N]["data"]> | (Shapes[N]["data"] extends Report<unknown> ? TextAnswer : never)
   >;
@@ -160,7 +164,7 @@ export interface TextAnswer {
 /** An endpoint as the server serves it: its entry in the contract, with schemas and handler. */
 export interface Endpoint extends Pick<
   EndpointEntry,
-  "path" | "auth" | "headers" | "role" | "scope" | "needsPlan" | "subject"
+  "path" | "auth" | "headers" | "role" | "scope" | "needsPlan" | "subject" | "bodyMembersMax"
 > {
   /** Several: one handler for all of them. */
   readonly method: EndpointEntry["method"] | readonly EndpointEntry["method"][];

@@ -98,7 +98,7 @@ describe("the OpenAPI document", () => {
         .flatMap(({ responses }) => Object.keys(responses)),
     );
     const specified = Object.values(ERRORS).map(({ httpStatus }) => String(httpStatus));
-    expect([...statuses].sort()).toEqual([...specified, "200", "202", "206", "304"].sort());
+    expect([...statuses].sort()).toEqual([...specified, "200", "201", "202", "206", "304"].sort());
   });
 
   test("names path parameters as required and query parameters by their schema", () => {
@@ -176,7 +176,7 @@ describe("the OpenAPI document", () => {
   });
 });
 
-const ANSWERED_WHOLE = Object.entries(ENDPOINTS).filter(([, entry]) => !("isStream" in entry));
+const ANSWERED_WHOLE = Object.entries(ENDPOINTS).filter(([, entry]) => !("isStream" in entry || "isLines" in entry));
 
 describe("the examples of the OpenAPI document", () => {
   test("of a stream of events are its events as they are sent", () => {
@@ -195,6 +195,21 @@ describe("the examples of the OpenAPI document", () => {
       });
     expect(read).toEqual(sent);
     expect(endpointSchemas.followRun.data.parse(data)).toEqual(data);
+  });
+
+  test("of the results of a batch are its lines as they are sent", () => {
+    const { data } = ENDPOINT_EXAMPLES.getBatchResults;
+    const answer = document.paths["/v1/batches/{batchId}/results"]?.["get"]?.responses["200"];
+    const { content = {} } = answer as { content?: Record<string, { examples?: Record<string, { value: string }> }> };
+    const sent = content["application/x-ndjson"]?.examples?.["lines"]?.value ?? "";
+    expect(
+      sent
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual(data.lines);
+    expect(endpointSchemas.getBatchResults.data.parse(data)).toEqual(data);
+    expect(Object.keys(content)).toEqual(["application/x-ndjson", "text/csv"]);
   });
 
   test.each(ANSWERED_WHOLE)("of %s fit its schemas, request and answer", (name, { method, path }) => {

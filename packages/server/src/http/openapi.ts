@@ -1,4 +1,11 @@
-import { ERRORS, SHARED_ERRORS, type EndpointEntry, type ErrorCode, type EventStream } from "@promptd/contract";
+import {
+  ERRORS,
+  SHARED_ERRORS,
+  type EndpointEntry,
+  type ErrorCode,
+  type EventStream,
+  type ResultLines,
+} from "@promptd/contract";
 import type { EndpointSchemas } from "@promptd/contract/schemas";
 import { z } from "zod";
 import { RESPONSE_HEADERS } from "./response/response-headers.ts";
@@ -75,7 +82,9 @@ function operation(name: string, api: DescribedApi): Json {
         ? { [entry.file]: { schema: { type: "string", format: "binary" } } }
         : entry.isStream === true
           ? eventContent(data, answer as EventStream)
-          : jsonContent(envelope(data), { success: { status: "SUCCESS", data: answer } }),
+          : entry.isLines === true
+            ? lineContent(data, answer as ResultLines)
+            : jsonContent(envelope(data), { success: { status: "SUCCESS", data: answer } }),
   };
   const otherSuccesses = Object.entries(entry.otherStatuses ?? {}).map(([status, description]) => [
     status,
@@ -229,6 +238,18 @@ function eventContent(schema: z.ZodType, { events }: EventStream): Json {
       schema: { type: "string", "x-events": properties?.["events"] ?? {} },
       examples: { events: { value: lines.join("") } },
     },
+  };
+}
+
+/** As with events: the schema is that of all lines as a list, the example what is sent. */
+function lineContent(schema: z.ZodType, { lines }: ResultLines): Json {
+  const { properties } = z.toJSONSchema(schema) as { properties?: Record<string, Json> };
+  return {
+    "application/x-ndjson": {
+      schema: { type: "string", "x-lines": properties?.["lines"] ?? {} },
+      examples: { lines: { value: lines.map((line) => `${JSON.stringify(line)}\n`).join("") } },
+    },
+    "text/csv": { schema: { type: "string" } },
   };
 }
 

@@ -74,6 +74,7 @@ async function removeContent(
 ): Promise<void> {
   const { db, files, log } = ports;
   if (prompts === "remove") await unpublishAll(db, accountId);
+  await runsOfAccount.cancelBatches(db, accountId);
   await cancelAll(accountId, ports);
   await writeOffCredits(db, accountId);
   await files.removeAll(accountId, stop);
@@ -82,6 +83,7 @@ async function removeContent(
     if (stop?.aborted === true) return;
     isMore = (await runsOfAccount.deleteRuns(db, accountId, BATCH)) === BATCH;
   }
+  await runsOfAccount.deleteBatches(db, accountId);
   await db.tx((tx) => promptsOfAccount.withdrawVotes(tx, accountId));
   await db.tx((tx) => promptsOfAccount.deleteDraftsOf(tx, accountId));
   if (prompts === "remove" && !(await promptsOfAccount.erasePromptsOf(db, accountId))) return;

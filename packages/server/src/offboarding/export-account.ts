@@ -38,6 +38,7 @@ const README = `Everything that promptd has stored of this account.
 account.json          the account, its members, tokens and invitations, and what its keys may do; no secrets
 prompts/<slug>/       every version of every prompt, with its text as it was published; draft.prompt.md is a draft
 runs/*.jsonl          runs with inputs and outputs, one a line, oldest first
+batches/*.jsonl       items of batches with the runs they got, one a line; inputs are those of items without a run
 journal/*.jsonl       the journal of credits, one row a line, newest first
 usage/*.jsonl         what was used by day, key, prompt and model
 files/                images and videos that are still stored; files/list.jsonl says which run each belongs to
@@ -60,6 +61,7 @@ async function* entriesOf(accountId: string, ports: ExportPorts): AsyncGenerator
   yield entry("account.json", JSON.stringify(await describeAccount(accountId, ports), null, 2));
   yield* promptEntries(accountId, ports);
   yield* numbered("runs", pagesOfRuns(accountId, ports));
+  yield* numbered("batches", pagesOfItems(accountId, ports));
   yield* numbered("journal", pagesOfJournal(accountId, ports));
   yield* numbered("usage", pagesOfUsage(accountId, ports));
   yield* fileEntries(accountId, ports);
@@ -93,6 +95,13 @@ async function* pagesOfRuns(accountId: string, { db }: ExportPorts): AsyncGenera
   const bounds = { limit: PAGE, bytesMax: PAGE_BYTES_MAX };
   const next = (after: string) => runsOfAccount.listRunsOf(db, accountId, { after, ...bounds });
   for (let page = await next(FIRST_ID); page.length > 0; page = await next(page.at(-1)?.runId ?? FIRST_ID)) yield page;
+}
+
+async function* pagesOfItems(accountId: string, { db }: ExportPorts): AsyncGenerator<readonly object[]> {
+  const first = { batchId: FIRST_ID, index: -1 };
+  const bounds = { limit: PAGE, bytesMax: PAGE_BYTES_MAX };
+  const next = (after: typeof first) => runsOfAccount.listItemsOf(db, accountId, { after, ...bounds });
+  for (let page = await next(first); page.length > 0; page = await next(page.at(-1) ?? first)) yield page;
 }
 
 async function* pagesOfJournal(accountId: string, { db }: ExportPorts): AsyncGenerator<readonly object[]> {

@@ -4,7 +4,7 @@ import { unknownCursor } from "../platform/database/pages.ts";
 import { notFound } from "../platform/problem.ts";
 import { VERSION } from "../platform/version.ts";
 import type { Clock } from "../platform/clock.ts";
-import { quoteRun } from "./create/create-run.ts";
+import { quoteRun, type CreateRunOptions } from "./create/create-run.ts";
 import { findInstallationRun, listInstallationRuns } from "./read/installation-runs-store.ts";
 import { listModelHealth } from "./read/model-health-store.ts";
 import { findManagedRun, listManagedRuns } from "./read/managed-runs-store.ts";
@@ -12,7 +12,7 @@ import { readSystem } from "./read/system-store.ts";
 import { runsRoutes, type RunsRoutesOptions } from "./runs-routes.ts";
 import { testRunsManageRoutes } from "./test-runs-manage-routes.ts";
 
-export { runsRoutes, type RunsRoutesOptions };
+export { runsRoutes, type CreateRunOptions, type RunsRoutesOptions };
 
 type RunsManageHandlers = Pick<
   ManageHandlers,

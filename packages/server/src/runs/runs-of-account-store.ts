@@ -1,5 +1,6 @@
 /** What becomes of the runs of an account that is deleted, and what its export says of them. */
 import type { Database, Queryable } from "../platform/database/database.ts";
+import { batchesOfAccount } from "./batches/batches-of-account-store.ts";
 
 async function listActiveRuns(db: Queryable, accountId: string, limit: number): Promise<string[]> {
   const rows = await db.query<{ id: string }>(
@@ -74,4 +75,5 @@ export const runsOfAccount = {
   deleteIdempotencyKeys,
   listRunsOf,
   listUsageOf,
+  ...batchesOfAccount,
 } as const;

@@ -9,7 +9,8 @@ import { z } from "zod";
 /** The answers that begin a session. */
 const SIGNS_IN = ["/manage/v1/welcome", "/manage/v1/invitations/accept", "/manage/v1/passkeys/sign-in"];
 const ARCHIVE = "application/gzip";
-const SUCCESS_STATUSES: readonly number[] = [200, 202, 204, 206, 304];
+const RESULT_TYPES = ["application/x-ndjson; charset=utf-8", "text/csv; charset=utf-8"];
+const SUCCESS_STATUSES: readonly number[] = [200, 201, 202, 204, 206, 304];
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 /** A 500 to a create whose commit nobody knows of: sent again without a key it could make a second run. */
 const OUTCOME_UNKNOWN = /^The database went away while the run was created, so it may or may not exist\./;
@@ -21,7 +22,7 @@ export const auditedFetch: typeof globalThis.fetch = async (input, init) => {
   const response = await globalThis.fetch(input, init);
   const path = new URL(input instanceof Request ? input.url : input).pathname;
   const type = response.headers.get("content-type") ?? "";
-  const isStream = response.ok && (path.endsWith("/events") || type === ARCHIVE);
+  const isStream = response.ok && (path.endsWith("/events") || RESULT_TYPES.includes(type) || type === ARCHIVE);
   const faults = [...headerFaults(response, path), ...(isStream ? [] : await bodyFaults(response.clone()))];
   if (faults.length === 0) return response;
   throw new Error(`${init?.method ?? "GET"} ${path} answered ${response.status}: ${faults.join("; ")}`);
@@ -38,6 +39,8 @@ function headerFaults({ headers, status }: Response, path: string): string[] {
   if (!mayBeKept && headers.get("cache-control") !== "no-store") faults.push("no Cache-Control: no-store");
   if (path.endsWith("/events") && status === 200)
     return headers.get("content-type") === "text/event-stream; charset=utf-8" ? faults : [...faults, "no events"];
+  if (path.endsWith("/results") && status === 200)
+    return RESULT_TYPES.includes(headers.get("content-type") ?? "") ? faults : [...faults, "neither lines nor CSV"];
   if (path.endsWith("/export") && status === 200)
     return headers.get("content-type") === ARCHIVE ? faults : [...faults, "no archive"];
   const hasBody = status !== 204 && status !== 304;

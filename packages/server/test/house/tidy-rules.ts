@@ -96,7 +96,7 @@ export const SUB_ORDER: Readonly<Record<string, readonly string[]>> = {
   models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "calls"],
   search: ["data", "text", "meaning", "indexing", "query"],
   prompts: ["template", "inputs", "format", "import", "publishing", "authoring", "own"],
-  runs: ["create", "wait", "work", "read", "usage"],
+  runs: ["create", "wait", "work", "read", "usage", "batches"],
 };
 
 export const subFolderOrder: Rule = (sources) =>
@@ -308,6 +308,8 @@ export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   prompt_labels: "prompts",
   role_bindings: "prompts",
   runs: "runs",
+  batches: "runs",
+  batch_items: "runs",
   run_steps: "runs",
   run_pieces: "runs",
   run_followers: "runs",

@@ -59,6 +59,17 @@ export function createPausedGetMe() {
   return { getMe, arrived: arrived.promise, release: release.resolve };
 }
 
+const BATCH = {
+  batchId: ID,
+  name: null,
+  promptVersionId: ID,
+  batchStatus: "running",
+  pause: null,
+  counts: { total: 1, notStarted: 1, queued: 0, running: 0, succeeded: 0, failed: 0, canceled: 0 },
+  credits: 0,
+  createdAt: "2026-11-02T08:00:00.000Z",
+  finishedAt: null,
+} as const;
 const RUN = { runId: ID, outputs: [], runStatus: "queued", tokens: 0 } as const;
 const CONFIG = {
   textInputs: {},
@@ -100,6 +111,19 @@ function fixedHandlers(calls: Call[]): Handlers {
       };
     },
     listRuns: answering("listRuns", { rows: [], hasMore: false }),
+    createBatch: answering("createBatch", BATCH),
+    getBatch: answering("getBatch", BATCH),
+    listBatches: answering("listBatches", { rows: [], hasMore: false }),
+    getBatchResults: async (input, context) => {
+      calls.push({ name: "getBatchResults", input, context });
+      return {
+        status: 200,
+        headers: { "content-type": "application/x-ndjson; charset=utf-8" },
+        body: Readable.from(["{}\n"]),
+      };
+    },
+    cancelBatch: answering("cancelBatch", BATCH),
+    resumeBatch: answering("resumeBatch", BATCH),
     searchPrompts: answering("searchPrompts", { rows: [] }),
     getPrompt: answering("getPrompt", VERSION),
     getPromptVersion: answering("getPromptVersion", VERSION),

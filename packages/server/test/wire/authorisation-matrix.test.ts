@@ -8,22 +8,32 @@ import { bodyOf, cancelRun, errorOf, get, postRun, RANDOM_ID, runOf, startRun, w
 
 let server: TestServer;
 let owner: TestCaller;
-const ids = { promptId: "", promptVersionId: "", runId: "" };
+const ids = { promptId: "", promptVersionId: "", runId: "", batchId: "" };
 
 beforeAll(async () => {
   server = await startTestServer({ httpLimits: { failedAdmissionsPerSecond: 1_000 } });
   owner = await server.createCaller();
   Object.assign(ids, await server.publish(textPrompt({ title: "Matrix" })));
   ids.runId = await startRun(owner.client, bodyOf(ids.promptVersionId, { topic: "tea" }));
+  ids.batchId = (await owner.client.batches.create(batchBody())).batchId;
 });
 afterAll(() => server.close());
+
+const batchBody = () => ({
+  promptVersionId: ids.promptVersionId,
+  items: [{ inputs: { textInputs: { topic: "tea" } } }],
+});
 
 const NAMES = Object.keys(ENDPOINTS) as EndpointName[];
 
 function call(client: Client, name: EndpointName, headers: Record<string, string | null> = {}): Promise<RawAnswer> {
   const { method, path } = ENDPOINTS[name];
-  const filled = path.replace(/:(promptId|promptVersionId|runId)/, (_, id: keyof typeof ids) => ids[id]);
-  const body = name === "createRun" ? bodyOf(ids.promptVersionId, { topic: "tea" }) : undefined;
+  const filled = path.replace(/:(promptId|promptVersionId|runId|batchId)/, (_, id: keyof typeof ids) => ids[id]);
+  const bodies: Partial<Record<EndpointName, unknown>> = {
+    createRun: bodyOf(ids.promptVersionId, { topic: "tea" }),
+    createBatch: batchBody(),
+  };
+  const body = bodies[name];
   const query = name === "searchPrompts" ? { q: "matrix" } : {};
   return client.request({ method, path: filled, body, query, headers });
 }
@@ -116,6 +126,26 @@ describe("an id of somebody else answers like one that never was, byte for byte"
     const { asked, random } = await askBoth((client, id) => cancelRun(client, id), ids.runId);
     expect(asked).toEqual(random);
     expect(runOf(await waitFor(owner.client, ids.runId)).runStatus).toBe("succeeded");
+  });
+
+  test.each([
+    "GET /v1/batches/:id",
+    "GET /v1/batches/:id/results",
+    "POST /v1/batches/:id/cancel",
+    "POST /v1/batches/:id/resume",
+  ])("%s of another account's batch", async (line) => {
+    const [method = "", path = ""] = line.split(" ");
+    const ask = (client: Client, id: string) => client.request({ method, path: path.replace(":id", id) });
+    const { asked, random } = await askBoth(ask, ids.batchId);
+    expect(asked).toEqual(random);
+  });
+
+  test("GET /v1/batches with another account's batch as a cursor", async () => {
+    const [one, two] = await Promise.all([server.createCaller(), server.createCaller()]);
+    const foreign = await get(one.client, `/v1/batches?startingAfter=${ids.batchId}`);
+    const random = await get(two.client, `/v1/batches?startingAfter=${RANDOM_ID}`);
+    expect(foreign.httpStatus).toBe(422);
+    expect(withoutId(foreign, ids.batchId)).toEqual(withoutId(random, RANDOM_ID));
   });
 
   test("GET /v1/runs with another account's run as a cursor", async () => {

@@ -1,17 +1,18 @@
+import { BODY_MEMBERS_MAX } from "@promptd/contract";
 import { isUtf8 } from "node:buffer";
 import { Problem } from "../../platform/problem.ts";
 import { describeJsonFault } from "./json-fault.ts";
 
 /** Deeper nesting than any request needs; the parser itself would overflow its stack at 10,000 levels. */
 const DEPTH_MAX = 32;
-/** Commas and colons outside texts. A million members cost the parser seconds; the largest real request has about 300. */
-const SEPARATORS_MAX = 20_000;
+/** Commas and colons outside texts, for each member. */
+const SEPARATORS_OF_MEMBER = 2;
 
 /**
- * Bytes outside texts, and quotation marks inside them: what is looked at one by one. The texts of a valid request
- * hold at most 1 MiB, its images no quotation marks.
+ * Bytes outside texts, and quotation marks inside them, for each member: what is looked at one by one. With 10,000
+ * members that is more than 1 MiB. The texts of a valid run hold at most 1 MiB, its images no quotation marks.
  */
-const STEPS_MAX = 1_250_000;
+const STEPS_OF_MEMBER = 125;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -31,9 +32,9 @@ MEANING[QUOTE] = TEXT;
  * would become U+FFFD, deep nesting a stack overflow, `__proto__` a trap for code that copies the object.
  * @throws Problem BAD_REQUEST_ERROR that says what is wrong and where.
  */
-export function parseJsonBody(bytes: Buffer, contentType: string | null): unknown {
+export function parseJsonBody(bytes: Buffer, contentType: string | null, membersMax = BODY_MEMBERS_MAX): unknown {
   if (bytes.length === 0) return {};
-  const fault = structureFault(bytes);
+  const fault = structureFault(bytes, membersMax);
   if (fault !== null) throw badBody(fault);
   const text = decodeText(bytes);
   let value: unknown;
@@ -67,13 +68,16 @@ export function unreadable(contentType: string, detail = ""): Problem {
 }
 
 /** One pass over the raw bytes before anything is built from them; texts are skipped at the speed of a byte search. */
-function structureFault(bytes: Uint8Array): string | null {
+function structureFault(bytes: Uint8Array, membersMax: number): string | null {
+  const stepsMax = STEPS_OF_MEMBER * membersMax;
+  const separatorsMax = SEPARATORS_OF_MEMBER * membersMax;
   let depth = 0;
   let separators = 0;
   let steps = 0;
   for (let i = 0; i < bytes.length; i += 1) {
     steps += 1;
-    if (steps > STEPS_MAX) return "The request body has more than 1 MiB outside its texts.";
+    if (steps > stepsMax)
+      return `The request body has more than ${Math.floor(stepsMax / 2 ** 20)} MiB outside its texts.`;
     const meaning = MEANING[bytes[i] ?? 0];
     if (meaning === 0) continue;
     if (meaning === TEXT) {
@@ -89,7 +93,8 @@ function structureFault(bytes: Uint8Array): string | null {
       depth -= 1;
     } else {
       separators += 1;
-      if (separators > SEPARATORS_MAX) return "The request body has too many members; 10,000 are enough.";
+      if (separators > separatorsMax)
+        return `The request body has too many members; ${membersMax.toLocaleString("en-US")} are enough.`;
     }
   }
   return null;

@@ -141,7 +141,7 @@ function requireRoute({ route, request }: Exchange, { router }: PathSetup): void
 
 async function readBody(exchange: Exchange, { bodyBudget }: PathSetup): Promise<void> {
   const { request, response } = exchange;
-  const { schemas, bodyBytesMax, takesBytes = false } = exchange.endpoint;
+  const { schemas, bodyBytesMax, bodyMembersMax, takesBytes = false } = exchange.endpoint;
   if ((schemas === null && !takesBytes) || exchange.bodyIsRead) return;
   const isUsed = takesBytes || (schemas?.body ?? null) !== null;
   if (isUsed) refuseBodyForm(request);
@@ -154,7 +154,8 @@ async function readBody(exchange: Exchange, { bodyBudget }: PathSetup): Promise<
   }
   const bytes = await receiveBody(request, bodyBytesMax, exchange.bodyReservation?.grow ?? null);
   exchange.bodyIsRead = true;
-  if (isUsed) exchange.body = takesBytes ? bytes : parseJsonBody(bytes, exchange.header("content-type"));
+  if (!isUsed) return;
+  exchange.body = takesBytes ? bytes : parseJsonBody(bytes, exchange.header("content-type"), bodyMembersMax);
 }
 
 async function reserveMemory(exchange: Exchange, bodyBudget: BodyBudget): Promise<void> {

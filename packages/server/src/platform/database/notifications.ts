@@ -11,7 +11,7 @@ import { settleWithin, sleep } from "../resilience/deadline.ts";
 import { fullJitterDelayMs, retry } from "../resilience/retry.ts";
 import { isPooled } from "./route.ts";
 
-type Channel = "run_ready" | "run_done" | "run_cancel" | "run_text" | "search_changed";
+type Channel = "run_ready" | "batch_ready" | "run_done" | "run_cancel" | "run_text" | "search_changed";
 type Listener = (ids: readonly string[]) => void;
 
 export interface Notifications {

@@ -16,7 +16,7 @@ import {
   type LivePrompt,
   type LiveVersion,
 } from "../../prompts/index.ts";
-import type { Database } from "../../platform/database/database.ts";
+import type { Database, Tx } from "../../platform/database/database.ts";
 import { sqlState } from "../../platform/database/errors.ts";
 import { fault } from "../../platform/fault.ts";
 import { invalid, notFound, Problem } from "../../platform/problem.ts";
@@ -31,6 +31,8 @@ export interface CreateRunOptions extends CommitOptions, QuoteOptions {
   readonly activeRunsMax: number;
   /** True: the version is a frozen draft of the account. */
   readonly isTest?: boolean;
+  /** Commits with the run, or undoes it by throwing. Called again after a lost answer, with the run there already. */
+  readonly alongside?: (tx: Tx) => Promise<void>;
 }
 
 export interface RunRequest {
@@ -57,9 +59,8 @@ const RUN_NAME_CODE_POINTS = 120;
 /** @throws Problem 404, 410, 422, 401, 402 or 429, in this order of checks (specification, "POST /v1/runs"). */
 export async function createRun(request: RunRequest, options: CreateRunOptions): Promise<CreatedRun> {
   const { body } = request;
-  const prompt = await getPrompt(request, options); // 404
+  const prompt = await getRunnablePrompt(request, options); // 404, 410
   const { version } = prompt;
-  requireModels(version, options.catalogue); // 410
   const checked = requireValidInputs(request, version, options.catalogue); // 422
   const price = quote(request.accountId, prompt, checked, options); // 422 above the most that a run may hold
   const planned: PlannedRun = {
@@ -91,8 +92,7 @@ export async function quoteRun(
   body: CreateRunBody,
   options: Pick<CreateRunOptions, "db"> & QuoteOptions,
 ): Promise<Pick<Quote, "estimate" | "hold">> {
-  const prompt = await getPrompt({ accountId, body }, options);
-  requireModels(prompt.version, options.catalogue);
+  const prompt = await getRunnablePrompt({ accountId, body }, options);
   const checked = checkInputs(prompt.version, body, options.catalogue);
   const issues = checked.issues.filter(({ path }) => path[2] !== "imageInputs");
   if (issues.length > 0) throw invalid(issues);
@@ -103,12 +103,19 @@ export async function quoteRun(
 /** A run of which everything is known but where its images are stored. */
 type PlannedRun = Omit<RunToCreate, "inputs"> & Quote;
 
-async function getPrompt(
-  { accountId, body: { promptVersionId } }: Pick<RunRequest, "accountId" | "body">,
-  { db, isTest = false }: Pick<CreateRunOptions, "db" | "isTest">,
+interface AskedPrompt {
+  readonly accountId: string;
+  readonly body: Pick<CreateRunBody, "promptVersionId">;
+}
+
+/** What may be run now. @throws Problem 404 or 410. */
+export async function getRunnablePrompt(
+  { accountId, body: { promptVersionId } }: AskedPrompt,
+  { db, catalogue, isTest = false }: Pick<CreateRunOptions, "db" | "catalogue" | "isTest">,
 ): Promise<LivePrompt> {
   const prompt = isTest ? await findFrozen(db, accountId, promptVersionId) : await findLivePrompt(db, promptVersionId);
   if (prompt === null) throw notFound("published prompt version", promptVersionId);
+  requireModels(prompt.version, catalogue);
   return prompt;
 }
 
@@ -147,6 +154,7 @@ async function storeAndInsert(
     const outcome = await commitOnce(run, options, async (tx) => {
       const inserted = await createRunRow(tx, run);
       if (inserted.kind === "created" && images.length > 0) await files.recordInputs(tx, run, images);
+      if (inserted.kind === "created") await options.alongside?.(tx);
       await fault("create.before_commit");
       return inserted;
     });

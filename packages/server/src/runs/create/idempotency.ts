@@ -34,7 +34,7 @@ function fingerprintOf(body: CreateRunBody): Buffer {
 }
 
 /** RFC 8785 for the values JSON.parse can give: members sorted by UTF-16 code units, no white space. */
-function canonicalJson(value: unknown): string {
+export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));

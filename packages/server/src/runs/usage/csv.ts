@@ -4,8 +4,12 @@ const SPECIAL = /[",\r\n]/;
 
 /** RFC 4180: a line of names, a line for each row, CRLF. Null is an empty cell. */
 export function toCsv<Row extends object>(columns: readonly (keyof Row & string)[], rows: readonly Row[]): string {
-  const lines = [columns, ...rows.map((row) => columns.map((column) => row[column]))];
-  return lines.map((cells) => `${cells.map(toCell).join(",")}\r\n`).join("");
+  return [columns, ...rows.map((row) => columns.map((column) => row[column]))].map(toCsvLine).join("");
+}
+
+/** One line of such a file. */
+export function toCsvLine(cells: readonly unknown[]): string {
+  return `${cells.map(toCell).join(",")}\r\n`;
 }
 
 function toCell(value: unknown): string {

@@ -11,7 +11,7 @@ import { lockIndex } from "./index-store.ts";
 import { activate, keepVectors } from "./embeddings-store.ts";
 import type { MadeVector } from "./embeddings-store.ts";
 import { loadBuiltInEmbedder } from "../meaning/built-in-embedder.ts";
-import { mapInSlices } from "../text/time-slice.ts";
+import { mapInSlices } from "../../platform/time-slice.ts";
 
 export interface EmbedBuiltInOptions {
   readonly db: Database;

@@ -7,7 +7,7 @@ import { ensureEmbedder, insertVectors } from "./embeddings-store.ts";
 import { deleteDocuments, insertDocuments, listIndexed, lockIndex, renameVersions } from "./index-store.ts";
 import type { NewDocument } from "./index-store.ts";
 import { loadBuiltInEmbedder } from "../meaning/built-in-embedder.ts";
-import { mapInSlices } from "../text/time-slice.ts";
+import { mapInSlices } from "../../platform/time-slice.ts";
 
 const BATCH_MAX = 500;
 

@@ -5,7 +5,7 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Queryable } from "../../platform/database/database.ts";
 import { copyVector, listVectorsOf } from "./embeddings-store.ts";
-import { createTimeSlice } from "../text/time-slice.ts";
+import { createTimeSlice } from "../../platform/time-slice.ts";
 import { VectorMatrix } from "../meaning/vector-matrix.ts";
 import type { MatrixOptions } from "../meaning/vector-matrix.ts";
 

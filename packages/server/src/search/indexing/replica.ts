@@ -14,7 +14,7 @@ import { ReplicaVectors } from "./replica-vectors.ts";
 import type { ReplicatedEmbedder } from "./replica-vectors.ts";
 import * as store from "./replica-store.ts";
 import type { ActiveEmbedder, Change, ReplicaDocument } from "./replica-store.ts";
-import { createTimeSlice } from "../text/time-slice.ts";
+import { createTimeSlice } from "../../platform/time-slice.ts";
 import type { VectorMatrix } from "../meaning/vector-matrix.ts";
 import { Vocabulary } from "../text/vocabulary.ts";
 

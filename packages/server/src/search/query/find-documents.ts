@@ -14,8 +14,8 @@ import type { IndexReplica } from "../indexing/replica.ts";
 import { planQuery } from "./query-plan.ts";
 import type { QueryPlan } from "./query-plan.ts";
 import { findLiterally, likenTitles } from "../text/title-likeness.ts";
-import { createTimeSlice } from "../text/time-slice.ts";
-import type { TimeSlice } from "../text/time-slice.ts";
+import { createTimeSlice } from "../../platform/time-slice.ts";
+import type { TimeSlice } from "../../platform/time-slice.ts";
 
 export interface FindPorts {
   readonly db: Database;

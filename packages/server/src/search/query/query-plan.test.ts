@@ -5,7 +5,7 @@ import { loadExpansions } from "../text/expansion.ts";
 import { stemEnglish } from "../text/analyser.ts";
 import { loadTranslator } from "../text/translation.ts";
 import type { Translator } from "../text/translation.ts";
-import { createTimeSlice } from "../text/time-slice.ts";
+import { createTimeSlice } from "../../platform/time-slice.ts";
 import { Vocabulary } from "../text/vocabulary.ts";
 
 let table: ExpansionTable;

@@ -5,7 +5,7 @@ import { splitWord } from "../text/spellings.ts";
 import type { Expansion, ExpansionTable } from "../text/expansion.ts";
 import type { WeightedTerm } from "../indexing/replica-store.ts";
 import { stemEnglish } from "../text/analyser.ts";
-import type { TimeSlice } from "../text/time-slice.ts";
+import type { TimeSlice } from "../../platform/time-slice.ts";
 import type { Translation, Translator } from "../text/translation.ts";
 import { tokensOfNeed, weighWords } from "../text/need.ts";
 import type { NeedToken } from "../text/need.ts";

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { tokenize } from "./analyser.ts";
 import { completeWord, correctWord, editDistance } from "./speller.ts";
-import { createTimeSlice } from "./time-slice.ts";
+import { createTimeSlice } from "../../platform/time-slice.ts";
 import { Vocabulary } from "./vocabulary.ts";
 
 function setup(words: Readonly<Record<string, readonly [count: number, titleCount: number]>>): Vocabulary {

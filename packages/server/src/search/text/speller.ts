@@ -4,7 +4,7 @@
  */
 import type { Token } from "./analyser.ts";
 import { LRUCache } from "lru-cache";
-import type { TimeSlice } from "./time-slice.ts";
+import type { TimeSlice } from "../../platform/time-slice.ts";
 import type { VocabularyWord, Vocabulary } from "./vocabulary.ts";
 
 export interface Correction {

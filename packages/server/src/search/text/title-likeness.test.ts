@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { findLiterally, likenTitles } from "./title-likeness.ts";
-import { createTimeSlice } from "./time-slice.ts";
+import { createTimeSlice } from "../../platform/time-slice.ts";
 
 const documents = (...titles: string[]) => titles.map((title, doc) => ({ doc, promptId: "", title, len: 1 }));
 /** Other work's turn comes after each look. */

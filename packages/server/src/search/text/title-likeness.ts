@@ -11,7 +11,7 @@ import {
   wordSimilarity,
 } from "./trigram.ts";
 import type { Trigrams, WantedTrigrams } from "./trigram.ts";
-import type { TimeSlice } from "./time-slice.ts";
+import type { TimeSlice } from "../../platform/time-slice.ts";
 
 const WORD_SIMILARITY_MIN = 0.35;
 /** So that of titles that hold the query the shorter one comes first. */

@@ -3,7 +3,7 @@ import { contentTokens } from "./analyser.ts";
 import type { ExpansionTable } from "./expansion.ts";
 import { loadExpansions } from "./expansion.ts";
 import { stemEnglish } from "./analyser.ts";
-import { createTimeSlice } from "./time-slice.ts";
+import { createTimeSlice } from "../../platform/time-slice.ts";
 import { Vocabulary } from "./vocabulary.ts";
 import { readWord } from "./word-readings.ts";
 

@@ -1,0 +1,155 @@
+import { z } from "zod";
+import { createRunInputsSchema, IMAGE_INPUTS_SCHEMA, runOptionsLeaf } from "../create-run-schema.ts";
+import { describeType, quote } from "../quote.ts";
+import { checkListQuery, limitLeaf } from "../query-schemas.ts";
+import { countSchema, idSchema, outputItemSchema, timeSchema } from "../response-schemas.ts";
+import { leaf, report, textFault, uuidLeaf } from "../schema-leaves.ts";
+import {
+  BATCH_ITEM_STATUSES,
+  BATCH_LIMITS,
+  BATCH_PAUSES,
+  BATCH_STATUSES,
+  type Batch,
+  type BatchItem,
+  type BatchList,
+  type BatchResult,
+  type CreateBatchBody,
+  type ListBatchesQuery,
+  type ResultLines,
+} from "./batches.ts";
+
+/** A caller's own short text; absent, null and "" are equal. */
+function nameLeaf(name: string, lengthMax: number): z.ZodType<string | null> {
+  const schema = { type: ["string", "null"], maxLength: lengthMax };
+  return leaf<string | null>(schema, (payload) => {
+    const given = payload.value ?? "";
+    if (typeof given !== "string") {
+      const message = `${name} must be a string, got ${describeType(given)}.`;
+      report(payload, { code: "invalid_type", message });
+      return;
+    }
+    payload.value = given === "" ? null : given;
+    const fault = textFault(name, given);
+    if (fault !== null) report(payload, fault);
+    else if (Array.from(given).length > lengthMax) {
+      report(payload, { code: "too_long", message: `${name} must have at most ${lengthMax} characters.` });
+    }
+  }).prefault(null);
+}
+
+/**
+ * One item, checked apart from the others: ten thousand at once would keep the event loop of the server. What its
+ * inputs must be is checked against the prompt.
+ */
+export const batchItemSchema = z.object(
+  { inputs: createRunInputsSchema, key: nameLeaf("key", BATCH_LIMITS.keyCodePointsMax) },
+  { error: (issue) => `An item must be an object with inputs, got ${describeType(issue.input)}.` },
+) satisfies z.ZodType<BatchItem>;
+
+const ITEM_SCHEMA = {
+  type: "object",
+  properties: {
+    inputs: {
+      type: "object",
+      properties: {
+        textInputs: { type: ["object", "null"], additionalProperties: { type: "string" } },
+        imageInputs: IMAGE_INPUTS_SCHEMA,
+      },
+    },
+    key: {
+      type: ["string", "null"],
+      maxLength: BATCH_LIMITS.keyCodePointsMax,
+      description: "Your own name for the item; no two items of a batch have the same.",
+    },
+  },
+  required: ["inputs"],
+};
+
+/** Only that it is a list, and how long: `batchItemSchema` checks what is in it. */
+const itemsLeaf = leaf<readonly BatchItem[]>(
+  { type: "array", items: ITEM_SCHEMA, minItems: 1, maxItems: BATCH_LIMITS.itemsMax },
+  (payload) => {
+    const { value } = payload;
+    const max = BATCH_LIMITS.itemsMax.toLocaleString("en-US");
+    if (value === undefined || value === null) report(payload, { code: "required", message: "items is required." });
+    else if (!Array.isArray(value)) {
+      report(payload, { code: "invalid_type", message: `items must be an array, got ${describeType(value)}.` });
+    } else if (value.length === 0) {
+      report(payload, { code: "required", message: `items is empty. Give 1 to ${max} items.` });
+    } else if (value.length > BATCH_LIMITS.itemsMax) {
+      const given = value.length.toLocaleString("en-US");
+      report(payload, { code: "too_many", message: `items has ${given} items; at most ${max} are accepted.` });
+    }
+  },
+);
+
+export const createBatchBodySchema: z.ZodType<CreateBatchBody> = z.object(
+  {
+    promptVersionId: uuidLeaf("promptVersionId"),
+    items: itemsLeaf,
+    runOptions: runOptionsLeaf,
+    name: nameLeaf("name", BATCH_LIMITS.nameCodePointsMax),
+  },
+  { error: (issue) => `The request body must be a JSON object, got ${describeType(issue.input)}.` },
+);
+
+export const listBatchesQuerySchema = z
+  .object({
+    limit: limitLeaf,
+    startingAfter: uuidLeaf("startingAfter").optional(),
+    endingBefore: uuidLeaf("endingBefore").optional(),
+  })
+  .check(checkListQuery) satisfies z.ZodType<ListBatchesQuery>;
+
+const INDEX_FORM = /^[0-9]{1,9}$/;
+
+const indexLeaf = leaf<number | undefined>(
+  { type: "integer", minimum: 0, description: "Index of the last item that was read; results begin behind it." },
+  (payload) => {
+    const { value } = payload;
+    if (typeof value !== "string") return;
+    payload.value = Number(value);
+    if (INDEX_FORM.test(value)) return;
+    const message = `startingAfter must be the index of an item, a number from 0, got ${quote(value)}.`;
+    report(payload, { code: "invalid_value", message });
+  },
+).optional();
+
+export const batchResultsQuerySchema = z.object({ startingAfter: indexLeaf });
+
+export const batchSchema = z.strictObject({
+  batchId: idSchema,
+  name: z.string().nullable(),
+  promptVersionId: idSchema,
+  batchStatus: z.enum(BATCH_STATUSES),
+  pause: z.strictObject({ reason: z.enum(BATCH_PAUSES), message: z.string() }).nullable(),
+  counts: z.strictObject({
+    total: countSchema,
+    notStarted: countSchema,
+    queued: countSchema,
+    running: countSchema,
+    succeeded: countSchema,
+    failed: countSchema,
+    canceled: countSchema,
+  }),
+  credits: countSchema,
+  createdAt: timeSchema,
+  finishedAt: timeSchema.nullable(),
+}) satisfies z.ZodType<Batch>;
+
+export const batchListSchema: z.ZodType<BatchList> = z.strictObject({
+  rows: z.array(batchSchema).max(50),
+  hasMore: z.boolean(),
+});
+
+export const batchResultSchema = z.strictObject({
+  index: countSchema,
+  key: z.string().nullable(),
+  status: z.enum(BATCH_ITEM_STATUSES),
+  runId: idSchema.nullable(),
+  outputs: z.array(outputItemSchema),
+  credits: countSchema.nullable(),
+}) satisfies z.ZodType<BatchResult>;
+
+/** In the order in which they are sent, a line each. */
+export const resultLinesSchema: z.ZodType<ResultLines> = z.strictObject({ lines: z.array(batchResultSchema) });

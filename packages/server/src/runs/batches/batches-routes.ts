@@ -1,0 +1,117 @@
+import type { Batch, CreateBatchBody } from "@promptd/contract";
+import type { Answer, Handlers, RequestContext } from "../../http/endpoint.ts";
+import type { Database } from "../../platform/database/database.ts";
+import { notFound } from "../../platform/problem.ts";
+import type { AccountLockQueue } from "../create/account-lock-queue.ts";
+import { cancelRunRow } from "../runs-store.ts";
+import { streamResults } from "./batch-results.ts";
+import {
+  cancelBatchRow,
+  collectBatch,
+  findBatch,
+  listBatches,
+  listOpenRuns,
+  resumeBatchRow,
+  type BatchOfAccount,
+} from "./batches-store.ts";
+import { createBatch, type CreateBatchOptions } from "./create-batch.ts";
+
+export interface BatchesRoutesOptions extends CreateBatchOptions, CancelOptions {
+  readonly newId: () => string;
+  /** Under which this API's batches are reached, such as `https://example.org/v1`. */
+  readonly baseUrl: () => string;
+  /** There is something to start. */
+  readonly onReady: () => void;
+}
+
+export interface CancelOptions {
+  readonly db: Database;
+  readonly accountLocks: AccountLockQueue;
+  /** A run was canceled: the worker that has it, and everybody who waits, should know. */
+  readonly onCanceled: (runId: string) => void;
+}
+
+type BatchesHandlers = Pick<
+  Handlers,
+  "createBatch" | "getBatch" | "listBatches" | "getBatchResults" | "cancelBatch" | "resumeBatch"
+>;
+
+export function batchesRoutes(options: BatchesRoutesOptions): BatchesHandlers {
+  const { db } = options;
+  const batchOf = ({ batchId }: { readonly batchId: string }, { caller }: RequestContext): BatchOfAccount => ({
+    accountId: caller.accountId,
+    batchId,
+  });
+  return {
+    createBatch: ({ body }, context) => create(body, context, options),
+    getBatch: async ({ params }, context) => ({ data: await getBatch(db, batchOf(params, context)) }),
+    listBatches: async ({ query }, { caller }) => ({ data: await listBatches(db, caller.accountId, query) }),
+    getBatchResults: async ({ params, query }, context) => {
+      const batch = batchOf(params, context);
+      await getBatch(db, batch);
+      return streamResults(db, batch, { accept: context.header("accept"), after: query.startingAfter ?? -1 });
+    },
+    cancelBatch: async ({ params }, context) => {
+      const batch = batchOf(params, context);
+      if (!(await cancelBatchRow(db, batch))) throw notFound("batch", batch.batchId);
+      await cancelRunsOf(batch, options);
+      return { data: await getBatch(db, batch) };
+    },
+    resumeBatch: async ({ params }, context) => {
+      const batch = batchOf(params, context);
+      if (!(await resumeBatchRow(db, batch, keyOf(context)))) throw notFound("batch", batch.batchId);
+      options.onReady();
+      return { data: await getBatch(db, batch) };
+    },
+  };
+}
+
+async function create(
+  body: CreateBatchBody,
+  context: RequestContext,
+  options: BatchesRoutesOptions,
+): Promise<Answer<Batch>> {
+  const { accountId } = context.caller;
+  const { requestId } = context;
+  const idempotencyKey = context.header("idempotency-key");
+  const ignore = (name: string) => context.ignore(name);
+  const request = {
+    accountId,
+    keyId: keyOf(context),
+    requestId,
+    batchId: options.newId(),
+    body,
+    idempotencyKey,
+    ignore,
+  };
+  const { batchId, isReplay } = await createBatch(request, options);
+  if (!isReplay) options.onReady();
+  const headers = {
+    location: `${options.baseUrl()}/batches/${batchId}`,
+    ...(isReplay ? { "idempotent-replayed": "true" } : {}),
+  };
+  return { status: isReplay ? 200 : 201, data: await getBatch(options.db, { accountId, batchId }), headers };
+}
+
+/** These endpoints take no other credential. */
+function keyOf({ caller }: RequestContext): string {
+  if (caller.keyId === null) throw new Error("A batch needs the API key that its runs are created with.");
+  return caller.keyId;
+}
+
+async function getBatch(db: Database, batch: BatchOfAccount): Promise<Batch> {
+  const found = await findBatch(db, batch);
+  if (found === null) throw notFound("batch", batch.batchId);
+  return found;
+}
+
+/** Cancels what was started of a canceled batch, each run as a single one is. What is interrupted is done by a later pass. */
+export async function cancelRunsOf(batch: BatchOfAccount, options: CancelOptions): Promise<void> {
+  const { db, accountLocks, onCanceled } = options;
+  for (const runId of await listOpenRuns(db, batch)) {
+    const { accountId } = batch;
+    const outcome = await accountLocks.run(accountId, (limits) => cancelRunRow(db, accountId, runId, limits));
+    if (outcome !== "finished" && outcome !== "not_found") onCanceled(runId);
+  }
+  await collectBatch(db, batch);
+}

@@ -1,0 +1,340 @@
+/** All SQL of batches but their functions (sql/batches.sql). */
+import type { Batch, BatchItem, BatchList, BatchPause, BatchStatus, ListBatchesQuery } from "@promptd/contract";
+import { isoTime } from "../../platform/clock.ts";
+import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
+import { readPage, unknownCursor } from "../../platform/database/pages.ts";
+import { idTimeMs } from "../../platform/ids.ts";
+import type { CheckedItem } from "./check-items.ts";
+
+export interface BatchOfAccount {
+  readonly accountId: string;
+  readonly batchId: string;
+}
+
+export interface NewBatch extends BatchOfAccount {
+  readonly name: string | null;
+  readonly promptVersionId: string;
+  readonly runOptions: Readonly<Record<string, string>>;
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly idempotencyKey: string | null;
+  readonly fingerprint: Buffer;
+  readonly total: number;
+}
+
+/**
+ * False: another batch has the idempotency key. Creates of an account run one after the other, so that the count of
+ * unfinished batches sees every earlier one.
+ */
+export async function insertBatch(tx: Tx, batch: NewBatch): Promise<boolean> {
+  const rows = await tx.query(
+    `insert into batches (account_id, id, name, prompt_version_id, run_options, api_key_id, request_id, idempotency_key,
+       fingerprint, total)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+     on conflict (account_id, idempotency_key) where idempotency_key is not null do nothing returning 1`,
+    [
+      batch.accountId,
+      batch.batchId,
+      batch.name,
+      batch.promptVersionId,
+      JSON.stringify(batch.runOptions),
+      batch.keyId,
+      batch.requestId,
+      batch.idempotencyKey,
+      batch.fingerprint,
+      batch.total,
+    ],
+  );
+  return rows.length === 1;
+}
+
+/** Locks the creates of batches of the account until the transaction ends. @returns how many are unfinished. */
+export async function countOpenBatches(tx: Tx, accountId: string): Promise<number> {
+  await tx.query("select pg_advisory_xact_lock(18021, hashtext($1))", [accountId]);
+  const text = "select count(*) as n from batches where account_id = $1 and finished_at is null";
+  const [row] = await tx.query<{ n: number }>(text, [accountId]);
+  return row?.n ?? 0;
+}
+
+/** A statement of more items or characters would take too much of its time limit over a slow line. */
+const INSERT_ITEMS_MAX = 500;
+const INSERT_UNITS_MAX = 1_000_000;
+
+export async function insertItems(
+  tx: Tx,
+  { accountId, batchId }: BatchOfAccount,
+  items: readonly CheckedItem[],
+): Promise<void> {
+  let part: { item: number; key: string | null; inputs: string }[] = [];
+  let units = 0;
+  const flush = async (): Promise<void> => {
+    await tx.query(
+      {
+        name: "batch_items_insert",
+        text: `insert into batch_items (batch_id, account_id, item, key, inputs)
+          select $1, $2, d.item, d.key, d.inputs::json
+          from unnest($3::int[], $4::text[], $5::text[]) d (item, key, inputs)`,
+      },
+      [batchId, accountId, part.map(({ item }) => item), part.map(({ key }) => key), part.map(({ inputs }) => inputs)],
+    );
+    [part, units] = [[], 0];
+  };
+  for (const [item, { key, inputs }] of items.entries()) {
+    const text = JSON.stringify(inputs);
+    if (part.length === INSERT_ITEMS_MAX || (part.length > 0 && units + text.length > INSERT_UNITS_MAX)) await flush();
+    part.push({ item, key, inputs: text });
+    units += text.length;
+  }
+  await flush();
+}
+
+/** Null: the account has no batch of this key. */
+export async function findBatchOfKey(
+  db: Queryable,
+  accountId: string,
+  key: string,
+): Promise<{ readonly batchId: string; readonly fingerprint: Buffer } | null> {
+  const [row] = await db.query<{ id: string; fingerprint: Buffer }>(
+    "select id, fingerprint from batches where account_id = $1 and idempotency_key = $2",
+    [accountId, key],
+  );
+  return row === undefined ? null : { batchId: row.id, fingerprint: row.fingerprint };
+}
+
+interface BatchRow {
+  id: string;
+  name: string | null;
+  prompt_version_id: string;
+  status: BatchStatus;
+  pause_reason: BatchPause | null;
+  pause_message: string | null;
+  total: number;
+  succeeded: number;
+  failed: number;
+  canceled: number;
+  credits: number;
+  finished_at: Date | null;
+  queued: number;
+  running: number;
+}
+
+/** Items that are counted as ended stand in the batch itself; of the few others the runs are asked. */
+const COLUMNS = `b.id, b.name, b.prompt_version_id, b.status, b.pause_reason, b.pause_message, b.total, b.finished_at,
+  b.succeeded + open.succeeded as succeeded, b.failed + open.failed as failed, b.canceled + open.canceled as canceled,
+  b.credits + open.credits as credits, open.queued, open.running`;
+const FROM = `batches b cross join lateral (
+  select count(*) filter (where r.status = 'queued') as queued, count(*) filter (where r.status = 'running') as running,
+    count(*) filter (where r.status = 'succeeded') as succeeded,
+    count(*) filter (where r.status = 'failed' and r.fail_reason = 'canceled') as canceled,
+    count(*) filter (where r.status = 'failed' and r.fail_reason is distinct from 'canceled') as failed,
+    coalesce(sum(r.credits) filter (where r.finished_at is not null), 0)::bigint as credits
+  from batch_items i join runs r on r.account_id = b.account_id and r.id = i.run_id
+  where i.batch_id = b.id and i.run_id is not null and i.ended_at is null) open`;
+
+export async function findBatch(db: Queryable, { accountId, batchId }: BatchOfAccount): Promise<Batch | null> {
+  const [row] = await db.query<BatchRow>(`select ${COLUMNS} from ${FROM} where b.account_id = $1 and b.id = $2`, [
+    accountId,
+    batchId,
+  ]);
+  return row === undefined ? null : toBatch(row);
+}
+
+/** @throws Problem VALIDATION_ERROR for a cursor that is not one of the account's batches. */
+export async function listBatches(db: Queryable, accountId: string, query: ListBatchesQuery): Promise<BatchList> {
+  const page = await readPage(db, query, {
+    columns: COLUMNS,
+    from: FROM,
+    where: "b.account_id = $1",
+    values: [accountId],
+    id: "b.id",
+    toItem: toBatch,
+  });
+  if (page === null) throw unknownCursor(query, "batch");
+  return page;
+}
+
+function toBatch(row: BatchRow): Batch {
+  const { total, queued, running, succeeded, failed, canceled } = row;
+  const notStarted = total - queued - running - succeeded - failed - canceled;
+  return {
+    batchId: row.id,
+    name: row.name,
+    promptVersionId: row.prompt_version_id,
+    batchStatus: row.status,
+    pause: row.pause_reason === null ? null : { reason: row.pause_reason, message: row.pause_message ?? "" },
+    counts: { total, notStarted, queued, running, succeeded, failed, canceled },
+    credits: row.credits,
+    createdAt: isoTime(idTimeMs(row.id)),
+    finishedAt: row.finished_at?.toISOString() ?? null,
+  };
+}
+
+/** False: the account has no such batch. One that has ended stays as it is. */
+export async function cancelBatchRow(db: Database, { accountId, batchId }: BatchOfAccount): Promise<boolean> {
+  return db.tx(async (tx) => {
+    // For update: it waits for runs that are being created (batch_item_start), which then are seen by what follows.
+    const text = "select 1 from batches where account_id = $1 and id = $2 for update";
+    if ((await tx.query(text, [accountId, batchId])).length === 0) return false;
+    await tx.query(
+      `update batches set status = 'canceled', pause_reason = null, pause_message = null, paused_at = null, retry_at = null
+       where account_id = $1 and id = $2 and status in ('running', 'paused')`,
+      [accountId, batchId],
+    );
+    return true;
+  });
+}
+
+/** False: the account has no such batch. One that is not paused stays as it is. */
+export async function resumeBatchRow(
+  db: Queryable,
+  { accountId, batchId }: BatchOfAccount,
+  keyId: string,
+): Promise<boolean> {
+  const rows = await db.query(
+    `update batches set api_key_id = case when status = 'paused' then $3 else api_key_id end,
+       status = case when status = 'paused' then 'running' else status end, pause_reason = null, pause_message = null,
+       paused_at = null, retry_at = null
+     where account_id = $1 and id = $2 returning 1`,
+    [accountId, batchId, keyId],
+  );
+  return rows.length === 1;
+}
+
+/** Those whose runs are not final. */
+export async function listOpenRuns(db: Queryable, { accountId, batchId }: BatchOfAccount): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
+    `select r.id from batch_items i join runs r on r.account_id = $1 and r.id = i.run_id
+     where i.batch_id = $2 and i.run_id is not null and i.ended_at is null and r.finished_at is null`,
+    [accountId, batchId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Counts what has ended (sql/batches.sql). */
+export async function collectBatch(db: Queryable, { accountId, batchId }: BatchOfAccount): Promise<void> {
+  await db.query("select batch_collect($1, $2)", [accountId, batchId]);
+}
+
+/** A batch of which something is still to come, as its starter sees it. */
+export interface OpenBatch extends BatchOfAccount {
+  readonly status: BatchStatus;
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly promptVersionId: string;
+  readonly runOptions: Readonly<Record<string, string>>;
+  /** Runs of it that are not final, and those of them that no worker has. */
+  readonly unfinished: number;
+  readonly waiting: number;
+  /** Runs of it have ended and are not counted yet, or nothing of it is open any more. */
+  readonly isToCollect: boolean;
+  /** Runs of the account that may execute at once. */
+  readonly accountRunsMax: number;
+  /** False: it is paused, and not to be tried now. */
+  readonly isDue: boolean;
+}
+
+const OPEN_BATCHES_MAX = 1_000;
+
+export function listOpenBatches(db: Queryable): Promise<OpenBatch[]> {
+  return db.query<OpenBatch>({
+    name: "batches_open",
+    text: `select b.account_id as "accountId", b.id as "batchId", b.status, b.api_key_id as "keyId",
+        b.request_id as "requestId", b.prompt_version_id as "promptVersionId", b.run_options as "runOptions",
+        open.unfinished, open.waiting,
+        open.ended > 0 or b.succeeded + b.failed + b.canceled = b.total
+          or b.status = 'canceled' and open.unfinished = 0 as "isToCollect",
+        coalesce(own.max_running, def.max_running, 50) as "accountRunsMax",
+        b.status = 'running' or coalesce(b.status = 'paused' and b.retry_at <= promptd_now(), false) as "isDue"
+      from batches b
+      cross join lateral (
+        select count(*) filter (where r.finished_at is null) as unfinished,
+          count(*) filter (where r.finished_at is null and r.worker is null) as waiting,
+          count(*) filter (where r.finished_at is not null) as ended
+        from batch_items i join runs r on r.account_id = b.account_id and r.id = i.run_id
+        where i.batch_id = b.id and i.run_id is not null and i.ended_at is null) open
+      left join run_limits own on own.scope = 'account:' || b.account_id
+      left join run_limits def on def.scope = 'account'
+      where b.finished_at is null order by b.account_id, b.id limit ${OPEN_BATCHES_MAX}`,
+  });
+}
+
+/** The next items to start, in order. */
+export async function listWaitingItems(db: Queryable, batchId: string, limit: number): Promise<number[]> {
+  const rows = await db.query<{ item: number }>(
+    {
+      name: "batch_items_next",
+      text: `select item from batch_items where batch_id = $1 and run_id is null and ended_at is null
+        order by item limit $2`,
+    },
+    [batchId, limit],
+  );
+  return rows.map(({ item }) => item);
+}
+
+/** Null: it has a run or has ended. */
+export async function readItemInputs(
+  db: Queryable,
+  batchId: string,
+  item: number,
+): Promise<BatchItem["inputs"] | null> {
+  const [row] = await db.query<{ inputs: BatchItem["inputs"] | null }>(
+    { name: "batch_item_inputs", text: "select inputs from batch_items where batch_id = $1 and item = $2" },
+    [batchId, item],
+  );
+  return row?.inputs ?? null;
+}
+
+/** Inside the transaction that creates the run. */
+export async function startItem(
+  tx: Tx,
+  { accountId, batchId }: BatchOfAccount,
+  { item, runId }: { readonly item: number; readonly runId: string },
+): Promise<void> {
+  await tx.query({ name: "batch_item_start", text: "select batch_item_start($1, $2, $3, $4)" }, [
+    accountId,
+    batchId,
+    item,
+    runId,
+  ]);
+}
+
+/** Raised by startItem: the item has a run, or its batch was canceled. */
+export const NOT_TO_START = "PD410";
+
+export async function refuseItem(
+  db: Queryable,
+  { accountId, batchId }: BatchOfAccount,
+  item: number,
+  error: string,
+): Promise<void> {
+  await db.query("select batch_item_refuse($1, $2, $3, $4)", [accountId, batchId, item, error]);
+}
+
+/** A paused batch is tried again after a quarter of the time that it has been paused for, within these. */
+const RETRY_SECONDS_MIN = 5;
+const RETRY_SECONDS_MAX = 3_600;
+
+/** `isForOwner`: only its owner can help, so it is not tried again by itself. */
+export async function pauseBatch(
+  db: Queryable,
+  { accountId, batchId }: BatchOfAccount,
+  pause: { readonly reason: BatchPause; readonly message: string; readonly isForOwner: boolean },
+): Promise<void> {
+  await db.query(
+    `update batches set status = 'paused', pause_reason = $3, pause_message = $4,
+       paused_at = coalesce(paused_at, promptd_now()),
+       retry_at = case when not $5 then promptd_now() + least(make_interval(secs => ${RETRY_SECONDS_MAX}), greatest(
+         make_interval(secs => ${RETRY_SECONDS_MIN}), (promptd_now() - coalesce(paused_at, promptd_now())) / 4)) end
+     where account_id = $1 and id = $2 and status in ('running', 'paused')`,
+    [accountId, batchId, pause.reason, pause.message, pause.isForOwner],
+  );
+}
+
+/** What it was paused for is gone. */
+export async function unpauseBatch(db: Queryable, { accountId, batchId }: BatchOfAccount): Promise<void> {
+  await db.query(
+    `update batches set status = 'running', pause_reason = null, pause_message = null, paused_at = null, retry_at = null
+     where account_id = $1 and id = $2 and status = 'paused'`,
+    [accountId, batchId],
+  );
+}

@@ -1,0 +1,147 @@
+/**
+ * The items of a batch, checked before it is created: all faults at once, each with the index of its item. Ten thousand
+ * items take a while, so other work of the process runs in between.
+ */
+import { ISSUES_MAX, type BatchItem, type CreateBatchBody, type Issue } from "@promptd/contract";
+import { batchItemSchema, toIssue } from "@promptd/contract/schemas";
+import { createHash } from "node:crypto";
+import { Problem } from "../../platform/problem.ts";
+import { createTimeSlice } from "../../platform/time-slice.ts";
+import { checkInputs, type LivePrompt } from "../../prompts/index.ts";
+import { checkImages } from "../create/check-images.ts";
+import { canonicalJson } from "../create/idempotency.ts";
+import { quote, type QuoteOptions } from "../create/quote.ts";
+
+/** An item in the form in which it is stored. */
+export interface CheckedItem {
+  readonly key: string | null;
+  readonly inputs: BatchItem["inputs"];
+}
+
+/** The form of each item, and of its images. @throws Problem VALIDATION_ERROR. */
+export async function parseItems(items: readonly unknown[]): Promise<CheckedItem[]> {
+  const faults = new ItemFaults(items.length);
+  const parsed: CheckedItem[] = [];
+  const indexOfKey = new Map<string, number>();
+  await forEachInSlices(items, (item, index) => {
+    const result = batchItemSchema.safeParse(item, { reportInput: true });
+    const issues = result.success ? [] : result.error.issues.map((issue) => toIssue("body", issue));
+    faults.add(index, [...issues, ...checkImages(item, issues)]);
+    if (!result.success) return;
+    const { inputs, key } = result.data;
+    parsed.push({ inputs, key });
+    if (key === null) return;
+    const earlier = indexOfKey.get(key);
+    if (earlier === undefined) indexOfKey.set(key, index);
+    else
+      faults.add(index, [{ path: ["body", "key"], code: "conflict", message: `items[${earlier}] has its key too.` }]);
+  });
+  faults.throwIfAny();
+  return parsed;
+}
+
+export interface FitOptions extends QuoteOptions {
+  readonly accountId: string;
+  /** Names a part of the request that has no effect. */
+  readonly ignore: (name: string) => void;
+}
+
+/** What each item must be for its prompt, and that its run could be paid. @throws Problem VALIDATION_ERROR. */
+export async function fitItems(
+  prompt: LivePrompt,
+  items: readonly CheckedItem[],
+  { promptVersionId, runOptions }: Pick<CreateBatchBody, "promptVersionId" | "runOptions">,
+  options: FitOptions,
+): Promise<void> {
+  const faults = new ItemFaults(items.length);
+  await forEachInSlices(items, ({ inputs }, index) => {
+    const checked = checkInputs(prompt.version, { promptVersionId, inputs, runOptions }, options.catalogue);
+    for (const name of checked.ignored) options.ignore(`items.${name}`);
+    const isOfBatch = ({ path }: Issue) => path[1] === "runOptions"; // the same for all items
+    if (index === 0) faults.addOfBatch(checked.issues.filter(isOfBatch));
+    faults.add(
+      index,
+      checked.issues.filter((issue) => !isOfBatch(issue)),
+    );
+    if (checked.issues.length === 0)
+      faults.add(
+        index,
+        priceIssues(() => quote(options.accountId, prompt, checked, options)),
+      );
+  });
+  faults.throwIfAny();
+}
+
+/** Why a run may not cost what it could cost. */
+function priceIssues(quoteIt: () => unknown): readonly Issue[] {
+  try {
+    quoteIt();
+    return [];
+  } catch (error) {
+    if (error instanceof Problem && error.code === "VALIDATION_ERROR") return issuesOf(error);
+    throw error;
+  }
+}
+
+/** Those of a VALIDATION_ERROR. */
+export function issuesOf(problem: Problem): readonly Issue[] {
+  return (problem.data as { readonly issues: readonly Issue[] }).issues;
+}
+
+/** SHA-256 of what makes two requests the same batch: absent, null and empty members count as equal. */
+export async function fingerprintBatch(
+  { promptVersionId, runOptions }: Pick<CreateBatchBody, "promptVersionId" | "runOptions">,
+  items: readonly CheckedItem[],
+): Promise<Buffer> {
+  const hash = createHash("sha256").update(canonicalJson({ promptVersionId, runOptions: runOptions ?? {} }));
+  await forEachInSlices(items, (item) => void hash.update(canonicalJson(item)));
+  return hash.digest();
+}
+
+/** Collects up to as many issues as one answer holds, and counts the items that have some. */
+class ItemFaults {
+  readonly #total: number;
+  readonly #issues: Issue[] = [];
+  readonly #items = new Set<number>();
+
+  constructor(total: number) {
+    this.#total = total;
+  }
+
+  /** `issues`: as those of a single run, whose body the item is. */
+  add(index: number, issues: readonly Issue[]): void {
+    if (issues.length > 0) this.#items.add(index);
+    for (const { path, code, message } of issues) {
+      if (this.#issues.length === ISSUES_MAX) return;
+      const [root = "body", ...rest] = path;
+      this.#issues.push({ path: [root, "items", index, ...rest], code, message: `items[${index}]: ${message}` });
+    }
+  }
+
+  addOfBatch(issues: readonly Issue[]): void {
+    this.#issues.push(...issues.slice(0, ISSUES_MAX));
+  }
+
+  throwIfAny(): void {
+    const [first] = this.#issues;
+    if (first === undefined) return;
+    const [atFault, total] = [this.#items.size, this.#total].map((count) => count.toLocaleString("en-US"));
+    const message =
+      this.#items.size === 0
+        ? first.message
+        : `${atFault} of ${total} items cannot be run. The first: ${first.message}`;
+    throw new Problem("VALIDATION_ERROR", message.slice(0, MESSAGE_LENGTH_MAX).toWellFormed(), {
+      data: { issues: this.#issues },
+    });
+  }
+}
+
+const MESSAGE_LENGTH_MAX = 1_000;
+
+async function forEachInSlices<Item>(items: readonly Item[], work: (item: Item, index: number) => void): Promise<void> {
+  const slice = createTimeSlice();
+  for (const [index, item] of items.entries()) {
+    work(item, index);
+    if (slice.isOver()) await slice.yieldToEventLoop();
+  }
+}

@@ -1,0 +1,88 @@
+/** POST /v1/batches: the checks in the order of the specification, then the batch with all its items in one commit. */
+import type { CreateBatchBody } from "@promptd/contract";
+import type { Database } from "../../platform/database/database.ts";
+import { Problem } from "../../platform/problem.ts";
+import { getRunnablePrompt } from "../create/create-run.ts";
+import { keyConflict } from "../create/idempotency.ts";
+import type { QuoteOptions } from "../create/quote.ts";
+import { countOpenBatches, findBatchOfKey, insertBatch, insertItems, type NewBatch } from "./batches-store.ts";
+import { fingerprintBatch, fitItems, parseItems, type CheckedItem } from "./check-items.ts";
+
+export interface CreateBatchOptions extends QuoteOptions {
+  readonly db: Database;
+}
+
+export interface BatchRequest {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly requestId: string;
+  readonly batchId: string;
+  readonly body: CreateBatchBody;
+  readonly idempotencyKey: string | null;
+  /** Names a part of the request that had no effect. */
+  readonly ignore: (name: string) => void;
+}
+
+export interface CreatedBatch {
+  readonly batchId: string;
+  /** True: the idempotency key had created this batch before. */
+  readonly isReplay: boolean;
+}
+
+/** Its items may take 32 MiB of the database each, and more than a few at once help nobody: they share one window. */
+export const OPEN_BATCHES_MAX = 20;
+
+/** @throws Problem 422, 404, 410, 422 of the prompt, or 429, in this order of checks. */
+export async function createBatch(request: BatchRequest, options: CreateBatchOptions): Promise<CreatedBatch> {
+  const { accountId, body, idempotencyKey } = request;
+  const items = await parseItems(body.items);
+  const fingerprint = await fingerprintBatch(body, items);
+  const joined = await joinBatch(options.db, request, fingerprint);
+  if (joined !== null) return joined;
+  const prompt = await getRunnablePrompt(request, options);
+  await fitItems(prompt, items, body, { ...options, accountId, ignore: request.ignore });
+  const batch: NewBatch = {
+    ...request,
+    name: body.name ?? null,
+    promptVersionId: prompt.version.promptVersionId,
+    runOptions: body.runOptions ?? {},
+    idempotencyKey,
+    fingerprint,
+    total: items.length,
+  };
+  if (await store(options.db, batch, items)) return { batchId: batch.batchId, isReplay: false };
+  // Another request with the same key was quicker.
+  const other = await joinBatch(options.db, request, fingerprint);
+  if (other === null) throw new Error(`The batch that took the key of ${batch.batchId} is gone.`);
+  return other;
+}
+
+async function joinBatch(
+  db: Database,
+  { accountId, idempotencyKey }: Pick<BatchRequest, "accountId" | "idempotencyKey">,
+  fingerprint: Buffer,
+): Promise<CreatedBatch | null> {
+  const earlier = idempotencyKey === null ? null : await findBatchOfKey(db, accountId, idempotencyKey);
+  if (earlier === null) return null;
+  if (!earlier.fingerprint.equals(fingerprint)) throw keyConflict();
+  return { batchId: earlier.batchId, isReplay: true };
+}
+
+/** False: another batch has its key. */
+function store(db: Database, batch: NewBatch, items: readonly CheckedItem[]): Promise<boolean> {
+  return db.tx(async (tx) => {
+    const open = await countOpenBatches(tx, batch.accountId);
+    if (!(await insertBatch(tx, batch))) return false;
+    if (open >= OPEN_BATCHES_MAX) throw tooManyBatches();
+    await insertItems(tx, batch, items);
+    return true;
+  });
+}
+
+function tooManyBatches(): Problem {
+  return new Problem(
+    "TOO_MANY_REQUESTS_ERROR",
+    `${OPEN_BATCHES_MAX} batches are not finished, the most one account may have. Wait for one to finish, or cancel one.`,
+    { data: { reason: "TOO_MANY_BATCHES", limit: OPEN_BATCHES_MAX }, headers: { "retry-after": "1" } },
+  );
+}

@@ -1,0 +1,203 @@
+/**
+ * Starts the items of batches, a few at a time, through the same creation as POST /v1/runs. It works in shifts: a tick,
+ * which one process of the installation wins, looks after all batches until it is due again. Were two at it at once, an
+ * item would still get one run: its row is locked and written by the transaction that creates the run.
+ */
+import type { BatchPause, ErrorCode } from "@promptd/contract";
+import { findAccount, planRequired } from "../../accounts/index.ts";
+import { sqlState } from "../../platform/database/errors.ts";
+import type { Log } from "../../platform/log.ts";
+import { Problem } from "../../platform/problem.ts";
+import { settleWithin, sleep } from "../../platform/resilience/deadline.ts";
+import { createSemaphore } from "../../platform/resilience/semaphore.ts";
+import type { Tick } from "../../platform/ticks.ts";
+import { createRun, type CreateRunOptions } from "../create/create-run.ts";
+import {
+  collectBatch,
+  listOpenBatches,
+  listWaitingItems,
+  NOT_TO_START,
+  pauseBatch,
+  readItemInputs,
+  refuseItem,
+  startItem,
+  unpauseBatch,
+  type OpenBatch,
+} from "./batches-store.ts";
+import { issuesOf } from "./check-items.ts";
+
+export interface BatchStarterOptions {
+  readonly create: CreateRunOptions;
+  /** False: no plan is required. */
+  readonly plans: boolean;
+  readonly newId: () => string;
+  readonly log: Log;
+  /** A run was created and committed: wake the workers. */
+  readonly onCreated: () => void;
+  /** Cancels what still runs of a canceled batch. */
+  readonly cancelRuns: (batch: OpenBatch) => Promise<void>;
+}
+
+export interface BatchStarter {
+  readonly tick: Tick;
+  /** Something may be to do. */
+  readonly wake: () => void;
+}
+
+/** So long, too, do batches rest when the process that looks after them is killed. */
+const SHIFT_SECONDS = 3;
+/** A batch that was created elsewhere, and one whose pause is over, are found by polling. */
+const POLL_MS = 1_000;
+/** While batches run: ends of runs wake it too. */
+const BUSY_POLL_MS = 200;
+/** Runs that end together are followed up together. */
+const GATHER_MS = 10;
+/** All accounts together. The pool has eight connections. */
+const CREATES_AT_ONCE = 4;
+/**
+ * Runs of an account's batches that no worker has yet. Enough to have the next one ready where a run takes a second, and
+ * few, since a single run of the same account and model is claimed behind them.
+ */
+const WAITING_MAX = 4;
+
+export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
+  const starting = new Map<string, Promise<void>>();
+  const lastOf = new Map<string, string>();
+  const creates = createSemaphore({ permits: CREATES_AT_ONCE });
+  let alarm = Promise.withResolvers<void>();
+  const wake = (): void => alarm.resolve();
+
+  /** What can be started now of the account. One account that is slow holds up no other. */
+  function begin(accountId: string, batches: readonly OpenBatch[], stop: AbortSignal | undefined): void {
+    const batch = nextDue(batches, lastOf.get(accountId));
+    const room = roomOf(batches, options.create.activeRunsMax);
+    if (batch === null || room < 1 || starting.has(accountId)) return;
+    lastOf.set(accountId, batch.batchId);
+    const isProbe = batch.status === "paused";
+    const started = creates
+      .run(() => startItems(batch, isProbe ? 1 : room, { ...options, stop }))
+      .catch((error: unknown) =>
+        options.log.warn(
+          { err: error, batchId: batch.batchId },
+          "items of a batch could not be started; it is tried again",
+        ),
+      )
+      .finally(() => starting.delete(accountId));
+    starting.set(accountId, started);
+  }
+
+  /** @returns whether there are batches to look after. */
+  async function pass(stop: AbortSignal | undefined): Promise<boolean> {
+    const { db } = options.create;
+    const open = await listOpenBatches(db);
+    for (const batch of open) {
+      if (batch.status === "canceled" && batch.unfinished > 0) await options.cancelRuns(batch);
+      if (batch.isToCollect || batch.status === "canceled") await collectBatch(db, batch);
+    }
+    for (const [accountId, batches] of Map.groupBy(open, (batch) => batch.accountId)) begin(accountId, batches, stop);
+    return open.some(({ isDue, unfinished }) => isDue || unfinished > 0);
+  }
+
+  async function shift(stop?: AbortSignal): Promise<void> {
+    const endsMs = performance.now() + SHIFT_SECONDS * 1_000;
+    const isOver = () => stop?.aborted === true || performance.now() >= endsMs;
+    stop?.addEventListener("abort", wake, { once: true });
+    try {
+      while (!isOver()) {
+        alarm = Promise.withResolvers();
+        const isBusy = await pass(stop);
+        await settleWithin([alarm.promise], isBusy ? BUSY_POLL_MS : POLL_MS);
+        await sleep(GATHER_MS);
+      }
+    } finally {
+      stop?.removeEventListener("abort", wake);
+      await Promise.all(starting.values());
+    }
+  }
+  return { tick: { name: "batches", everySeconds: SHIFT_SECONDS, run: shift }, wake };
+}
+
+/** One after the other of those that may start something. */
+function nextDue(batches: readonly OpenBatch[], last: string | undefined): OpenBatch | null {
+  const due = batches.filter(({ isDue }) => isDue);
+  return due.find(({ batchId }) => last !== undefined && batchId > last) ?? due[0] ?? null;
+}
+
+/**
+ * How many runs of the account's batches may be added. Batches take half of what may run at once for an account, so that
+ * its single runs always find room.
+ */
+function roomOf(batches: readonly OpenBatch[], activeRunsMax: number): number {
+  const accountRunsMax = Math.min(batches[0]?.accountRunsMax ?? 0, activeRunsMax);
+  const window = Math.max(1, Math.floor(accountRunsMax / 2));
+  const sum = (count: "unfinished" | "waiting") => batches.reduce((all, batch) => all + batch[count], 0);
+  return Math.min(window - sum("unfinished"), WAITING_MAX - sum("waiting"));
+}
+
+interface Starting extends BatchStarterOptions {
+  readonly stop: AbortSignal | undefined;
+}
+
+async function startItems(batch: OpenBatch, itemsMax: number, options: Starting): Promise<void> {
+  const { create, plans, stop } = options;
+  const account = plans ? await findAccount(create.db, batch.accountId) : null;
+  if (account !== null && !account.isPro) {
+    return pause(batch, planRequired(account.proUntilMs), options);
+  }
+  for (const item of await listWaitingItems(create.db, batch.batchId, itemsMax)) {
+    if (stop?.aborted === true || !(await startOne(batch, item, options))) return;
+  }
+}
+
+/** @returns whether the next one may be tried at once. */
+async function startOne(batch: OpenBatch, item: number, options: Starting): Promise<boolean> {
+  const { create, newId, onCreated } = options;
+  const inputs = await readItemInputs(create.db, batch.batchId, item);
+  if (inputs === null) return true;
+  const { accountId, keyId, requestId, promptVersionId, runOptions } = batch;
+  const runId = newId();
+  const body = { promptVersionId, inputs, runOptions };
+  const request = { accountId, keyId, requestId, runId, body, idempotency: null, ignore: () => {} };
+  try {
+    await createRun(request, { ...create, alongside: (tx) => startItem(tx, batch, { item, runId }) });
+  } catch (error) {
+    return afterRefusal(error, batch, item, options);
+  }
+  onCreated();
+  if (batch.status === "paused") await unpauseBatch(create.db, batch);
+  return true;
+}
+
+async function afterRefusal(error: unknown, batch: OpenBatch, item: number, options: Starting): Promise<boolean> {
+  if (sqlState(error) === NOT_TO_START) return false; // canceled, or another process is at it
+  if (!(error instanceof Problem)) throw error;
+  if (error.code === "TOO_MANY_REQUESTS_ERROR") return false; // other runs of the account have to end first
+  if (reasonOf(error) !== null) {
+    await pause(batch, error, options);
+    return false;
+  }
+  if (error.code !== "VALIDATION_ERROR") throw error;
+  await refuseItem(options.create.db, batch, item, error.message);
+  return true;
+}
+
+async function pause(batch: OpenBatch, problem: Problem, { create, log }: Starting): Promise<void> {
+  const reason = reasonOf(problem);
+  if (reason === null) throw problem;
+  await pauseBatch(create.db, batch, { reason, message: problem.message, isForOwner: reason === "KEY_NOT_VALID" });
+  if (batch.status !== "paused") log.info({ batchId: batch.batchId, reason }, "a batch is paused");
+}
+
+const REASONS: Partial<Record<ErrorCode, BatchPause>> = {
+  UNAUTHORIZED_ERROR: "KEY_NOT_VALID",
+  NOT_FOUND_ERROR: "PROMPT_NOT_FOUND",
+  GONE_ERROR: "MODEL_RETIRED",
+};
+
+/** Why nothing of the batch can be started; null: it is about this item, or passes by itself. */
+function reasonOf(problem: Problem): BatchPause | null {
+  const { code, data } = problem;
+  if (code === "PAYMENT_REQUIRED_ERROR") return (data as { readonly reason: BatchPause }).reason;
+  const isNotAllowed = code === "VALIDATION_ERROR" && issuesOf(problem).some((issue) => issue.code === "not_allowed");
+  return isNotAllowed ? "PROMPT_NOT_ALLOWED" : (REASONS[code] ?? null);
+}
