@@ -1,0 +1,2 @@
+-- promptd: compatible
+drop index provider_calls_started;
