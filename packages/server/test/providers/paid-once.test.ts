@@ -16,6 +16,9 @@ type Answer = (response: ServerResponse, url: string) => void;
 const busy: Answer = (response) => json(response, { detail: "busy" }, 503);
 const limited: Answer = (response) => json(response, { detail: "slow down" }, 429);
 const broken: Answer = (response) => response.destroy();
+const locked: Answer = (response) =>
+  json(response, { detail: "User is locked. Reason: Exhausted balance. Top up at fal.ai." }, 403);
+const refused: Answer = (response) => json(response, { detail: "Invalid token." }, 401);
 const garbled: Answer = (response) => response.setHeader("content-type", "application/json").end('{"status":');
 
 interface Queue {
@@ -68,6 +71,13 @@ describe.each(Object.entries(QUEUES))("a picture of %s", (_name, queue) => {
     expect(orders()).toBe(1);
   });
 
+  test("is not ordered by another key or model when its account is locked while it is made", async () => {
+    const { call, orders } = await open(queue, [locked, refused, queue.pending, queue.done]);
+    const fallback = ["fal/flux-dev", "replicate/flux-dev"];
+    expect(await call({ model: queue.model, fallback })).toMatchObject({ kind: "image", model: queue.model });
+    expect(orders()).toBe(1);
+  });
+
   test("that another attempt of its run ordered is asked for, and not ordered again", async () => {
     const asked = Promise.withResolvers<void>();
     const pending: Answer = (response, url) => {
@@ -84,4 +94,20 @@ describe.each(Object.entries(QUEUES))("a picture of %s", (_name, queue) => {
     expect(await call({ ...request, attempt: 2 })).toMatchObject({ kind: "image" });
     expect(orders()).toBe(1);
   });
+});
+
+test("a result of fal that is cut short is asked for again", async () => {
+  const answers = ['{"images":', null];
+  const rig = await openAllProviders((request, response, url) => {
+    if (request.method === "POST") return json(response, falQueued(`${url}/fal-ai/flux/requests/1`));
+    if (request.path.startsWith("/files/")) return void response.end(PNG);
+    if (request.path.endsWith("/status")) return json(response, { status: "COMPLETED" });
+    const cut = answers.shift() ?? null;
+    if (cut === null) return json(response, falImage(`${url}/files/1.png`));
+    response.setHeader("content-type", "application/json").end(cut);
+  });
+  const entry = entryOf("fal/flux-schnell");
+  const found = { ...catalogue, find: () => entry, isEnabled: () => true };
+  const { call } = createCaller({ db, adapter: rig.adapter, catalogue: found });
+  expect(await call({ model: entry.model })).toMatchObject({ kind: "image" });
 });

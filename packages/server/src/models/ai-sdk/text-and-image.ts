@@ -1,6 +1,7 @@
 import type { ImageModelV4, LanguageModelV4 } from "@ai-sdk/provider";
 import { generateImage, generateText, Output, streamText, type ModelMessage } from "ai";
 import { imageUsage, textUsage } from "../pricing/usage.ts";
+import { splitMask } from "../providers/jobs.ts";
 import { failure } from "../providers/failure.ts";
 import { providerOf } from "../providers/index.ts";
 import { TransportFailure } from "../providers/transport.ts";
@@ -97,8 +98,8 @@ async function refuseDownload(addresses: readonly unknown[]): Promise<never[]> {
 export async function callImage(adapter: Adapter, call: ModelCall, signal: AbortSignal): Promise<ModelResult> {
   const text = wholePrompt(call);
   const { size, aspectRatio } = call.mapping;
-  const images = call.images.filter(({ isMask = false }) => !isMask).map(({ bytes }) => bytes);
-  const mask = call.images.find(({ isMask = false }) => isMask);
+  const { pictures, mask } = splitMask(call.images);
+  const images = pictures.map(({ bytes }) => bytes);
   const result = await generateImage({
     model: await imageModel(adapter, call),
     prompt: images.length === 0 ? text : { text, images, ...(mask === undefined ? {} : { mask: mask.bytes }) },

@@ -49,7 +49,8 @@ export async function attempt(context: CallContext, job: Job, signal: AbortSigna
     ending = "aborted";
     const asked = start.kind === "started" ? startedBefore(context, job, start) : job;
     const result = await makeInTime(context, { job: asked, start, key: admission.key }, signal);
-    ending = result;
+    // A resumed job says nothing of the key and the model that were admitted now.
+    if (start.kind !== "started") ending = result;
     await fault("call.after_answer");
     record(context, asked, { key: start.key, result });
     return result.kind === "failed"
@@ -113,10 +114,8 @@ async function discard(result: ModelResult): Promise<void> {
   if (result.kind === "video" && "discard" in result.content) await result.content.discard();
 }
 
-function modelCall(
-  { request, entry, correction }: Job,
-  start: StartedJob["start"],
-): Omit<ModelCall, "timeLimitMs" | "key"> {
+function modelCall(job: Job, start: StartedJob["start"]): Omit<ModelCall, "timeLimitMs" | "key"> {
+  const { request, entry, correction } = job;
   const { onText } = request;
   const { callNumber } = start.key;
   const isFollowed = start.kind === "begun" && start.isFollowed && onText !== undefined;
@@ -135,9 +134,16 @@ function modelCall(
     maxOutputTokens: outputTokensMax(entry, mapping, request.maxOutputTokens),
     itemIndex: request.item,
     callNumber,
-    idempotencyKey: `${request.runId}:${request.step}:${request.item}`,
+    idempotencyKey: orderName(job),
     onText: isFollowed ? (text) => onText({ call: callNumber, text }) : null,
   };
+}
+
+/** Another order has another name: a provider answers a name that it knows with what it made before. */
+function orderName({ request, entry, correction }: Job): string {
+  const { runId, step, item, model } = request;
+  const other = entry.model === model ? [] : [entry.model];
+  return [runId, step, item, ...other, ...(correction === undefined ? [] : ["again"])].join(":");
 }
 
 function record(context: CallContext, job: Job, { key, result }: { key: CallKey; result: ModelResult }): void {

@@ -59,7 +59,7 @@ describe("a call", () => {
       await tx.query("lock table provider_calls"); // the count waits for it
       const outcome = call("hi", {}, canceler.signal).catch((error: unknown) => error);
       const waits = `select 1 from pg_locks where not granted and ${IN_THIS_DATABASE}`;
-      await vi.waitFor(async () => expect(await tx.query(waits)).not.toEqual([]));
+      await vi.waitFor(async () => expect(await tx.query(waits)).not.toEqual([]), { timeout: 10_000 });
       canceler.abort(new Error("the worker stops"));
       return { outcome };
     });

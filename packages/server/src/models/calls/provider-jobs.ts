@@ -100,5 +100,16 @@ async function poll(
   }
 }
 
-/** A poll costs nothing, so whatever may pass is waited out until the run's deadline. */
-const PASSING: ReadonlySet<FailureCause> = new Set(["rate_limited", "overloaded", "network", "timeout", "protocol"]);
+/**
+ * A poll costs nothing, so whatever may pass is waited out until the run's deadline. So is a refused key or an exhausted
+ * account: the job is under way and billed, and another key or model would be paid beside it.
+ */
+const PASSING: ReadonlySet<FailureCause> = new Set([
+  "rate_limited",
+  "overloaded",
+  "network",
+  "timeout",
+  "protocol",
+  "credentials",
+  "quota",
+]);

@@ -5,6 +5,7 @@
 import type { Modality } from "@promptd/contract";
 import type { PricedUse } from "../../credits/index.ts";
 import { ALL_PROVIDERS } from "./index.ts";
+import { memberOf } from "./jobs.ts";
 import { FLAGGED_INPUT } from "./openai-compatible.ts";
 import type { Meaning } from "./provider.ts";
 import type { TransportStage } from "./transport.ts";
@@ -175,11 +176,11 @@ function isSaid(words: (typeof WORDS)[number]["answers"][Meaning], { codes, mess
 function readBody(text: string): Said {
   const parsed = parseJson(text.slice(0, BODY_READ_MAX));
   const body: unknown = Array.isArray(parsed) ? parsed[0] : parsed; // as Gemini answers to a stream
-  const error = member(body, "error") ?? body;
-  const speakers = [error, body, ...listOf(error, "details"), ...listOf(body, "detail"), member(error, "innererror")];
-  const codes = speakers.flatMap((speaker) => CODE_MEMBERS.map((name) => member(speaker, name)));
-  const isFlagged = member(member(error, "metadata"), FLAGGED_INPUT) !== undefined;
-  const [message = ""] = [member(error, "message"), member(body, "detail"), error].filter(
+  const error = memberOf(body, "error") ?? body;
+  const speakers = [error, body, ...listOf(error, "details"), ...listOf(body, "detail"), memberOf(error, "innererror")];
+  const codes = speakers.flatMap((speaker) => CODE_MEMBERS.map((name) => memberOf(speaker, name)));
+  const isFlagged = memberOf(memberOf(error, "metadata"), FLAGGED_INPUT) !== undefined;
+  const [message = ""] = [memberOf(error, "message"), memberOf(body, "detail"), error].filter(
     (each) => typeof each === "string",
   );
   return {
@@ -200,7 +201,7 @@ function parseJson(text: string): unknown {
 }
 
 function listOf(value: unknown, name: string): readonly unknown[] {
-  const list = member(value, name);
+  const list = memberOf(value, name);
   return Array.isArray(list) ? list : [];
 }
 
@@ -230,10 +231,13 @@ export function classifyTransport(stage: TransportStage, modality: Modality): Ca
   }
 }
 
-/** A started job ended badly; most providers say why in words only. @param code for the operator's log. */
+/** A started job ended badly; most providers say why in words only. @param code goes into the operator's log. */
 export function classifyJobFailure(words: string, code: string | null = null): Failure {
-  const declined = WORDS.flatMap(({ declinedJobs }) => declinedJobs);
-  if (declined.some((said) => said.test(words))) return REFUSED;
+  const isDeclined = WORDS.some(
+    ({ answers, declinedJobs }) =>
+      declinedJobs.some((said) => said.test(words)) || (code !== null && answers.declined?.codes.includes(code)),
+  );
+  if (isDeclined) return REFUSED;
   return failure("job_failed", {
     retry: "never",
     breaker: "ignored",
@@ -242,10 +246,6 @@ export function classifyJobFailure(words: string, code: string | null = null): F
 }
 
 const SAFE_CODE = /^[\w.:-]{1,64}$/;
-
-function member(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[name] : undefined;
-}
 
 /** Longer than any deadline, and still an exact integer where a time is added to it. */
 const WAIT_MS_MAX = 1e12;

@@ -21,32 +21,10 @@ import { cancelOf, type Provider } from "./provider.ts";
 
 const QUEUE = "https://queue.fal.run";
 
-/** Of videos, ids without an owner are below fal-ai/: so catalogues have named them since before newer ones had others. */
-const FOREIGN_OWNERS = /^(?!luma-dream-machine\/|minimax\/|kling-video\/|veo)[\w-]+\/[\w.-]+/;
-
-function addressOf({ providerModel, modality }: JobOrder): string {
-  const isBare = modality === "video" && !FOREIGN_OWNERS.test(providerModel);
-  return `${QUEUE}/${isBare ? "fal-ai/" : ""}${providerModel}`;
-}
-
-/** Names of catalogue files that are not fal's own. */
-const OPTION_NAMES: Readonly<Record<string, string>> = {
-  guidanceScale: "guidance_scale",
-  numInferenceSteps: "num_inference_steps",
-  enableSafetyChecker: "enable_safety_checker",
-  outputFormat: "output_format",
-  syncMode: "sync_mode",
-  safetyTolerance: "safety_tolerance",
-  motionStrength: "motion_strength",
-  negativePrompt: "negative_prompt",
-  promptOptimizer: "prompt_optimizer",
-};
-
 function bodyOf(order: JobOrder): Members {
   const { prompt, options } = order;
   const { pictures: images, mask } = splitMask(order.images);
   const { useMultipleImages, ...sent } = options;
-  const named = Object.fromEntries(Object.entries(sent).map(([name, value]) => [OPTION_NAMES[name] ?? name, value]));
   const [first] = images;
   const pictures =
     first === undefined
@@ -58,7 +36,7 @@ function bodyOf(order: JobOrder): Members {
     order.modality === "image"
       ? { image_size: imageSize(order), num_images: 1 }
       : { aspect_ratio: order.aspectRatio, duration: order.duration === undefined ? undefined : `${order.duration}s` };
-  return withoutAbsent({ prompt, ...shape, ...pictures, mask_url: mask && dataUri(mask), ...named });
+  return withoutAbsent({ prompt, ...shape, ...pictures, mask_url: mask && dataUri(mask), ...sent });
 }
 
 const SIZES: Readonly<Record<string, unknown>> = {
@@ -90,7 +68,7 @@ async function start(order: JobOrder, source: JobSource) {
     // It bounds what waits in the queue alone; what runs is canceled when its run has ended.
     "x-fal-request-timeout": String(Math.ceil(order.timeLimitMs / 1_000)),
   };
-  const answer = await sendOrder(addressOf(order), { headers, body: bodyOf(order) }, source);
+  const answer = await sendOrder(`${QUEUE}/${order.providerModel}`, { headers, body: bodyOf(order) }, source);
   const { status_url: statusUrl, cancel_url: cancelUrl } = answer;
   return {
     responseUrl: ownAddress(answer["response_url"], source.endpoint),

@@ -121,17 +121,27 @@ async function membersOf(answer: Response): Promise<Members> {
 }
 
 export function parseMembers(text: string): Members {
-  const value: unknown = JSON.parse(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new UnreadableAnswer(); // cut short, or a page of something between
+  }
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new UnreadableAnswer();
   return value as Members;
 }
 
 /** An address of the provider's own: nowhere else is the key sent. @throws UnreadableAnswer */
-export function ownAddress(value: unknown, { origins }: JobEndpoint): string {
-  const url = typeof value === "string" ? URL.parse(value) : null;
-  const isOwn = url !== null && origins.some((origin) => new URL(origin).origin === url.origin);
-  if (!isOwn) throw new UnreadableAnswer();
+export function ownAddress(value: unknown, endpoint: Pick<JobEndpoint, "origins">): string {
+  const url = parseOwn(value, endpoint);
+  if (url === null) throw new UnreadableAnswer();
   return url.href;
+}
+
+/** @returns null for what is no address of the provider's own. */
+export function parseOwn(value: unknown, { origins }: Pick<JobEndpoint, "origins">): URL | null {
+  const url = typeof value === "string" ? URL.parse(value) : null;
+  return url !== null && origins.some((origin) => new URL(origin).origin === url.origin) ? url : null;
 }
 
 export function memberOf(value: unknown, name: string): unknown {

@@ -9,7 +9,7 @@ import type { Modality } from "@promptd/contract";
 import type { Clock } from "../../platform/clock.ts";
 import type { PROVIDER_KEYS, SETTINGS } from "../../platform/config/settings.ts";
 import type { FeaturedModel, TextFeatures } from "./text-features.ts";
-import type { JobInterface } from "./jobs.ts";
+import { memberOf, parseOwn, type JobInterface } from "./jobs.ts";
 import type { SandboxRequest } from "../sandbox/sandbox-provider.ts";
 
 /** A part that a provider does not have is null, so that nobody forgets one. */
@@ -172,12 +172,9 @@ export function cancelOf(
   stateMember: string,
   how: { readonly method: CancelRequest["method"]; readonly scheme: string },
 ): CancelRequest | null {
-  const member = (name: string): unknown =>
-    typeof operation === "object" && operation !== null ? (Reflect.get(operation, name) as unknown) : undefined;
-  const named = member("cancelUrl");
-  const address = named ?? member(stateMember);
-  const url = typeof address === "string" ? URL.parse(address) : null;
-  if (url === null || !endpoint.origins.some((origin) => new URL(origin).origin === url.origin)) return null;
+  const named = memberOf(operation, "cancelUrl");
+  const url = parseOwn(named ?? memberOf(operation, stateMember), endpoint);
+  if (url === null) return null;
   if (named === undefined) url.pathname = `${url.pathname.replace(/\/response$/, "")}/cancel`;
   return { url, method: how.method, authorization: `${how.scheme} ${endpoint.apiKey ?? ""}` };
 }
