@@ -30,6 +30,10 @@ export async function startMailServer({ refuse = () => null }: MailServerOptions
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ["STARTTLS"],
+    onAuth({ username }, _session, callback) {
+      if (username === "known") callback(null, { user: username });
+      else callback(Object.assign(new Error("Authentication failed."), { responseCode: 535 }));
+    },
     onRcptTo({ address }, _session, callback) {
       const status = refuse(address);
       callback(status === null ? null : Object.assign(new Error("Refused."), { responseCode: status }));

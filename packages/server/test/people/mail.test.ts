@@ -1,6 +1,7 @@
 /** Mail: invitations, resets and confirmations go out over SMTP, after the request and never at its expense. */
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createSmtp, isRefusedForGood } from "../../src/people/mail/smtp.ts";
 import { pollUntil } from "../../src/platform/resilience/deadline.ts";
 import { startTestServer, type TestServer } from "../support/test-server.ts";
 import { startMailServer, type TestMailServer } from "./mail-fixture.ts";
@@ -123,6 +124,18 @@ describe("a mail that is not taken", () => {
     });
     const [row] = await server.app.db.query("select body from mails where given_up_at is not null");
     expect(row).toEqual({ body: null });
+  });
+
+  test("is not given up when the server refuses the sign-in: a password may be mistyped", async () => {
+    const address = new URL(mail.url);
+    const failed = (user: string) =>
+      createSmtp({ url: `smtp://${user}:wrong@${address.host}`, from: "promptd@example.org" })
+        .send({ to: "nobody@example.org", subject: "s", text: "t", messageId: "<1@example.org>" })
+        .then(
+          () => null,
+          (error: unknown) => isRefusedForGood(error),
+        );
+    expect([await failed("unknown"), await failed("known")]).toEqual([false, true]);
   });
 
   test("waits for another attempt when the server is busy", async () => {

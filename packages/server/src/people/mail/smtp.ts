@@ -46,8 +46,12 @@ export function createSmtp({ url, from }: SmtpOptions): Smtp {
   };
 }
 
-/** True: the server has refused this mail for good (5xx), so that another attempt would be refused as well. */
+/**
+ * True: the server has refused this mail's addresses or text for good (5xx), so that another attempt would be refused as
+ * well. A refused sign-in says nothing of the mail.
+ */
 export function isRefusedForGood(error: unknown): boolean {
-  const code = error instanceof Error && "responseCode" in error ? Number(error.responseCode) : 0;
-  return code >= 500 && code < 600;
+  if (!(error instanceof Error && "code" in error && "responseCode" in error)) return false;
+  const status = Number(error.responseCode);
+  return (error.code === "EENVELOPE" || error.code === "EMESSAGE") && status >= 500 && status < 600;
 }
