@@ -31,6 +31,13 @@ export interface Deletions {
   run(stop?: AbortSignal): Promise<void>;
 }
 
+export interface DeletionRequest {
+  readonly accountId: string;
+  readonly prompts: DeletedAccount["prompts"];
+  /** The person who asks for it; null: an operator. */
+  readonly actorId: string | null;
+}
+
 const REASON = "The account was deleted.";
 const BATCH = 200;
 
@@ -38,15 +45,11 @@ const BATCH = 200;
  * Ends every way into the account, in one transaction.
  * @throws Problem NOT_FOUND_ERROR when it is deleted already; VALIDATION_ERROR while others need its person.
  */
-export function beginDeletion(
-  db: Database,
-  accountId: string,
-  prompts: DeletedAccount["prompts"],
-): Promise<DeletedAccount> {
+export function beginDeletion(db: Database, { accountId, prompts, actorId }: DeletionRequest): Promise<DeletedAccount> {
   return db.tx(async (tx) => {
     const deletion = await insertDeletion(tx, accountId, prompts);
     if (deletion === null) throw notFound("account", accountId);
-    await endAccess(tx, accountId);
+    await endAccess(tx, accountId, actorId);
     await revokeAllKeys(tx, accountId, REASON);
     await pseudonymizeAccount(tx, accountId);
     await promptsOfAccount.endShares(tx, accountId);
@@ -60,7 +63,12 @@ export function createDeletions(ports: DeletionPorts): Deletions {
     run: async (stop) => {
       for (const deletion of await listOpenDeletions(ports.db)) {
         if (stop?.aborted === true) return;
-        await removeContent(deletion, ports, stop);
+        await removeContent(deletion, ports, stop).catch((error: unknown) =>
+          ports.log.error(
+            { err: error, accountId: deletion.accountId },
+            "an account is not yet deleted; it is tried again",
+          ),
+        );
       }
     },
   };
@@ -73,6 +81,7 @@ async function removeContent(
   stop: AbortSignal | undefined,
 ): Promise<void> {
   const { db, files, log } = ports;
+  await db.tx((tx) => revokeAllKeys(tx, accountId, REASON)); // one may have been made while the first part committed
   if (prompts === "remove") await unpublishAll(db, accountId);
   await runsOfAccount.cancelBatches(db, accountId);
   await cancelAll(accountId, ports);

@@ -1,8 +1,9 @@
 import type { AccountDeletion, DeletedAccount } from "@promptd/contract/manage";
 import { findAccount } from "../accounts/index.ts";
 import type { ManageHandlers, StreamAnswer } from "../http/endpoint.ts";
+import { actorOf } from "../people/index.ts";
 import { invalid, notFound } from "../platform/problem.ts";
-import { beginDeletion, type Deletions } from "./delete-account.ts";
+import { beginDeletion, type DeletionRequest, type Deletions } from "./delete-account.ts";
 import { findDeletion } from "./deletions-store.ts";
 import { exportAccount, type ExportPorts } from "./export-account.ts";
 
@@ -20,9 +21,12 @@ export function offboardingManageRoutes(options: OffboardingOptions): Offboardin
   return {
     exportAccount: (_input, { caller }) => download(caller.accountId, options),
     exportAccountOf: ({ params: { accountId } }) => download(accountId, options),
-    deleteAccount: async ({ body }, { caller }) => ({ data: await deleteConfirmed(caller.accountId, body, options) }),
+    deleteAccount: async ({ body }, context) => {
+      const asked = { ...body, accountId: context.caller.accountId, actorId: actorOf(context).personId };
+      return { data: await deleteConfirmed(asked, options) };
+    },
     deleteAccountOf: async ({ params: { accountId }, body }) => ({
-      data: await deleteConfirmed(accountId, body, options),
+      data: await deleteConfirmed({ ...body, accountId, actorId: null }, options),
     }),
     getAccountDeletion: async ({ params: { accountId } }) => {
       const data = await findDeletion(options.db, accountId);
@@ -33,8 +37,7 @@ export function offboardingManageRoutes(options: OffboardingOptions): Offboardin
 }
 
 async function deleteConfirmed(
-  accountId: string,
-  { confirm, prompts }: AccountDeletion,
+  { accountId, actorId, confirm, prompts }: AccountDeletion & DeletionRequest,
   { db, deletions }: OffboardingOptions,
 ): Promise<DeletedAccount> {
   const account = await findAccount(db, accountId);
@@ -43,8 +46,8 @@ async function deleteConfirmed(
     const message = "confirm must be the e-mail address of the account, as a sign that this is the one to delete.";
     throw invalid([{ path: ["body", "confirm"], code: "invalid_value", message }]);
   }
-  const deletion = await beginDeletion(db, accountId, prompts);
-  void deletions.run().catch(() => undefined); // what does not succeed now is logged and done by the next tick
+  const deletion = await beginDeletion(db, { accountId, prompts, actorId });
+  void deletions.run().catch(() => undefined); // what does not succeed now is done by the next tick, which logs it
   return deletion;
 }
 

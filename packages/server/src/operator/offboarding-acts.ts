@@ -44,6 +44,6 @@ export class OffboardingActs {
       throw new Problem("VALIDATION_ERROR", message);
     }
     const { beginDeletion } = await load();
-    return beginDeletion(this.#db, accountId, prompts);
+    return beginDeletion(this.#db, { accountId, prompts, actorId: null });
   }
 }

@@ -15,12 +15,17 @@ import { listMembers, lockOperators } from "./members-store.ts";
 
 /**
  * Ends every way into an account. Who owns it alone leaves the installation with it.
- * @throws Problem VALIDATION_ERROR when somebody else would be left without an owner, or all without an operator.
+ * @param actorId the person who asks for it; null: an operator.
+ * @throws Problem VALIDATION_ERROR when somebody else would be left without an owner, or all without an operator, and
+ *   when it is another person's own account: with it goes their sign-in everywhere.
  */
-export async function endAccess(tx: Tx, accountId: string): Promise<void> {
+export async function endAccess(tx: Tx, accountId: string, actorId: string | null): Promise<void> {
   const operators = await lockOperators(tx);
   const person = await lockPersonOf(tx, accountId);
   if (person !== null) {
+    if (actorId !== null && actorId !== person.personId) {
+      throw conflict("This is another person's own account. Only they or an operator can delete it.");
+    }
     if (operators.length === 1 && operators[0] === person.personId) {
       throw conflict("The account belongs to the only operator. Make somebody else an operator first.");
     }

@@ -4,4 +4,5 @@ export { describeAccess, endAccess } from "./departures.ts";
 export { readMailState } from "./mail/mails-store.ts";
 export { authEndpoint } from "./sign-in/auth-endpoint.ts";
 export { makeWelcome, PeopleActs } from "./operator-acts.ts";
+export { actorOf } from "./people-manage-routes.ts";
 export { mintCode } from "./welcome.ts";

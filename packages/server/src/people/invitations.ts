@@ -28,6 +28,8 @@ export interface InvitationOptions {
 
 const CODE_BYTES = 16;
 const DAYS = 7;
+/** Of one account in these days: nobody fills the mailboxes of strangers, or the operator's mail server. */
+const INVITATIONS_MAX = 50;
 
 export async function invite(
   given: {
@@ -40,11 +42,17 @@ export async function invite(
 ): Promise<CreatedInvitation> {
   const code = randomBytes(CODE_BYTES).toString("base64url");
   const row = { ...given, invitationId: newId(), codeHash: hashCode(code), days: DAYS, isMailed: mailer !== null };
-  const invitation = await insertInvitation(db, row);
+  const invitation = await insertInvitation(db, row, INVITATIONS_MAX);
+  if (invitation === null) throw tooManyInvitations();
   const link = `${publicUrl()}/invitation#${code}`;
   if (mailer === null) return { ...invitation, link };
   await mailer.send(given.email, invitationMail({ ...(await describeInvitation(db, given)), link, days: DAYS }));
   return { ...invitation, link: null };
+}
+
+function tooManyInvitations(): Problem {
+  const message = `The account has invited ${INVITATIONS_MAX} people in ${DAYS} days, the most it may. An operator can invite more.`;
+  return invalid([{ path: ["body", "email"], code: "too_many", message }]);
 }
 
 /** Who invites, and to which account, as a mail names them. */

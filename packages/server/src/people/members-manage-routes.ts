@@ -45,6 +45,8 @@ function membersOf({ db }: InvitationOptions): Pick<MembersHandlers, "listMember
       const data = await db.tx(async (tx) => {
         const members = await lockMembers(tx, accountId);
         const member = requireMember(members, personId);
+        if (role === "member" && member.isPersonal)
+          throw refusal("personId", "This is the person's own account, which they own.");
         if (role === "member") requireOtherOwner(members, personId);
         await updateRole(tx, { accountId, personId }, role);
         return { ...member, role };

@@ -82,10 +82,18 @@ export interface InvitationToInsert {
   readonly isMailed: boolean;
 }
 
-export async function insertInvitation(db: Queryable, given: InvitationToInsert): Promise<Invitation> {
+/** @returns null when the account has invited `max` in these days. Those to the installation have no bound. */
+export async function insertInvitation(
+  db: Queryable,
+  given: InvitationToInsert,
+  max: number,
+): Promise<Invitation | null> {
   const [row] = await db.query<InvitationRow>(
     `insert into invitations (id, account_id, email, role, code_hash, invited_by, is_mailed, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $8, promptd_now() + make_interval(days => $7)) returning ${INVITATION}`,
+     select $1, $2::uuid, $3, $4, $5, $6, $8, promptd_now() + make_interval(days => $7)
+     where $2::uuid is null or (select count(*) from invitations
+       where account_id = $2 and created_at > promptd_now() - make_interval(days => $7)) < $9
+     returning ${INVITATION}`,
     [
       given.invitationId,
       given.accountId,
@@ -95,10 +103,10 @@ export async function insertInvitation(db: Queryable, given: InvitationToInsert)
       given.invitedBy,
       given.days,
       given.isMailed,
+      max,
     ],
   );
-  if (row === undefined) throw new Error("The invitation was not inserted.");
-  return toInvitation(row);
+  return row === undefined ? null : toInvitation(row);
 }
 
 export function listInvitations(db: Queryable, accountId: string, query: PageQuery): Promise<Page<Invitation> | null> {

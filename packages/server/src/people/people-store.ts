@@ -99,7 +99,6 @@ export async function hasOperator(db: Queryable): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** One who is there already stays as they are. */
 /** Who is a member already becomes an owner, when that is what is given, and stays what they are otherwise. */
 export async function insertMember(
   db: Queryable,

@@ -52,7 +52,8 @@ const NOTHING = {
 
 /**
  * Empties every version: its template, its words and its samples are gone. Rows and slugs stay, for the runs of others that
- * name them, and so that nobody takes over a name that callers know. False: a run of somebody still needs one of them.
+ * name them, and so that nobody takes over a name that callers know; `published_at` too, since what has none is a draft,
+ * which is deleted. False: a run of somebody still needs one of them.
  */
 async function erasePromptsOf(db: Database, authorId: string): Promise<boolean> {
   return db.tx(async (tx) => {
@@ -66,7 +67,7 @@ async function erasePromptsOf(db: Database, authorId: string): Promise<boolean> 
     await tx.query("update prompts set latest_version_id = null where author_id = $1", [authorId]);
     await tx.query(
       `update prompt_versions v set title = 'Deleted prompt', description = '', tags = '[]', definition = $2, config = $3,
-         samples = $4, published_at = null, note = null, source = null, published_by = null
+         samples = $4, note = null, source = null, published_by = null
        from prompts p where p.id = v.prompt_id and p.author_id = $1 and v.published_at is not null`,
       [authorId, JSON.stringify(NOTHING.definition), "{}", JSON.stringify(NOTHING.samples)],
     );

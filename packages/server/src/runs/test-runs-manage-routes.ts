@@ -8,7 +8,7 @@ import { findVersionOfRun } from "./runs-store.ts";
 
 type Handlers = Pick<ManageHandlers, "createTestRun" | "getTestRun">;
 
-/** Runs of drafts: durable and counted among the account's active runs like all others, and free like every author's run. */
+/** Runs of drafts: durable and counted among the account's active runs like all others, at the price of an author's own runs. */
 export function testRunsManageRoutes(options: RunsRoutesOptions): Handlers {
   const { db, catalogue, newId, holdMaxCredits: creditsMax } = options;
   return {

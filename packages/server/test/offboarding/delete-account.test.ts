@@ -133,6 +133,17 @@ test("keeps prompts published without a name where that is chosen, and nobody ea
   expect((await server.checkLedger()).mismatches).toEqual([]);
 });
 
+test("leaves the name of a removed prompt taken, and the vote of somebody else stops nothing", async () => {
+  const eve = await createTestPerson(server, { email: "eve@example.org" });
+  const { promptId, slug } = await server.publish(QUICK.replace("Quick", "Named"), { authorId: eve.accountId });
+  const vote = "insert into prompt_votes (prompt_id, account_id) values ($1, $2)";
+  await server.app.db.query(vote, [promptId, caller.accountId]);
+  await remove(eve, "eve@example.org");
+  await finished(eve.accountId);
+  const taken = await server.publish(QUICK.replace("Quick", "Named"), { authorId: caller.accountId });
+  expect([slug, taken.slug]).toEqual(["named", "named-2"]);
+});
+
 test("waits for a run of somebody else before it removes the template that the run needs", async () => {
   const lin = await createTestPerson(server, { email: "lin@example.org" });
   const { promptVersionId } = await server.publish(SLOW, { authorId: lin.accountId });
@@ -167,6 +178,23 @@ describe("is refused", () => {
       message: expect.stringContaining("Shared"),
     });
     expect((await owner.client.send("getSession")).accounts).toHaveLength(2);
+  });
+
+  test("to another owner of somebody's own account, whose sign-in would go with it", async () => {
+    const [own, guest] = [
+      await createTestPerson(server, { email: "own@example.org" }),
+      await createTestPerson(server, { email: "guest@example.org" }),
+    ];
+    const join = "insert into account_members (account_id, person_id, role) values ($1, $2, 'owner')";
+    await server.app.db.query(join, [own.accountId, guest.personId]);
+    const there = clientOf(server, { cookie: guest.cookie }, own.accountId);
+    const body = { confirm: "own@example.org", prompts: "keep" } as const;
+    await expect(there.send("deleteAccount", { body })).rejects.toMatchObject({
+      message: expect.stringContaining("another person's own account"),
+    });
+    const params = { personId: own.personId };
+    expect(await codeOf(there.send("updateMember", { params, body: { role: "member" } }))).toBe("VALIDATION_ERROR");
+    expect(await codeOf(own.client.send("getSession"))).toBe("SUCCESS");
   });
 
   test("to the only operator", async () => {

@@ -73,6 +73,16 @@ describe("an invitation", () => {
     await ada.client.send("removeMember", { params: { personId: person.personId } });
   });
 
+  test("is refused to an account that has sent fifty in a week", async () => {
+    const person = await createTestPerson(server);
+    const insert = `insert into invitations (id, account_id, email, role, code_hash, invited_by, expires_at)
+      select gen_random_uuid(), $1::uuid, n || '@example.org', 'member', sha256(($1::text || n)::bytea), $2::uuid, promptd_now() + interval '7 days'
+      from generate_series(1, 50) n`;
+    await server.app.db.query(insert, [person.accountId, person.personId]);
+    const body = { email: "more@example.org", role: "member" } as const;
+    expect(await codeOf(person.client.send("createInvitation", { body }))).toBe("VALIDATION_ERROR");
+  });
+
   test("is dead once it is revoked or a week old", async () => {
     const make = () => ada.client.send("createInvitation", { body: { email: "late@example.org", role: "member" } });
     const [revoked, old] = [await make(), await make()];

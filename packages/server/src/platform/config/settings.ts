@@ -90,7 +90,8 @@ export const SETTINGS = {
   }),
   PROMPTD_SIGN_UP_CREDITS: range("credits", [0, 1_000_000_000], {
     default: "0",
-    meaning: "Credits that a new person's own account begins with.",
+    meaning:
+      "Credits that a new person's own account begins with. Without mail nobody confirms an address: then any owner can invite addresses of their own, and each gets these credits.",
   }),
   PROMPTD_SIGN_UP_PLAN: setting(z.enum(["pro", "none"]), {
     default: "none",

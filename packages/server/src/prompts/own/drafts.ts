@@ -293,7 +293,6 @@ export function orIssues<Result>(read: () => Result): Result {
 
 /**
  * The version that a test run of the draft executes: the text of this revision, frozen by its first test run.
- * @param revision 0 where there is no draft: the latest version itself.
  * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults of the text, and at another revision.
  */
 export async function freezeDraft(

@@ -68,11 +68,8 @@ export async function readOwnPrompt(
   const { db } = options;
   const record = await findOwnPrompt(db, accountId, promptId);
   if (record === null) throw notFound("prompt", promptId);
-  const [draft, version, rows] = await Promise.all([
-    findDraft(db, accountId, promptId),
-    findOwnVersion(db, promptId, null),
-    describePrompts([record], options),
-  ]);
+  const [draft, rows] = await Promise.all([findDraft(db, accountId, promptId), describePrompts([record], options)]);
+  const version = draft === null ? await findOwnVersion(db, promptId, null) : null;
   const [row] = rows;
   if (row === undefined) throw notFound("prompt", promptId);
   const source = draft?.source ?? (version === null ? "" : sourceOf(version));

@@ -60,7 +60,7 @@ export async function refreshEstimates(db: Database, catalogue: Catalogue): Prom
     const estimates = stale.map((version) => ({
       id: version.id,
       // A model that left the catalogue (an operator's own) has no price; such a prompt is not shown in search.
-      ...(version.definition.steps.every((step) => catalogue.find(step.model) !== null)
+      ...([version, ...version.definition.steps].every(({ model }) => catalogue.find(model) !== null)
         ? estimatePrices(version, catalogue)
         : NO_PRICE),
     }));
