@@ -5,14 +5,12 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { COMPILE_CACHE } from "../../server/test/support/promptd-process.ts";
+import { COMPILE_CACHE, PROGRAM } from "../../server/test/support/promptd-process.ts";
 import { createTestDatabase } from "../../server/test/support/test-database.ts";
 import { AUTHOR_COMMANDS } from "../src/commands/author-commands.ts";
 import { OPERATOR_COMMANDS } from "../src/operator-commands.ts";
 import { runCli } from "../src/run-cli.ts";
 import { NO_TERMINAL } from "../src/terminal/terminal.ts";
-
-const PROGRAM = join(import.meta.dirname, "../bin/promptd.js");
 
 export type Environment = Readonly<Record<string, string>>;
 

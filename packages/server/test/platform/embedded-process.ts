@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { openConnection } from "../../src/platform/database/database.ts";
+import { COMPILE_CACHE } from "../support/promptd-process.ts";
 
 export const NOBODY = 65_534;
 export const isRoot = process.geteuid?.() === 0;
@@ -58,7 +59,12 @@ function forkUser(dataDir: string, { faults = "", dbUid, uid }: UserOptions): Ch
   const home = uid === undefined || uid === NOBODY ? { HOME: "/nonexistent" } : {};
   const child = fork(join(import.meta.dirname, "embedded-user.ts"), {
     execArgv: ["--conditions=promptd-source"],
-    env: { PATH: "/usr/bin:/bin", ...home, PROVIDER_KEY: "must not reach the server" },
+    env: {
+      PATH: "/usr/bin:/bin",
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...home,
+      PROVIDER_KEY: "must not reach the server",
+    },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
     ...(uid === undefined ? {} : { uid, gid: uid }),
   });

@@ -1,6 +1,6 @@
 /**
- * Vitest's global set-up: one PostgreSQL per test run with a migrated template, from which every test file clones its
- * own databases. PROMPTD_TEST_DATABASE_URL names a server to use instead; its role must be allowed to create databases.
+ * Vitest's global set-up: the program that tests start as a process, and one PostgreSQL per test run with a migrated
+ * template, from which every test file clones its own databases. PROMPTD_TEST_DATABASE_URL names a server to use instead; its role must be allowed to create databases.
  */
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,6 +11,7 @@ import { findPostmaster, waitForEnd } from "../../src/platform/embedded/postmast
 import { startEmbeddedPostgres } from "../../src/platform/embedded/supervise.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { migrate } from "../../src/platform/database/migrate.ts";
+import { buildProgram } from "./built-program.ts";
 import { withDatabase } from "./database-url.ts";
 
 /** What test files get by `inject("database")`. */
@@ -38,6 +39,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   await runOn(database.url, [`create database ${database.template}`]);
   await migrate(withDatabase(database.url, database.template), log);
   project.provide("database", database);
+  process.env["TEST_PROGRAM"] = await buildProgram(); // the workers inherit it
   return async () => {
     await dropAll(database);
     await server.stop();

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
-const PROGRAM = join(import.meta.dirname, "../../../cli/bin/promptd.js");
+/** Of global-setup.ts, in few files; a bench starts the sources. */
+export const PROGRAM = process.env["TEST_PROGRAM"] ?? join(import.meta.dirname, "../../../cli/bin/promptd.js");
 /** Nothing seeded, nothing looked for on this machine, and no load balancer to wait for. */
 const QUICK = {
   PORT: "0",
@@ -49,6 +50,7 @@ function spawnPromptd(argv: readonly string[], environment: Readonly<Record<stri
       PATH: process.env["PATH"] ?? "",
       HOME: process.env["HOME"] ?? "/",
       NODE_COMPILE_CACHE: COMPILE_CACHE,
+      MALLOC_ARENA_MAX: "2", // as the command sets it for a server (packages/cli/bin/promptd.js)
       ...environment,
     },
     stdio: ["ignore", "pipe", "pipe"],
