@@ -21,6 +21,7 @@ ENDPOINTS: Dict[str, Tuple[str, str]] = {
     "getPrompt": ("GET", "/v1/prompts/:promptId"),
     "getPromptVersion": ("GET", "/v1/prompt-versions/:promptVersionId"),
     "resolveSlug": ("GET", "/v1/prompt-slugs/:slug"),
+    "listSlugs": ("GET", "/v1/prompt-slugs"),
     "getResources": ("GET", "/v1/resources"),
     "getMe": ("GET", "/v1/me"),
     "getCredits": ("GET", "/v1/me/credits"),

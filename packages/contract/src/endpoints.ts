@@ -233,6 +233,14 @@ export const ENDPOINTS = {
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     isExtension: true,
   },
+  listSlugs: {
+    method: "GET",
+    path: "/v1/prompt-slugs",
+    summary: "Retrieve up to 40 prompts by their slugs, or the account's own prompts with a label",
+    auth: "apiKey",
+    errors: ["VALIDATION_ERROR"],
+    isExtension: true,
+  },
   getResources: {
     method: "GET",
     path: "/v1/resources",

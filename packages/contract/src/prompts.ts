@@ -97,6 +97,19 @@ export interface SearchResult {
   readonly rows: readonly SearchRow[];
 }
 
+/** One row of GET /v1/prompt-slugs. */
+export interface NamedPrompt extends SlugVersion {
+  readonly description: string;
+}
+
+/** GET /v1/prompt-slugs: several prompts at once, by their slugs or by a label. */
+export interface NamedPrompts {
+  /** In the order in which they were asked for; those of a label by slug. */
+  readonly rows: readonly NamedPrompt[];
+  /** Names that lead to no published prompt. */
+  readonly missing: readonly string[];
+}
+
 /** GET /v1/prompt-slugs/:slug: the version that a slug, or a label of it, leads to. */
 export interface SlugVersion extends PromptVersion {
   readonly slug: string;

@@ -127,3 +127,34 @@ export const labelQueryLeaf = leaf<string>({ type: "string", pattern: LABEL_FORM
   const message = `label must be 1 to 40 letters a-z, digits and hyphens, beginning with a letter, got ${quote(given)}.`;
   report(payload, { code: "invalid_value", message });
 });
+
+/** A slug alone, or with a label behind an @. */
+const SLUG_NAME_FORM = /^[A-Za-z0-9-]{1,140}(@[a-z][a-z0-9-]{0,39})?$/;
+
+/** A comma list; a name that stands in it twice counts once. */
+const slugsLeaf = leaf<string | undefined>(
+  { type: "string", description: `Up to ${REQUEST_LIMITS.slugsMax} slugs, or slug@label, separated by commas.` },
+  (payload) => {
+    const given = rawText(payload);
+    if (given === undefined) return;
+    const names = slugNames(given);
+    const wrong = names.find((name) => !SLUG_NAME_FORM.test(name));
+    const { slugsMax: max } = REQUEST_LIMITS;
+    if (names.length > max) {
+      report(payload, { code: "too_many", message: `slugs takes ${max} names at most, got ${names.length}.` });
+    } else if (names.length === 0 || wrong !== undefined) {
+      const message = `slugs must be a comma list of slugs such as tea-poem,cat-poem@production, got ${quote(wrong ?? given)}.`;
+      report(payload, { code: "invalid_value", message });
+    }
+  },
+).optional();
+
+/** Names of a comma list, in small letters. */
+export function slugNames(list: string): string[] {
+  return [...new Set(list.split(",").map((name) => name.trim().toLowerCase()))].filter((name) => name !== "");
+}
+
+export const slugsQuerySchema = z.object({ slugs: slugsLeaf, label: labelQueryLeaf.optional() }).check((payload) => {
+  if (payload.value.slugs !== undefined || payload.value.label !== undefined) return;
+  report(payload, { code: "required", message: "Give slugs, label, or both.", path: ["slugs"] });
+});

@@ -5,6 +5,7 @@ export const REQUEST_LIMITS = {
   textKeysMax: 64,
   imagesMax: 32,
   searchCodePointsMax: 200,
+  slugsMax: 40,
   pageMin: 1,
   pageMax: 50,
 } as const;

@@ -4,6 +4,7 @@ import { ISSUE_CODES, ISSUES_MAX, type ErrorEnvelope, type Issue } from "./error
 import type { ModelEntry, Resources } from "./models.ts";
 import {
   MODALITIES,
+  type NamedPrompts,
   type PromptConfig,
   type PromptSamples,
   type PromptVersion,
@@ -127,6 +128,19 @@ export const slugVersionSchema: z.ZodType<SlugVersion> = z.strictObject({
   slug: z.string(),
   label: z.string().nullable(),
   ...promptVersionMembers,
+});
+export const namedPromptsSchema: z.ZodType<NamedPrompts> = z.strictObject({
+  rows: z
+    .array(
+      z.strictObject({
+        slug: z.string(),
+        label: z.string().nullable(),
+        description: z.string(),
+        ...promptVersionMembers,
+      }),
+    )
+    .max(REQUEST_LIMITS.slugsMax),
+  missing: z.array(z.string()).max(REQUEST_LIMITS.slugsMax),
 });
 
 const imageInputSchema = z.discriminatedUnion("type", [

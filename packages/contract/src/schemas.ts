@@ -9,10 +9,11 @@ import {
 } from "./batches/batch-schemas.ts";
 import { createRunBodySchema } from "./create-run-schema.ts";
 import { ISSUE_CODES, type Issue, type IssueCode } from "./errors.ts";
-import { labelQueryLeaf, listRunsQuerySchema, searchTextLeaf, slugLeaf } from "./query-schemas.ts";
+import { labelQueryLeaf, listRunsQuerySchema, searchTextLeaf, slugLeaf, slugsQuerySchema } from "./query-schemas.ts";
 import {
   creditsSchema,
   meSchema,
+  namedPromptsSchema,
   promptVersionSchema,
   resourcesSchema,
   runEventStreamSchema,
@@ -30,7 +31,7 @@ import { uuidLeaf } from "./schema-leaves.ts";
 
 export { batchItemSchema, batchResultSchema } from "./batches/batch-schemas.ts";
 export { createRunBodySchema } from "./create-run-schema.ts";
-export { listRunsQuerySchema, unixTimeMs } from "./query-schemas.ts";
+export { listRunsQuerySchema, slugNames, unixTimeMs } from "./query-schemas.ts";
 export { REQUEST_LIMITS } from "./request-limits.ts";
 export * from "./response-schemas.ts";
 export { textFault } from "./schema-leaves.ts";
@@ -79,6 +80,7 @@ export const endpointSchemas = {
     body: null,
     data: slugVersionSchema,
   },
+  listSlugs: { params: none, query: slugsQuerySchema, body: null, data: namedPromptsSchema },
   getResources: { params: none, query: none, body: null, data: resourcesSchema },
   getMe: { params: none, query: none, body: null, data: meSchema },
   getCredits: { params: none, query: none, body: null, data: creditsSchema },

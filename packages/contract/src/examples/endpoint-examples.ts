@@ -212,6 +212,20 @@ export const ENDPOINT_EXAMPLES: ExamplesOf<EndpointShapes> = {
     parameters: { slug: "a-poem-about-tea", label: "production" },
     data: { slug: "a-poem-about-tea", label: "production", ...version },
   },
+  listSlugs: {
+    parameters: { slugs: "a-poem-about-tea@production,a-poem-about-coffee", label: "production" },
+    data: {
+      rows: [
+        {
+          slug: "a-poem-about-tea",
+          label: "production",
+          description: "A short poem about a cup of tea.",
+          ...version,
+        },
+      ],
+      missing: ["a-poem-about-coffee"],
+    },
+  },
   getResources: {
     parameters: { "If-None-Match": `"${HASH}"` },
     data: {

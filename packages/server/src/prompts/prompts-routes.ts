@@ -1,16 +1,20 @@
-import type { PromptConfig, PromptVersion, SearchRow } from "@promptd/contract";
+import type { NamedPrompt, NamedPrompts, PromptConfig, PromptVersion, SearchRow } from "@promptd/contract";
+import { REQUEST_LIMITS, slugNames } from "@promptd/contract/schemas";
 import type { Handlers } from "../http/endpoint.ts";
 import type { Catalogue } from "../models/index.ts";
 import { isoTime } from "../platform/clock.ts";
 import type { Database } from "../platform/database/database.ts";
-import { notFound, Problem } from "../platform/problem.ts";
+import { invalid, notFound, Problem } from "../platform/problem.ts";
 import {
+  findLabeledVersions,
+  findNamedVersions,
   findPromptVersion,
   findPublicVersion,
   findSearchRows,
   findSlugVersion,
   isPromptPublished,
   type FoundPrompt,
+  type NamedVersion,
   type PublicVersion,
 } from "./prompts-store.ts";
 import { findGoneModel, publicRunOptions } from "./inputs/run-options.ts";
@@ -31,7 +35,10 @@ export function promptsRoutes({
   db,
   catalogue,
   search,
-}: PromptsRoutesOptions): Pick<Handlers, "searchPrompts" | "getPrompt" | "getPromptVersion" | "resolveSlug"> {
+}: PromptsRoutesOptions): Pick<
+  Handlers,
+  "searchPrompts" | "getPrompt" | "getPromptVersion" | "resolveSlug" | "listSlugs"
+> {
   return {
     searchPrompts: async ({ query }) => {
       return { data: { rows: await findRanked(query.q, { db, catalogue, search }) } };
@@ -48,16 +55,65 @@ export function promptsRoutes({
       return { data: promptVersion(version, catalogue) };
     },
     resolveSlug: async ({ params: { slug }, query: { label } }) => {
-      const version = await findSlugVersion(db, slug, label === undefined || label === LABEL_OF_LATEST ? null : label);
+      const version = await findSlugVersion(db, slug, storedLabel(label));
       if (version !== null) return { data: { slug, label: label ?? null, ...promptVersion(version, catalogue) } };
       const what = label === undefined ? "prompt" : `prompt with the label ${label}`;
       throw new Problem("NOT_FOUND_ERROR", `No published ${what} has the slug ${slug}.`);
     },
+    listSlugs: async ({ query: { slugs, label } }, { caller }) => ({
+      data:
+        slugs === undefined
+          ? await findLabeled(caller.accountId, label ?? LABEL_OF_LATEST, { db, catalogue })
+          : await findNamed(slugNames(slugs), label, { db, catalogue }),
+    }),
   };
 }
 
 /** Leads to the latest version of every prompt, so no author can set it. */
 const LABEL_OF_LATEST = "latest";
+
+/** Null: the latest version, which has no row. */
+function storedLabel(label: string | undefined): string | null {
+  return label === undefined || label === LABEL_OF_LATEST ? null : label;
+}
+
+type Ports = Pick<PromptsRoutesOptions, "db" | "catalogue">;
+
+/** @param names slugs, each with a label behind an @ where it has one. @param label of the names without one. */
+async function findNamed(
+  names: readonly string[],
+  label: string | undefined,
+  { db, catalogue }: Ports,
+): Promise<NamedPrompts> {
+  const asked = names.map((name) => {
+    const [slug = "", own] = name.split("@");
+    return { name, slug, label: own ?? label };
+  });
+  const found = await findNamedVersions(
+    db,
+    asked.map((one) => ({ slug: one.slug, label: storedLabel(one.label) })),
+  );
+  const rows = asked.flatMap((one, index) => {
+    const version = found.get(index);
+    return version === undefined ? [] : [namedPrompt(version, one.label ?? null, catalogue)];
+  });
+  return { rows, missing: asked.filter((_, index) => !found.has(index)).map(({ name }) => name) };
+}
+
+async function findLabeled(accountId: string, label: string, { db, catalogue }: Ports): Promise<NamedPrompts> {
+  const { slugsMax: max } = REQUEST_LIMITS;
+  const found = await findLabeledVersions(db, accountId, { label: storedLabel(label), limit: max + 1 });
+  if (found.length > max) {
+    const message = `More than ${max} of your prompts have the label ${label}. Name those that you want in slugs.`;
+    throw invalid([{ path: ["query", "label"], code: "too_many", message }]);
+  }
+  return { rows: found.map((version) => namedPrompt(version, label, catalogue)), missing: [] };
+}
+
+function namedPrompt(version: NamedVersion, label: string | null, catalogue: Catalogue): NamedPrompt {
+  const { slug, description } = version;
+  return { slug, label, description, ...promptVersion(version, catalogue) };
+}
 
 /** The best of what can be run now, in order. */
 async function findRanked(q: string, { db, catalogue, search }: PromptsRoutesOptions): Promise<SearchRow[]> {

@@ -86,6 +86,59 @@ export async function findSlugVersion(db: Database, slug: string, label: string 
   return rows[0] === undefined ? null : publicVersion(rows[0]);
 }
 
+/** A version by a name of its prompt, with what a list shows of it. */
+export interface NamedVersion extends PublicVersion {
+  readonly slug: string;
+  readonly description: string;
+}
+
+interface NamedRow extends PublicVersionRow {
+  slug: string;
+  description: string;
+}
+
+export interface SlugName {
+  readonly slug: string;
+  /** Null: the latest version. */
+  readonly label: string | null;
+}
+
+/** The versions that names lead to, by the index of the name in the list; a name that leads to none has no entry. */
+export async function findNamedVersions(
+  db: Database,
+  names: readonly SlugName[],
+): Promise<ReadonlyMap<number, NamedVersion>> {
+  const text = `select (asked.number - 1)::int as index, ${PUBLIC_COLUMNS}, p.slug, v.description
+    from unnest($1::text[], $2::text[]) with ordinality asked (slug, label, number)
+    join prompts p on p.slug = asked.slug
+    join prompt_versions v on v.prompt_id = p.id and v.id = case when asked.label is null then p.latest_version_id else (
+      select l.prompt_version_id from prompt_labels l where l.prompt_id = p.id and l.label = asked.label) end
+    where ${IS_LIVE}`;
+  const rows = await db.named<NamedRow & { index: number }>("prompts_find_names", text, [
+    names.map(({ slug }) => slug),
+    names.map(({ label }) => label),
+  ]);
+  return new Map(rows.map((row) => [row.index, namedVersion(row)]));
+}
+
+/** The account's own prompts that are published and carry the label, by slug. @param label null: all of them. */
+export async function findLabeledVersions(
+  db: Database,
+  authorId: string,
+  { label, limit }: { readonly label: string | null; readonly limit: number },
+): Promise<NamedVersion[]> {
+  const text = `select ${PUBLIC_COLUMNS}, p.slug, v.description from prompts p
+    join prompt_versions v on v.prompt_id = p.id and v.id = case when $2::text is null then p.latest_version_id else (
+      select l.prompt_version_id from prompt_labels l where l.prompt_id = p.id and l.label = $2) end
+    where p.author_id = $1 and ${IS_LIVE} order by p.slug limit $3`;
+  const rows = await db.named<NamedRow>("prompts_find_labeled", text, [authorId, label, limit]);
+  return rows.map(namedVersion);
+}
+
+function namedVersion(row: NamedRow): NamedVersion {
+  return { ...publicVersion(row), slug: row.slug, description: row.description };
+}
+
 /** What may change while a version stays the same. */
 export interface LiveTerms {
   /** In percent of what a run costs; null: the installation's. */

@@ -128,6 +128,7 @@ function fixedHandlers(calls: Call[]): Handlers {
     getPrompt: answering("getPrompt", VERSION),
     getPromptVersion: answering("getPromptVersion", VERSION),
     resolveSlug: answering("resolveSlug", { slug: "edge", label: null, ...VERSION }),
+    listSlugs: answering("listSlugs", { rows: [], missing: [] }),
     getResources: answering("getResources", { hash: HASH, resources: { models: [] } }),
     getMe: answering("getMe", { username: null, displayName: null, userFlags: 0 }),
     getCredits: answering("getCredits", { credits: 7 }),
