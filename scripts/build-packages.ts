@@ -1,5 +1,5 @@
 /**
- * Writes `dist` of contract, client, server and command line: JavaScript and types, as they are published. Sources run
+ * Writes `dist` of contract, client, MCP, server and command line: JavaScript and types, as they are published. Sources run
  * without it; `npm run build` makes it, after the console.
  */
 import { spawnSync } from "node:child_process";
@@ -11,7 +11,7 @@ const PACKAGES = join(import.meta.dirname, "../packages");
 const TSC = join(import.meta.dirname, "../node_modules/typescript/bin/tsc");
 
 /** Each is compiled against the types of those before it. */
-for (const name of ["contract", "client", "server", "cli"]) {
+for (const name of ["contract", "client", "mcp", "server", "cli"]) {
   const directory = join(PACKAGES, name);
   rmSync(join(directory, "dist"), { recursive: true, force: true });
   compile(directory, name === "client" ? ["--emitDeclarationOnly"] : []);

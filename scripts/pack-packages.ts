@@ -9,7 +9,7 @@ import { dirname, join, resolve } from "node:path";
 
 const ROOT = join(import.meta.dirname, "..");
 /** In the order in which they can be published. */
-export const PACKAGES = ["contract", "client", "console", "server", "cli"] as const;
+export const PACKAGES = ["contract", "client", "mcp", "console", "server", "cli"] as const;
 
 type Json = Record<string, unknown>;
 

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Command, CommandOption, CommandTable } from "./command.ts";
 import { COMMON_OPTIONS } from "./parse-arguments.ts";
 
@@ -37,4 +38,10 @@ function flagName(key: string, option: CommandOption): string {
 function alignRows(rows: readonly (readonly [string, string])[]): string {
   const width = Math.max(0, ...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
+}
+
+/** Of this package. */
+export async function readVersion(): Promise<string> {
+  const manifest: unknown = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
+  return String((manifest as { version: unknown }).version);
 }

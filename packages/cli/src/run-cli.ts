@@ -1,7 +1,6 @@
-import { readFile } from "node:fs/promises";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo, type CommandTable } from "./command.ts";
 import { explainError } from "./explain-error.ts";
-import { describeCommand, describeTable } from "./help-text.ts";
+import { describeCommand, describeTable, readVersion } from "./help-text.ts";
 import { parseArguments } from "./parse-arguments.ts";
 import { printable } from "./printable.ts";
 import { suggestName } from "./suggest-name.ts";
@@ -47,8 +46,7 @@ export async function runCli(argv: readonly string[], table: CommandTable, aroun
 }
 
 async function printVersion(around: Surroundings): Promise<number> {
-  const manifest: unknown = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
-  around.writeOut(`${String((manifest as { version: unknown }).version)}\n`);
+  around.writeOut(`${await readVersion()}\n`);
   return 0;
 }
 

@@ -55,8 +55,11 @@ export interface Parts {
   readonly deletions: Deletions;
   /** A run was canceled: wakes who waits for it, and the worker that has it. */
   readonly onCanceled: (runId: string) => void;
-  /** What answers and file addresses begin with. The port is known only when the server listens. */
-  readonly address: { url: string };
+  /**
+   * `url`: what answers and file addresses begin with; `localUrl`: where this process listens. The port is known only
+   * when the server listens.
+   */
+  readonly address: { url: string; localUrl: string };
 }
 
 export async function openParts(options: AppOptions, installation: Installation, closers: Closers): Promise<Parts> {
@@ -71,7 +74,8 @@ export async function openParts(options: AppOptions, installation: Installation,
   notifications.onGap(() => hub.pollAll());
   const followers = new RunFollowers(db, log);
   notifications.listen("run_text", (ids) => followers.wake(ids));
-  const address = { url: config.PROMPTD_PUBLIC_URL ?? localUrl(config.HOST, config.PORT) };
+  const here = localUrl(config.HOST, config.PORT);
+  const address = { url: config.PROMPTD_PUBLIC_URL ?? here, localUrl: here };
   await makeDataDir(config.dataDir);
   const secrets = await orStartFailure(async () => ({
     secret: await readServerSecret(config),

@@ -119,6 +119,7 @@ async function listen({ options, address }: Parts, server: HttpServer): Promise<
   const { port } = await orListenFailure({ host, port: PORT }, () => server.listen({ host, port: PORT }));
   const url = localUrl(host, port);
   address.url = publicUrl ?? url;
+  address.localUrl = url;
   return url;
 }
 

@@ -15,6 +15,7 @@ import { consoleEndpoint } from "./console/index.ts";
 import { creditsManageRoutes, creditsRoutes } from "./credits/index.ts";
 import { toEndpoints, type Endpoint, type Handlers } from "./http/endpoint.ts";
 import { createHttpServer, type HttpServer } from "./http/server.ts";
+import { createMcp, type Mcp } from "./mcp/index.ts";
 import { modelsManageRoutes, modelsRoutes } from "./models/index.ts";
 import { offboardingManageRoutes } from "./offboarding/index.ts";
 import { authEndpoint, createPeople, type People } from "./people/index.ts";
@@ -23,6 +24,7 @@ import { marketplaceManageRoutes, promptsManageRoutes, promptsRoutes } from "./p
 import {
   batchesRoutes,
   checkImages,
+  findRunByKey,
   openUsage,
   runsManageRoutes,
   runsRoutes,
@@ -37,7 +39,8 @@ export async function openServer(parts: Parts, wakeWorker: () => void, closers: 
   const admission = openAdmission(parts);
   closers.add(() => admission.close());
   const people = openPeople(parts);
-  return createHttpServer({
+  const mcp = openMcp(parts);
+  const server = createHttpServer({
     log,
     newId,
     authenticators: { apiKey: admission.admit, ...people.authenticators },
@@ -53,6 +56,7 @@ export async function openServer(parts: Parts, wakeWorker: () => void, closers: 
       }),
       ...manageEndpoints(parts, people, wakeWorker),
       authEndpoint(people.sessions, () => address.url),
+      ...mcp.endpoints,
       ...(await openConsole(parts)),
     ],
     openFile: files.openFile,
@@ -65,6 +69,31 @@ export async function openServer(parts: Parts, wakeWorker: () => void, closers: 
       openRequestsMax: config.PROMPTD_OPEN_REQUESTS_MAX,
       ...options.httpLimits,
     },
+  });
+  return {
+    listen: (at) => server.listen(at),
+    get openRequests() {
+      return server.openRequests;
+    },
+    close: (order = {}) => {
+      const endWaits = (): void => {
+        mcp.stop();
+        order.endWaits?.();
+      };
+      return server.close({ ...order, endWaits });
+    },
+  };
+}
+
+/** The tools for agents, which work through this server's own /v1. */
+function openMcp({ options, db, newId, address }: Parts): Mcp {
+  return createMcp({
+    log: options.log,
+    newId,
+    publicUrl: () => address.url,
+    localUrl: () => address.localUrl,
+    origins: options.config.PROMPTD_CORS_ORIGINS,
+    findRunOfKey: (accountId, key) => findRunByKey(db, accountId, key),
   });
 }
 

@@ -1,7 +1,9 @@
-import type { PromptConfig, PromptVersion, TextInputField } from "@promptd/contract";
+import type { PromptVersion } from "@promptd/contract";
+import { describeField, describeOption, describePrice } from "@promptd/mcp/describe";
 import type { Command } from "../command.ts";
+import { exampleCommand } from "../runs/example-command.ts";
 import { findVersion } from "../runs/find-version.ts";
-import { formatCredits, formatTable, sandboxMark } from "../output.ts";
+import { formatTable, sandboxMark } from "../output.ts";
 import { printableLine } from "../printable.ts";
 import { withSession } from "../session.ts";
 
@@ -61,53 +63,14 @@ function formatVersion(version: PromptVersion, name: string): string {
       "Options",
       Object.entries(config.runOptions).map(([key, option]) => [key, describeOption(option)]),
     ),
-    `Run it:\n  ${exampleCommand(name, fields, config)}`,
+    `Run it:\n  ${exampleCommand(name, config)}`,
   ]
     .filter((part) => part !== "")
     .join("\n\n");
-}
-
-function describePrice({ estimatedCredits, creditsRequired }: PromptConfig): string {
-  if (creditsRequired === 0) return "free";
-  const usual = formatCredits(estimatedCredits);
-  return creditsRequired === estimatedCredits ? usual : `about ${usual}; ${creditsRequired} must be available`;
 }
 
 function section(title: string, rows: readonly string[][]): string {
   return rows.length === 0
     ? ""
     : `${title}:\n${formatTable(rows.map(([first = "", ...rest]) => [`  ${first}`, ...rest]))}`;
-}
-
-function describeField(key: string, field: TextInputField): string {
-  const choices = field.options === null ? null : `one of: ${field.options.map(printableLine).join(", ")}`;
-  const several =
-    field.multiple === null ? null : `${field.multiple.min} to ${field.multiple.max} of them, joined by commas`;
-  const facts = [
-    field.required ? "required" : `default ${printableLine(JSON.stringify(field.default))}`,
-    field.label === key ? null : printableLine(field.label),
-    field.description === "" ? null : printableLine(field.description),
-    choices,
-    several,
-    field.maxLength === null ? null : `at most ${field.maxLength} characters`,
-  ];
-  return facts.filter((fact) => fact !== null).join("; ");
-}
-
-function describeOption(option: PromptConfig["runOptions"][string]): string {
-  const values = option.options.join(", ");
-  return option.default === null ? values : `${values} (default ${option.default})`;
-}
-
-function exampleCommand(id: string, fields: readonly [string, TextInputField][], config: PromptConfig): string {
-  const inputs = fields
-    .filter(([, field]) => field.required)
-    .map(([key, field]) => quoteForShell(`${key}=${field.options?.[0] ?? "…"}`));
-  const images = config.imageInputs.map((slot) => `--image ${quoteForShell(`${printableLine(slot.label)}.jpg`)}`);
-  return ["promptd run", id, ...inputs, ...images].join(" ");
-}
-
-/** Single quotes protect everything but themselves. */
-function quoteForShell(word: string): string {
-  return /^[A-Za-z0-9_./=-]+$/.test(word) ? word : `'${printableLine(word).replaceAll("'", `'\\''`)}'`;
 }

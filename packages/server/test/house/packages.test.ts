@@ -28,6 +28,7 @@ describe("the packages", () => {
       ">=22.19",
       ">=22.19",
       ">=22.19",
+      ">=22.19",
     ]);
     expect(read("packages/cli/bin/promptd.js")).toContain("const VERSION_MIN = [22, 19];");
   });

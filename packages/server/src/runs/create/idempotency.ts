@@ -53,6 +53,12 @@ export async function findRunOfKey(db: Database, accountId: string, idempotency:
   return row.run_id;
 }
 
+/** The run that was created with this key, whatever its body was. Null: there is none, or its 24 hours are over. */
+export async function findRunByKey(db: Database, accountId: string, key: string): Promise<string | null> {
+  const text = "select run_id from idempotency_keys where account_id = $1 and key = $2 and expires_at > promptd_now()";
+  return (await db.named<{ run_id: string }>("idempotency_find", text, [accountId, key]))[0]?.run_id ?? null;
+}
+
 export function keyConflict(): Problem {
   return invalid([
     {

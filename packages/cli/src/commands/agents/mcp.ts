@@ -1,0 +1,87 @@
+import type { McpSource } from "@promptd/mcp";
+import { findChosen, readChoice, type PromptChoice } from "@promptd/mcp/describe";
+import { serveOnStdio } from "@promptd/mcp/stdio";
+import { readFile, realpath } from "node:fs/promises";
+import { isAbsolute, relative, resolve } from "node:path";
+import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../../command.ts";
+import { describeReadFailure } from "../../file-failure.ts";
+import { readVersion } from "../../help-text.ts";
+import { printableLine } from "../../printable.ts";
+import { withSession } from "../../session.ts";
+
+export const mcp: Command = {
+  summary: "Serve prompts as tools of the Model Context Protocol, on standard input and output",
+  usage: "",
+  details: `For hosts such as Claude Desktop, VS Code or an agent of your own, which start the command themselves; docs/mcp.md shows their
+configuration. Every prompt can be found, shown and run. The prompts of --tools, or your own prompts with the label of
+--label, are tools of their own with their inputs as arguments, 40 at most. Runs are paid with the credits of your key.
+With --images, a tool call may name an image in that folder by its path; no other file is ever read.`,
+  session: `$ promptd mcp --tools cat-poem,summarize@production
+$ promptd mcp --label production --images ~/Pictures`,
+  options: {
+    tools: {
+      type: "string",
+      value: "SLUG,…",
+      summary: "prompts that become tools of their own, each slug or slug@label",
+    },
+    label: {
+      type: "string",
+      value: "LABEL",
+      summary: "the version of each of them; without --tools, your own prompts that carry it",
+    },
+    images: { type: "string", value: "DIR", summary: "a folder whose images tool calls may name by their paths" },
+  },
+  async run(args, io) {
+    const choice = choiceOf(args);
+    const folder = await folderOf(args, io);
+    const version = await readVersion();
+    await withSession(io, async ({ client }) => {
+      const source: McpSource = {
+        client,
+        choice,
+        fetchFile: (url, signal) => io.fetch(url, { signal }),
+        readImageFile: folder === null ? null : (path) => readImageIn(folder, path),
+      };
+      await warnOfMissing(source, io);
+      await serveOnStdio({ source, version }, { signal: io.signal, onError: (error) => io.note(error.message) });
+    });
+  },
+};
+
+function choiceOf(args: CommandArgs): PromptChoice {
+  try {
+    return readChoice(args.text("tools") ?? null, args.text("label") ?? null);
+  } catch (error) {
+    if (error instanceof RangeError) throw new CommandFailure(error.message, { cause: error });
+    throw error;
+  }
+}
+
+async function folderOf(args: CommandArgs, io: CommandIo): Promise<string | null> {
+  const name = args.text("images");
+  if (name === undefined) return null;
+  try {
+    return await realpath(resolve(io.directory, name));
+  } catch (error) {
+    throw new CommandFailure(describeReadFailure(name, error, "name a folder"), { cause: error });
+  }
+}
+
+/** @throws RangeError for a path that leads out of the folder, also over a link. */
+async function readImageIn(folder: string, path: string): Promise<Uint8Array> {
+  const refused = new RangeError(`An image must be an address, Base64, or a file in ${folder}.`);
+  const whole = await realpath(resolve(folder, path)).catch(() => Promise.reject(refused));
+  const inside = relative(folder, whole);
+  if (inside.startsWith("..") || isAbsolute(inside)) throw refused;
+  return readFile(whole).catch(() => Promise.reject(refused));
+}
+
+/** The host shows this in its log. A server that cannot be reached now may be later. */
+async function warnOfMissing({ client, choice }: McpSource, io: CommandIo): Promise<void> {
+  try {
+    const { missing } = await findChosen(client, choice, io.signal);
+    if (missing.length > 0) io.note(`No published prompt has the name ${missing.map(printableLine).join(", ")}.`);
+  } catch (error) {
+    io.note(`The chosen prompts could not be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

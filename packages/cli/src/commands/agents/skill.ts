@@ -1,0 +1,139 @@
+import type { Client } from "@promptd/client";
+import type { PromptSamples } from "@promptd/contract";
+import {
+  describeField,
+  describeOption,
+  describePrice,
+  findPrompt,
+  oneLine,
+  type ShownPrompt,
+} from "@promptd/mcp/describe";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { CommandFailure, type Command, type CommandIo } from "../../command.ts";
+import { describeWriteFailure } from "../../file-failure.ts";
+import { printableLine } from "../../printable.ts";
+import { exampleCommand } from "../../runs/example-command.ts";
+import { withSession } from "../../session.ts";
+
+export const skill: Command = {
+  summary: "Write an agent skill that runs a prompt",
+  usage: "<slug[@label]>",
+  details: `The skill is a folder with a SKILL.md, as agents read it: what the prompt does, the command that runs it, its inputs with
+their types and limits, and its price. The agent needs this command and an API key. Write it again when the prompt has changed.`,
+  session: `$ promptd skill cat-poem --out .claude/skills
+Wrote .claude/skills/cat-poem/SKILL.md.`,
+  options: { out: { type: "string", value: "DIR", summary: "the folder of skills; the current folder when absent" } },
+  positionals: { min: 1, max: 1 },
+  async run(args, io) {
+    const [name = ""] = args.positionals;
+    const { prompt, samples } = await withSession(io, async ({ client }) => {
+      const found = await findPrompt(client, name, io.signal);
+      return { prompt: found, samples: await findSamples(client, found, io.signal) };
+    });
+    const title = skillName(prompt.name);
+    const file = join(args.text("out") ?? ".", title, "SKILL.md");
+    const text = describeSkill(title, prompt, samples);
+    await writeSkill(file, text, io);
+    io.result({ file, skill: text }, `Wrote ${printableLine(file)}.`);
+  },
+};
+
+async function writeSkill(file: string, text: string, io: CommandIo): Promise<void> {
+  const path = resolve(io.directory, file);
+  try {
+    await mkdir(join(path, ".."), { recursive: true });
+    await writeFile(path, text);
+  } catch (error) {
+    throw new CommandFailure(describeWriteFailure(file, error), { cause: error });
+  }
+}
+
+/** What the author shows of the prompt; null where search does not find it. */
+async function findSamples(
+  client: Client,
+  { title, promptId }: ShownPrompt,
+  signal: AbortSignal,
+): Promise<PromptSamples | null> {
+  const { rows } = await client.prompts.search(title.slice(0, 200), { signal });
+  return rows.find((row) => row.promptId === promptId)?.samples ?? null;
+}
+
+const NAME_LENGTH_MAX = 64;
+const DESCRIPTION_LENGTH_MAX = 1_024;
+
+/** Agents take small letters, digits and single hyphens, and the folder has the same name. */
+function skillName(name: string): string {
+  const plain = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+  return plain.slice(0, NAME_LENGTH_MAX).replaceAll(/^-+|-+$/g, "");
+}
+
+function describeSkill(title: string, prompt: ShownPrompt, samples: PromptSamples | null): string {
+  const { name, config } = prompt;
+  const fields = Object.entries(config.textInputs).toSorted(([, a], [, b]) => a.position - b.position);
+  const inputs = fields.map(([key, field]) => `- \`${oneLine(key)}\`: ${describeField(key, field)}`);
+  const images = config.imageInputs.map((slot) => oneLine(`${slot.position + 1}. ${slot.label} ${slot.description}`));
+  const options = Object.entries(config.runOptions).map(([key, one]) => `- \`${key}\`: ${describeOption(one)}`);
+  return [
+    frontMatter(title, prompt),
+    `# ${oneLine(prompt.title)}`,
+    oneLine(prompt.description),
+    `Makes ${config.output.type}. Price of a run: ${describePrice(config)}. A failed run costs nothing.`,
+    "## Run it",
+    codeBlock("sh", exampleCommand(name, config)),
+    usageOf(prompt),
+    ...section("Inputs", inputs),
+    ...section("Images", images),
+    ...section("Options", options),
+    ...exampleOf(prompt, samples),
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n")
+    .concat("\n");
+}
+
+function frontMatter(title: string, { title: heading, description, config }: ShownPrompt): string {
+  const about = oneLine(
+    `${heading}. ${description} Makes ${config.output.type} by running a prompt of a promptd server.`,
+  );
+  return [
+    "---",
+    `name: ${title}`,
+    // A JSON text is a YAML text.
+    `description: ${JSON.stringify(about.slice(0, DESCRIPTION_LENGTH_MAX).toWellFormed())}`,
+    "compatibility: Needs the command promptd (npm install --global promptd) and an API key in PROMPTD_API_KEY.",
+    "---",
+  ].join("\n");
+}
+
+function usageOf({ config }: ShownPrompt): string {
+  const { type, schema } = config.output;
+  const lines = [
+    "- Write each input as `KEY=VALUE`; `KEY=@FILE` takes the text of a file, and `KEY=-` standard input.",
+    ...(config.imageCount === 0 ? [] : ["- Give each image as `--image PATH|URL`, in the order below."]),
+    ...(Object.keys(config.runOptions).length === 0 ? [] : ["- Give an option as `--option KEY=VALUE`."]),
+    ...(type === "text" ? [] : [`- Add \`--out DIR\` to save the ${type}; its address is valid for 24 hours.`]),
+    ...(schema === undefined ? [] : ["- The text is JSON."]),
+    "- Add `--json` for one JSON document with the outputs and what the run has cost.",
+    "- The exit code is 0 for a run that has succeeded, 1 for one that has failed, with the reason on standard error.",
+  ];
+  return lines.join("\n");
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [`## ${title}`, lines.join("\n")];
+}
+
+function exampleOf({ name, config }: ShownPrompt, samples: PromptSamples | null): string[] {
+  const output = samples?.outputs.find(({ type }) => type === "text");
+  if (samples === null || output === undefined) return [];
+  const command = exampleCommand(name, config, samples.inputs.textInputs);
+  return ["## Example", codeBlock("sh", command), codeBlock("", output.data)];
+}
+
+/** Longer fences than any in the text, so that it cannot end its block. */
+function codeBlock(language: string, text: string): string {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language}\n${text}\n${fence}`;
+}

@@ -1,0 +1,82 @@
+import { expect, test } from "vitest";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setup } from "./fake-service.ts";
+import { version } from "./sample-prompt.ts";
+
+const NAMED = { ...version, slug: "cat-portrait", label: null, description: "Paints a cat.\n---\nname: other" };
+const SAMPLES = {
+  inputs: { textInputs: { "Child's Age": "7" }, imageInputs: [] },
+  outputs: [{ type: "text", data: "A cat.\n```\nwith a fence" }],
+};
+const FOUND = {
+  "GET /v1/prompt-slugs": { data: { rows: [NAMED], missing: [] } },
+  "GET /v1/prompts/publish": { data: { rows: [{ ...NAMED, samples: SAMPLES, configs: version.config }] } },
+};
+
+test("skill writes a SKILL.md with the command, its inputs and its price, for an agent", async () => {
+  const { run, home } = await setup(FOUND);
+  const { stdout } = await run("skill", "cat-portrait", "--out", "skills");
+  expect(stdout).toBe("Wrote skills/cat-portrait/SKILL.md.\n");
+  expect(await readFile(join(home, "skills/cat-portrait/SKILL.md"), "utf8")).toBe(`---
+name: cat-portrait
+description: "Cat portrait. Paints a cat. --- name: other Makes image by running a prompt of a promptd server."
+compatibility: Needs the command promptd (npm install --global promptd) and an API key in PROMPTD_API_KEY.
+---
+
+# Cat portrait
+
+Paints a cat. --- name: other
+
+Makes image. Price of a run: about 12 credits; 15 must be available. A failed run costs nothing.
+
+## Run it
+
+\`\`\`sh
+promptd run cat-portrait 'Child'\\''s Age=…' --image Photo.jpg
+\`\`\`
+
+- Write each input as \`KEY=VALUE\`; \`KEY=@FILE\` takes the text of a file, and \`KEY=-\` standard input.
+- Give each image as \`--image PATH|URL\`, in the order below.
+- Give an option as \`--option KEY=VALUE\`.
+- Add \`--out DIR\` to save the image; its address is valid for 24 hours.
+- Add \`--json\` for one JSON document with the outputs and what the run has cost.
+- The exit code is 0 for a run that has succeeded, 1 for one that has failed, with the reason on standard error.
+
+## Inputs
+
+- \`Child's Age\`: required; Age; In years
+- \`tone\`: default "calm"; one of: calm, loud
+
+## Images
+
+1. Photo One clear face
+
+## Options
+
+- \`quality\`: low, medium, high (default medium)
+
+## Example
+
+\`\`\`sh
+promptd run cat-portrait 'Child'\\''s Age=7' --image Photo.jpg
+\`\`\`
+
+\`\`\`\`
+A cat.
+\`\`\`
+with a fence
+\`\`\`\`
+`);
+});
+
+test("a prompt that there is not leaves no file", async () => {
+  const missing = { data: { rows: [], missing: ["cat-portrait"] } };
+  const error = { code: "NOT_FOUND_ERROR", message: "No published prompt has the slug cat-portrait." };
+  const { run } = await setup({
+    "GET /v1/prompt-slugs": missing,
+    "GET /v1/prompt-slugs/cat-portrait": { status: 404, error },
+  });
+  const { code, stdout, stderr } = await run("skill", "cat-portrait");
+  expect([code, stdout, stderr.split("\n")[0]]).toEqual([1, "", error.message]);
+});

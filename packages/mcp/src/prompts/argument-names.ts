@@ -1,0 +1,41 @@
+import type { PromptConfig, TextInputField } from "@promptd/contract";
+
+/** What one argument of a prompt's tool stands for. */
+export type ArgumentTarget =
+  | { readonly kind: "text"; readonly key: string; readonly field: TextInputField }
+  | { readonly kind: "image"; readonly position: number; readonly label: string; readonly description: string }
+  | {
+      readonly kind: "option";
+      readonly key: string;
+      readonly default: string | null;
+      readonly options: readonly string[];
+    };
+
+const NAME_LENGTH_MAX = 64;
+
+/**
+ * The arguments of a prompt's tool by name, in display order. Inputs are named in their author's words ("Child's Age"),
+ * and models take only letters, digits, `_`, `.` and `-`: other characters become `_`, and a taken name gets a number.
+ */
+export function nameArguments(config: PromptConfig): ReadonlyMap<string, ArgumentTarget> {
+  const fields = Object.entries(config.textInputs).toSorted(([, a], [, b]) => a.position - b.position);
+  const wanted: (readonly [string, ArgumentTarget])[] = [
+    ...fields.map(([key, field]) => [key, { kind: "text", key, field }] as const),
+    ...config.imageInputs.map((slot) => [slot.label, { kind: "image", ...slot }] as const),
+    ...Object.entries(config.runOptions).map(([key, option]) => [key, { kind: "option", key, ...option }] as const),
+  ];
+  const named = new Map<string, ArgumentTarget>();
+  for (const [text, target] of wanted) named.set(freeName(text, named), target);
+  return named;
+}
+
+function freeName(text: string, taken: ReadonlyMap<string, unknown>): string {
+  const plain = text.replaceAll(/[^A-Za-z0-9_.-]+/g, "_").replaceAll(/^_+|_+$/g, "");
+  const name = (plain === "" ? "input" : plain).slice(0, NAME_LENGTH_MAX);
+  if (!taken.has(name)) return name;
+  const numbers = Array.from({ length: taken.size + 1 }, (_, index) => index + 2);
+  const free = numbers
+    .map((number) => `${name.slice(0, NAME_LENGTH_MAX - 4)}_${number}`)
+    .find((one) => !taken.has(one));
+  return free ?? name;
+}

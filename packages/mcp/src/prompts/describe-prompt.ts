@@ -1,0 +1,62 @@
+/** A prompt in words, for models and people: what it makes, what it takes, and what it costs. */
+import type { PromptConfig, TextInputField } from "@promptd/contract";
+import type { ShownPrompt } from "./find-prompts.ts";
+
+/** Texts of authors stand in these lines, and must not begin others. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
+}
+
+export function describePrice({ estimatedCredits, creditsRequired }: PromptConfig): string {
+  if (creditsRequired === 0) return "free";
+  const usual = estimatedCredits === 1 ? "1 credit" : `${estimatedCredits} credits`;
+  return creditsRequired === estimatedCredits ? usual : `about ${usual}; ${creditsRequired} must be available`;
+}
+
+/** Lines of Markdown below a title: description, price, and a list for inputs, images and options. */
+export function describePrompt({ name, title, description, config }: ShownPrompt): string {
+  const fields = Object.entries(config.textInputs).toSorted(([, a], [, b]) => a.position - b.position);
+  const parts = [
+    `# ${oneLine(title)}`,
+    oneLine(description),
+    `Prompt \`${name}\`; makes ${config.output.type}; ${describePrice(config)} a run.`,
+    list(
+      "Inputs",
+      fields.map(([key, field]) => `\`${oneLine(key)}\`: ${describeField(key, field)}`),
+    ),
+    list(
+      "Images",
+      config.imageInputs.map((slot) => oneLine(`${slot.position + 1}. ${slot.label} ${slot.description}`)),
+    ),
+    list(
+      "Options",
+      Object.entries(config.runOptions).map(([key, option]) => `\`${key}\`: ${describeOption(option)}`),
+    ),
+  ];
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+function list(title: string, lines: readonly string[]): string {
+  return lines.length === 0 ? "" : [`## ${title}`, "", ...lines.map((line) => `- ${line}`)].join("\n");
+}
+
+export function describeField(key: string, field: TextInputField): string {
+  const { options, multiple, maxLength, min, max } = field;
+  const facts = [
+    ["text", "select"].includes(field.type) ? null : field.type,
+    field.required ? "required" : `default ${oneLine(JSON.stringify(field.default))}`,
+    field.label === key ? null : oneLine(field.label),
+    field.description === "" ? null : oneLine(field.description),
+    options === null ? null : `one of: ${options.map(oneLine).join(", ")}`,
+    multiple === null ? null : `${multiple.min} to ${multiple.max} of them, joined by commas`,
+    maxLength === null ? null : `at most ${maxLength} characters`,
+    min === undefined ? null : `at least ${min}`,
+    max === undefined ? null : `at most ${max}`,
+  ];
+  return facts.filter((fact) => fact !== null).join("; ");
+}
+
+export function describeOption(option: PromptConfig["runOptions"][string]): string {
+  const values = option.options.join(", ");
+  return option.default === null ? values : `${values} (default ${option.default})`;
+}

@@ -1,0 +1,49 @@
+import { PromptdError, type Client } from "@promptd/client";
+import type { NamedPrompt } from "@promptd/contract";
+import { isEmpty, type PromptChoice } from "./choice.ts";
+
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** A prompt as a tool describes it. Found by an id, it has neither slug nor description. */
+export interface ShownPrompt extends Omit<NamedPrompt, "slug" | "label" | "description"> {
+  /** What runs it: a slug, a slug with a label, or the id of its version. */
+  readonly name: string;
+  readonly description: string;
+}
+
+/** The chosen prompts, in the order of the choice, and the names that lead to none. */
+export async function findChosen(
+  client: Client,
+  { names, label }: PromptChoice,
+  signal: AbortSignal,
+): Promise<{ readonly prompts: readonly ShownPrompt[]; readonly missing: readonly string[] }> {
+  if (isEmpty({ names, label })) return { prompts: [], missing: [] };
+  const query = { slugs: names.length === 0 ? undefined : names.join(","), label: label ?? undefined };
+  const { data } = await client.call("listSlugs", { params: {}, query, body: undefined, signal });
+  return { prompts: data.rows.map(toShown), missing: data.missing };
+}
+
+/**
+ * A slug, `slug@label`, or the id of a prompt or of a version.
+ * @throws PromptdError NOT_FOUND_ERROR when it is none of them.
+ */
+export async function findPrompt(client: Client, name: string, signal: AbortSignal): Promise<ShownPrompt> {
+  if (ID.test(name)) return { name, description: "", ...(await findById(client, name, signal)) };
+  const [slug = "", label] = name.split("@");
+  const { prompts } = await findChosen(client, { names: [label === undefined ? slug : name], label: null }, signal);
+  // The server's own refusal, in its own words.
+  return prompts[0] ?? { name, description: "", ...(await client.prompts.getBySlug(slug, { label, signal })) };
+}
+
+async function findById(client: Client, id: string, signal: AbortSignal) {
+  try {
+    return await client.promptVersions.get(id, { signal });
+  } catch (error) {
+    if (!(error instanceof PromptdError) || error.code !== "NOT_FOUND_ERROR") throw error;
+    return client.prompts.get(id, { signal });
+  }
+}
+
+function toShown({ slug, label, ...prompt }: NamedPrompt): ShownPrompt {
+  return { name: label === null ? slug : `${slug}@${label}`, ...prompt };
+}

@@ -1,0 +1,24 @@
+import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { createMcpServer, type McpServerOptions } from "./mcp-server.ts";
+
+/** Images come as Base64 in one message. */
+const MESSAGE_BYTES_MAX = 40 * 1024 * 1024;
+
+/**
+ * Serves the tools on standard input and output until the host closes them, or the signal aborts.
+ * @param onError takes what goes wrong beside the answers.
+ */
+export async function serveOnStdio(
+  options: Pick<McpServerOptions, "source" | "version">,
+  { signal, onError }: { readonly signal: AbortSignal; readonly onError: (error: Error) => void },
+): Promise<void> {
+  const transport = new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: MESSAGE_BYTES_MAX });
+  const closed = Promise.withResolvers<void>();
+  const handle = serveStdio(() => createMcpServer({ ...options, callOf: () => null }), { transport, onerror: onError });
+  const close = (): void => void handle.close();
+  process.stdin.once("end", () => closed.resolve());
+  process.stdin.once("close", () => closed.resolve());
+  signal.addEventListener("abort", () => closed.resolve(), { once: true });
+  await closed.promise;
+  close();
+}

@@ -1,0 +1,205 @@
+/** The tools that every server has: find a prompt, show it, run it, and see a run again. */
+import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
+import type { SearchRow } from "@promptd/contract";
+import { z } from "zod";
+import { describePrice, describePrompt, oneLine } from "../prompts/describe-prompt.ts";
+import { findPrompt, type ShownPrompt } from "../prompts/find-prompts.ts";
+import type { CallContext, McpSource } from "../source.ts";
+import { readImage } from "./image-arguments.ts";
+import { readValue } from "./prompt-tools.ts";
+import { describeRun, textResult } from "./result-content.ts";
+import { runPromptTool } from "./run-tool.ts";
+
+const PROMPT = z
+  .string()
+  .min(1)
+  .describe(
+    "Slug of the prompt, such as tea-poem; slug@label for a labeled version; or the id of a prompt or version.",
+  );
+const VALUE = z.union([z.string(), z.number(), z.boolean(), z.array(z.union([z.string(), z.number()]))]);
+
+const INPUTS = {
+  search_prompts: z.object({
+    query: z.string().min(1).max(200).describe("What the prompt should do, in a few words."),
+    limit: z.int().min(1).max(20).default(10).describe("How many prompts to show."),
+  }),
+  show_prompt: z.object({ prompt: PROMPT }),
+  run_prompt: z.object({
+    prompt: PROMPT,
+    inputs: z.record(z.string(), VALUE).default({}).describe("Text inputs by their names, as show_prompt lists them."),
+    images: z
+      .array(z.string().min(1))
+      .default([])
+      .describe("Images in the order of the prompt's slots: https addresses, data URLs or Base64."),
+    options: z
+      .record(z.string(), z.union([z.string(), z.number()]))
+      .default({})
+      .describe("Run options of the model, such as quality."),
+    idempotencyKey: z
+      .string()
+      .regex(/^[\x21-\x7e]{1,255}$/)
+      .optional()
+      .describe("Names this run for 24 hours: a call with the same key and arguments gives the same run, paid once."),
+  }),
+  get_run: z.object({
+    runId: z.string().describe("Id of a run that you have made."),
+    waitSeconds: z.int().min(0).max(60).default(0).describe("How long to wait for the run to end."),
+  }),
+} as const;
+type Name = keyof typeof INPUTS;
+
+const READS = { readOnlyHint: true, openWorldHint: false } as const;
+const ABOUT: Readonly<Record<Name, Pick<Tool, "title" | "description" | "annotations">>> = {
+  search_prompts: {
+    title: "Search prompts",
+    description: "Find published prompts by what they do. Answers their slugs, prices and inputs.",
+    annotations: READS,
+  },
+  show_prompt: {
+    title: "Show a prompt",
+    description:
+      "Everything needed to run a prompt: its inputs with types, defaults and limits, images, options, price.",
+    annotations: READS,
+  },
+  run_prompt: {
+    title: "Run a prompt",
+    description: "Run a prompt and wait for what it makes: text, images or video. Costs credits; a failed run is free.",
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+  },
+  get_run: {
+    title: "Get a run",
+    description: "The state and the outputs of a run that was made before.",
+    annotations: READS,
+  },
+};
+
+export const GENERAL_TOOLS: readonly Tool[] = (Object.keys(INPUTS) as Name[]).map((name) => ({
+  name,
+  ...ABOUT[name],
+  inputSchema: toSchema(INPUTS[name]),
+}));
+
+function toSchema(schema: z.ZodType): Tool["inputSchema"] {
+  const { $schema: _dialect, ...json } = z.toJSONSchema(schema, { io: "input" });
+  return json as Tool["inputSchema"];
+}
+
+export function isGeneral(name: string): name is Name {
+  return Object.hasOwn(INPUTS, name);
+}
+
+/** @throws RangeError for arguments that do not fit, PromptdError for what the server refuses. */
+export async function callGeneralTool(
+  name: Name,
+  given: unknown,
+  source: McpSource,
+  context: CallContext,
+): Promise<CallToolResult> {
+  return CALLS[name](given, source, context);
+}
+
+type GeneralCall = (given: unknown, source: McpSource, context: CallContext) => Promise<CallToolResult>;
+
+const CALLS: Readonly<Record<Name, GeneralCall>> = {
+  search_prompts: (given, ...rest) => searchPrompts(read("search_prompts", given), ...rest),
+  show_prompt: (given, ...rest) => showPrompt(read("show_prompt", given), ...rest),
+  run_prompt: (given, ...rest) => runPrompt(read("run_prompt", given), ...rest),
+  get_run: (given, ...rest) => getRun(read("get_run", given), ...rest),
+};
+
+type Given<N extends Name> = z.output<(typeof INPUTS)[N]>;
+
+function read<N extends Name>(name: N, given: unknown): Given<N> {
+  const parsed = INPUTS[name].safeParse(given ?? {});
+  if (parsed.success) return parsed.data as Given<N>;
+  throw new RangeError(`The arguments of ${name} do not fit. ${z.prettifyError(parsed.error)}`);
+}
+
+async function searchPrompts(
+  { query, limit }: Given<"search_prompts">,
+  { client }: McpSource,
+  { signal }: CallContext,
+): Promise<CallToolResult> {
+  const rows = (await client.prompts.search(query, { signal })).rows.slice(0, limit);
+  const lines = rows.map((row) => describeRow(row));
+  const text = rows.length === 0 ? "No prompt fits. Try other words." : lines.join("\n");
+  return { ...textResult(text), structuredContent: { prompts: rows.map((row) => summaryOf(row)) } };
+}
+
+function describeRow(row: SearchRow): string {
+  const { slug, title, description, configs, uses } = row;
+  const inputs = Object.keys(configs.textInputs).map(oneLine).join(", ");
+  const takes = inputs === "" ? "" : ` Inputs: ${inputs}.`;
+  const images = configs.imageCount === 0 ? "" : ` Images: ${configs.imageCount}.`;
+  const facts = `${configs.output.type}, ${describePrice(configs)}, ${uses} runs`;
+  return `- ${slug}: ${oneLine(title)} (${facts}). ${oneLine(description)}${takes}${images}`;
+}
+
+function summaryOf({ slug, title, description, configs, uses, upVotes }: SearchRow) {
+  return {
+    slug,
+    title,
+    description,
+    makes: configs.output.type,
+    inputs: Object.keys(configs.textInputs),
+    images: configs.imageCount,
+    estimatedCredits: configs.estimatedCredits,
+    uses,
+    upVotes,
+  };
+}
+
+async function showPrompt(
+  { prompt }: Given<"show_prompt">,
+  { client }: McpSource,
+  { signal }: CallContext,
+): Promise<CallToolResult> {
+  const shown = await findPrompt(client, prompt, signal);
+  return { ...textResult(describePrompt(shown)), structuredContent: { ...detailsOf(shown) } };
+}
+
+/** What is known of a prompt, without its own JSON Schema, which says the same again. */
+export function detailsOf({ name, title, description, promptId, promptVersionId, config }: ShownPrompt) {
+  const { inputSchema: _schema, ...rest } = config;
+  return { prompt: name, title, description, promptId, promptVersionId, ...rest };
+}
+
+async function runPrompt(
+  { prompt, inputs, images, options, idempotencyKey }: Given<"run_prompt">,
+  source: McpSource,
+  context: CallContext,
+): Promise<CallToolResult> {
+  const shown = await findPrompt(source.client, prompt, context.signal);
+  refuseUnknown(shown, Object.keys(inputs), Object.keys(options));
+  const values = Object.entries(inputs).map(([key, value]) => [key, readValue(key, value)] as const);
+  const given = {
+    inputs: Object.fromEntries(values),
+    images: await Promise.all(images.map((image) => readImage(image, source))),
+    options,
+  };
+  return runPromptTool(shown, given, source, { ...context, callKey: idempotencyKey ?? context.callKey });
+}
+
+/** A name that the prompt does not have would be ignored, and the run paid for without it. */
+function refuseUnknown({ config }: ShownPrompt, inputs: readonly string[], options: readonly string[]): void {
+  const known = { input: Object.keys(config.textInputs), option: Object.keys(config.runOptions) };
+  const faults = [
+    ...inputs.filter((name) => !known.input.includes(name)).map((name) => unknownName("input", name, known.input)),
+    ...options.filter((name) => !known.option.includes(name)).map((name) => unknownName("option", name, known.option)),
+  ];
+  if (faults.length > 0) throw new RangeError(`${faults.join(" ")} Nothing was run.`);
+}
+
+function unknownName(what: "input" | "option", name: string, known: readonly string[]): string {
+  const takes = known.length === 0 ? `It takes no ${what}s.` : `It takes: ${known.map(oneLine).join(", ")}.`;
+  return `The prompt has no ${what} ${JSON.stringify(name)}. ${takes}`;
+}
+
+async function getRun(
+  { runId, waitSeconds }: Given<"get_run">,
+  source: McpSource,
+  { signal }: CallContext,
+): Promise<CallToolResult> {
+  const run = await source.client.runs.get(runId, { waitSeconds, signal });
+  return describeRun({ run, output: null }, source, signal);
+}

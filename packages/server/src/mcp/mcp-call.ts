@@ -1,0 +1,72 @@
+/** One HTTP request to /mcp: what its messages work with, and what becomes of a run when the caller goes. */
+import { createClient, type Client } from "@promptd/client";
+import type { HttpCall } from "@promptd/mcp";
+import { readChoice, type PromptChoice } from "@promptd/mcp/describe";
+import type { ServerContext } from "../http/endpoint.ts";
+import { rawQuery } from "../http/request/query.ts";
+import { invalid } from "../platform/problem.ts";
+
+export interface CallSetup {
+  /** Where this process listens: calls of tools go the same way as every other request. */
+  readonly localUrl: () => string;
+  /** What the addresses of generated files begin with. */
+  readonly publicUrl: () => string;
+  /** Aborts when the server stops. */
+  readonly stopping: AbortSignal;
+}
+
+export const SESSION_HEADER = "mcp-session-id";
+const SESSION_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** From this revision on, a caller that closes its request wants no outcome; before, it may only have lost it. */
+const CLOSE_IS_CANCEL_FROM = "2026";
+
+/** @param gone aborts when the caller hangs up. */
+export function toHttpCall(context: ServerContext, gone: AbortSignal, setup: CallSetup): HttpCall {
+  const closeIsCancel = (context.header("mcp-protocol-version") ?? "") >= CLOSE_IS_CANCEL_FROM;
+  const signal = AbortSignal.any([gone, setup.stopping]);
+  return {
+    source: {
+      client: clientOf(context, setup.localUrl()),
+      choice: choiceOf(context),
+      // A file is read where this process listens: its public address may lead through a proxy and back.
+      fetchFile: (url, fileSignal) => fetch(localFile(url, setup), { signal: fileSignal }),
+      readImageFile: null,
+    },
+    callOf: (requestId) => ({
+      signal,
+      cancelsRun: () => closeIsCancel && gone.aborted && !setup.stopping.aborted,
+      callKey: callKeyOf(context, requestId),
+    }),
+  };
+}
+
+/** A client with the caller's own key. */
+export function clientOf(context: ServerContext, baseUrl: string): Client {
+  const apiKey = /^bearer +(\S+)/i.exec(context.header("authorization") ?? "")?.[1] ?? "";
+  return createClient({ baseUrl, apiKey, onWarning: (message) => context.ignore(message) });
+}
+
+function localFile(url: string, { localUrl, publicUrl }: CallSetup): string {
+  const prefix = `${publicUrl()}/files/`;
+  return url.startsWith(prefix) ? `${localUrl()}/files/${url.slice(prefix.length)}` : url;
+}
+
+/** @throws Problem VALIDATION_ERROR for more prompts than can be tools. */
+function choiceOf(context: ServerContext): PromptChoice {
+  const query = new URLSearchParams(rawQuery(context.request.url ?? ""));
+  try {
+    return readChoice(query.get("prompts"), query.get("label"));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw invalid([{ path: ["query", "prompts"], code: "too_many", message: error.message }]);
+  }
+}
+
+/**
+ * The idempotency key of a call's run. A session is only a name that its client repeats: with it a message that is sent
+ * again joins its run, and any process finds the run that is to be canceled. Null: the caller has no session.
+ */
+export function callKeyOf(context: ServerContext, requestId: string | number): string | null {
+  const session = context.header(SESSION_HEADER) ?? "";
+  return SESSION_FORM.test(session) ? `mcp-${session}-${encodeURIComponent(requestId).slice(0, 200)}` : null;
+}

@@ -1,0 +1,147 @@
+/**
+ * /mcp: the prompts of the server as tools, over streamable HTTP and without sessions that a process would have to
+ * remember. A tool works through /v1 with the caller's own key, so that key, rate limit and plan are those of every
+ * request. Statuses and bodies are those of the protocol once the caller is admitted.
+ */
+import { createHttpMcp } from "@promptd/mcp";
+import { Readable } from "node:stream";
+import type { Endpoint, ServerContext, StreamAnswer, TextAnswer } from "../http/endpoint.ts";
+import { parseJsonBody } from "../http/body/json-body.ts";
+import type { Log } from "../platform/log.ts";
+import { badRequest } from "../platform/problem.ts";
+import { pollUntil } from "../platform/resilience/deadline.ts";
+import { VERSION } from "../platform/version.ts";
+import { callKeyOf, clientOf, SESSION_HEADER, toHttpCall, type CallSetup } from "./mcp-call.ts";
+import { challengeOf, MCP_PATH, metadataEndpoints } from "./resource-metadata.ts";
+
+export interface McpOptions extends Omit<CallSetup, "stopping"> {
+  readonly log: Log;
+  readonly newId: () => string;
+  /** Origins whose pages may call beside the server's own; `*` is none of them. */
+  readonly origins: readonly string[];
+  /** The account's run that was created with this idempotency key; null: there is none yet. */
+  readonly findRunOfKey: (accountId: string, key: string) => Promise<string | null>;
+}
+
+export interface Mcp {
+  readonly endpoints: readonly Endpoint[];
+  /** Ends every wait for a run; the runs go on. */
+  stop(): void;
+}
+
+/** Images come as Base64, as in a body of POST /v1/runs. */
+const BODY_BYTES_MAX = 32 * 1024 * 1024;
+/** A call may be canceled before its run is made. */
+const CANCEL_POLL = { everyMs: 100, timeoutMs: 3_000 };
+
+export function createMcp(options: McpOptions): Mcp {
+  const { log, publicUrl } = options;
+  const stopping = new AbortController();
+  const mcp = createHttpMcp({ version: VERSION, onError: (err) => log.debug({ err }, "a message of MCP was refused") });
+  const setup = { ...options, stopping: stopping.signal };
+
+  async function handle(body: unknown, context: ServerContext): Promise<TextAnswer | StreamAnswer> {
+    if (!isAllowedOrigin(context.header("origin"), options)) return REFUSED_ORIGIN;
+    const message = context.request.method === "POST" ? readMessage(body, context) : undefined;
+    const cancelled = cancelledRequest(message);
+    if (cancelled !== null) void cancelRun(cancelled, context, options);
+    const gone = new AbortController();
+    context.onGone(() => gone.abort(new Error("The caller has gone.")));
+    const request = toRequest(context, publicUrl(), gone.signal);
+    const response = await mcp.answer(request, message, toHttpCall(context, gone.signal, setup));
+    return toAnswer(response, isInitialize(message) ? { [SESSION_HEADER]: options.newId() } : {});
+  }
+
+  const endpoint: Endpoint = {
+    method: ["POST", "GET", "DELETE"],
+    path: MCP_PATH,
+    name: null,
+    auth: "apiKey",
+    challenge: () => challengeOf(publicUrl()),
+    isAudited: false,
+    bodyBytesMax: BODY_BYTES_MAX,
+    schemas: null,
+    takesBytes: true,
+    checkBody: null,
+    handle: ({ body }, context) => handle(body, context),
+  };
+  return {
+    endpoints: [endpoint, ...metadataEndpoints(publicUrl)],
+    stop: () => stopping.abort(new Error("The server is stopping.")),
+  };
+}
+
+/** A page that reached the server by a name of its own (DNS rebinding) must not speak for the person who opened it. */
+function isAllowedOrigin(origin: string | null, { origins, publicUrl }: McpOptions): boolean {
+  return origin === null || origin === new URL(publicUrl()).origin || origins.includes(origin);
+}
+
+const REFUSED_ORIGIN: TextAnswer = {
+  status: 403,
+  text: JSON.stringify({
+    jsonrpc: "2.0",
+    error: {
+      code: -32000,
+      message: "Pages of this origin may not call /mcp. Add it to PROMPTD_CORS_ORIGINS to allow them.",
+    },
+    id: null,
+  }),
+};
+
+function readMessage(body: unknown, context: ServerContext): unknown {
+  if (!(body instanceof Buffer) || body.length === 0) throw badRequest("Send one message of JSON-RPC as the body.");
+  return parseJsonBody(body, context.header("content-type"));
+}
+
+interface Message {
+  readonly method?: unknown;
+  readonly params?: { readonly requestId?: unknown };
+}
+
+function isInitialize(message: unknown): boolean {
+  return typeof message === "object" && message !== null && (message as Message).method === "initialize";
+}
+
+/** The request that a notification of a client cancels; null: it is no such notification. */
+function cancelledRequest(message: unknown): string | number | null {
+  if (typeof message !== "object" || message === null) return null;
+  const { method, params } = message as Message;
+  const requestId = method === "notifications/cancelled" ? params?.requestId : null;
+  return typeof requestId === "string" || typeof requestId === "number" ? requestId : null;
+}
+
+/** The process that waits for the run learns of its end as it does of every other. */
+async function cancelRun(requestId: string | number, context: ServerContext, options: McpOptions): Promise<void> {
+  const key = callKeyOf(context, requestId);
+  if (key === null) return;
+  const { accountId } = context.caller;
+  try {
+    const runId = await pollUntil(() => options.findRunOfKey(accountId, key), CANCEL_POLL);
+    if (runId !== null) await clientOf(context, options.localUrl()).runs.cancel(runId);
+  } catch (error) {
+    options.log.warn({ err: error, accountId }, "a run was not canceled with its call");
+  }
+}
+
+function toRequest(context: ServerContext, publicUrl: string, signal: AbortSignal): Request {
+  const { method = "GET", url = "" } = context.request;
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(context.request.headers)) {
+    if (PASSED_HEADERS.test(name) && typeof value === "string") headers.set(name, value);
+  }
+  return new Request(new URL(url, publicUrl), { method, headers, signal, ...(method === "POST" ? { body: "" } : {}) });
+}
+
+const PASSED_HEADERS = /^(accept|content-type|last-event-id|mcp-.*)$/;
+
+async function toAnswer(
+  response: Response,
+  more: Readonly<Record<string, string>>,
+): Promise<TextAnswer | StreamAnswer> {
+  const headers = { ...Object.fromEntries(response.headers), ...more };
+  const isStream = response.status === 200 && response.headers.get("content-type")?.startsWith("text/event-stream");
+  if (isStream !== true || response.body === null) {
+    return { status: response.status, text: await response.text(), headers };
+  }
+  return { status: 200, headers, body: Readable.fromWeb(response.body) };
+}

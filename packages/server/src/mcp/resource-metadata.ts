@@ -1,0 +1,35 @@
+/** What an OAuth client reads of /mcp before it signs anybody in (RFC 9728). */
+import type { Endpoint } from "../http/endpoint.ts";
+
+const METADATA_PATH = "/.well-known/oauth-protected-resource";
+export const MCP_PATH = "/mcp";
+
+/** What a 401 of /mcp says of how to get in. */
+export function challengeOf(publicUrl: string): string {
+  return `Bearer resource_metadata="${publicUrl}${METADATA_PATH}${MCP_PATH}"`;
+}
+
+/** The document stands at the address that belongs to /mcp, and at the one of the whole server, which older clients ask. */
+export function metadataEndpoints(publicUrl: () => string): Endpoint[] {
+  return ([`${METADATA_PATH}${MCP_PATH}`, METADATA_PATH] as const).map((path) => ({
+    method: "GET",
+    path,
+    name: null,
+    auth: "none",
+    isAudited: false,
+    bodyBytesMax: 0,
+    schemas: null,
+    checkBody: null,
+    handle: async () => ({ status: 200, text: JSON.stringify(metadataOf(publicUrl())) }),
+  }));
+}
+
+/** It names no authorization server, since the bearer token is an API key of the account. */
+function metadataOf(publicUrl: string) {
+  return {
+    resource: `${publicUrl}${MCP_PATH}`,
+    resource_name: "promptd",
+    bearer_methods_supported: ["header"],
+    resource_documentation: `${publicUrl}/docs/mcp`,
+  };
+}

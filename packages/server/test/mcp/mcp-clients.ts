@@ -1,0 +1,53 @@
+/** The official client of the protocol, on every way to the tools. */
+import { Client, StreamableHTTPClientTransport, type ContentBlock } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+/** Over HTTP as clients of 2025 and of 2026 speak, and by a process of the command line. */
+export const WAYS = ["HTTP of 2025", "HTTP of 2026", "standard input"] as const;
+export type Way = (typeof WAYS)[number];
+
+export interface Connecting {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly prompts?: string;
+  readonly label?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const MAIN = fileURLToPath(new URL("../../../cli/src/main.ts", import.meta.url));
+
+export async function connect(way: Way, to: Connecting): Promise<Client> {
+  const mode = way === "HTTP of 2026" ? { pin: "2026-07-28" } : ("legacy" as const);
+  const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode } });
+  await client.connect(way === "standard input" ? stdioTransport(to) : httpTransport(to));
+  onTestFinished(() => client.close());
+  return client;
+}
+
+function httpTransport({ url, apiKey, prompts, label, headers }: Connecting): StreamableHTTPClientTransport {
+  const address = new URL(`${url}/mcp`);
+  if (prompts !== undefined) address.searchParams.set("prompts", prompts);
+  if (label !== undefined) address.searchParams.set("label", label);
+  return new StreamableHTTPClientTransport(address, {
+    requestInit: { headers: { authorization: `Bearer ${apiKey}`, ...headers } },
+  });
+}
+
+function stdioTransport({ url, apiKey, prompts, label }: Connecting): StdioClientTransport {
+  const choice = [
+    ...(prompts === undefined ? [] : ["--tools", prompts]),
+    ...(label === undefined ? [] : ["--label", label]),
+  ];
+  return new StdioClientTransport({
+    command: process.execPath,
+    args: ["--conditions=promptd-source", MAIN, "mcp", ...choice],
+    env: { PROMPTD_URL: url, PROMPTD_API_KEY: apiKey, HOME: "/nonexistent" },
+    stderr: "ignore",
+  });
+}
+
+export function textsOf(content: readonly ContentBlock[]): string[] {
+  return content.flatMap((block) => (block.type === "text" ? [block.text] : []));
+}

@@ -1,0 +1,212 @@
+/** What holds for the address /mcp beside its tools: who gets in, what is refused, and that any process answers. */
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { directedPrompt, promptFile } from "../prompts/prompt-files.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
+import { connect, textsOf } from "./mcp-clients.ts";
+
+let server: TestServer;
+let caller: TestCaller;
+
+beforeAll(async () => {
+  server = await startTestServer({ environment: { PROMPTD_CORS_ORIGINS: "https://agents.example.org" } });
+  caller = await server.createCaller();
+  await server.publish(directedPrompt({ slug: "directed" }));
+});
+afterAll(() => server.close());
+
+const INITIALIZE = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+};
+
+function post(body: unknown, headers: Record<string, string> = {}, path = "/mcp") {
+  return fetch(server.url + path, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${caller.apiKey}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...headers,
+    },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+}
+
+describe("who gets in", () => {
+  test.each(["", "Bearer pd_000000000000000000000000000000000000"])(
+    "with the credential %j a 401 leads to the metadata, which names no authorization server",
+    async (authorization) => {
+      const refused = await post(INITIALIZE, { authorization });
+      expect(refused.status).toBe(401);
+      const metadata = `${server.url}/.well-known/oauth-protected-resource/mcp`;
+      expect(refused.headers.get("www-authenticate")).toBe(`Bearer resource_metadata="${metadata}"`);
+      const expected = {
+        resource: `${server.url}/mcp`,
+        resource_name: "promptd",
+        bearer_methods_supported: ["header"],
+        resource_documentation: `${server.url}/docs/mcp`,
+      };
+      expect(await (await fetch(metadata)).json()).toEqual(expected);
+      expect(await (await fetch(`${server.url}/.well-known/oauth-protected-resource`)).json()).toEqual(expected);
+    },
+  );
+
+  test("a key that was revoked, and an account without a plan, are refused as everywhere", async () => {
+    const revoked = await server.createKey(caller.accountId);
+    await server.revokeKey(revoked.keyId);
+    expect((await post(INITIALIZE, { authorization: `Bearer ${revoked.apiKey}` })).status).toBe(401);
+    const { apiKey } = await server.createCaller({ plan: "none" });
+    expect((await post(INITIALIZE, { authorization: `Bearer ${apiKey}` })).status).toBe(402);
+  });
+
+  test("a page of another origin is refused, one that the operator names is not", async () => {
+    expect((await post(INITIALIZE, { origin: "https://rebound.example.org" })).status).toBe(403);
+    expect((await post(INITIALIZE, { origin: "null" })).status).toBe(403);
+    expect((await post(INITIALIZE, { origin: "https://agents.example.org" })).status).toBe(200);
+    expect((await post(INITIALIZE, { origin: new URL(server.url).origin })).status).toBe(200);
+  });
+});
+
+describe("what is refused", () => {
+  test("a stream of its own, and the end of a session, which there are none of", async () => {
+    const headers = { authorization: `Bearer ${caller.apiKey}`, accept: "text/event-stream" };
+    expect((await fetch(`${server.url}/mcp`, { headers })).status).toBe(405);
+    expect((await fetch(`${server.url}/mcp`, { method: "DELETE", headers })).status).toBe(405);
+  });
+
+  test("a body that is no JSON, or nested too deeply, or missing", async () => {
+    for (const body of ["{", "[".repeat(100) + "]".repeat(100), ""]) {
+      const refused = await post(body);
+      expect([refused.status, ((await refused.json()) as { status: string }).status]).toEqual([
+        400,
+        "BAD_REQUEST_ERROR",
+      ]);
+    }
+  });
+
+  test("more than 40 chosen prompts", async () => {
+    const names = (count: number) => Array.from({ length: count }, (_, index) => `prompt-${index}`).join(",");
+    const list = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
+    expect((await post(list, {}, `/mcp?prompts=${names(40)}`)).status).toBe(200);
+    const refused = await post(list, {}, `/mcp?prompts=${names(41)}`);
+    expect(refused.status).toBe(422);
+    expect(((await refused.json()) as { message: string }).message).toBe(
+      "At most 40 prompts can be tools of their own, 41 were chosen.",
+    );
+  });
+});
+
+describe("in two processes", () => {
+  const callRun = (id: number, input: string) => ({
+    jsonrpc: "2.0",
+    id,
+    method: "tools/call",
+    params: { name: "run_prompt", arguments: { prompt: "directed", inputs: { do: input } } },
+  });
+  const runs = async () => (await caller.client.runs.list({ limit: 50 })).rows;
+
+  test("a call that is sent again to the other joins the same run", async () => {
+    const other = await server.startAnother("api");
+    const before = (await runs()).length;
+    const session = (await post(INITIALIZE)).headers.get("mcp-session-id") ?? "";
+    const [first, second] = await Promise.all(
+      [server.url, other.listenUrl ?? ""].map(async (url) => {
+        const answer = await fetch(`${url}/mcp`, {
+          method: "POST",
+          headers: {
+            authorization: `Bearer ${caller.apiKey}`,
+            "content-type": "application/json",
+            accept: "application/json, text/event-stream",
+            "mcp-session-id": session,
+          },
+          body: JSON.stringify(callRun(7, "delay=300")),
+        });
+        return answer.text();
+      }),
+    );
+    expect(first).toBe(second);
+    expect((await runs()).length).toBe(before + 1);
+  });
+
+  test("a cancel message that reaches the other cancels the run", async () => {
+    const other = await server.startAnother("api");
+    const session = (await post(INITIALIZE)).headers.get("mcp-session-id") ?? "";
+    const waiting = post(callRun(9, "hang"), { "mcp-session-id": session });
+    await vi.waitFor(async () => expect((await runs())[0]?.runStatus).toBe("running"), 10_000);
+    const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 9 } };
+    const accepted = await fetch(`${other.listenUrl}/mcp`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${caller.apiKey}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        "mcp-session-id": session,
+      },
+      body: JSON.stringify(cancelled),
+    });
+    expect(accepted.status).toBe(202);
+    expect(await (await waiting).text()).toContain("Canceled by user.");
+    expect((await runs())[0]?.runStatus).toBe("failed");
+  });
+
+  test("a host of an older protocol that loses its connection does not lose its run", async () => {
+    const gone = new AbortController();
+    const request = fetch(`${server.url}/mcp`, {
+      method: "POST",
+      signal: gone.signal,
+      headers: {
+        authorization: `Bearer ${caller.apiKey}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+      },
+      body: JSON.stringify(callRun(3, "delay=1500")),
+    }).catch(() => null);
+    await vi.waitFor(async () => expect((await runs())[0]?.runStatus).toBe("running"), 10_000);
+    gone.abort();
+    await request;
+    const runId = (await runs())[0]?.runId ?? "";
+    expect((await caller.client.runs.get(runId, { waitSeconds: 20 })).runStatus).toBe("succeeded");
+  });
+
+  test("a server that stops says that the run goes on", async () => {
+    const other = await server.startAnother("api");
+    const client = await connect("HTTP of 2026", { url: other.listenUrl ?? "", apiKey: caller.apiKey });
+    const begun = Promise.withResolvers<void>();
+    const call = { name: "run_prompt", arguments: { prompt: "directed", inputs: { do: "delay=2500" } } };
+    const calling = client.callTool(call, {
+      onprogress: ({ message }) => (message === "running" ? begun.resolve() : undefined),
+    });
+    await begun.promise;
+    const [{ content }] = await Promise.all([calling, other.close()]);
+    const [run] = await runs();
+    expect(textsOf(content)[0]).toBe(`Error: The server is stopping. The run ${run?.runId} goes on: get_run.`);
+    const ended = await caller.client.runs.get(run?.runId ?? "", { waitSeconds: 20 });
+    expect(ended.runStatus).toBe("succeeded");
+  });
+});
+
+describe("GET /v1/prompt-slugs", () => {
+  const ask = async (query: string) => {
+    const { httpStatus, envelope } = await caller.client.request({ method: "GET", path: `/v1/prompt-slugs${query}` });
+    return { httpStatus, data: envelope?.data as Record<string, unknown> };
+  };
+
+  test("gives prompts in the order of their names, each once, and names those that there are not", async () => {
+    const { promptVersionId } = await server.publish(promptFile({ slug: "one-of-many" }));
+    const { httpStatus, data } = await ask("?slugs=nobody,ONE-OF-MANY,directed,one-of-many,directed@nobody");
+    expect(httpStatus).toBe(200);
+    const rows = data["rows"] as { slug: string; label: null; promptVersionId: string; description: string }[];
+    expect(rows.map(({ slug }) => slug)).toEqual(["one-of-many", "directed"]);
+    expect(rows[0]).toMatchObject({ label: null, promptVersionId, description: "For the tests of the wire." });
+    expect(data["missing"]).toEqual(["nobody", "directed@nobody"]);
+  });
+
+  test.each(["", "?slugs=", "?slugs=a%20b", "?slugs=a@", "?label=A", `?slugs=${"a,b".repeat(0)}%00`])(
+    "refuses %j",
+    async (query) => {
+      expect((await ask(query)).httpStatus).toBe(422);
+    },
+  );
+});
