@@ -63,6 +63,7 @@ export async function openServer(parts: Parts, wakeWorker: () => void, closers: 
     readiness: createReadiness(parts),
     rate: { perSecond: config.PROMPTD_RATE_LIMIT_PER_SECOND, scope: config.PROMPTD_RATE_LIMIT_SCOPE },
     corsOrigins: config.PROMPTD_CORS_ORIGINS,
+    proxies: config.PROMPTD_PROXIES,
     checkResponses: options.checkResponses ?? false,
     limits: {
       requestMs: config.PROMPTD_REQUEST_SECONDS * 1_000,

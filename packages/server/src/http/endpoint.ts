@@ -82,7 +82,7 @@ export type Authenticators = { readonly [Kind in Credential]?: Admit };
 
 export interface RequestContext {
   readonly caller: Caller;
-  /** Of the peer; a proxy's own when one stands in between. */
+  /** Of who asks, as far as PROMPTD_PROXIES tells. */
   readonly address: string;
   readonly requestId: string;
   /** When the request headers arrived, on the monotonic clock (`performance.now()`), milliseconds. */

@@ -68,6 +68,8 @@ export interface HttpServerOptions {
   readonly writeAudit?: WriteAudit;
   /** `["*"]` or the origins whose pages may call. */
   readonly corsOrigins?: readonly string[];
+  /** How many proxies stand in front, each of which adds to X-Forwarded-For; 0 when absent. */
+  readonly proxies?: number;
   /** For tests: every answer is parsed by the contract's schemas, and a breach is a 500. */
   readonly checkResponses?: boolean;
   readonly limits?: Partial<HttpLimits>;
@@ -95,6 +97,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     isBusy,
     router: createRouter([...options.endpoints, ...open], options.prefixes ?? API_PREFIXES),
     corsOrigins: options.corsOrigins ?? ["*"],
+    proxies: options.proxies ?? 0,
     rate: options.rate ?? { perSecond: 5, scope: "account" },
     checkResponses: options.checkResponses ?? false,
     writeAudit: options.writeAudit ?? null,

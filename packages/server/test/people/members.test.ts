@@ -8,7 +8,7 @@ let server: TestServer;
 let ada: TestPerson;
 let operator: TestPerson;
 beforeAll(async () => {
-  server = await startTestServer({ environment: { PROMPTD_SIGN_UP_CREDITS: "7" } });
+  server = await startTestServer({ environment: { PROMPTD_SIGN_UP_CREDITS: "7", PROMPTD_PROXIES: "1" } });
   ada = await createTestPerson(server, { email: "ada@example.org" });
   operator = await createTestPerson(server, { isOperator: true });
 });
@@ -212,4 +212,25 @@ describe("an operator", () => {
     });
     expect(signIn.status).toBe(200);
   });
+});
+
+test("behind a proxy sign-ins are limited by the address that it saw, and the audit log names it", async () => {
+  const signIn = async (forwarded: string) => {
+    const answer = await fetch(`${server.url}/manage/auth/sign-in/email`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin: server.url, "x-forwarded-for": forwarded },
+      body: JSON.stringify({ email: "ada@example.org", password: "wrong password" }),
+    });
+    return answer.status;
+  };
+  const guesses: number[] = [];
+  for (const made of ["1.1.1.1", "1.1.1.2", "1.1.1.3", "1.1.1.4"]) guesses.push(await signIn(`${made}, 192.0.2.7`));
+  expect(guesses).toEqual([401, 401, 401, 429]);
+  expect(await signIn("192.0.2.7, 192.0.2.8")).toBe(401);
+  await fetch(`${server.url}/manage/v1/invitations`, {
+    method: "POST",
+    headers: { cookie: ada.cookie, "promptd-account": ada.accountId, "x-forwarded-for": "192.0.2.9" },
+  });
+  const { rows } = await operator.client.send("listAudit", { query: { personId: ada.personId, limit: 1 } });
+  expect(rows[0]?.address).toBe("192.0.2.9");
 });

@@ -12,6 +12,7 @@ import type { StreamAnswer, ServerContext, TextAnswer } from "../endpoint.ts";
 import { checkErrorEnvelope, errorText, internalError, problemHeaders } from "../response/envelope.ts";
 import { CallerGone, hasBody } from "../body/read-body.ts";
 import { corsHeaders, ignoredHeader, isOutdatedAgent, type Headers } from "../response/response-headers.ts";
+import { callerAddress } from "./caller-address.ts";
 import { headerValues } from "./parse-head.ts";
 import type { Route } from "./router.ts";
 
@@ -23,6 +24,8 @@ export interface ExchangeSetup {
   readonly corsOrigins: readonly string[];
   readonly rate: RatePolicy;
   readonly checkResponses: boolean;
+  /** How many proxies stand in front. */
+  readonly proxies: number;
   readonly slowReaderMs: number;
   readonly lingerMs: number;
   /** True once the server is stopping, for the last request of a connection: that is then closed with its answer. */
@@ -97,7 +100,8 @@ export class Exchange implements ServerContext {
   }
 
   get address(): string {
-    return this.request.socket.remoteAddress ?? "";
+    const peer = this.request.socket.remoteAddress ?? "";
+    return callerAddress(peer, this.headerValues("x-forwarded-for"), this.#setup.proxies);
   }
 
   header(name: string): string | null {

@@ -65,6 +65,11 @@ export const SETTINGS = {
     meaning:
       "Base URL under which callers reach the API; file URLs and Location headers begin with it. Unset: http://HOST:PORT. A start prints it next to the address it listens on.",
   }),
+  PROMPTD_PROXIES: range("a number", [0, 10], {
+    default: "0",
+    meaning:
+      "How many proxies stand in front, one behind another, each of which adds to X-Forwarded-For. Sign-ins and failed keys are limited by a caller's address: with 0 that is the proxy's, the same for everybody.",
+  }),
   PROMPTD_SYNC_WAIT_MS: range("milliseconds", [0, 600_000], {
     default: "120000",
     meaning: "How long POST /v1/runs waits before it answers 504 with the runId.",

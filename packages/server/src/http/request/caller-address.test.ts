@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { callerAddress } from "./caller-address.ts";
+
+const SOCKET = "10.0.0.1";
+
+test.each([
+  [0, ["192.0.2.7"], SOCKET],
+  [1, ["192.0.2.7"], "192.0.2.7"],
+  [1, ["6.6.6.6, 192.0.2.7"], "192.0.2.7"],
+  [1, ["6.6.6.6", "192.0.2.7"], "192.0.2.7"],
+  [2, ["6.6.6.6, 192.0.2.7, 10.0.0.2"], "192.0.2.7"],
+  [1, ["192.0.2.7:4711"], "192.0.2.7"],
+  [1, ["[2001:db8::7]:4711"], "2001:db8::7"],
+  [1, ["2001:db8::7"], "2001:db8::7"],
+  [1, [], SOCKET],
+  [2, ["192.0.2.7"], SOCKET],
+  [1, ["unknown"], SOCKET],
+])("behind %d proxies a caller with %j has the address %s, whatever it wrote itself", (proxies, forwarded, address) => {
+  expect(callerAddress(SOCKET, forwarded, proxies)).toBe(address);
+});
