@@ -146,7 +146,11 @@ function listenOn(
   const { signal } = closing;
   /** The one that listens now; null between two. */
   let client: Listening | null = null;
-  const probe = setInterval(() => void client?.query("select 1").catch(() => client?.end()), PROBE_MS);
+  /** One statement after another, which is all that a client takes. */
+  let sent: Promise<unknown> = Promise.resolve();
+  const send = (statement: string): Promise<unknown> =>
+    (sent = sent.catch(() => {}).then(() => client?.query(statement)));
+  const probe = setInterval(() => void send("select 1").catch(() => client?.end()), PROBE_MS);
   probe.unref();
 
   /** `ended` resolves when the connection that was opened has ended, however soon that is. */
@@ -195,7 +199,7 @@ function listenOn(
   return {
     subscribe: (channel: Channel) => {
       channels.add(channel);
-      void client?.query(`listen ${channel}`).catch(() => {});
+      void send(`listen ${channel}`).catch(() => {});
     },
     close: async () => {
       closing.abort();
