@@ -68,6 +68,16 @@ async function write(page: Page, source: string): Promise<void> {
   }, source);
 }
 
+/** Holds requests to an address back. @returns what lets them go. */
+async function hold(page: Page, address: string): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await page.route(address, async (route) => {
+    await promise;
+    await route.continue();
+  });
+  return resolve;
+}
+
 async function publish(page: Page, note: string): Promise<void> {
   await page.getByRole("button", { name: /^Publish/ }).click();
   const dialog = page.getByRole("dialog");
@@ -195,6 +205,38 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
       await saved(page);
       expect((await author.client.send("getPrompt", { params: { promptId } })).source).toContain("My poem");
     });
+  });
+
+  test("no act goes past a text that is being checked or saved, and its dialog stays until it is done", async () => {
+    const author = await newAuthor();
+    const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
+    const params = { promptId };
+    const first = await author.client.send("publishDraft", { params, body: { revision: 1, baseVersionId: null } });
+    await author.client.send("saveDraft", { params, body: { source: `${SOURCE}Sing it.\n`, revision: 0 } });
+    const { draft } = await author.client.send("getPrompt", { params });
+    const second = { revision: draft?.revision ?? 0, baseVersionId: first.promptVersionId };
+    await author.client.send("publishDraft", { params, body: second });
+    await travel(browser, "waiting", async ({ page, complaints }) => {
+      await signInAs(page, server.url, author);
+      await page.goto(`${server.url}/author/${promptId}?tab=history`);
+      await page.getByText("No faults").waitFor();
+      const [check, save] = await Promise.all([hold(page, "**/check"), hold(page, "**/draft")]);
+      const checking = page.waitForRequest("**/check");
+      await write(page, SOURCE.replace("Tea poem", "Late poem"));
+      await checking;
+      expect(await page.getByRole("button", { name: "Publish version 3" }).isDisabled()).toBe(true);
+      check();
+      await page.getByRole("button", { name: "Acts on version 1" }).click();
+      await page.getByRole("menuitem", { name: "Roll back to this" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").getByRole("button", { name: "Working" }).waitFor();
+      save();
+      await page.getByText("version 3", { exact: true }).waitFor();
+      expect(await editor(page).innerText()).toContain("Late poem");
+      expect(complaints).toEqual([]);
+    });
+    expect((await author.client.send("getPrompt", { params })).source).toContain("Late poem");
   });
 
   test("what is written last is saved to its own account, wherever its author goes, and shown on the way back", async () => {
