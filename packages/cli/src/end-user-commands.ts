@@ -22,6 +22,7 @@ export const END_USER_COMMANDS: CommandTable = {
   me: async () => (await import("./commands/me.ts")).me,
   mcp: async () => (await import("./commands/agents/mcp.ts")).mcp,
   skill: async () => (await import("./commands/agents/skill.ts")).skill,
+  conform: async () => (await import("./conform/conform.ts")).conform,
   types: async () => (await import("./commands/prompt-types.ts")).types,
   open: async () => (await import("./commands/open.ts")).open,
   "config set": async () => (await import("./commands/config.ts")).configSet,

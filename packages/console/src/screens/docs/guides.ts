@@ -18,6 +18,11 @@ export const GUIDES: readonly GuideGroup[] = [
       { name: "api", title: "The API", about: "runs, errors, waiting, streams, images, and the JavaScript client" },
       { name: "cli", title: "The command line", about: "every command, with its flags" },
       { name: "mcp", title: "Tools for agents", about: "prompts in Claude, VS Code and other hosts, over MCP" },
+      {
+        name: "conformance",
+        title: "Checking a server",
+        about: "whether another server, or a gateway, keeps to the interface",
+      },
       { name: "states", title: "States of a run", about: "from queued to its end, and what each means" },
       { name: "limits", title: "Limits", about: "sizes, counts, rates and times" },
     ],

@@ -1,0 +1,98 @@
+/** What one check of the kit is, and what it works with. */
+
+export interface Sent {
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** As it went out; null: none. */
+  readonly body: string | null;
+}
+
+export interface Came {
+  readonly httpStatus: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; undefined when it is none. */
+  readonly json: unknown;
+}
+
+export interface Exchange {
+  readonly sent: Sent;
+  readonly came: Came;
+}
+
+/** A check that is not fulfilled: what was sent, what came, and what was expected in place of it. */
+export class Mismatch extends Error {
+  override readonly name = "Mismatch";
+  readonly exchange: Exchange | null;
+  constructor(expected: string, exchange: Exchange | null) {
+    super(expected);
+    this.exchange = exchange;
+  }
+}
+
+/** The check cannot be made here, such as for want of a second key. */
+export class Skipped extends Error {
+  override readonly name = "Skipped";
+}
+
+export interface Check<Context> {
+  /** A sentence about what a server does. */
+  readonly name: string;
+  /** Of the specification. */
+  readonly section: string;
+  /** @throws Mismatch, Skipped, or what broke. */
+  readonly run: (context: Context) => Promise<void> | void;
+}
+
+export interface Group<Context> {
+  readonly title: string;
+  readonly checks: readonly Check<Context>[];
+}
+
+export interface Outcome {
+  readonly group: string;
+  readonly name: string;
+  readonly section: string;
+  readonly result: "passed" | "failed" | "skipped";
+  /** What was expected, or why it was skipped; null for a check that has passed. */
+  readonly detail: string | null;
+  readonly exchange: Exchange | null;
+}
+
+/** Makes the checks one after the other. `patterns`: only those whose group or name contains one of them. */
+export async function runChecks<Context>(
+  groups: readonly Group<Context>[],
+  context: Context,
+  { patterns, onOutcome }: { readonly patterns: readonly string[]; readonly onOutcome: (outcome: Outcome) => void },
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const { title, checks } of groups) {
+    for (const check of checks.filter(({ name }) => isWanted(`${title}: ${name}`, patterns))) {
+      const outcome = { group: title, name: check.name, section: check.section, ...(await runCheck(check, context)) };
+      outcomes.push(outcome);
+      onOutcome(outcome);
+    }
+  }
+  return outcomes;
+}
+
+function isWanted(text: string, patterns: readonly string[]): boolean {
+  return patterns.length === 0 || patterns.some((pattern) => text.toLowerCase().includes(pattern.toLowerCase()));
+}
+
+async function runCheck<Context>(
+  check: Check<Context>,
+  context: Context,
+): Promise<Pick<Outcome, "result" | "detail" | "exchange">> {
+  try {
+    await check.run(context);
+    return { result: "passed", detail: null, exchange: null };
+  } catch (error) {
+    if (error instanceof Skipped) return { result: "skipped", detail: error.message, exchange: null };
+    if (error instanceof Mismatch) return { result: "failed", detail: error.message, exchange: error.exchange };
+    if (error instanceof Error && error.name === "CommandFailure") throw error;
+    return { result: "failed", detail: error instanceof Error ? error.message : String(error), exchange: null };
+  }
+}

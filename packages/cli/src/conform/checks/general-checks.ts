@@ -1,0 +1,236 @@
+import { ERRORS, type ErrorCode } from "@promptd/contract";
+import { setTimeout as wait } from "node:timers/promises";
+import { Mismatch, Skipped, type Exchange, type Group } from "../check.ts";
+import { expectData, expectError, expectSuccess, expectThat, isObject } from "../expect.ts";
+import type { Kit } from "../kit.ts";
+import { refusalChecks } from "./table.ts";
+
+const paths: Group<Kit> = {
+  title: "Addresses",
+  checks: [
+    ...refusalChecks("Endpoints", [
+      { name: "an unknown address under /v1 answers 404", path: "/v1/no-such-thing", codes: ["NOT_FOUND_ERROR"] },
+      { name: "an unknown address below an endpoint answers 404", path: "/v1/me/no", codes: ["NOT_FOUND_ERROR"] },
+    ]),
+    {
+      name: "a version of the interface that there is not is no success",
+      section: "Versioning",
+      run: async (kit) => {
+        const exchange = await kit.send("/v2/me");
+        expectThat(exchange.came.httpStatus >= 400, "an error", exchange);
+      },
+    },
+  ],
+};
+
+/** Three times what is admitted, so that the surplus is refused whatever was sent before. */
+const BURST_FACTOR = 3;
+const BURST_RATE_MAX = 100;
+
+/** One burst for all checks of it. */
+const bursts = new WeakMap<Kit, Promise<Exchange[]>>();
+
+function burstOf(kit: Kit): Promise<Exchange[]> {
+  if (kit.rate > BURST_RATE_MAX) {
+    throw new Skipped(`A burst above ${BURST_RATE_MAX} requests a second is not sent.`);
+  }
+  const sent = bursts.get(kit) ?? kit.burst("/v1/me", kit.rate * BURST_FACTOR);
+  bursts.set(kit, sent);
+  return sent;
+}
+
+async function refusedOf(kit: Kit): Promise<Exchange> {
+  const exchanges = await burstOf(kit);
+  const refused = exchanges.find(({ came }) => came.httpStatus === 429);
+  if (refused !== undefined) return refused;
+  const burst = `${exchanges.length} requests at once`;
+  throw new Mismatch(`429 for some of ${burst}; --rate names the limit of a server with another one`, null);
+}
+
+const limits: Group<Kit> = {
+  title: "Rate limit",
+  checks: [
+    {
+      name: "more requests than are admitted answer 429",
+      section: "Limits, request rate",
+      run: async (kit) => void expectError(await refusedOf(kit), "TOO_MANY_REQUESTS_ERROR"),
+    },
+    {
+      name: "a 429 says in Retry-After how long to wait",
+      section: "Errors",
+      run: async (kit) => {
+        const refused = await refusedOf(kit);
+        const value = refused.came.headers.get("retry-after") ?? "";
+        const isTime = /^\d+$/.test(value) || !Number.isNaN(Date.parse(value));
+        expectThat(isTime, "Retry-After with seconds, or a date", refused);
+      },
+    },
+    {
+      name: "some requests of a burst are admitted",
+      section: "Limits, request rate",
+      run: async (kit) => {
+        const admitted = (await burstOf(kit)).filter(({ came }) => came.httpStatus === 200);
+        expectThat(admitted.length > 0, "200 for those within the limit", admitted[0] ?? null);
+      },
+    },
+    {
+      name: "after Retry-After the next request is admitted",
+      section: "Errors, retry rules",
+      run: async (kit) => {
+        const seconds = Number((await refusedOf(kit)).came.headers.get("retry-after"));
+        await wait((Number.isFinite(seconds) ? Math.min(seconds, 60) : 1) * 1_000);
+        expectSuccess(await kit.send("/v1/me"));
+      },
+    },
+  ],
+};
+
+/** Holds each answer of all checks to a rule. */
+function everyAnswer(kit: Kit, expected: string, isTrue: (exchange: Exchange) => boolean): void {
+  const broken = kit.seen.find((exchange) => !isTrue(exchange));
+  if (broken !== undefined) throw new Mismatch(expected, broken);
+}
+
+const CODES: ReadonlyMap<string, number> = new Map(
+  (Object.keys(ERRORS) as ErrorCode[]).map((code) => [code, ERRORS[code].httpStatus]),
+);
+
+const isEnvelope = ({ came }: Exchange): boolean => isObject(came.json) && typeof came.json["status"] === "string";
+const statusOf = ({ came }: Exchange): string => (isObject(came.json) ? String(came.json["status"]) : "");
+const isError = (exchange: Exchange): boolean => statusOf(exchange) !== "SUCCESS";
+/** The interface is that of /v1 alone; a 304 answers an extension. */
+const isOfInterface = ({ sent, came }: Exchange): boolean => sent.path.startsWith("/v1/") && came.httpStatus !== 304;
+
+const answers: Group<Kit> = {
+  title: "Every answer that was given",
+  checks: [
+    {
+      name: "is a JSON object",
+      section: "Standard envelope",
+      run: (kit) =>
+        everyAnswer(kit, "a JSON object", (exchange) => !isOfInterface(exchange) || isObject(exchange.came.json)),
+    },
+    {
+      name: "says in Content-Type that it is JSON",
+      section: "Standard envelope",
+      run: (kit) =>
+        everyAnswer(
+          kit,
+          "Content-Type: application/json",
+          (exchange) =>
+            !isOfInterface(exchange) || /^application\/json\b/i.test(exchange.came.headers.get("content-type") ?? ""),
+        ),
+    },
+    {
+      name: "has a status that is SUCCESS or one of the error codes",
+      section: "Errors",
+      run: (kit) =>
+        everyAnswer(
+          kit,
+          `SUCCESS, ${[...CODES.keys()].join(", ")}`,
+          (exchange) =>
+            !isOfInterface(exchange) || (isEnvelope(exchange) && (!isError(exchange) || CODES.has(statusOf(exchange)))),
+        ),
+    },
+    {
+      name: "has the HTTP status of its code",
+      section: "Errors",
+      run: (kit) =>
+        everyAnswer(kit, "the HTTP status that the table of errors gives", (exchange) => {
+          const code = statusOf(exchange);
+          return !CODES.has(code) || CODES.get(code) === exchange.came.httpStatus;
+        }),
+    },
+    {
+      name: "has the member data",
+      section: "Standard envelope",
+      run: (kit) =>
+        everyAnswer(
+          kit,
+          "the member data, null where there is nothing",
+          (exchange) => !isOfInterface(exchange) || (isObject(exchange.came.json) && "data" in exchange.came.json),
+        ),
+    },
+    {
+      name: "has a message when it is an error",
+      section: "Standard envelope",
+      run: (kit) =>
+        everyAnswer(kit, "a message that describes the failure", (exchange) => {
+          const { json } = exchange.came;
+          if (!isOfInterface(exchange) || !isObject(json) || !isError(exchange)) return true;
+          return typeof json["message"] === "string" && json["message"] !== "";
+        }),
+    },
+    {
+      name: "is no redirect",
+      section: "Errors",
+      run: (kit) =>
+        everyAnswer(
+          kit,
+          "a status of the table of errors",
+          (exchange) => !isOfInterface(exchange) || exchange.came.httpStatus < 300 || exchange.came.httpStatus > 399,
+        ),
+    },
+  ],
+};
+
+function needsExtensions(kit: Kit): void {
+  if (!kit.extensions) throw new Skipped("An extension: --extensions checks those too.");
+}
+
+/** What the specification does not name, and servers of promptd have. */
+const extensions: Group<Kit> = {
+  title: "Extensions",
+  checks: [
+    {
+      name: "an answer has X-Request-Id",
+      section: "extension",
+      run: async (kit) => {
+        needsExtensions(kit);
+        const exchange = await kit.answer("/v1/me");
+        expectThat(exchange.came.headers.get("x-request-id") !== null, "the header X-Request-Id", exchange);
+      },
+    },
+    {
+      name: "an answer says in RateLimit what is left",
+      section: "extension",
+      run: async (kit) => {
+        needsExtensions(kit);
+        const exchange = await kit.answer("/v1/me");
+        expectThat(exchange.came.headers.get("ratelimit") !== null, "the header RateLimit", exchange);
+      },
+    },
+    {
+      name: "the models are not sent again to a client that has them",
+      section: "extension",
+      run: async (kit) => {
+        needsExtensions(kit);
+        const { hash } = expectData(await kit.answer("/v1/resources"));
+        const exchange = await kit.send("/v1/resources", { headers: { "if-none-match": `"${String(hash)}"` } });
+        expectThat(exchange.came.httpStatus === 304, "HTTP 304 without a body", exchange);
+      },
+    },
+    {
+      name: "the same Idempotency-Key joins the same run, and Prefer: respond-async does not wait",
+      section: "extension",
+      run: async (kit) => {
+        needsExtensions(kit);
+        const { promptVersionId, inputs } = kit.prompt();
+        const headers = { "idempotency-key": crypto.randomUUID(), prefer: "respond-async" };
+        const options = { body: { promptVersionId, inputs }, headers };
+        const first = await kit.send("/v1/runs", options);
+        const second = await kit.send("/v1/runs", options);
+        const [one, other] = [first, second].map((exchange) => {
+          const { json } = exchange.came;
+          const data = isObject(json) && json["status"] === "SUCCESS" ? json["data"] : null;
+          if (!isObject(data)) throw new Mismatch("a success with the run", exchange);
+          return String(data["runId"]);
+        });
+        expectThat(one === other, `the runId ${one}`, second);
+        expectSuccess(await kit.send(`/v1/runs/${one}/cancel`, { method: "POST" }));
+      },
+    },
+  ],
+};
+
+export const GENERAL_GROUPS: readonly Group<Kit>[] = [paths, extensions, limits, answers];

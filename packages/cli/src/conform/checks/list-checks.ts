@@ -1,0 +1,252 @@
+import { Skipped, type Group } from "../check.ts";
+import { expectData, expectRows, expectThat, type Json } from "../expect.ts";
+import type { Kit } from "../kit.ts";
+import { ABSENT_ID, BAD_IDS, fieldChecks, refusalChecks, type KitCheck } from "./table.ts";
+
+const LIST = "GET /v1/runs";
+
+async function readRuns(kit: Kit) {
+  await kit.run().catch(() => {}); // an account without credits may have older runs
+  const exchange = await kit.answer("/v1/runs");
+  return { objects: expectRows(exchange), exchange };
+}
+
+const timeOf = (row: Json | undefined): number => Date.parse(String(row?.["createdAt"]));
+const idOf = (row: Json | undefined): string => String(row?.["runId"]);
+
+const rows: Group<Kit> = {
+  title: "Listing runs",
+  checks: [
+    ...fieldChecks({ what: "the list", section: LIST }, { rows: "array", hasMore: "boolean" }, async (kit) => {
+      const exchange = await kit.answer("/v1/runs");
+      return { objects: [expectData(exchange)], exchange };
+    }),
+    ...fieldChecks(
+      { what: "each row", section: "Run" },
+      {
+        runId: "text",
+        promptVersionId: "text",
+        outputs: "array",
+        runStatus: "runStatus",
+        credits: "integerOrNull",
+        runName: "text",
+        createdAt: "time",
+      },
+      readRuns,
+    ),
+    {
+      name: "the list is newest first",
+      section: LIST,
+      run: async (kit) => {
+        const { objects, exchange } = await readRuns(kit);
+        const times = objects.map((row) => timeOf(row));
+        const isOrdered = times.every((time, index) => index === 0 || time <= (times[index - 1] ?? 0));
+        expectThat(isOrdered, "createdAt that never rises", exchange);
+      },
+    },
+    {
+      name: "the run that was created is in the list",
+      section: LIST,
+      run: async (kit) => {
+        const { runId } = await kit.run();
+        const exchange = await kit.send("/v1/runs?limit=50");
+        expectThat(
+          expectRows(exchange).some((row) => idOf(row) === runId),
+          `a row with the runId ${runId}`,
+          exchange,
+        );
+      },
+    },
+    {
+      name: "the list has 10 rows at most by default",
+      section: "Limits, limit parameter",
+      run: async (kit) => {
+        const { objects, exchange } = await readRuns(kit);
+        expectThat(objects.length <= 10, "10 rows at most", exchange);
+      },
+    },
+    ...[1, 50].map((limit): KitCheck => ({
+      name: `limit=${limit} gives ${limit} rows at most`,
+      section: "Limits, limit parameter",
+      run: async (kit) => {
+        await readRuns(kit);
+        const exchange = await kit.send(`/v1/runs?limit=${limit}`);
+        expectThat(expectRows(exchange).length <= limit, `${limit} rows at most`, exchange);
+      },
+    })),
+    ...refusalChecks(
+      LIST,
+      ["0", "51", "-1", "1.5", "ten", "1e1"].map((limit) => ({
+        name: `limit=${limit} is refused with 422`,
+        path: `/v1/runs?limit=${limit}`,
+      })),
+    ),
+    {
+      name: "another account does not see the run",
+      section: "Authentication 5",
+      run: async (kit) => {
+        if (kit.otherKey === null) throw new Skipped("Give a key of another account with --other-key.");
+        const { runId } = await kit.run();
+        const exchange = await kit.send("/v1/runs?limit=50", { authorization: `Bearer ${kit.otherKey}` });
+        expectThat(!expectRows(exchange).some((row) => idOf(row) === runId), "rows of the caller alone", exchange);
+      },
+    },
+  ],
+};
+
+/** @throws Skipped when the account has fewer. */
+async function readTwoRuns(kit: Kit): Promise<readonly [Json, Json]> {
+  await readRuns(kit);
+  const [first, second] = expectRows(await kit.send("/v1/runs?limit=2"));
+  if (first === undefined || second === undefined) throw new Skipped("The account has fewer than two runs.");
+  return [first, second];
+}
+
+const pages: Group<Kit> = {
+  title: "Pages of the list",
+  checks: [
+    {
+      name: "startingAfter gives what was created before that run",
+      section: "GET /v1/runs, rule 3",
+      run: async (kit) => {
+        const [first, second] = await readTwoRuns(kit);
+        const exchange = await kit.send(`/v1/runs?limit=1&startingAfter=${idOf(first)}`);
+        expectThat(idOf(expectRows(exchange)[0]) === idOf(second), `the run ${idOf(second)}`, exchange);
+      },
+    },
+    {
+      name: "endingBefore gives what was created after that run",
+      section: LIST,
+      run: async (kit) => {
+        const [first, second] = await readTwoRuns(kit);
+        const exchange = await kit.send(`/v1/runs?limit=1&endingBefore=${idOf(second)}`);
+        expectThat(idOf(expectRows(exchange)[0]) === idOf(first), `the run ${idOf(first)}`, exchange);
+      },
+    },
+    {
+      name: "hasMore is true while there are more",
+      section: LIST,
+      run: async (kit) => {
+        await readTwoRuns(kit);
+        const exchange = await kit.send("/v1/runs?limit=1");
+        expectThat(expectData(exchange)["hasMore"] === true, "hasMore true before the second run", exchange);
+      },
+    },
+    {
+      name: "nothing is newer than the newest run",
+      section: LIST,
+      run: async (kit) => {
+        const { runId } = await kit.run();
+        const exchange = await kit.send(`/v1/runs?endingBefore=${runId}`);
+        const ids = expectRows(exchange).map((row) => idOf(row));
+        expectThat(!ids.includes(runId), "no row of the run itself", exchange);
+      },
+    },
+    {
+      name: "a page does not repeat the run that it starts after",
+      section: "GET /v1/runs, rule 3",
+      run: async (kit) => {
+        const { runId } = await kit.run();
+        const exchange = await kit.send(`/v1/runs?startingAfter=${runId}`);
+        expectThat(!expectRows(exchange).some((row) => idOf(row) === runId), "no row of the run itself", exchange);
+      },
+    },
+    ...refusalChecks("GET /v1/runs, rule 1", [
+      {
+        name: "both cursors are refused with 422",
+        path: `/v1/runs?startingAfter=${ABSENT_ID}&endingBefore=${ABSENT_ID}`,
+      },
+    ]),
+    ...refusalChecks(
+      LIST,
+      ["startingAfter", "endingBefore"].flatMap((cursor) =>
+        Object.entries(BAD_IDS).map(([what, id]) => ({
+          name: `${cursor} that is ${what} is refused with 422`,
+          path: `/v1/runs?${cursor}=${id}`,
+        })),
+      ),
+    ),
+  ],
+};
+
+const filters: Group<Kit> = {
+  title: "Filters of the list",
+  checks: [
+    ...["queued", "running", "succeeded", "failed"].map((status): KitCheck => ({
+      name: `status=${status} gives runs of that status alone`,
+      section: LIST,
+      run: async (kit) => {
+        await readRuns(kit);
+        const exchange = await kit.send(`/v1/runs?status=${status}`);
+        const isOnly = expectRows(exchange).every((row) => row["runStatus"] === status);
+        expectThat(isOnly, `runStatus ${status} in each row`, exchange);
+      },
+    })),
+    {
+      name: "since includes the second in which a run was created",
+      section: LIST,
+      run: async (kit) => {
+        const { runId, seconds } = await readCreated(kit);
+        const exchange = await kit.send(`/v1/runs?limit=50&since=${seconds}`);
+        expectThat(
+          expectRows(exchange).some((row) => idOf(row) === runId),
+          `a row with the runId ${runId}`,
+          exchange,
+        );
+      },
+    },
+    {
+      name: "since leaves out what was created earlier",
+      section: LIST,
+      run: async (kit) => {
+        const { seconds } = await readCreated(kit);
+        const exchange = await kit.send(`/v1/runs?since=${seconds + 3_600}`);
+        expectThat(expectRows(exchange).length === 0, "no rows of the future", exchange);
+      },
+    },
+    {
+      name: "until leaves out the second in which a run was created",
+      section: LIST,
+      run: async (kit) => {
+        const { runId, seconds } = await readCreated(kit);
+        const exchange = await kit.send(`/v1/runs?limit=50&until=${seconds}`);
+        expectThat(!expectRows(exchange).some((row) => idOf(row) === runId), `no row of the run ${runId}`, exchange);
+      },
+    },
+    {
+      name: "since and until include what is between them",
+      section: LIST,
+      run: async (kit) => {
+        const { runId, seconds } = await readCreated(kit);
+        const exchange = await kit.send(`/v1/runs?limit=50&since=${seconds}&until=${seconds + 1}`);
+        expectThat(
+          expectRows(exchange).some((row) => idOf(row) === runId),
+          `a row with the runId ${runId}`,
+          exchange,
+        );
+      },
+    },
+    ...refusalChecks("GET /v1/runs, rule 2", [
+      { name: "since after until is refused with 422", path: "/v1/runs?since=1700000001&until=1700000000" },
+      { name: "since equal to until is refused with 422", path: "/v1/runs?since=1700000000&until=1700000000" },
+    ]),
+    ...refusalChecks(LIST, [
+      { name: "a status that there is not is refused with 422", path: "/v1/runs?status=done" },
+      { name: "a status in capitals is refused with 422", path: "/v1/runs?status=SUCCEEDED" },
+      { name: "since that is no number is refused with 422", path: "/v1/runs?since=yesterday" },
+      { name: "until that is no number is refused with 422", path: "/v1/runs?until=tomorrow" },
+      { name: "since with a fraction is refused with 422", path: "/v1/runs?since=1700000000.5" },
+    ]),
+  ],
+};
+
+/** When the run was created, in whole seconds. */
+async function readCreated(kit: Kit): Promise<{ readonly runId: string; readonly seconds: number }> {
+  const { runId } = await kit.run();
+  const exchange = await kit.answer("/v1/runs?limit=50");
+  const row = expectRows(exchange).find((one) => idOf(one) === runId);
+  expectThat(row !== undefined, `a row with the runId ${runId}`, exchange);
+  return { runId, seconds: Math.floor(timeOf(row) / 1_000) };
+}
+
+export const LIST_GROUPS: readonly Group<Kit>[] = [rows, pages, filters];

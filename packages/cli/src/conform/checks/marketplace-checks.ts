@@ -1,0 +1,197 @@
+import type { Group } from "../check.ts";
+import { expectData, expectRows, expectThat, type Json } from "../expect.ts";
+import type { Kit } from "../kit.ts";
+import { ABSENT_ID, BAD_IDS, fieldChecks, OTHER_ABSENT_ID, refusalChecks, type KitCheck } from "./table.ts";
+
+const SEARCH = "GET /v1/prompts/publish";
+const searchPath = (q: string): string => `/v1/prompts/publish?q=${encodeURIComponent(q)}`;
+
+/** A search that finds something: for the title of the prompt that was found. */
+async function readRows(kit: Kit) {
+  const exchange = await kit.answer(searchPath(kit.prompt().title.slice(0, 200)));
+  const rows = expectRows(exchange);
+  expectThat(rows.length > 0, "at least one row for the title of a published prompt", exchange);
+  return { objects: rows, exchange };
+}
+
+const idsOf = (rows: readonly Json[]): string => rows.map((row) => String(row["promptId"])).join();
+
+const search: Group<Kit> = {
+  title: "Search",
+  checks: [
+    {
+      name: "a search for the title of a prompt finds rows",
+      section: SEARCH,
+      run: async (kit) => void (await readRows(kit)),
+    },
+    ...fieldChecks(
+      { what: "each row of a search", section: "Search result row" },
+      {
+        promptId: "text",
+        promptVersionId: "text",
+        title: "text",
+        description: "text",
+        slug: "text",
+        model: "integer",
+        modality: "searchedModality",
+        estimatedCredits: "integer",
+        uses: "count",
+        upVotes: "count",
+        publishedAt: "time",
+        samples: "object",
+        configs: "object",
+      },
+      readRows,
+    ),
+    {
+      name: "the row of a prompt names its latest version",
+      section: "Search result row",
+      run: async (kit) => {
+        const { objects, exchange } = await readRows(kit);
+        const [row] = objects;
+        const prompt = expectData(await kit.answer(`/v1/prompts/${String(row?.["promptId"])}`));
+        const isSame = row?.["promptVersionId"] === prompt["promptVersionId"];
+        expectThat(isSame, `promptVersionId ${String(prompt["promptVersionId"])}, the latest version`, exchange);
+      },
+    },
+    {
+      name: "words that nothing fits give rows, which may be none",
+      section: SEARCH,
+      run: async (kit) => void expectRows(await kit.send(searchPath("zzqqxxjjwwvv"))),
+    },
+    {
+      name: "white space around the words does not count",
+      section: SEARCH,
+      run: async (kit) => {
+        const q = kit.prompt().title.slice(0, 100).trim();
+        const plain = expectRows(await kit.send(searchPath(q)));
+        const spaced = await kit.send(searchPath(`  ${q}  `));
+        expectThat(idsOf(expectRows(spaced)) === idsOf(plain), "the rows of the same words without spaces", spaced);
+      },
+    },
+    {
+      name: "200 characters are searched for",
+      section: "Limits, q length",
+      run: async (kit) => void expectRows(await kit.send(searchPath("a".repeat(200)))),
+    },
+    {
+      name: "200 characters with spaces around them are searched for",
+      section: "Limits, q length",
+      run: async (kit) => void expectRows(await kit.send(searchPath(`   ${"a".repeat(200)}   `))),
+    },
+    {
+      name: "letters of every script are searched for",
+      section: SEARCH,
+      run: async (kit) => void expectRows(await kit.send(searchPath("стихи 詩 été ☕"))),
+    },
+    ...refusalChecks(SEARCH, [
+      { name: "a search without q is refused with 422", path: "/v1/prompts/publish" },
+      { name: "a search with an empty q is refused with 422", path: "/v1/prompts/publish?q=" },
+      { name: "a search for spaces alone is refused with 422", path: searchPath("   ") },
+      { name: "201 characters are refused with 422", path: searchPath("a".repeat(201)) },
+    ]),
+  ],
+};
+
+const VERSION_FIELDS = {
+  promptVersionId: "uuid",
+  promptId: "uuid",
+  title: "text",
+  publishedAt: "time",
+  config: "object",
+} as const;
+
+const promptPath = (kit: Kit): string => `/v1/prompts/${kit.prompt().promptId}`;
+const versionPath = (kit: Kit): string => `/v1/prompt-versions/${kit.prompt().promptVersionId}`;
+
+function readOne(path: (kit: Kit) => string) {
+  return async (kit: Kit) => {
+    const exchange = await kit.answer(path(kit));
+    return { objects: [expectData(exchange)], exchange };
+  };
+}
+
+/** That every form of a wrong id is a 422. */
+function badIdChecks(section: string, name: string, pathOf: (id: string, kit: Kit) => string): KitCheck[] {
+  return refusalChecks(
+    section,
+    Object.entries(BAD_IDS).map(([what, id]) => ({
+      name: `${name} that is ${what} is refused with 422`,
+      path: (kit: Kit) => pathOf(id, kit),
+    })),
+  );
+}
+
+const GET_PROMPT = "GET /v1/prompts/:promptId";
+const prompts: Group<Kit> = {
+  title: "Prompts",
+  checks: [
+    ...fieldChecks({ what: "a prompt", section: GET_PROMPT }, VERSION_FIELDS, readOne(promptPath)),
+    {
+      name: "a prompt is the one that was asked for",
+      section: GET_PROMPT,
+      run: async (kit) => {
+        const exchange = await kit.answer(promptPath(kit));
+        const { promptId } = kit.prompt();
+        expectThat(expectData(exchange)["promptId"] === promptId, `promptId ${promptId}`, exchange);
+      },
+    },
+    {
+      name: "a prompt with versionId is that version",
+      section: GET_PROMPT,
+      run: async (kit) => {
+        const { promptVersionId } = kit.prompt();
+        const exchange = await kit.send(`${promptPath(kit)}?versionId=${promptVersionId}`);
+        const isSame = expectData(exchange)["promptVersionId"] === promptVersionId;
+        expectThat(isSame, `promptVersionId ${promptVersionId}`, exchange);
+      },
+    },
+    ...badIdChecks(GET_PROMPT, "a promptId", (id) => `/v1/prompts/${id}`),
+    ...badIdChecks(GET_PROMPT, "a versionId", (id, kit) => `${promptPath(kit)}?versionId=${id}`),
+    ...refusalChecks(GET_PROMPT, [
+      { name: "an unknown prompt answers 404", path: `/v1/prompts/${ABSENT_ID}`, codes: ["NOT_FOUND_ERROR"] },
+      {
+        name: "an unknown version of a prompt answers 404",
+        path: (kit) => `${promptPath(kit)}?versionId=${ABSENT_ID}`,
+        codes: ["NOT_FOUND_ERROR"],
+      },
+      {
+        name: "a version of an unknown prompt answers 404",
+        path: (kit) => `/v1/prompts/${OTHER_ABSENT_ID}?versionId=${kit.prompt().promptVersionId}`,
+        codes: ["NOT_FOUND_ERROR"],
+      },
+    ]),
+  ],
+};
+
+const GET_VERSION = "GET /v1/prompt-versions/:promptVersionId";
+const versions: Group<Kit> = {
+  title: "Prompt versions",
+  checks: [
+    ...fieldChecks({ what: "a version", section: GET_VERSION }, VERSION_FIELDS, readOne(versionPath)),
+    {
+      name: "a version and its prompt with that versionId are the same",
+      section: GET_VERSION,
+      run: async (kit) => {
+        const { promptVersionId } = kit.prompt();
+        const version = expectData(await kit.answer(versionPath(kit)));
+        const exchange = await kit.send(`${promptPath(kit)}?versionId=${promptVersionId}`);
+        const same = ["promptId", "promptVersionId", "title", "publishedAt"].every(
+          (name) => expectData(exchange)[name] === version[name],
+        );
+        expectThat(same, "the fields that the version has by its own address", exchange);
+      },
+    },
+    ...badIdChecks(GET_VERSION, "a promptVersionId", (id) => `/v1/prompt-versions/${id}`),
+    ...refusalChecks(GET_VERSION, [
+      { name: "an unknown version answers 404", path: `/v1/prompt-versions/${ABSENT_ID}`, codes: ["NOT_FOUND_ERROR"] },
+      {
+        name: "the id of a prompt is no version: 404",
+        path: (kit) => `/v1/prompt-versions/${kit.prompt().promptId}`,
+        codes: ["NOT_FOUND_ERROR"],
+      },
+    ]),
+  ],
+};
+
+export const MARKETPLACE_GROUPS: readonly Group<Kit>[] = [search, prompts, versions];

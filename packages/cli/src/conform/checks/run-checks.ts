@@ -1,0 +1,226 @@
+import { Skipped, type Exchange, type Group } from "../check.ts";
+import { expectData, expectError, expectField, expectThat, FORMS, isObject, type Json } from "../expect.ts";
+import type { Kit } from "../kit.ts";
+import type { RequestOptions } from "../requests.ts";
+import { ABSENT_ID, BAD_IDS, fieldChecks, OTHER_ABSENT_ID, refusalChecks } from "./table.ts";
+
+const CREATE = "POST /v1/runs";
+
+/** A body that would be accepted, with these members in place of its own. */
+function bodyWith(change: (kit: Kit) => Json): (kit: Kit) => RequestOptions {
+  return (kit) => {
+    const { promptVersionId, inputs } = kit.prompt();
+    return { body: { promptVersionId, inputs, ...change(kit) } };
+  };
+}
+
+const refused = (name: string, change: (kit: Kit) => Json) => ({
+  name: `${name} is refused with 422`,
+  path: "/v1/runs",
+  options: bodyWith(change),
+});
+const inputsWith = (change: Json) => (kit: Kit) => ({ inputs: { ...kit.prompt().inputs, ...change } });
+const image = (value: unknown) => inputsWith({ imageInputs: [value] });
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+
+const validation: Group<Kit> = {
+  title: "Creating a run: what is refused",
+  checks: [
+    ...refusalChecks(CREATE, [
+      refused("a body without promptVersionId", () => ({ promptVersionId: undefined })),
+      refused("a promptVersionId of null", () => ({ promptVersionId: null })),
+      refused("a promptVersionId that is a number", () => ({ promptVersionId: 7 })),
+      ...Object.entries(BAD_IDS).map(([what, id]) =>
+        refused(`a promptVersionId that is ${what}`, () => ({ promptVersionId: id })),
+      ),
+      refused("a body without inputs", () => ({ inputs: undefined })),
+      refused("inputs that are a text", () => ({ inputs: "tea" })),
+      refused("inputs that are a list", () => ({ inputs: [] })),
+      refused("inputs that are a number", () => ({ inputs: 7 })),
+      refused("textInputs that are a list", inputsWith({ textInputs: ["tea"] })),
+      refused("textInputs that are a text", inputsWith({ textInputs: "tea" })),
+      ...Object.entries({ "a number": 7, "a boolean": true, "a list": ["tea"], "an object": { a: "tea" } }).map(
+        ([what, value]) => refused(`a text input that is ${what}`, (kit) => ({ inputs: withText(kit, value) })),
+      ),
+      refused("imageInputs that are an object", inputsWith({ imageInputs: { type: "url" } })),
+      refused("an image that is a text", image("https://example.com/cat.png")),
+      refused("an image without a type", image({ url: "https://example.com/cat.png" })),
+      refused("an image of the type file", image({ type: "file", file: "cat.png" })),
+      refused("an image of the type url without a url", image({ type: "url" })),
+      refused("an image of the type base64 without base64", image({ type: "base64" })),
+      refused("an image with a data URL prefix", image({ type: "base64", base64: `data:image/png;base64,${PNG}` })),
+      refused("an image by an http address", image({ type: "url", url: "http://example.com/cat.png" })),
+      refused("an image by an address that is not one", image({ type: "url", url: "cat.png" })),
+      refused("an image more than the prompt expects", image({ type: "base64", base64: PNG })),
+      refused("a run option that the model does not have", () => ({ runOptions: { notAnOption: "high" } })),
+      refused("runOptions that are a list", () => ({ runOptions: ["high"] })),
+      refused("a run option that is a number", () => ({ runOptions: { notAnOption: 4 } })),
+    ]),
+    ...refusalChecks(CREATE, [
+      {
+        name: "a version that there is not answers 404",
+        path: "/v1/runs",
+        options: bodyWith(() => ({ promptVersionId: ABSENT_ID })),
+        codes: ["NOT_FOUND_ERROR"],
+      },
+      {
+        name: "the id of a prompt is no version: 404",
+        path: "/v1/runs",
+        options: bodyWith((kit) => ({ promptVersionId: kit.prompt().promptId })),
+        codes: ["NOT_FOUND_ERROR"],
+      },
+    ]),
+    {
+      name: "a required input that is missing is refused with 422",
+      section: CREATE,
+      run: async (kit) => {
+        const { promptVersionId, inputs } = kit.prompt();
+        if (Object.keys(inputs.textInputs).length === 0) throw new Skipped("The prompt takes no text inputs.");
+        expectError(await kit.send("/v1/runs", { body: { promptVersionId, inputs: {} } }), "VALIDATION_ERROR");
+      },
+    },
+    ...refusalChecks("Errors", [
+      ...Object.entries({ "no JSON": "{not json", "cut off": '{"promptVersionId": "', "two values": "{} {}" }).map(
+        ([what, body]) => ({
+          name: `a body that is ${what} is refused with 400`,
+          path: "/v1/runs",
+          options: { body },
+          codes: ["BAD_REQUEST_ERROR"] as const,
+        }),
+      ),
+      ...Object.entries({ "an empty object": "{}", "a list": "[]", "a text": '"tea"', "a number": "7" }).map(
+        ([what, body]) => ({
+          name: `a body that is ${what} is refused with 422 or 400`,
+          path: "/v1/runs",
+          options: { body },
+          codes: ["VALIDATION_ERROR", "BAD_REQUEST_ERROR"] as const,
+        }),
+      ),
+    ]),
+  ],
+};
+
+function withText(kit: Kit, value: unknown): Json {
+  const [key = "text"] = Object.keys(kit.prompt().inputs.textInputs);
+  return { ...kit.prompt().inputs, textInputs: { ...kit.prompt().inputs.textInputs, [key]: value } };
+}
+
+const RUN_FIELDS = { runId: "text", outputs: "array", runStatus: "runStatus", tokens: "count" } as const;
+
+const itemsOf = (run: Json): Json[] => (Array.isArray(run["outputs"]) ? run["outputs"].filter(isObject) : []);
+
+const create: Group<Kit> = {
+  title: "Creating a run",
+  checks: [
+    {
+      name: "a run is created, and members that the table does not list are ignored",
+      section: CREATE,
+      run: async (kit) => void (await kit.run()),
+    },
+    ...fieldChecks({ what: "the run", section: "Run" }, RUN_FIELDS, async (kit) => {
+      const { data, exchange } = await kit.run();
+      return { objects: [data], exchange };
+    }),
+    {
+      name: "the run that is answered is final",
+      section: CREATE,
+      run: async (kit) => {
+        const { data, exchange } = await kit.run();
+        const isFinal = data["runStatus"] === "succeeded" || data["runStatus"] === "failed";
+        expectThat(isFinal, "runStatus succeeded or failed: the run finished inside the window", exchange);
+      },
+    },
+    {
+      name: "a run of a text prompt succeeds with a text",
+      section: "Output item",
+      run: async (kit) => {
+        const { data, exchange } = await kit.run();
+        const hasText = itemsOf(data).some(({ type }) => type === "text");
+        expectThat(
+          data["runStatus"] === "succeeded" && hasText,
+          "succeeded, with an output of the type text",
+          exchange,
+        );
+      },
+    },
+    ...fieldChecks({ what: "each output", section: "Output item" }, { type: "text", data: "text" }, async (kit) => {
+      const { data, exchange } = await kit.run();
+      return { objects: itemsOf(data), exchange };
+    }),
+  ],
+};
+
+const GET_RUN = "GET /v1/runs/:runId";
+
+/** What is the same wherever a run is shown. */
+function checkSame(run: Json, created: Json, exchange: Exchange): void {
+  for (const name of Object.keys(RUN_FIELDS)) {
+    const isSame = JSON.stringify(run[name]) === JSON.stringify(created[name]);
+    expectThat(isSame, `${name} as the create answered it: ${JSON.stringify(created[name])}`, exchange);
+  }
+}
+
+/** An error about an id, without the id: what is foreign must not differ from what there is not. */
+function withoutId({ came }: Exchange, id: string): string {
+  return `${came.httpStatus} ${came.text.replaceAll(id, "ID")}`;
+}
+
+const retrieve: Group<Kit> = {
+  title: "Retrieving a run",
+  checks: [
+    {
+      name: "a run is answered as it was created",
+      section: GET_RUN,
+      run: async (kit) => {
+        const { runId, data } = await kit.run();
+        const exchange = await kit.send(`/v1/runs/${runId}`);
+        checkSame(expectData(exchange), data, exchange);
+      },
+    },
+    {
+      name: "unknown query parameters of a run are ignored",
+      section: GET_RUN,
+      run: async (kit) => {
+        const { runId } = await kit.run();
+        const exchange = await kit.send(`/v1/runs/${runId}?remote=true`);
+        expectField(expectData(exchange), "runId", FORMS.text, exchange);
+      },
+    },
+    ...refusalChecks(
+      GET_RUN,
+      Object.entries(BAD_IDS).map(([what, id]) => ({
+        name: `a runId that is ${what} is refused with 422`,
+        path: `/v1/runs/${id}`,
+      })),
+    ),
+    ...refusalChecks(GET_RUN, [
+      { name: "a run that there is not answers 404", path: `/v1/runs/${ABSENT_ID}`, codes: ["NOT_FOUND_ERROR"] },
+    ]),
+    {
+      name: "two runs that there are not answer the same but for their ids",
+      section: GET_RUN,
+      run: async (kit) => {
+        const first = await kit.send(`/v1/runs/${ABSENT_ID}`);
+        const second = await kit.send(`/v1/runs/${OTHER_ABSENT_ID}`);
+        const isSame = withoutId(first, ABSENT_ID) === withoutId(second, OTHER_ABSENT_ID);
+        expectThat(isSame, `the bytes of the answer for ${ABSENT_ID}`, second);
+      },
+    },
+    {
+      name: "another account's run answers as one that there is not",
+      section: "Authentication 5",
+      run: async (kit) => {
+        if (kit.otherKey === null) throw new Skipped("Give a key of another account with --other-key.");
+        const options = { authorization: `Bearer ${kit.otherKey}` };
+        const { runId } = await kit.run();
+        const foreign = await kit.send(`/v1/runs/${runId}`, options);
+        const absent = await kit.send(`/v1/runs/${ABSENT_ID}`, options);
+        expectError(foreign, "NOT_FOUND_ERROR");
+        const isSame = withoutId(foreign, runId) === withoutId(absent, ABSENT_ID);
+        expectThat(isSame, "the bytes of a run that there is not", foreign);
+      },
+    },
+  ],
+};
+
+export const RUN_GROUPS: readonly Group<Kit>[] = [validation, create, retrieve];

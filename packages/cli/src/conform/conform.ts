@@ -1,0 +1,152 @@
+import { ACCOUNT_GROUPS } from "./checks/account-checks.ts";
+import { GENERAL_GROUPS } from "./checks/general-checks.ts";
+import { LIST_GROUPS } from "./checks/list-checks.ts";
+import { MARKETPLACE_GROUPS } from "./checks/marketplace-checks.ts";
+import { RUN_GROUPS } from "./checks/run-checks.ts";
+import { Mismatch, runChecks, type Group, type Outcome } from "./check.ts";
+import { createKit, findPrompt, type Kit, type KitPrompt } from "./kit.ts";
+import { countResults, describeCounts, describeOutcome } from "./report.ts";
+import { createRequests, type Requests } from "./requests.ts";
+import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../command.ts";
+import { formatCredits } from "../output.ts";
+import { printableLine } from "../printable.ts";
+import { readPairs } from "../runs/run-inputs.ts";
+import { NO_TERMINAL } from "../terminal/terminal.ts";
+
+const GROUPS: readonly Group<Kit>[] = [
+  ...ACCOUNT_GROUPS,
+  ...MARKETPLACE_GROUPS,
+  ...RUN_GROUPS,
+  ...LIST_GROUPS,
+  ...GENERAL_GROUPS,
+];
+const CREDITS_DEFAULT = 20;
+const RATE_DEFAULT = 5;
+
+export const conform: Command = {
+  summary: "Check from outside whether a server keeps to the interface",
+  usage: "<baseUrl> <apiKey>",
+  details: `For whoever builds another server of this interface, or puts a gateway before one. The checks know the specification alone.
+They create one run, two with --extensions, of the cheapest text prompt that search finds, or of --prompt; what it may cost is said before.
+Requests keep to --rate a second, so that the checks take about a minute at 5. The exit code is 1 when a check fails.`,
+  session: `$ promptd conform https://promptd.example.org pd_…
+This creates 1 run of the prompt "Tea poem", about 2 credits.
+Authentication
+  ✓ POST /v1/runs without a key answers 401
+…
+235 checks: 225 passed, 0 failed, 10 skipped.
+$ promptd conform http://127.0.0.1:8787 pd_… --only "GET /v1/me" --json`,
+  options: {
+    prompt: { type: "string", value: "ID", summary: "the prompt to run: a text prompt without images" },
+    input: {
+      type: "string",
+      short: "i",
+      multiple: true,
+      value: "KEY=VALUE",
+      summary: "a text input of its run, where the first choice or a word does not fit",
+    },
+    "other-key": { type: "string", value: "KEY", summary: "a key of another account, which must not see the run" },
+    only: {
+      type: "string",
+      multiple: true,
+      value: "PATTERN",
+      summary: "only checks whose group or sentence contains this; several: any of them",
+    },
+    rate: {
+      type: "string",
+      value: "N",
+      summary: `requests a second that the server admits; ${RATE_DEFAULT} when absent`,
+    },
+    credits: {
+      type: "string",
+      value: "N",
+      summary: `the most that the run may cost by its estimate; ${CREDITS_DEFAULT} when absent`,
+    },
+    extensions: { type: "boolean", summary: "check what servers of promptd have beyond the specification" },
+  },
+  positionals: { min: 2, max: 2 },
+  async run(args, io) {
+    const requests = openRequests(args, io);
+    const prompt = await choosePrompt(requests, args, io);
+    const kit = createKit({
+      requests,
+      prompt,
+      rate: readNumber(args, "rate", RATE_DEFAULT),
+      otherKey: args.text("other-key") ?? null,
+      extensions: args.flag("extensions"),
+    });
+    let group: string | null = null;
+    const show = (outcome: Outcome): void => {
+      if (outcome.group !== group) io.write(`${outcome.group}\n`);
+      group = outcome.group;
+      io.write(`${describeOutcome(outcome, io.terminal)}\n`);
+    };
+    const outcomes = await runChecks(GROUPS, kit, { patterns: args.list("only"), onOutcome: show });
+    if (outcomes.length === 0) throw new CommandFailure("No check fits --only.");
+    const text = io.terminal.isOut ? describeCounts(outcomes) : describeAll(outcomes);
+    io.result({ ...countResults(outcomes), checks: outcomes.map(toDocument) }, text);
+    return countResults(outcomes).failed === 0 ? 0 : 1;
+  },
+};
+
+function openRequests(args: CommandArgs, io: CommandIo): Requests {
+  const [address = "", apiKey = ""] = args.positionals;
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new CommandFailure(`The base URL must be an http or https address, got "${address}".`);
+  }
+  const baseUrl = (url.origin + url.pathname).replace(/\/+$/, "").replace(/\/v1$/, "");
+  const rate = readNumber(args, "rate", RATE_DEFAULT);
+  return createRequests({ baseUrl, apiKey, fetch: io.fetch, signal: io.signal, rate });
+}
+
+function readNumber(args: CommandArgs, name: string, fallback: number): number {
+  const text = args.text(name);
+  if (text === undefined) return fallback;
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new CommandFailure(`--${name} must be a whole number from 1, got "${text}".`);
+}
+
+/** Says what the run may cost. @throws CommandFailure when that is more than was allowed. */
+async function choosePrompt(requests: Requests, args: CommandArgs, io: CommandIo): Promise<KitPrompt | null> {
+  const named = args.text("prompt") ?? null;
+  const inputs = readPairs("--input", args.list("input"));
+  const prompt = await findPrompt(requests, { promptId: named, inputs }).catch((error: unknown) => {
+    if (!(error instanceof Mismatch)) throw error;
+    if (named !== null) throw new CommandFailure(`The prompt ${named} cannot be read: ${error.message} did not come.`);
+    return null;
+  });
+  if (prompt === null) {
+    io.note("No text prompt was found by search, so that no run is created. Name one with --prompt.");
+    return null;
+  }
+  const runs = args.flag("extensions") ? 2 : 1;
+  const price =
+    prompt.estimatedCredits === null
+      ? "at a price that the server does not say"
+      : `about ${formatCredits(prompt.estimatedCredits * runs)}`;
+  io.note(
+    `This creates ${runs === 1 ? "1 run" : `${runs} runs`} of the prompt "${printableLine(prompt.title)}", ${price}.`,
+  );
+  const most = readNumber(args, "credits", CREDITS_DEFAULT);
+  if ((prompt.estimatedCredits ?? 0) * runs <= most) return prompt;
+  throw new CommandFailure(`That is more than ${most} credits.`, {
+    hint: "Allow it with --credits, or name a cheaper --prompt.",
+  });
+}
+
+function describeAll(outcomes: readonly Outcome[]): string {
+  const titles = [...new Set(outcomes.map(({ group }) => group))];
+  const groups = titles.map((title) =>
+    [title, ...outcomes.filter(({ group }) => group === title).map((one) => describeOutcome(one, NO_TERMINAL))].join(
+      "\n",
+    ),
+  );
+  return [...groups, describeCounts(outcomes)].join("\n");
+}
+
+function toDocument({ exchange, ...outcome }: Outcome) {
+  if (exchange === null) return { ...outcome, sent: null, came: null };
+  const { httpStatus, headers, text } = exchange.came;
+  return { ...outcome, sent: exchange.sent, came: { httpStatus, headers: Object.fromEntries(headers), text } };
+}

@@ -1,0 +1,146 @@
+/** What the checks share: a server, a cheap prompt on it, and the one run that is paid for. */
+import { Mismatch, Skipped, type Exchange } from "./check.ts";
+import { expectData, expectRows, isObject, type Json } from "./expect.ts";
+import type { RequestOptions, Requests } from "./requests.ts";
+
+export interface Kit extends Requests {
+  /** Requests a second that the server admits. */
+  readonly rate: number;
+  /** A key of another account; null: what it is needed for is skipped. */
+  readonly otherKey: string | null;
+  /** True: what the specification does not name is checked as well. */
+  readonly extensions: boolean;
+  /** An answer that several checks read, asked for once. */
+  answer(path: string): Promise<Exchange>;
+  /** @throws Skipped when no prompt was found. */
+  prompt(): KitPrompt;
+  /** The run that is paid for, created once. */
+  run(): Promise<KitRun>;
+}
+
+export interface KitPrompt {
+  readonly promptId: string;
+  readonly promptVersionId: string;
+  readonly title: string;
+  /** Null: the server does not say. */
+  readonly estimatedCredits: number | null;
+  /** The member `inputs` of a run. */
+  readonly inputs: { readonly textInputs: Readonly<Record<string, string>>; readonly imageInputs: readonly [] };
+}
+
+export interface KitRun {
+  readonly exchange: Exchange;
+  readonly data: Json;
+  readonly runId: string;
+}
+
+/** What a caller may say about the prompt; null: it is found by search. */
+export interface AskedPrompt {
+  readonly promptId: string | null;
+  readonly inputs: Readonly<Record<string, string>>;
+}
+
+/** Words that some prompt of every marketplace fits. */
+const QUERIES = ["poem", "write a text", "summarize", "hello", "help"] as const;
+
+/** The cheapest text prompt without images that search finds, or the one that was named. Null: there is none. */
+export async function findPrompt(requests: Requests, wanted: AskedPrompt): Promise<KitPrompt | null> {
+  if (wanted.promptId !== null) {
+    const version = expectData(await requests.send(`/v1/prompts/${encodeURIComponent(wanted.promptId)}`));
+    return toKitPrompt(version, version["config"], wanted.inputs);
+  }
+  for (const q of QUERIES) {
+    const rows = expectRows(await requests.send(`/v1/prompts/publish?q=${encodeURIComponent(q)}`));
+    const texts = rows.filter((row) => row["modality"] === 0 && !takesImages(row["configs"]));
+    const [cheapest] = texts.toSorted((a, b) => Number(a["estimatedCredits"]) - Number(b["estimatedCredits"]));
+    if (cheapest !== undefined) return toKitPrompt(cheapest, cheapest["configs"], wanted.inputs);
+  }
+  return null;
+}
+
+function takesImages(config: unknown): boolean {
+  const images = isObject(config) ? config["imageInputs"] : undefined;
+  if (Array.isArray(images)) return images.length > 0;
+  return isObject(images) && Object.keys(images).length > 0;
+}
+
+function toKitPrompt(version: Json, config: unknown, given: Readonly<Record<string, string>>): KitPrompt {
+  const estimate = version["estimatedCredits"] ?? (isObject(config) ? config["estimatedCredits"] : undefined);
+  return {
+    promptId: String(version["promptId"]),
+    promptVersionId: String(version["promptVersionId"]),
+    title: String(version["title"]),
+    estimatedCredits: typeof estimate === "number" ? estimate : null,
+    inputs: { textInputs: { ...sampleInputs(config), ...given }, imageInputs: [] },
+  };
+}
+
+/**
+ * A value for each text input. The specification says that the keys of `textInputs` are the inputs, and no more: where a
+ * field lists its choices, the first one is taken.
+ */
+function sampleInputs(config: unknown): Record<string, string> {
+  const fields = isObject(config) && isObject(config["textInputs"]) ? config["textInputs"] : {};
+  return Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, sampleOf(field)]));
+}
+
+function sampleOf(field: unknown): string {
+  if (!isObject(field)) return "tea";
+  const { options, default: fallback, type, min } = field;
+  if (typeof fallback === "string" && fallback !== "") return fallback;
+  if (Array.isArray(options) && typeof options[0] === "string") return options[0];
+  if (type === "number") return String(typeof min === "number" ? min : 1);
+  if (type === "boolean") return "true";
+  return type === "date" ? "2026-11-20" : "tea";
+}
+
+export interface KitOptions extends Pick<Kit, "rate" | "otherKey" | "extensions"> {
+  readonly requests: Requests;
+  readonly prompt: KitPrompt | null;
+}
+
+export function createKit({ requests, prompt, ...rest }: KitOptions): Kit {
+  const answers = new Map<string, Promise<Exchange>>();
+  const found = (): KitPrompt => {
+    if (prompt !== null) return prompt;
+    throw new Skipped("No text prompt without images was found. Name one with --prompt.");
+  };
+  let run: Promise<KitRun> | null = null;
+  return {
+    ...requests,
+    ...rest,
+    answer: (path) => {
+      const asked = answers.get(path) ?? requests.send(path);
+      answers.set(path, asked);
+      return asked;
+    },
+    prompt: found,
+    run: () => (run ??= createRun(requests, found())),
+  };
+}
+
+/** With members that the body table does not list, which must be ignored. */
+async function createRun(requests: Requests, { promptVersionId, inputs }: KitPrompt): Promise<KitRun> {
+  const body = { promptVersionId, inputs, runModel: "another-model", notListed: { by: ["the", "table"] } };
+  const options: RequestOptions = { body };
+  const exchange = await requests.send("/v1/runs", options);
+  if (exchange.came.httpStatus === 504) return pollRun(requests, exchange);
+  if (exchange.came.httpStatus === 402) throw new Skipped("The account has not enough credits for a run.");
+  const data = expectData(exchange);
+  return { exchange, data, runId: String(data["runId"]) };
+}
+
+const POLLS_MAX = 100;
+
+/** The run goes on behind a 504. */
+async function pollRun(requests: Requests, created: Exchange): Promise<KitRun> {
+  const { json } = created.came;
+  const context = isObject(json) ? json["data"] : null;
+  const runId = isObject(context) ? String(context["runId"]) : "";
+  for (let poll = 0; poll < POLLS_MAX; poll += 1) {
+    const exchange = await requests.send(`/v1/runs/${runId}`);
+    const data = expectData(exchange);
+    if (data["runStatus"] === "succeeded" || data["runStatus"] === "failed") return { exchange, data, runId };
+  }
+  throw new Mismatch("a run that ends", created);
+}

@@ -1,0 +1,124 @@
+/** Plain HTTP for the kit: nothing is retried but a 429, no status is an exception, and every answer is remembered. */
+import { setTimeout as wait } from "node:timers/promises";
+import { Mismatch, type Came, type Exchange, type Sent } from "./check.ts";
+
+export interface RequestOptions {
+  readonly method?: string;
+  /** Null: no Authorization header. The key of the kit when absent. */
+  readonly authorization?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A text goes out as it is, everything else as JSON. */
+  readonly body?: unknown;
+}
+
+export interface Requests {
+  send(path: string, options?: RequestOptions): Promise<Exchange>;
+  /** Sends as many at once as are given, without a pause. */
+  burst(path: string, count: number): Promise<Exchange[]>;
+  /** All answers so far. */
+  readonly seen: readonly Exchange[];
+}
+
+export interface RequestsOptions {
+  /** Without `/v1`. */
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly signal: AbortSignal;
+  /** Requests a second that the server admits. */
+  readonly rate: number;
+}
+
+/** A second, and what timers are late. */
+const WINDOW_MS = 1_100;
+const ATTEMPTS_MAX = 5;
+/** Longer than the server's own wait for a run. */
+const ANSWER_MS_MAX = 150_000;
+
+export function createRequests(options: RequestsOptions): Requests {
+  const seen: Exchange[] = [];
+  const pace = createPace(options.rate);
+  const once = async (path: string, given: RequestOptions): Promise<Exchange> => {
+    const exchange = await sendOnce(path, given, options);
+    seen.push(exchange);
+    return exchange;
+  };
+  const send = async (path: string, given: RequestOptions = {}): Promise<Exchange> => {
+    for (let attempt = 1; ; attempt += 1) {
+      await pace(options.signal);
+      const exchange = await once(path, given);
+      if (exchange.came.httpStatus !== 429 || attempt === ATTEMPTS_MAX) return exchange;
+      await wait(retryAfterMs(exchange.came.headers), undefined, { signal: options.signal });
+    }
+  };
+  return {
+    send,
+    burst: (path, count) => Promise.all(Array.from({ length: count }, () => once(path, {}))),
+    seen,
+  };
+}
+
+function retryAfterMs(headers: Headers): number {
+  const seconds = Number(headers.get("retry-after"));
+  return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds, 30) * 1_000 : 1_000;
+}
+
+/** Fewer than `rate` requests begin within a second. */
+function createPace(rate: number) {
+  let begun: number[] = [];
+  return async (signal: AbortSignal): Promise<void> => {
+    begun = begun.filter((at) => at > performance.now() - WINDOW_MS);
+    const first = begun[0];
+    if (first !== undefined && begun.length >= rate) {
+      await wait(first + WINDOW_MS - performance.now(), undefined, { signal });
+    }
+    begun.push(performance.now());
+  };
+}
+
+async function sendOnce(path: string, given: RequestOptions, options: RequestsOptions): Promise<Exchange> {
+  const { method = given.body === undefined ? "GET" : "POST", authorization = `Bearer ${options.apiKey}` } = given;
+  const body = given.body === undefined ? null : textOf(given.body);
+  const headers = {
+    ...(authorization === null ? {} : { authorization }),
+    ...(body === null ? {} : { "content-type": "application/json" }),
+    ...given.headers,
+  };
+  const sent: Sent = { method, path, headers: withoutKey(headers), body };
+  try {
+    const response = await options.fetch(options.baseUrl + path, {
+      method,
+      headers,
+      redirect: "manual",
+      signal: AbortSignal.any([options.signal, AbortSignal.timeout(ANSWER_MS_MAX)]),
+      ...(body === null ? {} : { body }),
+    });
+    const text = await response.text();
+    return { sent, came: { httpStatus: response.status, headers: response.headers, text, json: parse(text) } };
+  } catch (error) {
+    options.signal.throwIfAborted();
+    throw new Mismatch(`an answer to ${method} ${path}, and not: ${reasonOf(error)}`, null);
+  }
+}
+
+function textOf(body: unknown): string {
+  return typeof body === "string" ? body : JSON.stringify(body);
+}
+
+/** A report is shown to others. */
+function withoutKey({ authorization, ...headers }: Record<string, string>): Record<string, string> {
+  return authorization === undefined ? headers : { authorization: "Bearer …", ...headers };
+}
+
+function parse(text: string): Came["json"] {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
+}

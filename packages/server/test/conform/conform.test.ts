@@ -1,0 +1,308 @@
+/** The kit passes on our own server, and catches each of many broken gateways before it by the name of a check. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { END_USER_COMMANDS } from "../../../cli/src/end-user-commands.ts";
+import { runCli } from "../../../cli/src/run-cli.ts";
+import { NO_TERMINAL } from "../../../cli/src/terminal/terminal.ts";
+import { textPrompt } from "../prompts/prompt-files.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
+
+const RATE = "20";
+
+let server: TestServer;
+let caller: TestCaller;
+let other: TestCaller;
+/** Of a process that admits few requests. */
+let limitedUrl: string;
+
+beforeAll(async () => {
+  server = await startTestServer();
+  caller = await server.createCaller();
+  other = await server.createCaller();
+  await server.publish(textPrompt({ title: "Tea poem", slug: "conform-tea" }));
+  const limited = await server.startAnother("api", { PROMPTD_RATE_LIMIT_PER_SECOND: RATE });
+  limitedUrl = limited.listenUrl ?? "";
+  await caller.client.run("conform-tea", { inputs: { topic: "an older run" } });
+});
+afterAll(() => server.close());
+
+async function conform(url: string, ...options: string[]) {
+  const [out, err]: [string[], string[]] = [[], []];
+  const code = await runCli(["conform", url, caller.apiKey, ...options], END_USER_COMMANDS, {
+    env: {},
+    directory: "/",
+    fetch: globalThis.fetch,
+    terminal: NO_TERMINAL,
+    readStdin: async () => "",
+    askSecret: async () => null,
+    openBrowser: async () => false,
+    writeOut: (text) => out.push(text),
+    writeError: (text) => err.push(text),
+    listenForStop: () => new AbortController().signal,
+  });
+  return { code, stdout: out.join(""), stderr: err.join("") };
+}
+
+interface Report {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  readonly checks: readonly { group: string; name: string; result: string; detail: string | null }[];
+}
+
+const failedOf = ({ stdout }: { readonly stdout: string }): string[] =>
+  (JSON.parse(stdout) as Report).checks
+    .filter(({ result }) => result === "failed")
+    .map(({ group, name, detail }) => `${group}: ${name} <- ${detail}`);
+
+const FAST = ["--rate", "1000", "--json"];
+
+describe("on our own server", () => {
+  test("at least 150 checks pass and none fails, for one run whose price was said before", async () => {
+    const { credits } = await caller.client.me.credits();
+    const ran = await conform(server.url, ...FAST, "--other-key", other.apiKey);
+    expect(failedOf(ran)).toEqual([]);
+    const report = JSON.parse(ran.stdout) as Report;
+    expect(report.passed).toBeGreaterThanOrEqual(150);
+    expect(ran.code).toBe(0);
+    const price = /^This creates 1 run of the prompt "Tea poem", about (\d+) credits?\.$/m.exec(ran.stderr)?.[1];
+    expect(Number(price)).toBeGreaterThan(0);
+    expect(credits - (await caller.client.me.credits()).credits).toBeLessThanOrEqual(Number(price));
+    const skipped = report.checks.filter(({ result }) => result === "skipped").map(({ group }) => group);
+    expect(new Set(skipped)).toEqual(new Set(["Extensions", "Rate limit"]));
+  });
+
+  test("the rate limit and the extensions pass as well", async () => {
+    const only = ["--only", "Rate limit", "--only", "Extensions", "--extensions"];
+    const ran = await conform(limitedUrl, "--rate", RATE, "--json", ...only);
+    expect(failedOf(ran)).toEqual([]);
+    expect((JSON.parse(ran.stdout) as Report).skipped).toBe(0);
+  });
+
+  test("the report groups the sentences, and a wrong one shows what was sent, came and expected", async () => {
+    const { code, stdout } = await conform(server.url, "--rate", "1000", "--only", "the profile has username");
+    expect([code, stdout]).toEqual([
+      0,
+      "Profile and credits\n  ✓ the profile has username: a string or null\n1 checks: 1 passed, 0 failed, 0 skipped.\n",
+    ]);
+    const gateway = await startGateway((answer) => ({ ...answer, text: answer.text.replace('"username"', '"name"') }));
+    const broken = await conform(gateway.url, "--rate", "1000", "--only", "the profile has username");
+    expect(broken.code).toBe(1);
+    expect(broken.stdout).toContain(`  ✗ the profile has username: a string or null
+      sent      GET /v1/me
+      came      HTTP 200 (application/json; charset=utf-8) {"status":"SUCCESS","data":{"name":`);
+    expect(broken.stdout).toContain(
+      "      expected  username as a string or null (specification: User (GET /v1/me))\n",
+    );
+    expect(broken.stdout).not.toContain(caller.apiKey);
+  });
+
+  test("a run that would cost more than was allowed is refused before it is made", async () => {
+    await server.publish(textPrompt({ slug: "conform-dear", title: "Dear" }));
+    const before = (await caller.client.runs.list({ limit: 1 })).rows[0]?.runId;
+    const tooDear = await conform(server.url, "--rate", "1000", "--prompt", "abc");
+    expect(tooDear.code).toBe(1);
+    expect(tooDear.stderr).toContain("The prompt abc cannot be read");
+    expect((await caller.client.runs.list({ limit: 1 })).rows[0]?.runId).toBe(before);
+  });
+});
+
+interface Passing {
+  readonly method: string;
+  readonly path: string;
+  readonly authorization: string | undefined;
+  readonly body: string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly text: string;
+}
+
+/** @param change what the gateway makes of an answer. @param alter what it makes of a request, or answers itself. */
+async function startGateway(
+  change: (answer: Answer, request: Passing) => Answer,
+  alter: (request: Passing) => Passing | Answer = (request) => request,
+): Promise<{ readonly url: string }> {
+  const gateway: Server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { method = "GET", url: path = "/" } = request;
+      const { authorization, "cli-agent": agent } = request.headers;
+      const passing = { method, path, authorization, body: Buffer.concat(chunks).toString() };
+      void pass(passing, Array.isArray(agent) ? undefined : agent).then(({ status, headers, text }) =>
+        response.writeHead(status, headers).end(text),
+      );
+    });
+  });
+  const pass = async (request: Passing, agent: string | undefined): Promise<Answer> => {
+    const altered = alter(request);
+    if ("status" in altered) return altered;
+    const answer = await fetch(server.url + altered.path, {
+      method: altered.method,
+      headers: {
+        ...(altered.authorization === undefined ? {} : { authorization: altered.authorization }),
+        ...(agent === undefined ? {} : { "cli-agent": agent }),
+        ...(altered.body === "" ? {} : { "content-type": "application/json" }),
+      },
+      ...(altered.body === "" ? {} : { body: altered.body }),
+    });
+    const passed = ["content-type", "retry-after", "action-require"].flatMap((name) => {
+      const value = answer.headers.get(name);
+      return value === null ? [] : [[name, value] as const];
+    });
+    return change({ status: answer.status, headers: Object.fromEntries(passed), text: await answer.text() }, request);
+  };
+  await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
+  const { port } = gateway.address() as AddressInfo;
+  onTestFinished(async () => {
+    gateway.closeAllConnections();
+    await new Promise((resolve) => gateway.close(resolve));
+  });
+  return { url: `http://127.0.0.1:${port}` };
+}
+
+const asIs = (answer: Answer): Answer => answer;
+const JSON_TYPE = { "content-type": "application/json" };
+const MANY = JSON.stringify({ status: "TOO_MANY_REQUESTS_ERROR", message: "Wait.", data: null });
+const isRunPath = ({ path }: Passing): boolean => /^\/v1\/runs\/[0-9a-f-]{36}$/.test(path);
+
+/** What a gateway does, how, and the checks that catch it; only these groups are run, with `--other-key`. */
+const GATEWAYS: readonly {
+  readonly does: string;
+  readonly change?: (answer: Answer, request: Passing) => Answer;
+  readonly alter?: () => (request: Passing) => Passing | Answer;
+  readonly only: readonly string[];
+  readonly caught: string;
+  readonly rate?: string;
+}[] = [
+  {
+    does: "answers errors with a page of its own",
+    change: (answer) =>
+      answer.status < 400 ? answer : { ...answer, headers: { "content-type": "text/html" }, text: "<h1>Error</h1>" },
+    only: ["Search", "Every answer"],
+    caught: "Every answer that was given: is a JSON object",
+  },
+  {
+    does: "calls JSON a text",
+    change: (answer) => ({ ...answer, headers: { ...answer.headers, "content-type": "text/plain" } }),
+    only: ["Profile", "Every answer"],
+    caught: "Every answer that was given: says in Content-Type that it is JSON",
+  },
+  {
+    does: "drops Retry-After",
+    alter: () => (request) => (request.path === "/v1/me" ? { status: 429, headers: JSON_TYPE, text: MANY } : request),
+    only: ["Retry-After how long"],
+    caught: "Rate limit: a 429 says in Retry-After how long to wait",
+    rate: "20",
+  },
+  {
+    does: "answers from a cache of its own without a limit",
+    alter: () => (request) =>
+      request.path === "/v1/me" ? { status: 200, headers: JSON_TYPE, text: '{"status":"SUCCESS","data":{}}' } : request,
+    only: ["more requests than"],
+    caught: "Rate limit: more requests than are admitted answer 429",
+    rate: "20",
+  },
+  {
+    does: "makes a 400 of a 422",
+    change: (answer) => (answer.status === 422 ? { ...answer, status: 400 } : answer),
+    only: ["Search", "Every answer"],
+    caught: "Search: a search without q is refused with 422",
+  },
+  {
+    does: "answers 200 for what there is not",
+    change: (answer) => (answer.status === 404 ? { ...answer, status: 200 } : answer),
+    only: ["Retrieving", "Every answer"],
+    caught: "Every answer that was given: has the HTTP status of its code",
+  },
+  {
+    does: "drops response headers that it does not know",
+    change: (answer) => ({ ...answer, headers: JSON_TYPE }),
+    only: ["Models"],
+    caught: "Models: a client with another hash is asked to refresh",
+  },
+  {
+    does: "puts in its own key",
+    alter: () => (request) => ({ ...request, authorization: `Bearer ${caller.apiKey}` }),
+    only: ["Authentication"],
+    caught: "Authentication: GET /v1/me without a key answers 401",
+  },
+  {
+    does: "caches answers without regard to the key",
+    alter: () => {
+      let cached: string | null = null;
+      return (request) => {
+        if (request.path !== "/v1/runs?limit=50") return request;
+        cached ??= request.authorization ?? null;
+        return { ...request, authorization: cached ?? "" };
+      };
+    },
+    only: ["Listing runs"],
+    caught: "Listing runs: another account does not see the run",
+  },
+  {
+    does: "adds details to a 404",
+    change: (answer, request) =>
+      answer.status === 404 && isRunPath(request) && !request.path.includes("00000000")
+        ? { ...answer, text: answer.text.replace("No run", "Not your run, no run") }
+        : answer,
+    only: ["Retrieving"],
+    caught: "Retrieving a run: another account's run answers as one that there is not",
+  },
+  {
+    does: "drops query parameters that it does not know",
+    alter: () => (request) => ({ ...request, path: request.path.replace(/&?startingAfter=[^&]*/, "") }),
+    only: ["Pages of the list"],
+    caught: "Pages of the list: startingAfter gives what was created before that run",
+  },
+  {
+    does: "refuses members that a schema does not list",
+    alter: () => (request) =>
+      request.body.includes("notListed")
+        ? {
+            status: 422,
+            headers: JSON_TYPE,
+            text: '{"status":"VALIDATION_ERROR","message":"notListed is not allowed.","data":null}',
+          }
+        : request,
+    only: ["Creating a run:"],
+    caught: "Creating a run: a run is created, and members that the table does not list are ignored",
+  },
+  {
+    does: "removes members that are null",
+    change: (answer) => ({ ...answer, text: answer.text.replace(/,"data":null/, "") }),
+    only: ["Prompt versions", "Every answer"],
+    caught: "Every answer that was given: has the member data",
+  },
+  {
+    does: "writes times in another form",
+    change: (answer) => ({
+      ...answer,
+      text: answer.text.replaceAll(/"publishedAt":"[^"]*"/g, '"publishedAt":1795169730'),
+    }),
+    only: ["Search"],
+    caught: "Search: each row of a search has publishedAt: a time in ISO 8601",
+  },
+];
+
+describe("a gateway that", () => {
+  test.each(GATEWAYS)("$does is caught by name", async ({ change = asIs, alter, only, caught, rate = "1000" }) => {
+    const gateway = await startGateway(change, alter?.());
+    const wanted = only.flatMap((pattern) => ["--only", pattern]);
+    const options = ["--rate", rate, "--json", "--other-key", other.apiKey, ...wanted];
+    const broken = await conform(gateway.url, ...options);
+    expect(broken.code).toBe(1);
+    expect(failedOf(broken).map((line) => line.split(" <- ")[0])).toContain(caught);
+  });
+
+  test("changes nothing passes", async () => {
+    const gateway = await startGateway(asIs);
+    const only = ["Models", "Search", "Every answer"].flatMap((pattern) => ["--only", pattern]);
+    const ran = await conform(gateway.url, ...FAST, ...only);
+    expect([failedOf(ran), ran.code]).toEqual([[], 0]);
+  });
+});
