@@ -68,3 +68,4 @@ export function createManageClient(options: ManageClientOptions): ManageClient {
 
 export { randomKey } from "./random-key.ts";
 export { PromptdConnectionError, PromptdError, PromptdProtocolError } from "./errors.ts";
+export type { WebhookEvent } from "@promptd/contract/manage";

@@ -5,7 +5,15 @@ export type Credential = "apiKey" | "session" | "token";
 export type Auth = Credential | readonly Credential[] | "none";
 
 /** What a management token may be used for. */
-export const SCOPES = ["prompts:read", "prompts:write", "keys:write", "runs:read", "credits:read", "operator"] as const;
+export const SCOPES = [
+  "prompts:read",
+  "prompts:write",
+  "keys:write",
+  "webhooks:write",
+  "runs:read",
+  "credits:read",
+  "operator",
+] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Of a person in the chosen account, from the least to the most; an operator is one of the whole installation. */

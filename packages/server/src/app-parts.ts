@@ -1,5 +1,12 @@
 /** What the slices of one process share, opened in the order in which they need each other. */
-import { createFiles, readPreviousSecrets, readServerSecret, type Files } from "./files/index.ts";
+import {
+  createFiles,
+  createGuardedPost,
+  readPreviousSecrets,
+  readServerSecret,
+  type Files,
+  type GuardedPost,
+} from "./files/index.ts";
 import type { Closers } from "./closers.ts";
 import type { HttpServerOptions } from "./http/server.ts";
 import { makeDataDir, type Installation } from "./installation.ts";
@@ -15,6 +22,7 @@ import { createNotifications, type Notifications } from "./platform/database/not
 import { listPopularity, listSearchDocuments, listSearchedVersions } from "./prompts/index.ts";
 import { AccountLockQueue, RunFollowers, WaitingHub, type CreateRunOptions } from "./runs/index.ts";
 import { createSearch, type Search, type SearchOptions } from "./search/index.ts";
+import { createSecretVault, type SecretVault } from "./webhooks/index.ts";
 import { readBucket } from "./read-bucket.ts";
 import { orStartFailure } from "./start-failure.ts";
 
@@ -49,6 +57,10 @@ export interface Parts {
   readonly search: Search;
   /** The server's secret, from which others are derived. */
   readonly secret: Buffer;
+  /** Opens and seals the secrets of webhooks. */
+  readonly vault: SecretVault;
+  /** Sends to webhooks. */
+  readonly poster: GuardedPost;
   readonly hub: WaitingHub;
   readonly followers: RunFollowers;
   readonly accountLocks: AccountLockQueue;
@@ -127,6 +139,8 @@ export async function openParts(options: AppOptions, installation: Installation,
     accountLocks,
     address,
     secret,
+    vault: createSecretVault(secret, [...secrets.secret, ...secrets.previousSecrets]),
+    poster: createGuardedPost({ allowsPrivate: config.PROMPTD_WEBHOOK_PRIVATE_ADDRESSES }),
   };
   return { options, installation, models, files, search, ...shared };
 }

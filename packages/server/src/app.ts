@@ -11,7 +11,7 @@ import type { HttpServer } from "./http/server.ts";
 import { openInstallation } from "./installation.ts";
 import type { Catalogue } from "./models/index.ts";
 import { openServer } from "./open-server.ts";
-import { openWorker } from "./open-worker.ts";
+import { openDeliverer, openWorker } from "./open-worker.ts";
 import type { Database } from "./platform/database/database.ts";
 import { enableFaults } from "./platform/fault.ts";
 import { startTicks, type Tick } from "./platform/ticks.ts";
@@ -27,6 +27,7 @@ import {
   createUsageRollUp,
   deleteOldUsage,
 } from "./runs/index.ts";
+import { webhooksTicks } from "./webhooks/index.ts";
 import { checkPort, orListenFailure, throughOutage } from "./start-failure.ts";
 
 export type { AppOptions, Role };
@@ -72,6 +73,7 @@ async function openApp(parts: Parts, closers: Closers): Promise<App> {
   await throughOutage(() => models.announce(), options);
   if (role !== "api") await throughOutage(() => announceRoles(db, models.catalogue), options); // as models.announce() does
   await throughOutage(async () => worker?.start(), options);
+  if (role !== "api") openDeliverer(parts, closers).start();
   if (server !== null) void parts.search.warm();
   const ticks = await throughOutage(() => startTicks(db, periodicWork(parts), log), options);
   closers.add(() => ticks.stop());
@@ -142,6 +144,7 @@ function periodicWork(parts: Parts): Tick[] {
     { name: "author_earnings", everySeconds: 10, run: (stop) => collectEarnings(db, stop) },
     { name: "usage", everySeconds: 30, run: createUsageRollUp(db) },
     { name: "usage_prune", everySeconds: 3_600, run: () => deleteOldUsage(db, options.config.PROMPTD_USAGE_DAYS) },
+    ...webhooksTicks({ db, clock: parts.clock, vault: parts.vault, models: () => models.catalogue.entries }),
     { name: "ledger_audit", everySeconds: 60, run: createAudit(db, options.log) },
   ];
 }

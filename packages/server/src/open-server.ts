@@ -31,6 +31,7 @@ import {
   usageManageRoutes,
   type RunsRoutesOptions,
 } from "./runs/index.ts";
+import { webhooksManageRoutes } from "./webhooks/index.ts";
 
 /** The HTTP server with every slice's endpoints; it listens to nothing yet. `wakeWorker`: wakes a worker of this process. */
 export async function openServer(parts: Parts, wakeWorker: () => void, closers: Closers): Promise<HttpServer> {
@@ -148,6 +149,7 @@ function manageEndpoints(parts: Parts, people: People, wakeWorker: () => void): 
         usageOfPrompts: usage.usageOfPrompts,
         usageOfVersions: usage.usageOfVersions,
       }),
+      ...webhooksManageRoutes({ db, newId, vault: parts.vault, poster: parts.poster }),
       ...offboardingManageRoutes({ db, clock, files: parts.files.ofAccount, deletions: parts.deletions }),
       ...runsManageRoutes({ ...runsOptions(parts, "/manage/v1", wakeWorker), clock }),
     },

@@ -8,11 +8,13 @@ import {
   createFinisher,
   createInputsReader,
   createPieceWriter,
+  findFinishedRun,
   readDelivered,
   saveDelivered,
   Worker,
 } from "./runs/index.ts";
 import { throughOutage } from "./start-failure.ts";
+import { createDeliverer, type Deliverer } from "./webhooks/index.ts";
 
 /** The worker of this process with the other slices passed as functions; it claims nothing before it is started. */
 export async function openWorker(parts: Parts, closers: Closers): Promise<Worker> {
@@ -80,4 +82,16 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
       showText: (piece) => pieces.add(piece),
     },
   });
+}
+
+/** An event is not for large texts; who wants them reads the run. */
+const EVENT_OUTPUT_BYTES_MAX = 256 * 1024;
+
+/** What sends events to webhooks; it sends nothing before it is started. */
+export function openDeliverer({ db, clock, vault, poster, options }: Parts, closers: Closers): Deliverer {
+  const readRun = (accountId: string, runId: string) =>
+    findFinishedRun(db, { accountId, runId }, EVENT_OUTPUT_BYTES_MAX);
+  const deliverer = createDeliverer({ db, clock, vault, poster, readRun, log: options.log });
+  closers.add(() => deliverer.stop());
+  return deliverer;
 }

@@ -9,6 +9,7 @@ import { operationsEndpoints } from "./endpoints/operations.ts";
 import { promptsEndpoints } from "./endpoints/prompts.ts";
 import { marketplaceEndpoints } from "./endpoints/marketplace.ts";
 import { runsEndpoints } from "./endpoints/runs.ts";
+import { webhooksEndpoints } from "./endpoints/webhooks.ts";
 import type { manageSchemas } from "./schemas.ts";
 
 /**
@@ -24,6 +25,7 @@ export const MANAGE_ENDPOINTS = {
   ...promptsEndpoints,
   ...marketplaceEndpoints,
   ...runsEndpoints,
+  ...webhooksEndpoints,
   ...operationsEndpoints,
   ...installationEndpoints,
 } as const satisfies Record<keyof typeof manageSchemas, EndpointEntry>;

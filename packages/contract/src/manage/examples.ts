@@ -9,6 +9,7 @@ import { operationsExamples } from "./examples/operations.ts";
 import { promptsExamples } from "./examples/prompts.ts";
 import { marketplaceExamples } from "./examples/marketplace.ts";
 import { runsExamples } from "./examples/runs.ts";
+import { webhooksExamples } from "./examples/webhooks.ts";
 import { ERROR_EXAMPLES, type ExamplesOf } from "../examples/endpoint-examples.ts";
 
 /** Of each endpoint of the management API: a request as a caller writes it, and the answer to it. */
@@ -21,6 +22,7 @@ export const MANAGE_EXAMPLES: ExamplesOf<Pick<ManageShapes, ManageEndpointName>>
   ...promptsExamples,
   ...marketplaceExamples,
   ...runsExamples,
+  ...webhooksExamples,
   ...operationsExamples,
   ...installationExamples,
 };

@@ -1,12 +1,12 @@
 export * from "./access.ts";
 export * from "./credits.ts";
 export * from "./endpoints.ts";
-export * from "./grants.ts";
 export * from "./keys.ts";
 export * from "./usage.ts";
 export * from "./members.ts";
 export * from "./marketplace.ts";
 export * from "./people.ts";
 export * from "./prompts.ts";
+export * from "./webhooks.ts";
 export type { ListManagedRunsQuery, ManagedRun, ManagedRunRow, RunMoment } from "./runs.ts";
 export type * from "./system.ts";

@@ -9,6 +9,7 @@ import { operationsSchemas } from "./schemas/operations.ts";
 import { promptsSchemas } from "./schemas/prompts.ts";
 import { marketplaceSchemas } from "./schemas/marketplace.ts";
 import { runsSchemas } from "./schemas/runs.ts";
+import { webhooksSchemas } from "./schemas/webhooks.ts";
 
 export { MANAGE_ERROR_SCHEMAS } from "./schemas/errors.ts";
 
@@ -22,6 +23,7 @@ export const manageSchemas = {
   ...promptsSchemas,
   ...marketplaceSchemas,
   ...runsSchemas,
+  ...webhooksSchemas,
   ...operationsSchemas,
   ...installationSchemas,
 } satisfies Record<string, EndpointSchemas>;

@@ -1,6 +1,7 @@
 export { createAccountFiles, type AccountFiles } from "./account-files.ts";
 export { createFiles, openBlobs, type Files, type FilesOptions } from "./create-files.ts";
 export { createGuardedFetch, type FetchOutcome, type GuardedFetch } from "./fetch/guarded-fetch.ts";
+export { createGuardedPost, type GuardedPost, type PostOutcome } from "./fetch/guarded-post.ts";
 export { checkImageInputs } from "./inputs/image-inputs.ts";
 export { readPreviousSecrets, readServerSecret } from "./outputs/server-secret.ts";
 export { imageBytesAtMost } from "./inputs/load-images.ts";

@@ -16,6 +16,7 @@ import { notFound } from "../platform/problem.ts";
 import type { Log } from "../platform/log.ts";
 import { promptsOfAccount, unpublishPrompt } from "../prompts/index.ts";
 import { cancelRunRow, runsOfAccount } from "../runs/index.ts";
+import { webhooksOfAccount } from "../webhooks/index.ts";
 import { finishDeletion, insertDeletion, listOpenDeletions } from "./deletions-store.ts";
 
 export interface DeletionPorts {
@@ -53,6 +54,7 @@ export function beginDeletion(db: Database, { accountId, prompts, actorId }: Del
     await revokeAllKeys(tx, accountId, REASON);
     await pseudonymizeAccount(tx, accountId);
     await promptsOfAccount.endShares(tx, accountId);
+    await webhooksOfAccount.removeAll(tx, accountId);
     await freezeAccount(tx, accountId, REASON);
     return deletion;
   });

@@ -14,6 +14,7 @@ import { notFound } from "../platform/problem.ts";
 import { writeTar, type TarEntry } from "../platform/tar.ts";
 import { promptsOfAccount } from "../prompts/index.ts";
 import { runsOfAccount } from "../runs/index.ts";
+import { webhooksOfAccount } from "../webhooks/index.ts";
 
 export interface ExportPorts {
   readonly db: Database;
@@ -35,12 +36,13 @@ const ENDINGS: Readonly<Record<string, string>> = {
 };
 const README = `Everything that promptd has stored of this account.
 
-account.json          the account, its members, tokens and invitations, and what its keys may do; no secrets
+account.json          the account, its members, tokens and invitations, webhooks, and what its keys may do; no secrets
 prompts/<slug>/       every version of every prompt, with its text as it was published; draft.prompt.md is a draft
 runs/*.jsonl          runs with inputs and outputs, one a line, oldest first
 batches/*.jsonl       items of batches with the runs they got, one a line; inputs are those of items without a run
 journal/*.jsonl       the journal of credits, one row a line, newest first
 usage/*.jsonl         what was used by day, key, prompt and model
+deliveries/*.jsonl    which events were sent to webhooks in the last 30 days, and what was answered
 files/                images and videos that are still stored; files/list.jsonl says which run each belongs to
 
 All moments are UTC.
@@ -64,17 +66,19 @@ async function* entriesOf(accountId: string, ports: ExportPorts): AsyncGenerator
   yield* numbered("batches", pagesOfItems(accountId, ports));
   yield* numbered("journal", pagesOfJournal(accountId, ports));
   yield* numbered("usage", pagesOfUsage(accountId, ports));
+  yield* numbered("deliveries", pagesOfDeliveries(accountId, ports));
   yield* fileEntries(accountId, ports);
 }
 
 async function describeAccount(accountId: string, { db }: ExportPorts): Promise<object> {
-  const [account, access, keys, credits] = await Promise.all([
+  const [account, access, keys, credits, webhooks] = await Promise.all([
     findAccount(db, accountId),
     describeAccess(db, accountId),
     listKeys(db, accountId),
     findStanding(db, accountId),
+    webhooksOfAccount.listWebhooks(db, accountId),
   ]);
-  return { account, ...access, keys, credits };
+  return { account, ...access, keys, credits, webhooks };
 }
 
 async function* promptEntries(accountId: string, { db }: ExportPorts): AsyncGenerator<TarEntry> {
@@ -116,6 +120,13 @@ async function* pagesOfUsage(accountId: string, { db }: ExportPorts): AsyncGener
   for (let page = await next(offset); page.length > 0; page = await next(offset)) {
     yield page;
     offset += page.length;
+  }
+}
+
+async function* pagesOfDeliveries(accountId: string, { db }: ExportPorts): AsyncGenerator<readonly object[]> {
+  const next = (after: string) => webhooksOfAccount.listDeliveries(db, accountId, { after, limit: PAGE });
+  for (let page = await next(FIRST_ID); page.length > 0; page = await next(page.at(-1)?.deliveryId ?? FIRST_ID)) {
+    yield page;
   }
 }
 

@@ -27,6 +27,7 @@ export const FAULT_POINTS = [
   "sweep.before_commit",
   "grant.before_commit",
   "expire.before_commit",
+  "webhook.before_settle",
   "file.after_mark",
   "file.after_unlink",
   "migrate.mid",

@@ -298,6 +298,37 @@ export function listPromptsOfModels(db: Queryable, models: readonly string[]): P
   );
 }
 
+/** A model that the latest version of a live prompt calls. */
+export interface LiveCall {
+  readonly authorId: string;
+  readonly promptId: string;
+  readonly promptVersionId: string;
+  readonly slug: string;
+  readonly title: string;
+  readonly model: string;
+}
+
+/**
+ * Which of these models the live prompts of these authors call, by name. A role is not a name: it gets another model by
+ * itself.
+ */
+export async function listLiveCallsOf(
+  db: Queryable,
+  authorIds: readonly string[],
+  models: readonly string[],
+): Promise<LiveCall[]> {
+  if (authorIds.length === 0) return [];
+  return db.query<LiveCall>(
+    `select distinct p.author_id as "authorId", p.id as "promptId", v.id as "promptVersionId", p.slug, v.title,
+       step ->> 'model' as model
+     from prompts p join prompt_versions v on v.id = p.latest_version_id
+     cross join lateral json_array_elements(v.definition -> 'steps') step
+     where p.author_id = any ($1::uuid[]) and ${IS_LIVE} and step ->> 'model' = any ($2) and step -> 'role' is null
+     order by "promptVersionId", model`,
+    [authorIds, models],
+  );
+}
+
 export interface Popularity {
   readonly uses: number;
   readonly upVotes: number;

@@ -5,7 +5,7 @@ export { readDelivered, saveDelivered } from "./work/output-items.ts";
 export { createFinisher } from "./work/finish.ts";
 export { findRunByKey, pruneIdempotencyKeys } from "./create/idempotency.ts";
 export { adaptModelLimit, createInputsReader, writeModelLimits } from "./work/claim.ts";
-export { cancelRunRow, countActiveRuns, runsOfAccount } from "./runs-store.ts";
+export { cancelRunRow, countActiveRuns, findFinishedRun, runsOfAccount } from "./runs-store.ts";
 export { createPieceWriter, deleteOldPieces } from "./work/text-pieces.ts";
 export { RunFollowers } from "./wait/run-followers.ts";
 export { batchesRoutes, cancelRunsOf, createBatchStarter, type BatchStarter } from "./batches/index.ts";

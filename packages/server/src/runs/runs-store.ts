@@ -341,4 +341,5 @@ function toListRow(row: ListRow): RunListRow {
   };
 }
 
+export { findFinishedRun } from "./read/finished-run-store.ts";
 export { runsOfAccount } from "./runs-of-account-store.ts";

@@ -1,5 +1,6 @@
 /** People of a test server: each signs in with a one-time code, and acts through our own client. */
 import { createHmac } from "node:crypto";
+import type { Scope } from "@promptd/contract";
 import { createManageClient, type ManageClient } from "@promptd/client/manage";
 import { ACCOUNT_HEADER } from "@promptd/contract/manage";
 import { mintCode } from "../../src/people/index.ts";
@@ -13,9 +14,7 @@ export interface TestPerson {
   readonly cookie: string;
   readonly client: ManageClient;
   /** A client with a token of these scopes. */
-  token(
-    scopes: readonly ("prompts:read" | "prompts:write" | "keys:write" | "runs:read" | "credits:read" | "operator")[],
-  ): Promise<{
+  token(scopes: readonly Scope[]): Promise<{
     readonly tokenId: string;
     readonly token: string;
     readonly client: ManageClient;

@@ -23,6 +23,7 @@ export const GUIDES: readonly GuideGroup[] = [
         title: "Checking a server",
         about: "whether another server, or a gateway, keeps to the interface",
       },
+      { name: "webhooks", title: "Webhooks", about: "events of runs, credits and models, sent to your server" },
       { name: "states", title: "States of a run", about: "from queued to its end, and what each means" },
       { name: "limits", title: "Limits", about: "sizes, counts, rates and times" },
     ],

@@ -153,6 +153,7 @@ const MEANINGS: Readonly<Record<Scope, string>> = {
   "prompts:read": "read prompts and the marketplace",
   "prompts:write": "save and publish prompts",
   "keys:write": "list, create and revoke API keys",
+  "webhooks:write": "list, create and change webhooks",
   "runs:read": "read runs with inputs and outputs",
   "credits:read": "read credits, journal and usage",
   operator: "everything an operator may do",

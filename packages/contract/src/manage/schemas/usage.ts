@@ -3,7 +3,7 @@ import { quote } from "../../quote.ts";
 import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
 import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
-import type { Grant, NewGrant } from "../grants.ts";
+import type { Grant, NewGrant } from "../credits.ts";
 import { USAGE_DIMENSIONS, type EarningsReport, type UsageDimension, type UsageReport } from "../usage.ts";
 import { integerLeaf, momentLeaf, none, textLeaf, wordLeaf } from "./leaves.ts";
 

@@ -7,6 +7,7 @@
 import { Resolver } from "node:dns/promises";
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
+import { Client } from "undici";
 import { isPublicAddress, isPublicHost } from "./public-address.ts";
 
 export type FetchFault =
@@ -61,6 +62,21 @@ export async function connectGuarded(
     throw new FetchRefusal("blocked");
   }
   return secure(socket, bareHost(url.hostname), trusted, signal);
+}
+
+/** Speaks HTTP over a socket that was checked, and over no other: a second one would be a connection that was not. */
+export function clientOver(socket: TLSSocket, origin: string): Client {
+  let offered = false;
+  return new Client(origin, {
+    // It gets the socket in a microtask, since it does not notice an answer that is there before its own call returns.
+    connect: (_options, done) => {
+      const refused = offered;
+      offered = true;
+      queueMicrotask(() => (refused ? done(new FetchRefusal("connection"), null) : done(null, socket)));
+    },
+    headersTimeout: 0, // both of its own timers count idle time only; the deadlines of callers count all of it
+    bodyTimeout: 0,
+  });
 }
 
 async function findAddresses(hostname: string, steps: NetworkSteps, signal: AbortSignal): Promise<readonly string[]> {

@@ -4,10 +4,17 @@
  * by itself. No proxy, cookie, credential or pooled connection is used: each hop has a client of its own.
  */
 import type { TLSSocket } from "node:tls";
-import { Client, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import { orAborted, withDeadline } from "../../platform/resilience/deadline.ts";
 import { retry } from "../../platform/resilience/retry.ts";
-import { connectGuarded, FetchRefusal, NETWORK, type FetchFault, type NetworkSteps } from "./guarded-connect.ts";
+import {
+  clientOver,
+  connectGuarded,
+  FetchRefusal,
+  NETWORK,
+  type FetchFault,
+  type NetworkSteps,
+} from "./guarded-connect.ts";
 import { parsePublicUrl } from "./public-address.ts";
 import { collectBytes, readLimited, ReaderFault, type BodyReader } from "./limited-body.ts";
 import { readAboveFloor, type ThroughputFloor } from "./throughput-floor.ts";
@@ -126,18 +133,7 @@ type HopAnswer<Result> =
 
 async function fetchHop<Result>(url: URL, bounds: Bounds<Result>, settings: Settings): Promise<HopAnswer<Result>> {
   const socket = await connectInTime(url, bounds.signal, settings);
-  let offered = false;
-  const client = new Client(url.origin, {
-    // The checked socket is the only one it gets; a second one would be a connection that was not checked. It gets it
-    // in a microtask, since it does not notice an answer that is there before its own call returns.
-    connect: (_options, done) => {
-      const refused = offered;
-      offered = true;
-      queueMicrotask(() => (refused ? done(new FetchRefusal("connection"), null) : done(null, socket)));
-    },
-    headersTimeout: 0, // both of its own timers count idle time only; the deadlines here count all of it
-    bodyTimeout: 0,
-  });
+  const client = clientOver(socket, url.origin);
   const { signal } = bounds;
   const request = { path: url.pathname + url.search, method: "GET", headers: REQUEST_HEADERS, signal } as const;
   try {

@@ -192,13 +192,19 @@ export const SETTINGS = {
     default: null,
     expected: "at least 32 characters",
     meaning:
-      "Signs file URLs. Use the same value in all processes. Unset: a random one is stored in the data directory.",
+      "Signs file URLs and seals the secrets of webhooks. Use the same value in all processes. Unset: a random one is stored in the data directory.",
   }),
   PROMPTD_SECRET_PREVIOUS: setting(z.string().min(32), {
     default: null,
     expected: "at least 32 characters",
     meaning:
       "PROMPTD_SECRET before a rotation: a start with another secret needs it, and URLs signed with it stay valid until they expire. Unset: the file secret.previous in the data directory.",
+  }),
+  PROMPTD_WEBHOOK_PRIVATE_ADDRESSES: setting(onOff, {
+    default: "off",
+    expected: ON_OFF,
+    meaning:
+      "on: webhooks may have http addresses, any port, and hosts of this machine and of private networks. Only where you trust everybody who may create a webhook. Use the same value in every process.",
   }),
   PROMPTD_S3_BUCKET: setting(text, {
     default: null,

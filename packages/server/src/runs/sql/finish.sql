@@ -1,6 +1,6 @@
 -- The end of runs.
 
--- Makes runs final, settles their holds and counts them as used. Internal: the caller has locked and fenced these rows, in id order.
+-- Makes runs final, settles their holds, counts them as used and reports them to webhooks. Internal: the caller has locked and fenced these rows, in id order.
 create or replace function run_settle(
   p_account uuid[], p_id uuid[], p_ok boolean[], p_credits bigint[], p_outputs json[], p_reason text[]
 ) returns setof uuid language plpgsql as $$
@@ -24,6 +24,7 @@ begin
   perform credit_settle(v_account, v_id, v_credits);
   delete from run_steps s using unnest(v_account, v_id) d (account_id, run_id)
     where s.account_id = d.account_id and s.run_id = d.run_id;
+  perform webhook_runs_finished(v_account, v_id);
   return query select unnest(v_id);
 end $$;
 

@@ -1,0 +1,185 @@
+/**
+ * Sends what is due. Every worker process does: it polls the table, which is the queue, and claims what it has permits
+ * for. At most a quarter of the permits goes to one account, and half of those to one of its webhooks, so that a receiver
+ * that hangs holds up nobody else. A delivery is made at least once: an attempt whose process dies is due again when its
+ * lease has passed, and a receiver knows an event again by its `webhook-id`.
+ */
+import type { FinishedRunData } from "@promptd/contract/manage";
+import type { GuardedPost, PostOutcome } from "../files/index.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Database } from "../platform/database/database.ts";
+import { fault } from "../platform/fault.ts";
+import type { Log } from "../platform/log.ts";
+import { settleWithin } from "../platform/resilience/deadline.ts";
+import { createSemaphore } from "../platform/resilience/semaphore.ts";
+import {
+  claimDeliveries,
+  settleAttempt,
+  type AttemptOutcome,
+  type ClaimCursor,
+  type ClaimedDelivery,
+} from "./deliveries-store.ts";
+import { signatureHeaders } from "./sign-event.ts";
+import type { SecretVault } from "./webhook-secrets.ts";
+
+export interface DelivererOptions {
+  readonly db: Database;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly vault: SecretVault;
+  readonly poster: GuardedPost;
+  /** Null: the run is gone. */
+  readonly readRun: (accountId: string, runId: string) => Promise<FinishedRunData | null>;
+}
+
+export interface Deliverer {
+  start(): void;
+  /** Claims and sends all that is due now; resolves when no more is, and while the last attempts may still be under way. */
+  deliverDue(): Promise<void>;
+  /** Lets attempts end for a moment, and makes those that do not due again. */
+  stop(): Promise<void>;
+}
+
+const POLL_MS = 1_000;
+const PERMITS = 32;
+const OF_ACCOUNT_MAX = PERMITS / 4;
+const OF_WEBHOOK_MAX = OF_ACCOUNT_MAX / 2;
+/** Longer than any attempt takes with what is written after it. */
+const LEASE_SECONDS = 60;
+/** Until the next attempt, by how many have failed: ten attempts within a day. */
+const RETRY_SECONDS: readonly number[] = [5, 30, 120, 600, 1_800, 3_600, 10_800, 21_600, 43_200];
+/** A process that cannot open the secret leaves the event to others: in a rotation they are a restart behind or ahead. */
+const UNREADABLE_SECONDS = 60;
+const GIVE_UP = { days: 3, reason: "No delivery has succeeded for 3 days." };
+const STOP_TIMEOUT_MS = 2_000;
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
+const START: ClaimCursor = { accountId: FIRST_ID, webhookId: FIRST_ID };
+const GONE = 410;
+
+export function createDeliverer(options: DelivererOptions): Deliverer {
+  const { db, log } = options;
+  const permits = createSemaphore({ permits: PERMITS });
+  const live = new Map<Promise<void>, ClaimedDelivery>();
+  const stopping = new AbortController();
+  let after = START;
+  let sweeping: Promise<void> | null = null;
+  let isStopping = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  /** @returns whether there may be more that is due. */
+  const claimOnce = async (): Promise<boolean> => {
+    (await permits.acquire({ signal: stopping.signal })).release(); // waits until one is free
+    const { claimed, next } = await claimDeliveries(db, {
+      atMost: PERMITS - live.size,
+      live: [...live.values()],
+      ofAccountMax: OF_ACCOUNT_MAX,
+      ofWebhookMax: OF_WEBHOOK_MAX,
+      leaseSeconds: LEASE_SECONDS,
+      after,
+    });
+    after = next ?? START;
+    for (const delivery of claimed) {
+      // Forgotten before its permit is free: whoever gets the permit counts what is under way.
+      const forget = () => live.delete(sending);
+      const sending = permits
+        .run(() => attempt(delivery, options, stopping.signal).finally(forget))
+        .catch((error: unknown) =>
+          log.error({ err: error, deliveryId: delivery.deliveryId }, "a delivery was cut off and is repeated"),
+        );
+      live.set(sending, delivery);
+    }
+    return !isStopping && (claimed.length > 0 || next !== null);
+  };
+  const sweep = async (): Promise<void> => {
+    for (let isMore = true; isMore;) isMore = await claimOnce();
+  };
+  const deliverDue = (): Promise<void> =>
+    (sweeping ??= sweep().finally(() => {
+      sweeping = null;
+    }));
+  return {
+    deliverDue,
+    start: () => {
+      timer = setInterval(() => {
+        deliverDue().catch((error: unknown) => {
+          if (!isStopping) log.error({ err: error }, "deliveries were not claimed; it is tried again");
+        });
+      }, POLL_MS);
+      timer.unref();
+    },
+    stop: async () => {
+      isStopping = true;
+      clearInterval(timer);
+      await settleWithin(live.keys(), STOP_TIMEOUT_MS);
+      stopping.abort(new Error("The process stops."));
+      await sweeping?.catch(() => undefined);
+      await Promise.allSettled(live.keys());
+    },
+  };
+}
+
+async function attempt(delivery: ClaimedDelivery, options: DelivererOptions, stop: AbortSignal): Promise<void> {
+  const { db, log } = options;
+  const startedMs = performance.now();
+  const outcome = await send(delivery, options, stop);
+  await fault("webhook.before_settle");
+  const durationMs = Math.round(performance.now() - startedMs);
+  const settled = await settleAttempt(db, delivery, { ...outcome, durationMs }, GIVE_UP);
+  const { deliveryId, webhookId, accountId } = delivery;
+  if (settled === "disabled") log.warn({ webhookId, accountId }, "a webhook was disabled");
+  if (outcome.state === "failed") log.info({ deliveryId, webhookId, fault: outcome.fault }, "a delivery has failed");
+}
+
+type Outcome = Omit<AttemptOutcome, "durationMs">;
+
+const OURS = { statusCode: null, retrySeconds: 0, isFailing: false, gone: null } as const;
+
+async function send(
+  delivery: ClaimedDelivery,
+  { vault, clock, log, poster, readRun }: DelivererOptions,
+  stop: AbortSignal,
+): Promise<Outcome> {
+  const { webhookId, deliveryId, accountId, runId } = delivery;
+  const sealed = [delivery.secret, ...(delivery.previousSecret === null ? [] : [delivery.previousSecret])];
+  const secrets = sealed.map((one) => vault.open(webhookId, one)).filter((secret) => secret !== null);
+  if (secrets.length < sealed.length) {
+    log.error(
+      { webhookId },
+      "the server's secret does not open the secret of a webhook; roll it, or set the secret before",
+    );
+    const unreadable = "The secret of the webhook cannot be read. Roll it.";
+    return { ...OURS, state: "pending", fault: unreadable, retrySeconds: UNREADABLE_SECONDS };
+  }
+  const data = runId === null ? delivery.data : await readRun(accountId, runId);
+  if (data === null) return { ...OURS, state: "failed", fault: "The run does not exist any more." };
+  const body = JSON.stringify({ type: delivery.event, timestamp: delivery.createdAt.toISOString(), data });
+  const signature = signatureHeaders({ id: deliveryId, sentAt: Math.floor(clock.nowMs() / 1_000), body }, secrets);
+  const headers = { "content-type": "application/json", "user-agent": "promptd", ...signature };
+  try {
+    return judge(delivery, await poster.post(delivery.url, { headers, body }, stop));
+  } catch (error) {
+    if (!stop.aborted) throw error;
+    return { ...OURS, state: "pending", fault: "The server was stopped." }; // due now, for another process
+  }
+}
+
+const FAULTS = {
+  address: "The host of the address has no public address.",
+  connection: "The receiver could not be reached, or closed the connection.",
+  timeout: "The receiver did not answer within 15 seconds.",
+} as const;
+
+function judge({ attempt: number, attemptsBefore }: ClaimedDelivery, outcome: PostOutcome): Outcome {
+  const statusCode = outcome.kind === "answered" ? outcome.statusCode : null;
+  if (statusCode !== null && statusCode >= 200 && statusCode < 300) {
+    return { ...OURS, state: "delivered", statusCode, fault: null };
+  }
+  const why = outcome.kind === "refused" ? FAULTS[outcome.fault] : `The receiver answered ${outcome.statusCode}.`;
+  const failed = { statusCode, fault: why, isFailing: true } as const;
+  if (statusCode === GONE) {
+    return { ...failed, state: "failed", retrySeconds: 0, gone: "The receiver answered 410: it wants no more events." };
+  }
+  const retrySeconds = RETRY_SECONDS[number - attemptsBefore - 1];
+  if (retrySeconds === undefined) return { ...failed, state: "failed", retrySeconds: 0, gone: null };
+  return { ...failed, state: "pending", retrySeconds, gone: null };
+}

@@ -1,0 +1,269 @@
+/** SQL of deliveries: what is claimed, what became of it, and what is shown of it. */
+import type { Delivery, DeliveryState, Page, PageQuery } from "@promptd/contract/manage";
+import type { Queryable } from "../platform/database/database.ts";
+import { readPage } from "../platform/database/pages.ts";
+import { firstIdOfMs } from "../platform/ids.ts";
+
+export interface ClaimedDelivery {
+  readonly accountId: string;
+  readonly deliveryId: string;
+  readonly webhookId: string;
+  readonly event: Delivery["event"];
+  readonly runId: string | null;
+  readonly data: unknown;
+  /** Rises with every claim: the fence of the outcome. */
+  readonly attempt: number;
+  /** Attempts before the last repeat. */
+  readonly attemptsBefore: number;
+  readonly createdAt: Date;
+  readonly url: string;
+  readonly secret: Buffer;
+  /** Null: it does not sign any more. */
+  readonly previousSecret: Buffer | null;
+}
+
+export interface ClaimRequest {
+  readonly atMost: number;
+  /** What this process is sending. */
+  readonly live: readonly Pick<ClaimedDelivery, "accountId" | "webhookId">[];
+  readonly ofAccountMax: number;
+  readonly ofWebhookMax: number;
+  readonly leaseSeconds: number;
+  readonly after: ClaimCursor;
+}
+
+/** Where the round over accounts and webhooks goes on. */
+export interface ClaimCursor {
+  readonly accountId: string;
+  readonly webhookId: string;
+}
+
+type ClaimRow = { [Name in keyof ClaimedDelivery]: ClaimedDelivery[Name] } & {
+  next_account: string | null;
+  next_webhook: string | null;
+};
+
+/** @returns `next` null: the round is complete. */
+export async function claimDeliveries(
+  db: Queryable,
+  { atMost, live, ofAccountMax, ofWebhookMax, leaseSeconds, after }: ClaimRequest,
+): Promise<{ readonly claimed: ClaimedDelivery[]; readonly next: ClaimCursor | null }> {
+  const rows = await db.query<ClaimRow>(
+    {
+      name: "webhook_claim",
+      text: `select account_id as "accountId", id as "deliveryId", webhook_id as "webhookId", event, run_id as "runId", data,
+        attempt, attempts_before as "attemptsBefore", created_at as "createdAt", url, secret,
+        previous_secret as "previousSecret", next_account, next_webhook
+      from webhook_claim($1, $2::uuid[], $3::uuid[], $4, $5, make_interval(secs => $6), $7, $8)`,
+    },
+    [
+      atMost,
+      live.map(({ accountId }) => accountId),
+      live.map(({ webhookId }) => webhookId),
+      ofAccountMax,
+      ofWebhookMax,
+      leaseSeconds,
+      after.accountId,
+      after.webhookId,
+    ],
+  );
+  const [first] = rows;
+  const { next_account: accountId = null, next_webhook: webhookId = null } = first ?? {};
+  return {
+    claimed: rows.filter(({ deliveryId }: { deliveryId: string | null }) => deliveryId !== null),
+    next: accountId === null || webhookId === null ? null : { accountId, webhookId },
+  };
+}
+
+export interface AttemptOutcome {
+  readonly state: DeliveryState;
+  readonly statusCode: number | null;
+  readonly fault: string | null;
+  readonly durationMs: number;
+  /** Until the next attempt; 0 where there is none. */
+  readonly retrySeconds: number;
+  /** Whether the receiver is to blame. */
+  readonly isFailing: boolean;
+  /** Why the webhook is disabled at once; null: it is not. */
+  readonly gone: string | null;
+}
+
+export interface GiveUp {
+  readonly days: number;
+  readonly reason: string;
+}
+
+/** `lost`: another attempt has overtaken this one. `disabled`: the webhook is disabled from now on. */
+export async function settleAttempt(
+  db: Queryable,
+  { deliveryId, attempt }: Pick<ClaimedDelivery, "deliveryId" | "attempt">,
+  outcome: AttemptOutcome,
+  giveUp: GiveUp,
+): Promise<"lost" | "settled" | "disabled"> {
+  const [row] = await db.query<{ outcome: "lost" | "settled" | "disabled" }>(
+    {
+      name: "webhook_settle",
+      text: `select webhook_settle($1, $2, $3, $4, $5, $6, make_interval(secs => $7), $8, $9, make_interval(days => $10), $11)
+        as outcome`,
+    },
+    [
+      deliveryId,
+      attempt,
+      outcome.state,
+      outcome.statusCode,
+      outcome.fault,
+      outcome.durationMs,
+      outcome.retrySeconds,
+      outcome.isFailing,
+      outcome.gone,
+      giveUp.days,
+      giveUp.reason,
+    ],
+  );
+  return row?.outcome ?? "lost";
+}
+
+interface DeliveryRow {
+  id: string;
+  event: Delivery["event"];
+  run_id: string | null;
+  state: DeliveryState;
+  created_at: Date;
+  attempts: number;
+  due_at: Date;
+  attempted_at: Date | null;
+  is_sending: boolean;
+  status_code: number | null;
+  fault: string | null;
+  duration_ms: number | null;
+}
+
+const COLUMNS =
+  "id, event, run_id, state, created_at, attempts, due_at, attempted_at, is_sending, status_code, fault, duration_ms";
+
+/** Null: the cursor is not a delivery of the webhook. */
+export function listDeliveries(
+  db: Queryable,
+  webhookId: string,
+  { state, ...query }: PageQuery & { readonly state?: DeliveryState | undefined },
+): Promise<Page<Delivery> | null> {
+  return readPage(db, query, {
+    columns: COLUMNS,
+    from: "webhook_deliveries",
+    where: state === undefined ? "webhook_id = $1" : "webhook_id = $1 and state = $2",
+    values: state === undefined ? [webhookId] : [webhookId, state],
+    toItem: toDelivery,
+  });
+}
+
+/** All of an account, oldest first. */
+export async function listDeliveriesOf(
+  db: Queryable,
+  accountId: string,
+  { after, limit }: { readonly after: string; readonly limit: number },
+): Promise<(Delivery & { readonly webhookId: string })[]> {
+  const rows = await db.query<DeliveryRow & { webhook_id: string }>(
+    `select d.webhook_id, ${COLUMNS.split(", ")
+      .map((column) => `d.${column}`)
+      .join(", ")}
+     from webhooks w join webhook_deliveries d on d.webhook_id = w.id
+     where w.account_id = $1 and w.removed_at is null and d.id > $2 order by d.id limit $3`,
+    [accountId, after, limit],
+  );
+  return rows.map((row) => ({ webhookId: row.webhook_id, ...toDelivery(row) }));
+}
+
+export interface TestToInsert {
+  readonly deliveryId: string;
+  readonly accountId: string;
+  readonly webhookId: string;
+  readonly event: Delivery["event"];
+  readonly data: unknown;
+}
+
+export async function insertDelivery(db: Queryable, test: TestToInsert): Promise<Delivery> {
+  const [row] = await db.query<DeliveryRow>(
+    `insert into webhook_deliveries (id, account_id, webhook_id, event, data) values ($1, $2, $3, $4, $5)
+     returning ${COLUMNS}`,
+    [test.deliveryId, test.accountId, test.webhookId, test.event, JSON.stringify(test.data)],
+  );
+  if (row === undefined) throw new Error("The delivery was not written.");
+  return toDelivery(row);
+}
+
+/**
+ * Makes it due now, with the whole schedule before it; one that is being sent at this moment stays as it is.
+ * Null: the webhook has no such delivery.
+ */
+export async function repeatDelivery(db: Queryable, webhookId: string, deliveryId: string): Promise<Delivery | null> {
+  const [row] = await db.query<DeliveryRow>(
+    `update webhook_deliveries set state = 'pending',
+       due_at = case when is_sending and due_at > promptd_now() then due_at else promptd_now() end,
+       attempts_before = case when is_sending and due_at > promptd_now() then attempts_before else attempts end
+     where id = $2 and webhook_id = $1 returning ${COLUMNS}`,
+    [webhookId, deliveryId],
+  );
+  return row === undefined ? null : toDelivery(row);
+}
+
+/** Events that each webhook hears of once, by their subject. */
+export interface Notice {
+  readonly accountId: string;
+  readonly subject: string;
+  readonly data: unknown;
+}
+
+/** @returns how many deliveries were made. */
+export async function insertNotices(
+  db: Queryable,
+  event: Delivery["event"],
+  notices: readonly Notice[],
+): Promise<number> {
+  const [row] = await db.query<{ made: number }>("select webhook_noticed($1, $2::uuid[], $3, $4::json[]) as made", [
+    event,
+    notices.map(({ accountId }) => accountId),
+    notices.map(({ subject }) => subject),
+    notices.map(({ data }) => JSON.stringify(data)),
+  ]);
+  return row?.made ?? 0;
+}
+
+const BATCH = 2_000;
+
+/** Gives up what waits for webhooks that are disabled. */
+export async function giveUpDeliveries(db: Queryable, fault: string, stop?: AbortSignal): Promise<void> {
+  await inBatches(db, ["select webhook_give_up($1, $2) as n", [BATCH, fault]], stop);
+}
+
+/** Deletes deliveries made before a moment, and webhooks that were removed. */
+export async function pruneDeliveries(db: Queryable, beforeMs: number, stop?: AbortSignal): Promise<void> {
+  await inBatches(db, ["select webhook_prune($1, $2) as n", [firstIdOfMs(beforeMs), BATCH]], stop);
+}
+
+async function inBatches(
+  db: Queryable,
+  [text, values]: readonly [string, readonly unknown[]],
+  stop: AbortSignal | undefined,
+): Promise<void> {
+  for (let n = BATCH; n >= BATCH;) {
+    if (stop?.aborted === true) return;
+    const [row] = await db.query<{ n: number }>(text, values);
+    n = row?.n ?? 0;
+  }
+}
+
+function toDelivery(row: DeliveryRow): Delivery {
+  return {
+    deliveryId: row.id,
+    event: row.event,
+    runId: row.run_id,
+    state: row.state,
+    createdAt: row.created_at.toISOString(),
+    attempts: row.attempts,
+    nextAttemptAt: row.state === "pending" && !row.is_sending ? row.due_at.toISOString() : null,
+    lastAttemptAt: row.attempted_at?.toISOString() ?? null,
+    statusCode: row.status_code,
+    fault: row.fault,
+    durationMs: row.duration_ms,
+  };
+}

@@ -1,0 +1,71 @@
+/**
+ * Secrets of webhooks. The server must read them to sign, so they are not hashed but sealed: AES-256-GCM with a key that
+ * comes from the server's secret, bound to the webhook's id. The form is that of Standard Webhooks: `whsec_` and Base64.
+ */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+
+const PREFIX = "whsec_";
+const SECRET_BYTES = 24;
+const [KEY_ID_BYTES, NONCE_BYTES, TAG_BYTES] = [8, 12, 16];
+
+export function newWebhookSecret(): Buffer {
+  return randomBytes(SECRET_BYTES);
+}
+
+export function writtenSecret(secret: Buffer): string {
+  return `${PREFIX}${secret.toString("base64")}`;
+}
+
+export interface SecretVault {
+  /** Names the key that seals now, at the beginning of everything sealed. */
+  readonly keyId: Buffer;
+  seal(webhookId: string, secret: Buffer): Buffer;
+  /** Null: no key of this process opens it; the server's secret was lost, or this process has not heard of a rotation. */
+  open(webhookId: string, sealed: Buffer): Buffer | null;
+}
+
+/** @param others secrets before a rotation: what they sealed is opened too. */
+export function createSecretVault(secret: Buffer, others: readonly Buffer[]): SecretVault {
+  const current = keyOf(secret);
+  const keys = [current, ...others.map(keyOf)];
+  return {
+    keyId: current.keyId,
+    seal: (webhookId, plain) => {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv("aes-256-gcm", current.key, nonce).setAAD(Buffer.from(webhookId));
+      const content = Buffer.concat([cipher.update(plain), cipher.final()]);
+      return Buffer.concat([current.keyId, nonce, cipher.getAuthTag(), content]);
+    },
+    open: (webhookId, sealed) => {
+      const found = keys.find(({ keyId }) => keyId.equals(sealed.subarray(0, KEY_ID_BYTES)));
+      return found === undefined ? null : openWith(found.key, webhookId, sealed.subarray(KEY_ID_BYTES));
+    },
+  };
+}
+
+interface SealingKey {
+  readonly keyId: Buffer;
+  readonly key: Buffer;
+}
+
+function keyOf(secret: Buffer): SealingKey {
+  const derive = (purpose: string, bytes: number) => Buffer.from(hkdfSync("sha256", secret, "", purpose, bytes));
+  return {
+    keyId: derive("webhook secrets of promptd, name of the key", KEY_ID_BYTES),
+    key: derive("webhook secrets of promptd, key", 32),
+  };
+}
+
+function openWith(key: Buffer, webhookId: string, sealed: Buffer): Buffer | null {
+  const nonce = sealed.subarray(0, NONCE_BYTES);
+  const tag = sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
+  const options = { authTagLength: TAG_BYTES };
+  try {
+    const decipher = createDecipheriv("aes-256-gcm", key, nonce, options)
+      .setAAD(Buffer.from(webhookId))
+      .setAuthTag(tag);
+    return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]);
+  } catch {
+    return null; // a row that was copied from another webhook, or was changed
+  }
+}

@@ -1,0 +1,143 @@
+import type { CreatedWebhook, Webhook } from "@promptd/contract/manage";
+import { WEBHOOK_TEST } from "@promptd/contract/manage";
+import type { GuardedPost } from "../files/index.ts";
+import type { ManageHandlers } from "../http/endpoint.ts";
+import type { Database } from "../platform/database/database.ts";
+import { unknownCursor } from "../platform/database/pages.ts";
+import { invalid, notFound, type Problem } from "../platform/problem.ts";
+import { insertDelivery, listDeliveries, repeatDelivery } from "./deliveries-store.ts";
+import { newWebhookSecret, writtenSecret, type SecretVault } from "./webhook-secrets.ts";
+import {
+  deleteAlert,
+  findAlert,
+  findWebhook,
+  insertWebhook,
+  listWebhooks,
+  removeWebhook,
+  replaceSecret,
+  updateWebhook,
+  writeAlert,
+  type WebhookOfAccount,
+} from "./webhooks-store.ts";
+
+export interface WebhooksRoutesOptions {
+  readonly db: Database;
+  readonly newId: () => string;
+  readonly vault: SecretVault;
+  readonly poster: Pick<GuardedPost, "faultOf">;
+}
+
+const WEBHOOKS_MAX = 10;
+const OVERLAP_HOURS = 24;
+const DISABLED_BY_OWNER = "It was disabled by an owner of the account.";
+
+type WebhookHandlers = Pick<
+  ManageHandlers,
+  "listWebhooks" | "createWebhook" | "getWebhook" | "updateWebhook" | "deleteWebhook" | "rollWebhookSecret"
+>;
+type DeliveryHandlers = Pick<ManageHandlers, "testWebhook" | "listDeliveries" | "repeatDelivery">;
+type AlertHandlers = Pick<ManageHandlers, "getCreditsAlert" | "setCreditsAlert">;
+
+/** Webhooks of the chosen account. Another account's webhook and none give the same 404. */
+export function webhooksManageRoutes(
+  options: WebhooksRoutesOptions,
+): WebhookHandlers & DeliveryHandlers & AlertHandlers {
+  return { ...webhookHandlers(options), ...deliveryHandlers(options), ...alertHandlers(options) };
+}
+
+function webhookHandlers({ db, newId, vault, poster }: WebhooksRoutesOptions): WebhookHandlers {
+  const requireUrl = (url: string): void => {
+    const message = poster.faultOf(url);
+    if (message !== null) throw invalid([{ path: ["body", "url"], code: "invalid_value", message }]);
+  };
+  return {
+    listWebhooks: async ({ query }, { caller: { accountId } }) => {
+      const page = await listWebhooks(db, accountId, query);
+      if (page === null) throw unknownCursor(query, "webhook");
+      return { data: page };
+    },
+    createWebhook: async ({ body: { url, events } }, { caller: { accountId } }) => {
+      requireUrl(url);
+      const [webhookId, secret] = [newId(), newWebhookSecret()];
+      const sealedSecret = vault.seal(webhookId, secret);
+      const webhook = await insertWebhook(db, { webhookId, accountId, url, events, sealedSecret }, WEBHOOKS_MAX);
+      if (webhook === null) throw tooMany();
+      return { data: withSecret(webhook, secret) };
+    },
+    getWebhook: async ({ params: { webhookId } }, { caller: { accountId } }) => ({
+      data: orNotFound(await findWebhook(db, { accountId, webhookId }), webhookId),
+    }),
+    updateWebhook: async ({ params: { webhookId }, body }, { caller: { accountId } }) => {
+      const { url = null, events = null, isEnabled = null } = body;
+      if (url !== null) requireUrl(url);
+      const changes = { url, events, isEnabled };
+      const webhook = await updateWebhook(db, { accountId, webhookId }, changes, DISABLED_BY_OWNER);
+      return { data: orNotFound(webhook, webhookId) };
+    },
+    deleteWebhook: async ({ params: { webhookId } }, { caller: { accountId } }) => ({
+      data: orNotFound(await removeWebhook(db, { accountId, webhookId }), webhookId),
+    }),
+    rollWebhookSecret: async ({ params: { webhookId } }, { caller: { accountId } }) => {
+      const secret = newWebhookSecret();
+      const sealed = vault.seal(webhookId, secret);
+      const webhook = await replaceSecret(db, { accountId, webhookId }, sealed, OVERLAP_HOURS);
+      return { data: withSecret(orNotFound(webhook, webhookId), secret) };
+    },
+  };
+}
+
+function deliveryHandlers({ db, newId }: WebhooksRoutesOptions): DeliveryHandlers {
+  const requireEnabled = async (one: WebhookOfAccount): Promise<void> => {
+    const { disabledAt } = orNotFound(await findWebhook(db, one), one.webhookId);
+    if (disabledAt === null) return;
+    const message = "The webhook is disabled. Enable it first.";
+    throw invalid([{ path: ["path", "webhookId"], code: "conflict", message }]);
+  };
+  return {
+    testWebhook: async ({ params: { webhookId } }, { caller: { accountId } }) => {
+      await requireEnabled({ accountId, webhookId });
+      const data = { message: "This is a test of the webhook. Nothing happened." };
+      return {
+        data: await insertDelivery(db, { deliveryId: newId(), accountId, webhookId, event: WEBHOOK_TEST, data }),
+      };
+    },
+    listDeliveries: async ({ params: { webhookId }, query }, { caller: { accountId } }) => {
+      orNotFound(await findWebhook(db, { accountId, webhookId }), webhookId);
+      const page = await listDeliveries(db, webhookId, query);
+      if (page === null) throw unknownCursor(query, "delivery");
+      return { data: page };
+    },
+    repeatDelivery: async ({ params: { webhookId, deliveryId } }, { caller: { accountId } }) => {
+      await requireEnabled({ accountId, webhookId });
+      const data = await repeatDelivery(db, webhookId, deliveryId);
+      if (data === null) throw notFound("delivery", deliveryId);
+      return { data };
+    },
+  };
+}
+
+function alertHandlers({ db }: WebhooksRoutesOptions): AlertHandlers {
+  const none = { below: null, isLow: false };
+  return {
+    getCreditsAlert: async (_input, { caller: { accountId } }) => ({ data: (await findAlert(db, accountId)) ?? none }),
+    setCreditsAlert: async ({ body: { below } }, { caller: { accountId } }) => {
+      if (below !== null) return { data: await writeAlert(db, accountId, below) };
+      await deleteAlert(db, accountId);
+      return { data: none };
+    },
+  };
+}
+
+function withSecret(webhook: Webhook, secret: Buffer): CreatedWebhook {
+  return { ...webhook, secret: writtenSecret(secret) };
+}
+
+function orNotFound(webhook: Webhook | null, webhookId: string): Webhook {
+  if (webhook === null) throw notFound("webhook", webhookId);
+  return webhook;
+}
+
+function tooMany(): Problem {
+  const message = `An account may have ${WEBHOOKS_MAX} webhooks. Delete one first.`;
+  return invalid([{ path: ["body"], code: "too_many", message }]);
+}

@@ -1,0 +1,285 @@
+/** Events on their way: what a receiver gets, when it is tried again, and what becomes of a receiver that fails. */
+import type { Delivery, WebhookEventName } from "@promptd/contract/manage";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { pollUntil } from "../../src/platform/resilience/deadline.ts";
+import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
+import { directedPrompt } from "../prompts/prompt-files.ts";
+import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
+import { bodyOf, cancelRun, startRun } from "../wire/requests.ts";
+import { isVerified, startWebhookReceiver, verify, type WebhookReceiver } from "./webhook-receiver.ts";
+
+let server: TestServer;
+let receiver: WebhookReceiver;
+let promptVersionId: string;
+beforeAll(async () => {
+  server = await startTestServer({ environment: { PROMPTD_WEBHOOK_PRIVATE_ADDRESSES: "on" } });
+  receiver = await startWebhookReceiver();
+  ({ promptVersionId } = await server.publish(
+    directedPrompt({ body: "sandbox: {{ do }}\nThe template of an author." }),
+  ));
+});
+afterAll(async () => {
+  await server.close();
+  await receiver.close();
+});
+beforeEach(() => receiver.reset());
+
+interface Subscriber {
+  readonly person: TestPerson;
+  readonly caller: TestCaller;
+  readonly webhookId: string;
+  readonly secret: string;
+}
+
+async function subscribe(events: readonly WebhookEventName[] = ["run.finished"], url = receiver.url) {
+  const person = await createTestPerson(server);
+  await server.grant(person.accountId, { amount: 1_000 });
+  await server.app.db.query("update accounts set pro_until = 'infinity' where id = $1", [person.accountId]);
+  const caller = await server.createKey(person.accountId);
+  const { webhookId, secret } = await person.client.send("createWebhook", { body: { url, events } });
+  return { person, caller, webhookId, secret } satisfies Subscriber;
+}
+
+const run = ({ caller }: Subscriber, words = "tokens=5") =>
+  caller.client.runs.create(bodyOf(promptVersionId, { do: words }), { idempotencyKey: null });
+
+async function deliveriesOf({ person, webhookId }: Subscriber): Promise<readonly Delivery[]> {
+  return (await person.client.send("listDeliveries", { params: { webhookId }, query: { limit: 50 } })).rows;
+}
+
+/** The newest delivery, once it fits. */
+async function deliveryWhere(one: Subscriber, fits: (delivery: Delivery) => boolean): Promise<Delivery> {
+  const found = await pollUntil(
+    async () => {
+      const [newest] = await deliveriesOf(one);
+      return newest !== undefined && fits(newest) ? newest : null;
+    },
+    { everyMs: 20, timeoutMs: 20_000 },
+  );
+  if (found === null) throw new Error(`not what the test waits for: ${JSON.stringify(await deliveriesOf(one))}`);
+  return found;
+}
+
+const makeDue = ({ webhookId }: Subscriber) =>
+  server.app.db.query("update webhook_deliveries set due_at = promptd_now() where webhook_id = $1 and not is_sending", [
+    webhookId,
+  ]);
+
+describe("the event of a run", () => {
+  test("is sent once, verifies by the library of Standard Webhooks, and shows the run without inputs and template", async () => {
+    const one = await subscribe();
+    const { runId, outputs } = await run(one);
+    const [event] = await receiver.atLeast(1, (received) => received.body.includes(runId));
+    if (event === undefined) throw new Error("no event");
+    const body = verify(event, one.secret);
+    expect(body).toEqual({
+      type: "run.finished",
+      timestamp: expect.any(String),
+      data: {
+        runId,
+        runStatus: "succeeded",
+        promptVersionId,
+        runName: expect.any(String),
+        credits: 1,
+        reason: null,
+        createdAt: expect.any(String),
+        finishedAt: expect.any(String),
+        outputs,
+      },
+    });
+    expect(event.headers).toMatchObject({ "content-type": "application/json", "user-agent": "promptd" });
+    const delivery = await deliveryWhere(one, ({ state }) => state === "delivered");
+    expect(delivery).toMatchObject({
+      deliveryId: event.headers["webhook-id"],
+      event: "run.finished",
+      runId,
+      attempts: 1,
+      statusCode: 204,
+      fault: null,
+      nextAttemptAt: null,
+    });
+    expect(event.body).not.toContain("The template of an author");
+    expect(event.body).not.toContain("tokens=5");
+    expect(receiver.received).toHaveLength(1);
+  });
+
+  test("comes for runs that fail and runs that are canceled, with the reason", async () => {
+    const one = await subscribe();
+    const failed = await run(one, "error=400");
+    const runId = await startRun(one.caller.client, bodyOf(promptVersionId, { do: "delay=600000" }));
+    await cancelRun(one.caller.client, runId);
+    const events = await receiver.atLeast(2);
+    const reasons = new Map(
+      events.map(({ event }) => (event.type === "run.finished" ? [event.data.runId, event.data] : ["", null])),
+    );
+    expect(reasons.get(runId)).toMatchObject({ runStatus: "failed", reason: "canceled", credits: 0 });
+    expect(reasons.get(failed.runId)).toMatchObject({ runStatus: "failed", reason: expect.any(String), credits: 0 });
+  });
+
+  test("leaves outputs out that are larger than an event may be", async () => {
+    const one = await subscribe();
+    const { runId } = await run(one, "size=400");
+    const [event] = await receiver.atLeast(1);
+    expect(event?.event).toMatchObject({ data: { runId, runStatus: "succeeded", outputs: null } });
+  });
+
+  test("is recorded for no webhook that did not ask for it, is disabled, or belongs to another account", async () => {
+    const asks = await subscribe();
+    const other = await subscribe(["credits.low"]);
+    const disabled = await subscribe();
+    const params = { webhookId: disabled.webhookId };
+    await disabled.person.client.send("updateWebhook", { params, body: { isEnabled: false } });
+    await run(other);
+    await run(disabled);
+    await run(asks);
+    expect(await deliveriesOf(asks)).toHaveLength(1);
+    expect([await deliveriesOf(other), await deliveriesOf(disabled)]).toEqual([[], []]);
+  });
+});
+
+describe("an attempt that fails", () => {
+  test("is followed by others with the same id and body, later each time, until one is answered with 2xx", async () => {
+    const one = await subscribe();
+    let failures = 2;
+    receiver.answer = (response) => {
+      failures -= 1;
+      response.writeHead(failures >= 0 ? 503 : 200).end("x".repeat(100_000));
+    };
+    await server.freezeTime(Date.now()); // nothing is due before the test says so
+    await run(one);
+    const waits: number[] = [];
+    for (const attempts of [1, 2]) {
+      const failed = await deliveryWhere(one, (delivery) => delivery.attempts === attempts && delivery.fault !== null);
+      expect(failed).toMatchObject({ state: "pending", statusCode: 503, fault: "The receiver answered 503." });
+      waits.push(Date.parse(failed.nextAttemptAt ?? "") - Date.parse(failed.lastAttemptAt ?? ""));
+      await makeDue(one);
+    }
+    expect(await deliveryWhere(one, ({ state }) => state === "delivered")).toMatchObject({ attempts: 3, fault: null });
+    const bodies = new Set(receiver.received.map(({ headers, body }) => `${String(headers["webhook-id"])} ${body}`));
+    expect(bodies.size).toBe(1);
+    expect(waits.map((ms) => Math.round(ms / 1_000))).toEqual([5, 30]);
+    await server.shiftTime(0);
+  });
+
+  test("for the tenth time is the last, and the delivery has failed until somebody repeats it", async () => {
+    const one = await subscribe();
+    receiver.answer = (response) => void response.writeHead(500).end();
+    await run(one);
+    await deliveryWhere(one, ({ fault }) => fault !== null);
+    await server.app.db.query("update webhook_deliveries set attempts = 9 where webhook_id = $1", [one.webhookId]);
+    await makeDue(one);
+    const failed = await deliveryWhere(one, ({ state }) => state === "failed");
+    expect(failed).toMatchObject({ attempts: 10, nextAttemptAt: null, fault: "The receiver answered 500." });
+    receiver.reset();
+    const params = { webhookId: one.webhookId, deliveryId: failed.deliveryId };
+    expect(await one.person.client.send("repeatDelivery", { params })).toMatchObject({ state: "pending" });
+    const [repeated] = await receiver.atLeast(1);
+    expect(repeated?.headers["webhook-id"]).toBe(failed.deliveryId);
+    await deliveryWhere(one, ({ state }) => state === "delivered");
+  });
+
+  test("follows no redirect", async () => {
+    const one = await subscribe();
+    receiver.answer = (response) => void response.writeHead(307, { location: `${receiver.url}/elsewhere` }).end();
+    await run(one);
+    expect(await deliveryWhere(one, ({ fault }) => fault !== null)).toMatchObject({ statusCode: 307 });
+    expect(receiver.received.map(({ path }) => path)).toEqual(["/events"]);
+  });
+
+  test("disables the webhook at 410, and what waits for it is given up", async () => {
+    const one = await subscribe();
+    receiver.answer = (response) => void response.writeHead(410).end();
+    await run(one);
+    await deliveryWhere(one, ({ state }) => state === "failed");
+    const params = { webhookId: one.webhookId };
+    const webhook = await one.person.client.send("getWebhook", { params });
+    expect(webhook).toMatchObject({ disabledAt: expect.any(String), disabledReason: expect.stringMatching(/410/) });
+    const tried = one.person.client.send("testWebhook", { params });
+    await expect(tried).rejects.toThrow("The webhook is disabled. Enable it first.");
+    receiver.reset();
+    const enabled = await one.person.client.send("updateWebhook", { params, body: { isEnabled: true } });
+    expect(enabled).toMatchObject({ disabledAt: null, disabledReason: null, failingSince: null });
+    await run(one);
+    await receiver.atLeast(1);
+  });
+
+  test("disables the webhook when none has succeeded for three days, and says so", async () => {
+    const one = await subscribe();
+    receiver.answer = (response) => void response.writeHead(500).end();
+    await run(one);
+    await deliveryWhere(one, ({ fault }) => fault !== null);
+    const params = { webhookId: one.webhookId };
+    expect((await one.person.client.send("getWebhook", { params })).failingSince).not.toBeNull();
+    const text = "update webhooks set failing_since = promptd_now() - interval '3 days' where id = $1";
+    await server.app.db.query(text, [one.webhookId]);
+    await makeDue(one);
+    await deliveryWhere(one, ({ attempts, nextAttemptAt }) => attempts === 2 && nextAttemptAt !== null);
+    const webhook = await pollUntil(
+      async () => {
+        const found = await one.person.client.send("getWebhook", { params });
+        return found.disabledAt === null ? null : found;
+      },
+      { everyMs: 20, timeoutMs: 10_000 },
+    );
+    expect(webhook?.disabledReason).toBe("No delivery has succeeded for 3 days.");
+  });
+
+  test("is forgiven by one that succeeds", async () => {
+    const one = await subscribe();
+    receiver.answer = (response) => void response.writeHead(500).end();
+    await run(one);
+    await deliveryWhere(one, ({ fault }) => fault !== null);
+    receiver.reset();
+    await makeDue(one);
+    await deliveryWhere(one, ({ state }) => state === "delivered");
+    const webhook = await one.person.client.send("getWebhook", { params: { webhookId: one.webhookId } });
+    expect(webhook.failingSince).toBeNull();
+  });
+});
+
+describe("the secret", () => {
+  test("is rolled: for a day events are signed with both, then with the new one alone", async () => {
+    const one = await subscribe();
+    const params = { webhookId: one.webhookId };
+    const rolled = await one.person.client.send("rollWebhookSecret", { params });
+    expect(rolled.secret).not.toBe(one.secret);
+    const hours = (Date.parse(rolled.previousSecretUntil ?? "") - Date.now()) / 3_600_000;
+    expect(Math.round(hours)).toBe(24);
+    await run(one);
+    const [both] = await receiver.atLeast(1);
+    if (both === undefined) throw new Error("no event");
+    expect([isVerified(both, one.secret), isVerified(both, rolled.secret)]).toEqual([true, true]);
+    await server.app.db.query("update webhooks set previous_secret_until = promptd_now() where id = $1", [
+      one.webhookId,
+    ]);
+    receiver.reset();
+    await run(one);
+    const [alone] = await receiver.atLeast(1);
+    if (alone === undefined) throw new Error("no event");
+    expect([isVerified(alone, one.secret), isVerified(alone, rolled.secret)]).toEqual([false, true]);
+  });
+});
+
+describe("a receiver that hangs", () => {
+  test("holds up no other account, and no other webhook of its own", async () => {
+    const [slow, quick] = [await startWebhookReceiver(), await startWebhookReceiver()];
+    slow.answer = () => {}; // never
+    const hanging = await subscribe(["run.finished"], slow.url);
+    const mine = await hanging.person.client.send("createWebhook", {
+      body: { url: quick.url, events: ["run.finished"] },
+    });
+    const text = `insert into webhook_deliveries (id, account_id, webhook_id, event, data)
+      select promptd_new_id(), $1, $2, 'webhook.test', '{}' from generate_series(1, 100)`;
+    await server.app.db.query(text, [hanging.person.accountId, hanging.webhookId]);
+    await slow.atLeast(4);
+    const other = await subscribe();
+    await Promise.all([run(other), run(hanging)]);
+    await Promise.all([receiver.atLeast(1), quick.atLeast(1)]);
+    await deliveryWhere({ ...hanging, webhookId: mine.webhookId }, ({ state }) => state === "delivered");
+    expect(slow.received).toHaveLength(4);
+    await server.app.db.query("delete from webhook_deliveries where webhook_id = $1 and not is_sending", [
+      hanging.webhookId,
+    ]);
+    await Promise.all([slow.close(), quick.close()]);
+  });
+});
