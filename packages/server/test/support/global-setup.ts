@@ -1,9 +1,9 @@
 /**
  * Vitest's global set-up: the program that tests start as a process, and one PostgreSQL per test run with a migrated
- * template, from which every test file clones its own databases. PROMPTD_TEST_DATABASE_URL names a server to use instead; its role must be allowed to create databases.
+ * template, from which every test file clones its own databases. PROMPTD_TEST_DATABASE_URL names a server to use instead;
+ * its role must be allowed to create databases.
  */
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { openConnection } from "../../src/platform/database/database.ts";
@@ -12,6 +12,7 @@ import { startEmbeddedPostgres } from "../../src/platform/embedded/supervise.ts"
 import { createLog } from "../../src/platform/log.ts";
 import { migrate } from "../../src/platform/database/migrate.ts";
 import { buildProgram } from "./built-program.ts";
+import { chooseDirectory } from "./memory-directory.ts";
 import { withDatabase } from "./database-url.ts";
 
 /** What test files get by `inject("database")`. */
@@ -21,6 +22,8 @@ export interface TestDatabaseServer {
   readonly template: string;
   /** Starts the name of every database of this run. */
   readonly prefix: string;
+  /** How databases are copied: files are quicker where no checkpoint waits for a disk. */
+  readonly copy: "file_copy" | "wal_log";
 }
 
 declare module "vitest" {
@@ -32,10 +35,13 @@ declare module "vitest" {
 const log = createLog("error");
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const home = await makeHome();
   const given = process.env["PROMPTD_TEST_DATABASE_URL"];
-  const server = given === undefined ? await startThrowaway() : { url: given, stop: async () => {} };
+  const server =
+    given === undefined ? await startThrowaway(join(home, "server")) : { url: given, stop: async () => {} };
   const prefix = `promptd_test_${process.pid}`;
-  const database: TestDatabaseServer = { url: server.url, template: `${prefix}_template`, prefix };
+  const copy = given === undefined ? "file_copy" : "wal_log";
+  const database: TestDatabaseServer = { url: server.url, template: `${prefix}_template`, prefix, copy };
   await runOn(database.url, [`create database ${database.template}`]);
   await migrate(withDatabase(database.url, database.template), log);
   project.provide("database", database);
@@ -43,40 +49,52 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return async () => {
     await dropAll(database);
     await server.stop();
+    await rm(home, { recursive: true, force: true });
   };
 }
 
-/** Nothing here outlives the run, so no commit waits for the disk; a hundred files of twelve connections fit. */
-const THROWAWAY_SETTINGS = { max_connections: "300", fsync: "off", full_page_writes: "off", synchronous_commit: "off" };
+/** The temporary files of all tests of this run, which are removed with it. */
+async function makeHome(): Promise<string> {
+  const place = await chooseDirectory();
+  await removeAbandoned(place);
+  const home = await mkdtemp(join(place, `promptd-test-${process.pid}-`));
+  await chmod(home, 0o1777); // as that of the machine: some tests start processes of other accounts
+  process.env["TMPDIR"] = home; // the workers inherit it
+  return home;
+}
+
+/**
+ * Nothing here outlives the run, so no commit waits for the disk; a hundred files of twelve connections fit. No database
+ * lives long enough to be worth a vacuum of the server's own, whose visits would also disturb what tests observe.
+ */
+const THROWAWAY_SETTINGS = {
+  max_connections: "300",
+  fsync: "off",
+  full_page_writes: "off",
+  synchronous_commit: "off",
+  autovacuum: "off",
+};
 
 const STOP_MS_MAX = 10_000;
 
-async function startThrowaway(): Promise<{ url: string; stop(): Promise<void> }> {
-  await removeAbandoned();
-  const dataDir = await mkdtemp(join(tmpdir(), `promptd-test-${process.pid}-`));
+async function startThrowaway(dataDir: string): Promise<{ url: string; stop(): Promise<void> }> {
   const server = await startEmbeddedPostgres({ dataDir, log, settings: THROWAWAY_SETTINGS });
   await runOn(server.url.replace("promptd@/promptd", "postgres@/postgres"), ["alter role promptd createdb"]);
-  return {
-    url: withDatabase(server.url, "postgres"),
-    stop: async () => {
-      await server.stop();
-      await rm(dataDir, { recursive: true, force: true });
-    },
-  };
+  return { url: withDatabase(server.url, "postgres"), stop: () => server.stop() };
 }
 
-/** Servers of test runs that were killed: their directory names the run's process. */
-async function removeAbandoned(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
+/** Of test runs that were killed, with their servers: the name says the run's process. */
+async function removeAbandoned(place: string): Promise<void> {
+  for (const name of await readdir(place)) {
     const run = /^promptd-test-(?<pid>\d+)-\w{6}$/.exec(name)?.groups?.["pid"];
     if (run === undefined || (await stat(`/proc/${run}`).catch(() => null)) !== null) continue;
-    const cluster = join(tmpdir(), name, "pg");
+    const cluster = join(place, name, "server/pg");
     const server = await findPostmaster(cluster);
     if (server !== null) {
       process.kill(server, "SIGQUIT");
       await waitForEnd(cluster, server, STOP_MS_MAX);
     }
-    await rm(join(tmpdir(), name), { recursive: true, force: true });
+    await rm(join(place, name), { recursive: true, force: true });
   }
 }
 

@@ -1,7 +1,6 @@
 /** promptd as its users start it: the command `promptd` in processes of its own, told apart, killed and waited for. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
@@ -17,7 +16,7 @@ const QUICK = {
 };
 const LOG_LINES_MAX = 5_000;
 /** Shared by all processes of all tests: a start then takes a third of the time. */
-export const COMPILE_CACHE = join(tmpdir(), `promptd-test-compile-cache-${process.getuid?.() ?? 0}`);
+export const COMPILE_CACHE = join(import.meta.dirname, "../../node_modules/.cache/promptd-test-compiled");
 
 export interface ServeOptions {
   readonly role?: "all" | "api" | "worker";

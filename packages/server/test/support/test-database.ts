@@ -24,7 +24,7 @@ export async function createTestDatabase(original?: TestDatabase): Promise<TestD
   const server = inject("database");
   const template = original?.name ?? server.template;
   const name = `${server.prefix}_${randomBytes(6).toString("hex")}`;
-  await runOnServer(server.url, `create database ${name} template ${template}`);
+  await runOnServer(server.url, `create database ${name} template ${template} strategy ${server.copy}`);
   return {
     name,
     url: withDatabase(server.url, name),
