@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { faultOf, type Fault } from "../api.ts";
 
 export interface Act {
@@ -28,4 +28,16 @@ export function useAct(): Act {
     }
   };
   return { isBusy, fault, clear: () => setFault(null), run };
+}
+
+/** Whether the page is still there, for what an answer does that comes after its reader has left. */
+export function useMounted(): () => boolean {
+  const isMounted = useRef(true);
+  useEffect(() => {
+    isMounted.current = true;
+    return () => {
+      isMounted.current = false;
+    };
+  }, []);
+  return () => isMounted.current;
 }

@@ -4,7 +4,7 @@ import { useState, type Dispatch, type SetStateAction } from "react";
 import { manage } from "../../api.ts";
 import { emptyForm, type FormState } from "../../components/prompt/prompt-form.ts";
 import { createRepeatKeys, type RepeatKeys } from "../../components/repeat-keys.ts";
-import { useAct, type Act } from "../../components/use-act.ts";
+import { useAct, useMounted, type Act } from "../../components/use-act.ts";
 import type { Checked } from "./use-check.ts";
 import type { DraftEditing } from "./use-draft.ts";
 
@@ -15,7 +15,7 @@ export interface DraftTabProps {
 }
 
 /** A run of a version, beside that of the draft. */
-export interface ComparedRun {
+interface ComparedRun {
   readonly runId: string;
   readonly version: number;
 }
@@ -37,6 +37,8 @@ export interface Trial {
   readonly running: Act;
   readonly runningAll: Act;
   readonly keys: RepeatKeys;
+  /** False: the author has left the editor. */
+  readonly isOpen: () => boolean;
 }
 
 /** The editor holds it: a look at another tab takes away what stands in this one. */
@@ -47,6 +49,7 @@ export function useTrial(): Trial {
   const [ran, setRan] = useState<Readonly<Record<string, RanTest>>>({});
   const [running, runningAll] = [useAct(), useAct()];
   const [keys] = useState(createRepeatKeys);
+  const isOpen = useMounted();
   return {
     form,
     setForm,
@@ -59,6 +62,7 @@ export function useTrial(): Trial {
     running,
     runningAll,
     keys,
+    isOpen,
   };
 }
 

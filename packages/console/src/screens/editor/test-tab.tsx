@@ -55,7 +55,7 @@ function useTestRun({
 }: TestFormProps): () => Promise<unknown> {
   const queries = useQueryClient();
   const navigate = useNavigate({ from: "/author/$promptId" });
-  const { running, isCompared, setComparedRun, keys } = trial;
+  const { running, isCompared, setComparedRun, keys, isOpen } = trial;
   const tryBoth = async () => {
     const revision = await draft.flush({ isForced: true });
     if (revision === null) throw new Error("The draft is not saved yet, so it cannot be run. See the note above.");
@@ -65,7 +65,7 @@ function useTestRun({
     const made = await createTestRun(promptId, { revision, ...body }, keys.keyOf("draft", asked));
     setComparedRun(null);
     // Shown before the other one is made: that may fail.
-    await navigate({ search: (old) => ({ ...old, run: made }), replace: true, resetScroll: false });
+    if (isOpen()) await navigate({ search: (old) => ({ ...old, run: made }), replace: true, resetScroll: false });
     if (versionId !== undefined) {
       const runId = await createRun({ ...body, promptVersionId: versionId }, keys.keyOf("other", asked));
       setComparedRun({ runId, version: latest?.version ?? 0 });

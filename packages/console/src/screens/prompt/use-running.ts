@@ -4,6 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { createRun, creditsQuery, faultOf, type Fault } from "../../api.ts";
 import { checkForm, type FormFaults, type FormState } from "../../components/prompt/prompt-form.ts";
+import { useMounted } from "../../components/use-act.ts";
 
 interface Running {
   readonly body: CreateRunBody;
@@ -15,6 +16,7 @@ interface Running {
 /** Sends the form as a run: checked first, and once, however often the button is pressed. */
 export function useRunning({ body, config, form, onCreated }: Running) {
   const queries = useQueryClient();
+  const isMounted = useMounted();
   const [isSending, setSending] = useState(false);
   const [failure, setFailure] = useState<Fault | null>(null);
   const [faults, setFaults] = useState<FormFaults>({});
@@ -28,7 +30,7 @@ export function useRunning({ body, config, form, onCreated }: Running) {
     try {
       const runId = await createRun(body, key.current);
       key.current = null;
-      onCreated(runId);
+      if (isMounted()) onCreated(runId);
       void queries.invalidateQueries({ queryKey: creditsQuery.queryKey });
     } catch (error) {
       setFaults(faultsOf(error));
