@@ -1,6 +1,12 @@
 /** The generated part of the Python client: endpoints, retry rules and types of answers, from the contract. */
 import { ENDPOINTS, ERRORS } from "@promptd/contract";
-import { promptVersionSchema, runSchema, searchResultSchema } from "@promptd/contract/schemas";
+import {
+  batchResultSchema,
+  batchSchema,
+  promptVersionSchema,
+  runSchema,
+  searchResultSchema,
+} from "@promptd/contract/schemas";
 import { z } from "zod";
 
 export const PYTHON_PAGE = "python/promptd/_generated.py";
@@ -22,6 +28,8 @@ export function describePython(): string {
   const run = toSchema(runSchema).properties?.["outputs"]?.items ?? {};
   const row = toSchema(searchResultSchema).properties?.["rows"]?.items ?? {};
   typeOf("OutputItem", run, classes);
+  typeOf("Batch", toSchema(batchSchema), classes);
+  typeOf("BatchResult", toSchema(batchResultSchema), classes);
   typeOf("PromptVersion", toSchema(promptVersionSchema), classes);
   typeOf("SearchRow", row, classes);
   const endpoints = Object.entries(ENDPOINTS).map(
@@ -64,6 +72,10 @@ function typeOf(name: string, schema: Schema, classes: Map<string, string>): str
   }
   if (schema.enum !== undefined) return `Literal[${schema.enum.map((value) => JSON.stringify(value)).join(", ")}]`;
   if (schema.const !== undefined) return `Literal[${JSON.stringify(schema.const)}]`;
+  if (Array.isArray(schema.type)) {
+    const anyOf = schema.type.map((type: string): Schema => ({ ...schema, type }));
+    return typeOf(name, { anyOf }, classes);
+  }
   switch (schema.type) {
     case "string":
       return "str";

@@ -17,6 +17,7 @@ import urllib.request
 import warnings
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
+from ._batches import Batches
 from ._errors import ApiError, ConnectionLost, RunFailed
 from ._generated import ENDPOINTS, RETRY_RULES, OutputItem, PromptVersion, SearchRow
 
@@ -115,6 +116,8 @@ class Client:
         self._timeout = timeout
         self._sleep = sleep
         self._opener = urllib.request.build_opener(_NoRedirect)
+        #: Many runs of one prompt.
+        self.batches = Batches(self)
 
     # What there is.
 
@@ -203,8 +206,8 @@ class Client:
     ) -> Dict[str, Any]:
         return {
             "promptVersionId": self.prompt(prompt)["promptVersionId"],
-            "inputs": {"textInputs": _texts(inputs), "imageInputs": [_image(image) for image in images]},
-            "runOptions": _texts(options),
+            "inputs": {"textInputs": self._texts(inputs), "imageInputs": [self._image(image) for image in images]},
+            "runOptions": self._texts(options),
         }
 
     def _create(self, body: Dict[str, Any], prefer: str, key: Optional[str]) -> Tuple[Dict[str, Any], Optional[str], List[str]]:
@@ -252,7 +255,25 @@ class Client:
         except (OSError, http.client.HTTPException):
             return
 
-    # Requests.
+    # Requests, shared with the batches.
+
+    @staticmethod
+    def _texts(values: Optional[Mapping[str, Value]]) -> Dict[str, str]:
+        return {name: _text(value) for name, value in (values or {}).items()}
+
+    @staticmethod
+    def _image(image: Image) -> Dict[str, str]:
+        if isinstance(image, str) and re.match(r"https?:", image, re.IGNORECASE):
+            return {"type": "url", "url": image}
+        if not isinstance(image, bytes):
+            with open(image, "rb") as file:
+                image = file.read()
+        return {"type": "base64", "base64": base64.b64encode(image).decode("ascii")}
+
+    @staticmethod
+    def _read(status: int, headers: Any, content: bytes) -> _Answer:
+        """Raises ApiError for an error envelope."""
+        return _read(status, headers, content)
 
     def _call(
         self,
@@ -359,10 +380,6 @@ def _finish(run: Mapping[str, Any], request_id: Optional[str], ignored: List[str
     return finished
 
 
-def _texts(values: Optional[Mapping[str, Value]]) -> Dict[str, str]:
-    return {name: _text(value) for name, value in (values or {}).items()}
-
-
 def _text(value: Value) -> str:
     """The server takes the items of a list one a line or separated by commas."""
     if isinstance(value, bool):
@@ -371,12 +388,3 @@ def _text(value: Value) -> str:
         return str(value)
     items = [str(item) for item in value]
     return ("\n" if any("," in item for item in items) else ",").join(items)
-
-
-def _image(image: Image) -> Dict[str, str]:
-    if isinstance(image, str) and re.match(r"https?:", image, re.IGNORECASE):
-        return {"type": "url", "url": image}
-    if not isinstance(image, bytes):
-        with open(image, "rb") as file:
-            image = file.read()
-    return {"type": "base64", "base64": base64.b64encode(image).decode("ascii")}

@@ -45,6 +45,47 @@ class OutputItem(TypedDict):
     data: str
 
 
+class BatchPause(TypedDict):
+    reason: Literal["INSUFFICIENT_CREDITS", "KEY_CAP_REACHED", "ACCOUNT_FROZEN", "PLAN_REQUIRED", "PLAN_LAPSED", "KEY_NOT_VALID", "PROMPT_NOT_ALLOWED", "PROMPT_NOT_FOUND", "MODEL_RETIRED"]
+    message: str
+
+
+class BatchCounts(TypedDict):
+    total: int
+    notStarted: int
+    queued: int
+    running: int
+    succeeded: int
+    failed: int
+    canceled: int
+
+
+class Batch(TypedDict):
+    batchId: str
+    name: Optional[str]
+    promptVersionId: str
+    batchStatus: Literal["running", "paused", "canceled", "finished"]
+    pause: Optional[BatchPause]
+    counts: BatchCounts
+    credits: int
+    createdAt: str
+    finishedAt: Optional[str]
+
+
+class BatchResultOutputsItem(TypedDict):
+    type: Literal["text", "image", "video", "error"]
+    data: str
+
+
+class BatchResult(TypedDict):
+    index: int
+    key: Optional[str]
+    status: Literal["succeeded", "failed", "canceled"]
+    runId: Optional[str]
+    outputs: List[BatchResultOutputsItem]
+    credits: Optional[int]
+
+
 class PromptVersionConfigTextInputsValueMultiple(TypedDict):
     min: int
     max: int
@@ -57,7 +98,7 @@ class _PromptVersionConfigTextInputsValue(TypedDict):
     description: str
     required: bool
     allowEmpty: bool
-    default: Any
+    default: Optional[str]
     maxLength: Optional[int]
     options: Optional[List[str]]
     multiple: Optional[PromptVersionConfigTextInputsValueMultiple]
@@ -75,7 +116,7 @@ class PromptVersionConfigImageInputsItem(TypedDict):
 
 
 class PromptVersionConfigRunOptionsValue(TypedDict):
-    default: Any
+    default: Optional[str]
     options: List[str]
 
 
@@ -145,7 +186,7 @@ class _SearchRowConfigsTextInputsValue(TypedDict):
     description: str
     required: bool
     allowEmpty: bool
-    default: Any
+    default: Optional[str]
     maxLength: Optional[int]
     options: Optional[List[str]]
     multiple: Optional[SearchRowConfigsTextInputsValueMultiple]
@@ -163,7 +204,7 @@ class SearchRowConfigsImageInputsItem(TypedDict):
 
 
 class SearchRowConfigsRunOptionsValue(TypedDict):
-    default: Any
+    default: Optional[str]
     options: List[str]
 
 

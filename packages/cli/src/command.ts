@@ -42,6 +42,8 @@ export interface CommandIo {
   readStdin(): Promise<string>;
   /** Asks for something that must not be seen. Null where nobody can answer. */
   askSecret(question: string): Promise<string | null>;
+  /** Asks a question whose answer may be seen. Null where nobody can answer. */
+  ask(question: string): Promise<string | null>;
   /** Opens an address in the user's browser. False where there is none. */
   openBrowser(url: string): Promise<boolean>;
   /**

@@ -5,7 +5,7 @@ import { END_USER_COMMANDS } from "./end-user-commands.ts";
 import { AUTHOR_COMMANDS } from "./commands/author-commands.ts";
 import { OPERATOR_COMMANDS } from "./operator-commands.ts";
 import { runCli } from "./run-cli.ts";
-import { askSecret } from "./terminal/ask-secret.ts";
+import { ask, askSecret } from "./terminal/ask-secret.ts";
 import { openBrowser } from "./terminal/browser.ts";
 import { describeTerminal } from "./terminal/terminal.ts";
 
@@ -26,6 +26,7 @@ process.exitCode = await runCli(
       isOut: isatty(1),
       isError: isatty(2),
     }),
+    ask,
     askSecret,
     openBrowser,
     readStdin: () => readText(process.stdin),

@@ -14,6 +14,7 @@ export interface Surroundings {
   readonly terminal: Terminal;
   readonly readStdin: () => Promise<string>;
   readonly askSecret: (question: string, signal: AbortSignal) => Promise<string | null>;
+  readonly ask: (question: string, signal: AbortSignal) => Promise<string | null>;
   readonly openBrowser: (url: string) => Promise<boolean>;
   readonly writeOut: (text: string) => void;
   readonly writeError: (text: string) => void;
@@ -82,6 +83,7 @@ async function runCommand({ name, command, rest }: Called, table: CommandTable, 
     fetch: around.fetch,
     readStdin: around.readStdin,
     askSecret: (question) => around.askSecret(question, signal),
+    ask: (question) => around.ask(question, signal),
     openBrowser: around.openBrowser,
     write: (text) => {
       if (terminal.isOut) around.writeOut(text);

@@ -38,6 +38,8 @@ export interface Person {
   readonly terminal?: Partial<Terminal>;
   /** What is typed when a secret is asked for. */
   readonly secret?: string;
+  /** What is answered to a question. */
+  readonly answer?: string;
   readonly stdin?: string;
 }
 
@@ -82,6 +84,7 @@ export async function setup(routes: Routes = {}, table: CommandTable = END_USER_
       terminal: { ...NO_TERMINAL, ...person.terminal },
       readStdin: async () => person.stdin ?? "pd_from_stdin\n",
       askSecret: async () => person.secret ?? null,
+      ask: async () => person.answer ?? null,
       openBrowser: async (url) => opened.push(url) > 0,
       writeOut: (text) => out.push(text),
       writeError: (text) => err.push(text),

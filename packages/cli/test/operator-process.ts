@@ -98,6 +98,7 @@ export async function runHere(argv: readonly string[], environment: Environment)
       directory: tmpdir(),
       fetch: globalThis.fetch,
       terminal: NO_TERMINAL,
+      ask: async () => null,
       askSecret: async () => null,
       openBrowser: async () => false,
       readStdin: async () => "",

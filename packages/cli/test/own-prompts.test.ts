@@ -50,6 +50,7 @@ async function run(...argv: string[]): Promise<{ code: number; stdout: string; s
       fetch: globalThis.fetch,
       terminal: NO_TERMINAL,
       readStdin: async () => "",
+      ask: async () => null,
       askSecret: async () => null,
       openBrowser: async () => false,
       writeOut: (text) => out.push(text),

@@ -29,7 +29,7 @@ import { uuidLeaf } from "./schema-leaves.ts";
  * empty, numbers out of query strings.
  */
 
-export { batchItemSchema, batchResultSchema } from "./batches/batch-schemas.ts";
+export { batchItemSchema, batchResultSchema, batchSchema } from "./batches/batch-schemas.ts";
 export { createRunBodySchema } from "./create-run-schema.ts";
 export { listRunsQuerySchema, slugNames, unixTimeMs } from "./query-schemas.ts";
 export { REQUEST_LIMITS } from "./request-limits.ts";

@@ -1,5 +1,6 @@
 import { PromptdRunError, toImageInput, type Client } from "@promptd/client";
 import type { Run } from "@promptd/contract";
+import { runBatch } from "../batches/run-batch.ts";
 import { CommandFailure, EXIT_INTERRUPTED, type Command, type CommandIo } from "../command.ts";
 import { refuseUnknownNames } from "../runs/check-inputs.ts";
 import { findVersion } from "../runs/find-version.ts";
@@ -14,12 +15,17 @@ export const run: Command = {
   details: `A slug or a prompt id runs the latest published version, slug@label the one that the label names. KEY=@FILE takes the text of a file, KEY=- that of standard
 input, and a "-" alone is the only input that the prompt needs. A name that the prompt does not know is refused before
 anything is charged. The exit code is 1 when the run fails.
-Ctrl-C stops waiting, not the run, with exit code 130: "promptd runs watch <runId>" goes on.`,
+Ctrl-C stops waiting, not the run, with exit code 130: "promptd runs watch <runId>" goes on.
+--batch runs the prompt once for each row of a .csv or .jsonl file. Columns are inputs, names of image slots (addresses or
+paths beside the file) and "key", your own name of a row. Started again, the command goes on with the same batch and runs
+nothing twice. Results go to the file of --out, or to a pipe as JSON lines.`,
   session: `$ promptd run cat-poem topic=tea tone=calm
 A kettle hums, the window steams …
 $ cat letter.txt | promptd run summarize - --json
 $ promptd run cat-portrait photo=@cat.jpg -o quality=high --out pictures
-Saved pictures/01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a-1.png`,
+Saved pictures/01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a-1.png
+$ promptd run cat-poem tone=calm --batch topics.csv --out poems.csv
+Saved poems.csv`,
   options: {
     input: {
       type: "string",
@@ -35,14 +41,24 @@ Saved pictures/01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a-1.png`,
     },
     image: { type: "string", multiple: true, value: "PATH|URL", summary: "an image, in the order of the slots" },
     option: { type: "string", short: "o", multiple: true, value: "KEY=VALUE", summary: "a run option of the model" },
-    "no-wait": { type: "boolean", summary: "print the runId alone, at once, instead of waiting for the run" },
-    out: { type: "string", value: "DIR", summary: "save generated images and videos in this folder" },
+    "no-wait": { type: "boolean", summary: "print the runId (or batchId) alone, at once, instead of waiting" },
+    out: {
+      type: "string",
+      value: "DIR|FILE",
+      summary: "save generated images and videos in this folder; with --batch, the results in this .jsonl or .csv file",
+    },
+    batch: { type: "string", value: "FILE.csv|FILE.jsonl", summary: "a run for each row of this file" },
+    yes: { type: "boolean", summary: "with --batch: do not ask whether to run them" },
+    again: { type: "boolean", summary: "with --batch: run all rows once more, also those that were run before" },
   },
   positionals: { min: 1, max: Number.POSITIVE_INFINITY },
   async run(args, io) {
     if (args.flag("no-wait") && args.text("out") !== undefined) {
       throw new CommandFailure("--no-wait and --out do not go together: there is nothing to save yet.");
     }
+    const file = args.text("batch");
+    if (file !== undefined) return runBatch(file, args, io);
+    if (args.flag("yes") || args.flag("again")) throw new CommandFailure("--yes and --again go with --batch alone.");
     const options = readPairs("--option", args.list("option"));
     const view = createRunView(io);
     const finished = await withSession(io, async ({ client }) => {

@@ -125,7 +125,7 @@ async function readInputsFile(name: string, io: CommandIo): Promise<Record<strin
 }
 
 /** An address is passed on, a path is read. @throws CommandFailure when a file cannot be read. */
-async function readImage(source: string, directory: string): Promise<ImageSource> {
+export async function readImage(source: string, directory: string): Promise<ImageSource> {
   if (/^https?:\/\//i.test(source)) return source;
   const path = resolve(directory, source);
   try {

@@ -35,6 +35,7 @@ async function conform(url: string, ...options: string[]) {
     fetch: globalThis.fetch,
     terminal: NO_TERMINAL,
     readStdin: async () => "",
+    ask: async () => null,
     askSecret: async () => null,
     openBrowser: async () => false,
     writeOut: (text) => out.push(text),

@@ -68,6 +68,8 @@ test("ends every way in at once, and leaves nothing behind but the journal under
     { promptVersionId: slow.promptVersionId, inputs: {} },
     { respondAsync: true },
   );
+  const item = { inputs: { textInputs: { ask: "one of many" } } };
+  await key.client.batches.create({ promptVersionId: own.promptVersionId, items: [item, item, item] });
   const [file] = await server.app.db.query<{ id: string }>("select id from files where account_id = $1", [accountId]);
   expect(file).toBeDefined();
 
@@ -81,13 +83,15 @@ test("ends every way in at once, and leaves nothing behind but the journal under
   const { db } = server.app;
   const counts = await db.query(
     `select (select count(*)::int from runs where account_id = $1) as runs,
+       (select count(*)::int from batches where account_id = $1) as batches,
+       (select count(*)::int from batch_items where account_id = $1) as items,
        (select count(*)::int from files where account_id = $1) as files,
        (select count(*)::int from auth_users where email = $2) as people,
        (select count(*)::int from credit_holds where account_id = $1 and state = 'held') as held,
        (select posted::int from credit_accounts where account_id = $1) as posted`,
     [accountId, email],
   );
-  expect(counts).toEqual([{ runs: 0, files: 0, people: 0, held: 0, posted: 0 }]);
+  expect(counts).toEqual([{ runs: 0, batches: 0, items: 0, files: 0, people: 0, held: 0, posted: 0 }]);
   const kinds = await db.query<{ kind: string; run_id: string | null }>(
     "select kind, run_id from credit_transfers where account_id = $1 order by id",
     [accountId],

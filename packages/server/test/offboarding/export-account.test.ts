@@ -51,6 +51,10 @@ test("has the account, its prompts, runs, journal and files, and no secret", asy
   for (let i = 0; i < 3; i += 1) {
     await key.client.runs.create({ promptVersionId, inputs: { textInputs: { ask: `mine ${i}` } } });
   }
+  const ask = { ask: "in a batch" };
+  const { batchId } = await key.client.runBatch(promptVersionId, [{ inputs: ask, key: "k0" }, { inputs: ask }], {
+    name: "two",
+  });
   const image = await key.client.runs.create({ promptVersionId: picture.promptVersionId, inputs: {} });
   const response = await download(ada, `/manage/v1/account/export?account=${accountId}`);
   expect([response.status, response.headers.get("content-type"), response.headers.get("content-disposition")]).toEqual([
@@ -72,7 +76,11 @@ test("has the account, its prompts, runs, journal and files, and no secret", asy
     credits: { posted: expect.any(Number) },
   });
   expect(text(`prompts/${slug}/v1.json`)).toContain("Template of Ada");
-  expect(lines("runs/0001.jsonl").map(({ runStatus }) => runStatus)).toEqual(Array(4).fill("succeeded"));
+  expect(lines("runs/0001.jsonl").map(({ runStatus }) => runStatus)).toEqual(Array(6).fill("succeeded"));
+  expect(lines("batches/0001.jsonl")).toMatchObject([
+    { batchId, name: "two", batchStatus: "finished", index: 0, key: "k0", runId: expect.any(String), inputs: null },
+    { batchId, index: 1, key: null, runId: expect.any(String), error: null },
+  ]);
   expect(lines("journal/0001.jsonl").at(-1)).toMatchObject({ kind: "grant", amount: 500 });
   const [file] = lines("files/list.jsonl");
   expect(file).toMatchObject({ runId: image.runId, kind: "output", mediaType: "image/png" });

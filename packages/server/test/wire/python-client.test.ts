@@ -50,6 +50,14 @@ assert "Write about tea." in run.text, run
 events = list(client.stream("python-poem", inputs={"topic": "rain"}))
 assert events[-1].event == "done" and events[-1].data["runStatus"] == "succeeded", events
 assert client.prompt("python-poem")["title"] == "Wire test"
+seen = []
+items = [{"inputs": {"topic": "tea"}, "key": "a"}, {"inputs": {"topic": "rain"}, "key": "b"}]
+batch = client.batches.run("python-poem", items, idempotency_key="two", on_progress=seen.append)
+assert batch["counts"]["succeeded"] == 2 and seen[-1] == batch, batch
+assert client.batches.create("python-poem", items, idempotency_key="two")["batchId"] == batch["batchId"]
+assert [result["key"] for result in client.batches.results(batch["batchId"])] == ["a", "b"]
+assert [result["index"] for result in client.batches.results(batch["batchId"], starting_after=0)] == [1]
+assert client.batches.list() == [client.batches.get(batch["batchId"])] == [client.batches.cancel(batch["batchId"])]
 print(client.credits() < 1000)
 `;
     const { stdout, stderr } = await python(["-c", program], { URL: server.url, KEY: apiKey });

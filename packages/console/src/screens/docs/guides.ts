@@ -17,6 +17,7 @@ export const GUIDES: readonly GuideGroup[] = [
     guides: [
       { name: "api", title: "The API", about: "runs, errors, waiting, streams, images, and the JavaScript client" },
       { name: "cli", title: "The command line", about: "every command, with its flags" },
+      { name: "batches", title: "Batches", about: "many runs at once: from a file to a file of results" },
       { name: "mcp", title: "Tools for agents", about: "prompts in Claude, VS Code and other hosts, over MCP" },
       {
         name: "conformance",

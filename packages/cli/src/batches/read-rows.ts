@@ -1,0 +1,89 @@
+import { CommandFailure } from "../command.ts";
+import { parseObject } from "../user-config.ts";
+
+/** One row of a file: its cells by the names of their columns, and where it begins. */
+export interface Row {
+  readonly line: number;
+  readonly cells: Readonly<Record<string, string>>;
+}
+
+/** @throws CommandFailure that names the line that cannot be read. */
+export function readRows(name: string, text: string): Row[] {
+  const content = text.startsWith("\ufeff") ? text.slice(1) : text; // spreadsheets write one
+  if (/\.(jsonl|ndjson)$/i.test(name)) return readJsonLines(name, content);
+  if (/\.csv$/i.test(name)) return readCsv(name, content);
+  throw new CommandFailure(`${name} is neither a .csv nor a .jsonl file.`, {
+    hint: "Rename it, or write it in one of these forms: docs/batches.md shows both.",
+  });
+}
+
+function readJsonLines(name: string, text: string): Row[] {
+  return text.split("\n").flatMap((source, index) => {
+    if (source.trim() === "") return [];
+    const line = index + 1;
+    const given = parseObject(source);
+    if (given === null || Array.isArray(given)) throw new CommandFailure(`${name}:${line} is not a JSON object.`);
+    const cells = Object.entries(given).flatMap(([key, value]) => (value === null ? [] : [[key, cellOf(value)]]));
+    const wrong = cells.find(([, value]) => value === null);
+    if (wrong === undefined) return [{ line, cells: Object.fromEntries(cells) as Record<string, string> }];
+    throw new CommandFailure(`${name}:${line}: "${wrong[0]}" is neither a text, a number, a boolean nor a list.`);
+  });
+}
+
+/** Null: it is none of what an input can be. */
+function cellOf(value: unknown): string | null {
+  if (Array.isArray(value) && value.every((item) => ["string", "number"].includes(typeof item)))
+    return value.join("\n");
+  return ["string", "number", "boolean"].includes(typeof value) ? String(value) : null;
+}
+
+/** RFC 4180, with the separator of the first line: spreadsheets of some countries write semicolons. */
+function readCsv(name: string, text: string): Row[] {
+  const [head, ...records] = splitCsv(name, text);
+  if (head === undefined) return [];
+  const names = head.cells.map((cell) => cell.trim());
+  const twice = names.find((one, index) => names.indexOf(one) !== index);
+  if (twice !== undefined) throw new CommandFailure(`${name} has two columns named "${twice}". Rename one.`);
+  return records.map(({ line, cells }) => {
+    if (cells.length > names.length) {
+      const counts = `${cells.length} cells, and the first line names ${names.length} columns`;
+      throw new CommandFailure(`${name}:${line} has ${counts}.`, { hint: 'Put "…" around a text that holds a comma.' });
+    }
+    return { line, cells: Object.fromEntries(cells.map((cell, index) => [names[index] ?? "", cell])) };
+  });
+}
+
+interface Records {
+  readonly line: number;
+  readonly cells: string[];
+}
+
+/** A cell in quotation marks may hold separators and line ends; two of them in it are one. What follows is its end. */
+function cellPattern(separator: string): RegExp {
+  const quoted = '"[^"]*(?:""[^"]*)*"';
+  const plain = `[^"\\r\\n${separator}][^\\r\\n${separator}]*`;
+  return new RegExp(`(${quoted}|${plain}|)(${separator}|\\r?\\n|$)`, "y");
+}
+
+function splitCsv(name: string, text: string): Records[] {
+  const separator = /[,;\t]/.exec(text.split("\n", 1)[0]?.replaceAll(/"[^"]*"/g, "") ?? "")?.[0] ?? ",";
+  const cell = cellPattern(separator);
+  const records: Records[] = [];
+  let [line, at] = [1, 0];
+  while (at < text.length) {
+    const record: Records = { line, cells: [] };
+    for (let isOpen = true; isOpen;) {
+      cell.lastIndex = at;
+      const found = cell.exec(text);
+      if (found === null)
+        throw new CommandFailure(`${name}:${line}: a quotation mark is not closed, or stands in a text.`);
+      const [whole, value = "", end = ""] = found;
+      at += whole.length;
+      record.cells.push(value.startsWith('"') ? value.slice(1, -1).replaceAll('""', '"') : value);
+      line += whole.split("\n").length - 1;
+      isOpen = end === separator;
+    }
+    if (record.cells.length > 1 || record.cells[0] !== "") records.push(record); // not a blank line
+  }
+  return records;
+}

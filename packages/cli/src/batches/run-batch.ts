@@ -1,0 +1,131 @@
+/** `promptd run SLUG --batch FILE`: one run for each row of a file, each made once however often the command is started. */
+import { PromptdError, type Client } from "@promptd/client";
+import type { Batch, CreateBatchBody, PromptVersion } from "@promptd/contract";
+import { createHash, randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { basename, resolve } from "node:path";
+import { CommandFailure, type CommandArgs, type CommandIo } from "../command.ts";
+import { describeReadFailure } from "../file-failure.ts";
+import { printableLine } from "../printable.ts";
+import { refuseUnknownNames } from "../runs/check-inputs.ts";
+import { findVersion } from "../runs/find-version.ts";
+import { readInputs, readPairs } from "../runs/run-inputs.ts";
+import { withSession } from "../session.ts";
+import { readItems } from "./batch-items.ts";
+import { readRows, type Row } from "./read-rows.ts";
+import { watchBatch } from "./watch-batch.ts";
+
+/** The server checks and stores ten thousand items before it answers. */
+const CREATE_MS_MAX = 90_000;
+
+/** @returns the exit code. */
+export async function runBatch(file: string, args: CommandArgs, io: CommandIo): Promise<number | void> {
+  if (args.list("image").length > 0) {
+    throw new CommandFailure("--batch and --image do not go together: images come from columns of the file.");
+  }
+  const rows = readRows(file, await readText(file, io));
+  const runOptions = readPairs("--option", args.list("option"));
+  const [prompt = ""] = args.positionals;
+  return withSession(io, async ({ client }) => {
+    const version = await findVersion(client, prompt, io.signal);
+    refuseUnknownNames(version.config, [], Object.keys(runOptions));
+    const { texts } = await readInputs(args, version.config, io);
+    const items = await readItems({ file, directory: io.directory, rows, texts }, version.config);
+    const { promptVersionId } = version;
+    const body: CreateBatchBody = { promptVersionId, items, runOptions, name: nameOf(file) };
+    const key = args.flag("again") ? randomUUID() : keyOf(prompt, body);
+    if (!(await mayRun(client, version, { items: items.length, isSure: args.flag("yes"), io }))) return 1;
+    const batch = await createBatch(client, body, { key, file, rows, io });
+    if (args.flag("no-wait")) return io.result(batch, batch.batchId);
+    return watchBatch(client, { batchId: batch.batchId, out: args.text("out") }, io);
+  });
+}
+
+async function readText(file: string, io: CommandIo): Promise<string> {
+  try {
+    return await readFile(resolve(io.directory, file), "utf8");
+  } catch (error) {
+    throw new CommandFailure(describeReadFailure(file, error, "name a file in it"), { cause: error });
+  }
+}
+
+function nameOf(file: string): string {
+  return Array.from(basename(file)).slice(0, 120).join("");
+}
+
+/** Of what was asked for, and not of the version that it leads to now: a new one must not run everything again unasked. */
+function keyOf(prompt: string, { items, runOptions }: CreateBatchBody): string {
+  const asked = JSON.stringify([prompt, items, runOptions]);
+  return `promptd-run-batch-${createHash("sha256").update(asked).digest("hex")}`;
+}
+
+interface Asking {
+  readonly items: number;
+  readonly isSure: boolean;
+  readonly io: CommandIo;
+}
+
+/** Says what it will cost, and asks where somebody can answer. */
+async function mayRun(
+  client: Client,
+  { title, config }: PromptVersion,
+  { items, isSure, io }: Asking,
+): Promise<boolean> {
+  const { credits } = await client.me.credits({ signal: io.signal });
+  const [typical, most] = [config.estimatedCredits * items, config.creditsRequired * items];
+  const number = (count: number) => count.toLocaleString("en-US");
+  const price = most === 0 ? "free" : `about ${number(typical)} credits, at most ${number(most)} for usual inputs`;
+  const runs = `${number(items)} ${items === 1 ? "run" : "runs"} of ${printableLine(title)}`;
+  io.note(`${runs}: ${price}. You have ${number(credits)}.`);
+  if (isSure || !io.terminal.isError) return true;
+  const answer = await io.ask("Run them? [y/N] ");
+  if (answer === null || /^y(es)?$/i.test(answer.trim())) return true;
+  io.note("Nothing was sent, and nothing was charged.");
+  return false;
+}
+
+interface Creating {
+  readonly key: string;
+  readonly file: string;
+  readonly rows: readonly Row[];
+  readonly io: CommandIo;
+}
+
+async function createBatch(client: Client, body: CreateBatchBody, { key, file, rows, io }: Creating): Promise<Batch> {
+  const headers = { "idempotency-key": key };
+  const call = { params: {}, query: {}, body, headers, signal: io.signal, timeoutMs: CREATE_MS_MAX };
+  const answer = await client.call("createBatch", call).catch((error: unknown) => {
+    throw explain(error, { file, rows });
+  });
+  const batch = answer.data;
+  if (answer.headers.get("idempotent-replayed") !== "true") return batch;
+  const [day] = batch.createdAt.split("T");
+  if (batch.batchStatus === "canceled") {
+    throw new CommandFailure(`These rows were run on ${day}, and that batch was canceled.`, {
+      hint: `See it: promptd batches get ${batch.batchId}\nTo run all rows: the same command with --again`,
+    });
+  }
+  io.note(`Going on with the batch of ${day}; nothing is run twice. To run everything once more: --again`);
+  return batch;
+}
+
+/** Says of each fault in which line of the file it is. */
+function explain(error: unknown, { file, rows }: Pick<Creating, "file" | "rows">): unknown {
+  if (!(error instanceof PromptdError)) return error;
+  if (error.issues.some(({ path, code }) => path[0] === "header" && code === "conflict")) {
+    return new CommandFailure("These rows were run with an earlier version of the prompt.", {
+      hint: "See that batch: promptd batches list\nTo run all rows with the present version: the same command with --again",
+      cause: error,
+    });
+  }
+  const lines = error.issues.flatMap(({ path, message }) => {
+    const row = path[1] === "items" ? rows[Number(path[2])] : undefined;
+    return row === undefined ? [] : [`${file}:${row.line}: ${message.replace(/^items\[\d+\]: /, "")}`];
+  });
+  if (lines.length === 0) return error;
+  const [first] = error.message.split(" The first: ");
+  return new CommandFailure([first, ...lines].join("\n"), {
+    hint: "Nothing was run, and nothing was charged.",
+    cause: error,
+  });
+}

@@ -1,0 +1,96 @@
+import type { Client } from "@promptd/client";
+import type { Batch } from "@promptd/contract";
+import { createWriteStream } from "node:fs";
+import { rename } from "node:fs/promises";
+import { resolve } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { CommandFailure, EXIT_INTERRUPTED, type CommandIo } from "../command.ts";
+import { describeWriteFailure } from "../file-failure.ts";
+import { createBatchView, formatBatch } from "./batch-view.ts";
+
+export interface Watched {
+  readonly batchId: string;
+  /** Where its results go; undefined: standard output, unless a person reads it. */
+  readonly out: string | undefined;
+}
+
+/**
+ * Stays with a batch until nothing of it is open any more, and gives its results.
+ * @returns the exit code: 1 unless every run succeeded.
+ */
+export async function watchBatch(client: Client, { batchId, out }: Watched, io: CommandIo): Promise<number> {
+  const view = createBatchView(io);
+  let batch: Batch;
+  try {
+    batch = await client.batches.wait(batchId, { onProgress: (seen) => view.see(seen), signal: io.signal });
+  } catch (error) {
+    throw io.signal.aborted ? stoppedWatching(batchId, error) : error;
+  } finally {
+    view.stop();
+  }
+  await giveResults(client, batch, { out, io });
+  return batch.counts.succeeded === batch.counts.total ? 0 : 1;
+}
+
+function stoppedWatching(batchId: string, cause: unknown): CommandFailure {
+  const hint = `It goes on: promptd batches watch ${batchId}\nTo end it: promptd batches cancel ${batchId}`;
+  return new CommandFailure("Stopped waiting for the batch.", { hint, cause, exitCode: EXIT_INTERRUPTED });
+}
+
+interface GivenResults {
+  readonly out: string | undefined;
+  readonly io: CommandIo;
+  /** True: for nothing else was the command started. */
+  readonly isAsked?: boolean;
+}
+
+/** To a file, to a pipe as JSON lines, or named where they can be had. */
+export async function giveResults(
+  client: Client,
+  batch: Batch,
+  { out, io, isAsked = false }: GivenResults,
+): Promise<void> {
+  if (out !== undefined) {
+    await saveResults(client, batch.batchId, { out, io });
+    io.note(`Saved ${out}`);
+    return io.result(batch, formatBatch(batch));
+  }
+  if (io.json) return io.result(batch, "");
+  if (io.terminal.isOut && !isAsked) {
+    return io.result(batch, `${formatBatch(batch)}\nResults: promptd batches results ${batch.batchId} --out FILE.csv`);
+  }
+  if (!isAsked) io.note(formatBatch(batch));
+  const lines: string[] = [];
+  for await (const result of client.batches.results(batch.batchId, { signal: io.signal })) {
+    lines.push(JSON.stringify(result));
+  }
+  io.result(batch, lines.join("\n"));
+}
+
+/** A file that is there whole or not at all. */
+async function saveResults(
+  client: Client,
+  batchId: string,
+  { out, io }: { readonly out: string; readonly io: CommandIo },
+): Promise<void> {
+  const path = resolve(io.directory, out);
+  const draft = `${path}.${process.pid}.tmp`;
+  const { signal } = io;
+  const text = /\.csv$/i.test(out)
+    ? client.batches.resultsAsCsv(batchId, { signal })
+    : jsonLines(client.batches.results(batchId, { signal }));
+  try {
+    await pipeline(Readable.from(text, { objectMode: false }), createWriteStream(draft));
+    await rename(draft, path);
+  } catch (error) {
+    const isFile = error instanceof Error && "syscall" in error;
+    if (!isFile) throw error;
+    const hint = `The results are safe. Save them elsewhere with: promptd batches results ${batchId} --out FILE`;
+    throw new CommandFailure(describeWriteFailure(out, error), { hint, cause: error });
+  }
+}
+
+async function* jsonLines(results: AsyncIterable<unknown>): AsyncGenerator<string> {
+  for await (const result of results) yield `${JSON.stringify(result)}\n`;
+}

@@ -1,0 +1,111 @@
+import { CommandFailure, type Command } from "../../command.ts";
+import { formatBatch, formatBatchRows } from "../../batches/batch-view.ts";
+import { giveResults, watchBatch } from "../../batches/watch-batch.ts";
+import { withSession } from "../../session.ts";
+
+const ID = "01a1f90c-6c02-7e4f-9b1d-3d8e5f20a7c4";
+const OUT = { type: "string", value: "FILE.jsonl|FILE.csv", summary: "save the results in this file" } as const;
+
+export const batchesList: Command = {
+  summary: "List your batches, newest first",
+  usage: "",
+  session: `$ promptd batches list
+BATCH                                 STATUS    DONE  FAILED  OF    CREDITS  CREATED              NAME
+${ID}  running   1196  6       5000  2380     2026-11-20 09:15:30  topics.csv`,
+  options: {
+    limit: { type: "string", short: "n", value: "N", summary: "rows of one page, 1 to 50; 10 when absent" },
+    after: { type: "string", value: "BATCH", summary: "the page of older batches that follows this one" },
+  },
+  async run(args, io) {
+    const limit = args.text("limit");
+    if (limit !== undefined && !/^[0-9]{1,10}$/.test(limit)) {
+      throw new CommandFailure(`--limit must be a whole number, got "${limit}".`);
+    }
+    const query = { limit: limit === undefined ? undefined : Number(limit), startingAfter: args.text("after") };
+    const page = await withSession(io, ({ client }) => client.batches.list(query, { signal: io.signal }));
+    const last = page.rows.at(-1);
+    const more = page.hasMore && last !== undefined ? `\n\nMore: promptd batches list --after ${last.batchId}` : "";
+    io.result(page, formatBatchRows(page.rows) + more);
+  },
+};
+
+export const batchesGet: Command = {
+  summary: "Show how far a batch is",
+  usage: "<batchId>",
+  session: `$ promptd batches get ${ID}
+${ID}  running  1,196 of 5,000 done, 6 failed, 25 under way, 2380 credits
+Created 2026-11-20 09:15:30 from topics.csv`,
+  options: {},
+  positionals: { min: 1, max: 1 },
+  async run(args, io) {
+    const [batchId = ""] = args.positionals;
+    const batch = await withSession(io, ({ client }) => client.batches.get(batchId, { signal: io.signal }));
+    io.result(batch, formatBatch(batch));
+  },
+};
+
+export const batchesWatch: Command = {
+  summary: "Stay with a batch until its end, and give its results",
+  usage: "<batchId>",
+  details:
+    "Results go to the file of --out, or to a pipe as JSON lines. The exit code is 1 unless every run succeeded, 130 after Ctrl-C, which stops watching and not the batch.",
+  session: `$ promptd batches watch ${ID} --out results.csv
+Saved results.csv`,
+  options: { out: OUT },
+  positionals: { min: 1, max: 1 },
+  run: (args, io) => {
+    const [batchId = ""] = args.positionals;
+    return withSession(io, ({ client }) => watchBatch(client, { batchId, out: args.text("out") }, io));
+  },
+};
+
+export const batchesResults: Command = {
+  summary: "Give the results of a batch that there are, also before its end",
+  usage: "<batchId>",
+  details: "Without --out they go to standard output as JSON lines, one for each item that has ended.",
+  session: `$ promptd batches results ${ID} | head -1
+{"index":0,"key":"a1","status":"succeeded","runId":"01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a", …}
+$ promptd batches results ${ID} --out results.csv
+Saved results.csv`,
+  options: { out: OUT },
+  positionals: { min: 1, max: 1 },
+  async run(args, io) {
+    const [batchId = ""] = args.positionals;
+    await withSession(io, async ({ client }) => {
+      const batch = await client.batches.get(batchId, { signal: io.signal });
+      await giveResults(client, batch, { out: args.text("out"), io, isAsked: true });
+    });
+  },
+};
+
+export const batchesCancel: Command = {
+  summary: "Cancel a batch: nothing more is started, and what runs is canceled",
+  usage: "<batchId>",
+  details: "A finished batch is shown unchanged.",
+  session: `$ promptd batches cancel ${ID}
+${ID}  canceled  1,221 of 5,000 done, 6 failed, 25 canceled, 2380 credits
+Created 2026-11-20 09:15:30 from topics.csv`,
+  options: {},
+  positionals: { min: 1, max: 1 },
+  async run(args, io) {
+    const [batchId = ""] = args.positionals;
+    const batch = await withSession(io, ({ client }) => client.batches.cancel(batchId, { signal: io.signal }));
+    io.result(batch, formatBatch(batch));
+  },
+};
+
+export const batchesResume: Command = {
+  summary: "Go on with a paused batch, with the API key that is set here",
+  usage: "<batchId>",
+  details: "A batch that waits for credits goes on by itself; one whose key was revoked needs another key.",
+  session: `$ promptd batches resume ${ID}
+${ID}  running  1,196 of 5,000 done, 6 failed, 2380 credits
+Created 2026-11-20 09:15:30 from topics.csv`,
+  options: {},
+  positionals: { min: 1, max: 1 },
+  async run(args, io) {
+    const [batchId = ""] = args.positionals;
+    const batch = await withSession(io, ({ client }) => client.batches.resume(batchId, { signal: io.signal }));
+    io.result(batch, formatBatch(batch));
+  },
+};

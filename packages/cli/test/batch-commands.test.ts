@@ -1,0 +1,177 @@
+/** `promptd run --batch` and `promptd batches`, against a real server. */
+import type { Batch, BatchResult } from "@promptd/contract";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { startTestServer, type TestCaller, type TestServer } from "../../server/test/support/test-server.ts";
+import { END_USER_COMMANDS } from "../src/end-user-commands.ts";
+import { runCli } from "../src/run-cli.ts";
+import { NO_TERMINAL, type Terminal } from "../src/terminal/terminal.ts";
+
+const PROMPT = `---
+promptd: 1
+title: Directed
+slug: directed
+model: sandbox/text
+inputs: { do: {}, topic: { default: tea } }
+---
+sandbox: {{ do }}
+{{ topic }}
+`;
+const PORTRAIT = `---
+promptd: 1
+title: Portrait
+slug: portrait
+model: sandbox/image
+images: [{ label: Photo, description: One clear photo }]
+options: { size: "256x256" }
+---
+Redraw the photo.
+`;
+const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+
+let server: TestServer;
+let caller: TestCaller;
+let home = "";
+beforeAll(async () => {
+  server = await startTestServer();
+  await server.publish(PROMPT);
+  await server.publish(PORTRAIT);
+  home = await mkdtemp(join(tmpdir(), "promptd-batch-"));
+});
+beforeEach(async () => {
+  caller = await server.createCaller();
+});
+afterAll(async () => {
+  await server.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+interface Started {
+  readonly terminal?: Partial<Terminal>;
+  readonly answer?: string;
+  /** Ctrl-C when this is written. */
+  readonly stopAt?: RegExp;
+}
+
+async function promptd(argv: readonly string[], { terminal = {}, answer, stopAt }: Started = {}) {
+  const stop = new AbortController();
+  let [out, error] = ["", ""];
+  const code = await runCli(argv, END_USER_COMMANDS, {
+    env: { HOME: home, PROMPTD_URL: server.url, PROMPTD_API_KEY: caller.apiKey },
+    directory: home,
+    fetch: globalThis.fetch,
+    terminal: { ...NO_TERMINAL, ...terminal },
+    readStdin: async () => "",
+    ask: async () => answer ?? null,
+    askSecret: async () => null,
+    openBrowser: async () => false,
+    writeOut: (text) => (out += text),
+    writeError: (text) => {
+      error += text;
+      if (stopAt?.test(text) === true) stop.abort(new Error("Ctrl-C"));
+    },
+    listenForStop: () => stop.signal,
+  });
+  return { code, out, error };
+}
+
+const linesOf = (text: string) =>
+  text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as BatchResult);
+const ranTimes = async () => (await caller.client.runs.list({ limit: 50 })).rows.length;
+
+test("in a pipe: a run for each row, its price before, and results as JSON lines", async () => {
+  await writeFile(join(home, "topics.csv"), "key,do,topic\na1,tokens=3,frost\na2,refuse,\na3,tokens=2,rain\n");
+  const { code, out, error } = await promptd(["run", "directed", "--batch", "topics.csv"]);
+  expect(error).toContain("3 runs of Directed: about ");
+  expect(error).toContain("You have 1,000.\n");
+  expect(linesOf(out).map(({ index, key, status }) => [index, key, status])).toEqual([
+    [0, "a1", "succeeded"],
+    [1, "a2", "failed"],
+    [2, "a3", "succeeded"],
+  ]);
+  expect(code).toBe(1); // one failed
+  const [, second] = linesOf((await promptd(["run", "directed", "--batch", "topics.csv"])).out);
+  expect(second?.key).toBe("a2");
+  expect(await ranTimes()).toBe(3);
+});
+
+test("stopped by Ctrl-C and started again: it goes on with the same batch and runs nothing twice", async () => {
+  const rows = Array.from({ length: 12 }, (_, i) => JSON.stringify({ do: `delay=100 tokens=${i + 1}` }));
+  await writeFile(join(home, "slow.jsonl"), rows.join("\n"));
+  const argv = ["run", "directed", "--batch", "slow.jsonl", "topic=rain"];
+  const stopped = await promptd(argv, { stopAt: /Waiting for the batch/ });
+  expect(stopped.code).toBe(130);
+  const batchId = /promptd batches watch (\S+)/.exec(stopped.error)?.[1] ?? "";
+  const resumed = await promptd([...argv, "--out", "slow.csv"]);
+  expect(resumed.code).toBe(0);
+  expect(resumed.error).toContain("nothing is run twice");
+  expect(await ranTimes()).toBe(12);
+  const saved = await readFile(join(home, "slow.csv"), "utf8");
+  expect(saved.split("\r\n")).toHaveLength(14);
+  const got = await promptd(["batches", "get", batchId, "--json"]);
+  expect(JSON.parse(got.out)).toMatchObject({ batchId, batchStatus: "finished", name: "slow.jsonl" });
+  const results = await promptd(["batches", "results", batchId], { terminal: { isOut: true } });
+  expect(linesOf(results.out)).toHaveLength(12);
+  expect((await promptd(["batches", "watch", batchId])).code).toBe(0);
+  expect((await promptd(["batches", "list"])).out).toContain(`${batchId}  finished  12`);
+  const again = await promptd([...argv, "--again", "--no-wait", "--json"]);
+  const { batchId: other } = JSON.parse(again.out) as Batch;
+  expect(other).not.toBe(batchId);
+  expect((await promptd(["batches", "cancel", other])).out).toContain("canceled");
+});
+
+test("what cannot be run is said by the lines of the file, before anything is charged", async () => {
+  await writeFile(join(home, "slips.csv"), "do,tpoic\ntokens=1,tea\n");
+  const slip = await promptd(["run", "directed", "--batch", "slips.csv"]);
+  expect(slip).toMatchObject({ code: 1, out: "" });
+  expect(slip.error).toContain('The prompt has no input "tpoic". Did you mean "topic"?');
+  await writeFile(join(home, "gaps.csv"), 'do,topic\ntokens=1,"two\nlines"\n,rain\n');
+  const gap = await promptd(["run", "directed", "--batch", "gaps.csv"]);
+  expect(gap.error).toContain('1 of 2 items cannot be run.\ngaps.csv:4: Text input "do" is required.\n');
+  expect(gap.error).toContain("Nothing was run, and nothing was charged.");
+  await writeFile(join(home, "none.csv"), "do\n");
+  expect((await promptd(["run", "directed", "--batch", "none.csv"])).error).toContain("none.csv has no rows.");
+  expect(await caller.client.batches.list()).toEqual({ rows: [], hasMore: false });
+});
+
+test("on a terminal it is asked for first", async () => {
+  await writeFile(join(home, "one.csv"), "do\ntokens=1\n");
+  const terminal = { isOut: true, isError: true };
+  const refused = await promptd(["run", "directed", "--batch", "one.csv"], { terminal, answer: "n" });
+  expect(refused.code).toBe(1);
+  expect(refused.error).toContain("Nothing was sent, and nothing was charged.");
+  expect(await ranTimes()).toBe(0);
+  const asked = await promptd(["run", "directed", "--batch", "one.csv"], { terminal, answer: "y" });
+  expect(asked.code).toBe(0);
+  expect(asked.out).toContain("finished  1 of 1 done");
+  expect(asked.out).toContain("promptd batches results ");
+});
+
+test("a column of the name of an image slot holds addresses or paths beside the file", async () => {
+  await writeFile(join(home, "cat.png"), Buffer.from(PNG, "base64"));
+  await writeFile(join(home, "photos.csv"), "image:Photo\ncat.png\n@cat.png\n");
+  const { code, out } = await promptd(["run", "portrait", "--batch", "photos.csv"]);
+  expect(code).toBe(0);
+  expect(linesOf(out).map(({ outputs }) => outputs[0]?.type)).toEqual(["image", "image"]);
+  await writeFile(join(home, "wrong.csv"), "image:Foto\ncat.png\n");
+  const wrong = await promptd(["run", "portrait", "--batch", "wrong.csv"]);
+  expect(wrong.error).toContain('The prompt has no image "foto". It takes: Photo.');
+});
+
+test("rows that were run with an earlier version of the prompt are not run again unasked", async () => {
+  const { accountId: authorId } = await server.createCaller();
+  const text = PROMPT.replace("Directed", "Moving").replace("slug: directed", "slug: moving");
+  await server.publish(text, { authorId });
+  await writeFile(join(home, "move.csv"), "do\ntokens=1\n");
+  expect((await promptd(["run", "moving", "--batch", "move.csv"])).code).toBe(0);
+  await server.publish(`${text}.`, { authorId });
+  const moved = await promptd(["run", "moving", "--batch", "move.csv"]);
+  expect(moved.code).toBe(1);
+  expect(moved.error).toContain("These rows were run with an earlier version of the prompt.");
+  expect((await promptd(["run", "moving", "--batch", "move.csv", "--again"])).code).toBe(0);
+});
