@@ -27,6 +27,11 @@ export const sessionQuery = queryOptions({
   staleTime: 60_000,
 });
 
+/** The server gives a session that is a day old its thirty days again, and its cookie too. */
+export function renewSession(): void {
+  void fetch("/manage/auth/get-session").catch(() => {}); // the next page that is opened asks again
+}
+
 /** For who is not signed in yet. */
 export const featuresQuery = queryOptions({
   queryKey: ["features"],

@@ -31,6 +31,8 @@ export interface EndpointEntry {
   readonly isStream?: boolean;
   /** True: a success is JSON lines, or CSV after `Accept: text/csv`, and no envelope; `data` is `ResultLines`. */
   readonly isLines?: boolean;
+  /** True: after `format=csv` a success is CSV and no envelope. */
+  readonly isAlsoCsv?: boolean;
   /** Media type of a success that is a file and no envelope; `data` is `Archive`. */
   readonly file?: "application/gzip";
   /** True: the specification does not list it. */

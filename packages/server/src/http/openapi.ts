@@ -77,14 +77,7 @@ function operation(name: string, api: DescribedApi): Json {
   const success = {
     description: "Success",
     headers: headersOf([...COMMON_HEADERS, ...(entry.responseHeaders ?? [])]),
-    content:
-      entry.file !== undefined
-        ? { [entry.file]: { schema: { type: "string", format: "binary" } } }
-        : entry.isStream === true
-          ? eventContent(data, answer as EventStream)
-          : entry.isLines === true
-            ? lineContent(data, answer as ResultLines)
-            : jsonContent(envelope(data), { success: { status: "SUCCESS", data: answer } }),
+    content: successContent(entry, data, answer),
   };
   const otherSuccesses = Object.entries(entry.otherStatuses ?? {}).map(([status, description]) => [
     status,
@@ -109,6 +102,14 @@ function operation(name: string, api: DescribedApi): Json {
     },
     ...(entry.method === "GET" ? { "x-head": "HEAD answers the same headers without a body." } : {}),
   };
+}
+
+function successContent(entry: EndpointEntry, data: z.ZodType, answer: unknown): Json {
+  if (entry.file !== undefined) return { [entry.file]: { schema: { type: "string", format: "binary" } } };
+  if (entry.isStream === true) return eventContent(data, answer as EventStream);
+  if (entry.isLines === true) return lineContent(data, answer as ResultLines);
+  const json = jsonContent(envelope(data), { success: { status: "SUCCESS", data: answer } });
+  return entry.isAlsoCsv === true ? { ...json, ...CSV } : json;
 }
 
 /** Where it is not what the document says of all: which credentials are taken, and what the caller must be. */
@@ -249,9 +250,11 @@ function lineContent(schema: z.ZodType, { lines }: ResultLines): Json {
       schema: { type: "string", "x-lines": properties?.["lines"] ?? {} },
       examples: { lines: { value: lines.map((line) => `${JSON.stringify(line)}\n`).join("") } },
     },
-    "text/csv": { schema: { type: "string" } },
+    ...CSV,
   };
 }
+
+const CSV: Json = { "text/csv": { schema: { type: "string" } } };
 
 function parametersOf(schema: z.ZodObject, location: "path" | "query", examples: ParameterExamples): Json[] {
   const { properties = {}, required = [] } = input(schema) as {

@@ -196,3 +196,19 @@ test("every write leaves a row in the audit log, refused ones too, and operators
   const [entry] = await server.app.db.query<{ n: number }>("select count(*)::int as n from audit_entries");
   expect(entry?.n).toBeGreaterThan(2);
 });
+
+test("a session that is used goes on: one of more than a day is good for thirty again, in the browser too", async () => {
+  const { cookie, personId } = await createTestPerson(server);
+  const days = async () => {
+    const text = `select extract(epoch from expires_at - now()) / 86400 as days from auth_sessions where user_id = $1`;
+    return Number((await server.app.db.query<{ days: string }>(text, [personId]))[0]?.days);
+  };
+  const ask = () => fetch(`${server.url}/manage/auth/get-session`, { headers: { cookie } });
+  expect((await ask()).headers.getSetCookie().join()).not.toContain("session_token");
+  await server.app.db.query("update auth_sessions set expires_at = now() + interval '20 days' where user_id = $1", [
+    personId,
+  ]);
+  const renewed = (await ask()).headers.getSetCookie().find((each) => each.includes("session_token"));
+  expect(renewed).toContain("Max-Age=2592000");
+  expect(await days()).toBeGreaterThan(29.9);
+});

@@ -16,7 +16,7 @@ import {
   type LucideIcon,
 } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
-import { sessionQuery } from "../../api.ts";
+import { renewSession, sessionQuery } from "../../api.ts";
 import { setTheme, useTheme, type Theme } from "../../theme.ts";
 import { Brand } from "./brand.tsx";
 import { cx } from "../ui/class-names.ts";
@@ -46,6 +46,7 @@ const ACTIVE = "bg-press font-medium text-ink!";
 export function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   usePaletteKey(() => setPaletteOpen((open) => !open));
+  useEffect(renewSession, []);
   const openPalette = () => setPaletteOpen(true);
   return (
     <div className="min-h-dvh sm:grid sm:grid-cols-[84px_minmax(0,1fr)] lg:grid-cols-[216px_minmax(0,1fr)]">

@@ -4,7 +4,9 @@ export const usageEndpoints = {
   getUsage: {
     method: "GET",
     path: "/manage/v1/usage",
-    summary: "What the account's runs used, by day, key, prompt or model; format=csv answers text/csv",
+    summary: "What the account's runs used, by day, key, prompt or model",
+    isAlsoCsv: true,
+    responseHeaders: ["X-Cut"],
     auth: ["token", "session"],
     role: "member",
     scope: "credits:read",
@@ -13,7 +15,9 @@ export const usageEndpoints = {
   getInstallationUsage: {
     method: "GET",
     path: "/manage/v1/system/usage",
-    summary: "What all accounts or one of them used, with the providers' cost; format=csv answers text/csv",
+    summary: "What all accounts or one of them used, with the providers' cost",
+    isAlsoCsv: true,
+    responseHeaders: ["X-Cut"],
     auth: ["token", "session"],
     role: "operator",
     scope: "operator",
@@ -22,7 +26,9 @@ export const usageEndpoints = {
   getEarnings: {
     method: "GET",
     path: "/manage/v1/earnings",
-    summary: "What the account earned as an author, by prompt or day; format=csv answers text/csv",
+    summary: "What the account earned as an author, by prompt or day",
+    isAlsoCsv: true,
+    responseHeaders: ["X-Cut"],
     auth: ["token", "session"],
     role: "member",
     scope: "credits:read",

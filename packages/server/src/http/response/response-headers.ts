@@ -21,11 +21,13 @@ export const RESPONSE_HEADERS = {
   "Preference-Applied": "The preferences of the header Prefer that were honoured.",
   "Idempotent-Replayed": "true: the run was created by an earlier request with the same Idempotency-Key.",
   ETag: "Names this version of the answer, for If-None-Match.",
+  "X-Cut": "true: there are more rows than the CSV has.",
   "Set-Cookie": "The session, for a browser.",
 } as const;
-/** No script may read a cookie that is set. */
+/** Of the management API, which pages of other origins do not reach; and no script may read a cookie that is set. */
+const OWN_PAGES_HEADERS: ReadonlySet<string> = new Set(["Set-Cookie", "X-Cut"]);
 const EXPOSED_HEADERS = Object.keys(RESPONSE_HEADERS)
-  .filter((name) => name !== "Set-Cookie")
+  .filter((name) => !OWN_PAGES_HEADERS.has(name))
   .join(", ");
 
 export type Headers = Record<string, string | string[]>;
