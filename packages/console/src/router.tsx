@@ -106,6 +106,12 @@ const keys = createRoute({
   component: lazyRouteComponent(() => import("./screens/keys/keys.tsx"), "KeysScreen"),
 });
 
+const authorize = createRoute({
+  getParentRoute: () => inside,
+  path: "/authorize",
+  component: lazyRouteComponent(() => import("./screens/authorize/authorize.tsx"), "AuthorizeScreen"),
+});
+
 const credits = createRoute({
   getParentRoute: () => inside,
   path: "/credits",
@@ -329,6 +335,7 @@ const tree = root.addChildren([
     runs,
     run,
     keys,
+    authorize,
     credits,
     author,
     newPrompt,

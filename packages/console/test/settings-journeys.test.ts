@@ -1,5 +1,8 @@
 /** What people decide about themselves and their accounts, in the console. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createHash } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { mintCode } from "../../server/src/people/index.ts";
 import { createTestPerson, PASSWORD, tokenClient, totpOf } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
@@ -175,13 +178,61 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
     expect(await answer.json()).toMatchObject({ user: { name: "Ada of the keys" } });
   });
 
+  test("who is led here by a program signs in, sees who asks, and gives access with a cap or refuses", async () => {
+    await createTestPerson(server, { email: "agent@example.org" });
+    const program = createServer((_request, response) => response.end("back"));
+    await new Promise<void>((resolve) => program.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void program.close());
+    const redirectUri = `http://127.0.0.1:${(program.address() as AddressInfo).port}/callback`;
+    const registered = await fetch(`${server.url}/oauth/register`, {
+      method: "POST",
+      body: JSON.stringify({ client_name: "Agent Desk", redirect_uris: [redirectUri] }),
+    });
+    const { client_id: clientId } = (await registered.json()) as { client_id: string };
+    const verifier = "a-verifier-of-the-test-that-is-long-enough-for-it";
+    const asked = new URLSearchParams({
+      response_type: "code",
+      client_id: clientId,
+      redirect_uri: redirectUri,
+      code_challenge: createHash("sha256").update(verifier).digest("base64url"),
+      code_challenge_method: "S256",
+      state: "12345678901234567890",
+    });
+    await travel(browser, "authorize", async ({ page, complaints }) => {
+      await page.goto(`${server.url}/oauth/authorize?${asked.toString()}`);
+      await page.getByLabel("E-mail").fill("agent@example.org");
+      await page.getByLabel("Password").fill(PASSWORD);
+      await page.getByRole("button", { name: "Sign in", exact: true }).click();
+      await page.getByRole("heading", { name: "Agent Desk" }).waitFor();
+      expect(await page.getByText(`You return to ${redirectUri}`).count()).toBe(1);
+      await page.getByLabel("Monthly cap").fill("40");
+      await page.getByRole("button", { name: "Give access" }).click();
+      await page.getByText("back", { exact: true }).waitFor();
+      const back = new URL(page.url()).searchParams;
+      expect(back.get("state")).toBe("12345678901234567890");
+      const form = { client_id: clientId, redirect_uri: redirectUri, code_verifier: verifier };
+      const token = await fetch(`${server.url}/oauth/token`, {
+        method: "POST",
+        body: new URLSearchParams({ grant_type: "authorization_code", code: back.get("code") ?? "", ...form }),
+      });
+      expect(await token.json()).toMatchObject({ token_type: "Bearer", expires_in: 7_776_000 });
+      await page.goto(`${server.url}/keys`);
+      await page.getByRole("table", { name: "Keys" }).getByText("Agent Desk").waitFor();
+      await page.goto(`${server.url}/oauth/authorize?${asked.toString()}`);
+      await page.getByRole("button", { name: "Refuse" }).click();
+      await page.getByText("back", { exact: true }).waitFor();
+      expect(new URL(page.url()).searchParams.get("error")).toBe("access_denied");
+      expect(complaints.filter((complaint) => !complaint.includes("401"))).toEqual([]);
+    });
+  });
+
   test("no page is hard to use in a theme, or wider than a screen", async () => {
     const ada = await createTestPerson(server);
     await ada.token(["runs:read"]);
     await travel(browser, "settings-pages", async ({ page }) => {
       await signInAs(page, server.url, ada);
       const sections = ["", "/security", "/tokens", "/members", "/account", "/appearance"];
-      const paths = sections.map((section) => `/settings${section}`);
+      const paths = [...sections.map((section) => `/settings${section}`), "/authorize"];
       expect(await faultsOfPages(page, server.url, paths)).toEqual([]);
     });
   });

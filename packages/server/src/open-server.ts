@@ -57,6 +57,7 @@ export async function openServer(parts: Parts, wakeWorker: () => void, closers: 
       }),
       ...manageEndpoints(parts, people, wakeWorker),
       authEndpoint(people.sessions, () => address.url),
+      ...people.oauthEndpoints,
       ...mcp.endpoints,
       ...(await openConsole(parts)),
     ],

@@ -34,7 +34,7 @@ This creates 1 run of the prompt "Tea poem", about 2 credits.
 Authentication
   ✓ POST /v1/runs without a key answers 401
 …
-235 checks: 225 passed, 0 failed, 10 skipped.
+235 checks: 229 passed, 0 failed, 6 skipped.
 $ promptd conform http://127.0.0.1:8787 pd_… --only "GET /v1/me" --json`,
   options: {
     prompt: { type: "string", value: "ID", summary: "the prompt to run: a text prompt without images" },

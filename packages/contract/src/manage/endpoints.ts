@@ -1,5 +1,6 @@
 import { installationEndpoints } from "./endpoints/installation.ts";
 import type { EndpointEntry } from "../endpoints.ts";
+import { clientsEndpoints } from "./endpoints/clients.ts";
 import { keysEndpoints } from "./endpoints/keys.ts";
 import { passkeysEndpoints } from "./endpoints/passkeys.ts";
 import { peopleEndpoints } from "./endpoints/people.ts";
@@ -20,6 +21,7 @@ export const MANAGE_ENDPOINTS = {
   ...peopleEndpoints,
   ...passkeysEndpoints,
   ...keysEndpoints,
+  ...clientsEndpoints,
   ...usageEndpoints,
   ...membersEndpoints,
   ...promptsEndpoints,

@@ -1,5 +1,6 @@
 import type { ManageEndpointName, ManageShapes } from "./endpoints.ts";
 import { installationExamples } from "./examples/installation.ts";
+import { clientsExamples } from "./examples/clients.ts";
 import { keysExamples } from "./examples/keys.ts";
 import { passkeysExamples } from "./examples/passkeys.ts";
 import { peopleExamples } from "./examples/people.ts";
@@ -17,6 +18,7 @@ export const MANAGE_EXAMPLES: ExamplesOf<Pick<ManageShapes, ManageEndpointName>>
   ...peopleExamples,
   ...passkeysExamples,
   ...keysExamples,
+  ...clientsExamples,
   ...usageExamples,
   ...membersExamples,
   ...promptsExamples,

@@ -58,3 +58,29 @@ export interface RolledKey extends CreatedKey {
   readonly oldKeyId: string;
   readonly oldKeyExpiresAt: string;
 }
+
+/** A program that asks for access by OAuth, such as a host of agents; it has registered itself. */
+export interface Client {
+  /** As the program calls itself. */
+  readonly name: string;
+  /** Where the browser goes with the outcome. */
+  readonly redirectUri: string;
+}
+
+export interface ClientAuthorizationBody {
+  readonly clientId: string;
+  readonly redirectUri: string;
+  /** Of PKCE, by the method S256. */
+  readonly codeChallenge: string;
+  /** Given back to the program as it came. */
+  readonly state?: string | undefined;
+  /** Of the API key that the program gets; null: no cap. */
+  readonly monthlyCap: number | null;
+  /** After which the key expires. */
+  readonly days: number;
+}
+
+export interface ClientAuthorization {
+  /** The redirect address with a code in it, which works once, within a minute. */
+  readonly redirectTo: string;
+}

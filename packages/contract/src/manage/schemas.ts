@@ -1,5 +1,6 @@
 import type { EndpointSchemas } from "../schemas.ts";
 import { installationSchemas } from "./schemas/installation.ts";
+import { clientsSchemas } from "./schemas/clients.ts";
 import { keysSchemas } from "./schemas/keys.ts";
 import { passkeysSchemas } from "./schemas/passkeys.ts";
 import { peopleSchemas } from "./schemas/people.ts";
@@ -18,6 +19,7 @@ export const manageSchemas = {
   ...peopleSchemas,
   ...passkeysSchemas,
   ...keysSchemas,
+  ...clientsSchemas,
   ...usageSchemas,
   ...membersSchemas,
   ...promptsSchemas,

@@ -177,6 +177,8 @@ export interface Endpoint extends Pick<
   readonly schemas: EndpointSchemas | null;
   /** True: the handler gets the bytes of the body as they came. */
   readonly takesBytes?: boolean;
+  /** True: a request over the rate limit waits for its admission, since its callers do not come back after a 429. */
+  readonly waitsForRate?: boolean;
   /** What its 401 says of how to get in (WWW-Authenticate); `Bearer` when absent. */
   readonly challenge?: () => string;
   readonly checkBody: CheckBody | null;

@@ -16,6 +16,7 @@ import { openEndpoints } from "./public-endpoints.ts";
 import { Exchange, type ExchangeSetup } from "./request/exchange.ts";
 import { createFailedAdmissions } from "./request/failed-admissions.ts";
 import { HEADER_BYTES_MAX } from "./request/parse-head.ts";
+import { createRateWait } from "./request/rate-wait.ts";
 import { serveRequest, type PathSetup } from "./request/request-path.ts";
 import { createRouter } from "./request/router.ts";
 import { trackConnections, type Connections } from "./sockets/connections.ts";
@@ -102,6 +103,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     checkResponses: options.checkResponses ?? false,
     writeAudit: options.writeAudit ?? null,
     failedAdmissions: createFailedAdmissions(limits.failedAdmissionsPerSecond, () => performance.now()),
+    rateWait: createRateWait(),
     isLastAnswer: (exchange) => stopping.hasBegun && connections.isLast(exchange),
     bodyBudget: createBodyBudget(limits),
   };

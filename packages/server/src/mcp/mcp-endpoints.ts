@@ -57,6 +57,7 @@ export function createMcp(options: McpOptions): Mcp {
     path: MCP_PATH,
     name: null,
     auth: "apiKey",
+    waitsForRate: true,
     challenge: () => challengeOf(publicUrl()),
     isAudited: false,
     bodyBytesMax: BODY_BYTES_MAX,

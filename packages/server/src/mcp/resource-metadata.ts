@@ -24,11 +24,12 @@ export function metadataEndpoints(publicUrl: () => string): Endpoint[] {
   }));
 }
 
-/** It names no authorization server, since the bearer token is an API key of the account. */
+/** The server authorizes programs itself: the token that they get is an API key of the account. */
 function metadataOf(publicUrl: string) {
   return {
     resource: `${publicUrl}${MCP_PATH}`,
     resource_name: "promptd",
+    authorization_servers: [publicUrl],
     bearer_methods_supported: ["header"],
     resource_documentation: `${publicUrl}/docs/mcp`,
   };

@@ -2,7 +2,7 @@
 import type { Features } from "@promptd/contract/manage";
 import { hkdfSync } from "node:crypto";
 import { findAccountByName } from "../accounts/index.ts";
-import type { Authenticators, WriteAudit } from "../http/endpoint.ts";
+import type { Authenticators, Endpoint, WriteAudit } from "../http/endpoint.ts";
 import type { Config } from "../platform/config/config.ts";
 import type { Database } from "../platform/database/database.ts";
 import type { Log } from "../platform/log.ts";
@@ -15,6 +15,7 @@ import { resetMail, verificationMail } from "./mail/mail-texts.ts";
 import { pruneMails } from "./mail/mails-store.ts";
 import { membersManageRoutes } from "./members-manage-routes.ts";
 import { isLocal } from "./operator-acts.ts";
+import { createOAuth, type OAuth } from "./oauth/oauth.ts";
 import { passkeysManageRoutes } from "./passkeys-manage-routes.ts";
 import { peopleManageRoutes } from "./people-manage-routes.ts";
 import { pruneExpired } from "./people-store.ts";
@@ -39,8 +40,11 @@ export interface People {
   readonly authenticators: Required<Pick<Authenticators, "session" | "token">>;
   readonly handlers: ReturnType<typeof peopleManageRoutes> &
     ReturnType<typeof passkeysManageRoutes> &
-    ReturnType<typeof membersManageRoutes>;
+    ReturnType<typeof membersManageRoutes> &
+    OAuth["handlers"];
   readonly writeAudit: WriteAudit;
+  /** The authorization server for programs. */
+  readonly oauthEndpoints: readonly Endpoint[];
 }
 
 export function createPeople(options: PeopleOptions): People {
@@ -78,6 +82,7 @@ export function createPeople(options: PeopleOptions): People {
     onVerificationAsked:
       mailer === null || !confirmsAddresses ? null : (email, link) => mailer.send(email, verificationMail(link)),
   });
+  const oauth = createOAuth({ db, newId, publicUrl, secret: options.secret, sessions });
   return {
     sessions,
     authenticators: createPeopleAdmission({
@@ -87,7 +92,9 @@ export function createPeople(options: PeopleOptions): People {
       limitPerSecond: config.PROMPTD_MANAGE_RATE_LIMIT_PER_SECOND,
       plans: config.PROMPTD_PLANS,
     }),
+    oauthEndpoints: oauth.endpoints,
     handlers: {
+      ...oauth.handlers,
       ...peopleManageRoutes({ db, newId, sessions, features }),
       ...passkeysManageRoutes({ db, newId, secret, publicUrl, sessions }),
       ...membersManageRoutes({

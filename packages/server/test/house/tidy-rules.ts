@@ -94,7 +94,7 @@ export const folderOrder: Rule = (sources) =>
 export const SUB_ORDER: Readonly<Record<string, readonly string[]>> = {
   platform: ["config", "resilience", "database", "embedded"],
   http: ["response", "body", "request", "sockets"],
-  people: ["audit", "mail", "sign-in"],
+  people: ["audit", "mail", "sign-in", "oauth"],
   files: ["blobs", "fetch", "inputs", "outputs"],
   models: ["sandbox", "providers", "catalogue", "pricing", "ai-sdk", "calls"],
   search: ["data", "text", "meaning", "indexing", "query"],

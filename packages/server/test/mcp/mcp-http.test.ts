@@ -36,7 +36,7 @@ function post(body: unknown, headers: Record<string, string> = {}, path = "/mcp"
 
 describe("who gets in", () => {
   test.each(["", "Bearer pd_000000000000000000000000000000000000"])(
-    "with the credential %j a 401 leads to the metadata, which names no authorization server",
+    "with the credential %j a 401 leads to the metadata, which names the authorization server",
     async (authorization) => {
       const refused = await post(INITIALIZE, { authorization });
       expect(refused.status).toBe(401);
@@ -45,6 +45,7 @@ describe("who gets in", () => {
       const expected = {
         resource: `${server.url}/mcp`,
         resource_name: "promptd",
+        authorization_servers: [server.url],
         bearer_methods_supported: ["header"],
         resource_documentation: `${server.url}/docs/mcp`,
       };
@@ -96,6 +97,26 @@ describe("what is refused", () => {
       "At most 40 prompts can be tools of their own, 41 were chosen.",
     );
   });
+});
+
+test("calls over the rate limit wait for their admission, and the limit stays what it is", async () => {
+  const limited = await server.startAnother("api", { PROMPTD_RATE_LIMIT_PER_SECOND: "5" });
+  const { apiKey } = await server.createCaller();
+  const startedMs = performance.now();
+  const listed = Array.from({ length: 12 }, async (_, id) => {
+    const answer = await fetch(`${limited.listenUrl}/mcp`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id, method: "tools/list", params: {} }),
+    });
+    return answer.status;
+  });
+  expect(await Promise.all(listed)).toEqual(Array.from({ length: 12 }, () => 200));
+  expect(performance.now() - startedMs).toBeGreaterThan(1_900);
 });
 
 describe("in two processes", () => {

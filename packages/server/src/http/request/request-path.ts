@@ -12,6 +12,7 @@ import type { Exchange } from "./exchange.ts";
 import type { FailedAdmissions } from "./failed-admissions.ts";
 import { asksToUpgrade, headFault, toOriginForm } from "./parse-head.ts";
 import { parseQuery, rawQuery } from "./query.ts";
+import type { RateWait } from "./rate-wait.ts";
 import { audit } from "./audit.ts";
 import { requireRights } from "./rights.ts";
 import type { Router } from "./router.ts";
@@ -22,6 +23,7 @@ export interface PathSetup {
   readonly router: Router;
   readonly authenticators: Authenticators;
   readonly failedAdmissions: FailedAdmissions;
+  readonly rateWait: RateWait;
   /** True while the process has more open requests than it should. */
   readonly isBusy: () => boolean;
   readonly bodyBudget: BodyBudget;
@@ -96,7 +98,9 @@ async function admit(exchange: Exchange, kinds: readonly Credential[], setup: Pa
   for (const kind of kinds) {
     const authenticator = setup.authenticators[kind];
     if (authenticator === undefined) throw new Error(`There is no authenticator for the credential ${kind}.`);
-    exchange.admission = await authenticator(shown);
+    const ask = () => authenticator(shown);
+    const waits = exchange.route?.endpoint.waitsForRate === true;
+    exchange.admission = await (waits ? setup.rateWait(ask, shown.authorization.join()) : ask());
     if (exchange.admission.kind === "admitted" || exchange.admission.isAbsent !== true) break;
   }
   if (!isRefusedWith(exchange.admission, "UNAUTHORIZED_ERROR")) {

@@ -64,7 +64,7 @@ export function createRouter(endpoints: readonly Endpoint[], prefixes: Readonly<
   };
 }
 
-const API_PATH = /^\/+(v\d+|manage|files|mcp|\.well-known)(\/|$)/;
+const API_PATH = /^\/+(v\d+|manage|files|mcp|oauth|\.well-known)(\/|$)/;
 
 /** What belongs to an API is answered in its envelope, also on paths that it does not have. */
 function isOfApi(target: string): boolean {

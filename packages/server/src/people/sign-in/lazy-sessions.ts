@@ -10,6 +10,8 @@ export function createLazySessions(options: SessionsOptions): Sessions {
     handle: async (request, address) => (await get()).handle(request, address),
     createPerson: async (person) => (await get()).createPerson(person),
     setPassword: async (personId, password) => (await get()).setPassword(personId, password),
+    storeOnce: async (name, text, seconds) => (await get()).storeOnce(name, text, seconds),
+    takeOnce: async (name) => (await get()).takeOnce(name),
     signIn: async (personId, from) => (await get()).signIn(personId, from),
   };
 }

@@ -66,6 +66,10 @@ export interface WaysIn {
   }): Promise<string>;
   /** Gives a person a password, whatever they had before, and ends their sessions. */
   setPassword(personId: string, password: string): Promise<void>;
+  /** Stores a text for so long, under a secret name of which only the hash is stored. */
+  storeOnce(name: string, text: string, seconds: number): Promise<void>;
+  /** Takes what was stored; of several who ask at once one gets it. Null: there is nothing, or its time is over. */
+  takeOnce(name: string): Promise<string | null>;
   /** Begins a session. @returns the values of Set-Cookie that make a browser part of it. */
   signIn(personId: string, from: { readonly userAgent: string | null }): Promise<string[]>;
 }
@@ -90,6 +94,16 @@ export function createSessions(options: SessionsOptions): WaysIn {
     },
     async setPassword(personId, password) {
       await get().api.givePassword({ body: { personId, password } });
+    },
+    async storeOnce(name, text, seconds) {
+      const { internalAdapter } = await get().$context;
+      const expiresAt = new Date(systemClock.nowMs() + seconds * 1_000);
+      await internalAdapter.createVerificationValue({ identifier: name, value: text, expiresAt });
+    },
+    async takeOnce(name) {
+      const { internalAdapter } = await get().$context;
+      const taken = await internalAdapter.consumeVerificationValue(name);
+      return taken !== null && taken.expiresAt.getTime() > systemClock.nowMs() ? taken.value : null;
     },
     async signIn(personId, { userAgent }) {
       const headers = new Headers(userAgent === null ? {} : { "user-agent": userAgent });

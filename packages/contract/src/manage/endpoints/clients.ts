@@ -1,0 +1,21 @@
+import type { EndpointEntry } from "../../endpoints.ts";
+
+/** Programs that ask for access by OAuth, and the person who decides. */
+export const clientsEndpoints = {
+  showClient: {
+    method: "GET",
+    path: "/manage/v1/clients",
+    summary: "Show which program asks for access by OAuth",
+    auth: "session",
+    role: "member",
+    errors: ["VALIDATION_ERROR"],
+  },
+  authorizeClient: {
+    method: "POST",
+    path: "/manage/v1/clients",
+    summary: "Give a program access: it exchanges the code in the answer for an API key of the account",
+    auth: "session",
+    role: "owner",
+    errors: ["VALIDATION_ERROR"],
+  },
+} as const satisfies Record<string, EndpointEntry>;

@@ -1,0 +1,80 @@
+/**
+ * Programs that ask for access by OAuth. They register themselves (RFC 7591), and what they said of themselves is in
+ * their id, signed: nothing is stored for a program that nobody lets in.
+ */
+import type { Client } from "@promptd/contract/manage";
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { z } from "zod";
+
+export interface RegisteredClient {
+  readonly name: string;
+  readonly redirectUris: readonly string[];
+}
+
+const NAME_LENGTH_MAX = 60;
+const URIS_MAX = 5;
+const URI_LENGTH_MAX = 500;
+const SIGNATURE_BYTES = 24;
+
+const registrationSchema = z.object({
+  client_name: z.string().optional(),
+  redirect_uris: z.array(z.string().max(URI_LENGTH_MAX)).min(1).max(URIS_MAX),
+});
+
+/** @returns what the program said of itself, or a sentence that says what is wrong with it. */
+export function readRegistration(body: unknown): RegisteredClient | string {
+  const parsed = registrationSchema.safeParse(body);
+  if (!parsed.success)
+    return `redirect_uris must be 1 to ${URIS_MAX} addresses of ${URI_LENGTH_MAX} characters at most.`;
+  const { client_name: name = "", redirect_uris: redirectUris } = parsed.data;
+  const refused = redirectUris.find((uri) => !isRedirectUri(uri));
+  if (refused !== undefined)
+    return `A redirect_uri must be https, http on this machine, or of the program's own scheme.`;
+  return { name: plainName(name), redirectUris };
+}
+
+/** It is shown to people as it is. */
+function plainName(name: string): string {
+  const plain = name.replaceAll(/[\p{C}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
+  return plain === "" ? "A program" : Array.from(plain).slice(0, NAME_LENGTH_MAX).join("").trim();
+}
+
+/** Schemes that a browser runs or reads. */
+const REFUSED_SCHEMES = new Set(["javascript:", "data:", "vbscript:", "file:", "blob:", "about:", "filesystem:"]);
+const LOOPBACK = new Set(["127.0.0.1", "[::1]", "localhost"]);
+
+function isRedirectUri(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, hash, username } = new URL(text);
+  if (hash !== "" || username !== "" || REFUSED_SCHEMES.has(protocol)) return false;
+  return protocol !== "http:" || LOOPBACK.has(hostname);
+}
+
+export function signClient({ name, redirectUris }: RegisteredClient, key: Buffer): string {
+  const payload = Buffer.from(JSON.stringify([name, ...redirectUris])).toString("base64url");
+  return `${payload}.${signatureOf(payload, key).toString("base64url")}`;
+}
+
+function signatureOf(payload: string, key: Buffer): Buffer {
+  return createHmac("sha256", key).update(payload).digest().subarray(0, SIGNATURE_BYTES);
+}
+
+/** The program of an id, if it may be led to this address. Null: the id is not one of ours, or the address is another. */
+export function findClient(clientId: string, redirectUri: string, key: Buffer): Client | null {
+  const [payload = "", signature = ""] = clientId.split(".");
+  const given = Buffer.from(signature, "base64url");
+  const right = signatureOf(payload, key);
+  if (given.length !== right.length || !timingSafeEqual(given, right)) return null;
+  const [name = "", ...redirectUris] = JSON.parse(Buffer.from(payload, "base64url").toString()) as string[];
+  return redirectUris.some((uri) => isSameAddress(uri, redirectUri)) ? { name, redirectUri } : null;
+}
+
+/** A program on this machine may listen on another port every time (RFC 8252, 7.3). */
+function isSameAddress(registered: string, asked: string): boolean {
+  if (registered === asked) return true;
+  if (!URL.canParse(asked)) return false;
+  const [one, other] = [new URL(registered), new URL(asked)];
+  if (one.protocol !== "http:" || !LOOPBACK.has(one.hostname)) return false;
+  one.port = other.port;
+  return one.href === other.href && isRedirectUri(asked);
+}

@@ -1,0 +1,163 @@
+/**
+ * The authorization server for programs that speak OAuth 2.1, such as hosts of agents: code with PKCE, for programs
+ * without a secret. The token is an API key of the account with a cap and an expiry, so that admission, revocation and
+ * the list of keys are those of every key. Statuses and bodies are those of the protocol.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { Endpoint, TextAnswer } from "../../http/endpoint.ts";
+import { rawQuery } from "../../http/request/query.ts";
+import { Problem } from "../../platform/problem.ts";
+import { readRegistration, signClient } from "./clients.ts";
+
+export const METADATA_PATH = "/.well-known/oauth-authorization-server";
+const REGISTER_PATH = "/oauth/register";
+const TOKEN_PATH = "/oauth/token";
+const AUTHORIZE_PATH = "/oauth/authorize";
+/** Of the console. */
+const CONSENT_PAGE = "/authorize";
+const BODY_BYTES_MAX = 16 * 1024;
+
+/** What a person has agreed to, until the program takes it. */
+export interface Authorization {
+  readonly accountId: string;
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly redirectUri: string;
+  readonly codeChallenge: string;
+  readonly monthlyCap: number | null;
+  readonly days: number;
+}
+
+export interface OAuthPorts {
+  readonly publicUrl: () => string;
+  /** Signs the ids of programs. */
+  readonly key: Buffer;
+  /** Takes the authorization of a code, once. Null: there is none, or its minute is over. */
+  readonly takeAuthorization: (code: string) => Promise<Authorization | null>;
+  /** @returns the API key. @throws Problem when the account has too many. */
+  readonly createKey: (authorization: Authorization) => Promise<string>;
+}
+
+export function oauthEndpoints(ports: OAuthPorts): Endpoint[] {
+  const { publicUrl, key } = ports;
+  return [
+    {
+      ...OPEN,
+      method: "GET",
+      path: METADATA_PATH,
+      bodyBytesMax: 0,
+      handle: async () => ({ status: 200, text: JSON.stringify(metadataOf(publicUrl())) }),
+    },
+    {
+      ...OPEN,
+      method: "GET",
+      path: AUTHORIZE_PATH,
+      bodyBytesMax: 0,
+      handle: async (_input, { request }) => ({
+        status: 302,
+        text: "",
+        // The page reads what stands behind the number sign as it is.
+        headers: { location: `${publicUrl()}${CONSENT_PAGE}#${rawQuery(request.url ?? "")}` },
+      }),
+    },
+    {
+      ...OPEN,
+      method: "POST",
+      path: REGISTER_PATH,
+      takesBytes: true,
+      handle: async ({ body }) => register(readJson(body), key),
+    },
+    {
+      ...OPEN,
+      method: "POST",
+      path: TOKEN_PATH,
+      takesBytes: true,
+      handle: async ({ body }) => exchange(new URLSearchParams(textOf(body)), ports),
+    },
+  ];
+}
+
+const OPEN = {
+  name: null,
+  auth: "none",
+  isAudited: false,
+  bodyBytesMax: BODY_BYTES_MAX,
+  schemas: null,
+  checkBody: null,
+} as const;
+
+function metadataOf(publicUrl: string) {
+  return {
+    issuer: publicUrl,
+    authorization_endpoint: `${publicUrl}${AUTHORIZE_PATH}`,
+    token_endpoint: `${publicUrl}${TOKEN_PATH}`,
+    registration_endpoint: `${publicUrl}${REGISTER_PATH}`,
+    response_types_supported: ["code"],
+    response_modes_supported: ["query"],
+    grant_types_supported: ["authorization_code"],
+    code_challenge_methods_supported: ["S256"],
+    token_endpoint_auth_methods_supported: ["none"],
+    authorization_response_iss_parameter_supported: true,
+  };
+}
+
+function textOf(body: unknown): string {
+  return body instanceof Buffer ? body.toString() : "";
+}
+
+function readJson(body: unknown): unknown {
+  try {
+    return JSON.parse(textOf(body));
+  } catch {
+    return null; // which no registration is
+  }
+}
+
+function register(body: unknown, key: Buffer): TextAnswer {
+  const client = readRegistration(body);
+  if (typeof client === "string") return refusal("invalid_redirect_uri", client);
+  const registered = {
+    client_id: signClient(client, key),
+    client_name: client.name,
+    redirect_uris: client.redirectUris,
+    grant_types: ["authorization_code"],
+    response_types: ["code"],
+    token_endpoint_auth_method: "none",
+  };
+  return { status: 201, text: JSON.stringify(registered) };
+}
+
+function refusal(error: string, description: string): TextAnswer {
+  return { status: 400, text: JSON.stringify({ error, error_description: description }) };
+}
+
+const GRANT_REFUSED = "The code is not valid: it works once, within a minute, for the program that asked for it.";
+const DAY_SECONDS = 86_400;
+
+async function exchange(form: URLSearchParams, ports: OAuthPorts): Promise<TextAnswer> {
+  if (form.get("grant_type") !== "authorization_code") {
+    return refusal("unsupported_grant_type", "Only authorization_code is supported.");
+  }
+  // Taken whatever follows: a code that was shown with a wrong verifier is of no use to anybody any more.
+  const authorization = await ports.takeAuthorization(form.get("code") ?? "");
+  if (authorization === null || !isOfCaller(authorization, form)) return refusal("invalid_grant", GRANT_REFUSED);
+  try {
+    const apiKey = await ports.createKey(authorization);
+    const expiresIn = authorization.days * DAY_SECONDS;
+    const token = { access_token: apiKey, token_type: "Bearer", expires_in: expiresIn };
+    return { status: 200, text: JSON.stringify(token), headers: { pragma: "no-cache" } };
+  } catch (error) {
+    if (error instanceof Problem) return refusal("invalid_grant", error.message);
+    throw error;
+  }
+}
+
+function isOfCaller(authorization: Authorization, form: URLSearchParams): boolean {
+  const { clientId, redirectUri, codeChallenge } = authorization;
+  const given = createHash("sha256")
+    .update(form.get("code_verifier") ?? "")
+    .digest();
+  const wanted = Buffer.from(codeChallenge, "base64url");
+  const isVerified = given.length === wanted.length && timingSafeEqual(given, wanted);
+  return isVerified && form.get("client_id") === clientId && form.get("redirect_uri") === redirectUri;
+}

@@ -1,0 +1,78 @@
+/** Access for programs by OAuth: what a person decides in the console, and what the program does before and after. */
+import type { ClientAuthorizationBody } from "@promptd/contract/manage";
+import { hkdfSync, randomBytes } from "node:crypto";
+import { createApiKey } from "../../accounts/index.ts";
+import type { Endpoint, ManageHandlers } from "../../http/endpoint.ts";
+import { systemClock } from "../../platform/clock.ts";
+import type { Database } from "../../platform/database/database.ts";
+import { invalid } from "../../platform/problem.ts";
+import type { Sessions } from "../sign-in/lazy-sessions.ts";
+import { findClient } from "./clients.ts";
+import { oauthEndpoints, type Authorization } from "./oauth-endpoints.ts";
+
+export interface OAuthOptions {
+  readonly db: Database;
+  readonly newId: () => string;
+  readonly publicUrl: () => string;
+  /** The server's secret. */
+  readonly secret: Buffer;
+  readonly sessions: Pick<Sessions, "storeOnce" | "takeOnce">;
+}
+
+export interface OAuth {
+  readonly endpoints: readonly Endpoint[];
+  readonly handlers: Pick<ManageHandlers, "showClient" | "authorizeClient">;
+}
+
+type Program = Pick<ClientAuthorizationBody, "clientId" | "redirectUri">;
+
+const CODE_BYTES = 32;
+const CODE_SECONDS = 60;
+const DAY_MS = 86_400_000;
+
+export function createOAuth(options: OAuthOptions): OAuth {
+  const { db, newId, publicUrl, sessions } = options;
+  const key = Buffer.from(hkdfSync("sha256", options.secret, Buffer.alloc(0), "promptd/oauth-clients", 32));
+  const requireClient = ({ clientId, redirectUri }: Program, part: "query" | "body") => {
+    const client = findClient(clientId, redirectUri, key);
+    if (client !== null) return client;
+    const message = "This program is not registered here with this address. Let it register again.";
+    throw invalid([{ path: [part, "clientId"], code: "invalid_value", message }]);
+  };
+  const authorize = async (accountId: string, body: ClientAuthorizationBody): Promise<string> => {
+    const { clientId, redirectUri, codeChallenge, monthlyCap, days, state } = body;
+    const { name } = requireClient(body, "body");
+    const code = randomBytes(CODE_BYTES).toString("base64url");
+    const terms = { accountId, clientId, clientName: name, redirectUri, codeChallenge, monthlyCap, days };
+    await sessions.storeOnce(identifierOf(code), JSON.stringify(terms satisfies Authorization), CODE_SECONDS);
+    const address = new URL(redirectUri);
+    address.searchParams.set("code", code);
+    if (state !== undefined) address.searchParams.set("state", state);
+    address.searchParams.set("iss", publicUrl());
+    return address.href;
+  };
+  return {
+    endpoints: oauthEndpoints({
+      publicUrl,
+      key,
+      takeAuthorization: async (code) => {
+        const stored = await sessions.takeOnce(identifierOf(code));
+        return stored === null ? null : (JSON.parse(stored) as Authorization);
+      },
+      createKey: async ({ accountId, clientName, monthlyCap, days }) => {
+        const expiresAt = new Date(systemClock.nowMs() + days * DAY_MS);
+        return (await createApiKey(db, newId, { accountId, name: clientName, monthlyCap, expiresAt })).apiKey;
+      },
+    }),
+    handlers: {
+      showClient: async ({ query }) => ({ data: requireClient(query, "query") }),
+      authorizeClient: async ({ body }, { caller }) => ({
+        data: { redirectTo: await authorize(caller.accountId, body) },
+      }),
+    },
+  };
+}
+
+function identifierOf(code: string): string {
+  return `oauth-code:${code}`;
+}

@@ -1,0 +1,203 @@
+/** A program gets in by OAuth as the official client of MCP does it: found, registered, consented to, and with a key. */
+import {
+  Client,
+  StreamableHTTPClientTransport,
+  UnauthorizedError,
+  type OAuthClientInformationMixed,
+  type OAuthClientProvider,
+  type OAuthTokens,
+} from "@modelcontextprotocol/client";
+import { PromptdError } from "@promptd/client/manage";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { createTestPerson, type TestPerson } from "./people-fixture.ts";
+
+const REDIRECT = "http://127.0.0.1:33418/callback";
+
+let server: TestServer;
+let person: TestPerson;
+
+beforeAll(async () => {
+  server = await startTestServer({ environment: { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "100" } });
+  person = await createTestPerson(server);
+});
+afterAll(() => server.close());
+
+/** What a host of agents keeps of a server between its starts. */
+class TestProvider implements OAuthClientProvider {
+  readonly redirectUrl = REDIRECT;
+  readonly clientMetadata = { client_name: "Test\u202eHost\n", redirect_uris: [REDIRECT] };
+  asked: URL | null = null;
+  #client: OAuthClientInformationMixed | undefined;
+  #tokens: OAuthTokens | undefined;
+  #verifier = "";
+  state = () => "af0ifjsldkj";
+  clientInformation = () => this.#client;
+  saveClientInformation = (client: OAuthClientInformationMixed): void => void (this.#client = client);
+  tokens = () => this.#tokens;
+  saveTokens = (tokens: OAuthTokens): void => void (this.#tokens = tokens);
+  redirectToAuthorization = (url: URL): void => void (this.asked = url);
+  saveCodeVerifier = (verifier: string): void => void (this.#verifier = verifier);
+  codeVerifier = () => this.#verifier;
+}
+
+/** What the page of the console sends when the person agrees. */
+function consentOf(asked: URL) {
+  const of = (name: string) => asked.searchParams.get(name) ?? "";
+  return {
+    clientId: of("client_id"),
+    redirectUri: of("redirect_uri"),
+    codeChallenge: of("code_challenge"),
+    state: of("state"),
+    monthlyCap: 50,
+    days: 30,
+  };
+}
+
+async function begin(): Promise<{
+  readonly provider: TestProvider;
+  readonly transport: StreamableHTTPClientTransport;
+}> {
+  const provider = new TestProvider();
+  const transport = new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { authProvider: provider });
+  const client = new Client({ name: "test", version: "1" });
+  await expect(client.connect(transport)).rejects.toThrow(UnauthorizedError);
+  return { provider, transport };
+}
+
+async function agree(asked: URL): Promise<URL> {
+  const { redirectTo } = await person.client.send("authorizeClient", { body: consentOf(asked) });
+  return new URL(redirectTo);
+}
+
+test("a host is led from a 401 to the person, whose yes gives it a key with a cap and an end", async () => {
+  const { provider, transport } = await begin();
+  const asked = provider.asked;
+  if (asked === null) throw new Error("The host was not led anywhere.");
+  expect(asked.origin + asked.pathname).toBe(`${server.url}/oauth/authorize`);
+  expect((await fetch(asked, { redirect: "manual" })).headers.get("location")).toBe(
+    `${server.url}/authorize#${asked.search.slice(1)}`,
+  );
+  expect(asked.searchParams.get("code_challenge_method")).toBe("S256");
+  const manage = person.client;
+  const { clientId, redirectUri } = consentOf(asked);
+  expect(await manage.send("showClient", { query: { clientId, redirectUri } })).toEqual({
+    name: "Test Host",
+    redirectUri,
+  });
+  const back = await agree(asked);
+  expect(back.searchParams.get("state")).toBe("af0ifjsldkj");
+  await transport.finishAuth(back.searchParams);
+  const client = new Client({ name: "test", version: "1" });
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { authProvider: provider }));
+  expect((await client.listTools()).tools.map(({ name }) => name)).toContain("run_prompt");
+  const { rows } = await manage.send("listKeys");
+  expect(rows[0]).toMatchObject({ name: "Test Host", monthlyCap: 50, state: "valid" });
+  const days = (Date.parse(rows[0]?.expiresAt ?? "") - Date.now()) / 86_400_000;
+  expect(Math.round(days)).toBe(30);
+  await manage.send("revokeKey", { params: { keyId: rows[0]?.keyId ?? "" } });
+  await expect(client.listTools()).rejects.toThrow(UnauthorizedError);
+  await client.close();
+});
+
+describe("a code", () => {
+  const exchange = (form: Record<string, string>) =>
+    fetch(`${server.url}/oauth/token`, { method: "POST", body: new URLSearchParams(form) });
+  const formOf = async (change: Record<string, string> = {}) => {
+    const { provider } = await begin();
+    if (provider.asked === null) throw new Error("The host was not led anywhere.");
+    const back = await agree(provider.asked);
+    return {
+      grant_type: "authorization_code",
+      code: back.searchParams.get("code") ?? "",
+      client_id: consentOf(provider.asked).clientId,
+      redirect_uri: REDIRECT,
+      code_verifier: provider.codeVerifier(),
+      ...change,
+    };
+  };
+
+  test("works once", async () => {
+    const form = await formOf();
+    const [first, second] = [await exchange(form), await exchange(form)];
+    expect([first.status, second.status]).toEqual([200, 400]);
+    expect(first.headers.get("cache-control")).toBe("no-store");
+    expect(await second.json()).toMatchObject({ error: "invalid_grant" });
+  });
+
+  test("works once of two who come together", async () => {
+    const form = await formOf();
+    const statuses = (await Promise.all([exchange(form), exchange(form), exchange(form)])).map(({ status }) => status);
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 400, 400]);
+  });
+
+  test.each([
+    ["with another verifier", { code_verifier: "another-verifier-of-43-characters-at-the-least" }],
+    ["for another program", { client_id: "another" }],
+    ["for another address", { redirect_uri: "http://127.0.0.1:1/callback" }],
+  ])("%s gives nothing, and is spent", async (_what, change) => {
+    const form = await formOf();
+    expect((await exchange({ ...form, ...change })).status).toBe(400);
+    expect((await exchange(form)).status).toBe(400);
+  });
+
+  test("that nobody gave, and another kind of grant, are refused", async () => {
+    expect(await (await exchange(await formOf({ code: "made-up" }))).json()).toMatchObject({ error: "invalid_grant" });
+    expect(await (await exchange({ grant_type: "password" })).json()).toMatchObject({
+      error: "unsupported_grant_type",
+    });
+  });
+});
+
+describe("who may be led where", () => {
+  const register = async (redirectUris: unknown) => {
+    const answer = await fetch(`${server.url}/oauth/register`, {
+      method: "POST",
+      body: JSON.stringify({ client_name: "Program", redirect_uris: redirectUris }),
+    });
+    return { status: answer.status, ...((await answer.json()) as { client_id?: string; error?: string }) };
+  };
+  const show = (clientId: string, redirectUri: string) =>
+    person.client.send("showClient", { query: { clientId, redirectUri } });
+
+  test.each([
+    "http://example.org/callback",
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "https://example.org/#fragment",
+    "https://user@example.org/",
+    "not an address",
+  ])("a program is not registered with %s", async (uri) => {
+    expect(await register([uri])).toMatchObject({ status: 400, error: "invalid_redirect_uri" });
+  });
+
+  test("one without addresses, or with no JSON, is not registered", async () => {
+    expect((await register([])).status).toBe(400);
+    expect((await register("https://example.org")).status).toBe(400);
+    expect((await fetch(`${server.url}/oauth/register`, { method: "POST", body: "{" })).status).toBe(400);
+  });
+
+  test("a program on this machine may come from another port, and from nowhere else", async () => {
+    const { client_id: clientId = "" } = await register(["http://127.0.0.1:1/cb", "app.example:/cb"]);
+    expect(await show(clientId, "http://127.0.0.1:50123/cb")).toEqual({
+      name: "Program",
+      redirectUri: "http://127.0.0.1:50123/cb",
+    });
+    expect((await show(clientId, "app.example:/cb")).name).toBe("Program");
+    for (const uri of ["http://127.0.0.1:1/other", "http://localhost:1/cb", "https://evil.example.org/cb", "cb"]) {
+      await expect(show(clientId, uri)).rejects.toThrow(PromptdError);
+    }
+    await expect(show(`${clientId.slice(0, -2)}aa`, "http://127.0.0.1:1/cb")).rejects.toThrow(PromptdError);
+  });
+});
+
+test("the metadata leads from /mcp to the authorization server", async () => {
+  const read = async (path: string) => (await (await fetch(server.url + path)).json()) as Record<string, unknown>;
+  expect((await read("/.well-known/oauth-protected-resource/mcp"))["authorization_servers"]).toEqual([server.url]);
+  expect(await read("/.well-known/oauth-authorization-server")).toMatchObject({
+    issuer: server.url,
+    authorization_endpoint: `${server.url}/oauth/authorize`,
+    token_endpoint: `${server.url}/oauth/token`,
+    code_challenge_methods_supported: ["S256"],
+  });
+});
