@@ -1,5 +1,5 @@
 /** The only way to the server: the client of the management API, and one query for each resource that pages read. */
-import { createManageClient, PromptdConnectionError, PromptdError } from "@promptd/client/manage";
+import { createManageClient, PromptdConnectionError, PromptdError, PromptdProtocolError } from "@promptd/client/manage";
 import type { CreateRunBody, RunStatus } from "@promptd/contract";
 import {
   ACCOUNT_HEADER,
@@ -45,6 +45,12 @@ export function isSignedOut(error: unknown): boolean {
 
 export function isMissing(error: unknown): boolean {
   return error instanceof PromptdError && error.code === "NOT_FOUND_ERROR";
+}
+
+/** True: the same request may go well later, without anybody changing it. */
+export function mayPass(error: unknown): boolean {
+  if (error instanceof PromptdError) return error.httpStatus === 429 || error.httpStatus >= 500;
+  return error instanceof PromptdConnectionError || error instanceof PromptdProtocolError;
 }
 
 const UNREACHABLE = "The server could not be reached. Check the connection, then try again.";

@@ -202,8 +202,12 @@ describe.skipIf(findBrowser() === null)("while others write and answers are late
         await page.getByRole("menuitem", { name: "Sign out" }).click();
       });
       expect(await editor(page).innerText()).toContain("My poem");
+      const drafts = "**/manage/v1/prompts/*/draft";
+      await page.route(drafts, (route) => route.fulfill({ status: 500, body: "{}" }));
       await page.getByRole("button", { name: "Save my text over it" }).click();
-      await page.getByText("This draft was changed elsewhere").waitFor({ state: "detached" });
+      await page.getByText("Not saved, trying again").waitFor();
+      expect(await page.getByText("Your text is saved").count()).toBe(0);
+      await page.unroute(drafts);
       await saved(page);
       expect((await author.client.send("getPrompt", { params: { promptId } })).source).toContain("My poem");
     });
@@ -348,6 +352,90 @@ describe.skipIf(findBrowser() === null)("in the editor, by everybody", () => {
       await page.getByText("What callers send now still fits.").waitFor();
       found.push(...(await faultsOfPage(page)));
       expect(found).toEqual([]);
+    });
+  });
+});
+
+describe.skipIf(findBrowser() === null)("of a prompt in the editor", () => {
+  test("labels move, versions are compared, a draft is discarded, and a prompt leaves the marketplace and comes back", async () => {
+    const author = await newAuthor();
+    const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
+    const params = { promptId };
+    for (const [index, title] of ["First poem", "Second poem"].entries()) {
+      const source = SOURCE.replace("Tea poem", title);
+      const { draft } = await author.client.send("getPrompt", { params });
+      await author.client.send("saveDraft", { params, body: { source, revision: draft?.revision ?? 0 } });
+      const { draft: next, latest } = await author.client.send("getPrompt", { params });
+      const body = {
+        revision: next?.revision ?? 0,
+        baseVersionId: latest?.promptVersionId ?? null,
+        note: `No ${index}`,
+      };
+      await author.client.send("publishDraft", { params, body });
+    }
+    await travel(browser, "versions", async ({ page, complaints }) => {
+      await signInAs(page, server.url, author);
+      await page.goto(`${server.url}/author/${promptId}?tab=history`);
+      const label = async (version: number) => {
+        await page.getByRole("button", { name: `Acts on version ${version}` }).click();
+        await page.getByRole("menuitem", { name: "Set a label" }).click();
+        await page.getByRole("dialog").getByRole("button", { name: "Set label" }).click();
+        const row = page.getByRole("listitem").filter({ hasText: `Version ${version}` });
+        await row.getByRole("button", { name: "Delete label production" }).waitFor();
+      };
+      await label(1);
+      await label(2);
+      expect(await page.getByRole("button", { name: "Delete label production" }).count()).toBe(1);
+      await page.getByRole("button", { name: "Delete label production" }).click();
+      await page.getByText("Label deleted").waitFor();
+
+      await page.getByRole("button", { name: "Acts on version 2" }).click();
+      await page.getByRole("menuitem", { name: "Compare with version 1" }).click();
+      const comparison = page.getByRole("region", { name: "Comparison" });
+      await comparison.locator("ins", { hasText: "Second poem" }).waitFor();
+      await comparison.getByText("What callers send now still fits.").waitFor();
+
+      await write(page, SOURCE.replace("Tea poem", "Third poem"));
+      await saved(page);
+      await page.getByRole("button", { name: "More acts" }).click();
+      await page.getByRole("menuitem", { name: "Discard draft" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Discard draft" }).click();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      expect(await editor(page).innerText()).toContain("Second poem");
+
+      await page.getByRole("button", { name: "More acts" }).click();
+      await page.getByRole("menuitem", { name: "Unpublish" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Unpublish" }).click();
+      await page.getByText("unpublished", { exact: true }).waitFor();
+      const find = () => author.client.request({ method: "GET", path: "/manage/v1/marketplace/first-poem" });
+      expect((await find()).httpStatus).toBe(404);
+      await page.getByRole("button", { name: "More acts" }).click();
+      await page.getByRole("menuitem", { name: "Publish again as it was" }).click();
+      await page.getByRole("link", { name: "Open in marketplace" }).waitFor();
+      expect((await find()).httpStatus).toBe(200);
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  test("a save that fails is tried again by itself, and one whose answer was lost is no conflict", async () => {
+    const author = await newAuthor();
+    const { promptId } = await author.client.send("createDraft", { body: { source: SOURCE } });
+    await travel(browser, "retrying", async ({ page }) => {
+      await signInAs(page, server.url, author);
+      await page.goto(`${server.url}/author/${promptId}`);
+      await editor(page).waitFor();
+      const drafts = "**/manage/v1/prompts/*/draft";
+      await page.route(drafts, async (route) => {
+        await route.fetch(); // it arrives, and its answer does not
+        await route.abort();
+      });
+      await write(page, SOURCE.replace("Tea poem", "Lasting poem"));
+      await page.getByText("Not saved, trying again").waitFor();
+      await page.unroute(drafts);
+      await saved(page);
+      const { source, draft } = await author.client.send("getPrompt", { params: { promptId } });
+      expect([source.includes("Lasting poem"), draft?.revision]).toEqual([true, 2]);
+      expect(await page.getByText("This draft was changed elsewhere").count()).toBe(0);
     });
   });
 });

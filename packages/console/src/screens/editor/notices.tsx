@@ -19,13 +19,14 @@ export function Notices({ prompt, draft }: NoticesProps) {
   return (
     <>
       {draft.status === "conflict" ? <Conflict prompt={prompt} draft={draft} /> : null}
-      {draft.status === "failed" && draft.fault !== null ? (
+      {(draft.status === "failed" || draft.status === "retrying") && draft.fault !== null ? (
         <Failure
-          title="The draft could not be saved."
+          title={draft.status === "failed" ? "The draft could not be saved." : "The draft is not saved yet."}
           requestId={draft.fault.requestId}
           onRetry={() => void draft.flush()}
         >
-          {draft.fault.message} Your text is still on the screen.
+          {draft.fault.message} Your text is on the screen
+          {draft.status === "failed" ? "." : ", and saving is tried again by itself."}
         </Failure>
       ) : null}
       {moderation === null ? null : (

@@ -16,9 +16,10 @@ export function Saved({ prompt, draft: { status, revision } }: SavedProps) {
     unsaved: "not saved yet",
     saving: "saving",
     conflict: "not saved: changed elsewhere",
+    retrying: "Not saved, trying again",
     failed: "not saved",
   }[status];
-  const isBad = status === "conflict" || status === "failed";
+  const isBad = status === "conflict" || status === "retrying" || status === "failed";
   return (
     <>
       {state === "blocked" ? <Badge tone="bad">taken down</Badge> : null}
