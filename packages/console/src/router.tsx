@@ -20,6 +20,7 @@ import type {
   MarketplaceSearch,
   PromptSearch,
   RunsSearch,
+  SignInSearch,
   WordsSearch,
 } from "./search.ts";
 import { RouteFailure } from "./components/shell/route-failure.tsx";
@@ -293,8 +294,9 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   component: lazyRouteComponent(() => import("./screens/sign-in/sign-in.tsx"), "SignInScreen"),
-  validateSearch: (search: Record<string, unknown>): { readonly from?: string | undefined } => ({
+  validateSearch: (search: Record<string, unknown>): SignInSearch => ({
     from: text(search["from"]),
+    error: text(search["error"]),
   }),
 });
 

@@ -41,6 +41,12 @@ export interface CreditsSearch {
   readonly by?: "prompt" | "key" | "model" | undefined;
   readonly days?: "7" | "30" | "90" | "365" | undefined;
 }
+export interface SignInSearch {
+  /** Where the person was going. */
+  readonly from?: string | undefined;
+  /** What a sign-in service came back with. */
+  readonly error?: string | undefined;
+}
 /** The prompts of an author. */
 export interface AuthorSearch {
   readonly q?: string | undefined;

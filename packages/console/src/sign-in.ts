@@ -39,9 +39,13 @@ export async function signUp(person: {
   await askAuth("sign-up/email", person);
 }
 
-/** Where a sign-in service goes on. */
+/** Where a sign-in service goes on. What goes wrong there leads back to the sign-in, with `error` in its address. */
 export async function serviceAddress(provider: string, from: string): Promise<string> {
-  const { url } = await askAuth<{ readonly url: string }>("sign-in/social", { provider, callbackURL: from });
+  const { url } = await askAuth<{ readonly url: string }>("sign-in/social", {
+    provider,
+    callbackURL: from,
+    errorCallbackURL: "/sign-in",
+  });
   return url;
 }
 

@@ -97,6 +97,20 @@ describe.skipIf(findBrowser() === null)("in the console", () => {
     });
   });
 
+  test("a vote is counted once, and taken back", async () => {
+    await travel(browser, "vote", async ({ page, complaints }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/p/prompt-number-7`);
+      await page.getByRole("button", { name: "Vote 0" }).click();
+      const voted = page.getByRole("button", { name: "Voted 1", pressed: true });
+      await voted.waitFor();
+      await page.reload();
+      await voted.click();
+      await page.getByRole("button", { name: "Vote 0", pressed: false }).waitFor();
+      expect(complaints).toEqual([]);
+    });
+  });
+
   test("the docs are searched, read and linked, and every endpoint has its reference", async () => {
     await travel(browser, "docs", async ({ page, complaints }) => {
       await signInAs(page, server.url, ada);

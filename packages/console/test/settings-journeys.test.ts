@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { mintCode } from "../../server/src/people/index.ts";
 import { createTestPerson, PASSWORD, tokenClient, totpOf } from "../../server/test/people/people-fixture.ts";
@@ -235,5 +236,36 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       const paths = [...sections.map((section) => `/settings${section}`), "/authorize"];
       expect(await faultsOfPages(page, server.url, paths)).toEqual([]);
     });
+  });
+});
+
+describe.skipIf(findBrowser() === null)("of an account in the settings", () => {
+  test("an owner saves everything of the account, then deletes it, and its key and session are dead", async () => {
+    const email = "leaving@example.org";
+    const ada = await createTestPerson(server, { email });
+    const { apiKey } = await ada.client.send("createKey", { body: { name: "old" } });
+    await travel(browser, "deleting", async ({ page }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/settings/account`);
+      const saving = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Download archive" }).click();
+      const saved = await saving;
+      expect(saved.suggestedFilename()).toBe(`promptd-${ada.accountId}.tar.gz`);
+      expect((await readFile(await saved.path())).subarray(0, 2)).toEqual(Buffer.from([0x1f, 0x8b])); // gzip
+      await page.getByRole("button", { name: "Delete account" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("1,000 credits that are left are lost.").waitFor();
+      await dialog.getByLabel(/Leave them published/).check();
+      await dialog.getByLabel(`Type ${email} to confirm`).fill("leave@example.org");
+      await dialog.getByRole("button", { name: "Delete for good" }).click();
+      await dialog.getByText(/confirm must be the e-mail address/).waitFor();
+      await dialog.getByLabel(`Type ${email} to confirm`).fill(email);
+      await dialog.getByRole("button", { name: "Delete for good" }).click();
+      await page.waitForURL(/\/sign-in/);
+      await page.goto(`${server.url}/runs`);
+      await page.waitForURL(/\/sign-in/);
+    });
+    const answer = await fetch(`${server.url}/v1/me`, { headers: { authorization: `Bearer ${apiKey}` } });
+    expect(answer.status).toBe(401);
   });
 });

@@ -10,15 +10,22 @@ import { useAct } from "../../components/use-act.ts";
 import { canUsePasskeys, signInWithPasskey } from "../../passkeys.ts";
 import { ownPath, serviceAddress } from "../../sign-in.ts";
 
+const SENTENCES: Readonly<Record<string, string>> = {
+  account_not_linked: "Somebody is here already under this e-mail address. Sign in with the password.",
+  signup_disabled: "Nobody signs up here alone. Ask for an invitation.",
+};
+const REFUSED = "The sign-in service did not say who you are. Try again, or sign in another way.";
 const NAMES: Readonly<Record<string, string>> = { github: "GitHub", google: "Google" };
 
 export function SignInScreen() {
-  const { from } = useSearch({ from: "/sign-in" });
+  const { from, error } = useSearch({ from: "/sign-in" });
   const router = useRouter();
   const { data: options } = useQuery(featuresQuery);
   const queries = useQueryClient();
   const act = useAct();
   const goTo = (service: string) => act.run(async () => location.assign(await serviceAddress(service, ownPath(from))));
+  const refusal = error === undefined ? null : (SENTENCES[error] ?? REFUSED);
+  const fault = act.fault?.message ?? refusal;
   const hasPasskeys = options?.passkeys === true && canUsePasskeys();
   const goOn = () => router.history.push(ownPath(from));
   const usePasskey = () =>
@@ -29,7 +36,7 @@ export function SignInScreen() {
     });
   return (
     <Entry title="Sign in">
-      {act.fault === null ? null : <Failure title={act.fault.message} />}
+      {fault === null ? null : <Failure title={fault} />}
       <SignInForm onDone={goOn} />
       {options === undefined || (options.signInWith.length === 0 && !hasPasskeys) ? null : (
         <div className="flex flex-wrap gap-2 border-t border-line pt-4">

@@ -1,0 +1,136 @@
+/** The ways in: a forgotten password, a sign-in service, a passkey. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startMailServer, type TestMailServer } from "../../server/test/people/mail-fixture.ts";
+import { startOidc, type TestOidc } from "../../server/test/people/oidc-fixture.ts";
+import { createTestPerson, PASSWORD } from "../../server/test/people/people-fixture.ts";
+import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
+import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
+import { DIST } from "./support/build.ts";
+
+let server: TestServer;
+let mail: TestMailServer;
+let oidc: TestOidc;
+let browser: TestBrowser;
+beforeAll(async () => {
+  if (findBrowser() === null) return;
+  const person = { sub: "1", email: "lin@example.org", email_verified: true, name: "Lin" };
+  [mail, oidc, browser] = await Promise.all([startMailServer(), startOidc(person), openBrowser()]);
+  const environment = {
+    PROMPTD_SIGN_UP: "open",
+    PROMPTD_SMTP_URL: mail.url,
+    PROMPTD_MAIL_FROM: "promptd <promptd@example.org>",
+    OIDC_ISSUER: oidc.issuer,
+    OIDC_CLIENT_ID: oidc.clientId,
+    OIDC_CLIENT_SECRET: oidc.clientSecret,
+    OIDC_NAME: "Example Inc.",
+  };
+  server = await startTestServer({ consoleDirectory: DIST, environment });
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+  await Promise.all([mail?.close(), oidc?.close()]);
+});
+
+describe.skipIf(findBrowser() === null)("somebody comes in", () => {
+  test("who has forgotten the password, by the link of a mail and a new password", async () => {
+    const email = "forgetful@example.org";
+    await createTestPerson(server, { email });
+    await travel(browser, "forgotten", async ({ page, complaints }) => {
+      await page.goto(`${server.url}/sign-in`);
+      await page.getByRole("link", { name: "Ask for a link" }).click();
+      await page.getByLabel("E-mail").fill(email);
+      await page.getByRole("button", { name: "Send the link" }).click();
+      await page.getByText(`If somebody signs in here with ${email}`).waitFor();
+      const { link } = await mail.waitFor(email);
+      await page.goto(link);
+      await page.getByLabel("New password").fill("another long password");
+      await page.getByRole("button", { name: "Change password" }).click();
+      await page.getByRole("heading", { name: "Password changed" }).waitFor();
+      expect(page.url()).not.toContain("#");
+      await page.getByRole("link", { name: "Sign in" }).click();
+      await page.getByLabel("E-mail").fill(email);
+      await page.getByLabel("Password").fill("another long password");
+      await page.getByRole("button", { name: "Sign in", exact: true }).click();
+      await page.getByLabel("Search prompts").waitFor();
+      expect(complaints).toEqual([]);
+    });
+  });
+
+  test("by a sign-in service, back to where they were going; who may not is told why", async () => {
+    await travel(browser, "service", async ({ page, complaints }) => {
+      await page.goto(`${server.url}/runs`);
+      await page.getByRole("button", { name: "Sign in with Example Inc." }).click();
+      await page.getByRole("heading", { name: "Runs", level: 1 }).waitFor();
+      expect(new URL(page.url()).pathname).toBe("/runs");
+      expect(complaints).toEqual([]);
+    });
+    await createTestPerson(server, { email: "taken@example.org" });
+    oidc.person = { sub: "2", email: "taken@example.org", email_verified: false, name: "Somebody" };
+    await travel(browser, "service-refused", async ({ page }) => {
+      await page.goto(`${server.url}/sign-in`);
+      await page.getByRole("button", { name: "Sign in with Example Inc." }).click();
+      await page.getByText("Somebody is here already under this e-mail address.").waitFor();
+    });
+  });
+
+  test("by a passkey that they have added, until it is removed", async () => {
+    const ada = await createTestPerson(server, { email: "passkey@example.org" });
+    // Browsers make passkeys for a domain: that of this machine.
+    const url = server.url.replace("127.0.0.1", "localhost");
+    await travel(browser, "passkey", async ({ page }) => {
+      const tools = await page.context().newCDPSession(page);
+      await tools.send("WebAuthn.enable");
+      await tools.send("WebAuthn.addVirtualAuthenticator", {
+        options: {
+          protocol: "ctap2",
+          transport: "internal",
+          hasResidentKey: true,
+          hasUserVerification: true,
+          isUserVerified: true,
+          automaticPresenceSimulation: true,
+        },
+      });
+      await signInAs(page, url, ada);
+      await page.goto(`${url}/settings/security`);
+      await page.getByRole("button", { name: "Add passkey" }).click();
+      await page.getByRole("dialog").getByLabel("Name").fill("Laptop");
+      await page.getByRole("dialog").getByRole("button", { name: "Go on" }).click();
+      const passkeys = page.getByRole("table", { name: "Passkeys" });
+      await passkeys.getByText("never").waitFor();
+
+      await page.context().clearCookies();
+      await page.goto(`${url}/keys`);
+      await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+      await page.getByRole("heading", { name: "Keys", level: 1 }).waitFor();
+
+      await page.goto(`${url}/settings/security`);
+      await passkeys.getByText(/ s ago/).waitFor();
+      await page.getByRole("button", { name: "Remove Laptop" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Remove passkey" }).click();
+      await passkeys.waitFor({ state: "detached" });
+      await page.context().clearCookies();
+      await page.goto(`${url}/sign-in`);
+      await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+      await page.getByRole("alert").waitFor();
+      expect(new URL(page.url()).pathname).toBe("/sign-in");
+    });
+    expect((await ada.client.send("listPasskeys")).rows).toEqual([]);
+  });
+
+  test("with the password, after a wrong one was refused", async () => {
+    const email = "typo@example.org";
+    await createTestPerson(server, { email });
+    await travel(browser, "typo", async ({ page }) => {
+      await page.goto(`${server.url}/sign-in`);
+      await page.getByLabel("E-mail").fill(email);
+      await page.getByLabel("Password").fill("not the password");
+      await page.keyboard.press("Enter");
+      await page.getByRole("alert").waitFor();
+      await page.getByLabel("Password").fill(PASSWORD);
+      await page.keyboard.press("Enter");
+      await page.getByLabel("Search prompts").waitFor();
+      expect(new URL(page.url()).pathname).toBe("/");
+    });
+  });
+});
