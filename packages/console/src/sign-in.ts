@@ -1,5 +1,8 @@
 /** The endpoints of the library that keeps sessions, which speaks a form of its own: signing in, out and up, and what stands on it. */
 
+const NOT_CONFIRMED =
+  "Your e-mail address is not confirmed yet. Open the link that we have just sent you; it signs you in.";
+
 /** @throws Error with a sentence for the page. */
 export async function askAuth<Answer>(path: string, body?: unknown): Promise<Answer> {
   const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
@@ -8,8 +11,12 @@ export async function askAuth<Answer>(path: string, body?: unknown): Promise<Ans
     headers: { "content-type": "application/json" },
   }).catch(() => null);
   if (answer === null) throw new Error("The server could not be reached. Check the connection, then try again.");
-  const answered = (await answer.json().catch(() => null)) as Answer & { readonly message?: unknown };
+  const answered = (await answer.json().catch(() => null)) as Answer & {
+    readonly message?: unknown;
+    readonly code?: unknown;
+  };
   if (answer.ok) return answered;
+  if (answered?.code === "EMAIL_NOT_VERIFIED") throw new Error(NOT_CONFIRMED);
   if (answer.status === 429) throw new Error("Too many tries. Wait a minute, then try again.");
   const message = typeof answered?.message === "string" ? answered.message : `The server answered ${answer.status}.`;
   throw new Error(/[.!?]$/.test(message) ? message : `${message}.`);
@@ -31,12 +38,17 @@ export async function confirmSignIn(code: string): Promise<void> {
   await askAuth(isBackup ? "two-factor/verify-backup-code" : "two-factor/verify-totp", { code });
 }
 
+/** `confirm`: a link to confirm the address is on its way. */
 export async function signUp(person: {
   readonly name: string;
   readonly email: string;
   readonly password: string;
-}): Promise<void> {
-  await askAuth("sign-up/email", person);
+}): Promise<"signed_in" | "confirm"> {
+  const answer = await askAuth<{ readonly token?: string | null } | null>("sign-up/email", {
+    ...person,
+    callbackURL: "/",
+  });
+  return typeof answer?.token === "string" ? "signed_in" : "confirm";
 }
 
 /** Where a sign-in service goes on. What goes wrong there leads back to the sign-in, with `error` in its address. */

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 import { featuresQuery } from "../../api.ts";
 import { Entry } from "../../components/shell/entry.tsx";
 import { SetUpForm, useEnter } from "../../components/shell/one-time-link.tsx";
@@ -10,6 +11,8 @@ import { signUp, textOf } from "../../sign-in.ts";
 export function SignUpScreen() {
   const { data: options } = useQuery(featuresQuery);
   const enter = useEnter();
+  /** The address that a link was sent to. */
+  const [confirming, setConfirming] = useState<string | null>(null);
   if (options !== undefined && options.signUp !== "open") {
     return (
       <Entry title="Create an account" lead="Nobody can sign up here alone. Ask an operator for an invitation.">
@@ -19,9 +22,19 @@ export function SignUpScreen() {
       </Entry>
     );
   }
+  if (confirming !== null) {
+    return (
+      <Entry title="Look into your mail">
+        <p className="text-dim text-pretty">
+          A link to confirm {confirming} is on its way. It signs you in, and works within an hour.
+        </p>
+      </Entry>
+    );
+  }
   const send = async (form: FormData) => {
-    await signUp({ name: textOf(form, "name"), email: textOf(form, "email"), password: textOf(form, "password") });
-    enter();
+    const [name, email, password] = [textOf(form, "name"), textOf(form, "email"), textOf(form, "password")];
+    if ((await signUp({ name, email, password })) === "confirm") setConfirming(email);
+    else enter();
   };
   return (
     <Entry title="Create an account" lead="It is yours alone; you may invite others to it later.">
