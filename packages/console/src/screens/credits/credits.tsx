@@ -78,7 +78,9 @@ function Journal() {
             <>
               <Th>When</Th>
               <Th>What</Th>
-              <Th fill>About</Th>
+              <Th fill from="sm">
+                About
+              </Th>
               <Th num>Credits</Th>
               <Th num>After it</Th>
             </>
@@ -103,8 +105,16 @@ function Entry({ row: { at, kind, amount, creditsAfter, runId, reason, expiresAt
           {formatTime(at)}
         </time>
       </Td>
-      <Td>{word}</Td>
-      <Td fill>
+      <Td>
+        {runId === null ? (
+          word
+        ) : (
+          <Link to="/runs/$runId" params={{ runId }} className="hover:underline">
+            {word}
+          </Link>
+        )}
+      </Td>
+      <Td fill from="sm">
         {runId === null ? (
           about
         ) : (

@@ -1,6 +1,7 @@
 import type { OwnPrompt } from "@promptd/contract/manage";
 import { formatTime, formatWhole } from "../../components/format.ts";
 import { Badge } from "../../components/ui/badge.tsx";
+import { cx } from "../../components/ui/class-names.ts";
 import type { DraftEditing } from "./use-draft.ts";
 
 interface SavedProps {
@@ -27,7 +28,7 @@ export function Saved({ prompt, draft: { status, revision } }: SavedProps) {
       {latest === null ? <Badge>draft, never published</Badge> : null}
       {latest === null ? null : <Badge tone={state === "published" ? "ok" : "neutral"}>version {latest.version}</Badge>}
       {latest !== null && revision > 0 ? <Badge tone="live">draft of version {latest.version + 1}</Badge> : null}
-      <span role="status" className={isBad ? "text-bad" : ""}>
+      <span role="status" className={cx("empty:absolute", isBad && "text-bad")}>
         {words}
       </span>
       {latest === null ? null : (

@@ -67,7 +67,9 @@ function KeyList({ onCreate, onRolled }: KeyListProps) {
               <Th num from="xl">
                 Runs, 30 days
               </Th>
-              <Th num>Credits this month</Th>
+              <Th num from="sm">
+                Credits this month
+              </Th>
               <Th>
                 <span className="sr-only">Acts</span>
               </Th>
@@ -106,7 +108,7 @@ function KeyRow({ row, onRolled }: { readonly row: Key; readonly onRolled: (key:
       <Td num from="xl">
         {formatWhole(last30Days.runs)}
       </Td>
-      <Td num>
+      <Td num from="sm">
         {formatWhole(usedThisMonth)}
         {monthlyCap === null ? "" : ` of ${formatWhole(monthlyCap)}`}
       </Td>
