@@ -33,7 +33,7 @@ export function createBatchView(io: CommandIo): BatchView {
 }
 
 /** Such as "1,190 of 5,000 done, 6 failed, 25 under way". */
-export function formatProgress({ batchStatus, counts, credits }: Batch): string {
+function formatProgress({ batchStatus, counts, credits }: Batch): string {
   const { total, queued, running, succeeded, failed, canceled } = counts;
   const number = (count: number) => count.toLocaleString("en-US");
   const parts = [

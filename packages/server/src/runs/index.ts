@@ -8,7 +8,7 @@ export { adaptModelLimit, createInputsReader, writeModelLimits } from "./work/cl
 export { cancelRunRow, countActiveRuns, findFinishedRun, runsOfAccount } from "./runs-store.ts";
 export { createPieceWriter, deleteOldPieces } from "./work/text-pieces.ts";
 export { RunFollowers } from "./wait/run-followers.ts";
-export { batchesRoutes, cancelRunsOf, createBatchStarter, type BatchStarter } from "./batches/index.ts";
+export { batchesRoutes, cancelRunsOf, createBatchStarter } from "./batches/index.ts";
 export { createUsageRollUp, deleteOldUsage, openUsage, usageManageRoutes } from "./usage/index.ts";
 export { runsManageRoutes, runsRoutes, type CreateRunOptions, type RunsRoutesOptions } from "./runs-manage-routes.ts";
 export { WaitingHub } from "./wait/wait-for-run.ts";

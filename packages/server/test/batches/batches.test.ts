@@ -76,6 +76,30 @@ describe("a batch", () => {
   });
 });
 
+test("an item that several processes start at once has one run, and the others leave no hold", async () => {
+  const { client, accountId } = await server.createCaller();
+  await Promise.all([server.startAnother("worker"), server.startAnother("worker")]);
+  const items = Array.from({ length: 60 }, (_, i) => item(`delay=${i % 3} tokens=1`));
+  const { batchId } = await client.batches.create({ promptVersionId: directed, items });
+  const { db } = server.app;
+  await vi.waitFor(
+    async () => {
+      // Each of them wins a shift, while the shift of another goes on.
+      await db.query("update cron_ticks set next_at = promptd_now() where name = 'batches'");
+      expect((await client.batches.get(batchId)).batchStatus).toBe("finished");
+    },
+    { timeout: 20_000, interval: 20 },
+  );
+  const [counted] = await db.query(
+    `select (select count(*)::int from runs where account_id = $1) as runs,
+       (select count(distinct run_id)::int from batch_items where account_id = $1) as items,
+       (select count(*)::int from credit_holds where account_id = $1 and state = 'held') as held`,
+    [accountId],
+  );
+  expect(counted).toEqual({ runs: 60, items: 60, held: 0 });
+  expect((await server.checkLedger()).mismatches).toEqual([]);
+});
+
 describe("items that cannot be run", () => {
   test("are all named with their index, and nothing is created", async () => {
     const { client } = await server.createCaller();

@@ -1,7 +1,9 @@
 import type { Batch, CreateBatchBody } from "@promptd/contract";
 import type { Answer, Handlers, RequestContext } from "../../http/endpoint.ts";
+import { serverBusy } from "../../http/body/body-budget.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { notFound } from "../../platform/problem.ts";
+import { createSemaphore } from "../../platform/resilience/semaphore.ts";
 import type { AccountLockQueue } from "../create/account-lock-queue.ts";
 import { cancelRunRow } from "../runs-store.ts";
 import { streamResults } from "./batch-results.ts";
@@ -31,6 +33,11 @@ export interface CancelOptions {
   readonly onCanceled: (runId: string) => void;
 }
 
+/** Checking ten thousand items takes half a second of the processor: one for each account at a time. */
+const CREATES_AT_ONCE = 4;
+/** As a body waits for memory; meanwhile its batch waits with it. */
+const CREATE_WAIT_MS = 10_000;
+
 type BatchesHandlers = Pick<
   Handlers,
   "createBatch" | "getBatch" | "listBatches" | "getBatchResults" | "cancelBatch" | "resumeBatch"
@@ -38,12 +45,20 @@ type BatchesHandlers = Pick<
 
 export function batchesRoutes(options: BatchesRoutesOptions): BatchesHandlers {
   const { db } = options;
+  const checks = createSemaphore({
+    permits: CREATES_AT_ONCE,
+    keyShareMax: 1,
+    timeoutMs: CREATE_WAIT_MS,
+    timeoutError: serverBusy,
+  });
   const batchOf = ({ batchId }: { readonly batchId: string }, { caller }: RequestContext): BatchOfAccount => ({
     accountId: caller.accountId,
     batchId,
   });
   return {
-    createBatch: ({ body }, context) => create(body, context, options),
+    createBatch: ({ body }, context) => {
+      return checks.run(() => create(body, context, options), { key: context.caller.accountId });
+    },
     getBatch: async ({ params }, context) => ({ data: await getBatch(db, batchOf(params, context)) }),
     listBatches: async ({ query }, { caller }) => ({ data: await listBatches(db, caller.accountId, query) }),
     getBatchResults: async ({ params, query }, context) => {

@@ -234,9 +234,18 @@ export interface OpenBatch extends BatchOfAccount {
 }
 
 const OPEN_BATCHES_MAX = 1_000;
+/** Behind which account the next ones are read. */
+export const FIRST_BATCHES = "00000000-0000-0000-0000-000000000000";
 
-export function listOpenBatches(db: Queryable): Promise<OpenBatch[]> {
-  return db.query<OpenBatch>({
+/**
+ * Batches of whole accounts behind the given one, since those of an account share a window. `next`: the account behind
+ * which there are more; null: these were the last.
+ */
+export async function listOpenBatches(
+  db: Queryable,
+  after: string,
+): Promise<{ readonly batches: OpenBatch[]; readonly next: string | null }> {
+  const statement = {
     name: "batches_open",
     text: `select b.account_id as "accountId", b.id as "batchId", b.status, b.api_key_id as "keyId",
         b.request_id as "requestId", b.prompt_version_id as "promptVersionId", b.run_options as "runOptions",
@@ -254,21 +263,28 @@ export function listOpenBatches(db: Queryable): Promise<OpenBatch[]> {
         where i.batch_id = b.id and i.run_id is not null and i.ended_at is null) open
       left join run_limits own on own.scope = 'account:' || b.account_id
       left join run_limits def on def.scope = 'account'
-      where b.finished_at is null order by b.account_id, b.id limit ${OPEN_BATCHES_MAX}`,
-  });
+      where b.finished_at is null and b.account_id > $1 order by b.account_id, b.id limit ${OPEN_BATCHES_MAX}`,
+  };
+  const rows = await db.query<OpenBatch>(statement, [after]);
+  const last = rows.at(-1)?.accountId ?? "";
+  const whole = rows.filter(({ accountId }) => accountId !== last);
+  if (rows.length < OPEN_BATCHES_MAX || whole.length === 0) return { batches: rows, next: null };
+  return { batches: whole, next: whole.at(-1)?.accountId ?? null };
 }
 
-/** The next items to start, in order. */
-export async function listWaitingItems(db: Queryable, batchId: string, limit: number): Promise<number[]> {
-  const rows = await db.query<{ item: number }>(
-    {
-      name: "batch_items_next",
-      text: `select item from batch_items where batch_id = $1 and run_id is null and ended_at is null
-        order by item limit $2`,
-    },
-    [batchId, limit],
-  );
-  return rows.map(({ item }) => item);
+/** The next items to start, in order, with the bytes of their inputs. */
+export function listWaitingItems(
+  db: Queryable,
+  batchId: string,
+  limit: number,
+): Promise<{ readonly item: number; readonly bytes: number }[]> {
+  const statement = {
+    name: "batch_items_next",
+    // The size as it is stored, which is known without reading it.
+    text: `select item, coalesce(pg_column_size(inputs), 0) as bytes from batch_items
+      where batch_id = $1 and run_id is null and ended_at is null order by item limit $2`,
+  };
+  return db.query(statement, [batchId, limit]);
 }
 
 /** Null: it has a run or has ended. */

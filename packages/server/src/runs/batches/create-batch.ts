@@ -30,7 +30,7 @@ export interface CreatedBatch {
 }
 
 /** Its items may take 32 MiB of the database each, and more than a few at once help nobody: they share one window. */
-export const OPEN_BATCHES_MAX = 20;
+const OPEN_BATCHES_MAX = 20;
 
 /** @throws Problem 422, 404, 410, 422 of the prompt, or 429, in this order of checks. */
 export async function createBatch(request: BatchRequest, options: CreateBatchOptions): Promise<CreatedBatch> {

@@ -1,2 +1,2 @@
 export { batchesRoutes, cancelRunsOf } from "./batches-routes.ts";
-export { createBatchStarter, type BatchStarter } from "./start-batches.ts";
+export { createBatchStarter } from "./start-batches.ts";

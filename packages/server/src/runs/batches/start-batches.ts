@@ -9,11 +9,12 @@ import { sqlState } from "../../platform/database/errors.ts";
 import type { Log } from "../../platform/log.ts";
 import { Problem } from "../../platform/problem.ts";
 import { settleWithin, sleep } from "../../platform/resilience/deadline.ts";
-import { createSemaphore } from "../../platform/resilience/semaphore.ts";
+import { createSemaphore, type Semaphore } from "../../platform/resilience/semaphore.ts";
 import type { Tick } from "../../platform/ticks.ts";
 import { createRun, type CreateRunOptions } from "../create/create-run.ts";
 import {
   collectBatch,
+  FIRST_BATCHES,
   listOpenBatches,
   listWaitingItems,
   NOT_TO_START,
@@ -51,9 +52,13 @@ const POLL_MS = 1_000;
 /** While batches run: ends of runs wake it too. */
 const BUSY_POLL_MS = 200;
 /** Runs that end together are followed up together. */
-const GATHER_MS = 10;
+const GATHER_MS = 20;
 /** All accounts together. The pool has eight connections. */
 const CREATES_AT_ONCE = 4;
+/** Of inputs in memory, as they are stored; an item with its images may have more, and is then started alone. */
+const INPUTS_BYTES_MAX = 8 * 2 ** 20;
+/** Enough that the next account to be served is known for each that has batches now. */
+const ACCOUNTS_MAX = 10_000;
 /**
  * Runs of an account's batches that no worker has yet. Enough to have the next one ready where a run takes a second, and
  * few, since a single run of the same account and model is claimed behind them.
@@ -64,37 +69,42 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
   const starting = new Map<string, Promise<void>>();
   const lastOf = new Map<string, string>();
   const creates = createSemaphore({ permits: CREATES_AT_ONCE });
+  const memory = createSemaphore({ permits: INPUTS_BYTES_MAX });
+  let cursor = FIRST_BATCHES;
   let alarm = Promise.withResolvers<void>();
   const wake = (): void => alarm.resolve();
 
-  /** What can be started now of the account. One account that is slow holds up no other. */
-  function begin(accountId: string, batches: readonly OpenBatch[], stop: AbortSignal | undefined): void {
-    const batch = nextDue(batches, lastOf.get(accountId));
-    const room = roomOf(batches, options.create.activeRunsMax);
-    if (batch === null || room < 1 || starting.has(accountId)) return;
-    lastOf.set(accountId, batch.batchId);
-    const isProbe = batch.status === "paused";
+  /** One thing at a time for each account. One that is slow holds up no other. */
+  function begin({ accountId, batchId }: OpenBatch, work: () => Promise<void>): void {
     const started = creates
-      .run(() => startItems(batch, isProbe ? 1 : room, { ...options, stop }))
+      .run(work)
       .catch((error: unknown) =>
-        options.log.warn(
-          { err: error, batchId: batch.batchId },
-          "items of a batch could not be started; it is tried again",
-        ),
+        options.log.warn({ err: error, batchId }, "a batch could not be looked after; it is tried again"),
       )
       .finally(() => starting.delete(accountId));
     starting.set(accountId, started);
   }
 
+  /** What can be done now for an account. */
+  function serve(accountId: string, batches: readonly OpenBatch[], stop: AbortSignal | undefined): void {
+    if (starting.has(accountId)) return;
+    const canceled = batches.find(({ status, unfinished }) => status === "canceled" && unfinished > 0);
+    if (canceled !== undefined) return begin(canceled, () => options.cancelRuns(canceled));
+    const batch = nextDue(batches, lastOf.get(accountId));
+    const room = roomOf(batches, options.create.activeRunsMax);
+    if (batch === null || room < 1) return;
+    if (lastOf.size === ACCOUNTS_MAX) lastOf.clear();
+    lastOf.set(accountId, batch.batchId);
+    begin(batch, () => startItems(batch, batch.status === "paused" ? 1 : room, { ...options, memory, stop }));
+  }
+
   /** @returns whether there are batches to look after. */
   async function pass(stop: AbortSignal | undefined): Promise<boolean> {
     const { db } = options.create;
-    const open = await listOpenBatches(db);
-    for (const batch of open) {
-      if (batch.status === "canceled" && batch.unfinished > 0) await options.cancelRuns(batch);
-      if (batch.isToCollect || batch.status === "canceled") await collectBatch(db, batch);
-    }
-    for (const [accountId, batches] of Map.groupBy(open, (batch) => batch.accountId)) begin(accountId, batches, stop);
+    const { batches: open, next } = await listOpenBatches(db, cursor);
+    cursor = next ?? FIRST_BATCHES;
+    for (const batch of open) if (batch.isToCollect) await collectBatch(db, batch);
+    for (const [accountId, batches] of Map.groupBy(open, (batch) => batch.accountId)) serve(accountId, batches, stop);
     return open.some(({ isDue, unfinished }) => isDue || unfinished > 0);
   }
 
@@ -135,6 +145,7 @@ function roomOf(batches: readonly OpenBatch[], activeRunsMax: number): number {
 }
 
 interface Starting extends BatchStarterOptions {
+  readonly memory: Semaphore;
   readonly stop: AbortSignal | undefined;
 }
 
@@ -144,8 +155,9 @@ async function startItems(batch: OpenBatch, itemsMax: number, options: Starting)
   if (account !== null && !account.isPro) {
     return pause(batch, planRequired(account.proUntilMs), options);
   }
-  for (const item of await listWaitingItems(create.db, batch.batchId, itemsMax)) {
-    if (stop?.aborted === true || !(await startOne(batch, item, options))) return;
+  for (const { item, bytes } of await listWaitingItems(create.db, batch.batchId, itemsMax)) {
+    const start = () => startOne(batch, item, options);
+    if (stop?.aborted === true || !(await options.memory.run(start, { weight: bytes }))) return;
   }
 }
 
