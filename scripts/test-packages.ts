@@ -334,6 +334,36 @@ async function checkAuthor(tarballs: readonly string[], serving: Serving): Promi
   });
 }
 
+/** A host of agents that starts the command, and somebody who checks the server from outside. */
+async function checkAgent(tarballs: readonly string[], { url, apiKey }: Serving): Promise<void> {
+  const node = findNode("24");
+  const cwd = install("agent", tarballs, node);
+  const env = environmentOf({ cwd, node, env: { PROMPTD_URL: url, PROMPTD_API_KEY: apiKey } });
+  await check("promptd mcp answers a host with its tools", async () => {
+    const child = spawn("promptd", ["mcp"], { cwd, env, stdio: ["pipe", "pipe", "inherit"] });
+    children.add(child);
+    const clientInfo = { name: "packages", version: "1" };
+    const messages = [
+      { id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo } },
+      { method: "notifications/initialized" },
+      { id: 2, method: "tools/list", params: {} },
+    ];
+    for (const message of messages) child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+    let output = "";
+    for await (const chunk of child.stdout) {
+      output += String(chunk);
+      if (output.includes('"id":2')) break;
+    }
+    child.stdin.end();
+    children.delete(child);
+    if (!output.includes('"run_prompt"')) throw new Error(output);
+  });
+  await check("promptd conform finds nothing wrong", () => {
+    const report = run("promptd", ["conform", url, apiKey], { cwd, node });
+    return report.trim().split("\n").at(-1);
+  });
+}
+
 /** What the console does: signs in with the link of the first start, and makes a token. */
 async function createToken({ url, welcome }: Serving): Promise<string> {
   const json = { "content-type": "application/json", origin: url };
@@ -376,6 +406,7 @@ async function main(): Promise<void> {
       await checkClient(clientTarball, majors, serving);
       await checkCaller(tarballs, serving);
       await checkAuthor(tarballs, serving);
+      await checkAgent(tarballs, serving);
     }
     await check(`it stops on Node ${major}`, () => serving.stop());
   }

@@ -28,7 +28,7 @@ export interface KitPrompt {
   readonly inputs: { readonly textInputs: Readonly<Record<string, string>>; readonly imageInputs: readonly [] };
 }
 
-export interface KitRun {
+interface KitRun {
   readonly exchange: Exchange;
   readonly data: Json;
   readonly runId: string;

@@ -6,10 +6,8 @@ export interface PromptChoice {
   readonly label: string | null;
 }
 
-export const NO_CHOICE: PromptChoice = { names: [], label: null };
-
 /** More would fill the context of a model with descriptions, and clients cut long lists. */
-export const CHOSEN_MAX = 40;
+const CHOSEN_MAX = 40;
 
 /** @throws RangeError for more prompts than can be tools. */
 export function readChoice(list: string | null, label: string | null): PromptChoice {

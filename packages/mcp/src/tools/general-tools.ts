@@ -159,7 +159,7 @@ async function showPrompt(
 }
 
 /** What is known of a prompt, without its own JSON Schema, which says the same again. */
-export function detailsOf({ name, title, description, promptId, promptVersionId, config }: ShownPrompt) {
+function detailsOf({ name, title, description, promptId, promptVersionId, config }: ShownPrompt) {
   const { inputSchema: _schema, ...rest } = config;
   return { prompt: name, title, description, promptId, promptVersionId, ...rest };
 }

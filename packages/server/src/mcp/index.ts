@@ -1,1 +1,1 @@
-export { createMcp, type Mcp, type McpOptions } from "./mcp-endpoints.ts";
+export { createMcp, type Mcp } from "./mcp-endpoints.ts";

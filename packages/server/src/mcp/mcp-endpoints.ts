@@ -49,7 +49,7 @@ export function createMcp(options: McpOptions): Mcp {
     context.onGone(() => gone.abort(new Error("The caller has gone.")));
     const request = toRequest(context, publicUrl(), gone.signal);
     const response = await mcp.answer(request, message, toHttpCall(context, gone.signal, setup));
-    return toAnswer(response, isInitialize(message) ? { [SESSION_HEADER]: options.newId() } : {});
+    return toAnswer(response, isInitialize(message) ? sessionHeaders(options.newId()) : {});
   }
 
   const endpoint: Endpoint = {
@@ -101,6 +101,11 @@ interface Message {
 
 function isInitialize(message: unknown): boolean {
   return typeof message === "object" && message !== null && (message as Message).method === "initialize";
+}
+
+/** A host in a page reads the name of its session. */
+function sessionHeaders(session: string): Record<string, string> {
+  return { [SESSION_HEADER]: session, "access-control-expose-headers": "Mcp-Session-Id" };
 }
 
 /** The request that a notification of a client cancels; null: it is no such notification. */

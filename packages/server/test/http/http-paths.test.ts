@@ -77,7 +77,7 @@ describe("paths and methods", () => {
     expect(preflight.status).toBe(204);
     expect(preflight.headers.get("access-control-allow-methods")).toBe("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
     expect(preflight.headers.get("access-control-allow-headers")).toBe(
-      "Authorization, Content-Type, Prefer, Idempotency-Key, cli-agent, If-None-Match",
+      "Authorization, Content-Type, Prefer, Idempotency-Key, cli-agent, If-None-Match, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name",
     );
     const answer = await edge.get("/v1/me", { ...KEY, origin: "https://app.example.org" });
     const exposed = answer.headers.get("access-control-expose-headers")?.split(", ") ?? [];

@@ -13,32 +13,55 @@ export interface Connecting {
   readonly apiKey: string;
   readonly prompts?: string;
   readonly label?: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  /** A folder whose images calls may name; on standard input alone. */
+  readonly images?: string;
 }
 
 const MAIN = fileURLToPath(new URL("../../../cli/src/main.ts", import.meta.url));
 
+const connected = new Map<string, Promise<Client>>();
+
+/** A connection that all tests of a file share, since a process of the command line takes half a second to start. */
+export function connectOnce(way: Way, to: Connecting): Promise<Client> {
+  const name = JSON.stringify([way, to]);
+  const client = connected.get(name) ?? open(way, to);
+  connected.set(name, client);
+  return client;
+}
+
+export async function closeAll(): Promise<void> {
+  const clients = await Promise.all(connected.values());
+  await Promise.all(clients.map((client) => client.close()));
+}
+
+/** A connection that ends with its test. */
 export async function connect(way: Way, to: Connecting): Promise<Client> {
-  const mode = way === "HTTP of 2026" ? { pin: "2026-07-28" } : ("legacy" as const);
-  const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode } });
-  await client.connect(way === "standard input" ? stdioTransport(to) : httpTransport(to));
+  const client = await open(way, to);
   onTestFinished(() => client.close());
   return client;
 }
 
-function httpTransport({ url, apiKey, prompts, label, headers }: Connecting): StreamableHTTPClientTransport {
+async function open(way: Way, to: Connecting): Promise<Client> {
+  const mode = way === "HTTP of 2026" ? { pin: "2026-07-28" } : ("legacy" as const);
+  const client = new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode } });
+  await client.connect(way === "standard input" ? stdioTransport(to) : httpTransport(to));
+  return client;
+}
+
+function httpTransport({ url, apiKey, prompts, label }: Connecting): StreamableHTTPClientTransport {
   const address = new URL(`${url}/mcp`);
   if (prompts !== undefined) address.searchParams.set("prompts", prompts);
   if (label !== undefined) address.searchParams.set("label", label);
   return new StreamableHTTPClientTransport(address, {
-    requestInit: { headers: { authorization: `Bearer ${apiKey}`, ...headers } },
+    requestInit: { headers: { authorization: `Bearer ${apiKey}` } },
   });
 }
 
-function stdioTransport({ url, apiKey, prompts, label }: Connecting): StdioClientTransport {
+function stdioTransport({ url, apiKey, prompts, label, images }: Connecting): StdioClientTransport {
   const choice = [
     ...(prompts === undefined ? [] : ["--tools", prompts]),
     ...(label === undefined ? [] : ["--label", label]),
+    ...(images === undefined ? [] : ["--images", images]),
   ];
   return new StdioClientTransport({
     command: process.execPath,

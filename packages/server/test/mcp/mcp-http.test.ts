@@ -67,6 +67,12 @@ describe("who gets in", () => {
     expect((await post(INITIALIZE, { origin: "null" })).status).toBe(403);
     expect((await post(INITIALIZE, { origin: "https://agents.example.org" })).status).toBe(200);
     expect((await post(INITIALIZE, { origin: new URL(server.url).origin })).status).toBe(200);
+    const preflight = await fetch(`${server.url}/mcp`, {
+      method: "OPTIONS",
+      headers: { origin: "https://agents.example.org", "access-control-request-method": "POST" },
+    });
+    expect(preflight.headers.get("access-control-allow-origin")).toBe("https://agents.example.org");
+    expect(preflight.headers.get("access-control-allow-headers")).toContain("Mcp-Protocol-Version");
   });
 });
 

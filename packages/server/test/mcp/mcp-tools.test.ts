@@ -1,10 +1,13 @@
 /** The tools for agents, held to the same promises on every way in, with the official client. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { upsertLabel } from "../../src/prompts/own/labels-store.ts";
 import { directedPrompt, imagePrompt, photoPrompt, PNG_BASE64, promptFile } from "../prompts/prompt-files.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
-import { connect, textsOf, WAYS, type Connecting } from "./mcp-clients.ts";
+import { closeAll, connect, connectOnce, textsOf, WAYS, type Connecting } from "./mcp-clients.ts";
 
 const POEM = promptFile({
   title: "Poem for agents",
@@ -33,7 +36,10 @@ beforeAll(async () => {
     }),
   );
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await closeAll();
+  await server.close();
+});
 
 async function onlyRun() {
   const { rows } = await caller.client.runs.list({ limit: 1 });
@@ -44,14 +50,14 @@ async function onlyRun() {
 
 describe.each(WAYS)("over %s", (way) => {
   test("four tools are listed, and none of a prompt that nobody chose", async () => {
-    const client = await connect(way, to);
+    const client = await connectOnce(way, to);
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(["search_prompts", "show_prompt", "run_prompt", "get_run"]);
     expect((await client.listResources()).resources).toEqual([]);
   });
 
   test("a prompt is found, shown with its inputs and price, and run once with them", async () => {
-    const client = await connect(way, to);
+    const client = await connectOnce(way, to);
     const found = await client.callTool({ name: "search_prompts", arguments: { query: "poem for agents" } });
     expect(textsOf(found.content)[0]).toContain("- poem-for-agents: Poem for agents (text, ");
     const shown = await client.callTool({ name: "show_prompt", arguments: { prompt: "poem-for-agents" } });
@@ -66,7 +72,7 @@ describe.each(WAYS)("over %s", (way) => {
   });
 
   test("a chosen prompt is a tool of its own, whose arguments are its inputs", async () => {
-    const client = await connect(way, { ...to, prompts: "poem-for-agents,nobody-has-this" });
+    const client = await connectOnce(way, { ...to, prompts: "poem-for-agents,nobody-has-this" });
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).slice(4)).toEqual(["poem-for-agents"]);
     expect(tools[4]).toMatchObject({
@@ -94,7 +100,7 @@ describe.each(WAYS)("over %s", (way) => {
   });
 
   test("progress is reported while the run goes on", async () => {
-    const client = await connect(way, to);
+    const client = await connectOnce(way, to);
     const messages: (string | undefined)[] = [];
     const call = { name: "run_prompt", arguments: { prompt: "directed", inputs: { do: "delay=200" } } };
     await client.callTool(call, { onprogress: ({ message }) => messages.push(message) });
@@ -103,7 +109,7 @@ describe.each(WAYS)("over %s", (way) => {
   });
 
   test("an image comes as an image, and by its address", async () => {
-    const client = await connect(way, to);
+    const client = await connectOnce(way, to);
     const { content } = await client.callTool({ name: "run_prompt", arguments: { prompt: "blue-square" } });
     const [image] = content;
     expect(image).toMatchObject({ type: "image", mimeType: "image/png" });
@@ -114,7 +120,7 @@ describe.each(WAYS)("over %s", (way) => {
   });
 
   test("an image goes in as Base64 or as a data URL, and never as a path of a file", async () => {
-    const client = await connect(way, { ...to, prompts: "redraw" });
+    const client = await connectOnce(way, { ...to, prompts: "redraw" });
     const tool = async (image: string) => client.callTool({ name: "redraw", arguments: { Photo_1: image } });
     expect((await tool(PNG_BASE64)).content[0]?.type).toBe("image");
     expect((await tool(`data:image/png;base64,${PNG_BASE64}`)).content[0]?.type).toBe("image");
@@ -126,7 +132,7 @@ describe.each(WAYS)("over %s", (way) => {
   });
 
   test("the JSON that a prompt promises is structured content", async () => {
-    const client = await connect(way, to);
+    const client = await connectOnce(way, to);
     const { structuredContent, content } = await client.callTool({
       name: "run_prompt",
       arguments: { prompt: "as-json" },
@@ -136,7 +142,7 @@ describe.each(WAYS)("over %s", (way) => {
   });
 
   test("a failed run is an error with its reason, and costs nothing", async () => {
-    const client = await connect(way, to);
+    const client = await connectOnce(way, to);
     const call = { name: "run_prompt", arguments: { prompt: "directed", inputs: { do: "error=400" } } };
     const { isError, content } = await client.callTool(call);
     const { runId, outputs } = await onlyRun();
@@ -145,7 +151,7 @@ describe.each(WAYS)("over %s", (way) => {
   });
 
   test("what does not fit is refused with what would, and nothing is run", async () => {
-    const client = await connect(way, to);
+    const client = await connectOnce(way, to);
     const before = (await onlyRun()).runId;
     const answerTo = async (args: Record<string, unknown>) => {
       const { isError, content } = await client.callTool({ name: "run_prompt", arguments: args });
@@ -168,7 +174,7 @@ describe.each(WAYS)("over %s", (way) => {
   test("another account's run and a run that does not exist are the same to the caller", async () => {
     const { promptVersionId } = await server.publish(promptFile());
     const { runId } = await (await server.createCaller()).client.run(promptVersionId);
-    const client = await connect(way, to);
+    const client = await connectOnce(way, to);
     const answerTo = async (id: string) => {
       const { isError, content } = await client.callTool({ name: "get_run", arguments: { runId: id } });
       return { isError, text: textsOf(content)[0]?.replace(id, "ID") };
@@ -178,7 +184,7 @@ describe.each(WAYS)("over %s", (way) => {
   });
 
   test("a call that the client cancels cancels its run", async () => {
-    const client = await connect(way, to);
+    const client = await connectOnce(way, to);
     const cancel = new AbortController();
     const call = { name: "run_prompt", arguments: { prompt: "directed", inputs: { do: "hang" } } };
     const onprogress = ({ message }: { message?: string | undefined }) => {
@@ -198,19 +204,51 @@ describe.each(WAYS)("over %s", (way) => {
     for (const { promptId, promptVersionId } of [own, other]) {
       await server.app.db.tx((tx) => upsertLabel(tx, promptId, { label: "agents", promptVersionId }));
     }
-    const client = await connect(way, { ...to, label: "agents" });
+    const client = await connectOnce(way, { ...to, label: "agents" });
     const names = (await client.listTools()).tools.map((tool) => tool.name);
     expect(names).toContain(`own-${name}_agents`);
     expect(names.filter((tool) => tool.startsWith("other-"))).toEqual([]);
   });
 
   test("words complete to slugs, and resources are read by them", async () => {
-    const client = await connect(way, to);
+    const client = await connectOnce(way, to);
     const { completion } = await client.complete({
       ref: { type: "ref/resource", uri: "promptd://prompts/{slug}" },
       argument: { name: "slug", value: "poem-for-ag" },
     });
     expect(completion.values).toContain("poem-for-agents");
     await expect(client.readResource({ uri: "promptd://prompts/nobody-has-this" })).rejects.toThrow(/nobody-has-this/);
+  });
+});
+
+describe("over standard input alone", () => {
+  test("a key that is not valid is what every tool answers", async () => {
+    const client = await connect("standard input", { ...to, apiKey: "pd_000000000000000000000000000000000000" });
+    const { isError, content } = await client.callTool({ name: "search_prompts", arguments: { query: "tea" } });
+    expect([isError, textsOf(content)[0]]).toEqual([true, expect.stringContaining("The API key is not valid.")]);
+  });
+
+  test("images of the chosen folder are read by their paths, and no other file", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "promptd-images-"));
+    const images = join(folder, "images");
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await mkdir(images);
+    await writeFile(join(images, "cat.png"), Buffer.from(PNG_BASE64, "base64"));
+    await writeFile(join(folder, "secret.png"), Buffer.from(PNG_BASE64, "base64"));
+    await symlink(join(folder, "secret.png"), join(images, "link.png"));
+    const client = await connect("standard input", { ...to, prompts: "redraw", images });
+    const redraw = (image: string) => client.callTool({ name: "redraw", arguments: { Photo_1: image } });
+    expect((await redraw("cat.png")).content[0]?.type).toBe("image");
+    expect((await redraw(join(images, "cat.png"))).content[0]?.type).toBe("image");
+    const before = (await onlyRun()).runId;
+    for (const path of ["../secret.png", join(folder, "secret.png"), "link.png", "missing.png", "/etc/hostname"]) {
+      const { isError, content } = await redraw(path);
+      expect([path, isError, textsOf(content)[0]]).toEqual([
+        path,
+        true,
+        `An image must be an address, Base64, or a file in ${images}.`,
+      ]);
+    }
+    expect((await onlyRun()).runId).toBe(before);
   });
 });

@@ -1,5 +1,6 @@
 /** Headers of the interface that every answer may carry, in one place. Names in lower case, as they are merged. */
-const ALLOWED_REQUEST_HEADERS = "Authorization, Content-Type, Prefer, Idempotency-Key, cli-agent, If-None-Match";
+const ALLOWED_REQUEST_HEADERS =
+  "Authorization, Content-Type, Prefer, Idempotency-Key, cli-agent, If-None-Match, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name";
 
 /**
  * Every response header of the interface that a caller may act on, with what the OpenAPI document says of it. Pages may

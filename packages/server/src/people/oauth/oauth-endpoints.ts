@@ -9,7 +9,7 @@ import { rawQuery } from "../../http/request/query.ts";
 import { Problem } from "../../platform/problem.ts";
 import { readRegistration, signClient } from "./clients.ts";
 
-export const METADATA_PATH = "/.well-known/oauth-authorization-server";
+const METADATA_PATH = "/.well-known/oauth-authorization-server";
 const REGISTER_PATH = "/oauth/register";
 const TOKEN_PATH = "/oauth/token";
 const AUTHORIZE_PATH = "/oauth/authorize";
