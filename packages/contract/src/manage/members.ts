@@ -52,6 +52,8 @@ export interface PersonOfInstallation {
 }
 
 export interface PersonChanges {
+  /** By which they sign in; their own account is called by it too. */
+  readonly email?: string | undefined;
   readonly isOperator?: boolean | undefined;
   readonly isFrozen?: boolean | undefined;
 }

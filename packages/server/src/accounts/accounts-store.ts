@@ -140,6 +140,13 @@ function toListed(row: ListedRow): AccountOfInstallation {
   };
 }
 
+/** False: another account has the address. */
+export async function changeAccountEmail(tx: Tx, accountId: string, email: string): Promise<boolean> {
+  const text = `update accounts set email = lower($2) where id = $1
+    and not exists (select 1 from accounts other where other.email = lower($2) and other.id <> $1) returning 1`;
+  return (await tx.query(text, [accountId, email])).length > 0;
+}
+
 /** An address that nobody has: what a deleted account is called from then on. */
 const NOBODY = "'deleted-' || id || '@promptd.invalid'";
 

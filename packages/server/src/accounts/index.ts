@@ -2,7 +2,7 @@ export { createAccount, getAccountByName, setPlan, type CreateAccount, type Plan
 export { accountsManageRoutes } from "./accounts-manage-routes.ts";
 export { accountsRoutes } from "./accounts-routes.ts";
 export { addUserFlags, findAccount, findAccountByName, findListedAccount } from "./accounts-store.ts";
-export { listAccounts, pseudonymizeAccount } from "./accounts-store.ts";
+export { changeAccountEmail, listAccounts, pseudonymizeAccount } from "./accounts-store.ts";
 export { createAdmissionControl, keyExpired, keyRevoked, overLimit, planRequired } from "./admission.ts";
 export type { AdmissionControl } from "./admission.ts";
 export { displayOf, hashApiKey, hasKeyForm, hasTokenForm, mintToken } from "./api-keys.ts";

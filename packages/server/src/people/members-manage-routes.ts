@@ -1,10 +1,14 @@
 import type { Member } from "@promptd/contract/manage";
+import { changeAccountEmail } from "../accounts/index.ts";
 import type { ManageHandlers } from "../http/endpoint.ts";
+import type { Tx } from "../platform/database/database.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
 import { invalid, notFound, type Problem } from "../platform/problem.ts";
 import { acceptInvitation, invite, joinAccount, type InvitationOptions } from "./invitations.ts";
 import {
+  changePersonEmail,
   deleteMember,
+  findPersonalAccount,
   listInvitations,
   listMembers,
   listPeople,
@@ -120,7 +124,10 @@ function peopleOf(
         if (isLast && (body.isOperator === false || body.isFrozen === true)) {
           throw refusal("personId", "This is the only operator. Make somebody else an operator first.");
         }
-        return updatePerson(tx, personId, body);
+        const person = await updatePerson(tx, personId, body);
+        if (person === null || body.email === undefined) return person;
+        await changeEmail(tx, personId, body.email);
+        return { ...person, email: body.email.toLowerCase() };
       });
       if (data === null) throw notFound("person", personId);
       return { data };
@@ -131,6 +138,17 @@ function peopleOf(
       return { data: { link: welcomeLink(publicUrl(), code) } };
     },
   };
+}
+
+/** Of the person, and of the account that is their own. */
+async function changeEmail(tx: Tx, personId: string, email: string): Promise<void> {
+  const accountId = await findPersonalAccount(tx, personId);
+  const isFree =
+    (await changePersonEmail(tx, personId, email)) &&
+    (accountId === null || (await changeAccountEmail(tx, accountId, email)));
+  if (isFree) return;
+  const message = `Another person or account has the address ${email.toLowerCase()}.`;
+  throw invalid([{ path: ["body", "email"], code: "conflict", message }]);
 }
 
 function requireMember(members: readonly Member[], personId: string): Member {

@@ -174,6 +174,31 @@ describe("an operator", () => {
     expect(await codes()).toEqual(["SUCCESS", "SUCCESS"]);
   });
 
+  test("gives a person another address, which signs in and names their own account, unless somebody has it", async () => {
+    const person = await createTestPerson(server, { email: "before@example.org" });
+    const params = { personId: person.personId };
+    const change = (email: string) => operator.client.send("updatePerson", { params, body: { email } });
+    const other = await server.createCaller();
+    const findEmail = "select email from accounts where id = $1";
+    const taken = await server.app.db.query<{ email: string }>(findEmail, [other.accountId]);
+    expect(await codeOf(change("ADA@example.org"))).toBe("VALIDATION_ERROR");
+    expect(await codeOf(change(taken[0]?.email ?? ""))).toBe("VALIDATION_ERROR");
+    expect(await change("After@example.org")).toMatchObject({ email: "after@example.org" });
+    const signIn = async (email: string) => {
+      const headers = {
+        "content-type": "application/json",
+        origin: server.url,
+        "x-forwarded-for": `10.1.1.${email.length}`,
+      };
+      const body = JSON.stringify({ email, password: PASSWORD });
+      return (await fetch(`${server.url}/manage/auth/sign-in/email`, { method: "POST", headers, body })).status;
+    };
+    expect([await signIn("after@example.org"), await signIn("before@example.org")]).toEqual([200, 401]);
+    const { rows } = await operator.client.send("listAccounts", { query: { q: "after@" } });
+    expect(rows.map(({ accountId }) => accountId)).toEqual([person.accountId]);
+    expect((await person.client.send("getSession")).person.email).toBe("after@example.org");
+  });
+
   test("finds people and accounts by part of their address, and sets a plan", async () => {
     const people = await operator.client.send("listPeople", { query: { q: "ADA@" } });
     expect(people.rows.map(({ personId }) => personId)).toEqual([ada.personId]);

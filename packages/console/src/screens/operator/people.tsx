@@ -1,7 +1,7 @@
 import type { PersonOfInstallation } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Ellipsis, Link2, ShieldCheck, Snowflake, Users } from "lucide-react";
+import { AtSign, Ellipsis, Link2, ShieldCheck, Snowflake, Users } from "lucide-react";
 import { useState } from "react";
 import { faultOf, manage } from "../../api.ts";
 import { actAndSay } from "../../components/act-and-say.ts";
@@ -118,11 +118,13 @@ interface PersonActsProps {
   readonly onMade: (made: Made) => void;
 }
 
-function PersonActs({ row: { personId, name, email, isOperator, isFrozen }, onMade }: PersonActsProps) {
+function PersonActs({ row, onMade }: PersonActsProps) {
+  const { personId, name, email, isOperator, isFrozen } = row;
   const queries = useQueryClient();
+  const [isMoving, setMoving] = useState(false);
   const change = async (body: { readonly isOperator?: boolean; readonly isFrozen?: boolean }, done: string) => {
     await actAndSay(() => manage.send("updatePerson", { params: { personId }, body }), done);
-    await queries.invalidateQueries({ queryKey: ["operator", "people"] });
+    await queries.invalidateQueries({ queryKey: PEOPLE });
   };
   const makeLink = async () => {
     try {
@@ -137,33 +139,73 @@ function PersonActs({ row: { personId, name, email, isOperator, isFrozen }, onMa
     }
   };
   return (
-    <Menu
-      trigger={
-        <Button tone="quiet" small square aria-label={`Acts on ${name}`}>
-          <Ellipsis aria-hidden className="size-4" strokeWidth={1.75} />
-        </Button>
-      }
+    <>
+      <Menu
+        trigger={
+          <Button tone="quiet" small square aria-label={`Acts on ${name}`}>
+            <Ellipsis aria-hidden className="size-4" strokeWidth={1.75} />
+          </Button>
+        }
+      >
+        <MenuItem icon={Link2} onClick={() => void makeLink()}>
+          Make a sign-in link
+        </MenuItem>
+        <MenuItem icon={AtSign} onClick={() => setMoving(true)}>
+          Change the address
+        </MenuItem>
+        <MenuItem
+          icon={ShieldCheck}
+          onClick={() =>
+            void change({ isOperator: !isOperator }, `${name} is ${isOperator ? "no longer" : "now"} an operator`)
+          }
+        >
+          {isOperator ? "No longer an operator" : "Make an operator"}
+        </MenuItem>
+        <MenuItem
+          icon={Snowflake}
+          danger={!isFrozen}
+          onClick={() =>
+            void change({ isFrozen: !isFrozen }, isFrozen ? `${name} may sign in again` : `${name} is locked out`)
+          }
+        >
+          {isFrozen ? "Give access again" : "Take access away"}
+        </MenuItem>
+      </Menu>
+      <AddressDialog row={row} isOpen={isMoving} onClose={() => setMoving(false)} />
+    </>
+  );
+}
+
+const PEOPLE = ["operator", "people"];
+
+interface AddressDialogProps {
+  readonly row: PersonOfInstallation;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+function AddressDialog({ row: { personId, name, email }, isOpen, onClose }: AddressDialogProps) {
+  const queries = useQueryClient();
+  const change = async (form: FormData) => {
+    const body = { email: textOf(form, "email") };
+    const moved = await manage.send("updatePerson", { params: { personId }, body });
+    await queries.invalidateQueries({ queryKey: PEOPLE });
+    toast(`${name} signs in as ${moved.email} from now on`);
+  };
+  return (
+    <FormDialog
+      isOpen={isOpen}
+      onClose={onClose}
+      title={`Change the address of ${name}`}
+      description="They sign in by it, and their own account is called by it. Links that were sent to the address before are dead."
+      submit="Change"
+      onSubmit={change}
     >
-      <MenuItem icon={Link2} onClick={() => void makeLink()}>
-        Make a sign-in link
-      </MenuItem>
-      <MenuItem
-        icon={ShieldCheck}
-        onClick={() =>
-          void change({ isOperator: !isOperator }, `${name} is ${isOperator ? "no longer" : "now"} an operator`)
-        }
-      >
-        {isOperator ? "No longer an operator" : "Make an operator"}
-      </MenuItem>
-      <MenuItem
-        icon={Snowflake}
-        danger={!isFrozen}
-        onClick={() =>
-          void change({ isFrozen: !isFrozen }, isFrozen ? `${name} may sign in again` : `${name} is locked out`)
-        }
-      >
-        {isFrozen ? "Give access again" : "Take access away"}
-      </MenuItem>
-    </Menu>
+      <Field label="New e-mail">
+        {(control) => (
+          <Input {...control} name="email" type="email" required maxLength={254} defaultValue={email} autoFocus />
+        )}
+      </Field>
+    </FormDialog>
   );
 }

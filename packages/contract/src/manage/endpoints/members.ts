@@ -138,7 +138,7 @@ export const membersEndpoints = {
     auth: "session", // a leaked token makes nobody an operator
     method: "PATCH",
     path: "/manage/v1/people/:personId",
-    summary: "Make a person an operator or not, freeze or unfreeze their access",
+    summary: "Give a person another e-mail address, make them an operator or not, freeze or unfreeze their access",
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     subject: "personId",
   },

@@ -94,7 +94,7 @@ export const membersExamples: ExamplesOf<ShapesOf<typeof membersSchemas>> = {
   },
   updatePerson: {
     parameters: { personId: PERSON_ID },
-    bodies: { operator: { isOperator: true }, freeze: { isFrozen: true } },
+    bodies: { operator: { isOperator: true }, freeze: { isFrozen: true }, address: { email: "ada@example.com" } },
     data: { ...person, isOperator: true },
   },
   createSignInLink: {

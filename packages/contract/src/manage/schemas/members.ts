@@ -103,6 +103,7 @@ const newInvitationSchema = z.object({
   role: wordLeaf("role", MEMBER_ROLES),
 }) satisfies z.ZodType<NewInvitation>;
 const changesSchema = z.object({
+  email: emailLeaf.optional(),
   isOperator: booleanLeaf("isOperator").optional(),
   isFrozen: booleanLeaf("isFrozen").optional(),
 }) satisfies z.ZodType<PersonChanges>;
