@@ -175,6 +175,16 @@ const settingsSections = [
   }),
   createRoute({
     getParentRoute: () => settings,
+    path: "/webhooks",
+    component: lazyRouteComponent(() => import("./screens/settings/webhooks/webhooks.tsx"), "WebhooksSection"),
+  }),
+  createRoute({
+    getParentRoute: () => settings,
+    path: "/webhooks/$webhookId",
+    component: lazyRouteComponent(() => import("./screens/settings/webhooks/webhook.tsx"), "WebhookSection"),
+  }),
+  createRoute({
+    getParentRoute: () => settings,
     path: "/members",
     component: lazyRouteComponent(() => import("./screens/settings/members.tsx"), "MembersSection"),
   }),

@@ -64,7 +64,7 @@ function resealed({ webhookId, secret, previousSecret }: SealedSecrets, vault: S
 }
 
 /** An event for authors whose live prompts call a model that ends soon, once for each version, model and day of its end. */
-export async function noteRetiringModels({ db, clock, models }: WebhooksTicksOptions): Promise<void> {
+export async function noteRetiringModels({ db, clock, models }: Omit<WebhooksTicksOptions, "vault">): Promise<void> {
   const nowMs = clock.nowMs();
   const untilMs = nowMs + RETIRING_DAYS * DAY_MS;
   const ending = new Map(

@@ -132,6 +132,7 @@ describe("the event of a run", () => {
     await run(other);
     await run(disabled);
     await run(asks);
+    await deliveryWhere(asks, ({ state }) => state === "delivered");
     expect(await deliveriesOf(asks)).toHaveLength(1);
     expect([await deliveriesOf(other), await deliveriesOf(disabled)]).toEqual([[], []]);
   });

@@ -1,0 +1,54 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { manage } from "../../../api.ts";
+import { ActForm } from "../../../components/act-form.tsx";
+import { formatCredits } from "../../../components/format.ts";
+import { QueryFailure } from "../../../components/query-states.tsx";
+import { Field, Input } from "../../../components/ui/field.tsx";
+import { Panel } from "../../../components/ui/panel.tsx";
+import { toast } from "../../../components/ui/toast.tsx";
+import { useAct } from "../../../components/use-act.ts";
+import { textOf } from "../../../sign-in.ts";
+import { creditsAlertQuery } from "./queries.ts";
+
+/** Below how many credits the event credits.low is sent. */
+export function CreditsAlertPanel({ isOwner }: { readonly isOwner: boolean }) {
+  const alert = useQuery(creditsAlertQuery);
+  const queries = useQueryClient();
+  const act = useAct();
+  if (alert.isError) return <QueryFailure what="The threshold of credits" query={alert} />;
+  if (alert.data === undefined) return null;
+  const { below, isLow } = alert.data;
+  const save = (form: FormData) =>
+    act.run(async () => {
+      const text = textOf(form, "below").trim();
+      const saved = await manage.send("setCreditsAlert", { body: { below: text === "" ? null : Number(text) } });
+      queries.setQueryData(creditsAlertQuery.queryKey, saved);
+      toast(saved.below === null ? "No threshold of credits" : `Threshold set to ${formatCredits(saved.below)}`);
+    });
+  return (
+    <Panel title="Low credits" aside={isLow ? "they are below the threshold now" : undefined}>
+      {isOwner ? (
+        <ActForm act={act} submit="Save threshold" onSubmit={save}>
+          <Field label="Threshold" help="The event credits.low is sent when fewer credits are left. Empty: never.">
+            {(control) => (
+              <Input
+                {...control}
+                key={below}
+                name="below"
+                type="number"
+                min={1}
+                step={1}
+                defaultValue={below ?? ""}
+                className="w-40"
+              />
+            )}
+          </Field>
+        </ActForm>
+      ) : (
+        <p className="text-dim">
+          {below === null ? "No threshold is set." : `credits.low is sent below ${formatCredits(below)}.`}
+        </p>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,314 @@
+import type { CreatedWebhook, Delivery, Webhook } from "@promptd/contract/manage";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { EllipsisVertical, Send } from "lucide-react";
+import { useState } from "react";
+import { isMissing, manage } from "../../../api.ts";
+import { actAndSay } from "../../../components/act-and-say.ts";
+import { Facts } from "../../../components/facts.tsx";
+import { FormDialog } from "../../../components/form-dialog.tsx";
+import { formatMoment, formatTime } from "../../../components/format.ts";
+import { ListPanel } from "../../../components/list-panel.tsx";
+import { Once } from "../../../components/once.tsx";
+import { Missing, QueryFailure, RowShapes } from "../../../components/query-states.tsx";
+import { Badge, Status, type StateTone } from "../../../components/ui/badge.tsx";
+import { Button } from "../../../components/ui/button.tsx";
+import { Empty } from "../../../components/ui/empty.tsx";
+import { Field, Input } from "../../../components/ui/field.tsx";
+import { Menu, MenuItem, MenuRule } from "../../../components/ui/menu.tsx";
+import { Panel } from "../../../components/ui/panel.tsx";
+import { Table, Td, Th } from "../../../components/ui/table.tsx";
+import { toast } from "../../../components/ui/toast.tsx";
+import { textOf } from "../../../sign-in.ts";
+import { deliveriesQuery, stateOf, useIsOwner, webhookQuery, webhooksQuery } from "./queries.ts";
+import { EventChoice, eventsOf } from "./webhooks.tsx";
+
+/** One webhook: where it goes, and what was sent. */
+export function WebhookSection() {
+  const { webhookId } = useParams({ from: "/inside/settings/webhooks/$webhookId" });
+  const webhook = useQuery(webhookQuery(webhookId));
+  if (webhook.data !== undefined) return <Shown key={webhookId} webhook={webhook.data} />;
+  if (isMissing(webhook.error)) {
+    return (
+      <Missing title="This webhook does not exist" to="/settings/webhooks" label="All webhooks">
+        It was deleted, or belongs to another account.
+      </Missing>
+    );
+  }
+  if (webhook.isError) return <QueryFailure what="The webhook" query={webhook} />;
+  return <RowShapes what="the webhook" title="Webhook" rows={3} />;
+}
+
+type Asking = "change" | "roll" | "delete" | null;
+
+function Shown({ webhook }: { readonly webhook: Webhook }) {
+  const { webhookId, url } = webhook;
+  const params = { webhookId };
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const isOwner = useIsOwner();
+  const [asking, setAsking] = useState<Asking>(null);
+  const [rolled, setRolled] = useState<CreatedWebhook | null>(null);
+  const refresh = async () => {
+    await Promise.all(
+      [webhookQuery(webhookId), webhooksQuery, deliveriesQuery(webhookId)].map(({ queryKey }) =>
+        queries.invalidateQueries({ queryKey }),
+      ),
+    );
+  };
+  const act = async (work: () => Promise<unknown>, done: string) => {
+    await actAndSay(work, done);
+    await refresh();
+  };
+  const close = () => setAsking(null);
+  return (
+    <>
+      {rolled === null ? null : (
+        <Once title="The new secret" secret={rolled.secret} copyLabel="Copy secret" onDone={() => setRolled(null)}>
+          <p className="text-dim">For a day, events carry a signature of the old secret as well.</p>
+        </Once>
+      )}
+      <Head
+        webhook={webhook}
+        isOwner={isOwner}
+        onTest={() => void act(() => manage.send("testWebhook", { params }), "Test event sent")}
+        onEnable={(isEnabled) =>
+          void act(
+            () => manage.send("updateWebhook", { params, body: { isEnabled } }),
+            isEnabled ? "Webhook enabled" : "Webhook disabled",
+          )
+        }
+        onAsk={setAsking}
+      />
+      <Deliveries
+        webhook={webhook}
+        isOwner={isOwner}
+        onRepeat={({ deliveryId }) =>
+          void act(() => manage.send("repeatDelivery", { params: { webhookId, deliveryId } }), "Event sent again")
+        }
+      />
+      <FormDialog
+        isOpen={asking === "change"}
+        onClose={close}
+        title="Change webhook"
+        submit="Save"
+        onSubmit={async (form) => {
+          const body = { url: textOf(form, "url"), events: eventsOf(form) };
+          await manage.send("updateWebhook", { params, body });
+          toast("Webhook changed");
+          await refresh();
+        }}
+      >
+        <Field label="Address">
+          {(control) => (
+            <Input {...control} name="url" type="url" defaultValue={url} required maxLength={2_048} autoFocus />
+          )}
+        </Field>
+        <EventChoice chosen={webhook.events} />
+      </FormDialog>
+      <FormDialog
+        isOpen={asking === "roll"}
+        onClose={close}
+        title="Roll the secret?"
+        description="The webhook gets a new secret. For a day, events are signed with both."
+        submit="Roll secret"
+        onSubmit={async () => {
+          setRolled(await manage.send("rollWebhookSecret", { params }));
+          await refresh();
+        }}
+      />
+      <FormDialog
+        isOpen={asking === "delete"}
+        onClose={close}
+        title="Delete this webhook?"
+        description="No more events are sent, and its deliveries are gone. Nobody can undo it."
+        submit="Delete webhook"
+        isDanger
+        onSubmit={async () => {
+          await manage.send("deleteWebhook", { params });
+          toast("Webhook deleted");
+          await navigate({ to: "/settings/webhooks" });
+          await queries.invalidateQueries({ queryKey: webhooksQuery.queryKey });
+        }}
+      />
+    </>
+  );
+}
+
+interface HeadProps {
+  readonly webhook: Webhook;
+  readonly isOwner: boolean;
+  readonly onTest: () => void;
+  readonly onEnable: (isEnabled: boolean) => void;
+  readonly onAsk: (asking: Asking) => void;
+}
+
+function Head({ webhook, isOwner, onTest, onEnable, onAsk }: HeadProps) {
+  const { url, events, disabledAt, disabledReason, failingSince, previousSecretUntil, createdAt } = webhook;
+  const isEnabled = disabledAt === null;
+  const { word, tone } = stateOf(webhook);
+  const acts = isOwner ? (
+    <>
+      {isEnabled ? (
+        <Button small onClick={onTest}>
+          <Send aria-hidden className="size-4" /> Send test event
+        </Button>
+      ) : (
+        <Button small tone="main" onClick={() => onEnable(true)}>
+          Enable
+        </Button>
+      )}
+      <Menu
+        trigger={
+          <Button small tone="quiet" aria-label="More acts">
+            <EllipsisVertical aria-hidden className="size-4" />
+          </Button>
+        }
+      >
+        <MenuItem onClick={() => onAsk("change")}>Change</MenuItem>
+        <MenuItem onClick={() => onAsk("roll")}>Roll secret</MenuItem>
+        {isEnabled ? <MenuItem onClick={() => onEnable(false)}>Disable</MenuItem> : null}
+        <MenuRule />
+        <MenuItem danger onClick={() => onAsk("delete")}>
+          Delete
+        </MenuItem>
+      </Menu>
+    </>
+  ) : undefined;
+  return (
+    <Panel
+      title={
+        <>
+          <Link to="/settings/webhooks" className="font-normal text-dim hover:text-ink">
+            Webhooks
+          </Link>{" "}
+          <span className="font-normal text-dim">/</span> Webhook
+        </>
+      }
+      acts={acts}
+    >
+      <Facts
+        facts={[
+          { label: "Address", value: url },
+          { label: "Events", value: events.join(", ") },
+          {
+            label: "State",
+            value: (
+              <span className="inline-flex flex-wrap items-center gap-x-2 gap-y-1">
+                <Badge tone={tone}>{word}</Badge>
+                {disabledAt === null ? null : `${disabledReason ?? ""} Since ${formatMoment(disabledAt)}.`}
+                {isEnabled && failingSince !== null
+                  ? `No delivery has succeeded since ${formatMoment(failingSince)}.`
+                  : null}
+              </span>
+            ),
+          },
+          ...(previousSecretUntil === null
+            ? []
+            : [{ label: "Old secret", value: `signs until ${formatMoment(previousSecretUntil)}` }]),
+          { label: "Created", value: formatMoment(createdAt) },
+          { label: "Id", value: <code className="text-12">{webhook.webhookId}</code> },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+interface DeliveriesProps {
+  readonly webhook: Webhook;
+  readonly isOwner: boolean;
+  readonly onRepeat: (delivery: Delivery) => void;
+}
+
+function Deliveries({ webhook, isOwner, onRepeat }: DeliveriesProps) {
+  const deliveries = useInfiniteQuery(deliveriesQuery(webhook.webhookId));
+  const canRepeat = isOwner && webhook.disabledAt === null;
+  return (
+    <ListPanel
+      list={deliveries}
+      what="The deliveries"
+      title="Deliveries"
+      aside="of the last 30 days"
+      empty={
+        <Empty icon={Send} title="Nothing was sent yet">
+          What is sent stands here, with what the receiver answered.
+        </Empty>
+      }
+    >
+      {(rows) => (
+        <Table
+          label="Deliveries"
+          head={
+            <>
+              <Th>Event</Th>
+              <Th>State</Th>
+              <Th fill>Answer</Th>
+              <Th from="sm" num>
+                Attempts
+              </Th>
+              <Th from="xl">Time</Th>
+              <Th>
+                <span className="sr-only">Acts</span>
+              </Th>
+            </>
+          }
+        >
+          {rows.map((row) => (
+            <DeliveryRow key={row.deliveryId} row={row} canRepeat={canRepeat} onRepeat={() => onRepeat(row)} />
+          ))}
+        </Table>
+      )}
+    </ListPanel>
+  );
+}
+
+const TONES = { pending: "live", delivered: "ok", failed: "bad" } as const satisfies Record<string, StateTone>;
+
+interface DeliveryRowProps {
+  readonly row: Delivery;
+  readonly canRepeat: boolean;
+  readonly onRepeat: () => void;
+}
+
+function DeliveryRow({ row, canRepeat, onRepeat }: DeliveryRowProps) {
+  const answer = answerOf(row);
+  return (
+    <tr className="hover:bg-hover" title={row.deliveryId}>
+      <Td>
+        {row.runId === null ? (
+          row.event
+        ) : (
+          <Link to="/runs/$runId" params={{ runId: row.runId }} className="hover:underline">
+            {row.event}
+          </Link>
+        )}
+      </Td>
+      <Td>
+        <Status tone={TONES[row.state]}>{row.state}</Status>
+      </Td>
+      <Td fill>
+        <span title={answer}>{answer}</span>
+      </Td>
+      <Td from="sm" num>
+        {row.attempts}
+      </Td>
+      <Td from="xl">
+        <span title={formatMoment(row.createdAt)}>{formatTime(row.createdAt)}</span>
+      </Td>
+      <Td num>
+        {canRepeat && row.nextAttemptAt === null && row.state === "pending" ? null : canRepeat ? (
+          <Button small tone="quiet" aria-label={`Send ${row.event} again`} onClick={onRepeat}>
+            Send again
+          </Button>
+        ) : null}
+      </Td>
+    </tr>
+  );
+}
+
+function answerOf({ state, statusCode, fault, durationMs, nextAttemptAt, attempts }: Delivery): string {
+  if (state === "pending" && nextAttemptAt === null) return "on its way";
+  const again = nextAttemptAt === null || attempts === 0 ? "" : ` Next attempt: ${formatMoment(nextAttemptAt)}.`;
+  if (fault !== null) return `${fault}${again}`;
+  return statusCode === null ? "waits for a worker" : `${statusCode} in ${durationMs ?? 0} ms`;
+}

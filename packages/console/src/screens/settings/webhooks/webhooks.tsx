@@ -1,0 +1,190 @@
+import { WEBHOOK_EVENTS, type CreatedWebhook, type Webhook, type WebhookEventName } from "@promptd/contract/manage";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { Webhook as WebhookIcon } from "lucide-react";
+import { useState } from "react";
+import { manage } from "../../../api.ts";
+import { FormDialog } from "../../../components/form-dialog.tsx";
+import { formatDay } from "../../../components/format.ts";
+import { ListPanel } from "../../../components/list-panel.tsx";
+import { Once } from "../../../components/once.tsx";
+import { Badge } from "../../../components/ui/badge.tsx";
+import { Button } from "../../../components/ui/button.tsx";
+import { Empty } from "../../../components/ui/empty.tsx";
+import { Field, Input } from "../../../components/ui/field.tsx";
+import { Table, Td, Th } from "../../../components/ui/table.tsx";
+import { textOf } from "../../../sign-in.ts";
+import { CreditsAlertPanel } from "./credits-alert.tsx";
+import { stateOf, useIsOwner, webhooksQuery } from "./queries.ts";
+
+export function WebhooksSection() {
+  const webhooks = useInfiniteQuery(webhooksQuery);
+  const queries = useQueryClient();
+  const isOwner = useIsOwner();
+  const [isCreating, setCreating] = useState(false);
+  const [created, setCreated] = useState<CreatedWebhook | null>(null);
+  const create = isOwner ? (
+    <Button small tone="main" onClick={() => setCreating(true)}>
+      Create webhook
+    </Button>
+  ) : null;
+  return (
+    <>
+      {created === null ? null : (
+        <Once
+          title="The webhook is ready"
+          secret={created.secret}
+          copyLabel="Copy secret"
+          onDone={() => setCreated(null)}
+        >
+          <p className="text-dim">
+            The receiver verifies events with it: <Guide />.
+          </p>
+        </Once>
+      )}
+      <ListPanel
+        list={webhooks}
+        what="The webhooks"
+        title="Webhooks"
+        shapes={2}
+        acts={create}
+        note={null}
+        empty={
+          <Empty icon={WebhookIcon} title="No webhooks yet" act={create}>
+            A webhook tells a server of yours that a run has ended, that credits are low, or that a model of your prompt
+            retires. How to receive one: <Guide />.
+          </Empty>
+        }
+      >
+        {(rows) => <WebhookTable rows={rows} />}
+      </ListPanel>
+      <CreditsAlertPanel isOwner={isOwner} />
+      <CreateWebhook
+        isOpen={isCreating}
+        onClose={() => setCreating(false)}
+        onCreated={(webhook) => {
+          setCreated(webhook);
+          void queries.invalidateQueries({ queryKey: webhooksQuery.queryKey });
+        }}
+      />
+    </>
+  );
+}
+
+function Guide() {
+  return (
+    <Link to="/docs/$guide" params={{ guide: "webhooks" }} className="text-accent underline underline-offset-2">
+      the guide
+    </Link>
+  );
+}
+
+function WebhookTable({ rows }: { readonly rows: readonly Webhook[] }) {
+  return (
+    <Table
+      label="Webhooks"
+      head={
+        <>
+          <Th fill>Address</Th>
+          <Th from="sm">Events</Th>
+          <Th>State</Th>
+          <Th from="xl">Created</Th>
+        </>
+      }
+    >
+      {rows.map((row) => {
+        const { word, tone } = stateOf(row);
+        return (
+          <tr key={row.webhookId} className="hover:bg-hover">
+            <Td fill>
+              <Link
+                to="/settings/webhooks/$webhookId"
+                params={{ webhookId: row.webhookId }}
+                className="font-medium hover:underline"
+                title={row.url}
+              >
+                {row.url}
+              </Link>
+            </Td>
+            <Td from="sm">
+              <span title={row.events.join(", ")}>
+                {row.events.length === 1 ? row.events[0] : `${row.events.length} events`}
+              </span>
+            </Td>
+            <Td>
+              <Badge tone={tone}>{word}</Badge>
+            </Td>
+            <Td from="xl">{formatDay(row.createdAt)}</Td>
+          </tr>
+        );
+      })}
+    </Table>
+  );
+}
+
+const MEANINGS: Readonly<Record<WebhookEventName, string>> = {
+  "run.finished": "a run has succeeded or failed",
+  "credits.low": "credits are below the threshold",
+  "prompt.model_retiring": "a model of your prompt retires soon",
+};
+
+interface CreateWebhookProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly onCreated: (webhook: CreatedWebhook) => void;
+}
+
+function CreateWebhook({ isOpen, onClose, onCreated }: CreateWebhookProps) {
+  const create = async (form: FormData) => {
+    const body = { url: textOf(form, "url"), events: eventsOf(form) };
+    onCreated(await manage.send("createWebhook", { body }));
+  };
+  return (
+    <FormDialog isOpen={isOpen} onClose={onClose} title="Create webhook" submit="Create webhook" onSubmit={create}>
+      <Field label="Address" help="https, and reachable from the internet.">
+        {(control) => (
+          <Input
+            {...control}
+            name="url"
+            type="url"
+            placeholder="https://example.org/events"
+            required
+            maxLength={2_048}
+            autoFocus
+          />
+        )}
+      </Field>
+      <EventChoice chosen={["run.finished"]} />
+    </FormDialog>
+  );
+}
+
+/** Check boxes named `events`. */
+export function EventChoice({ chosen }: { readonly chosen: readonly WebhookEventName[] }) {
+  return (
+    <fieldset className="grid gap-1.5">
+      <legend className="pb-1 font-medium">Send when</legend>
+      {WEBHOOK_EVENTS.map((event) => (
+        <label key={event} className="flex items-baseline gap-2.5">
+          <input
+            type="checkbox"
+            name="events"
+            value={event}
+            defaultChecked={chosen.includes(event)}
+            className="translate-y-px accent-accent"
+          />
+          <span>
+            {MEANINGS[event]} <code className="text-12 text-dim">{event}</code>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** @throws Error with the sentence that the dialog shows. */
+export function eventsOf(form: FormData): WebhookEventName[] {
+  const events = WEBHOOK_EVENTS.filter((event) => form.getAll("events").includes(event));
+  if (events.length === 0) throw new Error("Choose at least one event.");
+  return events;
+}
