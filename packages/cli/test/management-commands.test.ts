@@ -196,6 +196,89 @@ ${RUN}  pd_01234…6789  laptop  valid  2026-11-21  12 runs, 96 credits
   });
 });
 
+describe("webhooks", () => {
+  const WEBHOOKS = "/manage/v1/webhooks";
+  const webhook = {
+    webhookId: RUN,
+    url: "https://example.org/events",
+    events: ["run.finished"],
+    createdAt: "2026-11-20T10:15:30.123Z",
+    disabledAt: null,
+    disabledReason: null,
+    failingSince: null,
+    previousSecretUntil: null,
+  };
+  const delivery = {
+    deliveryId: RUN,
+    event: "run.finished",
+    runId: RUN,
+    state: "delivered",
+    createdAt: "2026-11-22T10:04:11.000Z",
+    attempts: 1,
+    nextAttemptAt: null,
+    lastAttemptAt: "2026-11-22T10:04:11.480Z",
+    statusCode: 204,
+    fault: null,
+    durationMs: 93,
+  };
+
+  test("list shows their state, and what they want", async () => {
+    const rows = [webhook, { ...webhook, failingSince: "2026-11-20T10:15:30.123Z", url: "https://example.org/\u0007" }];
+    const { run } = await setupToken({ [`GET ${WEBHOOKS}`]: { data: { rows, hasMore: false } } });
+    expect((await run("webhooks", "list")).stdout)
+      .toBe(`WEBHOOK                               STATE    EVENTS        URL
+${RUN}  enabled  run.finished  https://example.org/events
+${RUN}  failing  run.finished  https://example.org/\\u0007
+`);
+  });
+
+  test("add prints the secret alone, and asks for all events when none is named", async () => {
+    const { run, seen } = await setupToken({ [`POST ${WEBHOOKS}`]: { data: { ...webhook, secret: "whsec_new" } } });
+    expect(await run("webhooks", "add", webhook.url, "--event", "run.finished")).toEqual({
+      code: 0,
+      stdout: "whsec_new\n",
+      stderr: `Created ${RUN}. The secret is shown this once.\n`,
+    });
+    await run("webhooks", "add", webhook.url);
+    const all = ["run.finished", "credits.low", "prompt.model_retiring"];
+    expect(seen.map(({ body }) => body)).toEqual([
+      { url: webhook.url, events: ["run.finished"] },
+      { url: webhook.url, events: all },
+    ]);
+    expect((await run("webhooks", "add", webhook.url, "--event", "run.started")).stderr).toContain(
+      '--event must be one of: run.finished, credits.low, prompt.model_retiring. Got "run.started".',
+    );
+  });
+
+  test("deliveries show what was answered, and when it is tried again", async () => {
+    const failed = {
+      ...delivery,
+      state: "pending",
+      statusCode: 503,
+      fault: "The receiver answered 503.",
+      nextAttemptAt: "2026-11-22T10:04:41.000Z",
+    };
+    const data = { rows: [failed, delivery], hasMore: false };
+    const { run } = await setupToken({ [`GET ${WEBHOOKS}/${RUN}/deliveries`]: { data } });
+    const { stdout } = await run("webhooks", "deliveries", RUN, "--limit", "2");
+    expect(stdout).toContain("pending    1         The receiver answered 503. Again at 10:04:41.");
+    expect(stdout).toContain("delivered  1         204 in 93 ms");
+  });
+
+  test("are tested, repeated and removed by id", async () => {
+    const routes = {
+      [`POST ${WEBHOOKS}/${RUN}/test`]: { data: { ...delivery, event: "webhook.test" } },
+      [`POST ${WEBHOOKS}/${RUN}/deliveries/${RUN}/repeat`]: { data: delivery },
+      [`DELETE ${WEBHOOKS}/${RUN}`]: { data: webhook },
+    };
+    const { run } = await setupToken(routes);
+    const see = `To see the answer: promptd webhooks deliveries ${RUN}\n`;
+    expect((await run("webhooks", "test", RUN)).stdout).toBe(`webhook.test is sent. ${see}`);
+    expect((await run("webhooks", "repeat", RUN, RUN)).stdout).toBe(`run.finished is sent again. ${see}`);
+    expect((await run("webhooks", "remove", RUN)).stdout).toBe("Deleted the webhook of https://example.org/events.\n");
+  });
+});
+
 describe("credits and usage", () => {
   test("credits with an API key are those that can be spent, with a token also what is held", async () => {
     const { run } = await setup({ "GET /v1/me/credits": { data: { credits: 480 } } });

@@ -7,9 +7,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { mintCode } from "../../server/src/people/index.ts";
 import { createTestPerson, PASSWORD, tokenClient, totpOf } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
+import { isVerified, startWebhookReceiver } from "../../server/test/webhooks/webhook-receiver.ts";
 import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
 import { DIST } from "./support/build.ts";
-import { faultsOfPages } from "./support/pages.ts";
+import { faultsOfPage, faultsOfPages } from "./support/pages.ts";
 
 const PROMPT = `---
 promptd: 1
@@ -24,7 +25,11 @@ let server: TestServer;
 let browser: TestBrowser;
 beforeAll(async () => {
   if (findBrowser() === null) return;
-  const environment = { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "1000" };
+  const environment = {
+    PROMPTD_SIGN_UP_PLAN: "pro",
+    PROMPTD_SIGN_UP_CREDITS: "1000",
+    PROMPTD_WEBHOOK_PRIVATE_ADDRESSES: "on",
+  };
   [server, browser] = await Promise.all([startTestServer({ consoleDirectory: DIST, environment }), openBrowser()]);
 });
 afterAll(async () => {
@@ -229,10 +234,26 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
 
   test("no page is hard to use in a theme, or wider than a screen", async () => {
     const ada = await createTestPerson(server);
+    const events = ["run.finished", "credits.low"] as const;
+    const url = "https://receiver.example.org/a/rather/long/path/of/a/webhook";
+    const { webhookId } = await ada.client.send("createWebhook", { body: { url, events } });
+    const insert = `insert into webhook_deliveries (id, account_id, webhook_id, event, state, attempts, status_code, fault, duration_ms)
+      values (promptd_new_id(), $1, $2, 'run.finished', 'delivered', 1, 204, null, 93),
+        (promptd_new_id(), $1, $2, 'credits.low', 'failed', 10, 503, 'The receiver answered 503.', 210)`;
+    await server.app.db.query(insert, [ada.accountId, webhookId]);
     await ada.token(["runs:read"]);
     await travel(browser, "settings-pages", async ({ page }) => {
       await signInAs(page, server.url, ada);
-      const sections = ["", "/security", "/tokens", "/members", "/account", "/appearance"];
+      const sections = [
+        "",
+        "/security",
+        "/tokens",
+        "/webhooks",
+        `/webhooks/${webhookId}`,
+        "/members",
+        "/account",
+        "/appearance",
+      ];
       const paths = [...sections.map((section) => `/settings${section}`), "/authorize"];
       expect(await faultsOfPages(page, server.url, paths)).toEqual([]);
     });
@@ -267,5 +288,53 @@ describe.skipIf(findBrowser() === null)("of an account in the settings", () => {
     });
     const answer = await fetch(`${server.url}/v1/me`, { headers: { authorization: `Bearer ${apiKey}` } });
     expect(answer.status).toBe(401);
+  });
+});
+
+describe.skipIf(findBrowser() === null)("in the webhooks of the settings", () => {
+  test("a webhook is created, tested, seen to fail, repeated, rolled and deleted", async () => {
+    const ada = await createTestPerson(server);
+    const receiver = await startWebhookReceiver();
+    await travel(browser, "webhooks", async ({ page, complaints }) => {
+      await signInAs(page, server.url, ada);
+      await page.goto(`${server.url}/settings/webhooks`);
+      await page.getByText("No webhooks yet").waitFor();
+      await page.getByLabel("Threshold").fill("250");
+      await page.getByRole("button", { name: "Save threshold" }).click();
+      await page.getByText("Threshold set to 250 credits", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Create webhook" }).click();
+      await page.getByLabel("Address").fill(receiver.url);
+      await page.getByLabel("credits are below the threshold").check();
+      await page.getByRole("dialog").getByRole("button", { name: "Create webhook" }).click();
+      const secret = await page.locator("section", { hasText: "is ready" }).locator("code").first().innerText();
+      await page.getByRole("link", { name: receiver.url }).click();
+      receiver.answer = (response) => void response.writeHead(410).end();
+      await page.getByRole("button", { name: "Send test event" }).click();
+      const deliveries = page.getByRole("table", { name: "Deliveries" });
+      await deliveries.getByText("The receiver answered 410.").waitFor();
+      const [event] = await receiver.atLeast(1);
+      expect(event !== undefined && isVerified(event, secret)).toBe(true);
+      await page.reload();
+      await page.getByText(/it wants no more events/).waitFor();
+      expect(await page.getByText(secret).count()).toBe(0);
+      expect(await faultsOfPage(page)).toEqual([]);
+      receiver.reset();
+      await page.getByRole("button", { name: "Enable" }).click();
+      await page.getByText("Webhook enabled", { exact: true }).waitFor();
+      await deliveries.getByRole("button", { name: "Send again: webhook.test" }).click();
+      await deliveries.getByText(/^204 in/).waitFor();
+      const roll = async (name: string) => {
+        await page.getByRole("button", { name: "More acts" }).click();
+        await page.getByRole("menuitem", { name }).click();
+      };
+      await roll("Roll secret");
+      await page.getByRole("dialog").getByRole("button", { name: "Roll secret" }).click();
+      await page.getByText("The new secret").waitFor();
+      await roll("Delete");
+      await page.getByRole("dialog").getByRole("button", { name: "Delete webhook" }).click();
+      await page.getByText("No webhooks yet").waitFor();
+      expect(complaints).toEqual([]);
+    });
+    await receiver.close();
   });
 });

@@ -95,6 +95,7 @@ async function removeContent(
     isMore = (await runsOfAccount.deleteRuns(db, accountId, BATCH)) === BATCH;
   }
   await runsOfAccount.deleteBatches(db, accountId);
+  await webhooksOfAccount.deleteRemoved(db, stop);
   await db.tx((tx) => promptsOfAccount.withdrawVotes(tx, accountId));
   await db.tx((tx) => promptsOfAccount.deleteDraftsOf(tx, accountId));
   if (prompts === "remove" && !(await promptsOfAccount.erasePromptsOf(db, accountId))) return;

@@ -73,6 +73,11 @@ test("ends every way in at once, and leaves nothing behind but the journal under
   const [file] = await server.app.db.query<{ id: string }>("select id from files where account_id = $1", [accountId]);
   expect(file).toBeDefined();
 
+  const body = { url: "https://receiver.example.org/of-ada", events: ["run.finished" as const] };
+  const { webhookId } = await ada.client.send("createWebhook", { body });
+  await ada.client.send("testWebhook", { params: { webhookId } });
+  await ada.client.send("setCreditsAlert", { body: { below: 5 } });
+
   expect(await codeOf(remove(ada, "somebody@example.org"))).toBe("VALIDATION_ERROR");
   expect(await remove(ada, "Ada@example.org")).toMatchObject({ accountId, prompts: "remove", finishedAt: null });
   expect(await codeOf(key.client.me.get())).toBe("UNAUTHORIZED_ERROR");
@@ -88,10 +93,15 @@ test("ends every way in at once, and leaves nothing behind but the journal under
        (select count(*)::int from files where account_id = $1) as files,
        (select count(*)::int from auth_users where email = $2) as people,
        (select count(*)::int from credit_holds where account_id = $1 and state = 'held') as held,
+       (select count(*)::int from webhooks where account_id = $1) as webhooks,
+       (select count(*)::int from webhook_deliveries where account_id = $1) as deliveries,
+       (select count(*)::int from webhook_alerts where account_id = $1) as alerts,
        (select posted::int from credit_accounts where account_id = $1) as posted`,
     [accountId, email],
   );
-  expect(counts).toEqual([{ runs: 0, batches: 0, items: 0, files: 0, people: 0, held: 0, posted: 0 }]);
+  expect(counts).toEqual([
+    { runs: 0, batches: 0, items: 0, files: 0, people: 0, held: 0, webhooks: 0, deliveries: 0, alerts: 0, posted: 0 },
+  ]);
   const kinds = await db.query<{ kind: string; run_id: string | null }>(
     "select kind, run_id from credit_transfers where account_id = $1 order by id",
     [accountId],

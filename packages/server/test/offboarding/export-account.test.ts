@@ -56,6 +56,9 @@ test("has the account, its prompts, runs, journal and files, and no secret", asy
     name: "two",
   });
   const image = await key.client.runs.create({ promptVersionId: picture.promptVersionId, inputs: {} });
+  const body = { url: "https://receiver.example.org/events", events: ["run.finished" as const] };
+  const webhook = await ada.client.send("createWebhook", { body });
+  const { deliveryId } = await ada.client.send("testWebhook", { params: { webhookId: webhook.webhookId } });
   const response = await download(ada, `/manage/v1/account/export?account=${accountId}`);
   expect([response.status, response.headers.get("content-type"), response.headers.get("content-disposition")]).toEqual([
     200,
@@ -74,7 +77,11 @@ test("has the account, its prompts, runs, journal and files, and no secret", asy
     members: [{ email: "ada@example.org", role: "owner" }],
     keys: [{ name: "laptop" }],
     credits: { posted: expect.any(Number) },
+    webhooks: [{ webhookId: webhook.webhookId, url: body.url }],
   });
+  expect(lines("deliveries/0001.jsonl")).toMatchObject([
+    { deliveryId, webhookId: webhook.webhookId, state: "pending" },
+  ]);
   expect(text(`prompts/${slug}/v1.json`)).toContain("Template of Ada");
   expect(lines("runs/0001.jsonl").map(({ runStatus }) => runStatus)).toEqual(Array(6).fill("succeeded"));
   expect(lines("batches/0001.jsonl")).toMatchObject([
@@ -87,7 +94,8 @@ test("has the account, its prompts, runs, journal and files, and no secret", asy
   const shown = await fetch(image.outputs[0]?.data ?? "");
   expect(files.get(String(file?.["name"]))?.equals(Buffer.from(await shown.bytes()))).toBe(true);
   const everything = [...files].map(([name, bytes]) => name + bytes.toString("latin1")).join("\n");
-  for (const secret of [key.apiKey, token, "the other caller's words"]) expect(everything).not.toContain(secret);
+  for (const secret of [key.apiKey, token, webhook.secret, "the other caller's words"])
+    expect(everything).not.toContain(secret);
 });
 
 test("is the operator's for any account, and nobody else's", async () => {

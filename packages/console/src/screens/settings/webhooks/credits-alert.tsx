@@ -29,20 +29,21 @@ export function CreditsAlertPanel({ isOwner }: { readonly isOwner: boolean }) {
     <Panel title="Low credits" aside={isLow ? "they are below the threshold now" : undefined}>
       {isOwner ? (
         <ActForm act={act} submit="Save threshold" onSubmit={save}>
-          <Field label="Threshold" help="The event credits.low is sent when fewer credits are left. Empty: never.">
-            {(control) => (
-              <Input
-                {...control}
-                key={below}
-                name="below"
-                type="number"
-                min={1}
-                step={1}
-                defaultValue={below ?? ""}
-                className="w-40"
-              />
-            )}
-          </Field>
+          <div className="max-w-md">
+            <Field label="Threshold" help="The event credits.low is sent when fewer credits are left. Empty: never.">
+              {(control) => (
+                <Input
+                  {...control}
+                  key={below}
+                  name="below"
+                  type="number"
+                  min={1}
+                  step={1}
+                  defaultValue={below ?? ""}
+                />
+              )}
+            </Field>
+          </div>
         </ActForm>
       ) : (
         <p className="text-dim">

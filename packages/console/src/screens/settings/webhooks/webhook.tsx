@@ -42,10 +42,9 @@ export function WebhookSection() {
 type Asking = "change" | "roll" | "delete" | null;
 
 function Shown({ webhook }: { readonly webhook: Webhook }) {
-  const { webhookId, url } = webhook;
+  const { webhookId } = webhook;
   const params = { webhookId };
   const queries = useQueryClient();
-  const navigate = useNavigate();
   const isOwner = useIsOwner();
   const [asking, setAsking] = useState<Asking>(null);
   const [rolled, setRolled] = useState<CreatedWebhook | null>(null);
@@ -60,7 +59,6 @@ function Shown({ webhook }: { readonly webhook: Webhook }) {
     await actAndSay(work, done);
     await refresh();
   };
-  const close = () => setAsking(null);
   return (
     <>
       {rolled === null ? null : (
@@ -87,9 +85,35 @@ function Shown({ webhook }: { readonly webhook: Webhook }) {
           void act(() => manage.send("repeatDelivery", { params: { webhookId, deliveryId } }), "Event sent again")
         }
       />
+      <Dialogs
+        webhook={webhook}
+        asking={asking}
+        onClose={() => setAsking(null)}
+        onRolled={setRolled}
+        refresh={refresh}
+      />
+    </>
+  );
+}
+
+interface DialogsProps {
+  readonly webhook: Webhook;
+  readonly asking: Asking;
+  readonly onClose: () => void;
+  readonly onRolled: (webhook: CreatedWebhook) => void;
+  readonly refresh: () => Promise<void>;
+}
+
+/** What is asked before a webhook is changed, rolled or deleted. */
+function Dialogs({ webhook: { webhookId, url, events }, asking, onClose, onRolled, refresh }: DialogsProps) {
+  const params = { webhookId };
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  return (
+    <>
       <FormDialog
         isOpen={asking === "change"}
-        onClose={close}
+        onClose={onClose}
         title="Change webhook"
         submit="Save"
         onSubmit={async (form) => {
@@ -104,22 +128,22 @@ function Shown({ webhook }: { readonly webhook: Webhook }) {
             <Input {...control} name="url" type="url" defaultValue={url} required maxLength={2_048} autoFocus />
           )}
         </Field>
-        <EventChoice chosen={webhook.events} />
+        <EventChoice chosen={events} />
       </FormDialog>
       <FormDialog
         isOpen={asking === "roll"}
-        onClose={close}
+        onClose={onClose}
         title="Roll the secret?"
         description="The webhook gets a new secret. For a day, events are signed with both."
         submit="Roll secret"
         onSubmit={async () => {
-          setRolled(await manage.send("rollWebhookSecret", { params }));
+          onRolled(await manage.send("rollWebhookSecret", { params }));
           await refresh();
         }}
       />
       <FormDialog
         isOpen={asking === "delete"}
-        onClose={close}
+        onClose={onClose}
         title="Delete this webhook?"
         description="No more events are sent, and its deliveries are gone. Nobody can undo it."
         submit="Delete webhook"
@@ -297,7 +321,7 @@ function DeliveryRow({ row, canRepeat, onRepeat }: DeliveryRowProps) {
       </Td>
       <Td num>
         {canRepeat && row.nextAttemptAt === null && row.state === "pending" ? null : canRepeat ? (
-          <Button small tone="quiet" aria-label={`Send ${row.event} again`} onClick={onRepeat}>
+          <Button small tone="quiet" aria-label={`Send again: ${row.event}`} onClick={onRepeat}>
             Send again
           </Button>
         ) : null}
