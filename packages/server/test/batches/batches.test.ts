@@ -252,6 +252,7 @@ describe("a batch pauses, with the reason, and nothing more is started", () => {
     expect(paused.pause).toMatchObject({ reason: "INSUFFICIENT_CREDITS" });
     expect(paused.pause?.message).toMatch(/^This run needs \d+ credits?, \d is available|are available/);
     await server.grant(accountId, { amount: 1_000 });
+    await server.app.db.query("update batches set retry_at = promptd_now() where id = $1", [batchId]); // not in seconds
     const finished = await becomes(client, batchId, { batchStatus: "finished", pause: null });
     expect(finished.counts).toMatchObject({ total: 8, succeeded: 8 });
     const { credits } = await client.me.credits();
