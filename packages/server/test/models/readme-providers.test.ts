@@ -10,7 +10,13 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { COMPILE_CACHE, killLeftovers, startPromptd, type PromptdProcess } from "../support/promptd-process.ts";
+import {
+  COMPILE_CACHE,
+  killLeftovers,
+  PROGRAM,
+  startPromptd,
+  type PromptdProcess,
+} from "../support/promptd-process.ts";
 import { readShipped } from "../../src/models/catalogue/shipped.ts";
 import { PNG } from "../providers/provider-answers.ts";
 import { startProviderDouble, type ProviderDouble } from "../providers/provider-double.ts";
@@ -62,6 +68,9 @@ let apiKey: string;
 /** The README's first section, once: a start without a provider makes the marketplace and the demo key. */
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "promptd-readme-"));
+  await mkdir(join(directory, "bin"));
+  const quick = `#!/bin/sh\nexec '${process.execPath}' '${PROGRAM}' "$@"\n`;
+  await writeFile(join(directory, "bin/promptd"), quick, { mode: 0o755 });
   const dataDir = join(directory, "first/data");
   const serving = await startPromptd({ environment: { PROMPTD_DATA_DIR: dataDir, PROMPTD_SEED: "on" } });
   apiKey = (await readFile(join(dataDir, "demo-key"), "utf8")).trim();
@@ -105,7 +114,7 @@ async function startStandIns(): Promise<StandIns> {
 /** Runs a command of the README in a shell, in the checkout, as somebody who pasted it. */
 async function paste(command: string, environment: Readonly<Record<string, string>>): Promise<string> {
   const env = {
-    PATH: `${join(ROOT, "node_modules/.bin")}:${process.env["PATH"]}`,
+    PATH: `${join(directory, "bin")}:${join(ROOT, "node_modules/.bin")}:${process.env["PATH"]}`,
     NODE_COMPILE_CACHE: COMPILE_CACHE,
     ...environment,
   };
@@ -126,7 +135,10 @@ function pasteWithKey(command: string, { environment }: Walk): Promise<string> {
   return paste(`${exportKey.replace("<the demo key>", apiKey)}\n${command}`, environment);
 }
 
-/** npx takes as long as the command; that it finds the command is seen once for each variable, in the list of models. */
+/**
+ * npx takes as long as the command, and so do the sources: that they are found is seen once for each variable, in the list
+ * of models. Without npx the shell finds the same program in few files.
+ */
 const withoutNpx = (command: string) => command.replace(/^npx /, "");
 
 /** @returns what the commands printed, and the id of the published version. */

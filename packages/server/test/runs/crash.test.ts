@@ -85,13 +85,15 @@ describe("a worker that is stopped and wakes later", () => {
     const fixture = installation();
     const caller = await fixture.createCaller();
     const api = await fixture.startHere("api");
-    const zombie = await fixture.start("worker");
+    const lease = { PROMPTD_LEASE_MS: "3000" }; // of the one that lives: a busy machine must not cost it its runs too
+    const zombie = await fixture.start("worker", lease);
     const runs = Array.from({ length: 10 }, (_, i) =>
       create(caller.clientAt(api.url), fixture.prompts.paid, "sandbox: delay=2500\nslow", `run-${i}`),
     );
     await until(async () => (await countRuns("attempt = 1")) === 10);
     zombie.signal("SIGSTOP");
-    const other = await fixture.start("worker");
+    await fixture.expireLeases();
+    const other = await fixture.startHere("worker", lease);
     await until(async () => (await countRuns("attempt = 2")) === 10);
     zombie.signal("SIGCONT");
     const ended = await Promise.all(runs);
@@ -102,7 +104,7 @@ describe("a worker that is stopped and wakes later", () => {
     await until(
       async () => (await fixture.db.query("select 1 from workers where os_pid = $1", [zombie.pid])).length === 1,
     );
-    await Promise.all([zombie.stop(), other.stop()]);
+    await Promise.all([zombie.stop(), other.close()]);
     expect(await fixture.db.query("select id from workers")).toEqual([]);
   }, 120_000);
 });

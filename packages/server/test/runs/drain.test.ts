@@ -11,7 +11,8 @@ import { until, type PromptdProcess } from "../support/promptd-process.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { useInstallation } from "../support/use-installation.ts";
 
-const installation = useInstallation();
+// No worker dies here: with the short lease of other tests a busy machine would cost runs an attempt, or all three.
+const installation = useInstallation({ PROMPTD_LEASE_MS: "6000" });
 afterEach(() => enableFaults(""));
 
 interface Sent {
@@ -79,9 +80,8 @@ describe("SIGTERM to an API process", () => {
     const api = await fixture.start("api");
     const sent = Array.from({ length: 200 }, () => post(api.url, caller, "sandbox: delay=4000\nslow"));
     await until(async () => (await count("runs")) === 200);
-    // Started only now, so that no run ends before the stop. With the lease of these tests a busy machine would cost it
-    // some of its runs, and them an attempt.
-    const worker = await fixture.start("worker", { PROMPTD_LEASE_MS: "6000" });
+    // Started only now, so that no run ends before the stop.
+    const worker = await fixture.start("worker");
     await until(async () => (await count("runs where worker is not null")) > 0);
     const exit = await api.stop();
     const answers = await Promise.all(sent);

@@ -4,13 +4,16 @@ import { openInstallationFixture, type InstallationFixture } from "./installatio
 import { killLeftovers } from "./promptd-process.ts";
 import { createTestDatabase, type TestDatabase } from "./test-database.ts";
 
-/** @returns what gives the installation of the test that runs. */
-export function useInstallation(): () => InstallationFixture {
+/**
+ * @param changes of the settings of its processes.
+ * @returns what gives the installation of the test that runs.
+ */
+export function useInstallation(changes: Readonly<Record<string, string>> = {}): () => InstallationFixture {
   let database: TestDatabase;
   let fixture: InstallationFixture;
   beforeEach(async () => {
     database = await createTestDatabase();
-    fixture = await openInstallationFixture(database.url);
+    fixture = await openInstallationFixture(database.url, changes);
   });
   afterEach(async () => {
     await killLeftovers();
