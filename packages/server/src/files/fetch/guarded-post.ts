@@ -18,7 +18,7 @@ export interface GuardedPostOptions {
   readonly totalMs?: number;
 }
 
-export interface PostContent {
+interface PostContent {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }

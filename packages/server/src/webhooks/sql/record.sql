@@ -1,18 +1,26 @@
 -- What happened, as deliveries to the webhooks that want to know.
 
 -- Runs have ended: one delivery for each of their account's webhooks that wants run.finished. Part of the transaction that
--- ends them, so no end is without its event. It waits for no lock. For an account without webhooks it is one index probe:
--- the offset lets no planner read the table instead (measured 2026-11-23: 2.3 ms for 50 runs beside 10,000 webhooks).
--- In PL/pgSQL, whose plan is made once for a connection: before PostgreSQL 18 a SQL function is planned at each call.
+-- ends them, so no end is without its event. It waits for no lock. For an account without webhooks it is one index probe;
+-- runs of one account stand beside each other. Statements with single values, since one with arrays is planned anew at
+-- each call, which costs more than all the rest (measured 2026-11-23: 290 us for one run).
 create or replace function webhook_runs_finished(p_account uuid[], p_run uuid[]) returns void language plpgsql as $$
+declare
+  v_account uuid; v_run uuid; v_before uuid; v_has boolean;
 begin
-  insert into webhook_deliveries (id, account_id, webhook_id, event, run_id)
-  select promptd_new_id(), d.account_id, w.id, 'run.finished', d.run_id
-  from (select distinct unnest(p_account) as id) a
-  cross join lateral (
-    select w.id from webhooks w where w.account_id = a.id
-      and w.removed_at is null and w.disabled_at is null and 'run.finished' = any (w.events) offset 0) w
-  join unnest(p_account, p_run) d (account_id, run_id) on d.account_id = a.id;
+  for i in 1 .. cardinality(p_run) loop
+    v_account := p_account[i];
+    v_run := p_run[i];
+    if v_account is distinct from v_before then
+      v_before := v_account;
+      v_has := exists (select 1 from webhooks w where w.account_id = v_account and w.removed_at is null);
+    end if;
+    continue when not v_has;
+    insert into webhook_deliveries (id, account_id, webhook_id, event, run_id)
+      select promptd_new_id(), v_account, w.id, 'run.finished', v_run from webhooks w
+      where w.account_id = v_account and w.removed_at is null and w.disabled_at is null
+        and 'run.finished' = any (w.events);
+  end loop;
 end $$;
 
 -- Compares the credits of accounts with their thresholds. An account that has fallen below its own gets one event, and
