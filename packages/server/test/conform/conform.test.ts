@@ -8,7 +8,7 @@ import { NO_TERMINAL } from "../../../cli/src/terminal/terminal.ts";
 import { textPrompt } from "../prompts/prompt-files.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 
-const RATE = "20";
+const RATE = "5";
 
 let server: TestServer;
 let caller: TestCaller;

@@ -142,7 +142,9 @@ describe("a code", () => {
   });
 
   test("that nobody gave, and another kind of grant, are refused", async () => {
-    expect(await (await exchange(await formOf({ code: "made-up" }))).json()).toMatchObject({ error: "invalid_grant" });
+    for (const code of ["made-up", "A".repeat(43)]) {
+      expect(await (await exchange(await formOf({ code }))).json()).toMatchObject({ error: "invalid_grant" });
+    }
     expect(await (await exchange({ grant_type: "password" })).json()).toMatchObject({
       error: "unsupported_grant_type",
     });

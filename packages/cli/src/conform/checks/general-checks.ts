@@ -23,8 +23,8 @@ const paths: Group<Kit> = {
   ],
 };
 
-/** Three times what is admitted, so that the surplus is refused whatever was sent before. */
-const BURST_FACTOR = 3;
+/** So many more than are admitted in a second that some are refused, also where sending them takes some seconds. */
+const burstSize = (rate: number): number => 3 * rate + 30;
 const BURST_RATE_MAX = 100;
 
 /** One burst for all checks of it. */
@@ -34,7 +34,7 @@ function burstOf(kit: Kit): Promise<Exchange[]> {
   if (kit.rate > BURST_RATE_MAX) {
     throw new Skipped(`A burst above ${BURST_RATE_MAX} requests a second is not sent.`);
   }
-  const sent = bursts.get(kit) ?? kit.burst("/v1/me", kit.rate * BURST_FACTOR);
+  const sent = bursts.get(kit) ?? kit.burst("/v1/me", burstSize(kit.rate));
   bursts.set(kit, sent);
   return sent;
 }

@@ -27,6 +27,8 @@ export interface OAuth {
 type Program = Pick<ClientAuthorizationBody, "clientId" | "redirectUri">;
 
 const CODE_BYTES = 32;
+/** Another text is refused without a question to the database. */
+const CODE_FORM = /^[A-Za-z0-9_-]{43}$/;
 const CODE_SECONDS = 60;
 const DAY_MS = 86_400_000;
 
@@ -56,7 +58,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
       publicUrl,
       key,
       takeAuthorization: async (code) => {
-        const stored = await sessions.takeOnce(identifierOf(code));
+        const stored = CODE_FORM.test(code) ? await sessions.takeOnce(identifierOf(code)) : null;
         return stored === null ? null : (JSON.parse(stored) as Authorization);
       },
       createKey: async ({ accountId, clientName, monthlyCap, days }) => {

@@ -22,10 +22,8 @@ async function deleteBatches(db: Database, accountId: string): Promise<void> {
   }
 }
 
-interface ExportedItem {
-  readonly batchId: string;
-  readonly index: number;
-}
+/** No interface: the build writes it out where its name is not known. */
+type ExportedItem = { readonly batchId: string; readonly index: number };
 
 /** Items with what is stored of their batch, by batch and index; at most so many bytes, unless the first alone has more. */
 function listItemsOf(
