@@ -68,7 +68,9 @@ function Entries({ search, onChange }: EntriesProps) {
             <>
               <Th>When</Th>
               <Th>Act</Th>
-              <Th fill>Who</Th>
+              <Th fill from="sm">
+                Who
+              </Th>
               <Th from="xl">On what</Th>
               <Th from="xl">From</Th>
               <Th>Outcome</Th>
@@ -102,7 +104,7 @@ function Row({ row, onPerson }: RowProps) {
       <Td>
         <code className="text-12">{action}</code>
       </Td>
-      <Td fill>
+      <Td fill from="sm">
         {personId === null ? (
           <span className="text-dim">{who}</span>
         ) : (
@@ -113,7 +115,7 @@ function Row({ row, onPerson }: RowProps) {
         {actor === "token" ? <span className="pl-2 text-dim">by a token</span> : null}
       </Td>
       <Td from="xl">
-        <code className="block max-w-64 truncate text-12 text-dim" title={subject ?? undefined}>
+        <code className="block max-w-44 truncate text-12 text-dim" title={subject ?? undefined}>
           {subject}
         </code>
       </Td>
@@ -122,9 +124,16 @@ function Row({ row, onPerson }: RowProps) {
       </Td>
       <Td>
         <span title={requestId === null ? undefined : `Request ${requestId}`}>
-          {outcome === "SUCCESS" ? <Badge tone="ok">done</Badge> : <Badge tone="warn">{outcome}</Badge>}
+          {outcome === "SUCCESS" ? <Badge tone="ok">done</Badge> : <Badge tone="warn">{outcomeWords(outcome)}</Badge>}
         </span>
       </Td>
     </tr>
   );
 }
+
+/** The code of an error as words: `PAYMENT_REQUIRED_ERROR`. */
+const outcomeWords = (code: string) =>
+  code
+    .replace(/_ERROR$/, "")
+    .replaceAll("_", " ")
+    .toLowerCase();

@@ -92,7 +92,7 @@ function Row({ row, health }: RowProps) {
       </Td>
       <Td from="xl">
         <span className="block max-w-56 truncate text-dim" title={row.price}>
-          {row.price === "" ? "free" : row.price}
+          {row.price === "" ? "free" : priceWords(row.price)}
         </span>
       </Td>
       <Td from="sm">
@@ -151,4 +151,21 @@ function Bars({ history }: { readonly history: ModelHealth["history"] }) {
       ))}
     </span>
   );
+}
+
+const PER: Readonly<Record<string, string>> = {
+  inputPer1k: "in",
+  cachedInputPer1k: "cached in",
+  outputPer1k: "out",
+  perImage: "an image",
+  perSecond: "a second",
+};
+
+/** Credits by the names of the catalogue, `inputPer1k 0.1, outputPer1k 0.5`, as words. Tokens count by the thousand. */
+function priceWords(price: string): string {
+  const words = price.split(", ").map((part) => {
+    const [name = "", value = ""] = part.split(" ");
+    return `${value.replace("-", " to ")} ${PER[name] ?? name}`;
+  });
+  return price.includes("Per1k") ? `${words.join(", ")} per 1k tokens` : words.join(", ");
 }
