@@ -38,7 +38,7 @@ export interface SeedOptions {
  * continued by the next one: what exists already is left alone.
  */
 export async function seedMarketplace(options: SeedOptions): Promise<void> {
-  const model = options.catalogue.bind(SEED_ROLE, 0)?.model;
+  const model = options.catalogue.bind(SEED_ROLE, { images: 0 })?.model;
   if (model === undefined || !options.catalogue.isEnabled(model)) {
     options.log.info("no model is enabled that seed prompts could run on: none is published before a start with one");
     return;

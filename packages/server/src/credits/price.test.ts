@@ -30,6 +30,7 @@ const use = fc
     outputTokens: amount,
     images: fc.integer({ min: 0, max: 100 }),
     seconds: fc.integer({ min: 0, max: 3_600 }),
+    searches: fc.integer({ min: 0, max: 20 }),
   })
   .map((drawn) => ({ ...drawn, cachedInputTokens: Math.min(drawn.cachedInputTokens, drawn.inputTokens) }));
 const texts = fc.record({
@@ -38,6 +39,7 @@ const texts = fc.record({
   outputPer1k: decimal,
   perImage: decimal,
   perSecond: decimal,
+  perSearch: decimal,
 });
 
 function ratesOf(prices: Record<keyof PriceRates, string>): PriceRates {
@@ -47,6 +49,7 @@ function ratesOf(prices: Record<keyof PriceRates, string>): PriceRates {
     outputPer1k: parseCredits(prices.outputPer1k),
     perImage: parseCredits(prices.perImage),
     perSecond: parseCredits(prices.perSecond),
+    perSearch: parseCredits(prices.perSearch),
   };
 }
 
@@ -60,6 +63,7 @@ describe("a price", () => {
           times(perThousand(used.outputTokens), fraction(prices.outputPer1k)),
           times(whole(used.images), fraction(prices.perImage)),
           times(whole(used.seconds), fraction(prices.perSecond)),
+          times(whole(used.searches), fraction(prices.perSearch)),
         ].reduce(add);
         const expected = exact.top / exact.bottom + (exact.top % exact.bottom === 0n ? 0n : 1n);
         expect(wholeCredits(nanoCredits(ratesOf(prices), used), 0)).toBe(Number(expected));
@@ -77,6 +81,7 @@ describe("a price", () => {
           outputTokens: less.outputTokens + extra.outputTokens,
           images: less.images + extra.images,
           seconds: less.seconds + extra.seconds,
+          searches: less.searches + extra.searches,
         };
         expect(nanoCredits(rates, more)).toBeGreaterThanOrEqual(nanoCredits(rates, less));
       }),

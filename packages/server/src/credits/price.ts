@@ -13,6 +13,8 @@ export interface PriceRates {
   readonly outputPer1k: bigint;
   readonly perImage: bigint;
   readonly perSecond: bigint;
+  /** A search of the web by the model. */
+  readonly perSearch: bigint;
 }
 
 /** What was used, or at most can be used. Whole, not negative numbers. */
@@ -23,6 +25,8 @@ export interface PricedUse {
   readonly outputTokens: number;
   readonly images: number;
   readonly seconds: number;
+  /** Searches of the web; absent: none was asked for. */
+  readonly searches?: number;
 }
 
 export const FREE_RATES: PriceRates = {
@@ -31,6 +35,7 @@ export const FREE_RATES: PriceRates = {
   outputPer1k: 0n,
   perImage: 0n,
   perSecond: 0n,
+  perSearch: 0n,
 };
 
 const MICRO_PER_CREDIT = 1_000_000n;
@@ -63,7 +68,10 @@ export function scaleRate(micro: bigint, factor: string): bigint {
 export function nanoCredits(rates: PriceRates, use: PricedUse): bigint {
   const input = BigInt(use.inputTokens);
   const cached = BigInt(Math.min(use.cachedInputTokens, use.inputTokens));
-  const perUnit = BigInt(use.images) * rates.perImage + BigInt(use.seconds) * rates.perSecond;
+  const perUnit =
+    BigInt(use.images) * rates.perImage +
+    BigInt(use.seconds) * rates.perSecond +
+    BigInt(use.searches ?? 0) * rates.perSearch;
   return (
     (input - cached) * rates.inputPer1k +
     cached * rates.cachedInputPer1k +

@@ -1,7 +1,7 @@
 export { createModelCaller, RunGone, type LimitChange, type ModelCaller } from "./calls/call-model.ts";
 export { createAbandonedJobsTick } from "./calls/abandoned-jobs.ts";
-export { CatalogueError, loadCatalogue, requireEntry } from "./catalogue/catalogue.ts";
-export type { Catalogue, CatalogueEntry, CatalogueOptions } from "./catalogue/catalogue.ts";
+export { CatalogueError, loadCatalogue, meetsNeeds, requireEntry } from "./catalogue/catalogue.ts";
+export type { Catalogue, CatalogueEntry, CatalogueOptions, RoleNeeds } from "./catalogue/catalogue.ts";
 export { availability, isSimulated, unavailableSentence, type Availability } from "./catalogue/availability.ts";
 export { openAdapter } from "./ai-sdk/open-adapter.ts";
 export { faultOfEmbeddingsModel } from "./catalogue/embeddings-model.ts";

@@ -60,8 +60,16 @@ export interface StepDefinition {
   readonly messages?: readonly StepMessage[];
   /** JSON Schema of the text. */
   readonly outputSchema?: JsonSchema;
+  /** The model may search the web. */
+  readonly webSearch?: WebSearchChoice;
   /** Models that answer in place of `model` when it cannot, best first. */
   readonly fallback?: readonly string[];
+}
+
+/** That the model may search the web. */
+export interface WebSearchChoice {
+  /** True: what the provider names as sources is listed below the text. */
+  readonly sources: boolean;
 }
 
 /** A role, and what the author chose before a model was found for it: the next model may take more of it. */

@@ -19,6 +19,12 @@ export interface ChatMessage {
   readonly text: string;
 }
 
+/** That an author lets the model search the web. */
+export interface WebSearchChoice {
+  /** True: what the provider names as sources is listed below the text. */
+  readonly sources: boolean;
+}
+
 /** An answer that did not fit the schema. */
 export interface Correction {
   readonly answer: string;
@@ -40,6 +46,8 @@ export interface ModelCall {
   readonly messages?: readonly ChatMessage[] | undefined;
   /** JSON Schema of the text to be returned. */
   readonly outputSchema?: JsonObject | undefined;
+  /** Set: the model may search the web, by its provider's own means. */
+  readonly webSearch?: WebSearchChoice | undefined;
   /** What was returned to this call before, and why it did not fit the schema. */
   readonly correction?: Correction | undefined;
   readonly maxOutputTokens: number;

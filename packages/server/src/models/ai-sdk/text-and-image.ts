@@ -18,11 +18,19 @@ import {
   type Adapter,
 } from "./call-settings.ts";
 import type { ModelCall, ModelResult } from "./model-adapter.ts";
+import { createTextJoiner, searchSettings, sourceList, usageWithSearches } from "./web-search.ts";
 
 const TEXT_ANSWER_BYTES_MAX = 8_388_608;
 
 export async function callText(adapter: Adapter, call: ModelCall, signal: AbortSignal): Promise<ModelResult> {
   const instructions = wholeInstructions(call);
+  const shared = sharedSettings(call, signal);
+  const search = searchSettings(adapter, call, shared.providerOptions);
+  if (search === null) {
+    // An answer without what was asked for would look like one with it.
+    const sentence = "The model cannot search the web here.";
+    return failure("bad_request", { retry: "never", breaker: "ignored", sentence });
+  }
   const request = {
     model: await languageModel(adapter, call),
     messages: chatMessages(call),
@@ -31,14 +39,18 @@ export async function callText(adapter: Adapter, call: ModelCall, signal: AbortS
     ...(hasNativeSchema(call) ? { output: jsonOutput(call.outputSchema) } : {}),
     ...(call.mapping.reasoning === undefined ? {} : { reasoning: call.mapping.reasoning }),
     maxOutputTokens: call.maxOutputTokens,
-    ...sharedSettings(call, signal),
+    ...shared,
+    ...search,
     experimental_download: refuseDownload,
   };
   const { onText } = call;
-  const result = onText === null ? await generateText(request) : await writtenText(request, onText);
+  const result = onText === null ? (await generateText(request)).finalStep : await writtenText(request, onText);
   logWarnings(adapter, call.entry, result.warnings ?? []);
-  const usage = textUsage(result.usage, call, result.text);
-  if (Buffer.byteLength(result.text) > TEXT_ANSWER_BYTES_MAX) {
+  const written = result.content.map(createTextJoiner()).join("");
+  const { content, providerMetadata } = result;
+  const answer = { content, providerMetadata, rawUsage: result.usage.raw };
+  const usage = usageWithSearches(textUsage(result.usage, call, written), call, answer);
+  if (Buffer.byteLength(written) > TEXT_ANSWER_BYTES_MAX) {
     return failure("too_large", { retry: "never", breaker: "counted", usage });
   }
   if (result.finishReason === "content-filter") return { kind: "refused", usage };
@@ -46,10 +58,12 @@ export async function callText(adapter: Adapter, call: ModelCall, signal: AbortS
     return failure("protocol", { retry: "once", breaker: "counted", usage });
   }
   const truncated = result.finishReason === "length";
-  if (result.text.trim() === "") {
+  if (written.trim() === "") {
     return failure(truncated ? "reasoned_only" : "empty", { retry: "never", breaker: "ignored", usage });
   }
-  return { kind: "text", text: result.text, truncated, usage, requestId: requestId(result.response.headers) };
+  const sources = call.webSearch?.sources === true ? sourceList(result.sources) : "";
+  if (sources !== "") onText?.(sources);
+  return { kind: "text", text: written + sources, truncated, usage, requestId: requestId(result.response.headers) };
 }
 
 function chatMessages(call: ModelCall): ModelMessage[] {
@@ -75,13 +89,14 @@ function jsonOutput(schema: ModelCall["outputSchema"]) {
 /** The same answer in the end, told piece by piece; for who follows a run, since it costs several times the CPU. */
 async function writtenText(request: Parameters<typeof streamText>[0], onText: (text: string) => void) {
   const result = streamText({ ...request, onError: () => {} }); // it is thrown below, not printed
+  const join = createTextJoiner();
   for await (const part of result.stream) {
     if (part.type === "error") throw errorOf(part.error);
     if (part.type === "abort") request.abortSignal?.throwIfAborted();
-    if (part.type === "text-delta") onText(part.text);
+    const piece = join(part.type === "text-delta" ? part : { type: part.type });
+    if (piece !== "") onText(piece);
   }
-  const { text, usage, finishReason, warnings, response } = await result.finalStep;
-  return { text, usage, finishReason, warnings, response };
+  return result.finalStep;
 }
 
 /** A provider that fails after its first words says so in its own form, inside the stream. */

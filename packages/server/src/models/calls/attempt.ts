@@ -130,6 +130,7 @@ function modelCall(job: Job, start: StartedJob["start"]): Omit<ModelCall, "timeL
     settings: request.settings,
     messages: request.messages,
     outputSchema: request.outputSchema,
+    webSearch: request.webSearch,
     correction,
     maxOutputTokens: outputTokensMax(entry, mapping, request.maxOutputTokens),
     itemIndex: request.item,

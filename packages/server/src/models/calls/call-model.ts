@@ -87,7 +87,7 @@ async function callModel(context: CallContext, request: ModelRequest, signal: Ab
   const [first, ...others] = [own, ...named].flatMap((found) => (found.kind === "available" ? [found.entry] : []));
   if (first === undefined)
     return failed(own.kind === "available" ? ATTEMPTS_USED_UP : unavailableSentence(request.model, own));
-  const elsewhere = operatorsFallback(context, first);
+  const elsewhere = operatorsFallback(context, first, request);
   const models = { first, others: others.length === 0 && elsewhere !== null ? [elsewhere] : others };
   return attemptUntilSettled(context, { request, ...models }, signal);
 }
@@ -147,10 +147,15 @@ function isOfKey({ failure, callNumber }: Failed): boolean {
 type Busy = Extract<Attempt, { kind: "busy" }>;
 
 /** The same model elsewhere, where the operator declared one and the author none: never for videos. */
-function operatorsFallback(context: CallContext, entry: CatalogueEntry): CatalogueEntry | null {
+function operatorsFallback(
+  context: CallContext,
+  entry: CatalogueEntry,
+  { webSearch }: ModelRequest,
+): CatalogueEntry | null {
   if (entry.fallback === undefined || entry.modality === "video" || !context.catalogue.isEnabled(entry.fallback))
     return null;
-  return context.catalogue.find(entry.fallback);
+  const other = context.catalogue.find(entry.fallback);
+  return webSearch !== undefined && other?.webSearch === undefined ? null : other;
 }
 
 const ELSEWHERE_MAY_DO: ReadonlySet<FailureCause> = new Set(["overloaded", "network", "rate_limited"]);

@@ -20,6 +20,7 @@ export type DirectRequest = Pick<
   | "settings"
   | "messages"
   | "outputSchema"
+  | "webSearch"
   | "maxOutputTokens"
   | "item"
 >;

@@ -1,7 +1,7 @@
 /** What the rest of the server asks of models, and what comes of it. */
 import type { SpooledFile } from "../../files/index.ts";
 import type { Permit } from "../../platform/resilience/semaphore.ts";
-import type { ChatMessage, ModelImage } from "../ai-sdk/model-adapter.ts";
+import type { ChatMessage, ModelImage, WebSearchChoice } from "../ai-sdk/model-adapter.ts";
 import type { JsonObject } from "../catalogue/mapping.ts";
 import type { TextSettings } from "../providers/text-features.ts";
 import type { Usage } from "../providers/failure.ts";
@@ -29,6 +29,8 @@ export interface ModelRequest {
   readonly messages?: readonly ChatMessage[] | undefined;
   /** JSON Schema of the text to be returned. */
   readonly outputSchema?: JsonObject | undefined;
+  /** Set: the model may search the web. */
+  readonly webSearch?: WebSearchChoice | undefined;
   /** Null: the usual limit of the model. */
   readonly maxOutputTokens: number | null;
   /**

@@ -79,13 +79,16 @@ function isBuiltIn(provider: string): boolean {
   return BUILT_IN_PROVIDERS.some(({ id }) => id === provider);
 }
 
-function checkProvider({ provider, modality, api }: ModelRecord, { providers }: Known): string[] {
+function checkProvider({ provider, modality, api, webSearch }: ModelRecord, { providers }: Known): string[] {
   if (!isBuiltIn(provider) && !providers.has(provider)) return [];
   const known = providerOf(provider);
   const made = MODALITIES.filter((each) => makes(known, each));
   const accepted: readonly string[] = (modality === "text" ? known.apis : null) ?? ["absent"];
   return [
     ...(made.includes(modality) ? [] : [`provider "${provider}" makes no ${modality}; it makes ${made.join(", ")}.`]),
+    ...(webSearch === undefined || (modality === "text" && known.webSearch !== null && api !== "chat")
+      ? []
+      : [`webSearch: provider "${provider}" does not search the web for this kind of model.`]),
     ...(accepted.includes(api ?? "absent") ? [] : [`"api" must be ${accepted.join(" or ")}.`]),
   ];
 }
@@ -127,6 +130,7 @@ function checkPrice(record: ModelRecord, priceFactor: string): string[] {
   const prices = [record.price, ...mappings.flatMap((mapping) => mapping.price ?? [])];
   const faults: string[] = [];
   const rates = prices.flatMap((price) => RATE_NAMES.flatMap((name) => price[name] ?? []));
+  if (record.webSearch !== undefined) rates.push(record.webSearch.pricePerSearch);
   if (rates.some((rate) => scaleRate(parseCredits(rate), priceFactor) > RATE_MAX)) {
     faults.push(`a price times the priceFactor ${priceFactor} is above 9,007,199,254 credits.`);
   }

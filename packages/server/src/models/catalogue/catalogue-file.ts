@@ -2,7 +2,7 @@
 import { MODALITIES, type Modality } from "@promptd/contract";
 import { z } from "zod";
 import { isDecimal } from "../../credits/index.ts";
-import { mappingSchema, priceTextsSchema, type Mapping, type PriceTexts } from "./mapping.ts";
+import { decimal, mappingSchema, priceTextsSchema, type Mapping, type PriceTexts } from "./mapping.ts";
 
 const MODEL_STATUSES = ["active", "deprecated", "retired"] as const;
 type ModelStatus = (typeof MODEL_STATUSES)[number];
@@ -17,6 +17,24 @@ interface ImageInputs {
   readonly as?: "frame" | "reference" | undefined;
   /** It takes one more image, which says what of the others may change. */
   readonly mask?: boolean | undefined;
+}
+
+/** How a model searches the web while it answers, where the author of a prompt asks for it. */
+interface WebSearchTerms {
+  /** The most searches of one answer: what the hold covers, and what the provider is told where it can be. */
+  readonly searchesMax: number;
+  /** Credits as a decimal. */
+  readonly pricePerSearch: string;
+  /** `prompt`: the price is for an answer, however often the model searches for it. Absent: for each search. */
+  readonly per?: "prompt" | undefined;
+  /** Input tokens that the finds of one search are assumed to have, for holds and estimates. */
+  readonly inputTokens: number;
+  /** True: it may be held to a JSON schema in the same call. */
+  readonly withSchema?: boolean | undefined;
+  /** As priceToConfirm of the entry, for this price alone. */
+  readonly priceToConfirm?: boolean | undefined;
+  /** Where these terms are from and when they were read; for people. */
+  readonly source?: string | undefined;
 }
 
 interface ModelLimits {
@@ -44,6 +62,7 @@ export interface ModelRecord {
   readonly retiredAt?: string | undefined;
   readonly successor?: string | undefined;
   readonly inputs?: { readonly images?: ImageInputs | undefined } | undefined;
+  readonly webSearch?: WebSearchTerms | undefined;
   readonly runOptions: {
     readonly [key: string]: {
       readonly default?: string | undefined;
@@ -93,6 +112,17 @@ const recordShape = {
           mask: z.boolean().optional(),
         })
         .optional(),
+    })
+    .optional(),
+  webSearch: z
+    .strictObject({
+      searchesMax: z.int().min(1).max(20),
+      pricePerSearch: decimal,
+      per: z.literal("prompt").optional(),
+      inputTokens: count,
+      withSchema: z.boolean().optional(),
+      priceToConfirm: z.boolean().optional(),
+      source: z.string().max(500).optional(),
     })
     .optional(),
   runOptions: z.record(

@@ -12,10 +12,10 @@ import { providerOf } from "../providers/index.ts";
 import { mergeOverlay, NO_OVERLAY, readOverlay } from "./overlay.ts";
 import { mergeMappings, type Mapping } from "./mapping.ts";
 import { buildResources } from "./resources.ts";
-import { bindRole, checkRoles, type Roles } from "./roles.ts";
+import { bindRole, checkRoles, meetsNeeds, type RoleNeeds, type Roles } from "./roles.ts";
 import { readShipped } from "./shipped.ts";
 
-export { CatalogueError };
+export { CatalogueError, meetsNeeds, type RoleNeeds };
 
 /** One model, as the file gives it, with what the installation adds. */
 export interface CatalogueEntry extends ModelRecord {
@@ -36,8 +36,8 @@ export interface Catalogue {
   find(model: string): CatalogueEntry | null;
   /** What a prompt may name in place of a model. */
   readonly roles: Roles;
-  /** The model that a role means here and now for a prompt with so many images; null: there is no such role. */
-  bind(role: string, images: number): CatalogueEntry | null;
+  /** The model that a role means here and now for a prompt with these needs; null: there is no such role. */
+  bind(role: string, needs: RoleNeeds): CatalogueEntry | null;
   /** True when runs of the model can be executed now: not retired, and its provider is configured. */
   isEnabled(model: string): boolean;
   /** The list that GET /v1/resources answers: enabled models with a hash. The same object until the set changes. */
@@ -128,11 +128,11 @@ function createCatalogue(
     find,
     isEnabled,
     roles,
-    bind: (role, images) =>
+    bind: (role, needs) =>
       Object.hasOwn(roles, role)
         ? bindRole(
             (roles[role] ?? []).flatMap((model) => find(model) ?? []),
-            images,
+            needs,
             isEnabled,
           )
         : null,

@@ -37,7 +37,7 @@ export interface Mapping {
   readonly price?: PriceTexts | undefined;
 }
 
-const decimal = z.string().refine(isDecimal, 'must be a price such as "0.25": up to 9 digits and 6 decimals');
+export const decimal = z.string().refine(isDecimal, 'must be a price such as "0.25": up to 9 digits and 6 decimals');
 const pixels = z.templateLiteral([z.int().positive(), "x", z.int().positive()]);
 const json: z.ZodType<JsonValue> = z.json();
 

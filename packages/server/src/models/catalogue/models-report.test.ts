@@ -21,7 +21,7 @@ test("the list shows every model with its price, and what would enable it", () =
   const byModel = new Map(lines.map((line) => [line.model, line]));
   expect(byModel.get("openai/gpt-5.2")).toMatchObject({
     enabled: true,
-    price: "inputPer1k 0.175, cachedInputPer1k 0.0175, outputPer1k 1.4",
+    price: "inputPer1k 0.175, cachedInputPer1k 0.0175, outputPer1k 1.4, webSearch 1 per search",
   });
   expect(byModel.get("anthropic/claude-haiku-4-5")).toMatchObject({ enabled: false, requires: "ANTHROPIC_API_KEY" });
 });
@@ -36,6 +36,7 @@ test("the list shows the range of a price that lies in an option, and models of 
     model: "local/llama3.2",
     provider: "local",
     price: {},
+    webSearch: undefined,
     limits: { ...known.limits, concurrency: 64 },
     isPaced: true,
   };

@@ -54,12 +54,20 @@ export function listModels(catalogue: Catalogue): ModelLine[] {
 function describePrice(entry: CatalogueEntry): string {
   const options = Object.values(entry.runOptions).flatMap((option) => Object.values(option.values));
   const prices = [entry.price, ...[entry.defaults ?? {}, ...options].flatMap((mapping) => mapping.price ?? [])];
-  return RATE_NAMES.flatMap((name) => {
+  const described = RATE_NAMES.flatMap((name) => {
     const rates = prices.flatMap((price) => price[name] ?? []).sort((a, b) => Number(a) - Number(b));
     const [least, most] = [rates[0], rates.at(-1)];
     if (least === undefined) return [];
     return [`${name} ${least === most ? least : `${least}-${most}`}`];
-  }).join(", ");
+  });
+  return [...described, ...describeSearch(entry)].join(", ");
+}
+
+function describeSearch({ webSearch }: CatalogueEntry): string[] {
+  if (webSearch === undefined) return [];
+  const { pricePerSearch, per = "search", priceToConfirm } = webSearch;
+  const confirm = priceToConfirm === true ? " (operator must confirm)" : "";
+  return [`webSearch ${pricePerSearch} per ${per}${confirm}`];
 }
 
 export interface OverlayReport {

@@ -23,17 +23,31 @@ export function checkRoles(roles: Roles, records: readonly ModelRecord[]): strin
   });
 }
 
+/** What a prompt needs of the model that a role means. */
+export interface RoleNeeds {
+  readonly images: number;
+  readonly searchesWeb?: boolean;
+  /** The answer is held to a JSON schema. */
+  readonly hasSchema?: boolean;
+}
+
+export function meetsNeeds({ inputs, webSearch }: ModelRecord, needs: RoleNeeds): boolean {
+  const { images, searchesWeb = false, hasSchema = false } = needs;
+  if ((inputs?.images?.max ?? 0) < images) return false;
+  return !searchesWeb || (webSearch !== undefined && (!hasSchema || webSearch.withSchema === true));
+}
+
 /**
- * The model that a role means for a prompt with so many images: the first enabled one, until the day on which it ends.
+ * The model that a role means for a prompt with these needs: the first enabled one, until the day on which it ends.
  * Where none is enabled, the first that could be, so that publishing depends on no key.
  */
 export function bindRole<Entry extends ModelRecord>(
   entries: readonly Entry[],
-  images: number,
+  needs: RoleNeeds,
   isEnabled: (model: string) => boolean,
 ): Entry | null {
   const usable = entries.filter(({ status }) => status !== "retired");
-  const fitting = usable.filter(({ inputs }) => (inputs?.images?.max ?? 0) >= images);
+  const fitting = usable.filter((entry) => meetsNeeds(entry, needs));
   const candidates = fitting.length === 0 ? usable : fitting;
   return candidates.find(({ model }) => isEnabled(model)) ?? candidates[0] ?? null;
 }

@@ -170,3 +170,44 @@ test("an estimate is never above the hold", () => {
     }),
   );
 });
+
+describe("a step that may search the web", () => {
+  const model = "sandbox/text"; // 3 searches at most, 1 credit each, 500 tokens of input at 0.1 credits for 1,000
+  const priced = (change: Partial<StepPlan>) =>
+    priceCeiling(catalogue, [step({ model, maxOutputTokens: 1_000, ...change })], model);
+  const searching = priced({ searchesWeb: true });
+
+  test("holds every search that it may make, with what is read because of them", () => {
+    // (1,000 / 2 + 64) * 0.1 / 1000 + 1,000 * 0.5 / 1000 = 0.56; with 3 searches + 3 * 500 * 0.1 / 1000 = 3.71
+    expect([priced({}).credits, searching.credits]).toEqual([1, 4]);
+  });
+
+  test("is estimated with one of them", () => {
+    const estimate = (change: Partial<StepPlan>) => priceEstimate(catalogue, [step({ model, ...change })], model);
+    expect([estimate({}), estimate({ searchesWeb: true })]).toEqual([1, 2]);
+  });
+
+  test.each([
+    [0, 1],
+    [1, 2],
+    [2, 3],
+    [50, 4], // what was held
+  ])("that searched %i times pays %i credits", (searches, credits) => {
+    const used = usage({ inputTokens: 1_000, outputTokens: 100, searches });
+    expect(settlePrice(searching.prices, [{ step: 0, usage: used }])).toBe(credits);
+  });
+
+  test("that a fallback answered pays the fallback's price", () => {
+    const dear = "google/gemini-2.5-flash-lite"; // 3.5 credits, however often it searches
+    const { prices } = priced({ searchesWeb: true, fallback: [dear] });
+    const used = usage({ inputTokens: 1_000, outputTokens: 100, searches: 1 });
+    expect(settlePrice(prices, [{ step: 0, usage: used, model: dear }])).toBe(4);
+  });
+
+  test("changes nothing for others: a price without searches is stored as before, and is read without them", () => {
+    const { prices } = priced({});
+    expect(prices.steps[0]).not.toHaveProperty("perSearch");
+    const used = usage({ inputTokens: 1_000, outputTokens: 100, searches: 2 });
+    expect(settlePrice(prices, [{ step: 0, usage: used }])).toBe(1);
+  });
+});

@@ -30,6 +30,8 @@ export interface StepPlan {
   readonly readsTokens: number;
   /** Models that may answer in its place. */
   readonly fallback?: readonly string[];
+  /** True: its model may search the web. */
+  readonly searchesWeb?: boolean;
 }
 
 export interface StepUsage {
@@ -51,11 +53,12 @@ export interface PriceSnapshot {
   readonly fallbacks?: readonly { readonly step: number; readonly model: string; readonly rates: StoredRates }[];
 }
 
-type StoredRates = { readonly [Name in RateName]: number };
+/** `perSearch` is absent where the step does not search the web. */
+type StoredRates = { readonly [Name in RateName]: number } & { readonly perSearch?: number };
 
 /**
- * The most a run of these steps can cost: every token of input and output, every image, no cache, each step by the
- * dearest of its models.
+ * The most a run of these steps can cost: every token of input and output, every image, every search of the web with
+ * what it is assumed to find, no cache, each step by the dearest of its models.
  * Half of the bytes is an upper bound of the tokens of ordinary text, in any script.
  * @returns credits 0 when every price is zero: the run is free and nothing is held.
  */
@@ -75,9 +78,9 @@ export function priceCeiling(
   const { minimum } = requireEntry(catalogue, mainModel);
   const ceiling = wholeCredits(nano, minimum);
   const fallbacks = others.flatMap((each, step) =>
-    each.map(({ entry, rates }) => ({ step, model: entry.model, rates: storedRates(rates) })),
+    each.map((other) => ({ step, model: other.entry.model, rates: storedRates(other) })),
   );
-  const prices = { v: 1, ceiling, minimum, steps: priced.map(({ rates }) => storedRates(rates)) } as const;
+  const prices = { v: 1, ceiling, minimum, steps: priced.map(storedRates) } as const;
   return { credits: ceiling, prices: fallbacks.length === 0 ? prices : { ...prices, fallbacks } };
 }
 
@@ -140,6 +143,7 @@ export function ratesOf(entry: CatalogueEntry, mapping: Mapping): PriceRates {
     outputPer1k: rate(texts.outputPer1k),
     perImage: rate(texts.perImage),
     perSecond: rate(texts.perSecond),
+    perSearch: rate(entry.webSearch?.pricePerSearch),
   };
 }
 
@@ -147,29 +151,49 @@ const TOKENS_BESIDE_THE_TEXT = 64; // roles, separators and what a provider adds
 const BYTES_PER_TOKEN_LEAST = 2;
 const BYTES_PER_TOKEN_USUAL = 4;
 const TOKENS_PER_STEP_USUAL = 16;
+const SEARCHES_USUAL = 1;
 
 function ceilingUse(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): PricedUse {
   const text = Math.ceil(step.textBytes / BYTES_PER_TOKEN_LEAST) + TOKENS_BESIDE_THE_TEXT;
   const input = text + imageTokens(step, entry) + step.readsTokens;
+  const search = searchUse(step, entry, entry.webSearch?.searchesMax ?? 0);
   return {
-    inputTokens: Math.min(entry.limits.contextTokens ?? input, input) * callsOf(step, entry),
+    inputTokens: Math.min(entry.limits.contextTokens ?? input, input) * callsOf(step, entry) + search.inputTokens,
     cachedInputTokens: 0,
     outputTokens:
       (outputTokensMax(entry, mapping, step.maxOutputTokens) + (mapping.extraOutputTokens ?? 0)) * callsOf(step, entry),
     ...itemsOf(step, entry, mapping),
+    searches: search.searches,
   };
 }
 
 function typicalUse(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): PricedUse {
   const text = Math.ceil(step.textBytes / BYTES_PER_TOKEN_USUAL) + TOKENS_PER_STEP_USUAL;
   const input = text + imageTokens(step, entry) + Math.min(step.readsTokens, entry.typicalOutputTokens);
+  const search = searchUse(step, entry, SEARCHES_USUAL);
   return {
-    inputTokens: Math.min(entry.limits.contextTokens ?? input, input) * callsOf(step, entry),
+    inputTokens: Math.min(entry.limits.contextTokens ?? input, input) * callsOf(step, entry) + search.inputTokens,
     cachedInputTokens: 0,
     outputTokens:
       Math.min(outputTokensMax(entry, mapping, step.maxOutputTokens), entry.typicalOutputTokens) * callsOf(step, entry),
     ...itemsOf(step, entry, mapping),
+    searches: search.searches,
   };
+}
+
+/** Billed searches, and the input that is read because of them; the model's context does not bound it: it is read in turns. */
+function searchUse(
+  { searchesWeb = false }: StepPlan,
+  { webSearch }: CatalogueEntry,
+  searches: number,
+): { readonly searches: number; readonly inputTokens: number } {
+  if (!searchesWeb || webSearch === undefined) return { searches: 0, inputTokens: 0 };
+  return { searches: billedSearches(webSearch, searches), inputTokens: searches * webSearch.inputTokens };
+}
+
+/** @param searches that were made, or at most may be. */
+export function billedSearches({ per }: NonNullable<CatalogueEntry["webSearch"]>, searches: number): number {
+  return per === "prompt" ? Math.min(1, searches) : searches;
 }
 
 /** The most tokens a step's text is meant to have; 0 when its model left the catalogue and the author set no limit. */
@@ -210,13 +234,15 @@ function itemsOf(step: StepPlan, entry: CatalogueEntry, mapping: Mapping): { ima
 }
 
 /** The catalogue refuses rates that a JSON number does not hold exactly. */
-function storedRates(rates: PriceRates): StoredRates {
+function storedRates({ rates, step, entry }: PricedStep): StoredRates {
+  const isSearched = step.searchesWeb === true && entry.webSearch !== undefined;
   return {
     inputPer1k: Number(rates.inputPer1k),
     cachedInputPer1k: Number(rates.cachedInputPer1k),
     outputPer1k: Number(rates.outputPer1k),
     perImage: Number(rates.perImage),
     perSecond: Number(rates.perSecond),
+    ...(isSearched ? { perSearch: Number(rates.perSearch) } : {}),
   };
 }
 
@@ -227,6 +253,7 @@ function loadedRates(stored: StoredRates): PriceRates {
     outputPer1k: BigInt(stored.outputPer1k),
     perImage: BigInt(stored.perImage),
     perSecond: BigInt(stored.perSecond),
+    perSearch: BigInt(stored.perSearch ?? 0),
   };
 }
 

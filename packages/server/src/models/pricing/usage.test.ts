@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { loadCatalogue, resolveMapping } from "../catalogue/catalogue.ts";
 import { priceCeiling, settlePrice, type StepPlan } from "./price-plan.ts";
-import { callBytes, imageUsage, videoUsage } from "./usage.ts";
+import { callBytes, imageUsage, NO_USAGE, videoUsage, withSearches } from "./usage.ts";
 
 const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => true, sandbox: true });
 function entryOf(model: string) {
@@ -60,4 +60,16 @@ test("a call's memory grows with its images and its text", () => {
     callBytes({ images: Array.from({ length: images }, () => image(1_000_000)), prompt, instructions: "" });
   expect(bytes(2, "") - bytes(0, "")).toBe(10_000_000);
   expect(bytes(0, "ä".repeat(1_000)) - bytes(0, "")).toBe(4_000);
+});
+
+test.each([
+  ["openai/gpt-5.2", null, 1], // its answer does not say
+  ["openai/gpt-5.2", 2, 2],
+  ["openai/gpt-5.2", -1, 1],
+  ["openai/gpt-5.2", Number.NaN, 1],
+  ["openai/gpt-5.2", 1e12, 1_000],
+  ["google/gemini-2.5-flash", 3, 1], // paid by prompt
+  ["google/gemini-2.5-flash", 0, 0],
+])("searches of %s that are reported as %s count as %i", (model, reported, searches) => {
+  expect(withSearches(NO_USAGE, entryOf(model), reported)).toMatchObject({ searches });
 });

@@ -4,7 +4,7 @@ import { nanoCredits, type PriceRates } from "../../credits/index.ts";
 import type { Mapping } from "../catalogue/mapping.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { Usage } from "../providers/failure.ts";
-import { estimateTokens } from "./price-plan.ts";
+import { billedSearches, estimateTokens } from "./price-plan.ts";
 
 /** Above any real model's context; what lies above is a broken count, and would only overflow sums. */
 const TOKENS_MAX = 1_000_000_000;
@@ -45,6 +45,16 @@ export function textUsage(reported: ReportedText, call: MeteredCall, text: strin
     outputTokens: output ?? estimateTokens(text),
     isEstimated: input === null || output === null,
   };
+}
+
+/** No answer searches more; what lies above is a broken count. */
+const SEARCHES_MAX = 1_000;
+
+/** With the searches that are billed. @param reported null: the provider does not say, which counts as one. */
+export function withSearches(usage: Usage, { webSearch }: CatalogueEntry, reported: number | null): Usage {
+  if (webSearch === undefined) return usage;
+  const searches = Math.min(tokens(reported ?? 1) ?? 1, SEARCHES_MAX);
+  return { ...usage, searches: billedSearches(webSearch, searches) };
 }
 
 /** Many image providers report nothing: then the image itself is what is counted, and its input images by the catalogue. */

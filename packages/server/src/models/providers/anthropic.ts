@@ -1,5 +1,10 @@
+import { z } from "zod";
 import { anthropicFeatures } from "./text-features.ts";
 import { sdkSettings, type Provider } from "./provider.ts";
+
+const searchUsage = z.object({
+  server_tool_use: z.object({ web_search_requests: z.number().nullish() }).nullish(),
+});
 
 export const anthropic: Provider = {
   id: "anthropic",
@@ -16,6 +21,14 @@ export const anthropic: Provider = {
     video: null,
   },
   textFeatures: anthropicFeatures,
+  webSearch: {
+    // The first form of the tool: later ones run code beside it, which has a price of its own.
+    ask: ({ searchesMax }) => ({ tool: { id: "anthropic.web_search_20250305", args: { maxUses: searchesMax } } }),
+    count: ({ rawUsage }) => {
+      const read = searchUsage.safeParse(rawUsage);
+      return read.success ? (read.data.server_tool_use?.web_search_requests ?? 0) : null;
+    },
+  },
   embeddings: null,
   jobs: null,
   cancel: null,

@@ -130,6 +130,7 @@ export const fal: Provider = {
   isSimulated: false,
   models: { text: null, image: null, video: null },
   textFeatures: null,
+  webSearch: null,
   embeddings: null,
   jobs,
   cancel: (job) => cancelOf(job, "responseUrl", { method: "PUT", scheme: "Key" }),

@@ -47,6 +47,13 @@ const quotaAnswer = z.object({
   }),
 });
 
+/** Where an answer has none, nothing was searched for. */
+const grounding = z.object({
+  google: z.object({
+    groundingMetadata: z.object({ webSearchQueries: z.array(z.string()).nullish() }).nullish(),
+  }),
+});
+
 export const google: Provider = {
   id: "google",
   settings: { key: "GOOGLE_GENERATIVE_AI_API_KEY", baseUrl: "GOOGLE_GENERATIVE_AI_BASE_URL" },
@@ -59,6 +66,13 @@ export const google: Provider = {
     video: async (source) => (await gemini(source)).video(source.providerModel),
   },
   textFeatures: googleFeatures,
+  webSearch: {
+    ask: () => ({ tool: { id: "google.google_search", args: {} } }), // nothing bounds how often it searches
+    count: ({ providerMetadata }) => {
+      const read = grounding.safeParse(providerMetadata);
+      return read.success ? (read.data.google.groundingMetadata?.webSearchQueries?.length ?? 0) : null;
+    },
+  },
   embeddings: {
     model: async (source) => (await gemini(source)).embeddingModel(source.providerModel),
     needs: ["GOOGLE_GENERATIVE_AI_API_KEY"],

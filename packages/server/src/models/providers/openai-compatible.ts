@@ -47,6 +47,7 @@ export const compatible = {
     video: null,
   },
   textFeatures: compatibleFeatures,
+  webSearch: null,
   embeddings: {
     model: async (source) => {
       const { createOpenAI } = await import("@ai-sdk/openai");

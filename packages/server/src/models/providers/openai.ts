@@ -1,11 +1,21 @@
+import { z } from "zod";
 import { openAiFeatures } from "./text-features.ts";
 import { openAiElsewhere } from "./openai-compatible.ts";
-import { sdkSettings, type ModelSource, type Provider } from "./provider.ts";
+import { sdkSettings, type ModelSource, type Provider, type SearchedAnswer } from "./provider.ts";
 
 async function openAi(source: ModelSource) {
   const { createOpenAI } = await import("@ai-sdk/openai");
   return createOpenAI(sdkSettings(source));
 }
+
+/** Opening a page that was found costs nothing beside its tokens. */
+function isSearch({ type, output }: SearchedAnswer["content"][number]): boolean {
+  if (type !== "tool-result") return false;
+  const read = searchAction.safeParse(output);
+  return !read.success || (read.data.action?.type ?? "search") === "search";
+}
+
+const searchAction = z.object({ action: z.object({ type: z.string() }).optional() });
 
 export const openai: Provider = {
   id: "openai",
@@ -24,6 +34,18 @@ export const openai: Provider = {
     video: null,
   },
   textFeatures: openAiFeatures,
+  webSearch: {
+    // Chat at another address has no such tool.
+    ask: ({ endpoint, searchesMax }) =>
+      endpoint.isOverridden
+        ? null
+        : {
+            tool: { id: "openai.web_search", args: {} },
+            // All that was found would be listed else; sources are what the answer refers to.
+            providerOptions: { openai: { maxToolCalls: searchesMax, includeWebSearchSources: false } },
+          },
+    count: ({ content }) => content.filter(isSearch).length,
+  },
   embeddings: {
     model: async (source) => (await openAi(source)).embeddingModel(source.providerModel),
     needs: ["OPENAI_API_KEY", "OPENAI_BASE_URL"],

@@ -31,6 +31,8 @@ export interface Provider {
   readonly models: { readonly [Name in Modality]: ((source: ModelSource) => Promise<Models[Name]>) | null };
   /** What its models for text take beside a prompt. Null: it has none. */
   readonly textFeatures: ((model: FeaturedModel) => TextFeatures) | null;
+  /** How its models search the web while they answer. Null: by none of the interfaces used here. */
+  readonly webSearch: WebSearch | null;
   readonly embeddings: Embeddings | null;
   /** Its own interface for pictures and videos that it makes in a queue, in place of the SDK's. Null: it has none. */
   readonly jobs: JobInterface | null;
@@ -94,6 +96,31 @@ export interface ServerQuirks {
   readonly outputLimit?: "max_tokens" | "max_completion_tokens" | undefined;
   /** It takes a JSON schema for its answer. */
   readonly hasSchemas?: boolean | undefined;
+}
+
+/** Searches that the provider makes by itself, inside of a call; no tool of ours. */
+interface WebSearch {
+  /** What a request says to allow it. Null: nothing can be found from this address. */
+  readonly ask: (call: {
+    readonly endpoint: Pick<ProviderEndpoint, "isOverridden">;
+    readonly searchesMax: number;
+  }) => SearchRequest | null;
+  /** Searches of an answer that the provider bills. Null: it does not say. */
+  readonly count: (answer: SearchedAnswer) => number | null;
+}
+
+interface SearchRequest {
+  /** As the SDK names the provider's tool. Null: the model is told otherwise. */
+  readonly tool: { readonly id: `${string}.${string}`; readonly args: Readonly<Record<string, number>> } | null;
+  readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, number | boolean>>>>;
+}
+
+/** Where answers say how often was searched. */
+export interface SearchedAnswer {
+  readonly content: readonly { readonly type: string; readonly toolName?: string; readonly output?: unknown }[];
+  readonly providerMetadata: unknown;
+  /** The count of tokens, as the provider wrote it. */
+  readonly rawUsage: unknown;
 }
 
 interface Embeddings {

@@ -95,6 +95,7 @@ export const replicate: Provider = {
   isSimulated: false,
   models: { text: null, image: null, video: null },
   textFeatures: null,
+  webSearch: null,
   embeddings: null,
   jobs,
   cancel: (job) => cancelOf(job, "getUrl", { method: "POST", scheme: "Bearer" }),

@@ -2,6 +2,7 @@
  * The sandbox as models of the SDK, so that its runs take the same path as those of a real provider. A SandboxFailure
  * passes through the SDK unchanged and is then read like a provider's own error.
  */
+import { z } from "zod";
 import { SANDBOX_FEATURES } from "./text-features.ts";
 import type {
   Experimental_VideoModelV4 as VideoModelV4,
@@ -10,6 +11,7 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4GenerateResult,
   LanguageModelV4Prompt,
+  LanguageModelV4Source,
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from "@ai-sdk/provider";
@@ -39,6 +41,10 @@ export const sandbox: Provider = {
     video: async (source) => videoModel(source, createSandboxTimer(source.clock)),
   },
   textFeatures: () => SANDBOX_FEATURES,
+  webSearch: {
+    ask: () => ({ tool: null }), // the call itself says it
+    count: ({ rawUsage }) => searchUsage.safeParse(rawUsage).data?.searches ?? null,
+  },
   embeddings: null,
   jobs: null,
   cancel: () => "not-needed", // nothing runs between two polls
@@ -51,6 +57,8 @@ export const sandbox: Provider = {
   refusals: null,
   requestIdHeader: null,
 };
+
+const searchUsage = z.object({ searches: z.number() });
 
 function callOf({ call }: ModelSource): Call {
   if (call === null) throw new Error("A poll cannot start anything.");
@@ -79,16 +87,28 @@ async function generateText(
     reasoning: options.reasoning ?? null,
     maxOutputTokens: options.maxOutputTokens ?? call.maxOutputTokens,
   };
-  const { text, finishReason, usage } = await runSandboxText(request, timer, signalOf(options));
+  const { text, finishReason, usage, searches } = await runSandboxText(request, timer, signalOf(options));
   return {
-    content: text === "" ? [] : [{ type: "text", text }],
+    content: [...(text === "" ? [] : [{ type: "text" as const, text }]), ...sourcesOf(searches)],
     finishReason: { unified: finishReason, raw: undefined },
     usage: {
       inputTokens: { total: usage?.inputTokens, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
       outputTokens: { total: usage?.outputTokens, text: undefined, reasoning: undefined },
+      ...(searches === null ? {} : { raw: { searches } }),
     },
     warnings: [],
   };
+}
+
+/** One for each search, at a name that nobody can own. */
+function sourcesOf(searches: number | null): LanguageModelV4Source[] {
+  return Array.from({ length: searches ?? 0 }, (_, at) => ({
+    type: "source",
+    sourceType: "url",
+    id: String(at + 1),
+    url: `https://sandbox.example/${at + 1}`,
+    title: `Sandbox source ${at + 1}`,
+  }));
 }
 
 const PIECES = 20;
@@ -118,6 +138,7 @@ async function streamText(
       yield { type: "text-delta", id: "0", delta: text.slice(at, at + size) };
     }
     if (text !== "") yield { type: "text-end", id: "0" };
+    for (const part of content) if (part.type === "source") yield part;
     yield { type: "finish", finishReason, usage };
   }
   return { stream: ReadableStream.from(parts()) };

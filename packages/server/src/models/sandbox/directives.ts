@@ -13,6 +13,7 @@ export interface Directives {
   readonly refuse?: true;
   readonly empty?: true;
   readonly partial?: number;
+  readonly searches?: number;
   readonly tokens?: number;
   readonly input?: number;
   readonly nousage?: true;
@@ -40,6 +41,7 @@ const RULES: Readonly<Record<keyof Directives, ValueRule>> = {
   refuse: null,
   empty: null,
   partial: { min: 0, max: 16 },
+  searches: { min: 0, max: 20 },
   tokens: { min: 1, max: 100_000 },
   // Wide enough for one call to report more input than any hold can cover.
   input: { min: 0, max: 1_000_000_000 },

@@ -29,6 +29,8 @@ export interface SandboxRequest {
   readonly messages?: readonly { readonly role: string; readonly text: string }[] | undefined;
   /** JSON Schema of the text to be returned. */
   readonly outputSchema?: { readonly [key: string]: unknown } | undefined;
+  /** Set: the text says that it would search the web. */
+  readonly webSearch?: object | undefined;
 }
 
 export interface SandboxTextRequest extends SandboxRequest {
@@ -54,6 +56,8 @@ export interface SandboxText {
   readonly text: string;
   readonly finishReason: "stop" | "length" | "content-filter";
   readonly usage: SandboxUsage;
+  /** Of the web, none of which is made. Null: it was not to search, or does not say. */
+  readonly searches: number | null;
 }
 
 export interface SandboxImages {
@@ -95,11 +99,15 @@ export async function runSandboxText(
 ): Promise<SandboxText> {
   const { directives, instructions, prompt } = await passDirectives(request, timer, signal);
   if (directives.refuse === true) {
-    return { text: "", finishReason: "content-filter", usage: usageOf(request, directives, 0) };
+    return { text: "", finishReason: "content-filter", usage: usageOf(request, directives, 0), searches: null };
   }
   failPartially(request, directives);
-  const { text, isTruncated, outputTokens } = writeSandboxText({ ...request, instructions, prompt }, directives);
-  return { text, finishReason: isTruncated ? "length" : "stop", usage: usageOf(request, directives, outputTokens) };
+  const searches = request.webSearch === undefined ? null : (directives.searches ?? 1);
+  const parts = { ...request, instructions, prompt, searches };
+  const { text, isTruncated, outputTokens } = writeSandboxText(parts, directives);
+  const usage = usageOf(request, directives, outputTokens);
+  const finishReason = isTruncated ? "length" : "stop";
+  return { text, finishReason, usage, searches: directives.nousage === true ? null : searches };
 }
 
 /** @throws SandboxFailure as a provider's error; the signal's reason when aborted. */

@@ -22,6 +22,13 @@ describe("the text of the sandbox", () => {
     });
   });
 
+  test("says how often it was to search the web, and nothing of it where it was not to", () => {
+    expect(writeSandboxText({ ...parts, searches: 2 }, {}).text).toContain(
+      "reasoning: medium\nweb searches: 2\nimages: 0",
+    );
+    expect(writeSandboxText({ ...parts, searches: null }, {})).toEqual(writeSandboxText(parts, {}));
+  });
+
   test("has one line per image with type, size and bytes", async () => {
     const png = await drawSandboxImage({ subject: "x", itemIndex: 0, size: { width: 96, height: 64 }, images: [] });
     const jpeg = Buffer.from("ffd8ffe000104a46494600010100000100010000ffc0000b080011002201011100", "hex");

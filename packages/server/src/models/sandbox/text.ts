@@ -17,6 +17,8 @@ export interface TextParts {
   readonly images: readonly { readonly bytes: Uint8Array }[];
   readonly maxOutputTokens: number;
   readonly messages?: readonly { readonly role: string; readonly text: string }[] | undefined;
+  /** Of the web; null or absent: it was not to search. */
+  readonly searches?: number | null;
   readonly outputSchema?: { readonly [key: string]: unknown } | undefined;
 }
 
@@ -61,6 +63,7 @@ function composeText(parts: TextParts, isDirty: boolean): string {
     ...(isDirty ? ["dirty: \u0000 \ud800 \ufeff"] : []),
     `model: ${parts.model}`,
     `reasoning: ${parts.reasoning ?? "provider-default"}`,
+    ...((parts.searches ?? null) === null ? [] : [`web searches: ${parts.searches}`]),
     `images: ${parts.images.length}`,
     ...parts.images.map(describeImage),
     "---",

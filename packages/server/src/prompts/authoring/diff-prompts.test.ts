@@ -72,7 +72,7 @@ describe("two versions of a prompt", () => {
   });
 
   test("differ in a role that stands for the same model", () => {
-    const model = catalogue.bind("text-default", 0)?.model ?? "";
+    const model = catalogue.bind("text-default", { images: 0 })?.model ?? "";
     const named = TEA_POEM.replace("sandbox/text", model);
     const { fields, isSame } = diff(named, TEA_POEM.replace("sandbox/text", "text-default"));
     expect(isSame).toBe(false);

@@ -88,8 +88,8 @@ function samplesOf({ samples }: ComparedPrompt): Members {
 /** What stands beside texts and options; `reads` follows from the texts. */
 function settingsOf(step: StepDefinition | undefined): Members {
   if (step === undefined) return {};
-  const { model, role, fallback, images, maxOutputTokens, count, settings, outputSchema } = step;
-  return { model, role, fallback, images, maxOutputTokens, count, ...settings, output: outputSchema };
+  const { model, role, fallback, images, maxOutputTokens, count, settings, outputSchema, webSearch } = step;
+  return { model, role, fallback, images, maxOutputTokens, count, ...settings, output: outputSchema, webSearch };
 }
 
 function textsOf(step: StepDefinition | undefined): Readonly<Record<string, string>> {

@@ -29,7 +29,7 @@ interface PreviewStep {
   readonly options: Readonly<Record<string, string>>;
   readonly maxOutputTokens: number | null;
   readonly count: number;
-  readonly settings: TextSettings;
+  readonly settings: TextSettings & Pick<StepDefinition, "webSearch">;
   /** JSON Schema that the answer must fit; null: any text. */
   readonly outputSchema: JsonSchema | null;
   readonly messages: readonly PreviewMessage[];
@@ -78,7 +78,7 @@ export function previewPrompt(source: PromptSource, request: PreviewRequest, cat
       options: stepOptions(version, index, checked.options, catalogue),
       maxOutputTokens: step.maxOutputTokens,
       count: step.count,
-      settings: step.settings ?? {},
+      settings: { ...step.settings, ...(step.webSearch === undefined ? {} : { webSearch: step.webSearch }) },
       outputSchema: step.outputSchema ?? null,
       messages: messagesOf(rendered, {
         images: step.images.map((slot) => version.definition.images[slot]?.label ?? `Image ${slot + 1}`),

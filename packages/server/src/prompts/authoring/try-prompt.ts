@@ -61,6 +61,7 @@ async function runSteps(source: PromptSource, test: PromptTest, ports: TrialPort
       images: loaded.map((image, at) => (isMask(at) ? { ...image, isMask: true } : image)),
       settings: step.settings,
       outputSchema: step.outputSchema,
+      webSearch: step.webSearch,
       maxOutputTokens: step.maxOutputTokens,
       item: 0,
     });

@@ -1,6 +1,6 @@
 /** What both the top level of a file and each of its steps say about a model call. */
 import type { TextSettings } from "../../models/index.ts";
-import type { JsonSchema, StepMessage } from "../prompt-definition.ts";
+import type { JsonSchema, StepMessage, WebSearchChoice } from "../prompt-definition.ts";
 import { TEMPLATE_LENGTH_MAX } from "../template/template-language.ts";
 import { FieldReader, type TextRule } from "./field-reader.ts";
 import { kindName, type SourceMap, type SourceNode } from "./source-tree.ts";
@@ -27,11 +27,13 @@ export interface RawCall {
   readonly settings: TextSettings | null;
   readonly messages: readonly RawMessage[] | null;
   readonly outputSchema: JsonSchema | null;
+  /** False: written as false. */
+  readonly webSearch: WebSearchChoice | false | null;
   readonly fallback: readonly string[] | null;
 }
 
 export const CALL_FIELDS =
-  "instructions options maxOutputTokens count temperature topP seed stop reasoningEffort messages output fallback".split(
+  "instructions options maxOutputTokens count temperature topP seed stop reasoningEffort messages output webSearch fallback".split(
     " ",
   );
 
@@ -43,6 +45,7 @@ export const NO_CALL: RawCall = {
   settings: null,
   messages: null,
   outputSchema: null,
+  webSearch: null,
   fallback: null,
 };
 
@@ -55,6 +58,7 @@ export function readCallFields(reader: FieldReader): RawCall {
     settings: readSettings(reader),
     messages: readMessages(reader),
     outputSchema: readOutputSchema(reader),
+    webSearch: readWebSearch(reader),
     fallback: readFallback(reader),
   };
 }
@@ -157,6 +161,21 @@ function readOutputSchema(reader: FieldReader): JsonSchema | null {
   if (Buffer.byteLength(JSON.stringify(schema)) > SCHEMA_BYTES_MAX)
     output.fault("schema", `is too long; the limit is ${SCHEMA_BYTES_MAX.toLocaleString("en")} bytes`);
   return schema;
+}
+
+/** `true`, `false` or `{ sources: true }`. */
+function readWebSearch(reader: FieldReader): WebSearchChoice | false | null {
+  const node = reader.node("webSearch");
+  if (node === null) return null;
+  if (node.kind === "boolean") return node.value ? { sources: false } : false;
+  if (node.kind !== "map") {
+    reader.fault("webSearch", `must be true, false or { sources: true }, got ${kindName(node)}`);
+    return null;
+  }
+  const search = new FieldReader(node, reader.fieldPath("webSearch"), reader.faults);
+  const sources = search.flag("sources");
+  search.finish(["sources"]);
+  return { sources };
 }
 
 export function toJson(node: SourceNode): JsonSchema[string] {

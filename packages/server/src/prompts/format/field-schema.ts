@@ -52,6 +52,13 @@ const CALL: Readonly<Record<string, Schema>> = {
     properties: { schema: { type: "object" } },
     required: ["schema"],
   },
+  webSearch: {
+    description: "The model may search the web; with sources, what it found is listed below the text.",
+    anyOf: [
+      { type: "boolean" },
+      { type: "object", properties: { sources: { type: "boolean" } }, additionalProperties: false },
+    ],
+  },
   fallback: {
     type: "array",
     description: "Models that answer in place of this one when it cannot, best first.",

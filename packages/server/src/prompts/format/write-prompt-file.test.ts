@@ -37,6 +37,8 @@ describe("a stored prompt written as a file is published as what it was", () => 
     ],
     ["keys that look like numbers", textPrompt("{{ b }}{{ input['2'] }}", 'inputs: { b: {}, "2": {} }')],
     ["instructions of several lines", textPrompt("x", "instructions: |\n  One.\n\n  Two: {{ a }}.")],
+    ["a search of the web", textPrompt("x", "webSearch: true")],
+    ["a search with its sources", textPrompt("x", "webSearch: { sources: true }")],
     ["a sample", textPrompt("{{ a }}", 'samples: [{ inputs: { a: "1" }, outputs: ["One."] }]')],
   ])("%s", (_name, text) => {
     expect(readAgain(text)).toEqual(contentsOf(text));

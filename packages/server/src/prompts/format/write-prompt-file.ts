@@ -130,8 +130,13 @@ function fieldsOfCall(step: StepDefinition) {
     ...step.settings,
     messages: step.messages?.map(({ role, template }) => ({ [role]: template })),
     output: step.outputSchema === undefined ? undefined : { schema: step.outputSchema },
+    webSearch: step.webSearch === undefined ? undefined : webSearchField(step.webSearch),
     fallback: step.fallback,
   };
+}
+
+function webSearchField({ sources }: NonNullable<StepDefinition["webSearch"]>) {
+  return sources ? { sources } : true;
 }
 
 function fieldsOfStep(step: StepDefinition, prompt: StoredPrompt) {

@@ -99,5 +99,6 @@ function planStep(step: StepDefinition, index: number, context: PlanContext): St
     textBytes,
     readsTokens,
     fallback: step.fallback ?? [],
+    searchesWeb: step.webSearch !== undefined,
   };
 }

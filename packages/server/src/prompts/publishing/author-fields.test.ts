@@ -1,12 +1,20 @@
 /** Fields that say how a model is called, types of inputs, and loops over lists. */
 import { describe, expect, test } from "vitest";
 import { catalogue, faultsOf, liveVersion, parseOne, textPrompt } from "../../../test/prompts/prompt-fixtures.ts";
+import { loadCatalogue } from "../../models/index.ts";
 import { checkInputs } from "../inputs/check-inputs.ts";
 import { renderStep } from "../template/render-step.ts";
 import { buildConfig } from "./prompt-config.ts";
 
 const on = (model: string, fields: string) => textPrompt("x", fields).replace("sandbox/text", model);
 const faults = (file: string) => faultsOf(file).map(({ field, message }) => `${field}: ${message}`);
+
+const allEnabled = loadCatalogue({ overlayFile: null, hasSecret: () => true, sandbox: true });
+const withoutOpenAi = loadCatalogue({
+  overlayFile: null,
+  hasSecret: (name) => name !== "OPENAI_API_KEY",
+  sandbox: true,
+});
 
 describe("settings of a call", () => {
   test("are stored as they are written", () => {
@@ -198,4 +206,79 @@ test("a description of 2,000, a slug of 120 and a tag of 64 characters are taken
     );
   expect(faultsOf(file(0))).toEqual([]);
   expect(faultsOf(file(1)).map(({ field }) => field)).toEqual(["description", "slug", "tags"]);
+});
+
+describe("a search of the web", () => {
+  const steps = (fields: string) => parseOne(on("sandbox/text", fields)).definition.steps;
+
+  test.each([
+    ["webSearch: true", { sources: false }],
+    ["webSearch: { sources: true }", { sources: true }],
+    ["webSearch: {}", { sources: false }],
+  ])("is stored as it is written: %s", (fields, webSearch) => {
+    expect(steps(fields)[0]).toMatchObject({ webSearch });
+  });
+
+  test.each(["", "webSearch: false"])("is absent where nobody asks for it: %j", (fields) => {
+    expect(steps(fields)[0]).not.toHaveProperty("webSearch");
+  });
+
+  test("above the steps is the last step's, unless that says no", () => {
+    const file = (last: string) => `---
+promptd: 1
+title: T
+model: sandbox/text
+webSearch: true
+steps: { a: {}, b: ${last} }
+---
+<!-- step: a -->
+x
+<!-- step: b -->
+{{ steps.a }}
+`;
+    const asked = (last: string) =>
+      parseOne(file(last)).definition.steps.map(({ webSearch }) => webSearch !== undefined);
+    expect([asked("{}"), asked("{ webSearch: false }")]).toEqual([
+      [false, true],
+      [false, false],
+    ]);
+  });
+
+  const schema = "output: { schema: { type: object, properties: { a: { type: string } } } }";
+  test.each([
+    ["a model that does not search", "xai/grok-4.7", "webSearch: true", "xai/grok-4.7 does not search the web"],
+    ["a model for images", "sandbox/image", "webSearch: true", "works only with text models"],
+    [
+      "a fallback that does not search",
+      "sandbox/text",
+      "webSearch: true\nfallback: [xai/grok-4.7]",
+      "fallback: xai/grok-4.7 does not",
+    ],
+    [
+      "an older Gemini with a schema",
+      "google/gemini-2.5-flash",
+      `webSearch: true\n${schema}`,
+      "fit a schema in one call",
+    ],
+    ["Claude with a schema", "anthropic/claude-opus-5", `webSearch: true\n${schema}`, "search in a step before"],
+    ["sources below JSON", "sandbox/text", `webSearch: { sources: true }\n${schema}`, "JSON has no place for them"],
+    ["another value", "sandbox/text", "webSearch: often", "must be true, false or { sources: true }, got text"],
+    ["another member", "sandbox/text", "webSearch: { deep: true }", "webSearch.deep: is not a known field here"],
+  ])("is refused for %s: %s", (_name, model, fields, message) => {
+    expect(faults(on(model, fields)).join("\n")).toContain(message);
+  });
+
+  test.each(["openai/gpt-5.2", "google/gemini-3.5-flash", "sandbox/text"])("goes with a schema for %s", (model) => {
+    expect(faults(on(model, `webSearch: true\n${schema}`))).toEqual([]);
+  });
+
+  test("makes a role mean a model that can do it", () => {
+    const bound = (needs: object) => allEnabled.bind("text-default", { images: 0, ...needs })?.model;
+    expect(bound({ searchesWeb: true })).toBe("openai/gpt-6.1-terra");
+    const claude = (model: string) => model.startsWith("anthropic/");
+    expect(claude(withoutOpenAi.bind("text-default", { images: 0, searchesWeb: true })?.model ?? "")).toBe(true);
+    expect(withoutOpenAi.bind("text-default", { images: 0, searchesWeb: true, hasSchema: true })?.model).toBe(
+      "google/gemini-3.8-flash",
+    );
+  });
 });

@@ -1,5 +1,5 @@
 /** Roles in a prompt: which model each of them means now, and what of the author's choices that model takes. */
-import { priceEstimate, type Catalogue, type CatalogueEntry } from "../../models/index.ts";
+import { meetsNeeds, priceEstimate, type Catalogue, type CatalogueEntry, type RoleNeeds } from "../../models/index.ts";
 import { planTypicalSteps } from "../inputs/step-plans.ts";
 import type { RawPrompt, RawStep } from "../format/prompt-fields.ts";
 import type { PromptDefinition, StepDefinition, StepRole } from "../prompt-definition.ts";
@@ -19,11 +19,11 @@ export function bindRoles(raw: RawPrompt, catalogue: Catalogue): BoundPrompt {
   function isRole(name: string): boolean {
     return Object.hasOwn(catalogue.roles, name);
   }
-  const modelOf = (name: string, images: number): string => catalogue.bind(name, images)?.model ?? name;
-  const imagesOf = (step: RawStep | undefined): number => step?.images?.length ?? raw.images.length;
-  const model = modelOf(raw.model, imagesOf(written.at(-1)));
+  const modelOf = (name: string, needs: RoleNeeds): string => catalogue.bind(name, needs)?.model ?? name;
+  const model = modelOf(raw.model, needsAsWritten(raw, written.at(-1)));
   const steps = raw.steps?.map((step) => {
-    const own = step.model === null || step.model === raw.model ? model : modelOf(step.model, imagesOf(step));
+    const own =
+      step.model === null || step.model === raw.model ? model : modelOf(step.model, needsAsWritten(raw, step));
     const options = isRole(step.model ?? raw.model) ? takenBy(catalogue.find(own), step.options) : step.options;
     return { ...step, model: step.model === null ? null : own, options };
   });
@@ -36,6 +36,20 @@ export function bindRoles(raw: RawPrompt, catalogue: Catalogue): BoundPrompt {
     return { name, options: chosen, maxOutputTokens };
   };
   return { raw: { ...raw, model, options, steps: steps ?? null }, roleOf };
+}
+
+/** @param step absent: the prompt has no steps. */
+function needsAsWritten(raw: RawPrompt, step: RawStep | undefined): RoleNeeds {
+  const isLast = step === raw.steps?.at(-1);
+  return {
+    images: step?.images?.length ?? raw.images.length,
+    searchesWeb: ((step?.webSearch ?? (isLast ? raw.webSearch : null)) || null) !== null,
+    hasSchema: (step?.outputSchema ?? (isLast ? raw.outputSchema : null)) !== null,
+  };
+}
+
+function needsOf({ images, webSearch, outputSchema }: StepDefinition): RoleNeeds {
+  return { images: images.length, searchesWeb: webSearch !== undefined, hasSchema: outputSchema !== undefined };
 }
 
 /** Options that a model has, with values that it has: a role's models differ in them. */
@@ -54,8 +68,8 @@ export function rebindDefinition(definition: PromptDefinition, catalogue: Catalo
 }
 
 function rebindStep(step: StepDefinition, catalogue: Catalogue): StepDefinition {
-  const { role, images } = step;
-  const entry = role === undefined ? null : catalogue.bind(role.name, images.length);
+  const { role } = step;
+  const entry = role === undefined ? null : catalogue.bind(role.name, needsOf(step));
   return entry === null || entry.model === step.model ? step : bindStep(step, entry);
 }
 
@@ -92,9 +106,9 @@ function withModel(
   definition: PromptDefinition,
   { role, entry }: { role: string; entry: CatalogueEntry | null },
 ): PromptDefinition | null {
-  const imagesMax = entry?.inputs?.images?.max ?? 0;
   const own = definition.steps.filter((step) => step.role?.name === role);
-  if (entry === null || entry.status === "retired" || own.some((step) => step.images.length > imagesMax)) return null;
+  if (entry === null || entry.status === "retired" || own.some((step) => !meetsNeeds(entry, needsOf(step))))
+    return null;
   const steps = definition.steps.map((step) => (step.role?.name === role ? bindStep(step, entry) : step));
   return { ...definition, steps };
 }

@@ -9,7 +9,7 @@ import {
 import type { StepDefinition } from "../prompt-definition.ts";
 import { suggestModels } from "./suggest-models.ts";
 import type { CheckedStep } from "./check-templates.ts";
-import { checkTextFields } from "./check-text-fields.ts";
+import { checkTextFields, webSearchFault } from "./check-text-fields.ts";
 import { ONLY_STEP, type RawPrompt, type RawStep } from "../format/prompt-fields.ts";
 import type { FaultList } from "../prompt-fault.ts";
 
@@ -92,6 +92,7 @@ function resolveStep(step: CheckedStep, context: StepContext): StepDefinition {
       ? {}
       : { messages: step.messages.map(({ role, template }) => ({ role, template: template.text })) }),
     ...(raw.outputSchema === null ? {} : { outputSchema: raw.outputSchema }),
+    ...(raw.webSearch === null || raw.webSearch === false ? {} : { webSearch: raw.webSearch }),
     ...(raw.fallback === null ? {} : { fallback: [...new Set(raw.fallback)] }),
   };
   if (step.template.text.trim() === "" && step.template.facts.faults.length === 0) {
@@ -143,10 +144,12 @@ function checkFallback(
     const imagesMax = other.inputs?.images?.max ?? 0;
     const { masks, pictures } = countImages(step, context);
     const maskFault = maskProblem(masks, pictures, other);
+    const searchFault = webSearchFault(step, other);
     if (model === entry.model) fault(`${model} is the model itself`);
     else if (other.modality !== entry.modality)
       fault(`${model} makes ${other.modality}, ${entry.model} makes ${entry.modality}`);
     else if (maskFault !== null) fault(maskFault);
+    else if (searchFault !== null) fault(searchFault);
     else if (pictures > imagesMax)
       fault(`${model} takes ${imagesMax === 0 ? "no" : `at most ${imagesMax}`} images, this step sends ${pictures}`);
   }

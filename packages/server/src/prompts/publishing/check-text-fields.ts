@@ -5,13 +5,14 @@ type AddFault = (field: string, message: string) => void;
 
 /** What only models for text take, and of that what this model takes. */
 export function checkTextFields(step: StepDefinition, entry: CatalogueEntry, addFault: AddFault): void {
-  const { settings = {}, messages, outputSchema } = step;
+  const { settings = {}, messages, outputSchema, webSearch } = step;
   const features = entry.modality === "text" ? featuresOf(entry) : null;
   if (features === null) {
     const written = [
       ...Object.keys(settings),
       ...(messages === undefined ? [] : ["messages"]),
       ...(outputSchema === undefined ? [] : ["output"]),
+      ...(webSearch === undefined ? [] : ["webSearch"]),
     ];
     for (const name of written)
       addFault(name, `${name} works only with text models; ${entry.model} makes ${entry.modality}`);
@@ -30,6 +31,22 @@ export function checkTextFields(step: StepDefinition, entry: CatalogueEntry, add
   else if (stop !== undefined && stop.length > features.stopMax)
     addFault("stop", `stop has ${stop.length} texts; ${entry.model} takes at most ${features.stopMax}`);
   if (outputSchema !== undefined) checkSchema(outputSchema, addFault);
+  const searchFault = webSearchFault(step, entry);
+  if (searchFault !== null) addFault("webSearch", searchFault);
+  else if (webSearch?.sources === true && outputSchema !== undefined)
+    addFault("webSearch", "sources stand below a text, and JSON has no place for them: ask for them in the schema");
+}
+
+/** Why the model cannot search the web for this step, or null. */
+export function webSearchFault(
+  { webSearch, outputSchema }: Pick<StepDefinition, "webSearch" | "outputSchema">,
+  { model, webSearch: terms }: CatalogueEntry,
+): string | null {
+  if (webSearch === undefined) return null;
+  if (terms === undefined)
+    return `${model} does not search the web: "promptd admin models list" shows a price of webSearch for models that do`;
+  if (outputSchema === undefined || terms.withSchema === true) return null;
+  return `${model} does not search the web and fit a schema in one call: search in a step before`;
 }
 
 function checkSchema(schema: JsonSchema, addFault: AddFault): void {

@@ -36,8 +36,9 @@ const METHOD = 2;
 /** Changes exactly when something changes that an estimate depends on. */
 export function estimateBasis(catalogue: Catalogue): string {
   const priced = catalogue.entries.map((entry) => {
-    const { model, price, priceFactor, minimum, runOptions, defaults, limits, typicalOutputTokens, inputs } = entry;
-    return { model, price, priceFactor, minimum, runOptions, defaults, limits, typicalOutputTokens, inputs };
+    const { model, price, priceFactor, minimum, runOptions, defaults, limits, typicalOutputTokens, inputs, webSearch } =
+      entry;
+    return { model, price, priceFactor, minimum, runOptions, defaults, limits, typicalOutputTokens, inputs, webSearch };
   });
   return createHash("sha256")
     .update(JSON.stringify({ method: METHOD, priced }))

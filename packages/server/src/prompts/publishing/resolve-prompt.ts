@@ -82,8 +82,8 @@ function checkLength({ definition }: PlannedVersion, raw: RawPrompt, faults: Fau
 
 /** A prompt without steps is one step; in one with steps the top level gives instructions and limits to all. */
 function stepsOf(raw: RawPrompt): RawStep[] {
-  const { instructions, maxOutputTokens, count, settings, messages, outputSchema, fallback } = raw;
-  const call = { instructions, maxOutputTokens, count, settings, messages, outputSchema, fallback };
+  const { instructions, maxOutputTokens, count, settings, messages, outputSchema, webSearch, fallback } = raw;
+  const call = { instructions, maxOutputTokens, count, settings, messages, outputSchema, webSearch, fallback };
   if (raw.steps === null) {
     const only = { id: ONLY_STEP, line: raw.line, lineOf: () => null, model: null, options: {}, images: null };
     return [{ ...only, ...call, template: raw.template }];
@@ -97,6 +97,7 @@ function stepsOf(raw: RawPrompt): RawStep[] {
     settings: index === last && settings !== null ? { ...settings, ...step.settings } : step.settings,
     messages: step.messages ?? (index === last ? messages : null),
     outputSchema: step.outputSchema ?? (index === last ? outputSchema : null),
+    webSearch: step.webSearch ?? (index === last ? webSearch : null),
     fallback: step.fallback ?? (step.model === null || step.model === raw.model ? fallback : null),
   }));
 }

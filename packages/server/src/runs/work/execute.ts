@@ -166,6 +166,7 @@ async function executeStep(execution: Execution, step: Step): Promise<RunItem[] 
     maxOutputTokens: definition.maxOutputTokens,
     settings: definition.settings,
     outputSchema: definition.outputSchema,
+    webSearch: definition.webSearch,
     deadlineMs: run.deadlineMs,
   };
   const settled = await Promise.allSettled(

@@ -12,7 +12,7 @@ export interface Known {
 
 /** docs/prompt-files.md, "Fields". */
 const FIELDS =
-  "id title slug description tags model inputs images instructions options maxOutputTokens count reasoningEffort temperature topP seed stop messages output steps samples tests fallback promptd";
+  "id title slug description tags model inputs images instructions options maxOutputTokens count reasoningEffort temperature topP seed stop messages output webSearch steps samples tests fallback promptd";
 const INPUT_FIELDS = "type label description default allowEmpty maxLength options multiple min max";
 /** docs/prompt-files.md, "Roles". */
 const ROLES = "text-default image-default image-edit-default video-default video-from-image-default";

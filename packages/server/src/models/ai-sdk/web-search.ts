@@ -1,0 +1,110 @@
+/** A model that searches the web while it answers: what the SDK is told, what is billed, and what the caller reads. */
+import { jsonSchema, type generateText, type ToolSet } from "ai";
+import type { Usage } from "../providers/failure.ts";
+import { providerOf } from "../providers/index.ts";
+import type { SearchedAnswer } from "../providers/provider.ts";
+import { withSearches } from "../pricing/usage.ts";
+import type { Adapter } from "./call-settings.ts";
+import type { ModelCall } from "./model-adapter.ts";
+
+type ProviderOptions = NonNullable<Parameters<typeof generateText>[0]["providerOptions"]>;
+
+interface SearchSettings {
+  readonly tools?: ToolSet;
+  readonly providerOptions: ProviderOptions;
+}
+
+/**
+ * What a call that may search is made with.
+ * @param options of the provider, which this adds to.
+ * @returns null when the model cannot search: it could when its prompt was published, or is reached at another address.
+ */
+export function searchSettings(adapter: Adapter, call: ModelCall, options: ProviderOptions): SearchSettings | null {
+  const { entry, webSearch } = call;
+  if (webSearch === undefined) return { providerOptions: options };
+  const known = providerOf(entry.provider).webSearch;
+  if (entry.webSearch === undefined || known === null) return null;
+  const { endpoint } = adapter.connectionOf(entry);
+  const request = known.ask({ endpoint, searchesMax: entry.webSearch.searchesMax });
+  if (request === null) return null;
+  const { tool, providerOptions = {} } = request;
+  return {
+    ...(tool === null ? {} : { tools: { web_search: providerTool(tool) } }),
+    providerOptions: withMembers(options, providerOptions),
+  };
+}
+
+/** The provider runs it inside of the call; what it is given and answers is never ours to check. */
+function providerTool({ id, args }: { readonly id: `${string}.${string}`; readonly args: object }): ToolSet[string] {
+  const anything = jsonSchema({});
+  return {
+    type: "provider",
+    isProviderExecuted: true,
+    id,
+    args: { ...args },
+    inputSchema: anything,
+    outputSchema: anything,
+  };
+}
+
+function withMembers(left: ProviderOptions, right: ProviderOptions): ProviderOptions {
+  const merged = Object.entries(right).map(([name, members]) => [name, { ...left[name], ...members }]);
+  return { ...left, ...(Object.fromEntries(merged) as ProviderOptions) };
+}
+
+/** With the searches that the provider bills, where the call could make some. */
+export function usageWithSearches(usage: Usage, { entry, webSearch }: ModelCall, answer: SearchedAnswer): Usage {
+  if (webSearch === undefined) return usage;
+  return withSearches(usage, entry, providerOf(entry.provider).webSearch?.count(answer) ?? null);
+}
+
+/**
+ * Joins the texts of an answer. What a model wrote before a search and after it are paragraphs of their own; pieces that
+ * only a source parts belong to one sentence.
+ */
+export function createTextJoiner(): (part: { readonly type: string; readonly text?: string }) => string {
+  let end = "";
+  let hasSearched = false;
+  return ({ type, text = "" }) => {
+    if (type.startsWith("tool-")) hasSearched = true;
+    if ((type !== "text" && type !== "text-delta") || text === "") return "";
+    const gap = hasSearched && end !== "" && !/\s$/.test(end) ? "\n\n" : "";
+    hasSearched = false;
+    end = text;
+    return gap + text;
+  };
+}
+
+const SOURCES_MAX = 20;
+const TITLE_LENGTH_MAX = 200;
+
+interface Source {
+  readonly sourceType: string;
+  readonly url?: string;
+  readonly title?: string | undefined;
+}
+
+/** A list in Markdown to stand below the text; "" when the provider names no source. */
+export function sourceList(sources: readonly Source[]): string {
+  const titles = new Map<string, string>();
+  for (const { url = "", title = "" } of sources) {
+    const address = URL.parse(url);
+    if (address === null || !/^https?:$/.test(address.protocol)) continue;
+    if (!titles.has(address.href)) titles.set(address.href, plainTitle(title) || address.host);
+  }
+  const lines = [...titles].slice(0, SOURCES_MAX).map(([url, title]) => `- [${title}](${markdownAddress(url)})`);
+  return lines.length === 0 ? "" : `\n\nSources:\n\n${lines.join("\n")}`;
+}
+
+/** A page chooses its own title: it must not end the link, nor the line. */
+function plainTitle(title: string): string {
+  const line = title.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
+  return line
+    .slice(0, TITLE_LENGTH_MAX)
+    .toWellFormed()
+    .replaceAll(/[\\[\]<>`*_]/g, "\\$&");
+}
+
+function markdownAddress(url: string): string {
+  return url.replaceAll("(", "%28").replaceAll(")", "%29");
+}

@@ -1,0 +1,39 @@
+/** A prompt that searches the web, from publishing to its price: what is held, charged and answered. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
+import { findFaults } from "../support/installation-fixture.ts";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+
+let server: TestServer;
+let ada: TestPerson;
+beforeAll(async () => {
+  server = await startTestServer({
+    environment: { PROMPTD_SIGN_UP_PLAN: "pro", PROMPTD_SIGN_UP_CREDITS: "1000" },
+  });
+  ada = await createTestPerson(server);
+});
+afterAll(() => server.close());
+
+async function run(title: string, fields: string, directives: string) {
+  const file = `---\npromptd: 1\ntitle: ${title}\nmodel: sandbox/text\nmaxOutputTokens: 100\n${fields}---\n${directives}\nTea.\n`;
+  const { promptVersionId } = await server.publish(file);
+  const body = { promptVersionId, inputs: { textInputs: {} } };
+  const { data } = await ada.client.call("createRun", { params: {}, query: {}, body, headers: {} });
+  return ada.client.send("getRun", { params: { runId: data.runId } });
+}
+
+test("a run holds the searches that it may make, pays those that it made, and lists what they found", async () => {
+  const { receipt, outputs } = await run("Two", "webSearch: { sources: true }\n", "sandbox: searches=2");
+  // About 130 tokens at less than 0.1 credits, and 2 searches of at most 3.
+  expect(receipt).toMatchObject({ held: 4, charged: 3 });
+  expect(outputs[0]?.data).toContain("web searches: 2");
+  expect(outputs[0]?.data).toMatch(/Sources:\n\n- \[Sandbox source 1\]\(https:\/\/sandbox\.example\/1\)\n- .*\/2\)$/);
+  expect(await findFaults(server.app.db)).toEqual([]);
+});
+
+test("a run whose model did not search pays its words alone, and one that does not say pays for one search", async () => {
+  const none = await run("None", "webSearch: true\n", "sandbox: searches=0");
+  const unsaid = await run("Unsaid", "webSearch: true\n", "sandbox: nousage");
+  expect([none.receipt.charged, unsaid.receipt.charged]).toEqual([1, 2]);
+  expect(none.outputs[0]?.data).not.toContain("Sources:");
+});
