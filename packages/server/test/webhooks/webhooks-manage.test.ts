@@ -2,7 +2,12 @@
 import type { NewWebhook, WebhookEvent } from "@promptd/contract/manage";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { adjustCredits } from "../../src/credits/index.ts";
-import { createSecretVault, type SecretVault } from "../../src/webhooks/index.ts";
+import type { GuardedPost } from "../../src/files/index.ts";
+import { createLog } from "../../src/platform/log.ts";
+import { orAborted, pollUntil } from "../../src/platform/resilience/deadline.ts";
+import type { DelivererOptions } from "../../src/webhooks/deliver.ts";
+import { pruneDeliveries } from "../../src/webhooks/deliveries-store.ts";
+import { createDeliverer, createSecretVault, type SecretVault } from "../../src/webhooks/index.ts";
 import { noteRetiringModels, resealSecrets } from "../../src/webhooks/webhooks-ticks.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
@@ -152,6 +157,100 @@ describe("a webhook", () => {
     await client.runs.cancel(runId);
     const rows = await server.app.db.query("select * from webhook_deliveries where webhook_id = $1", [webhookId]);
     expect(rows).toMatchObject([{ run_id: runId, event: "run.finished", data: null }]);
+  });
+});
+
+describe("what sends events", () => {
+  const VAULT = createSecretVault(Buffer.from("c".repeat(40)), []);
+  const NOBODY: Pick<GuardedPost, "faultOf"> = { faultOf: () => null };
+  const open = (how: Partial<DelivererOptions>) =>
+    createDeliverer({
+      db: server.app.db,
+      log: createLog("silent", "stderr"),
+      clock: systemClock,
+      vault: VAULT,
+      poster: { ...NOBODY, post: () => Promise.resolve({ kind: "answered", statusCode: 204 }) },
+      readRun: () => Promise.resolve(null),
+      ...how,
+    });
+
+  /** A webhook whose secret the vault of these tests has sealed, with one event of its own. */
+  async function waiting(): Promise<{ readonly person: TestPerson; readonly webhookId: string }> {
+    await server.app.db.query("delete from webhook_deliveries");
+    const person = await createTestPerson(server);
+    const { webhookId } = await create(person);
+    const sealed = VAULT.seal(webhookId, Buffer.from("a secret"));
+    await server.app.db.query("update webhooks set secret = $2 where id = $1", [webhookId, sealed]);
+    await person.client.send("testWebhook", { params: { webhookId } });
+    return { person, webhookId };
+  }
+  const settled = async (webhookId: string) => {
+    const text = `select state, attempts, is_sending, fault, due_at <= promptd_now() as is_due
+      from webhook_deliveries where webhook_id = $1`;
+    return pollUntil(
+      async () => {
+        const [row] = await server.app.db.query<{ is_sending: boolean; attempts: number }>(text, [webhookId]);
+        return row === undefined || row.is_sending || row.attempts === 0 ? null : row;
+      },
+      { everyMs: 10, timeoutMs: 10_000 },
+    );
+  };
+
+  test("gives an event back that it is sending when its process stops, due at once for another one", async () => {
+    const { webhookId } = await waiting();
+    const begun = Promise.withResolvers<void>();
+    const deliverer = open({
+      poster: {
+        ...NOBODY,
+        post: (_address, _content, signal) => {
+          begun.resolve();
+          return orAborted(new Promise<never>(() => {}), signal);
+        },
+      },
+    });
+    await Promise.all([deliverer.deliverDue(), begun.promise]);
+    await deliverer.stop();
+    expect(await settled(webhookId)).toMatchObject({ state: "pending", attempts: 1, is_due: true });
+    const other = open({});
+    await other.deliverDue();
+    expect(await settled(webhookId)).toMatchObject({ state: "delivered", attempts: 2 });
+    await other.stop();
+  });
+
+  test("leaves an event alone whose secret it cannot open, and blames nobody", async () => {
+    const { person, webhookId } = await waiting();
+    const deliverer = open({ vault: createSecretVault(Buffer.from("d".repeat(40)), []) });
+    await deliverer.deliverDue();
+    expect(await settled(webhookId)).toMatchObject({
+      state: "pending",
+      is_due: false,
+      fault: "The secret of the webhook cannot be read. Roll it.",
+    });
+    await deliverer.stop();
+    expect((await person.client.send("getWebhook", { params: { webhookId } })).failingSince).toBeNull();
+  });
+
+  test("says of a run that is gone that it is, and sends nothing", async () => {
+    const { webhookId } = await waiting();
+    const write =
+      "update webhook_deliveries set event = 'run.finished', run_id = $2, data = null where webhook_id = $1";
+    await server.app.db.query(write, [webhookId, RANDOM_ID]);
+    const deliverer = open({});
+    await deliverer.deliverDue();
+    expect(await settled(webhookId)).toMatchObject({ state: "failed", fault: "The run does not exist any more." });
+    await deliverer.stop();
+  });
+
+  test("forgets deliveries after 30 days, and a secret that signs no more", async () => {
+    const { person, webhookId } = await waiting();
+    await person.client.send("rollWebhookSecret", { params: { webhookId } });
+    await server.app.db.query("update webhooks set previous_secret_until = promptd_now() where id = $1", [webhookId]);
+    await pruneDeliveries(server.app.db, systemClock.nowMs() - 1_000 * 86_400 * 30);
+    expect(await eventsOf(webhookId)).toHaveLength(1);
+    await pruneDeliveries(server.app.db, systemClock.nowMs() + 1_000);
+    expect(await eventsOf(webhookId)).toEqual([]);
+    const [row] = await server.app.db.query("select previous_secret from webhooks where id = $1", [webhookId]);
+    expect(row).toEqual({ previous_secret: null });
   });
 });
 

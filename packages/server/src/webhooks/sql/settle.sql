@@ -39,8 +39,8 @@ create or replace function webhook_give_up(p_batch int, p_fault text) returns in
   select count(*)::int from given_up
 $$;
 
--- Deletes what is older than p_before (the first id of a moment), and webhooks that were removed, with all they have;
--- p_batch rows at a time. Returns how many deliveries went.
+-- Deletes what is older than p_before (the first id of a moment), webhooks that were removed, with all they have, and
+-- secrets that sign no more; p_batch rows at a time. Returns how many deliveries went.
 create or replace function webhook_prune(p_before uuid, p_batch int) returns int language plpgsql as $$
 declare
   v_deleted int;
@@ -51,6 +51,7 @@ begin
     (select d.id from webhooks w join webhook_deliveries d on d.webhook_id = w.id where w.removed_at is not null
       limit p_batch));
   get diagnostics v_deleted = row_count;
+  update webhooks set previous_secret = null, previous_secret_until = null where previous_secret_until <= promptd_now();
   delete from webhook_notices n using webhooks w where w.id = n.webhook_id and w.removed_at is not null;
   delete from webhooks w where w.removed_at is not null
     and not exists (select 1 from webhook_deliveries d where d.webhook_id = w.id);
