@@ -125,6 +125,16 @@ test("stopped by Ctrl-C and started again: it goes on with the same batch and ru
   expect((await promptd(["batches", "cancel", other])).out).toContain("canceled");
 });
 
+test("stopped while it is sent: how to find out what became of it", async () => {
+  await writeFile(join(home, "sent.csv"), "do\ntokens=1\n");
+  const argv = ["run", "directed", "--batch", "sent.csv"];
+  const stopped = await promptd(argv, { stopAt: /You have/ });
+  expect(stopped.code).toBe(130);
+  expect(stopped.error).toContain("the same command joins it. See: promptd batches list");
+  expect((await promptd(argv)).code).toBe(0);
+  expect(await ranTimes()).toBe(1);
+});
+
 test("what cannot be run is said by the lines of the file, before anything is charged", async () => {
   await writeFile(join(home, "slips.csv"), "do,tpoic\ntokens=1,tea\n");
   const slip = await promptd(["run", "directed", "--batch", "slips.csv"]);

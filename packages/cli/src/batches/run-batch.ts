@@ -4,7 +4,7 @@ import type { Batch, CreateBatchBody, PromptVersion } from "@promptd/contract";
 import { createHash, randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { basename, resolve } from "node:path";
-import { CommandFailure, type CommandArgs, type CommandIo } from "../command.ts";
+import { CommandFailure, EXIT_INTERRUPTED, type CommandArgs, type CommandIo } from "../command.ts";
 import { describeReadFailure } from "../file-failure.ts";
 import { printableLine } from "../printable.ts";
 import { refuseUnknownNames } from "../runs/check-inputs.ts";
@@ -95,7 +95,7 @@ async function createBatch(client: Client, body: CreateBatchBody, { key, file, r
   const headers = { "idempotency-key": key };
   const call = { params: {}, query: {}, body, headers, signal: io.signal, timeoutMs: CREATE_MS_MAX };
   const answer = await client.call("createBatch", call).catch((error: unknown) => {
-    throw explain(error, { file, rows });
+    throw io.signal.aborted ? stoppedSending(error) : explain(error, { file, rows });
   });
   const batch = answer.data;
   if (answer.headers.get("idempotent-replayed") !== "true") return batch;
@@ -107,6 +107,12 @@ async function createBatch(client: Client, body: CreateBatchBody, { key, file, r
   }
   io.note(`Going on with the batch of ${day}; nothing is run twice. To run everything once more: --again`);
   return batch;
+}
+
+/** Nobody knows whether it arrived. */
+function stoppedSending(cause: unknown): CommandFailure {
+  const hint = "If it arrived it goes on, and the same command joins it. See: promptd batches list";
+  return new CommandFailure("Stopped while the batch was sent.", { hint, cause, exitCode: EXIT_INTERRUPTED });
 }
 
 /** Says of each fault in which line of the file it is. */
