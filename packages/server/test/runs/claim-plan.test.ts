@@ -27,12 +27,13 @@ async function queue(runs: number): Promise<void> {
   );
 }
 
-/** 8 kB pages that one claim of 10 runs reads. */
+/** 8 kB pages that one claim of 10 runs reads, with the count of what waits. */
 async function readPages(): Promise<number> {
   const worker = await engine.registerWorker();
   const [row] = await engine.db.query<{ "QUERY PLAN": readonly [{ Plan: Record<string, number> }] }>(
     `explain (analyze, buffers, format json)
-     select * from run_claim($1, 0, 10, '00000000-0000-0000-0000-000000000000', '', interval '6 seconds', 100000)`,
+     select * from run_claim($1, 0, 10, '00000000-0000-0000-0000-000000000000', '', interval '6 seconds', 100000),
+       run_waiting(0, 11)`,
     [worker],
   );
   const plan = row?.["QUERY PLAN"][0].Plan ?? {};

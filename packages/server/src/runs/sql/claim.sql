@@ -88,3 +88,12 @@ begin
     case when t.inputs_bytes <= p_inputs then t.inputs end, t.run_options, last.account_id, last.model
   from (values (1)) one left join taken t on true left join last on true;
 end $$;
+
+-- How many runs of a lane wait, due or not, counted up to p_max, as the calling statement saw them when it began. As above,
+-- runs_waiting alone gives this order.
+create or replace function run_waiting(p_lane int, p_max int) returns int
+language sql stable set enable_sort = off set jit = off as $$
+  select count(*)::int from (
+    select 1 from runs r where r.lane = p_lane and r.worker is null and r.finished_at is null
+    order by r.account_id, r.model, r.run_at, r.id limit p_max) w
+$$;

@@ -27,6 +27,8 @@ export interface ClaimerOptions {
 export interface Claimer {
   /** There may be something to claim, and room for it. */
   readonly wake: () => void;
+  /** A run of this worker has ended: its slot is free, and room under limits. Claims only if something waits for that. */
+  readonly onFreed: () => void;
   /** Resolves when no claim is under way. */
   untilIdle(): Promise<void>;
 }
@@ -39,6 +41,13 @@ export function createClaimer(options: ClaimerOptions): Claimer {
   let claiming: Promise<void> | null = null;
   let isWokenAgain = false;
   let cursor = CIRCLE_START;
+  /**
+   * Runs waited that the last claim did not take, or it is not known. What begins to wait later is notified to every worker,
+   * so while it is false no end of a run needs a claim: without load that was every second claim.
+   */
+  let mayBeWaiting = true;
+  /** During the claim that is under way, which may not have seen the room. */
+  let hasFreed = false;
   /**
    * A claim that was too much for the database or the line to it takes half as many runs the next time, down to one:
    * the same runs asked for again would stop the queue. More again after each that was quick.
@@ -64,6 +73,7 @@ export function createClaimer(options: ClaimerOptions): Claimer {
     if (runs > 0) options.log.warn({ runs }, "runs of this worker that it did not know of were released");
   }
   async function claimAll(): Promise<void> {
+    mayBeWaiting = true;
     await releaseUnknown();
     let fromStart = cursor === CIRCLE_START;
     while (options.free() > 0 && options.lease.isHeld) {
@@ -71,31 +81,40 @@ export function createClaimer(options: ClaimerOptions): Claimer {
       const { workerId } = options.lease;
       const lease = { workerId, leaseMs: options.leaseMs };
       const claim = () => claimRuns(options.db, lease, { runsMax, after: cursor });
-      const { runs, next } = await batch.run(claim, runsMax);
+      const { runs, next, isMoreWaiting } = await batch.run(claim, runsMax);
       // The lease was lost meanwhile: these runs belong to an id that is no longer ours, and are swept with its others.
       if (options.lease.workerId !== workerId) return;
       for (const run of runs) options.begin(run);
       cursor = next ?? CIRCLE_START;
       if (next !== null) continue;
-      if (fromStart && runs.length < runsMax) return;
+      if (fromStart && runs.length < runsMax) {
+        mayBeWaiting = isMoreWaiting;
+        return;
+      }
       fromStart = true;
     }
   }
   async function claimUntilQuiet(): Promise<void> {
     do {
       isWokenAgain = false;
+      hasFreed = false;
       await claimAll().catch((error: unknown) => {
         if (isConnectionLoss(error)) suspectUntilMs = performance.now() + SUSPECT_MS;
         if (!(error instanceof LeaseLost))
           options.log.warn({ err: error }, "runs could not be claimed; the next try is in a second");
       });
-    } while (isWokenAgain);
+    } while (isWokenAgain || (hasFreed && mayBeWaiting));
     claiming = null;
   }
+  function wake(): void {
+    if (claiming === null) claiming = claimUntilQuiet();
+    else isWokenAgain = true;
+  }
   return {
-    wake: () => {
-      if (claiming === null) claiming = claimUntilQuiet();
-      else isWokenAgain = true;
+    wake,
+    onFreed: () => {
+      hasFreed = true;
+      if (claiming === null && mayBeWaiting) wake();
     },
     untilIdle: async () => {
       await claiming;

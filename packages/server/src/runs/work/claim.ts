@@ -38,6 +38,8 @@ export interface Claim {
   readonly runs: readonly ClaimedRun[];
   /** Null: the circle is complete, start again. */
   readonly next: ClaimCursor | null;
+  /** Runs wait that were not given, for a limit's room or for their time. May be true in vain, when others took them. */
+  readonly isMoreWaiting: boolean;
 }
 
 /** The lease ran out and the runs belong to others: the worker needs a new id. */
@@ -58,6 +60,7 @@ interface ClaimRow {
   run_options: Record<string, string>;
   next_account: string | null;
   next_model: string | null;
+  waiting: number;
 }
 
 const LANE = 0; // one lane; more of them are a matter of scale, and the statements already know them
@@ -81,7 +84,8 @@ export async function claimRuns(
         // The time left, not the deadline itself: the database's clock may differ from this machine's.
         text: `select account_id, id, attempt, (extract(epoch from deadline_at - promptd_now()) * 1000)::float8 as left_ms,
           prompt_version_id, model, hold, prices, inputs, run_options,
-          next_account, next_model from run_claim($1, $2, $3, $4, $5, make_interval(secs => $6::float8 / 1000), $7)`,
+          next_account, next_model, waiting
+          from run_claim($1, $2, $3, $4, $5, make_interval(secs => $6::float8 / 1000), $7), run_waiting($2, $3 + 1) waiting`,
       },
       [
         lease.workerId,
@@ -99,7 +103,8 @@ export async function claimRuns(
   await fault("claim.after_commit");
   const last = rows.at(-1);
   const next = last?.next_account == null ? null : { account: last.next_account, model: last.next_model ?? "" };
-  return { runs: rows.flatMap((row) => toClaimedRun(row, lease.workerId, sentMs)), next };
+  const runs = rows.flatMap((row) => toClaimedRun(row, lease.workerId, sentMs));
+  return { runs, next, isMoreWaiting: (last?.waiting ?? 0) > runs.length };
 }
 
 function toClaimedRun(row: ClaimRow, workerId: string, sentMs: number): ClaimedRun[] {

@@ -109,7 +109,7 @@ export class Worker {
   #onFreed(): void {
     this.#gatherTimer ??= setTimeout(() => {
       this.#gatherTimer = null;
-      this.#claimer.wake();
+      this.#claimer.onFreed();
     }, GATHER_MS);
   }
 
