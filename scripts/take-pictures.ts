@@ -10,8 +10,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { chromium, type Browser, type Page } from "playwright-core";
-import { findBrowser } from "../packages/console/test/support/browser.ts";
+import { launchBrowser, type Browser, type Page } from "../packages/console/test/support/browser.ts";
 
 const folder = process.argv[2] ?? join(import.meta.dirname, "../docs/screens");
 const WIDE = { width: 1_440, height: 900 };
@@ -65,7 +64,7 @@ const server = spawn(process.execPath, [join(import.meta.dirname, "../packages/c
   env,
   stdio: ["ignore", "pipe", "ignore"],
 });
-const browser = await chromium.launch({ executablePath: findBrowser() ?? "chromium", args: ["--no-sandbox"] });
+const browser = await launchBrowser();
 try {
   const link = await welcomeLink();
   await takeAll(browser, new URL(link).origin, link);

@@ -4,6 +4,8 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
 
+export type { Browser, Page };
+
 const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 /** Where a failing journey leaves what it saw, and where pictures of the pages go. */
 export const PICTURES = join(import.meta.dirname, "../../pictures");
@@ -35,7 +37,7 @@ export function installBrowser(): void {
 /** One for all files of a process: its start costs as much as a journey. It ends with the process. */
 let launched: Promise<Browser> | null = null;
 
-function launch(): Promise<Browser> {
+export function launchBrowser(): Promise<Browser> {
   const executablePath = findBrowser();
   if (executablePath === null) throw new Error(MISSING);
   // Root has no sandbox, and containers have a small /dev/shm.
@@ -54,7 +56,7 @@ export interface TestBrowser {
 }
 
 export async function openBrowser(): Promise<TestBrowser> {
-  const browser = await launch();
+  const browser = await launchBrowser();
   const idle: BrowserContext[] = [];
   const all: BrowserContext[] = [];
   return {
