@@ -358,8 +358,16 @@ async function checkAgent(tarballs: readonly string[], { url, apiKey }: Serving)
     children.delete(child);
     if (!output.includes('"run_prompt"')) throw new Error(output);
   });
-  await check("promptd conform finds nothing wrong", () => {
-    const report = run("promptd", ["conform", url, apiKey], { cwd, node });
+  await check("promptd conform finds nothing wrong", async () => {
+    // Not awaited by a call that blocks: the log of the server has to be read meanwhile, or its pipe fills up.
+    const child = spawn("promptd", ["conform", url, apiKey], { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
+    children.add(child);
+    const chunks: string[] = [];
+    child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk.toString()));
+    const [status]: unknown[] = await once(child, "close");
+    children.delete(child);
+    const report = chunks.join("");
+    if (status !== 0) throw new Error(report);
     return report.trim().split("\n").at(-1);
   });
 }
