@@ -34,7 +34,7 @@ function packOne(directory: string, outDir: string): string {
     for (const file of files) cpSync(join(directory, file), join(stage, file), { recursive: true });
     const readme = join(directory, "README.md");
     cpSync(existsSync(readme) ? readme : join(ROOT, "README.md"), join(stage, "README.md"));
-    cpSync(join(ROOT, "LICENSE"), join(stage, "LICENSE"));
+    for (const name of ["LICENSE", "NOTICE", "THIRD-PARTY.md"]) cpSync(join(ROOT, name), join(stage, name));
     writeFileSync(join(stage, "package.json"), `${JSON.stringify(publishedManifest(manifest), null, 2)}\n`);
     const packed = spawnSync("npm", ["pack", "--silent", "--pack-destination", outDir], {
       cwd: stage,

@@ -91,3 +91,32 @@ describe("a file that is read", () => {
     await expect(body.toArray()).rejects.toThrow(StorageFailure);
   });
 });
+
+describe("whether files can be stored", () => {
+  const full = (): BlobStore =>
+    Object.assign(Object.create(inner) as BlobStore, { put: () => Promise.reject(new Error("ENOSPC")) });
+  const watchAt = (store: BlobStore, clock: { ms: number }) =>
+    watchStorage(store, createSpool(join(root, "incoming")), {
+      newId: () => KEY,
+      log: createLog("silent"),
+      monotonicMs: () => clock.ms,
+    });
+
+  test("is tried before the first answer", async () => {
+    expect(await watchAt(inner, { ms: 0 }).isReady()).toBe(true);
+    expect(await watchAt(full(), { ms: 0 }).isReady()).toBe(false);
+  });
+
+  test("is tried again beside an answer when nothing was written for half a minute", async () => {
+    const clock = { ms: 0 };
+    const store = Object.assign(Object.create(inner) as BlobStore, { put: inner.put.bind(inner) });
+    const storage = watchAt(store, clock);
+    expect(await storage.isReady()).toBe(true);
+    store.put = () => Promise.reject(new Error("ENOSPC"));
+    clock.ms = 29_999;
+    expect([await storage.isReady(), await storage.isReady()]).toEqual([true, true]);
+    clock.ms = 30_000;
+    expect(await storage.isReady()).toBe(true);
+    await until(async () => !(await storage.isReady()));
+  });
+});

@@ -11,7 +11,10 @@ import type { Spool } from "./spool.ts";
 export interface WatchedStorage {
   readonly blobs: BlobStore;
   readonly spool: Spool;
-  /** False while a write has failed and none has succeeded since; then a write is tried, at most every two seconds. */
+  /**
+   * False while a write has failed and none has succeeded since; then a write is tried, at most every two seconds. One is
+   * tried at the first question too, and beside the answer when nothing was written for half a minute.
+   */
   isReady(): Promise<boolean>;
 }
 
@@ -24,12 +27,14 @@ export interface WatchOptions {
 /** As large as a small picture: a disk with room for only a few bytes counts as full. */
 const PROBE_BYTES = 262_144;
 const PROBE_EVERY_MS = 2_000;
+const QUIET_MS = 30_000;
 
 export function watchStorage(inner: BlobStore, innerSpool: Spool, options: WatchOptions): WatchedStorage {
   const { newId, log, monotonicMs } = options;
   let isBroken = false;
   let probing: Promise<boolean> | null = null;
   let probedAtMs = -Infinity;
+  let storedAtMs = -Infinity;
 
   const note = (broken: boolean, cause?: unknown): void => {
     if (broken !== isBroken) {
@@ -37,6 +42,7 @@ export function watchStorage(inner: BlobStore, innerSpool: Spool, options: Watch
       else log.info("files can be stored again");
     }
     isBroken = broken;
+    if (!broken) storedAtMs = monotonicMs();
   };
   const write = async (work: () => Promise<void>): Promise<void> => {
     try {
@@ -54,6 +60,15 @@ export function watchStorage(inner: BlobStore, innerSpool: Spool, options: Watch
     await write(() => inner.put(key, () => [bytes], PROBE_BYTES)).catch(() => {});
     await inner.delete(key).catch(() => {}); // else the sweep of orphans removes it
     return !isBroken;
+  };
+  const tryWrite = (): Promise<boolean> => {
+    if (probing !== null) return probing;
+    if (monotonicMs() - probedAtMs < PROBE_EVERY_MS) return Promise.resolve(!isBroken);
+    probedAtMs = monotonicMs();
+    probing = probe().finally(() => {
+      probing = null;
+    });
+    return probing;
   };
 
   return {
@@ -76,14 +91,9 @@ export function watchStorage(inner: BlobStore, innerSpool: Spool, options: Watch
     },
     spool: { ...innerSpool, write: (pieces) => spoolPieces(innerSpool, pieces, write) },
     isReady: () => {
-      if (!isBroken) return Promise.resolve(true);
-      if (probing !== null) return probing;
-      if (monotonicMs() - probedAtMs < PROBE_EVERY_MS) return Promise.resolve(false);
-      probedAtMs = monotonicMs();
-      probing = probe().finally(() => {
-        probing = null;
-      });
-      return probing;
+      if (isBroken || storedAtMs === -Infinity) return tryWrite();
+      if (monotonicMs() - storedAtMs >= QUIET_MS) void tryWrite(); // the next question has its answer
+      return Promise.resolve(true);
     },
   };
 }

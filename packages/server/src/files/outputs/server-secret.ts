@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { link, open, rename, stat, unlink, readFile } from "node:fs/promises";
+import { link, open, stat, unlink, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Config } from "../../platform/config/config.ts";
 import type { Log } from "../../platform/log.ts";
@@ -77,17 +77,6 @@ export async function loadOrCreateSecret(dataDir: string): Promise<Buffer> {
 /** The secret before the last rotation; null when there was none. Its addresses stay valid until their files expire. */
 export async function loadPreviousSecret(dataDir: string): Promise<Buffer | null> {
   return readSecret(join(dataDir, PREVIOUS_NAME));
-}
-
-/** Replaces the secret; the present one becomes the previous one. Takes effect when the processes start again. */
-export async function rotateSecret(dataDir: string): Promise<void> {
-  await loadOrCreateSecret(dataDir);
-  const draft = await writeDraft(dataDir);
-  const previous = `${draft}.previous`;
-  await link(join(dataDir, NAME), previous);
-  await rename(previous, join(dataDir, PREVIOUS_NAME));
-  await rename(draft, join(dataDir, NAME));
-  await syncDirectory(dataDir);
 }
 
 async function writeDraft(dataDir: string): Promise<string> {
