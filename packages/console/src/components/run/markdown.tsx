@@ -18,6 +18,8 @@ export function Markdown({ text }: { readonly text: string }) {
               {children}
             </a>
           ),
+          // Keys scroll what has the focus.
+          table: ({ children }) => <table tabIndex={0}>{children}</table>,
           img: ({ src, alt }) => (
             <a href={typeof src === "string" ? src : undefined} rel="noopener nofollow" target="_blank">
               {alt === undefined || alt === "" ? "Picture" : alt}

@@ -73,6 +73,8 @@ const COMPONENTS: Components = {
   ),
   a: ({ href = "", children }) => <DocLink href={href}>{children}</DocLink>,
   img: () => null,
+  // Keys scroll what has the focus, and a table may be wider than a phone.
+  table: ({ children }) => <table tabIndex={0}>{children}</table>,
   pre: ({ children }) => (
     <pre tabIndex={0} aria-label="Code">
       {children}
