@@ -16,7 +16,7 @@ const ROOT = join(import.meta.dirname, "..");
 /** A release of each line that a package may be used with; the client's floor is the first. */
 const NODES: Readonly<Record<string, string>> = { "20": "20.20.2", "22": "22.23.3", "24": "24.21.0" };
 /** Bytes of the client's own JavaScript, minified, for a page that runs prompts. */
-const CLIENT_BYTES_MAX = 18_500;
+const CLIENT_BYTES_MAX = 22_500;
 
 const home = mkdtempSync(join(tmpdir(), "promptd-packages-"));
 /** Nothing here takes that long, but an installation from a slow registry. */

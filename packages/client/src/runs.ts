@@ -27,7 +27,7 @@ export interface GetRunOptions extends CallOptions {
   readonly waitSeconds?: number | undefined;
 }
 
-export interface WatchOptions extends CallOptions {
+interface WatchOptions extends CallOptions {
   /** Called for each state, piece of text and output as it happens. */
   readonly onProgress?: ((event: RunEvent) => void) | undefined;
 }
