@@ -28,6 +28,9 @@ const ended = (runId: string) =>
 const retryNow = (runId: string) =>
   server.app.db.query("update runs set run_at = promptd_now() where id = $1", [runId]);
 
+/** Until something fails to be stored, a run begins as if everything could be. */
+const storesFiles = async () => expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+
 /** The run succeeded, was paid for once by us and once by its caller, and the books are right. */
 async function expectOneImage(runId: string): Promise<void> {
   await ended(runId);
@@ -219,9 +222,23 @@ describe("a disk", () => {
     await rm(dataDir, { recursive: true });
   });
 
+  test("that took no files from the start asks no model for an image, and the run ends when it does", async () => {
+    const { promptVersionId } = await server.publish(imagePrompt());
+    const [place, away] = [join(dataDir, "files", "partial"), join(dataDir, "files", "away")];
+    await rename(place, away);
+    const runId = await startRun(caller.client, bodyOf(promptVersionId));
+    const given = "select 1 from runs where id = $1 and attempt > 0 and worker is null";
+    await until(async () => (await server.app.db.query(given, [runId])).length === 1);
+    expect(await callsOf(runId)).toEqual([]);
+    await rename(away, place);
+    await retryNow(runId);
+    await expectOneImage(runId);
+  });
+
   test("that takes no files makes a run with an image in hand wait, and the run ends when it does again", async () => {
     const { promptVersionId } = await server.publish(imagePrompt());
     const [place, away] = [join(dataDir, "files", "partial"), join(dataDir, "files", "away")];
+    await storesFiles();
     await rename(place, away);
     const runId = await startRun(caller.client, bodyOf(promptVersionId));
     await until(async () => (await callsOf(runId))[0]?.outcome === "image");
@@ -262,6 +279,7 @@ describe("a disk that is full", () => {
     if (!isMounted) context.skip("no file system can be mounted here");
     const { promptVersionId } = await server.publish(imagePrompt());
     const filler = join(dataDir, "files", "filler");
+    await storesFiles();
     await expect(writeFile(filler, Buffer.alloc(1_000_000, 1))).rejects.toThrow("ENOSPC");
     const first = await startRun(caller.client, bodyOf(promptVersionId));
     await until(async () => (await callsOf(first))[0]?.outcome === "image");
