@@ -48,8 +48,8 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, FAULT_TESTS],
     globalSetup: ["packages/server/test/support/global-setup.ts", "packages/console/test/support/global-setup.ts"],
     reporters: jsonFile === undefined ? ["default"] : ["default", ["json", { outputFile: jsonFile }]],
-    // Most tests wait for a database or a process, so three files at once fit on one core.
-    maxWorkers: Math.max(6, availableParallelism()),
+    // Most tests wait for a database or a process, so two files at once fit on one core; with three it took longer (2026-11-23).
+    maxWorkers: Math.max(4, availableParallelism()),
     // A worker runs many files: loading the sources anew for each took a third of the processor time (2026-11-22).
     isolate: false,
     // Short-lived objects fill the usual 16 MiB so often that collecting them took a quarter of a test server's time (2026-11-23).

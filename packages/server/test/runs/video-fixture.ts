@@ -9,7 +9,7 @@ import { createIdSource } from "../../src/platform/ids.ts";
 import { parsePromptFile, publishPrompts } from "../../src/prompts/index.ts";
 import { startProviderDouble, type ProviderDouble, type ProviderDoubleOptions } from "../providers/provider-double.ts";
 import { openInstallationFixture, type InstallationFixture } from "../support/installation-fixture.ts";
-import { killLeftovers, type PromptdProcess } from "../support/promptd-process.ts";
+import { killLeftovers, until, type PromptdProcess } from "../support/promptd-process.ts";
 import { createTestDatabase } from "../support/test-database.ts";
 
 export const VIDEO_MODELS = {
@@ -98,7 +98,13 @@ function createActs(double: ProviderDouble, fixture: InstallationFixture): Video
     isOperationStored: async () =>
       (await db.query("select 1 from provider_calls where operation is not null")).length === 1,
     isEnded: async () => (await db.query("select 1 from provider_calls where ended_at is not null")).length === 1,
-    listCalls: () => db.query("select call_number, outcome from provider_calls order by call_number"),
+    listCalls: async () => {
+      const list = () =>
+        db.query<{ outcome: string | null }>("select call_number, outcome from provider_calls order by call_number");
+      // How a call ended is the operator's record: no run waits for it to be written.
+      await until(async () => ((await list()).at(-1)?.outcome ?? null) !== null);
+      return list();
+    },
     listCaptures: () => db.query("select 1 from credit_transfers where kind = 'capture'"),
   };
 }
