@@ -71,6 +71,23 @@ function stdioTransport({ url, apiKey, prompts, label, images }: Connecting): St
   });
 }
 
+/**
+ * The progress that arrives over a connection from now on. The official client tells nobody of what comes in one piece
+ * with the result, so this listens where it arrives.
+ */
+export function hearProgress({ transport }: Client): unknown[] {
+  if (transport === undefined) throw new Error("The client is not connected.");
+  const heard: unknown[] = [];
+  const { onmessage } = transport;
+  const hear: typeof onmessage = (message, extra) => {
+    if ("method" in message && message.method === "notifications/progress") heard.push(message.params?.["message"]);
+    onmessage?.(message, extra);
+  };
+  Object.assign(transport, { onmessage: hear });
+  onTestFinished(() => void Object.assign(transport, { onmessage }));
+  return heard;
+}
+
 export function textsOf(content: readonly ContentBlock[]): string[] {
   return content.flatMap((block) => (block.type === "text" ? [block.text] : []));
 }
