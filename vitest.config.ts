@@ -55,7 +55,7 @@ export default defineConfig({
     // Short-lived objects fill the usual 16 MiB so often that collecting them took a quarter of a test server's time (2026-11-23).
     execArgv: ["--max-semi-space-size=32"],
     sequence: { sequencer: LongestFirst },
-    testTimeout: 120_000,
+    testTimeout: 60_000,
     hookTimeout: 120_000,
   },
 });

@@ -140,7 +140,7 @@ export async function createInstallation(changes: Environment = {}): Promise<Own
 
 /** Polls a condition; the deadline only bounds a failing test. */
 export async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = performance.now() + 60_000;
+  const deadline = performance.now() + 25_000;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error("the awaited condition never came true");
     await wait(20);

@@ -109,8 +109,13 @@ test("Ctrl-C under npm start, which reaches npm and promptd and is passed on by 
   });
   const ended = once(child, "close");
   let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
-  await until(() => output.includes("promptd listens on"));
+  const listens = Promise.withResolvers<void>();
+  const hear = (chunk: Buffer): void => {
+    output += chunk.toString();
+    if (output.includes("promptd listens on")) listens.resolve();
+  };
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", hear);
+  await Promise.race([listens.promise, ended.then(() => Promise.reject(new Error(output)))]);
   const pid = await serverPid();
   process.kill(-(child.pid ?? 0), "SIGINT");
   await ended;
