@@ -74,6 +74,34 @@ export function Select({ className, children, ...rest }: ComponentProps<"select"
   );
 }
 
+interface DaysFieldProps {
+  readonly label: string;
+  readonly choices: readonly number[];
+  readonly defaultDays: number;
+}
+
+/** How long access lasts, as `days` of its form; 0: it never ends. */
+export function DaysField({ label, choices, defaultDays }: DaysFieldProps) {
+  return (
+    <Field label={label}>
+      {(control) => (
+        <Select {...control} name="days" defaultValue={String(defaultDays)}>
+          {choices.map((days) => (
+            <option key={days} value={days}>
+              {wordsOf(days)}
+            </option>
+          ))}
+        </Select>
+      )}
+    </Field>
+  );
+}
+
+function wordsOf(days: number): string {
+  if (days === 0) return "Never";
+  return days === 365 ? "In a year" : `In ${days} days`;
+}
+
 interface SegmentsProps {
   readonly id?: string;
   readonly label: string;

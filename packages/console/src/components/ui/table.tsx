@@ -1,14 +1,21 @@
 import { useCallback, useState, type ReactNode } from "react";
 import { cx } from "./class-names.ts";
 
+/** A heading with what its cells are; a word alone: text that takes what room it needs. */
+export type Column = string | (Omit<CellProps, "children"> & { readonly label: string; readonly isHidden?: boolean });
+
+/** Buttons: what they do stands on them. */
+export const ACTS_COLUMN: Column = { label: "Acts", isHidden: true };
+
 interface TableProps {
   readonly label: string;
-  readonly head: ReactNode;
+  readonly columns: readonly Column[];
+  /** The rows. */
   readonly children: ReactNode;
 }
 
 /** A dense table: rows of 36 px, one line each. Scrolls by itself where it does not fit. */
-export function Table({ label, head, children }: TableProps) {
+export function Table({ label, columns, children }: TableProps) {
   const [isWide, setWide] = useState(false);
   const observe = useCallback((frame: HTMLDivElement) => {
     const sizes = new ResizeObserver(() => setWide(frame.scrollWidth > frame.clientWidth));
@@ -22,7 +29,11 @@ export function Table({ label, head, children }: TableProps) {
     <div ref={observe} {...scrolling} className="relative overflow-x-auto">
       <table aria-label={label} className="w-full border-collapse text-13">
         <thead>
-          <tr className="text-left text-12 text-dim">{head}</tr>
+          <tr className="text-left text-12 text-dim">
+            {columns.map((column, index) => (
+              <Th key={index} column={column} />
+            ))}
+          </tr>
         </thead>
         <tbody className="[&>tr:last-child>td]:border-b-0">{children}</tbody>
       </table>
@@ -51,10 +62,11 @@ function cellClass({ num = false, fill = false, from }: CellProps): string {
   );
 }
 
-export function Th(props: CellProps) {
+function Th({ column }: { readonly column: Column }) {
+  const { label, isHidden = false, ...cell } = typeof column === "string" ? { label: column } : column;
   return (
-    <th scope="col" className={cx(cellClass(props), "font-normal")}>
-      {props.children}
+    <th scope="col" className={cx(cellClass(cell), "font-normal")}>
+      {isHidden ? <span className="sr-only">{label}</span> : label}
     </th>
   );
 }

@@ -11,7 +11,7 @@ import { Badge, type StateTone } from "../../components/ui/badge.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Input, Segments } from "../../components/ui/field.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { Table, Td } from "../../components/ui/table.tsx";
 import { useTyped } from "../../components/use-typed.ts";
 import type { AuthorSearch } from "../../search.ts";
 
@@ -77,28 +77,16 @@ function Rows({ search: { q, state }, onClear }: { readonly search: AuthorSearch
       {(rows) => (
         <Table
           label="My prompts"
-          head={
-            <>
-              <Th fill>Prompt</Th>
-              <Th>State</Th>
-              <Th from="xl">Model</Th>
-              <Th num from="sm">
-                Uses
-              </Th>
-              <Th num from="sm">
-                Succeeded
-              </Th>
-              <Th num from="sm">
-                Paid
-              </Th>
-              <Th num from="xl">
-                Price
-              </Th>
-              <Th num from="xl">
-                Changed
-              </Th>
-            </>
-          }
+          columns={[
+            { label: "Prompt", fill: true },
+            "State",
+            { label: "Model", from: "xl" },
+            { label: "Uses", num: true, from: "sm" },
+            { label: "Succeeded", num: true, from: "sm" },
+            { label: "Paid", num: true, from: "sm" },
+            { label: "Price", num: true, from: "xl" },
+            { label: "Changed", num: true, from: "xl" },
+          ]}
         >
           {rows.map((row) => (
             <PromptRow key={row.promptId} row={row} />

@@ -7,7 +7,7 @@ import { QueryFailure } from "../../components/query-states.tsx";
 import { Page } from "../../components/shell/page.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
-import { Field, Input, Select } from "../../components/ui/field.tsx";
+import { DaysField, Field, Input } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import { useAct } from "../../components/use-act.ts";
@@ -101,16 +101,7 @@ function Consent({ name, clientId, redirectUri, codeChallenge, state }: ConsentP
           <Field label="Monthly cap" help="Credits that it may spend in a month; empty means no cap.">
             {(control) => <Input {...control} name="cap" type="number" min={1} step={1} defaultValue={CAP_DEFAULT} />}
           </Field>
-          <Field label="Ends">
-            {(control) => (
-              <Select {...control} name="days" defaultValue="90">
-                <option value="7">In 7 days</option>
-                <option value="30">In 30 days</option>
-                <option value="90">In 90 days</option>
-                <option value="365">In a year</option>
-              </Select>
-            )}
-          </Field>
+          <DaysField label="Ends" choices={[7, 30, 90, 365]} defaultDays={90} />
         </ActForm>
         <Button onClick={refuse} className="justify-self-start">
           Refuse

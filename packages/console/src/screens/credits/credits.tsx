@@ -9,7 +9,7 @@ import { ListPanel } from "../../components/list-panel.tsx";
 import { Page } from "../../components/shell/page.tsx";
 import { Empty, Failure } from "../../components/ui/empty.tsx";
 import { Skeleton } from "../../components/ui/skeleton.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { Table, Td } from "../../components/ui/table.tsx";
 import { Usage } from "./usage.tsx";
 
 export function CreditsScreen() {
@@ -74,17 +74,13 @@ function Journal() {
       {(rows) => (
         <Table
           label="Journal"
-          head={
-            <>
-              <Th>When</Th>
-              <Th>What</Th>
-              <Th fill from="sm">
-                About
-              </Th>
-              <Th num>Credits</Th>
-              <Th num>After it</Th>
-            </>
-          }
+          columns={[
+            "When",
+            "What",
+            { label: "About", fill: true, from: "sm" },
+            { label: "Credits", num: true },
+            { label: "After it", num: true },
+          ]}
         >
           {rows.map((row) => (
             <Entry key={row.entryId} row={row} />

@@ -11,7 +11,7 @@ import { Empty } from "../../components/ui/empty.tsx";
 import { Segments, Select } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { Skeleton } from "../../components/ui/skeleton.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { Table, Td } from "../../components/ui/table.tsx";
 import type { CreditsSearch } from "../../search.ts";
 import { UsageChart } from "./usage-chart.tsx";
 import { USAGE_BY, usageOfDays, type UsageBy, type UsageOfDays } from "./usage-series.ts";
@@ -102,19 +102,7 @@ function UsageTable({ usage: { days, series } }: { readonly usage: UsageOfDays }
     series.some(({ values }) => (values[index] ?? 0) > 0) ? [{ day, index }] : [],
   );
   return (
-    <Table
-      label="Use per day"
-      head={
-        <>
-          <Th>Day</Th>
-          {series.map(({ name }) => (
-            <Th key={name} num>
-              {name}
-            </Th>
-          ))}
-        </>
-      }
-    >
+    <Table label="Use per day" columns={["Day", ...series.map(({ name }) => ({ label: name, num: true }))]}>
       {used.toReversed().map(({ day, index }) => (
         <tr key={day}>
           <Td>{formatDay(day)}</Td>

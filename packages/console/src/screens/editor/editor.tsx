@@ -6,7 +6,7 @@ import { useState } from "react";
 import { isMissing, modelsQuery, ownPromptQuery } from "../../api.ts";
 import { Missing, QueryFailure } from "../../components/query-states.tsx";
 import { Page } from "../../components/shell/page.tsx";
-import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
+import { BlockShapes, Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import { Tabs } from "../../components/ui/tabs.tsx";
 import { PromptActs } from "./acts.tsx";
 import { CodeEditor } from "./code/code-editor.tsx";
@@ -125,10 +125,10 @@ function EditorShapes() {
       <Loading what="the prompt">
         <div className="grid gap-6">
           <Skeleton className="h-7 w-72 max-w-full" />
-          <div className="grid gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(360px,0.72fr)]">
-            <Skeleton className="h-[560px] rounded-3" />
-            <Skeleton className="h-96 rounded-3" />
-          </div>
+          <BlockShapes
+            className="lg:grid-cols-[minmax(0,1fr)_minmax(360px,0.72fr)]"
+            heights={[["h-[560px]"], ["h-96"]]}
+          />
         </div>
       </Loading>
     </Page>

@@ -1,7 +1,7 @@
 import type { CreatedKey } from "@promptd/contract/manage";
 import { manage } from "../../api.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
-import { Field, Input, Select } from "../../components/ui/field.tsx";
+import { DaysField, Field, Input } from "../../components/ui/field.tsx";
 import { textOf } from "../../sign-in.ts";
 
 interface CreateKeyProps {
@@ -24,16 +24,7 @@ export function CreateKey({ isOpen, onClose, onCreated }: CreateKeyProps) {
       <Field label="Name" help="Where it will be used, such as shop-backend.">
         {(control) => <Input {...control} name="name" required maxLength={100} autoFocus />}
       </Field>
-      <Field label="Expires">
-        {(control) => (
-          <Select {...control} name="days" defaultValue="0">
-            <option value="0">Never</option>
-            <option value="30">In 30 days</option>
-            <option value="90">In 90 days</option>
-            <option value="365">In a year</option>
-          </Select>
-        )}
-      </Field>
+      <DaysField label="Expires" choices={[0, 30, 90, 365]} defaultDays={0} />
       <Field label="Monthly cap" help="Credits; empty means no cap.">
         {(control) => <Input {...control} name="cap" type="number" min={1} step={1} />}
       </Field>

@@ -11,7 +11,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { Dialog } from "../../components/ui/dialog.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Menu, MenuItem, MenuRule } from "../../components/ui/menu.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { CreateKey } from "./create-key.tsx";
 import { NewKey } from "./new-key.tsx";
@@ -58,23 +58,15 @@ function KeyList({ onCreate, onRolled }: KeyListProps) {
       {(rows) => (
         <Table
           label="Keys"
-          head={
-            <>
-              <Th fill>Name</Th>
-              <Th from="sm">Key</Th>
-              <Th>State</Th>
-              <Th from="sm">Last used</Th>
-              <Th num from="xl">
-                Runs, 30 days
-              </Th>
-              <Th num from="sm">
-                Credits this month
-              </Th>
-              <Th>
-                <span className="sr-only">Acts</span>
-              </Th>
-            </>
-          }
+          columns={[
+            { label: "Name", fill: true },
+            { label: "Key", from: "sm" },
+            "State",
+            { label: "Last used", from: "sm" },
+            { label: "Runs, 30 days", num: true, from: "xl" },
+            { label: "Credits this month", num: true, from: "sm" },
+            ACTS_COLUMN,
+          ]}
         >
           {rows.map((row) => (
             <KeyRow key={row.keyId} row={row} onRolled={onRolled} />

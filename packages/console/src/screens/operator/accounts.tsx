@@ -5,7 +5,7 @@ import { formatDay } from "../../components/format.ts";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { Table, Td } from "../../components/ui/table.tsx";
 import { accountsQuery } from "./queries.ts";
 import { SearchBox } from "./search-box.tsx";
 
@@ -29,16 +29,7 @@ function Accounts({ q }: { readonly q: string | undefined }) {
   return (
     <ListPanel list={accounts} what="The accounts" empty={<Empty icon={Wallet} title="No account fits" />}>
       {(rows) => (
-        <Table
-          label="Accounts"
-          head={
-            <>
-              <Th fill>Account</Th>
-              <Th>Plan</Th>
-              <Th from="sm">Since</Th>
-            </>
-          }
-        >
+        <Table label="Accounts" columns={[{ label: "Account", fill: true }, "Plan", { label: "Since", from: "sm" }]}>
           {rows.map(({ accountId, email, name, plan, planUntil, createdAt }) => (
             <tr key={accountId} className="hover:bg-hover">
               <Td fill>

@@ -8,7 +8,7 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Select } from "../../components/ui/field.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { Table, Td } from "../../components/ui/table.tsx";
 import type { AuditSearch } from "../../search.ts";
 import { auditQuery } from "./queries.ts";
 import { SearchBox } from "./search-box.tsx";
@@ -64,18 +64,14 @@ function Entries({ search, onChange }: EntriesProps) {
       {(rows) => (
         <Table
           label="Audit log"
-          head={
-            <>
-              <Th>When</Th>
-              <Th>Act</Th>
-              <Th fill from="sm">
-                Who
-              </Th>
-              <Th from="xl">On what</Th>
-              <Th from="xl">From</Th>
-              <Th>Outcome</Th>
-            </>
-          }
+          columns={[
+            "When",
+            "Act",
+            { label: "Who", fill: true, from: "sm" },
+            { label: "On what", from: "xl" },
+            { label: "From", from: "xl" },
+            "Outcome",
+          ]}
         >
           {rows.map((row) => (
             <Row key={row.auditId} row={row} onPerson={(personId) => onChange({ personId })} />

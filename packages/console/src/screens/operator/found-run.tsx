@@ -10,7 +10,7 @@ import { RunState } from "../../components/run/run-state.tsx";
 import { Timeline } from "../../components/run/timeline.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { Table, Td } from "../../components/ui/table.tsx";
 import { causeWords } from "./cause-words.ts";
 import { foundRunQuery } from "./queries.ts";
 
@@ -86,19 +86,15 @@ function Calls({ calls }: { readonly calls: readonly CallOfRun[] }) {
       ) : (
         <Table
           label="Calls of providers"
-          head={
-            <>
-              <Th num>Attempt</Th>
-              <Th fill>Model</Th>
-              <Th>Outcome</Th>
-              <Th num from="sm">
-                HTTP
-              </Th>
-              <Th from="sm">Provider’s code</Th>
-              <Th from="xl">Provider’s request</Th>
-              <Th num>Took</Th>
-            </>
-          }
+          columns={[
+            { label: "Attempt", num: true },
+            { label: "Model", fill: true },
+            "Outcome",
+            { label: "HTTP", num: true, from: "sm" },
+            { label: "Provider’s code", from: "sm" },
+            { label: "Provider’s request", from: "xl" },
+            { label: "Took", num: true },
+          ]}
         >
           {calls.map((call) => (
             <tr key={`${call.sentAt} ${call.step} ${call.item} ${call.attempt}`}>

@@ -9,7 +9,7 @@ import { RunState } from "../../components/run/run-state.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Select } from "../../components/ui/field.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { isUuid } from "../../components/uuid.ts";
 import type { FoundRunsSearch } from "../../search.ts";
@@ -95,15 +95,13 @@ function Found({ search, onClear }: { readonly search: FoundRunsSearch; readonly
       {(rows) => (
         <Table
           label="Runs"
-          head={
-            <>
-              <Th>Status</Th>
-              <Th fill>What</Th>
-              <Th from="sm">Account</Th>
-              <Th from="xl">Model</Th>
-              <Th num>Created</Th>
-            </>
-          }
+          columns={[
+            "Status",
+            { label: "What", fill: true },
+            { label: "Account", from: "sm" },
+            { label: "Model", from: "xl" },
+            { label: "Created", num: true },
+          ]}
         >
           {rows.map((row) => (
             <Row key={row.runId} row={row} />

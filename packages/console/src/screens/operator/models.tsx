@@ -9,7 +9,7 @@ import { Badge, Status, type StateTone } from "../../components/ui/badge.tsx";
 import { cx } from "../../components/ui/class-names.ts";
 import { Segments } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { Table, Td } from "../../components/ui/table.tsx";
 import { causeWords } from "./cause-words.ts";
 import { healthQuery } from "./queries.ts";
 
@@ -42,21 +42,15 @@ export function ModelsSection() {
     >
       <Table
         label="Models"
-        head={
-          <>
-            <Th fill>Model</Th>
-            <Th>Health</Th>
-            <Th from="sm">Last hour</Th>
-            <Th num from="sm">
-              Calls
-            </Th>
-            <Th num from="xl">
-              Median
-            </Th>
-            <Th from="xl">Price</Th>
-            <Th from="sm">Ends</Th>
-          </>
-        }
+        columns={[
+          { label: "Model", fill: true },
+          "Health",
+          { label: "Last hour", from: "sm" },
+          { label: "Calls", num: true, from: "sm" },
+          { label: "Median", num: true, from: "xl" },
+          { label: "Price", from: "xl" },
+          { label: "Ends", from: "sm" },
+        ]}
       >
         {rows.map((row) => (
           <Row key={row.model} row={row} health={healthOf.get(row.model) ?? null} />

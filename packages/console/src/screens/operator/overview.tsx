@@ -10,7 +10,7 @@ import { Status } from "../../components/ui/badge.tsx";
 import { buttonClass } from "../../components/ui/button.tsx";
 import { cx } from "../../components/ui/class-names.ts";
 import { Panel } from "../../components/ui/panel.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { Table, Td } from "../../components/ui/table.tsx";
 import { causeWords } from "./cause-words.ts";
 import { findProblems, type Problem } from "./problems.ts";
 import { healthQuery, readinessQuery, systemQuery } from "./queries.ts";
@@ -158,19 +158,13 @@ function Workers({ workers, nowMs }: WorkersProps) {
     <Panel title="Workers" flush>
       <Table
         label="Workers"
-        head={
-          <>
-            <Th fill>Process</Th>
-            <Th>State</Th>
-            <Th num>Runs</Th>
-            <Th num from="sm">
-              Started
-            </Th>
-            <Th num from="sm">
-              Reported
-            </Th>
-          </>
-        }
+        columns={[
+          { label: "Process", fill: true },
+          "State",
+          { label: "Runs", num: true },
+          { label: "Started", num: true, from: "sm" },
+          { label: "Reported", num: true, from: "sm" },
+        ]}
       >
         {workers.map(({ workerId, host, pid, version, isDraining, running, startedAt, heartbeatAt }) => (
           <tr key={workerId}>

@@ -14,7 +14,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
 import { Menu, MenuItem } from "../../components/ui/menu.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 import { peopleQuery } from "./queries.ts";
@@ -81,16 +81,7 @@ function People({ q, onMade }: PeopleProps) {
       {(rows) => (
         <Table
           label="People"
-          head={
-            <>
-              <Th fill>Person</Th>
-              <Th>State</Th>
-              <Th from="sm">Since</Th>
-              <Th>
-                <span className="sr-only">Acts</span>
-              </Th>
-            </>
-          }
+          columns={[{ label: "Person", fill: true }, "State", { label: "Since", from: "sm" }, ACTS_COLUMN]}
         >
           {rows.map((row) => (
             <tr key={row.personId} className="hover:bg-hover">

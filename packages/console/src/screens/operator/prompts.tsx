@@ -13,7 +13,7 @@ import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
 import { Menu, MenuItem } from "../../components/ui/menu.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 import { moderatedQuery } from "./queries.ts";
@@ -43,23 +43,15 @@ function Prompts({ q }: { readonly q: string | undefined }) {
       {(rows) => (
         <Table
           label="Prompts"
-          head={
-            <>
-              <Th fill>Prompt</Th>
-              <Th>State</Th>
-              <Th from="sm">Author</Th>
-              <Th num from="sm">
-                Uses
-              </Th>
-              <Th num from="xl">
-                Author’s share
-              </Th>
-              <Th from="xl">Published</Th>
-              <Th>
-                <span className="sr-only">Acts</span>
-              </Th>
-            </>
-          }
+          columns={[
+            { label: "Prompt", fill: true },
+            "State",
+            { label: "Author", from: "sm" },
+            { label: "Uses", num: true, from: "sm" },
+            { label: "Author’s share", num: true, from: "xl" },
+            { label: "Published", from: "xl" },
+            ACTS_COLUMN,
+          ]}
         >
           {rows.map((row) => (
             <Row key={row.promptId} row={row} />

@@ -11,7 +11,7 @@ import { Field, Input, Segments, Select, TextArea } from "../../components/ui/fi
 import { Menu, MenuItem, MenuRule } from "../../components/ui/menu.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
 import { Skeleton } from "../../components/ui/skeleton.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { Table, Td } from "../../components/ui/table.tsx";
 import { Tabs } from "../../components/ui/tabs.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { Tooltip } from "../../components/ui/tooltip.tsx";
@@ -191,14 +191,12 @@ function Tabular() {
   const rows = (
     <Table
       label="Runs"
-      head={
-        <>
-          <Th>Status</Th>
-          <Th fill>Prompt</Th>
-          <Th num>Took</Th>
-          <Th num>Credits</Th>
-        </>
-      }
+      columns={[
+        "Status",
+        { label: "Prompt", fill: true },
+        { label: "Took", num: true },
+        { label: "Credits", num: true },
+      ]}
     >
       <tr>
         <Td>

@@ -5,7 +5,7 @@ import { isMissing, promptQuery } from "../../api.ts";
 import { Missing, QueryFailure } from "../../components/query-states.tsx";
 import { formatCompact, formatDay } from "../../components/format.ts";
 import { Page } from "../../components/shell/page.tsx";
-import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
+import { BlockShapes, Loading, Skeleton } from "../../components/ui/skeleton.tsx";
 import { Playground } from "./playground.tsx";
 import { Versions } from "./versions.tsx";
 import { Vote } from "./vote.tsx";
@@ -89,10 +89,7 @@ function PromptShapes() {
             <Skeleton className="h-7 w-72 max-w-full" />
             <Skeleton className="h-3 w-96 max-w-full" />
           </div>
-          <div className="grid gap-6 lg:grid-cols-[384px_minmax(0,1fr)]">
-            <Skeleton className="h-96 rounded-3" />
-            <Skeleton className="h-96 rounded-3" />
-          </div>
+          <BlockShapes className="lg:grid-cols-[384px_minmax(0,1fr)]" heights={[["h-96"], ["h-96"]]} />
         </div>
       </Loading>
     </Page>

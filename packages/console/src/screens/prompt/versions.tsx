@@ -4,7 +4,7 @@ import { CopyButton } from "../../components/copy-button.tsx";
 import { formatDay } from "../../components/format.ts";
 import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 
 /** What was published, newest first. A version never changes, so code that names one always runs the same. */
 export function Versions({ slug }: { readonly slug: string }) {
@@ -22,19 +22,13 @@ export function Versions({ slug }: { readonly slug: string }) {
       {(rows) => (
         <Table
           label="Versions"
-          head={
-            <>
-              <Th num>Version</Th>
-              <Th>Published</Th>
-              <Th fill>What changed</Th>
-              <Th>
-                <span className="sr-only">Labels</span>
-              </Th>
-              <Th>
-                <span className="sr-only">Acts</span>
-              </Th>
-            </>
-          }
+          columns={[
+            { label: "Version", num: true },
+            "Published",
+            { label: "What changed", fill: true },
+            { label: "Labels", isHidden: true },
+            ACTS_COLUMN,
+          ]}
         >
           {rows.map(({ promptVersionId, version, publishedAt, note, isLatest, labels }) => (
             <tr key={promptVersionId}>

@@ -13,7 +13,7 @@ import { RunResult } from "../../components/run/run-result.tsx";
 import { RunState } from "../../components/run/run-state.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { Loading, Skeleton } from "../../components/ui/skeleton.tsx";
+import { BlockShapes, Loading } from "../../components/ui/skeleton.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { Timeline } from "../../components/run/timeline.tsx";
 
@@ -157,13 +157,7 @@ function RunShapes({ runId }: { readonly runId: string }) {
   return (
     <Page title="Run" path={<Path runId={runId} />}>
       <Loading what="the run">
-        <div className="grid gap-6 lg:grid-cols-[minmax(0,1fr)_304px]">
-          <Skeleton className="h-96 rounded-3" />
-          <div className="grid content-start gap-6">
-            <Skeleton className="h-40 rounded-3" />
-            <Skeleton className="h-32 rounded-3" />
-          </div>
-        </div>
+        <BlockShapes className="lg:grid-cols-[minmax(0,1fr)_304px]" heights={[["h-96"], ["h-40", "h-32"]]} />
       </Loading>
     </Page>
   );

@@ -11,7 +11,7 @@ import { RunState } from "../../components/run/run-state.tsx";
 import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Input, Segments } from "../../components/ui/field.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { Table, Td } from "../../components/ui/table.tsx";
 import type { RunsSearch } from "../../search.ts";
 
 export function RunsScreen() {
@@ -71,18 +71,14 @@ function Rows({ search: { status, q }, onChange }: RowsProps) {
       {(rows) => (
         <Table
           label="Runs"
-          head={
-            <>
-              <Th>Status</Th>
-              <Th fill>Prompt</Th>
-              <Th from="xl">Model</Th>
-              <Th num from="sm">
-                Took
-              </Th>
-              <Th num>Credits</Th>
-              <Th num>Created</Th>
-            </>
-          }
+          columns={[
+            "Status",
+            { label: "Prompt", fill: true },
+            { label: "Model", from: "xl" },
+            { label: "Took", num: true, from: "sm" },
+            { label: "Credits", num: true },
+            { label: "Created", num: true },
+          ]}
         >
           {rows.map((row) => (
             <Row key={row.runId} row={row} />

@@ -12,7 +12,7 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Field, Input, Select } from "../../components/ui/field.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 
@@ -121,19 +121,7 @@ interface InvitationTableProps {
 
 function InvitationTable({ rows, onRevoke }: InvitationTableProps) {
   return (
-    <Table
-      label="Invitations"
-      head={
-        <>
-          <Th fill>E-mail</Th>
-          <Th>Role</Th>
-          <Th>State</Th>
-          <Th>
-            <span className="sr-only">Acts</span>
-          </Th>
-        </>
-      }
-    >
+    <Table label="Invitations" columns={[{ label: "E-mail", fill: true }, "Role", "State", ACTS_COLUMN]}>
       {rows.map((row) => {
         const state = stateOf(row);
         return (

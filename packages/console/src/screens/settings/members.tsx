@@ -10,7 +10,7 @@ import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Select } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { Invitations } from "./invitations.tsx";
 
@@ -55,16 +55,7 @@ function Members({ rows, isOwner, accountName }: MembersProps) {
     <Panel title="Members" aside={`of ${accountName}`} flush>
       <Table
         label="Members"
-        head={
-          <>
-            <Th fill>Person</Th>
-            <Th>Role</Th>
-            <Th from="sm">Since</Th>
-            <Th>
-              <span className="sr-only">Acts</span>
-            </Th>
-          </>
-        }
+        columns={[{ label: "Person", fill: true }, "Role", { label: "Since", from: "sm" }, ACTS_COLUMN]}
       >
         {rows.map((row) => (
           <Row

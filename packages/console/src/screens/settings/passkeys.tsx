@@ -9,7 +9,7 @@ import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { addPasskey, canUsePasskeys } from "../../passkeys.ts";
 import { textOf } from "../../sign-in.ts";
@@ -134,16 +134,12 @@ function PasskeyTable({ rows, onRemove }: PasskeyTableProps) {
   return (
     <Table
       label="Passkeys"
-      head={
-        <>
-          <Th fill>Name</Th>
-          <Th from="sm">Added</Th>
-          <Th from="sm">Last used</Th>
-          <Th>
-            <span className="sr-only">Acts</span>
-          </Th>
-        </>
-      }
+      columns={[
+        { label: "Name", fill: true },
+        { label: "Added", from: "sm" },
+        { label: "Last used", from: "sm" },
+        ACTS_COLUMN,
+      ]}
     >
       {rows.map((row) => (
         <tr key={row.passkeyId} className="hover:bg-hover">

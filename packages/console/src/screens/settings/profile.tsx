@@ -5,7 +5,7 @@ import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Field, Input } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { useAct } from "../../components/use-act.ts";
 import { askAuth, textOf } from "../../sign-in.ts";
@@ -47,16 +47,7 @@ export function ProfileSection() {
         </div>
       </Panel>
       <Panel title="Accounts" aside="keys, credits and runs belong to an account" flush>
-        <Table
-          label="Accounts"
-          head={
-            <>
-              <Th fill>Account</Th>
-              <Th>Your role</Th>
-              <Th>Plan</Th>
-            </>
-          }
-        >
+        <Table label="Accounts" columns={[{ label: "Account", fill: true }, "Your role", "Plan"]}>
           {accounts.map(({ accountId, name, role, isPersonal, hasPlan }) => (
             <tr key={accountId}>
               <Td fill>

@@ -5,7 +5,7 @@ import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { askAuth } from "../../sign-in.ts";
 import { ownSessionQuery, sessionsQuery, type SessionRow } from "./auth-queries.ts";
 import { browserOf } from "./browser-of.ts";
@@ -45,16 +45,12 @@ export function SignedIn() {
     >
       <Table
         label="Sessions"
-        head={
-          <>
-            <Th fill>Browser</Th>
-            <Th from="sm">Address</Th>
-            <Th from="sm">Signed in</Th>
-            <Th>
-              <span className="sr-only">Acts</span>
-            </Th>
-          </>
-        }
+        columns={[
+          { label: "Browser", fill: true },
+          { label: "Address", from: "sm" },
+          { label: "Signed in", from: "sm" },
+          ACTS_COLUMN,
+        ]}
       >
         {rows.map((row) => (
           <Row

@@ -11,8 +11,8 @@ import { ListPanel } from "../../components/list-panel.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
-import { Field, Input, Select } from "../../components/ui/field.tsx";
-import { Table, Td, Th } from "../../components/ui/table.tsx";
+import { DaysField, Field, Input } from "../../components/ui/field.tsx";
+import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
 import { toast } from "../../components/ui/toast.tsx";
 import { textOf } from "../../sign-in.ts";
 
@@ -92,18 +92,14 @@ function TokenTable({ rows, onRevoke }: TokenTableProps) {
   return (
     <Table
       label="Management tokens"
-      head={
-        <>
-          <Th fill>Name</Th>
-          <Th from="xl">Token</Th>
-          <Th from="sm">May</Th>
-          <Th>State</Th>
-          <Th from="sm">Last used</Th>
-          <Th>
-            <span className="sr-only">Acts</span>
-          </Th>
-        </>
-      }
+      columns={[
+        { label: "Name", fill: true },
+        { label: "Token", from: "xl" },
+        { label: "May", from: "sm" },
+        "State",
+        { label: "Last used", from: "sm" },
+        ACTS_COLUMN,
+      ]}
     >
       {rows.map((row) => {
         const state = stateOf(row);
@@ -190,16 +186,7 @@ function CreateToken({ isOpen, onClose, onCreated }: CreateTokenProps) {
           </label>
         ))}
       </fieldset>
-      <Field label="Expires">
-        {(control) => (
-          <Select {...control} name="days" defaultValue="90">
-            <option value="7">In 7 days</option>
-            <option value="30">In 30 days</option>
-            <option value="90">In 90 days</option>
-            <option value="366">In a year</option>
-          </Select>
-        )}
-      </Field>
+      <DaysField label="Expires" choices={[7, 30, 90, 365]} defaultDays={90} />
     </FormDialog>
   );
 }

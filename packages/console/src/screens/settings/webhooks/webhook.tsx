@@ -17,7 +17,7 @@ import { Empty } from "../../../components/ui/empty.tsx";
 import { Field, Input } from "../../../components/ui/field.tsx";
 import { Menu, MenuItem, MenuRule } from "../../../components/ui/menu.tsx";
 import { Panel } from "../../../components/ui/panel.tsx";
-import { Table, Td, Th } from "../../../components/ui/table.tsx";
+import { ACTS_COLUMN, Table, Td } from "../../../components/ui/table.tsx";
 import { toast } from "../../../components/ui/toast.tsx";
 import { textOf } from "../../../sign-in.ts";
 import { deliveriesQuery, stateOf, useIsOwner, webhookQuery, webhooksQuery } from "./queries.ts";
@@ -262,20 +262,14 @@ function Deliveries({ webhook, isOwner, onRepeat }: DeliveriesProps) {
       {(rows) => (
         <Table
           label="Deliveries"
-          head={
-            <>
-              <Th>Event</Th>
-              <Th>State</Th>
-              <Th fill>Answer</Th>
-              <Th from="sm" num>
-                Attempts
-              </Th>
-              <Th from="xl">Time</Th>
-              <Th>
-                <span className="sr-only">Acts</span>
-              </Th>
-            </>
-          }
+          columns={[
+            "Event",
+            "State",
+            { label: "Answer", fill: true },
+            { label: "Attempts", from: "sm", num: true },
+            { label: "Time", from: "xl" },
+            ACTS_COLUMN,
+          ]}
         >
           {rows.map((row) => (
             <DeliveryRow key={row.deliveryId} row={row} canRepeat={canRepeat} onRepeat={() => onRepeat(row)} />

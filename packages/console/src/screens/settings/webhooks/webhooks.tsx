@@ -12,7 +12,7 @@ import { Badge } from "../../../components/ui/badge.tsx";
 import { Button } from "../../../components/ui/button.tsx";
 import { Empty } from "../../../components/ui/empty.tsx";
 import { Field, Input } from "../../../components/ui/field.tsx";
-import { Table, Td, Th } from "../../../components/ui/table.tsx";
+import { Table, Td } from "../../../components/ui/table.tsx";
 import { textOf } from "../../../sign-in.ts";
 import { CreditsAlertPanel } from "./credits-alert.tsx";
 import { stateOf, useIsOwner, webhooksQuery } from "./queries.ts";
@@ -83,14 +83,12 @@ function WebhookTable({ rows }: { readonly rows: readonly Webhook[] }) {
   return (
     <Table
       label="Webhooks"
-      head={
-        <>
-          <Th fill>Address</Th>
-          <Th from="sm">Events</Th>
-          <Th>State</Th>
-          <Th from="xl">Created</Th>
-        </>
-      }
+      columns={[
+        { label: "Address", fill: true },
+        { label: "Events", from: "sm" },
+        "State",
+        { label: "Created", from: "xl" },
+      ]}
     >
       {rows.map((row) => {
         const { word, tone } = stateOf(row);
