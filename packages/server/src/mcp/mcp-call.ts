@@ -68,5 +68,6 @@ function choiceOf(context: ServerContext): PromptChoice {
  */
 export function callKeyOf(context: ServerContext, requestId: string | number): string | null {
   const session = context.header(SESSION_HEADER) ?? "";
-  return SESSION_FORM.test(session) ? `mcp-${session}-${encodeURIComponent(requestId).slice(0, 200)}` : null;
+  if (!SESSION_FORM.test(session)) return null;
+  return `mcp-${session}-${encodeURIComponent(String(requestId).toWellFormed()).slice(0, 200)}`;
 }

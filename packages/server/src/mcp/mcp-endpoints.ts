@@ -118,10 +118,10 @@ function cancelledRequest(message: unknown): string | number | null {
 
 /** The process that waits for the run learns of its end as it does of every other. */
 async function cancelRun(requestId: string | number, context: ServerContext, options: McpOptions): Promise<void> {
-  const key = callKeyOf(context, requestId);
-  if (key === null) return;
   const { accountId } = context.caller;
   try {
+    const key = callKeyOf(context, requestId);
+    if (key === null) return;
     const runId = await pollUntil(() => options.findRunOfKey(accountId, key), CANCEL_POLL);
     if (runId !== null) await clientOf(context, options.localUrl()).runs.cancel(runId);
   } catch (error) {

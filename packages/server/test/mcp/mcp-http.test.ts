@@ -93,6 +93,13 @@ describe("what is refused", () => {
     }
   });
 
+  test("the cancellation of a request whose id no header could carry, which ends nothing", async () => {
+    const message = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "\ud800" } };
+    const session = { "mcp-session-id": crypto.randomUUID() };
+    expect((await post(message, session)).status).toBe(202);
+    expect((await post(INITIALIZE)).status).toBe(200);
+  });
+
   test("more than 40 chosen prompts", async () => {
     const names = (count: number) => Array.from({ length: count }, (_, index) => `prompt-${index}`).join(",");
     const list = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
