@@ -64,11 +64,14 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   let after = START;
   let sweeping: Promise<void> | null = null;
   let isStopping = false;
+  /** What an end makes room for may wait behind what the sweep under way has passed: it then starts over. */
+  let wakes = 0;
   let timer: NodeJS.Timeout | undefined;
 
   /** @returns whether there may be more that is due. */
   const claimOnce = async (): Promise<boolean> => {
     (await permits.acquire({ signal: stopping.signal })).release(); // waits until one is free
+    const wakesBefore = wakes;
     const { claimed, next } = await claimDeliveries(db, {
       atMost: PERMITS - live.size,
       live: [...live.values()],
@@ -80,7 +83,11 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     after = next ?? START;
     for (const delivery of claimed) {
       // Forgotten before its permit is free: whoever gets the permit counts what is under way.
-      const forget = () => live.delete(sending);
+      const forget = () => {
+        const wasFull = isFull(delivery, live.values());
+        live.delete(sending);
+        if (wasFull) poll();
+      };
       const sending = permits
         .run(() => attempt(delivery, options, stopping.signal).finally(forget))
         .catch((error: unknown) =>
@@ -88,7 +95,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
         );
       live.set(sending, delivery);
     }
-    return !isStopping && (claimed.length > 0 || next !== null);
+    return !isStopping && (claimed.length > 0 || next !== null || wakes > wakesBefore);
   };
   const sweep = async (): Promise<void> => {
     for (let isMore = true; isMore;) isMore = await claimOnce();
@@ -97,14 +104,17 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
     (sweeping ??= sweep().finally(() => {
       sweeping = null;
     }));
+  const poll = (): void => {
+    if (timer === undefined || isStopping) return;
+    wakes += 1;
+    deliverDue().catch((error: unknown) => {
+      if (!isStopping) log.error({ err: error }, "deliveries were not claimed; it is tried again");
+    });
+  };
   return {
     deliverDue,
     start: () => {
-      timer = setInterval(() => {
-        deliverDue().catch((error: unknown) => {
-          if (!isStopping) log.error({ err: error }, "deliveries were not claimed; it is tried again");
-        });
-      }, POLL_MS);
+      timer = setInterval(poll, POLL_MS);
       timer.unref();
     },
     stop: async () => {
@@ -116,6 +126,13 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
       await Promise.allSettled(live.keys());
     },
   };
+}
+
+/** Of a webhook or an account that is full, more may wait than was claimed. */
+function isFull({ accountId, webhookId }: ClaimedDelivery, live: Iterable<ClaimedDelivery>): boolean {
+  const own = [...live].filter((one) => one.accountId === accountId);
+  const ofWebhook = own.filter((one) => one.webhookId === webhookId);
+  return own.length >= OF_ACCOUNT_MAX || ofWebhook.length >= OF_WEBHOOK_MAX;
 }
 
 async function attempt(delivery: ClaimedDelivery, options: DelivererOptions, stop: AbortSignal): Promise<void> {

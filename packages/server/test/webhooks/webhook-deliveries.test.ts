@@ -225,6 +225,17 @@ describe("an attempt that fails", () => {
     expect(webhook?.disabledReason).toBe("No delivery has succeeded for 3 days.");
   });
 
+  test("whose process was killed is given up with the rest when the webhook is disabled", async () => {
+    const one = await subscribe();
+    await one.person.client.send("updateWebhook", { params: { webhookId: one.webhookId }, body: { isEnabled: false } });
+    const cutOff = `insert into webhook_deliveries (id, account_id, webhook_id, event, data, is_sending, attempts, due_at)
+      select promptd_new_id(), $1, $2, 'webhook.test', '{}', true, 1, promptd_now() + due
+      from (values (interval '-1 s'), (interval '1 minute')) leases (due)`;
+    await server.app.db.query(cutOff, [one.person.accountId, one.webhookId]);
+    await server.app.db.query("select webhook_give_up(100, 'The webhook is disabled.')");
+    expect((await deliveriesOf(one)).map(({ state }) => state).toSorted()).toEqual(["failed", "pending"]);
+  });
+
   test("is forgiven by one that succeeds", async () => {
     const one = await subscribe();
     receiver.answer = (response) => void response.writeHead(500).end();
@@ -258,6 +269,18 @@ describe("the secret", () => {
     const [alone] = await receiver.atLeast(1);
     if (alone === undefined) throw new Error("no event");
     expect([isVerified(alone, one.secret), isVerified(alone, rolled.secret)]).toEqual([false, true]);
+  });
+});
+
+describe("a receiver that is quick", () => {
+  test("gets many events one after the other, and waits for no poll between them", async () => {
+    const one = await subscribe();
+    const text = `insert into webhook_deliveries (id, account_id, webhook_id, event, data)
+      select promptd_new_id(), $1, $2, 'webhook.test', '{}' from generate_series(1, 60)`;
+    const startMs = performance.now();
+    await server.app.db.query(text, [one.person.accountId, one.webhookId]);
+    await receiver.atLeast(60);
+    expect(performance.now() - startMs).toBeLessThan(10_000); // four at each poll took 14 seconds
   });
 });
 

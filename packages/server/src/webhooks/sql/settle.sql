@@ -29,10 +29,11 @@ end $$;
 -- Gives up what waits for webhooks that are disabled, p_batch at a time. Returns how many were given up.
 create or replace function webhook_give_up(p_batch int, p_fault text) returns int language sql as $$
   with given_up as (
-    update webhook_deliveries d set state = 'failed', fault = coalesce(d.fault, p_fault)
+    update webhook_deliveries d set state = 'failed', is_sending = false, fault = coalesce(d.fault, p_fault)
     where d.id in (
       select x.id from webhooks w join webhook_deliveries x on x.account_id = w.account_id and x.webhook_id = w.id
-      where w.disabled_at is not null and w.removed_at is null and x.state = 'pending' and not x.is_sending
+      where w.disabled_at is not null and w.removed_at is null and x.state = 'pending'
+        and (not x.is_sending or x.due_at <= promptd_now()) -- the process of an attempt was killed: its lease has passed
       limit p_batch for update of x skip locked)
     returning 1
   )
