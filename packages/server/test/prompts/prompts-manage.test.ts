@@ -162,6 +162,15 @@ describe("publishing", () => {
     expect([answer.httpStatus, errorOf(answer).data]).toMatchObject([422, { issues: [{ code: "not_allowed" }] }]);
   });
 
+  test("of two prompts of one title in one file makes two, whatever draft has that title too", async () => {
+    await ada.client.send("createDraft", { body: { source: textPrompt({ title: "Twins" }) } });
+    const twin = { title: "Twins", description: "One of two.", model: "sandbox/text", template: "Say {{ topic }}." };
+    const source = JSON.stringify({ promptd: 1, prompts: [twin, { ...twin, template: "Sing {{ topic }}." }] });
+    const { published: made } = await ada.client.send("publishPromptFile", { body: { source } });
+    expect(new Set(made.map(({ promptId }) => promptId)).size).toBe(2);
+    expect(made.map(({ outcome }) => outcome)).toEqual(["created", "created"]);
+  });
+
   test("is taken back and repeated, and rolls back to what an old version said", async () => {
     const first = await published();
     const { promptId, slug } = first;

@@ -221,6 +221,7 @@ export async function publishPromptFile(
   const meant = await findMeant(db, accountId, parsed);
   const sources = parsed.map((source, at) => {
     const draft = meant[at]?.isDraft === true ? meant[at].promptId : null;
+    if (parsed.some(({ promptId }) => promptId !== null && promptId === draft)) return source;
     return { ...source, promptId: source.promptId ?? draft };
   });
   const { publications, numbers } = await db.tx(async (tx) => {

@@ -189,7 +189,7 @@ export interface MeantPrompt {
 
 /**
  * The prompts that files without an id mean: the one of their slug, else the only draft with their title that was never
- * published. In the order of the files; null: it would be a new prompt.
+ * published, if no other of the files has it. In the order of the files; null: it would be a new prompt.
  */
 export async function findMeant(
   db: Queryable,
@@ -201,7 +201,8 @@ export async function findMeant(
     left join prompts bySlug on bySlug.author_id = $1 and bySlug.own_slug = file.slug
     left join lateral (
       select (array_agg(p.id))[1] as id from prompts p join prompt_drafts d on d.prompt_id = p.id
-      where p.author_id = $1 and p.latest_version_id is null and d.title = file.title having count(*) = 1
+      where p.author_id = $1 and p.latest_version_id is null and d.title = file.title
+      having count(*) = 1 and (select count(*) from unnest($3::text[]) title where title = file.title) = 1
     ) byTitle on bySlug.id is null
     order by file.at`;
   const rows = await db.query<{ bySlug: string | null; byTitle: string | null }>(text, [
