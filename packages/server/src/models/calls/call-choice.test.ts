@@ -113,6 +113,19 @@ describe("a declared fallback", () => {
     expect(await modelsOf(sends)).toEqual(["sandbox/text", "sandbox/text", "sandbox/text-free"]);
   });
 
+  test("gets no call that it cannot answer: one that searches the web, and writes no JSON then", async () => {
+    const webSearch = { searchesMax: 1, pricePerSearch: "1", inputTokens: 1 };
+    const catalogue = withFallback();
+    const find: Catalogue["find"] = (model) => {
+      const entry = catalogue.find(model);
+      return entry?.model === "sandbox/text-free" ? { ...entry, webSearch } : entry;
+    };
+    const { call, sends } = setup({ catalogue: { ...catalogue, find } });
+    const asked = { webSearch: { sources: false }, outputSchema: { type: "object" } };
+    await call("hi\nsandbox: flaky=2", asked);
+    expect(await modelsOf(sends)).toEqual(["sandbox/text", "sandbox/text", "sandbox/text"]);
+  });
+
   test("is called at once when the model's key is refused or its breaker is open", async () => {
     const { call, sends } = setup(asRealProvider(withFallback()));
     expect(await call("hi\nsandbox: flaky=1 error=401")).toMatchObject({ kind: "text" });

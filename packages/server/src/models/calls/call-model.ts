@@ -9,7 +9,7 @@ import type { Database } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import type { CallContext } from "./call-context.ts";
 import { availability, unavailableSentence } from "../catalogue/availability.ts";
-import type { Catalogue, CatalogueEntry } from "../catalogue/catalogue.ts";
+import { meetsNeeds, type Catalogue, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import { ATTEMPTS_USED_UP, cleanText, DECLINED, NOT_JSON, sentenceFor } from "./caller-text.ts";
 import { readJsonAnswer } from "./output-schema.ts";
 import { embeddingsModel } from "../catalogue/embeddings-model.ts";
@@ -150,12 +150,13 @@ type Busy = Extract<Attempt, { kind: "busy" }>;
 function operatorsFallback(
   context: CallContext,
   entry: CatalogueEntry,
-  { webSearch }: ModelRequest,
+  { webSearch, outputSchema }: ModelRequest,
 ): CatalogueEntry | null {
   if (entry.fallback === undefined || entry.modality === "video" || !context.catalogue.isEnabled(entry.fallback))
     return null;
   const other = context.catalogue.find(entry.fallback);
-  return webSearch !== undefined && other?.webSearch === undefined ? null : other;
+  const needs = { images: 0, searchesWeb: webSearch !== undefined, hasSchema: outputSchema !== undefined };
+  return other !== null && meetsNeeds(other, needs) ? other : null;
 }
 
 const ELSEWHERE_MAY_DO: ReadonlySet<FailureCause> = new Set(["overloaded", "network", "rate_limited"]);
