@@ -161,7 +161,8 @@ function batchTicks(parts: Parts): Tick[] {
     onCreated: () => notifications.notify("run_ready"),
     cancelRuns: (batch) => cancelRunsOf(batch, { db, accountLocks, onCanceled }),
   });
-  for (const channel of ["batch_ready", "run_done"] as const) notifications.listen(channel, starter.wake);
+  notifications.listen("batch_ready", starter.wake);
+  notifications.listen("run_done", starter.onRunDone);
   return [starter.tick];
 }
 

@@ -22,12 +22,12 @@ export function createTimeSlice(): TimeSlice {
 /** The results in order. A batch of documents takes a seventh of a second, so it yields between them. */
 export async function mapInSlices<Item, Result>(
   items: readonly Item[],
-  work: (item: Item) => Result,
+  work: (item: Item, index: number) => Result,
 ): Promise<Result[]> {
   const slice = createTimeSlice();
   const results: Result[] = [];
-  for (const item of items) {
-    results.push(work(item));
+  for (const [index, item] of items.entries()) {
+    results.push(work(item, index));
     if (slice.isOver()) await slice.yieldToEventLoop();
   }
   return results;

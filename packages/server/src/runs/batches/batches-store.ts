@@ -253,7 +253,8 @@ export async function listOpenBatches(
         open.ended > 0 or b.succeeded + b.failed + b.canceled = b.total
           or b.status = 'canceled' and open.unfinished = 0 as "isToCollect",
         coalesce(own.max_running, def.max_running, 50) as "accountRunsMax",
-        b.status = 'running' or coalesce(b.status = 'paused' and b.retry_at <= promptd_now(), false) as "isDue"
+        (b.status = 'running' or coalesce(b.status = 'paused' and b.retry_at <= promptd_now(), false)) and exists (
+          select 1 from batch_items w where w.batch_id = b.id and w.run_id is null and w.ended_at is null) as "isDue"
       from batches b
       cross join lateral (
         select count(*) filter (where r.finished_at is null) as unfinished,

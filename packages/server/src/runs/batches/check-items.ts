@@ -6,7 +6,7 @@ import { ISSUES_MAX, type BatchItem, type CreateBatchBody, type Issue } from "@p
 import { batchItemSchema, toIssue } from "@promptd/contract/schemas";
 import { createHash } from "node:crypto";
 import { Problem } from "../../platform/problem.ts";
-import { createTimeSlice } from "../../platform/time-slice.ts";
+import { mapInSlices } from "../../platform/time-slice.ts";
 import { checkInputs, type LivePrompt } from "../../prompts/index.ts";
 import { checkImages } from "../create/check-images.ts";
 import { canonicalJson } from "../create/idempotency.ts";
@@ -23,7 +23,7 @@ export async function parseItems(items: readonly unknown[]): Promise<CheckedItem
   const faults = new ItemFaults(items.length);
   const parsed: CheckedItem[] = [];
   const indexOfKey = new Map<string, number>();
-  await forEachInSlices(items, (item, index) => {
+  await mapInSlices(items, (item, index) => {
     const result = batchItemSchema.safeParse(item, { reportInput: true });
     const issues = result.success ? [] : result.error.issues.map((issue) => toIssue("body", issue));
     faults.add(index, [...issues, ...checkImages(item, issues)]);
@@ -54,7 +54,7 @@ export async function fitItems(
   options: FitOptions,
 ): Promise<void> {
   const faults = new ItemFaults(items.length);
-  await forEachInSlices(items, ({ inputs }, index) => {
+  await mapInSlices(items, ({ inputs }, index) => {
     const checked = checkInputs(prompt.version, { promptVersionId, inputs, runOptions }, options.catalogue);
     for (const name of checked.ignored) options.ignore(`items.${name}`);
     const isOfBatch = ({ path }: Issue) => path[1] === "runOptions"; // the same for all items
@@ -94,7 +94,7 @@ export async function fingerprintBatch(
   items: readonly CheckedItem[],
 ): Promise<Buffer> {
   const hash = createHash("sha256").update(canonicalJson({ promptVersionId, runOptions: runOptions ?? {} }));
-  await forEachInSlices(items, (item) => void hash.update(canonicalJson(item)));
+  await mapInSlices(items, (item) => void hash.update(canonicalJson(item)));
   return hash.digest();
 }
 
@@ -137,11 +137,3 @@ class ItemFaults {
 }
 
 const MESSAGE_LENGTH_MAX = 1_000;
-
-async function forEachInSlices<Item>(items: readonly Item[], work: (item: Item, index: number) => void): Promise<void> {
-  const slice = createTimeSlice();
-  for (const [index, item] of items.entries()) {
-    work(item, index);
-    if (slice.isOver()) await slice.yieldToEventLoop();
-  }
-}

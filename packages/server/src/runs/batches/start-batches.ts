@@ -43,6 +43,8 @@ export interface BatchStarter {
   readonly tick: Tick;
   /** Something may be to do. */
   readonly wake: () => void;
+  /** A run has ended, perhaps one of a batch. */
+  readonly onRunDone: () => void;
 }
 
 /** So long, too, do batches rest when the process that looks after them is killed. */
@@ -57,6 +59,8 @@ const GATHER_MS = 20;
 const CREATES_AT_ONCE = 4;
 /** Of inputs in memory, as they are stored; an item with its images may have more, and is then started alone. */
 const INPUTS_BYTES_MAX = 8 * 2 ** 20;
+/** An account whose batch met an error, such as a store of files that is away. */
+const REST_MS = 5_000;
 /** Enough that the next account to be served is known for each that has batches now. */
 const ACCOUNTS_MAX = 10_000;
 /**
@@ -72,22 +76,26 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
   const memory = createSemaphore({ permits: INPUTS_BYTES_MAX });
   let cursor = FIRST_BATCHES;
   let alarm = Promise.withResolvers<void>();
+  let isBusy = false;
+  const restUntilMs = new Map<string, number>();
   const wake = (): void => alarm.resolve();
 
   /** One thing at a time for each account. One that is slow holds up no other. */
   function begin({ accountId, batchId }: OpenBatch, work: () => Promise<void>): void {
     const started = creates
       .run(work)
-      .catch((error: unknown) =>
-        options.log.warn({ err: error, batchId }, "a batch could not be looked after; it is tried again"),
-      )
+      .catch((error: unknown) => {
+        options.log.warn({ err: error, batchId }, "a batch could not be looked after; it is tried again");
+        if (restUntilMs.size === ACCOUNTS_MAX) restUntilMs.clear();
+        restUntilMs.set(accountId, performance.now() + REST_MS);
+      })
       .finally(() => starting.delete(accountId));
     starting.set(accountId, started);
   }
 
   /** What can be done now for an account. */
   function serve(accountId: string, batches: readonly OpenBatch[], stop: AbortSignal | undefined): void {
-    if (starting.has(accountId)) return;
+    if (starting.has(accountId) || (restUntilMs.get(accountId) ?? 0) > performance.now()) return;
     const canceled = batches.find(({ status, unfinished }) => status === "canceled" && unfinished > 0);
     if (canceled !== undefined) return begin(canceled, () => options.cancelRuns(canceled));
     const batch = nextDue(batches, lastOf.get(accountId));
@@ -115,16 +123,20 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
     try {
       while (!isOver()) {
         alarm = Promise.withResolvers();
-        const isBusy = await pass(stop);
+        isBusy = await pass(stop);
         await settleWithin([alarm.promise], isBusy ? BUSY_POLL_MS : POLL_MS);
         await sleep(GATHER_MS);
       }
     } finally {
+      isBusy = false;
       stop?.removeEventListener("abort", wake);
       await Promise.all(starting.values());
     }
   }
-  return { tick: { name: "batches", everySeconds: SHIFT_SECONDS, run: shift }, wake };
+  const onRunDone = (): void => {
+    if (isBusy) wake();
+  };
+  return { tick: { name: "batches", everySeconds: SHIFT_SECONDS, run: shift }, wake, onRunDone };
 }
 
 /** One after the other of those that may start something. */
