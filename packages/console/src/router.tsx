@@ -161,7 +161,7 @@ const settingsSections = [
   createRoute({
     getParentRoute: () => settings,
     path: "/",
-    component: lazyRouteComponent(() => import("./screens/settings/profile.tsx"), "ProfileSection"),
+    component: lazyRouteComponent(() => import("./screens/settings/profile/profile.tsx"), "ProfileSection"),
   }),
   createRoute({
     getParentRoute: () => settings,
@@ -340,6 +340,12 @@ const invitation = createRoute({
   component: lazyRouteComponent(() => import("./screens/invitation/invitation.tsx"), "InvitationScreen"),
 });
 
+const newAddress = createRoute({
+  getParentRoute: () => root,
+  path: "/new-address",
+  component: lazyRouteComponent(() => import("./screens/new-address/new-address.tsx"), "NewAddressScreen"),
+});
+
 const tree = root.addChildren([
   inside.addChildren([
     marketplace,
@@ -363,6 +369,7 @@ const tree = root.addChildren([
   resetPassword,
   welcome,
   invitation,
+  newAddress,
 ]);
 
 export function createAppRouter(queries: QueryClient) {

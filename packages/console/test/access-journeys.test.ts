@@ -58,6 +58,28 @@ describe.skipIf(findBrowser() === null)("somebody comes in", () => {
     });
   });
 
+  test("by another address from now on, once they have opened the link that went to it", async () => {
+    const email = "moving@example.org";
+    const person = await createTestPerson(server, { email });
+    await server.app.db.query("update auth_users set email_verified = true where email = $1", [email]);
+    await travel(browser, "moving", async ({ page, complaints }) => {
+      await signInAs(page, server.url, person);
+      await page.goto(`${server.url}/settings`);
+      await page.getByLabel("New e-mail").fill("moved@example.org");
+      await page.getByLabel("Your password").fill(PASSWORD);
+      await page.getByRole("button", { name: "Send a link" }).click();
+      await page.getByText("A mail is on its way to moved@example.org.").waitFor();
+      await page.goto((await mail.waitFor("moved@example.org")).link);
+      await page.getByRole("button", { name: "Confirm the address" }).click();
+      await page.getByText("You sign in as moved@example.org from now on.").waitFor();
+      expect(page.url()).not.toContain("#");
+      await page.getByRole("link", { name: "Go on" }).click();
+      await page.getByLabel("Search prompts").waitFor();
+      expect(complaints).toEqual([]);
+    });
+    expect((await mail.waitFor(email)).raw).toContain("moved@example.org");
+  });
+
   test("by a sign-in service, back to where they were going; who may not is told why", async () => {
     await travel(browser, "service", async ({ page }) => {
       await page.goto(`${server.url}/runs`);

@@ -49,6 +49,26 @@ export interface Features {
   readonly mail: boolean;
 }
 
+export interface EmailChangeRequest {
+  readonly email: string;
+  /** Of who is signed in, when they have one. */
+  readonly password?: string | undefined;
+}
+
+/** A link has gone to the new address. Until it is opened, the person signs in by the one before. */
+export interface RequestedEmailChange {
+  readonly personId: string;
+  /** The new one. */
+  readonly email: string;
+  /** When the link ends. */
+  readonly expiresAt: string;
+}
+
+export interface ChangedEmail {
+  readonly personId: string;
+  readonly email: string;
+}
+
 /** A management token as it is listed; nothing can show it whole again. */
 export interface Token {
   readonly tokenId: string;

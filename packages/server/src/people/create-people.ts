@@ -20,6 +20,7 @@ import { passkeysManageRoutes } from "./passkeys-manage-routes.ts";
 import { peopleManageRoutes } from "./people-manage-routes.ts";
 import { pruneExpired } from "./people-store.ts";
 import { ensurePersonalAccount } from "./personal-account.ts";
+import { confirmAddress } from "./sign-in/email-change-store.ts";
 import type { OidcProvider, SignInServices } from "./sign-in/sessions.ts";
 import { pruneChallenges } from "./sign-in/passkeys-store.ts";
 import { relyingPartyOf } from "./sign-in/relying-party.ts";
@@ -79,6 +80,8 @@ export function createPeople(options: PeopleOptions): People {
     refuseSignUp: (email) => refuseSignUp(email, options),
     onSignIn: (personId) => ensurePersonalAccount(personId, account),
     onResetAsked: (email, link) => sendReset({ email, link }, mailer, options),
+    // Without mail the link came by hand, and shows nothing of the address.
+    onPasswordReset: async (personId) => (mailer === null ? undefined : confirmAddress(db, personId)),
     onVerificationAsked:
       mailer === null || !confirmsAddresses ? null : (email, link) => mailer.send(email, verificationMail(link)),
   });
@@ -95,7 +98,7 @@ export function createPeople(options: PeopleOptions): People {
     oauthEndpoints: oauth.endpoints,
     handlers: {
       ...oauth.handlers,
-      ...peopleManageRoutes({ db, newId, sessions, features }),
+      ...peopleManageRoutes({ db, newId, sessions, publicUrl, mailer, features }),
       ...passkeysManageRoutes({ db, newId, secret, publicUrl, sessions }),
       ...membersManageRoutes({
         db,

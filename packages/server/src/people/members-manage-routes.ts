@@ -1,14 +1,10 @@
 import type { Member } from "@promptd/contract/manage";
-import { changeAccountEmail } from "../accounts/index.ts";
 import type { ManageHandlers } from "../http/endpoint.ts";
-import type { Tx } from "../platform/database/database.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
 import { invalid, notFound, type Problem } from "../platform/problem.ts";
 import { acceptInvitation, invite, joinAccount, type InvitationOptions } from "./invitations.ts";
 import {
-  changePersonEmail,
   deleteMember,
-  findPersonalAccount,
   listInvitations,
   listMembers,
   listPeople,
@@ -20,6 +16,7 @@ import {
 } from "./members-store.ts";
 import { actorOf } from "./people-manage-routes.ts";
 import { findPerson } from "./people-store.ts";
+import { changeEmail } from "./sign-in/email-change.ts";
 import { mintCode, welcomeLink } from "./welcome.ts";
 
 type MembersHandlers = Pick<
@@ -126,7 +123,7 @@ function peopleOf(
         }
         const person = await updatePerson(tx, personId, body);
         if (person === null || body.email === undefined) return person;
-        await changeEmail(tx, personId, body.email);
+        await changeEmail(tx, personId, { email: body.email, isVerified: false });
         return { ...person, email: body.email.toLowerCase() };
       });
       if (data === null) throw notFound("person", personId);
@@ -138,17 +135,6 @@ function peopleOf(
       return { data: { link: welcomeLink(publicUrl(), code) } };
     },
   };
-}
-
-/** Of the person, and of the account that is their own. */
-async function changeEmail(tx: Tx, personId: string, email: string): Promise<void> {
-  const accountId = await findPersonalAccount(tx, personId);
-  const isFree =
-    (await changePersonEmail(tx, personId, email)) &&
-    (accountId === null || (await changeAccountEmail(tx, accountId, email)));
-  if (isFree) return;
-  const message = `Another person or account has the address ${email.toLowerCase()}.`;
-  throw invalid([{ path: ["body", "email"], code: "conflict", message }]);
 }
 
 function requireMember(members: readonly Member[], personId: string): Member {

@@ -196,24 +196,6 @@ export async function lockOperators(tx: Tx): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/**
- * The address by which a person signs in. Nobody has shown that it is theirs, and links that were sent to the one before
- * are dead. False: somebody else has it.
- */
-export async function changePersonEmail(tx: Tx, personId: string, email: string): Promise<boolean> {
-  const text = `update auth_users set email = lower($2), email_verified = false, updated_at = promptd_now() where id = $1
-    and not exists (select 1 from auth_users other where other.email = lower($2) and other.id <> $1) returning 1`;
-  if ((await tx.query(text, [personId, email])).length === 0) return false;
-  await tx.query("delete from auth_verifications where value = $1", [personId]);
-  return true;
-}
-
-/** The account that is a person's own; null: there is none. */
-export async function findPersonalAccount(tx: Tx, personId: string): Promise<string | null> {
-  const text = "select account_id from account_members where person_id = $1 and is_personal";
-  return (await tx.query<{ account_id: string }>(text, [personId]))[0]?.account_id ?? null;
-}
-
 /** Null: there is no such person. */
 export async function updatePerson(
   tx: Tx,

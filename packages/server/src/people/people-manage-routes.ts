@@ -6,8 +6,10 @@ import type { Database } from "../platform/database/database.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
 import { invalid, notFound, type Problem } from "../platform/problem.ts";
 import { listAudit } from "./audit/audit-store.ts";
+import type { Mailer } from "./mail/mailer.ts";
 import { listMembers } from "./members-store.ts";
 import { findPerson, listAccountsOfPerson } from "./people-store.ts";
+import { confirmEmailChange, requestEmailChange } from "./sign-in/email-change.ts";
 import type { Sessions } from "./sign-in/lazy-sessions.ts";
 import { insertToken, listTokens, revokeToken, type TokenOwner } from "./tokens-store.ts";
 import { welcome } from "./welcome.ts";
@@ -16,6 +18,9 @@ export interface PeopleRoutesOptions {
   readonly db: Database;
   readonly newId: () => string;
   readonly sessions: Sessions;
+  readonly publicUrl: () => string;
+  /** Null: there is no mail server. */
+  readonly mailer: Mailer | null;
   readonly features: () => Features;
 }
 
@@ -24,6 +29,8 @@ const TOKENS_PER_PERSON_MAX = 50;
 type HandlerName =
   | "getSession"
   | "getFeatures"
+  | "requestEmailChange"
+  | "confirmEmailChange"
   | "welcome"
   | "listTokens"
   | "createToken"
@@ -49,6 +56,10 @@ export function peopleManageRoutes(options: PeopleRoutesOptions): Pick<ManageHan
       const { data, cookies } = await welcome(body, { db, sessions, userAgent: context.header("user-agent") });
       return { data, headers: cookies.length === 0 ? {} : { "set-cookie": cookies } };
     },
+    requestEmailChange: async ({ body }, context) => ({
+      data: await requestEmailChange(actorOf(context).personId, body, options),
+    }),
+    confirmEmailChange: async ({ body: { code } }) => ({ data: await confirmEmailChange(code, options) }),
     listTokens: async ({ query }, context) => {
       const page = await listTokens(db, ownerOf(context), query);
       if (page === null) throw unknownCursor(query, "token");

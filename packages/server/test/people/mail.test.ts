@@ -68,7 +68,7 @@ test("a name that holds lines adds none to a mail", async () => {
 });
 
 describe("a forgotten password", () => {
-  test("is set anew by a link, once, and every session ends", async () => {
+  test("is set anew by a link, once, which confirms the address, and every session ends", async () => {
     const eve = await createTestPerson(server, { email: "eve@example.org" });
     const asked = await post("/manage/auth/request-password-reset", { email: "Eve@example.org" });
     expect(asked.status).toBe(200);
@@ -81,8 +81,11 @@ describe("a forgotten password", () => {
     );
     expect(stored?.n).toBe(0);
     const newPassword = "another long enough password";
+    const isConfirmed = "select email_verified as v from auth_users where id = $1";
     expect((await post("/manage/auth/reset-password", { token, newPassword: "short" })).status).toBe(400);
+    expect(await server.app.db.query(isConfirmed, [eve.personId])).toEqual([{ v: false }]);
     expect((await post("/manage/auth/reset-password", { token, newPassword })).status).toBe(200);
+    expect(await server.app.db.query(isConfirmed, [eve.personId])).toEqual([{ v: true }]);
     expect((await post("/manage/auth/reset-password", { token, newPassword })).status).toBe(400);
     await expect(eve.client.send("getSession")).rejects.toMatchObject({ code: "UNAUTHORIZED_ERROR" });
     expect((await signIn("eve@example.org", PASSWORD)).status).toBe(401);

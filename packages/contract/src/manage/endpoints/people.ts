@@ -24,6 +24,23 @@ export const peopleEndpoints = {
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     subject: "personId",
   },
+  requestEmailChange: {
+    method: "POST",
+    path: "/manage/v1/session/email",
+    summary: "Ask for another e-mail address of who is signed in; a link goes to the new one",
+    auth: "session",
+    role: "member",
+    errors: ["VALIDATION_ERROR"],
+    subject: "personId",
+  },
+  confirmEmailChange: {
+    method: "POST",
+    path: "/manage/v1/session/email/confirm",
+    summary: "Take the new e-mail address, by the code of the link that went to it",
+    auth: "none",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    subject: "personId",
+  },
   listTokens: {
     method: "GET",
     path: "/manage/v1/tokens",

@@ -61,6 +61,14 @@ export const peopleExamples: ExamplesOf<ShapesOf<typeof peopleSchemas>> = {
     },
     data: { kind: "signed_in", personId: PERSON_ID },
   },
+  requestEmailChange: {
+    bodies: { change: { email: "ada@example.com", password: "correct horse battery staple" } },
+    data: { personId: PERSON_ID, email: "ada@example.com", expiresAt: "2026-11-22T11:00:00.000Z" },
+  },
+  confirmEmailChange: {
+    bodies: { confirm: { code: "q7Lr2MxV9dTk4ZbHs0WcYg" } },
+    data: { personId: PERSON_ID, email: "ada@example.com" },
+  },
   listTokens: { parameters: { limit: 10, startingAfter: TOKEN_ID }, data: { rows: [token], hasMore: false } },
   createToken: {
     bodies: { publish: { name: token.name, scopes: token.scopes, expiresInDays: 90 } },

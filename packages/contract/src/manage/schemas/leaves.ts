@@ -61,6 +61,35 @@ export function sourceLeaf(name: string): z.ZodType<string> {
   });
 }
 
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+export const EMAIL_LENGTH_MAX = 254;
+
+/** An e-mail address, in lower case. */
+export const emailLeaf = leaf<string>({ type: "string", format: "email", maxLength: EMAIL_LENGTH_MAX }, (payload) => {
+  const { value } = payload;
+  if (typeof value === "string" && EMAIL.test(value) && value.length <= EMAIL_LENGTH_MAX && value.isWellFormed()) {
+    payload.value = value.toLowerCase();
+  } else {
+    const message = "email must be an e-mail address such as ada@example.org.";
+    report(payload, { code: value === undefined ? "required" : "invalid_value", message });
+  }
+});
+
+const PASSWORD_LENGTH_MAX = 128;
+
+/** A password, as it is typed: one that were trimmed here would not be the one of the next sign-in. */
+export const passwordLeaf = leaf<string>({ type: "string", maxLength: PASSWORD_LENGTH_MAX }, (payload) => {
+  const { value } = payload;
+  if (typeof value !== "string") {
+    const isMissing = value === undefined || value === null;
+    const message = isMissing ? "password is required." : `password must be a string, got ${describeType(value)}.`;
+    report(payload, { code: isMissing ? "required" : "invalid_type", message });
+  } else if (!value.isWellFormed() || value.length > PASSWORD_LENGTH_MAX) {
+    const message = `password must have at most ${PASSWORD_LENGTH_MAX} characters.`;
+    report(payload, { code: "too_long", message });
+  }
+});
+
 /** One of several words. */
 export function wordLeaf<const Word extends string>(name: string, words: readonly Word[]): z.ZodType<Word> {
   return leaf<Word>({ type: "string", enum: [...words] }, (payload) => {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { idSchema, timeSchema } from "../../response-schemas.ts";
-import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
+import { uuidLeaf } from "../../schema-leaves.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import { MEMBER_ROLES } from "../people.ts";
 import type {
@@ -22,10 +22,13 @@ import {
   accountQuery,
   booleanLeaf,
   checkPageQuery,
+  EMAIL_LENGTH_MAX,
+  emailLeaf,
   momentLeaf,
   none,
   pageOf,
   pageQuery,
+  passwordLeaf,
   textLeaf,
   wordLeaf,
 } from "./leaves.ts";
@@ -61,20 +64,6 @@ const acceptedSchema: z.ZodType<Accepted> = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("set_up"), email: z.string() }),
   z.strictObject({ kind: z.literal("sign_in"), email: z.string() }),
 ]);
-
-const EMAIL = /^[^\s@]+@[^\s@]+$/;
-const EMAIL_LENGTH_MAX = 254;
-
-/** An e-mail address, in lower case. */
-const emailLeaf = leaf<string>({ type: "string", format: "email", maxLength: EMAIL_LENGTH_MAX }, (payload) => {
-  const { value } = payload;
-  if (typeof value === "string" && EMAIL.test(value) && value.length <= EMAIL_LENGTH_MAX && value.isWellFormed()) {
-    payload.value = value.toLowerCase();
-  } else {
-    const message = "email must be an e-mail address such as ada@example.org.";
-    report(payload, { code: value === undefined ? "required" : "invalid_value", message });
-  }
-});
 
 const personSchema: z.ZodType<PersonOfInstallation> = z.strictObject({
   personId: idSchema,
@@ -153,7 +142,7 @@ export const membersSchemas = {
     body: z.object({
       code: textLeaf("code", 100),
       name: textLeaf("name", 100).optional(),
-      password: textLeaf("password", 128).optional(),
+      password: passwordLeaf.optional(),
     }),
     data: acceptedSchema,
   },

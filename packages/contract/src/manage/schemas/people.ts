@@ -6,14 +6,27 @@ import type { EndpointSchemas } from "../../schemas.ts";
 import {
   MEMBER_ROLES,
   type AuditEntry,
+  type ChangedEmail,
   type CreatedToken,
+  type EmailChangeRequest,
   type Features,
   type NewToken,
+  type RequestedEmailChange,
   type SessionInfo,
   type Token,
   type Welcome,
 } from "../people.ts";
-import { checkPageQuery, integerLeaf, none, pageOf, pageQuery, textLeaf, wordLeaf } from "./leaves.ts";
+import {
+  checkPageQuery,
+  emailLeaf,
+  integerLeaf,
+  none,
+  pageOf,
+  pageQuery,
+  passwordLeaf,
+  textLeaf,
+  wordLeaf,
+} from "./leaves.ts";
 
 const featuresSchema: z.ZodType<Features> = z.strictObject({
   signUp: z.enum(["off", "invite", "open"]),
@@ -79,7 +92,7 @@ const newTokenSchema = z.object({
 const welcomeBodySchema = z.object({
   code: textLeaf("code", 100),
   email: textLeaf("email", 254).optional(),
-  password: textLeaf("password", 128).optional(),
+  password: passwordLeaf.optional(),
   name: textLeaf("name", 100).optional(),
 });
 
@@ -116,6 +129,25 @@ export const peopleSchemas = {
   getFeatures: { params: none, query: none, body: null, data: featuresSchema },
   getSession: { params: none, query: none, body: null, data: sessionSchema },
   welcome: { params: none, query: none, body: welcomeBodySchema, data: welcomeSchema },
+  requestEmailChange: {
+    params: none,
+    query: none,
+    body: z.object({
+      email: emailLeaf,
+      password: passwordLeaf.optional(),
+    }) satisfies z.ZodType<EmailChangeRequest>,
+    data: z.strictObject({
+      personId: idSchema,
+      email: z.string(),
+      expiresAt: timeSchema,
+    }) satisfies z.ZodType<RequestedEmailChange>,
+  },
+  confirmEmailChange: {
+    params: none,
+    query: none,
+    body: z.object({ code: textLeaf("code", 100) }),
+    data: z.strictObject({ personId: idSchema, email: z.string() }) satisfies z.ZodType<ChangedEmail>,
+  },
   listTokens: { params: none, query: pageQuery.check(checkPageQuery), body: null, data: pageOf(tokenSchema) },
   createToken: {
     params: none,

@@ -48,6 +48,43 @@ export function verificationMail(link: string): MailText {
   };
 }
 
+export function newAddressMail(link: string): MailText {
+  return {
+    kind: "new_address",
+    subject: "Confirm your new e-mail address",
+    body: lines(
+      "Somebody, probably you, wants to sign in to promptd with this address from now on.",
+      "Open this link to confirm it:",
+      link,
+      "It works once, within an hour. If you did not ask, ignore this mail.",
+    ),
+  };
+}
+
+/** To the address that somebody wants and somebody has: only who reads its mail learns that. */
+export function addressTakenMail(): MailText {
+  return {
+    kind: "address_taken",
+    subject: "This e-mail address is in use already",
+    body: lines(
+      "Somebody, probably you, wants to sign in to promptd with this address from now on. It belongs to another sign-in or account already, so nothing has changed.",
+      "Sign in with this address, or choose another one. If you did not ask, ignore this mail.",
+    ),
+  };
+}
+
+/** To the address before. */
+export function addressChangedMail(to: string): MailText {
+  return {
+    kind: "address_changed",
+    subject: "Your e-mail address was changed",
+    body: lines(
+      `Your promptd sign-in has the address ${oneLine(to)} from now on. This one does not sign in any more.`,
+      "If this was not you, ask an operator of this server at once to change it back.",
+    ),
+  };
+}
+
 function lines(...paragraphs: readonly string[]): string {
   return `${paragraphs.join("\n\n")}\n`;
 }

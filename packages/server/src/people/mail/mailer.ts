@@ -2,7 +2,7 @@
  * Mail goes out after the request that asks for it: the request writes a row, so that no mail server can hold it up and
  * no crash loses the mail. The process that wrote the row delivers it at once, and a tick tries again what failed.
  */
-import type { Database } from "../../platform/database/database.ts";
+import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import type { Log } from "../../platform/log.ts";
 import { reasonOf } from "../../platform/reason-of.ts";
 import { insertMail, noteFault, noteSent, takeDueMail, type DueMail, type MailText } from "./mails-store.ts";
@@ -19,6 +19,9 @@ export interface MailerOptions {
 export interface Mailer {
   /** Resolves when the mail will be delivered whatever happens to this process; that is before it is delivered. */
   send(recipient: string, text: MailText): Promise<void>;
+  /** Writes a mail with what it is about, in one transaction. It is delivered after that, by `deliverSoon` or a tick. */
+  write(tx: Tx, recipient: string, text: MailText): Promise<void>;
+  deliverSoon(): void;
   /** Delivers what is due, one mail after the other. */
   deliverDue(stop?: AbortSignal): Promise<void>;
 }
@@ -45,11 +48,18 @@ export function createMailer(options: MailerOptions): Mailer {
     (delivering ??= deliverAll(stop).finally(() => {
       delivering = null;
     }));
+  const deliverSoon = () => {
+    deliverDue().catch((error: unknown) => log.warn({ err: error }, "a mail waits for the next attempt"));
+  };
+  const write = (within: Queryable, recipient: string, text: MailText) =>
+    insertMail(within, { ...text, mailId: newId(), recipient });
   return {
     deliverDue,
+    deliverSoon,
+    write,
     send: async (recipient, text) => {
-      await insertMail(db, { ...text, mailId: newId(), recipient });
-      deliverDue().catch((error: unknown) => log.warn({ err: error }, "a mail waits for the next attempt"));
+      await write(db, recipient, text);
+      deliverSoon();
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Queryable } from "../../platform/database/database.ts";
 
 /** What a mail says. */
 export interface MailText {
-  readonly kind: "invitation" | "password_reset" | "verification";
+  readonly kind: "invitation" | "password_reset" | "verification" | "new_address" | "address_taken" | "address_changed";
   readonly subject: string;
   readonly body: string;
 }

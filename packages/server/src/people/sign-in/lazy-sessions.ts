@@ -9,6 +9,7 @@ export function createLazySessions(options: SessionsOptions): Sessions {
   return {
     handle: async (request, address) => (await get()).handle(request, address),
     createPerson: async (person) => (await get()).createPerson(person),
+    isPasswordOf: async (personId, password) => (await get()).isPasswordOf(personId, password),
     setPassword: async (personId, password) => (await get()).setPassword(personId, password),
     storeOnce: async (name, text, seconds) => (await get()).storeOnce(name, text, seconds),
     takeOnce: async (name) => (await get()).takeOnce(name),

@@ -46,6 +46,8 @@ export interface SessionsOptions {
   readonly onSignIn: (personId: string) => Promise<void>;
   /** Somebody may set a new password by this link, once, within an hour. */
   readonly onResetAsked: (email: string, link: string) => Promise<void>;
+  /** Somebody has set a new password by such a link. */
+  readonly onPasswordReset: (personId: string) => Promise<void>;
   /** Somebody who has signed up confirms their address by this link; null: nobody has to. */
   readonly onVerificationAsked: ((email: string, link: string) => Promise<void>) | null;
 }
@@ -64,6 +66,8 @@ export interface WaysIn {
     /** True: it is certain that the address is theirs. */
     readonly isVerified: boolean;
   }): Promise<string>;
+  /** False: it is another, or the person has none. */
+  isPasswordOf(personId: string, password: string): Promise<boolean>;
   /** Gives a person a password, whatever they had before, and ends their sessions. */
   setPassword(personId: string, password: string): Promise<void>;
   /** Stores a text for so long, under a secret name of which only the hash is stored. */
@@ -91,6 +95,9 @@ export function createSessions(options: SessionsOptions): WaysIn {
     async createPerson(person) {
       const { personId } = await get().api.createPerson({ body: person });
       return personId;
+    },
+    async isPasswordOf(personId, password) {
+      return (await get().api.checkPassword({ body: { personId, password } })).isRight;
     },
     async setPassword(personId, password) {
       await get().api.givePassword({ body: { personId, password } });
@@ -129,6 +136,7 @@ function createAuth(options: SessionsOptions, url: string) {
       minPasswordLength: PASSWORD_LENGTHS.min,
       maxPasswordLength: PASSWORD_LENGTHS.max,
       revokeSessionsOnPasswordReset: true,
+      onPasswordReset: ({ user }) => options.onPasswordReset(user.id),
       requireEmailVerification: options.onVerificationAsked !== null,
     },
     ...verificationOf(options),
@@ -275,6 +283,14 @@ const ownActs = {
           });
         }
         return { personId: user.id };
+      },
+    ),
+    checkPassword: createAuthEndpoint.serverOnly(
+      { method: "POST", body: z.object({ personId: z.string(), password: z.string() }) },
+      async ({ body: { personId, password }, context }) => {
+        const logins = await context.internalAdapter.findAccounts(personId);
+        const hash = logins.find(({ providerId }) => providerId === "credential")?.password;
+        return { isRight: typeof hash === "string" && (await context.password.verify({ hash, password })) };
       },
     ),
     givePassword: createAuthEndpoint.serverOnly(

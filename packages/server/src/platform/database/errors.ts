@@ -12,6 +12,11 @@ export function isSerializationFailure(error: unknown): boolean {
   return ["40001", "40P01"].includes(sqlState(error) ?? "");
 }
 
+/** Another transaction has written the same value first, where it may stand once. */
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlState(error) === "23505";
+}
+
 const CONNECTION_LOSS = /^(08...|57P0[1235])$/;
 /** Of the socket, and of finding the server's address. */
 const NETWORK_LOSS =

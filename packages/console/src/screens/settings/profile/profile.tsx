@@ -1,14 +1,15 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { sessionQuery } from "../../api.ts";
-import { ActForm } from "../../components/act-form.tsx";
-import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
-import { Badge } from "../../components/ui/badge.tsx";
-import { Field, Input } from "../../components/ui/field.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
-import { Table, Td } from "../../components/ui/table.tsx";
-import { toast } from "../../components/ui/toast.tsx";
-import { useAct } from "../../components/use-act.ts";
-import { askAuth, textOf } from "../../sign-in.ts";
+import { sessionQuery } from "../../../api.ts";
+import { ActForm } from "../../../components/act-form.tsx";
+import { QueryFailure, RowShapes } from "../../../components/query-states.tsx";
+import { Badge } from "../../../components/ui/badge.tsx";
+import { Field, Input } from "../../../components/ui/field.tsx";
+import { Panel } from "../../../components/ui/panel.tsx";
+import { Table, Td } from "../../../components/ui/table.tsx";
+import { toast } from "../../../components/ui/toast.tsx";
+import { useAct } from "../../../components/use-act.ts";
+import { askAuth, textOf } from "../../../sign-in.ts";
+import { EmailAddress } from "./email-address.tsx";
 
 export function ProfileSection() {
   const session = useQuery(sessionQuery);
@@ -40,12 +41,10 @@ export function ProfileSection() {
                 />
               )}
             </Field>
-            <Field label="E-mail" help="You sign in with it.">
-              {(control) => <Input {...control} value={person.email} disabled readOnly />}
-            </Field>
           </ActForm>
         </div>
       </Panel>
+      <EmailAddress />
       <Panel title="Accounts" aside="keys, credits and runs belong to an account" flush>
         <Table label="Accounts" columns={[{ label: "Account", fill: true }, "Your role", "Plan"]}>
           {accounts.map(({ accountId, name, role, isPersonal, hasPlan }) => (

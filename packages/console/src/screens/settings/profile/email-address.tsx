@@ -1,0 +1,56 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { manage, sessionQuery } from "../../../api.ts";
+import { ActForm } from "../../../components/act-form.tsx";
+import { PasswordField } from "../../../components/shell/person-fields.tsx";
+import { Field, Input } from "../../../components/ui/field.tsx";
+import { Panel } from "../../../components/ui/panel.tsx";
+import { useAct } from "../../../components/use-act.ts";
+import { textOf } from "../../../sign-in.ts";
+import { loginsQuery } from "../auth-queries.ts";
+
+/** A link goes to the new address. Until it is opened, the person signs in by the one before. */
+export function EmailAddress() {
+  const { data: session } = useQuery(sessionQuery);
+  const { data: logins } = useQuery(loginsQuery);
+  const act = useAct();
+  const [asked, setAsked] = useState<string | null>(null);
+  if (session === undefined || logins === undefined) return null;
+  const { person, features } = session;
+  if (!features.mail) {
+    return (
+      <Panel title="E-mail address">
+        <p className="text-dim">
+          You sign in as {person.email}. This server sends no mail, so an operator changes your address.
+        </p>
+      </Panel>
+    );
+  }
+  const hasPassword = logins.some(({ providerId }) => providerId === "credential");
+  const ask = (form: FormData) =>
+    act.run(async () => {
+      const body = { email: textOf(form, "email"), ...(hasPassword ? { password: textOf(form, "password") } : {}) };
+      const { email } = await manage.send("requestEmailChange", { body });
+      setAsked(email);
+    });
+  return (
+    <Panel title="E-mail address">
+      <div className="max-w-[400px]">
+        {asked === null ? (
+          <ActForm act={act} submit="Send a link" onSubmit={ask}>
+            <Field label="New e-mail" help={`You sign in as ${person.email} until you open the link that goes to it.`}>
+              {(control) => (
+                <Input {...control} name="email" type="email" required maxLength={254} autoComplete="email" />
+              )}
+            </Field>
+            {hasPassword ? <PasswordField kind="current" label="Your password" /> : null}
+          </ActForm>
+        ) : (
+          <p className="text-dim" role="status">
+            A mail is on its way to {asked}. Open its link within an hour; until then you sign in as {person.email}.
+          </p>
+        )}
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,72 @@
+import type { Queryable, Tx } from "../../platform/database/database.ts";
+
+/** Whoever asks for another address. */
+export interface PersonWithAddress {
+  readonly email: string;
+  /** Changes with the password; null: there is none. */
+  readonly passwordMark: string | null;
+}
+
+/** Null: there is no such person, or they are frozen. */
+export async function findPersonWithAddress(db: Queryable, personId: string): Promise<PersonWithAddress | null> {
+  const [row] = await db.query<PersonWithAddress>(
+    `select u.email, encode(sha256(convert_to(l.password, 'UTF8')), 'hex') as "passwordMark"
+     from auth_users u left join auth_logins l on l.user_id = u.id and l.provider_id = 'credential'
+     where u.id = $1 and u.frozen_at is null`,
+    [personId],
+  );
+  return row ?? null;
+}
+
+/** True: another person has the address, or an account that is not this person's own. */
+export async function isAddressTaken(db: Queryable, email: string, personId: string): Promise<boolean> {
+  const [row] = await db.query<{ taken: boolean }>(
+    `select exists (select 1 from auth_users where email = $1)
+       or exists (select 1 from accounts a where a.email = $1 and not exists (
+         select 1 from account_members m where m.account_id = a.id and m.person_id = $2 and m.is_personal)) as taken`,
+    [email, personId],
+  );
+  return row?.taken === true;
+}
+
+/** False: the person has asked that often within the hour. */
+export async function noteEmailChangeAsked(db: Queryable, personId: string, timesMax: number): Promise<boolean> {
+  const [row] = await db.query<{ count: number }>(
+    `insert into auth_rate_limits as asked (id, key, count, last_request)
+     values (gen_random_uuid(), 'email-change:' || $1, 1, extract(epoch from promptd_now()) * 1000)
+     on conflict (key) do update set
+       count = case when asked.last_request < excluded.last_request - 3600000 then 1 else asked.count + 1 end,
+       last_request = case when asked.last_request < excluded.last_request - 3600000
+         then excluded.last_request else asked.last_request end
+     returning count`,
+    [personId],
+  );
+  return row !== undefined && row.count <= timesMax;
+}
+
+/**
+ * The address by which a person signs in. Links that were sent to the one before are dead. `isVerified`: the person has
+ * shown that they read its mail. False: somebody else has it.
+ */
+export async function changePersonEmail(
+  tx: Tx,
+  personId: string,
+  { email, isVerified }: { readonly email: string; readonly isVerified: boolean },
+): Promise<boolean> {
+  const text = `update auth_users set email = lower($2), email_verified = $3, updated_at = promptd_now() where id = $1
+    and not exists (select 1 from auth_users other where other.email = lower($2) and other.id <> $1) returning 1`;
+  if ((await tx.query(text, [personId, email, isVerified])).length === 0) return false;
+  await tx.query("delete from auth_verifications where value = $1", [personId]);
+  return true;
+}
+
+/** The account that is a person's own; null: there is none. */
+export async function findPersonalAccount(tx: Tx, personId: string): Promise<string | null> {
+  const text = "select account_id from account_members where person_id = $1 and is_personal";
+  return (await tx.query<{ account_id: string }>(text, [personId]))[0]?.account_id ?? null;
+}
+
+/** Whoever sets a password by a link that went to their address reads its mail. */
+export async function confirmAddress(db: Queryable, personId: string): Promise<void> {
+  await db.query("update auth_users set email_verified = true, updated_at = promptd_now() where id = $1", [personId]);
+}

@@ -1,0 +1,130 @@
+/**
+ * Another address for a person. They ask for it themselves where there is mail: a link goes to the new address, and once
+ * it is opened they sign in by that one. An operator changes it without a link.
+ */
+import type { ChangedEmail, EmailChangeRequest, RequestedEmailChange } from "@promptd/contract/manage";
+import { randomBytes } from "node:crypto";
+import { z } from "zod";
+import { changeAccountEmail } from "../../accounts/index.ts";
+import { systemClock } from "../../platform/clock.ts";
+import type { Database, Tx } from "../../platform/database/database.ts";
+import { isUniqueViolation } from "../../platform/database/errors.ts";
+import { invalid, Problem } from "../../platform/problem.ts";
+import type { Mailer } from "../mail/mailer.ts";
+import { addressChangedMail, addressTakenMail, newAddressMail } from "../mail/mail-texts.ts";
+import {
+  changePersonEmail,
+  findPersonalAccount,
+  findPersonWithAddress,
+  isAddressTaken,
+  noteEmailChangeAsked,
+} from "./email-change-store.ts";
+import type { Sessions } from "./lazy-sessions.ts";
+
+export interface EmailChangeOptions {
+  readonly db: Database;
+  readonly sessions: Sessions;
+  readonly publicUrl: () => string;
+  /** Null: there is no mail server, and only an operator changes addresses. */
+  readonly mailer: Mailer | null;
+}
+
+const CODE_BYTES = 16;
+const LINK_SECONDS = 3_600;
+/** In an hour: nobody tries passwords with somebody's open session, or fills the mailboxes of strangers. */
+const ASKED_MAX = 10;
+
+/** What a link stands for. It is dead once the address or the password is another: somebody else may have asked for it. */
+const changeSchema = z.object({
+  personId: z.string(),
+  from: z.string(),
+  to: z.string(),
+  passwordMark: z.string().nullable(),
+});
+
+/**
+ * Sends a link to the new address. Whether somebody has that already is said to its mailbox alone.
+ * @throws Problem VALIDATION_ERROR without mail, for a wrong password, for the address of now, and too often.
+ */
+export async function requestEmailChange(
+  personId: string,
+  { email: to, password }: EmailChangeRequest,
+  { db, sessions, publicUrl, mailer }: EmailChangeOptions,
+): Promise<RequestedEmailChange> {
+  if (mailer === null)
+    throw refusal("email", "This server sends no mail, so it cannot confirm an address. Ask an operator to change it.");
+  const person = await findPersonWithAddress(db, personId);
+  if (person === null) throw new Error("The person of an admitted session does not exist.");
+  const { email: from, passwordMark } = person;
+  if (from === to) throw refusal("email", "This is your address already. Give another one.");
+  if (!(await noteEmailChangeAsked(db, personId, ASKED_MAX)))
+    throw refusal("email", `You have asked ${ASKED_MAX} times within an hour, the most you may. Try again later.`);
+  if (passwordMark !== null && !(await sessions.isPasswordOf(personId, password ?? "")))
+    throw refusal("password", "This is not your password. Give the one by which you sign in now.");
+  const code = randomBytes(CODE_BYTES).toString("base64url");
+  const expiresAt = new Date(systemClock.nowMs() + LINK_SECONDS * 1_000).toISOString();
+  if (await isAddressTaken(db, to, personId)) await mailer.send(to, addressTakenMail());
+  else {
+    const change: z.output<typeof changeSchema> = { personId, from, to, passwordMark };
+    await sessions.storeOnce(nameOf(code), JSON.stringify(change), LINK_SECONDS);
+    await mailer.send(to, newAddressMail(`${publicUrl()}/new-address#${code}`));
+  }
+  return { personId, email: to, expiresAt };
+}
+
+/** @throws Problem NOT_FOUND_ERROR for a link that is of no use, whatever the reason; VALIDATION_ERROR: taken by now. */
+export async function confirmEmailChange(
+  code: string,
+  { db, sessions, mailer }: EmailChangeOptions,
+): Promise<ChangedEmail> {
+  const taken = await sessions.takeOnce(nameOf(code));
+  if (taken === null) throw uselessLink();
+  const { personId, from, to, passwordMark } = changeSchema.parse(JSON.parse(taken));
+  await db.tx(async (tx) => {
+    const person = await findPersonWithAddress(tx, personId);
+    if (person?.email !== from || person.passwordMark !== passwordMark) throw uselessLink();
+    await changeEmail(tx, personId, { email: to, isVerified: true });
+    await mailer?.write(tx, from, addressChangedMail(to));
+  });
+  mailer?.deliverSoon();
+  return { personId, email: to };
+}
+
+/** Of the person, and of the account that is their own. @throws Problem VALIDATION_ERROR when somebody has it. */
+export async function changeEmail(
+  tx: Tx,
+  personId: string,
+  change: { readonly email: string; readonly isVerified: boolean },
+): Promise<void> {
+  const isFree = await takeAddress(tx, personId, change).catch((error: unknown) => {
+    if (isUniqueViolation(error)) return false; // somebody took it meanwhile
+    throw error;
+  });
+  if (isFree) return;
+  const message = `Another person or account has the address ${change.email.toLowerCase()}.`;
+  throw refusal("email", message);
+}
+
+async function takeAddress(
+  tx: Tx,
+  personId: string,
+  change: { readonly email: string; readonly isVerified: boolean },
+): Promise<boolean> {
+  if (!(await changePersonEmail(tx, personId, change))) return false;
+  const accountId = await findPersonalAccount(tx, personId);
+  return accountId === null || changeAccountEmail(tx, accountId, change.email);
+}
+
+function nameOf(code: string): string {
+  return `email-change:${code}`;
+}
+
+function refusal(parameter: string, message: string): Problem {
+  return invalid([{ path: ["body", parameter], code: "conflict", message }]);
+}
+
+function uselessLink(): Problem {
+  const message =
+    "This link does not work any more: it works once, within an hour, while address and password stay as they were. Ask for another in the settings.";
+  return new Problem("NOT_FOUND_ERROR", message);
+}

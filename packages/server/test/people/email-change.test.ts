@@ -1,0 +1,114 @@
+/** Another e-mail address, by oneself: the new one confirms it, the old one is told, and nobody takes over anybody. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../support/test-server.ts";
+import { startMailServer, type TestMailServer } from "./mail-fixture.ts";
+import { clientOf, createTestPerson, PASSWORD, type TestPerson } from "./people-fixture.ts";
+
+let mail: TestMailServer;
+let server: TestServer;
+let peer = 0;
+beforeAll(async () => {
+  mail = await startMailServer();
+  const environment = { PROMPTD_SMTP_URL: mail.url, PROMPTD_MAIL_FROM: "promptd@example.org", PROMPTD_PROXIES: "1" };
+  server = await startTestServer({ environment });
+});
+afterAll(async () => {
+  await server.close();
+  await mail.close();
+});
+
+/** Each sign-in comes from an address of its own: attempts of one are limited. */
+async function signIn(email: string, password = PASSWORD): Promise<number> {
+  peer += 1;
+  const headers = { "content-type": "application/json", origin: server.url, "x-forwarded-for": `10.2.2.${peer}` };
+  const body = JSON.stringify({ email, password });
+  return (await fetch(`${server.url}/manage/auth/sign-in/email`, { method: "POST", headers, body })).status;
+}
+
+const request = ({ client }: TestPerson, email: string, password: string | undefined = PASSWORD) =>
+  client.send("requestEmailChange", { body: { email, ...(password === undefined ? {} : { password }) } });
+const confirm = (code: string) => clientOf(server, {}).send("confirmEmailChange", { body: { code } });
+const codeIn = ({ link }: { readonly link: string }) => link.split("#")[1] ?? "";
+
+test("the link that goes to the new address makes it the one that signs in, once; sessions go on, the old is told", async () => {
+  const ada = await createTestPerson(server, { email: "ada@example.org" });
+  expect(await request(ada, "Ada@example.com")).toMatchObject({ personId: ada.personId, email: "ada@example.com" });
+  const received = await mail.waitFor("ada@example.com");
+  expect(received.link).toMatch(new RegExp(`^${server.url}/new-address#`));
+  const code = codeIn(received);
+  const text = "select count(*)::int as n from auth_verifications where position($1 in identifier || value) > 0";
+  expect(await server.app.db.query(text, [code])).toEqual([{ n: 0 }]);
+  expect([await signIn("ada@example.org"), await signIn("ada@example.com")]).toEqual([200, 401]);
+
+  expect(await confirm(code)).toEqual({ personId: ada.personId, email: "ada@example.com" });
+  expect([await signIn("ada@example.org"), await signIn("ada@example.com")]).toEqual([401, 200]);
+  expect((await mail.waitFor("ada@example.org")).raw).toContain("ada@example.com");
+  const session = await ada.client.send("getSession");
+  expect([session.person.email, session.accounts[0]?.email]).toEqual(["ada@example.com", "ada@example.com"]);
+  const confirmed = "select email_verified as v from auth_users where id = $1";
+  expect(await server.app.db.query(confirmed, [ada.personId])).toEqual([{ v: true }]);
+  await expect(confirm(code)).rejects.toMatchObject({ code: "NOT_FOUND_ERROR" });
+
+  const operator = await createTestPerson(server, { isOperator: true });
+  const { rows } = await operator.client.send("listAudit", { query: { limit: 10 } });
+  const acts = rows.filter(({ subject }) => subject === ada.personId).map(({ action, outcome }) => [action, outcome]);
+  expect(acts).toEqual(
+    expect.arrayContaining([
+      ["requestEmailChange", "SUCCESS"],
+      ["confirmEmailChange", "SUCCESS"],
+    ]),
+  );
+});
+
+test("a person's password is asked for, and ten requests an hour are taken", async () => {
+  const eve = await createTestPerson(server);
+  await expect(request(eve, "eve@example.com", "not the password")).rejects.toMatchObject({ code: "VALIDATION_ERROR" });
+  await expect(eve.client.send("requestEmailChange", { body: { email: "eve@example.com" } })).rejects.toMatchObject({
+    code: "VALIDATION_ERROR",
+  });
+  for (let attempt = 2; attempt < 10; attempt += 1) {
+    await expect(request(eve, "eve@example.com", `guess number ${attempt}`)).rejects.toThrow(/not your password/);
+  }
+  await expect(request(eve, "eve@example.com")).rejects.toThrow(/10 times within an hour/);
+  expect(mail.received.some(({ to }) => to.includes("eve@example.com"))).toBe(false);
+});
+
+test("an address that somebody has is answered as a free one, and only its mailbox learns why nothing happens", async () => {
+  const [lin, grace] = await Promise.all([
+    createTestPerson(server, { email: "lin@example.org" }),
+    createTestPerson(server, { email: "grace@example.org" }),
+  ]);
+  const keys = async (email: string) => Object.keys(await request(lin, email));
+  expect(await keys("grace@example.org")).toEqual(await keys("free@example.org"));
+  const { raw, link } = await mail.waitFor("grace@example.org");
+  expect([raw.includes("in use already"), link]).toEqual([true, ""]);
+  // Somebody takes the free address before the link is opened.
+  await request(grace, "free@example.org");
+  const codes = [codeIn(await mail.waitFor("free@example.org")), codeIn(await mail.waitFor("free@example.org", 2))];
+  const ends = await Promise.allSettled(codes.map(confirm));
+  expect(ends.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+});
+
+test("a link is dead once the password is another: who asked for it may have been somebody else", async () => {
+  const owner = await createTestPerson(server, { email: "owner@example.org" });
+  await request(owner, "thief@example.com");
+  const code = codeIn(await mail.waitFor("thief@example.com"));
+  const answer = await fetch(`${server.url}/manage/auth/change-password`, {
+    method: "POST",
+    headers: { "content-type": "application/json", origin: server.url, cookie: owner.cookie },
+    body: JSON.stringify({ currentPassword: PASSWORD, newPassword: "another long enough password" }),
+  });
+  expect(answer.status).toBe(200);
+  await expect(confirm(code)).rejects.toMatchObject({ code: "NOT_FOUND_ERROR" });
+  expect(await signIn("owner@example.org", "another long enough password")).toBe(200);
+});
+
+test("without mail the answer says who can change the address", async () => {
+  const quiet = await startTestServer();
+  try {
+    const person = await createTestPerson(quiet);
+    await expect(request(person, "other@example.com")).rejects.toThrow(/sends no mail.*Ask an operator/);
+  } finally {
+    await quiet.close();
+  }
+});
