@@ -1,6 +1,8 @@
 /** The command as a process with a terminal of its own, as a person has it; in a pipe it is process.test.ts. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { setup, type Reply, type Routes } from "./fake-service.ts";
@@ -62,6 +64,19 @@ describe.runIf(hasScript)("in a terminal", () => {
     expect(code).toBe(130);
     expect(shown).toContain("\u001b[31mStopped waiting for the run.\u001b[39m");
     expect(shown).toContain(`It goes on: promptd runs watch ${RUN}`);
+  });
+
+  test("Ctrl-D at the question before a batch is no yes: nothing is sent", async () => {
+    const credits = { data: { credits: 500 } };
+    const { env, seen } = await setup({ ...base, "GET /v1/me/credits": credits });
+    const file = join(env["HOME"] ?? "", "rows.csv");
+    await writeFile(file, "tone,Child's Age,Photo\ncalm,7,https://example.org/a.png\n");
+    const { child, ended, see } = startIn(env, ["run", VERSION, "--batch", file]);
+    await see("Run them? [y/N]");
+    child.stdin.write("\u0004");
+    const { code, shown } = await ended;
+    expect([code, shown]).toEqual([1, expect.stringContaining("Nothing was sent, and nothing was charged.")]);
+    expect(seen.map(({ route }) => route)).not.toContain("POST /v1/batches");
   });
 
   test("a key that login asks for is not shown", async () => {

@@ -15,10 +15,11 @@ export async function askSecret(question: string, signal: AbortSignal): Promise<
   }
 }
 
-/** The same for an answer that may be seen. */
+/** The same for an answer that may be seen. @returns "" for an end of the input: somebody could have answered. */
 export async function ask(question: string, signal: AbortSignal): Promise<string | null> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return null;
-  return readLine(createInterface({ input: process.stdin, output: process.stderr, terminal: true }), question, signal);
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: true });
+  return (await readLine(lines, question, signal)) ?? "";
 }
 
 /** @returns null at the end of the input. */
