@@ -117,6 +117,8 @@ test("stopped by Ctrl-C and started again: it goes on with the same batch and ru
   expect(JSON.parse(got.out)).toMatchObject({ batchId, batchStatus: "finished", name: "slow.jsonl" });
   const results = await promptd(["batches", "results", batchId], { terminal: { isOut: true } });
   expect(linesOf(results.out)).toHaveLength(12);
+  const asJson = await promptd(["batches", "results", batchId, "--json"]);
+  expect((JSON.parse(asJson.out) as { results: unknown[] }).results).toHaveLength(12);
   expect((await promptd(["batches", "watch", batchId])).code).toBe(0);
   expect((await promptd(["batches", "list"])).out).toContain(`${batchId}  finished  12`);
   const again = await promptd([...argv, "--again", "--no-wait", "--json"]);

@@ -1,7 +1,7 @@
 import type { Client } from "@promptd/client";
-import type { Batch } from "@promptd/contract";
+import type { Batch, BatchResult } from "@promptd/contract";
 import { createWriteStream } from "node:fs";
-import { rename } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -56,16 +56,15 @@ export async function giveResults(
     io.note(`Saved ${out}`);
     return io.result(batch, formatBatch(batch));
   }
-  if (io.json) return io.result(batch, "");
+  if (io.json && !isAsked) return io.result(batch, "");
   if (io.terminal.isOut && !isAsked) {
     return io.result(batch, `${formatBatch(batch)}\nResults: promptd batches results ${batch.batchId} --out FILE.csv`);
   }
   if (!isAsked) io.note(formatBatch(batch));
-  const lines: string[] = [];
-  for await (const result of client.batches.results(batch.batchId, { signal: io.signal })) {
-    lines.push(JSON.stringify(result));
-  }
-  io.result(batch, lines.join("\n"));
+  const results: BatchResult[] = [];
+  for await (const result of client.batches.results(batch.batchId, { signal: io.signal })) results.push(result);
+  const lines = results.map((result) => JSON.stringify(result));
+  io.result(isAsked ? { ...batch, results } : batch, lines.join("\n"));
 }
 
 /** A file that is there whole or not at all. */
@@ -84,6 +83,7 @@ async function saveResults(
     await pipeline(Readable.from(text, { objectMode: false }), createWriteStream(draft));
     await rename(draft, path);
   } catch (error) {
+    await rm(draft, { force: true });
     const isFile = error instanceof Error && "syscall" in error;
     if (!isFile) throw error;
     const hint = `The results are safe. Save them elsewhere with: promptd batches results ${batchId} --out FILE`;
