@@ -24,6 +24,8 @@ export interface KitPrompt {
   readonly title: string;
   /** Null: the server does not say. */
   readonly estimatedCredits: number | null;
+  /** Of its text inputs; one of which the server does not say it counts as required. */
+  readonly hasRequiredInput: boolean;
   /** The member `inputs` of a run. */
   readonly inputs: { readonly textInputs: Readonly<Record<string, string>>; readonly imageInputs: readonly [] };
 }
@@ -58,6 +60,11 @@ export async function findPrompt(requests: Requests, wanted: AskedPrompt): Promi
   return null;
 }
 
+function hasRequiredInput(config: unknown): boolean {
+  const fields = isObject(config) && isObject(config["textInputs"]) ? config["textInputs"] : {};
+  return Object.values(fields).some((field) => !isObject(field) || field["required"] !== false);
+}
+
 function takesImages(config: unknown): boolean {
   const images = isObject(config) ? config["imageInputs"] : undefined;
   if (Array.isArray(images)) return images.length > 0;
@@ -71,6 +78,7 @@ function toKitPrompt(version: Json, config: unknown, given: Readonly<Record<stri
     promptVersionId: String(version["promptVersionId"]),
     title: String(version["title"]),
     estimatedCredits: typeof estimate === "number" ? estimate : null,
+    hasRequiredInput: hasRequiredInput(config),
     inputs: { textInputs: { ...sampleInputs(config), ...given }, imageInputs: [] },
   };
 }

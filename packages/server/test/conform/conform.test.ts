@@ -74,6 +74,16 @@ describe("on our own server", () => {
     expect(new Set(skipped)).toEqual(new Set(["Extensions", "Rate limit"]));
   });
 
+  test("a prompt whose inputs all have defaults is run once, too", async () => {
+    const fields = "inputs: { topic: { default: tea } }";
+    const version = await server.publish(textPrompt({ title: "Easy poem", slug: "conform-easy", fields }));
+    const runs = async () =>
+      server.app.db.query("select 1 from runs where prompt_version_id = $1", [version.promptVersionId]);
+    const ran = await conform(server.url, ...FAST, "--prompt", version.promptId, "--only", "Creating a run");
+    expect(failedOf(ran)).toEqual([]);
+    expect(await runs()).toHaveLength(1);
+  });
+
   test("the rate limit and the extensions pass as well", async () => {
     const only = ["--only", "Rate limit", "--only", "Extensions", "--extensions"];
     const ran = await conform(limitedUrl, "--rate", RATE, "--json", ...only);

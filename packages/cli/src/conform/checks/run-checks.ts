@@ -74,8 +74,8 @@ const validation: Group<Kit> = {
       name: "a required input that is missing is refused with 422",
       section: CREATE,
       run: async (kit) => {
-        const { promptVersionId, inputs } = kit.prompt();
-        if (Object.keys(inputs.textInputs).length === 0) throw new Skipped("The prompt takes no text inputs.");
+        const { promptVersionId, hasRequiredInput } = kit.prompt();
+        if (!hasRequiredInput) throw new Skipped("No text input of the prompt is required.");
         expectError(await kit.send("/v1/runs", { body: { promptVersionId, inputs: {} } }), "VALIDATION_ERROR");
       },
     },
