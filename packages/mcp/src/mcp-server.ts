@@ -62,7 +62,7 @@ export function createMcpServer(options: McpServerOptions): Server {
 
 async function listTools({ client, choice }: McpSource, signal: AbortSignal): Promise<Tool[]> {
   const { prompts } = await findChosen(client, choice, signal);
-  return [...GENERAL_TOOLS, ...[...nameTools(prompts)].map(([name, prompt]) => describeTool(name, prompt))];
+  return [...GENERAL_TOOLS, ...[...nameTools(prompts, GENERAL_TOOLS)].map(([name, prompt]) => describeTool(name, prompt))];
 }
 
 interface ToolCall {
@@ -75,7 +75,7 @@ async function callTool(call: ToolCall, source: McpSource, context: CallContext)
   try {
     if (isGeneral(call.name)) return await callGeneralTool(call.name, call.arguments, source, context);
     const { prompts } = await findChosen(source.client, source.choice, context.signal);
-    const prompt = nameTools(prompts).get(call.name);
+    const prompt = nameTools(prompts, GENERAL_TOOLS).get(call.name);
     if (prompt !== undefined) return await callPromptTool(prompt, call.arguments ?? {}, source, context);
   } catch (error) {
     const text = explainFailure(error);

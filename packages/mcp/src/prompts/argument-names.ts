@@ -29,7 +29,8 @@ export function nameArguments(config: PromptConfig): ReadonlyMap<string, Argumen
   return named;
 }
 
-function freeName(text: string, taken: ReadonlyMap<string, unknown>): string {
+/** @param taken names that are given already. */
+export function freeName(text: string, taken: { has(name: string): boolean; readonly size: number }): string {
   const plain = text.replaceAll(/[^A-Za-z0-9_.-]+/g, "_").replaceAll(/^_+|_+$/g, "");
   const name = (plain === "" ? "input" : plain).slice(0, NAME_LENGTH_MAX);
   if (!taken.has(name)) return name;

@@ -2,7 +2,7 @@
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import type { InputValue } from "@promptd/client";
 import type { ImageInput } from "@promptd/contract";
-import { nameArguments } from "../prompts/argument-names.ts";
+import { freeName, nameArguments } from "../prompts/argument-names.ts";
 import { describePrice, oneLine } from "../prompts/describe-prompt.ts";
 import type { ShownPrompt } from "../prompts/find-prompts.ts";
 import { argumentsSchema } from "../prompts/prompt-schema.ts";
@@ -10,15 +10,20 @@ import type { CallContext, McpSource } from "../source.ts";
 import { readImage } from "./image-arguments.ts";
 import { runPromptTool, type RunArguments } from "./run-tool.ts";
 
-const NAME_LENGTH_MAX = 64;
-
-/** The tools of prompts by their names: the slug, cut to what hosts take, with a number where that is taken. */
-export function nameTools(prompts: readonly ShownPrompt[]): ReadonlyMap<string, ShownPrompt> {
+/**
+ * The tools of prompts by their names: the slug, cut to what hosts take, with a number where that is taken.
+ * @param reserved the names of other tools.
+ */
+export function nameTools(
+  prompts: readonly ShownPrompt[],
+  reserved: readonly Tool[],
+): ReadonlyMap<string, ShownPrompt> {
   const named = new Map<string, ShownPrompt>();
+  const taken = new Set(reserved.map(({ name }) => name));
   for (const prompt of prompts) {
-    const name = prompt.name.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, NAME_LENGTH_MAX);
-    const isTaken = named.has(name);
-    named.set(isTaken ? `${name.slice(0, NAME_LENGTH_MAX - 4)}_${named.size + 1}` : name, prompt);
+    const name = freeName(prompt.name.replaceAll(".", "_"), taken);
+    taken.add(name);
+    named.set(name, prompt);
   }
   return named;
 }
