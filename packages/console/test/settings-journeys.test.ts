@@ -227,7 +227,10 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
       await page.goto(`${server.url}/oauth/authorize?${asked.toString()}`);
       await page.getByRole("button", { name: "Refuse" }).click();
       await page.getByText("back", { exact: true }).waitFor();
-      expect(new URL(page.url()).searchParams.get("error")).toBe("access_denied");
+      expect(Object.fromEntries(new URL(page.url()).searchParams)).toMatchObject({
+        error: "access_denied",
+        iss: server.url,
+      });
       expect(complaints.filter((complaint) => !complaint.includes("401"))).toEqual([]);
     });
   });

@@ -51,7 +51,7 @@ export async function invite(
 }
 
 function tooManyInvitations(): Problem {
-  const message = `The account has invited ${INVITATIONS_MAX} people in ${DAYS} days, the most it may. An operator can invite more.`;
+  const message = `The account has invited ${INVITATIONS_MAX} people in ${DAYS} days, the most it may. Invite again when a week has passed.`;
   return invalid([{ path: ["body", "email"], code: "too_many", message }]);
 }
 

@@ -125,6 +125,18 @@ describe("a code", () => {
     expect(await second.json()).toMatchObject({ error: "invalid_grant" });
   });
 
+  test("is exchanged without the address, as programs of OAuth 2.1 do", async () => {
+    const { redirect_uri: _address, ...form } = await formOf();
+    expect((await exchange(form)).status).toBe(200);
+  });
+
+  test("gives nothing a minute later", async () => {
+    const form = await formOf();
+    const text = "update auth_verifications set expires_at = expires_at - interval '60 s'";
+    await server.app.db.query(text);
+    expect((await exchange(form)).status).toBe(400);
+  });
+
   test("works once of two who come together", async () => {
     const form = await formOf();
     const statuses = (await Promise.all([exchange(form), exchange(form), exchange(form)])).map(({ status }) => status);

@@ -83,6 +83,7 @@ function Consent({ name, clientId, redirectUri, codeChallenge, state }: ConsentP
   const refuse = () => {
     const address = new URL(redirectUri);
     address.searchParams.set("error", "access_denied");
+    address.searchParams.set("iss", location.origin); // as with a code, whose program looks which server answers
     if (state !== undefined) address.searchParams.set("state", state);
     location.assign(address.href);
   };

@@ -159,5 +159,7 @@ function isOfCaller(authorization: Authorization, form: URLSearchParams): boolea
     .digest();
   const wanted = Buffer.from(codeChallenge, "base64url");
   const isVerified = given.length === wanted.length && timingSafeEqual(given, wanted);
-  return isVerified && form.get("client_id") === clientId && form.get("redirect_uri") === redirectUri;
+  // Programs of OAuth 2.1 leave the address out: the verifier has bound the code to whoever began.
+  const isSameAddress = [null, redirectUri].includes(form.get("redirect_uri"));
+  return isVerified && isSameAddress && form.get("client_id") === clientId;
 }
