@@ -62,7 +62,10 @@ export function createMcpServer(options: McpServerOptions): Server {
 
 async function listTools({ client, choice }: McpSource, signal: AbortSignal): Promise<Tool[]> {
   const { prompts } = await findChosen(client, choice, signal);
-  return [...GENERAL_TOOLS, ...[...nameTools(prompts, GENERAL_TOOLS)].map(([name, prompt]) => describeTool(name, prompt))];
+  return [
+    ...GENERAL_TOOLS,
+    ...[...nameTools(prompts, GENERAL_TOOLS)].map(([name, prompt]) => describeTool(name, prompt)),
+  ];
 }
 
 interface ToolCall {

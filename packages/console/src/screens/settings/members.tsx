@@ -27,7 +27,7 @@ export function MembersSection() {
     return <RowShapes what="members" title="Members" rows={3} />;
   }
   const account = session.accounts.find(({ accountId }) => accountId === chosenAccount());
-  const isOwner = account?.role === "owner" || session.person.isOperator;
+  const isOwner = account?.role === "owner";
   return (
     <>
       <Members rows={members.data.rows} isOwner={isOwner} accountName={account?.name ?? "the account"} />

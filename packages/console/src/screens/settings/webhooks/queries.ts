@@ -40,7 +40,7 @@ export const deliveriesQuery = (webhookId: string) => ({
 export function useIsOwner(): boolean {
   const { data: session } = useQuery(sessionQuery);
   const account = session?.accounts.find(({ accountId }) => accountId === chosenAccount());
-  return account?.role === "owner" || session?.person.isOperator === true;
+  return account?.role === "owner";
 }
 
 export function stateOf({ disabledAt, failingSince }: Webhook): { readonly word: string; readonly tone: StateTone } {
