@@ -45,18 +45,16 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   const startEmbedded = () => retryStart(() => startEmbeddedPostgres(embeddedOptions(options)), isEmbeddedOutage);
   const embedded = given === null ? await orStartFailure(startEmbedded) : null;
   const url = given ?? embedded?.url ?? "";
-  const outro =
-    embedded === null
-      ? `\n${direct === null ? "DATABASE_URL" : "DATABASE_DIRECT_URL"} leads to ${describeAddress(direct ?? url)}.`
-      : "";
+  const outroOf = (setting: string, address: string) =>
+    embedded === null ? { outro: `\n${setting} leads to ${describeAddress(address)}.` } : {};
   try {
     const applied = await orStartFailure(
       () => retryStart(() => migrate(direct ?? url, log, { scope: options.migrations, signal: options.signal })),
-      { outro },
+      outroOf(direct === null ? "DATABASE_URL" : "DATABASE_DIRECT_URL", direct ?? url),
     );
     if (applied.length > 0) log.info({ migrations: applied }, "the database schema is up to date");
     const settings = { url, role, log, poolMax: config.PROMPTD_DATABASE_POOL, signal: options.signal };
-    const db = await orStartFailure(() => retryStart(() => openDatabase(settings)));
+    const db = await orStartFailure(() => retryStart(() => openDatabase(settings)), outroOf("DATABASE_URL", url));
     logRoute(db, log);
     return {
       db,

@@ -1,7 +1,10 @@
 /** promptd behind a real PgBouncer in transaction mode. Needs its program, so it runs in `npm run test:postgres` only. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { openInstallation } from "../../src/installation.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
 import { openConnection, openDatabase, type Database } from "../../src/platform/database/database.ts";
 import { createLog } from "../../src/platform/log.ts";
+import { StartFailure } from "../../src/start-failure.ts";
 import { textPrompt } from "../prompts/prompt-files.ts";
 import { PGBOUNCER, startPgbouncer, type Pgbouncer } from "../support/pgbouncer.ts";
 import { openTestDatabase, type OpenTestDatabase } from "../support/test-database.ts";
@@ -126,12 +129,35 @@ describe.skipIf(PGBOUNCER === undefined)("a server behind a PgBouncer", () => {
     expect(await run()).toBe("succeeded");
   });
 
-  test("in statement mode is refused at its start, and told why", async () => {
-    const statements = await startPgbouncer({ pool_mode: "statement" });
-    onTestFinished(() => statements.stop());
+  test.each([
+    ["that passes on statements alone", { pool_mode: "statement" }, "*", "pool_mode = transaction"],
+    ["that has no entry for the database", { auth_type: "trust" }, "other", "[databases]"],
+    ["that knows no user", { auth_type: "trust", auth_file: "/dev/null" }, "*", "auth_file"],
+    ["that wants another password", { auth_type: "scram-sha-256", auth_file: "/dev/null" }, "*", "password"],
+  ])("one %s is refused at once, and the sentence says what to set", async (_what, changes, entry, advice) => {
+    const refusing = await startPgbouncer(changes, entry);
+    onTestFinished(() => refusing.stop());
     const database = await openTestDatabase();
     onTestFinished(() => database.close());
-    const opening = openDatabase({ url: statements.urlOf(database.url), role: "pooled", log });
-    await expect(opening).rejects.toThrow("transaction blocks not allowed in statement pooling mode");
+    const { message, warnings } = await refusalOf(refusing.urlOf(database.url), database.url);
+    expect(message).toContain(advice);
+    expect(message).toContain("\nDATABASE_URL leads to ");
+    expect(warnings).toEqual([]); // a start that retries logs it, and takes a minute
   });
+
+  test("a database that does not exist is refused at once, by the word of the server behind the pooler", async () => {
+    const address = pooler.urlOf("postgresql://promptd@/no_such_database");
+    expect(await refusalOf(address)).toEqual({ message: expect.stringContaining("Create the database"), warnings: [] });
+  });
+
+  async function refusalOf(url: string, direct?: string) {
+    const warn = vi.fn();
+    const config = readConfig({ DATABASE_URL: url, ...(direct === undefined ? {} : { DATABASE_DIRECT_URL: direct }) });
+    const opening = openInstallation({ config, role: "test", log: { ...createLog("silent"), warn } });
+    const error: unknown = await opening.then(
+      (installation) => installation.close(),
+      (cause: unknown) => cause,
+    );
+    return { message: error instanceof StartFailure ? error.message : String(error), warnings: messages(warn) };
+  }
 });

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { inject } from "vitest";
 import { openConnection } from "../../src/platform/database/database.ts";
+import { sqlState } from "../../src/platform/database/errors.ts";
 
 /** Undefined in `npm test`, which installs nothing. */
 export const PGBOUNCER = process.env["PROMPTD_TEST_PGBOUNCER"];
@@ -14,6 +15,7 @@ export const PGBOUNCER = process.env["PROMPTD_TEST_PGBOUNCER"];
 /** PgBouncer refuses to run as root. */
 const UNPRIVILEGED = 65_534;
 const START_MS_MAX = 10_000;
+const PASSWORD = "of-the-test";
 
 export interface Pgbouncer {
   /** The address of a test database through the pooler. */
@@ -21,8 +23,8 @@ export interface Pgbouncer {
   stop(): Promise<void>;
 }
 
-/** As docs/operations.md sets it up, with `changes`. */
-export async function startPgbouncer(changes: Readonly<Record<string, string>> = {}): Promise<Pgbouncer> {
+/** As docs/operations.md sets it up, with `changes`, for all databases or for the one that `entry` names. */
+export async function startPgbouncer(changes: Readonly<Record<string, string>> = {}, entry = "*"): Promise<Pgbouncer> {
   const home = await mkdtemp(join(tmpdir(), "promptd-pgbouncer-"));
   const account = process.geteuid?.() === 0 ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : {};
   const server = new URL(inject("database").url.replace("@/", "@localhost/"));
@@ -31,6 +33,7 @@ export async function startPgbouncer(changes: Readonly<Record<string, string>> =
     listen_addr: "",
     listen_port: "6432",
     auth_type: "any",
+    auth_file: join(home, "users.txt"),
     pool_mode: "transaction",
     max_prepared_statements: "200",
     default_pool_size: "4",
@@ -40,7 +43,8 @@ export async function startPgbouncer(changes: Readonly<Record<string, string>> =
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
   const target = `host=${server.searchParams.get("host")} port=${server.searchParams.get("port")} user=${server.username}`;
   const file = join(home, "pgbouncer.ini");
-  await writeFile(file, `[databases]\n* = ${target}\n[pgbouncer]\n${lines.join("\n")}\n`);
+  await writeFile(file, `[databases]\n${entry} = ${target}\n[pgbouncer]\n${lines.join("\n")}\n`);
+  await writeFile(join(home, "users.txt"), `"${server.username}" "${PASSWORD}"\n`);
   await chmod(home, 0o755);
   if (account.uid !== undefined) await chown(home, account.uid, account.gid);
   const program = spawn(PGBOUNCER ?? "pgbouncer", [file], { ...account, stdio: ["ignore", "ignore", "pipe"] });
@@ -50,6 +54,7 @@ export async function startPgbouncer(changes: Readonly<Record<string, string>> =
     const pooled = new URL(url.replace("@/", "@localhost/"));
     pooled.searchParams.set("host", home);
     pooled.searchParams.set("port", "6432");
+    pooled.password = PASSWORD; // asked for by the set-ups with users only
     return pooled.href.replace("@localhost/", "@/");
   };
   const stop = async () => {
@@ -72,6 +77,7 @@ async function untilItAnswers(url: string, hasEnded: () => boolean): Promise<voi
       await connection.connect();
       return await connection.end();
     } catch (error) {
+      if (sqlState(error)?.startsWith("08P") === true) return; // it answers, and takes nobody
       if (hasEnded() || performance.now() > deadline) throw error;
       await wait(20);
     }

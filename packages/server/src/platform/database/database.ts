@@ -6,6 +6,7 @@
 import { Client, Pool, types, type ClientConfig, type CustomTypesConfig, type QueryConfig, type QueryResult } from "pg";
 import { Socket } from "node:net";
 import {
+  adviceOf,
   DatabaseUnusable,
   isRolledBack,
   isSerializationFailure,
@@ -151,7 +152,8 @@ async function openPool(options: DatabaseOptions): Promise<OpenPool> {
     return await connectPool(options, { ...settings, pipeline: true });
   } catch (cause) {
     options.signal?.throwIfAborted();
-    throw new DatabaseUnusable(`The database cannot be used: ${reasonOf(cause)}.\n${CHECK_DATABASE}`, { cause });
+    const advice = adviceOf(cause) ?? CHECK_DATABASE;
+    throw new DatabaseUnusable(`The database cannot be used: ${reasonOf(cause)}.\n${advice}`, { cause });
   }
 }
 

@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { AccountLocked, isConnectionLoss, isOutage, isRolledBack, NoConnectionFree, TurnedAway } from "./errors.ts";
+import {
+  AccountLocked,
+  adviceOf,
+  isConnectionLoss,
+  isOutage,
+  isRolledBack,
+  NoConnectionFree,
+  TurnedAway,
+} from "./errors.ts";
 import { openConnection } from "./database.ts";
 
 test.each([
@@ -24,6 +32,35 @@ test.each([
   ["syntax_error", "42601", false],
 ])("%s is told apart: the database's own trouble (%s) is %s", (_, code, expected) => {
   expect(isOutage(Object.assign(new Error("x"), { code }))).toBe(expected);
+});
+
+test.each([
+  ["transaction blocks not allowed in statement pooling mode", false],
+  ["no such database: prompts", false],
+  ["SASL authentication failed", false],
+  ['"trust" authentication failed', false],
+  ['server login has been failing, cached error: database "prompts" does not exist (server_login_retry)', false],
+  ['server login has been failing, cached error: role "ada" does not exist (server_login_retry)', false],
+  ["unsupported startup parameter: search_path", false],
+  ["server login has been failing, cached error: connect failed (server_login_retry)", true],
+  ["server login has been failing, cached error: the database system is starting up (server_login_retry)", true],
+  ["no more connections allowed (max_client_conn)", true],
+  ["query_wait_timeout", true],
+  ["server shutting down", true],
+])("a pooler's “%s” passes by itself: %s", (text, expected) => {
+  const error = Object.assign(new Error(text), { code: "08P01" });
+  expect(isOutage(error)).toBe(expected);
+  expect(adviceOf(error) === null).toBe(expected);
+});
+
+test.each([
+  ["28P01", "password"],
+  ["28000", "user"],
+  ["3D000", "Create the database"],
+])("what a server refuses with %s is no outage, and says what to set", (code, advice) => {
+  const error = Object.assign(new Error("x"), { code });
+  expect(isOutage(error)).toBe(false);
+  expect(adviceOf(error)).toContain(advice);
 });
 
 test.each([

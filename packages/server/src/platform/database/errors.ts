@@ -1,32 +1,65 @@
+import { findAdvice } from "./refusals.ts";
 import type { RetryOptions } from "../resilience/retry.ts";
 
 /** What errors of the database mean for the caller: retry, check whether it was done, or report. */
+
+/**
+ * `refused`: no connection until somebody changes a setting (refusals.ts). `gone`: the connection went away, and what
+ * became of the statement is unknown. `silent`: the same, since no answer came in time. `standby`: the server has become
+ * one and leaves its connections open; a new connection reaches its successor. `conflict`: another transaction was in the
+ * way; the same one may succeed now. `locked`: somebody else kept a lock for longer than a statement waits for it. `slow`:
+ * the server gave the statement up, since it took longer than it may. `trouble`: full disk or memory, no free connection,
+ * a failure of I/O, a transaction left open: not about what was asked. `taken`: another transaction has written the same
+ * value first, where it may stand once.
+ */
+type Meaning = "refused" | "gone" | "silent" | "standby" | "conflict" | "locked" | "slow" | "trouble" | "taken";
+
+/**
+ * The first row that fits counts. A code is an SQLSTATE of a server or a pooler, or the errno of a socket and of finding
+ * the server's address; the driver's own faults have no code, only a text.
+ */
+const MEANINGS: readonly (readonly [Meaning, code: RegExp, text?: RegExp])[] = [
+  ["gone", /^(08...|57P0[1235])$/],
+  ["gone", /^(ECONN(RESET|REFUSED|ABORTED)|EPIPE|ENOENT|ETIMEDOUT|E(HOST|NET)(UNREACH|DOWN)|ENOTFOUND|EAI_AGAIN)$/],
+  ["silent", /^$/, /^(Query read timeout|timeout expired)$/],
+  ["gone", /^$/, /Connection terminated|timeout exceeded when trying to connect|not queryable|Client was closed/],
+  ["standby", /^25006$/],
+  ["conflict", /^(40001|40P01)$/],
+  ["locked", /^55P03$/],
+  ["slow", /^57014$/],
+  ["taken", /^23505$/],
+  ["trouble", /^(40...|53...|57...|58...|25P0[34])$/],
+];
+
+function meaningOf(error: unknown): Meaning | null {
+  if (!(error instanceof Error)) return null;
+  if (adviceOf(error) !== null) return "refused";
+  const code = sqlState(error) ?? "";
+  const row = MEANINGS.find(([, codes, texts = /^/]) => codes.test(code) && texts.test(error.message));
+  return row?.[0] ?? null;
+}
 
 /** SQLSTATE of a database error; a driver's own fault (a closed socket) has an errno or none. */
 export function sqlState(error: unknown): string | null {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
 }
 
-/** Another transaction was in the way; the same one may succeed now. */
+/** What an operator sets so that connections are taken, when nothing but that helps. */
+export function adviceOf(error: unknown): string | null {
+  return error instanceof Error ? findAdvice(sqlState(error) ?? "", error.message) : null;
+}
+
 export function isSerializationFailure(error: unknown): boolean {
-  return ["40001", "40P01"].includes(sqlState(error) ?? "");
+  return meaningOf(error) === "conflict";
 }
-
-/** Another transaction has written the same value first, where it may stand once. */
-export function isUniqueViolation(error: unknown): boolean {
-  return sqlState(error) === "23505";
-}
-
-const CONNECTION_LOSS = /^(08...|57P0[1235])$/;
-/** Of the socket, and of finding the server's address. */
-const NETWORK_LOSS =
-  /^(ECONN(RESET|REFUSED|ABORTED)|EPIPE|ENOENT|ETIMEDOUT|E(HOST|NET)(UNREACH|DOWN)|ENOTFOUND|EAI_AGAIN)$/;
-const CONNECTION_LOSS_TEXT =
-  /Connection terminated|timeout exceeded when trying to connect|timeout expired|not queryable|Client was closed|Query read timeout/;
 
 /** The server answered nothing within `query_timeout`, or within the time that a connection may take to open. */
 export function isSilence(error: unknown): boolean {
-  return error instanceof Error && ["Query read timeout", "timeout expired"].includes(error.message);
+  return meaningOf(error) === "silent";
+}
+
+export function isUniqueViolation(error: unknown): boolean {
+  return meaningOf(error) === "taken";
 }
 
 /**
@@ -34,14 +67,20 @@ export function isSilence(error: unknown): boolean {
  * finish, claim, reads) may be sent again after it.
  */
 export function isConnectionLoss(error: unknown): boolean {
-  const code = sqlState(error) ?? "";
-  const text = error instanceof Error ? error.message : "";
-  return CONNECTION_LOSS.test(code) || NETWORK_LOSS.test(code) || CONNECTION_LOSS_TEXT.test(text);
+  return ["gone", "silent"].includes(meaningOf(error) ?? "");
 }
 
-/** The server has become a standby and leaves its connections open; a new connection reaches its successor. */
 export function isStandby(error: unknown): boolean {
-  return sqlState(error) === "25006";
+  return meaningOf(error) === "standby";
+}
+
+/** Nothing was done. */
+export function isLockTimeout(error: unknown): boolean {
+  return meaningOf(error) === "locked";
+}
+
+export function isStatementTimeout(error: unknown): boolean {
+  return meaningOf(error) === "slow";
 }
 
 /** With a digit, as all of them have: the errno EPERM is none. */
@@ -53,14 +92,11 @@ export function isRolledBack(error: unknown): boolean {
   return SQL_STATE.test(sqlState(error) ?? "") && !isConnectionLoss(error);
 }
 
-/** Rolled back by the server: a conflict, a full disk or memory, a statement or lock that took too long, a failure of I/O. */
-const OUTAGE = /^(40...|53...|57...|58...|55P03|25P0[34]|25006)$/;
-
 /** The database could not do its work now, whatever it was asked: what is worth asking again is asked again. */
 export function isOutage(error: unknown): boolean {
-  if (isConnectionLoss(error) || OUTAGE.test(sqlState(error) ?? "")) return true;
+  if (error instanceof DatabaseUnusable) return isOutage(error.cause);
   if (error instanceof NoConnectionFree || error instanceof TurnedAway) return true;
-  return error instanceof DatabaseUnusable && isOutage(error.cause);
+  return ![null, "refused", "taken"].includes(meaningOf(error));
 }
 
 /**
@@ -76,16 +112,6 @@ export const OUTAGE_POLICY: RetryOptions = {
 /** A database that was opened did not answer; the cause says why. */
 export class DatabaseUnusable extends Error {
   override readonly name = "DatabaseUnusable";
-}
-
-/** Somebody else kept a lock for longer than a statement waits for it; nothing was done. */
-export function isLockTimeout(error: unknown): boolean {
-  return sqlState(error) === "55P03";
-}
-
-/** The server gave a statement up: it took longer than it may. */
-export function isStatementTimeout(error: unknown): boolean {
-  return sqlState(error) === "57014";
 }
 
 /** All connections of the pool were taken for as long as work may wait; nothing was sent. */

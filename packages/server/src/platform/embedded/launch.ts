@@ -108,14 +108,9 @@ export async function tryConnect(files: ClusterFiles, role: string): Promise<Ses
     void session.end().catch(() => {});
     const code = sqlState(error);
     if (code === "ENOENT" || code === "ECONNREFUSED") return "no server";
-    if (code === NOT_YET || isConnectionLoss(error) || isTimeout(error)) return "not yet";
+    if (code === NOT_YET || isConnectionLoss(error)) return "not yet";
     throw error;
   }
-}
-
-/** A stopped (SIGSTOP) or overloaded server takes the connection and says nothing; the driver gives no code for it. */
-function isTimeout(error: unknown): boolean {
-  return error instanceof Error && error.message === "timeout expired";
 }
 
 async function start(launch: Launch): Promise<Session> {
