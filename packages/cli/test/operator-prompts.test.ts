@@ -117,6 +117,22 @@ describe("promptd admin prompt publish", () => {
     for (const row of rows) expect(Object.keys(row)).toEqual(ROW_KEYS);
   });
 
+  test("says so when two files of one title meet, with the names of both", async () => {
+    const [one, two] = [
+      await file("one.prompt.md", promptText("Meeting")),
+      await file("two.prompt.md", promptText("Meeting", "On {{ topic }}.")),
+    ];
+    const { code, stdout, stderr } = await publishHere([one, two]);
+    const [first] = JSON.parse(stdout) as Published[];
+    const notes = stderr.split("\n").filter((line) => line.includes("new version"));
+    expect([code, notes]).toEqual([
+      0,
+      [
+        `warning: ${two} (Meeting): it became a new version of the prompt meeting (${first?.promptId}), which ${one} has just published under the same title. If they are two prompts, give this one a "slug:" of its own in its file, and publish both again.`,
+      ],
+    ]);
+  });
+
   test("says so when a new version publishes an unpublished prompt again", async () => {
     const path = await file("again.prompt.md", promptText("Again"));
     const [first] = await publish(path);

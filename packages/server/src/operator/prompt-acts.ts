@@ -234,8 +234,14 @@ function addPublications(
     const publication = publications[at];
     if (publication === undefined) continue;
     const { promptId, promptVersionId, slug, title, outcome } = publication;
+    const twin = report.published.find((other) => other.promptId === promptId && other.file !== name);
+    const isMeant = source.slugGiven || source.promptId !== null || publication.replacedTitle !== null;
+    const texts = [
+      ...describeSource(source),
+      ...describePublication(publication),
+      ...(twin === undefined || isMeant || outcome === "unchanged" ? [] : [describeTwin(publication, twin.file)]),
+    ];
     report.published.push({ promptId, promptVersionId, slug, title, outcome, file: name });
-    const texts = [...describeSource(source), ...describePublication(publication)];
     report.warnings.push(...texts.map((text) => ({ file: name, title: source.title, text })));
   }
 }
@@ -250,6 +256,11 @@ function describePublication(publication: Publication): string[] {
   const { slug, promptId, isPublishedAgain } = publication;
   const again = `the prompt ${slug} (${promptId}) had been unpublished, and is published again with all its versions. "promptd admin prompt unpublish ${promptId}" takes it back.`;
   return [...describeReplacement(publication), ...(isPublishedAgain ? [again] : [])];
+}
+
+/** Two files of one command have the same title. */
+function describeTwin({ slug, promptId }: Publication, file: string): string {
+  return `it became a new version of the prompt ${slug} (${promptId}), which ${file} has just published under the same title. If they are two prompts, give this one a "slug:" of its own in its file, and publish both again.`;
 }
 
 /** Two titles may share the slug that is made from them, and the second is then a version of the first's prompt. */

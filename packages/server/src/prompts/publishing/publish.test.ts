@@ -165,6 +165,43 @@ describe("publishing", () => {
     expect(await db.query("select 1 from prompts where own_slug = $1", [source.slug])).toEqual([]);
   });
 
+  test("prompts of one title in one batch are different prompts, the same ones each time", async () => {
+    const source = fresh(TEA_POEM);
+    const others = ["Two.", "Three."].map((description) => ({ ...source, description }));
+    const batch = [source, ...others];
+    const first = await publishPrompts(db, batch, { authorId, catalogue, newId });
+    expect(first.map(({ slug }) => slug)).toEqual([source.slug, `${source.slug}-2`, `${source.slug}-3`]);
+    expect(new Set(first.map(({ promptId }) => promptId)).size).toBe(3);
+    const again = await publishPrompts(db, batch, { authorId, catalogue, newId });
+    expect(again).toEqual(first.map((one) => ({ ...one, outcome: "unchanged" })));
+    // One that says which prompt it is goes first, wherever it stands.
+    const [{ promptId } = { promptId: "" }] = first;
+    const named = await publishPrompts(
+      db,
+      [
+        { ...source, description: "New." },
+        { ...source, promptId },
+      ],
+      {
+        authorId,
+        catalogue,
+        newId,
+      },
+    );
+    expect(named.map(({ slug, outcome }) => [slug, outcome])).toEqual([
+      [`${source.slug}-2`, "changed"],
+      [source.slug, "unchanged"],
+    ]);
+  });
+
+  test.each(["promptId", "slug"] as const)("two of one %s in one batch are refused by their titles", async (name) => {
+    const [one, two] = [fresh(TEA_POEM), fresh(TEA_POEM)];
+    const same = name === "slug" ? { slug: one.slug, slugGiven: true } : { promptId: newId() };
+    const both = [one, two].map((source) => ({ ...source, ...same }));
+    const publishing = publishPrompts(db, both, { authorId, catalogue, newId });
+    await expect(publishing).rejects.toThrow(`"${one.title}" and "${two.title}" mean one prompt`);
+  });
+
   test("what changed nothing makes no new version, and says so", async () => {
     for (const file of [TEA_POEM, PENCIL_PORTRAIT, STORY_COVER]) {
       const source = fresh(file);

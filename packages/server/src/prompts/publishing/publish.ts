@@ -7,7 +7,7 @@ import { USER_FLAGS } from "@promptd/contract";
 import { addUserFlags } from "../../accounts/index.ts";
 import { requireEntry, type Catalogue } from "../../models/index.ts";
 import type { Database, Tx } from "../../platform/database/database.ts";
-import { invalid } from "../../platform/problem.ts";
+import { invalid, type Problem } from "../../platform/problem.ts";
 import { indexDocuments, removeDocument } from "../../search/index.ts";
 import { estimateBasis, estimatePrices } from "./estimates.ts";
 import { indexLatest, requireNotBlocked, toDocument } from "./live-prompts.ts";
@@ -122,8 +122,9 @@ async function findTargets(tx: Tx, sources: readonly PromptSource[], options: Pu
   const namedIds = sources.flatMap((source) => source.promptId ?? []);
   const named = await listPrompts(tx, namedIds);
   checkAuthors(sources, named, options.authorId);
-  const replacedTitle = await findReplacedTitles(tx, sources, ownSlugs);
-  return sources.map((source) => {
+  const apart = keepApart(sources, named, ownSlugs);
+  const replacedTitle = await findReplacedTitles(tx, apart, ownSlugs);
+  return apart.map((source) => {
     const known = source.promptId === null ? undefined : named.get(source.promptId);
     if (known !== undefined) return targetOfKnown(source, known, { ownSlugs, isDraft: options.isDraft === true });
     const holder = ownSlugs.get(source.slug);
@@ -135,6 +136,48 @@ async function findTargets(tx: Tx, sources: readonly PromptSource[], options: Pu
     ownSlugs.set(ownSlug, promptId);
     return { source, promptId, ownSlug, isNew: true, replacedTitle: null };
   });
+}
+
+/**
+ * The sources of one batch with slugs that mean different prompts, since a prompt gets one version at a time: those made
+ * from equal titles get numbers, the same ones each time.
+ * @param known what the ids that sources name belong to.
+ * @throws Problem VALIDATION_ERROR when two sources have one id, or name one slug.
+ */
+function keepApart(
+  sources: readonly PromptSource[],
+  known: ReadonlyMap<string, PromptRow>,
+  ownSlugs: ReadonlyMap<string, string>,
+): PromptSource[] {
+  const meant = new Map<string, PromptSource>();
+  const keysOf = ({ promptId, slugGiven }: PromptSource, slug: string): string[] => {
+    const bySlug = ownSlugs.get(slug) ?? `slug ${slug}`;
+    if (promptId === null || (slugGiven && !known.has(promptId))) return [bySlug];
+    return known.has(promptId) ? [promptId] : [promptId, bySlug];
+  };
+  const claim = (source: PromptSource, slug: string): PromptSource => {
+    for (const key of keysOf(source, slug)) {
+      const other = meant.get(key);
+      if (other !== undefined) throw meantTwice(source, other);
+      meant.set(key, source);
+    }
+    return { ...source, slug };
+  };
+  const isDecided = ({ promptId, slugGiven }: PromptSource) => slugGiven || (promptId !== null && known.has(promptId));
+  const decided = new Map(sources.filter(isDecided).map((source) => [source, claim(source, source.slug)]));
+  return sources.map((source) => {
+    const own = decided.get(source);
+    if (own !== undefined) return own;
+    let { slug } = source;
+    const isMeant = () => meant.has(keysOf(source, slug).at(-1) ?? "");
+    for (let number = 2; isMeant(); number += 1) slug = joinSlug(source.slug, number);
+    return claim(source, slug);
+  });
+}
+
+function meantTwice({ title, slug }: PromptSource, other: PromptSource): Problem {
+  const message = `"${other.title}" and "${title}" mean one prompt, by their id or by the slug ${slug}, and a prompt gets one version at a time. Give one of them another slug, or leave its id out.`;
+  return invalid([{ path: ["body", "source"], code: "conflict", message }]);
 }
 
 function targetOfKnown(
