@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { readCorpus } from "../../../../bench/search/evaluation-data.ts";
 import { indexCorpus } from "../../../../bench/search/own-systems.ts";
 import type { CorpusPrompt } from "../../../../bench/search/evaluation-data.ts";
+import { loadCatalogue } from "../../src/models/index.ts";
+import { parsePromptFile } from "../../src/prompts/index.ts";
 import { promptId, openSearch } from "./search-fixture.ts";
 import type { SearchFixture } from "./search-fixture.ts";
 
@@ -12,26 +14,19 @@ const QUERY_MAX = 200;
 /** As many as ask the database at the same time. */
 const AT_ONCE = 3;
 
-interface Titled {
-  readonly title: string;
-  readonly description?: string;
-  readonly tags?: readonly string[];
-}
-
 /** The shipped prompts: the catalogue and the files beside it. */
 function readSeed(): CorpusPrompt[] {
-  const { prompts } = JSON.parse(readFileSync(new URL("catalogue.json", SEED), "utf8")) as { prompts: Titled[] };
-  const files = readdirSync(new URL("prompts/", SEED)).map((name) => {
-    const text = readFileSync(new URL(`prompts/${name}`, SEED), "utf8");
-    return { title: /^title: (.*)$/m.exec(text)?.[1] ?? "", description: /^description: (.*)$/m.exec(text)?.[1] ?? "" };
-  });
-  return [...prompts, ...files].map(({ title, description = "", tags = [] }: Titled, i) => ({
-    id: promptId(i + 1),
-    title,
-    description,
-    tags,
-    variables: [],
-  }));
+  const files = readdirSync(new URL("prompts/", SEED)).map((name) => `prompts/${name}`);
+  const catalogue = loadCatalogue({ overlayFile: null, hasSecret: () => false, sandbox: true });
+  return ["catalogue.json", ...files]
+    .flatMap((name) => parsePromptFile(readFileSync(new URL(name, SEED), "utf8"), catalogue))
+    .map(({ title, description, tags, definition }, i) => ({
+      id: promptId(i + 1),
+      title,
+      description,
+      tags,
+      variables: definition.inputs.map(({ key }) => key),
+    }));
 }
 
 /** Ways to type the same title. */
@@ -80,15 +75,33 @@ function describeSet(name: keyof typeof sets, forms: number): void {
   });
 }
 
-test("a query that no word and no meaning of the shipped prompts answers finds nothing, not noise", async () => {
-  const fixture = await openSearch();
-  try {
+describe("on the shipped prompts", () => {
+  let fixture: SearchFixture;
+  beforeAll(async () => {
+    fixture = await openSearch();
     await indexCorpus(fixture.db, sets["the shipped prompts"]);
-    for (const query of ["instag", "C#", "facebo", "asdfqwer zxcv"])
-      expect(await fixture.titles(query), query).toEqual([]);
-  } finally {
-    await fixture.close();
-  }
+  });
+  afterAll(() => fixture.close());
+
+  test.each(["instag", "C#", "facebo", "asdfqwer zxcv"])("%s finds nothing, not noise", async (query) => {
+    expect(await fixture.titles(query)).toEqual([]);
+  });
+
+  test.each(["für", "für die", "pour une", "avec", "und", "para el", "della", "não", "the", "because", "your own"])(
+    "%s, which says nothing in its language, finds the titles alone that have it as words",
+    async (query) => {
+      const titles = sets["the shipped prompts"].map(({ title }) => title);
+      const holding = titles.filter((title) =>
+        ` ${title.toLowerCase().replaceAll(/[^\p{L}]+/gu, " ")} `.includes(` ${query} `),
+      );
+      expect((await fixture.titles(query)).toSorted()).toEqual(holding.toSorted());
+    },
+  );
+
+  test("the thing itself comes before what is near to its circumstances", async () => {
+    const found = await fixture.titles("logo for coffee shop", 4);
+    expect(found.filter((title) => !/logo/i.test(title))).toEqual([]);
+  });
 });
 
 /** One of equals: two prompts may have the same title, or titles of the same words. */

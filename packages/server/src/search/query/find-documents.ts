@@ -63,7 +63,11 @@ async function rankByEvidence(query: string, plan: QueryPlan, ports: RankPorts):
   const candidates = new Set([...lexical, ...(dense?.neighbours ?? [])].map(({ doc }) => doc));
   const documents = [...candidates].flatMap((doc) => ports.replica.documents.get(doc) ?? []);
   await ports.slice.yieldToEventLoop(); // the scan of the vectors has just ended
-  const { titles, isTelling } = await likenTitles([query, plan.readAs], documents, ports.slice);
+  const { titles, isTelling } = await likenTitles(
+    { forms: [query, plan.readAs], head: plan.head },
+    documents,
+    ports.slice,
+  );
   const ranked = fuse({
     lexical,
     idealLexical: plan.idealScore,
@@ -116,7 +120,7 @@ export class TooManySearches extends Error {
 async function rankLiterally(query: string, replica: IndexReplica, slice: TimeSlice): Promise<Ranked[]> {
   const found = await findLiterally(query, replica.titles(), slice);
   const documents = found.flatMap((doc) => replica.documents.get(doc) ?? []);
-  const { titles } = await likenTitles([query], documents, slice);
+  const { titles } = await likenTitles({ forms: [query] }, documents, slice);
   return documents
     .map(({ doc, title }) => ({ doc, score: titles.get(doc) ?? 1 / (1 + title.length) }))
     .sort((a, b) => b.score - a.score || a.doc - b.doc);

@@ -23,6 +23,8 @@ export interface QueryPlan {
   readonly certainty: number;
   /** The words as they are read, to hold titles against. */
   readonly readAs: string;
+  /** Of these the thing itself, where circumstances count less than it; null elsewhere. */
+  readonly head: string | null;
 }
 
 const EXPANSION_WEIGHT_MIN = 0.05;
@@ -64,7 +66,8 @@ export async function planQuery(query: string, ports: PlanPorts): Promise<QueryP
     isEnglish: (word) => table.hasWord(word) || mayBecomeTitle(word, query, counts),
     isTitled: (word) => (counts.vocabulary.find(word)?.titleCount ?? 0) > 0,
   });
-  const tokens = await findTokens(translation?.text ?? query, ports);
+  const saysNothing = translator.isOfSmallWords(query, (word) => table.hasWord(word));
+  const tokens = saysNothing ? [] : await findTokens(translation?.text ?? query, ports);
   const read = await readTokens(tokens, ports);
   const weights = weighWords(read, counts.vocabulary);
   const words = read.map((word, i) => ({ ...word, weight: weights[i] ?? 1 }));
@@ -81,8 +84,15 @@ export async function planQuery(query: string, ports: PlanPorts): Promise<QueryP
     dense: [...words.map((word) => denseTerm(word, counts)), ...joined.map((pair) => joinedMeaning(pair, counts))],
     idealScore: words.reduce((sum, word) => sum + TITLE_HIT * word.weight * tokenIdf(word.reading.term, counts), 0),
     certainty: readings.reduce((sum, { certainty }) => sum + certainty, 0) / Math.max(1, readings.length),
-    readAs: readings.map(({ word }) => word).join(" "),
+    readAs: readAs(words),
+    head: words.some(({ weight, token }) => token.isCircumstance && weight < 1)
+      ? readAs(words.filter(({ token }) => !token.isCircumstance))
+      : null,
   };
+}
+
+function readAs(words: readonly ReadToken[]): string {
+  return words.map(({ reading }) => reading.word).join(" ");
 }
 
 /** `mer` may become mermaid while it is typed, so it is not surely French. */

@@ -7,7 +7,11 @@ const documents = (...titles: string[]) => titles.map((title, doc) => ({ doc, pr
 const impatient = { ...createTimeSlice(), isOver: () => true };
 
 test("the titles of c++ and c# are not alike", async () => {
-  const { titles } = await likenTitles(["c++"], documents("C# tutor", "C++ tutor", "Choir leader"), createTimeSlice());
+  const { titles } = await likenTitles(
+    { forms: ["c++"] },
+    documents("C# tutor", "C++ tutor", "Choir leader"),
+    createTimeSlice(),
+  );
   expect([...titles.keys()]).toEqual([1]);
 });
 
@@ -19,14 +23,16 @@ test("a query of few letters is no reason to show a title that is alike", async 
     ["query", true],
     ["art ideas", true],
   ] as const) {
-    expect((await likenTitles([query], documents("Quest"), createTimeSlice())).isTelling, query).toBe(isTelling);
+    expect((await likenTitles({ forms: [query] }, documents("Quest"), createTimeSlice())).isTelling, query).toBe(
+      isTelling,
+    );
   }
 });
 
 test("other work of the process has its turn between two titles", async () => {
   let yields = 0;
   const counted = { isOver: () => true, yieldToEventLoop: async () => void (yields += 1) };
-  await likenTitles(["river"], documents("River", "Cruise", "Slow river"), counted);
+  await likenTitles({ forms: ["river"] }, documents("River", "Cruise", "Slow river"), counted);
   expect(yields).toBe(3);
 });
 

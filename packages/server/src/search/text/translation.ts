@@ -29,6 +29,11 @@ interface Words {
 export interface Translator {
   /** Null for a query that is rather English, or of a language that is not in the list. */
   translate(query: string, known: Words): Translation | null;
+  /**
+   * Whether the query has nothing but words of one language that carry no subject, and one at least that English does not
+   * have: `für`, `pour une`. Those of English the analyser knows.
+   */
+  isOfSmallWords(query: string, isEnglish: (word: string) => boolean): boolean;
 }
 
 /** Columns of the file behind the English one. */
@@ -74,6 +79,10 @@ export function createTranslator(file: string): Translator {
       if (words.length === 0 || query.includes('"')) return null;
       const list = findLanguage(words, lists, isEnglish);
       return list === null ? null : translateWords(words, list, { ...known, isEnglish });
+    },
+    isOfSmallWords: (query, isEnglish) => {
+      const words = wordsOf(query);
+      return !query.includes('"') && [...lists.values()].some((list) => areSmall(words, list, isEnglish));
     },
   };
 }
@@ -160,6 +169,19 @@ function leadOf(word: string, list: WordList, isEnglish: (word: string) => boole
   if (isEnglish(word)) return isSubjectless(meanings) && word.length <= SHORT_WORD ? 1 : 0;
   if (!isSubjectless(meanings) && isEnglish(stripAccents(word))) return 0; // résumé, café
   return isWrittenSo(word, list) ? SURE : 1;
+}
+
+/** Two letters are an abbreviation of something in English nearly always. */
+const ENGLISH_WORD_MIN = 3;
+
+function areSmall(words: readonly string[], list: WordList, isEnglish: (word: string) => boolean): boolean {
+  const isSmall = (word: string) => {
+    const meanings = list.exact.get(word);
+    return meanings !== undefined && isSubjectless(meanings);
+  };
+  const isForeign = (word: string) =>
+    isSmall(word) && !isStopWord(word) && !(word.length >= ENGLISH_WORD_MIN && isEnglish(word));
+  return words.every((word) => isStopWord(word) || isSmall(word)) && words.some(isForeign);
 }
 
 const PLURALS = [/s$/, /n$/, /es$/, /en$/];
