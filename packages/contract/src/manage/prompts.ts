@@ -318,6 +318,8 @@ export interface TestRunBody {
   readonly revision: number;
   /** Name of a test or a sample of the draft: its inputs are taken where none are sent. */
   readonly test?: string | undefined;
+  /** Executes the draft in place of its own model; options that it does not have are left out. */
+  readonly model?: string | undefined;
   readonly inputs?: CreateRunBody["inputs"] | undefined;
   readonly runOptions?: CreateRunBody["runOptions"] | undefined;
 }

@@ -15,14 +15,15 @@ export function testRunsManageRoutes(options: RunsRoutesOptions): Handlers {
     createTestRun: async ({ params: { promptId }, body }, context) => {
       const { caller } = context;
       const author = { accountId: caller.accountId, personId: caller.actor?.personId ?? null };
-      const { revision, test: name = null, inputs, runOptions } = body;
-      const request = { promptId, revision, test: name };
-      const { promptVersionId, test } = await freezeTest(author, request, { db, catalogue, newId, creditsMax });
+      const { revision, test: name = null, model = null, inputs } = body;
+      const request = { promptId, revision, test: name, model, runOptions: body.runOptions ?? {} };
+      const frozen = await freezeTest(author, request, { db, catalogue, newId, creditsMax });
+      const { promptVersionId, test, runOptions } = frozen;
       const textInputs = { ...test?.textInputs, ...inputs?.textInputs };
       const run = {
         promptVersionId,
         inputs: { textInputs, imageInputs: inputs?.imageInputs ?? imagesOf(test?.images ?? []) },
-        runOptions: { ...test?.options, ...runOptions },
+        runOptions,
       };
       return createRunOf(run, context, { ...options, isTest: true });
     },

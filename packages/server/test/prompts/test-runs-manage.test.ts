@@ -77,6 +77,34 @@ describe("a test run", () => {
     expect(rows).toEqual([{ number: null }]);
   });
 
+  test("with another model executes that one, without options that it does not take, and is frozen once", async () => {
+    const fields = `options: { reasoningEffort: low }\nmaxOutputTokens: 100\n${TESTS}`;
+    const promptId = await draftOf(textPrompt({ fields }));
+    const params = { promptId };
+    const asked = { revision: 1, test: "holds", runOptions: { reasoningEffort: "high" } };
+    const runWith = async (model?: string) => {
+      const body = { ...asked, ...(model === undefined ? {} : { model }) };
+      const { runId } = await ada.client.send("createTestRun", { params, body });
+      const { test } = await ada.client.send("getTestRun", { params: { promptId, runId }, query: { test: "holds" } });
+      expect(test).toMatchObject({ passed: true });
+      return ada.client.send("getRun", { params: { runId } });
+    };
+    const [other, again, own] = [
+      await runWith("sandbox/text-free"),
+      await runWith("sandbox/text-free"),
+      await runWith(),
+    ];
+    expect(other).toMatchObject({ model: "sandbox/text-free", isTest: true, runOptions: {} });
+    expect(own).toMatchObject({ model: "sandbox/text", runOptions: { reasoningEffort: "high" } });
+    expect(again.promptVersionId).toBe(other.promptVersionId);
+    expect(own.promptVersionId).not.toBe(other.promptVersionId);
+    const refused = await run(promptId, { ...asked, model: "sandbox/absent" });
+    expect([refused.httpStatus, errorOf(refused).data]).toMatchObject([
+      422,
+      { issues: [{ path: ["body", "model"], message: 'There is no model "sandbox/absent" on this server.' }] },
+    ]);
+  });
+
   test("takes images like any run, and says all that is wrong with its inputs", async () => {
     const promptId = await draftOf(photoPrompt(1));
     const imageInputs = [{ type: "base64", base64: PNG_BASE64 }];

@@ -155,6 +155,7 @@ export const promptsExamples: ExamplesOf<ShapesOf<typeof promptsSchemas>> = {
     bodies: {
       inputs: { revision: 3, inputs: { textInputs: { topic: "frost" } } },
       test: { revision: 3, test: "sample 1" },
+      otherModel: { revision: 3, model: "sandbox/text", inputs: { textInputs: { topic: "frost" } } },
     },
     data: createRun.data,
   },

@@ -174,6 +174,7 @@ const publishBody = z.object({
 const testRunBody: z.ZodType<TestRunBody> = z.object({
   revision,
   test: textLeaf("test", 200).optional(),
+  model: textLeaf("model", 100).optional(),
   inputs: createRunInputsSchema.optional(),
   runOptions: runOptionsLeaf,
 });

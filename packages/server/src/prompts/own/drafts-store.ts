@@ -73,6 +73,16 @@ export async function setFrozenVersion(tx: Tx, promptId: string, promptVersionId
   await tx.query("update prompt_drafts set frozen_version_id = $2 where prompt_id = $1", [promptId, promptVersionId]);
 }
 
+/** The version that a text was frozen as with a model in place of its own; null: there is none yet. */
+export async function findFrozenWith(
+  db: Queryable,
+  { promptId, source, model }: { readonly promptId: string; readonly source: string; readonly model: string },
+): Promise<string | null> {
+  const text = `select id from prompt_versions where prompt_id = $1 and published_at is null and model = $2
+    and source = $3 order by id desc limit 1`;
+  return (await db.query<{ id: string }>(text, [promptId, model, source]))[0]?.id ?? null;
+}
+
 /** The text of a version that was frozen for a test run; null: it is another prompt's, another account's, or published. */
 export async function findFrozenSource(
   db: Queryable,

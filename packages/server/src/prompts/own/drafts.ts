@@ -1,8 +1,8 @@
 /** Drafts: what an author writes before it is published, and how it becomes a version. */
 import { ISSUES_MAX } from "@promptd/contract";
 import type { PromptPublication } from "@promptd/contract/manage";
-import type { Catalogue } from "../../models/index.ts";
-import type { Database } from "../../platform/database/database.ts";
+import { availability, unavailableSentence, type Catalogue } from "../../models/index.ts";
+import type { Database, Queryable } from "../../platform/database/database.ts";
 import { invalid, notFound, type Problem } from "../../platform/problem.ts";
 import { describeSource } from "../authoring/validate-prompts.ts";
 import { readPromptFile } from "../format/prompt-file.ts";
@@ -17,6 +17,7 @@ import {
   deleteDraftRow,
   deleteEmptyPrompt,
   findDraft,
+  findFrozenWith,
   insertDraft,
   insertNewDraft,
   lockDraft,
@@ -266,9 +267,10 @@ export function sourceOf(version: OwnVersionContent): string {
 export function onlyPrompt(
   text: string,
   promptId: string,
-  { catalogue, creditsMax }: Pick<DraftOptions, "catalogue" | "creditsMax">,
+  { catalogue, creditsMax, model }: Pick<DraftOptions, "catalogue" | "creditsMax"> & { readonly model?: string },
 ): PromptSource {
-  const [source, ...others] = orIssues(() => parsePromptFile(text, catalogue, { creditsMax }));
+  const limits = { creditsMax, ...(model === undefined ? {} : { model }) };
+  const [source, ...others] = orIssues(() => parsePromptFile(text, catalogue, limits));
   const refused = (message: string) => invalid([{ path: ["body", "source"], code: "invalid_value", message }]);
   if (source === undefined || others.length > 0) {
     throw refused(`The draft holds ${others.length === 0 ? "no prompt" : "several prompts"}; a draft is one prompt.`);
@@ -292,26 +294,46 @@ export function orIssues<Result>(read: () => Result): Result {
   }
 }
 
+export interface FreezeRequest {
+  readonly promptId: string;
+  readonly revision: number;
+  /** Executes it in place of the draft's own; null: that one. */
+  readonly model: string | null;
+}
+
 /**
- * The version that a test run of the draft executes: the text of this revision, frozen by its first test run.
- * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults of the text, and at another revision.
+ * The version that a test run of the draft executes: the text of this revision, frozen by its first test run, once for
+ * each model that it is tried with.
+ * @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults of the text or of the model, and at another revision.
  */
 export async function freezeDraft(
   author: Author,
-  request: { readonly promptId: string; readonly revision: number },
+  { promptId, revision, model }: FreezeRequest,
   options: DraftOptions,
 ): Promise<{ promptVersionId: string; source: PromptSource }> {
-  const { promptId, revision } = request;
-  const draft = await requireDraft(author, request, options);
-  const source = onlyPrompt(draft.source, promptId, options);
-  if (draft.frozenVersionId !== null) return { promptVersionId: draft.frozenVersionId, source };
+  const draft = await requireDraft(author, { promptId, revision }, options);
+  if (model !== null) requireAvailable(model, options.catalogue);
+  const source = onlyPrompt(draft.source, promptId, model === null ? options : { ...options, model });
+  const frozen = (tx: Queryable, { frozenVersionId }: Draft) =>
+    model === null ? frozenVersionId : findFrozenWith(tx, { promptId, source: draft.source, model });
+  const known = await frozen(options.db, draft);
+  if (known !== null) return { promptVersionId: known, source };
   return options.db.tx(async (tx) => {
     const now = await lockDraft(tx, author.accountId, promptId);
     if (now?.revision !== revision) throw changedMeanwhile(now, revision);
-    if (now.frozenVersionId !== null) return { promptVersionId: now.frozenVersionId, source };
+    const made = await frozen(tx, now);
+    if (made !== null) return { promptVersionId: made, source };
     const [version] = await publishVersions(tx, [{ ...source, promptId, isNew: false }], { ...options, isDraft: true });
     if (version === undefined) throw new Error("Freezing a draft gave no version.");
-    await setFrozenVersion(tx, promptId, version.id);
+    if (model === null) await setFrozenVersion(tx, promptId, version.id);
     return { promptVersionId: version.id, source };
   });
+}
+
+/** Else its faults would be said of the draft, which does not name it. */
+function requireAvailable(model: string, catalogue: Catalogue): void {
+  const found = availability(catalogue, model);
+  if (found.kind === "available") return;
+  const message = unavailableSentence(model, found);
+  throw invalid([{ path: ["body", "model"], code: "invalid_value", message }]);
 }

@@ -5,6 +5,7 @@ import type { Database } from "../../platform/database/database.ts";
 import { invalid, notFound } from "../../platform/problem.ts";
 import { compareText, NO_TEXT } from "../authoring/expectations.ts";
 import type { PromptTest } from "../prompt-definition.ts";
+import { takenBy } from "../publishing/bind-roles.ts";
 import { readPrompts } from "../publishing/parse-prompt-file.ts";
 import type { LivePrompt } from "../version-cache.ts";
 import { findVersion } from "../version-cache.ts";
@@ -16,24 +17,33 @@ export interface TestRequest {
   readonly revision: number;
   /** Name of a test or a sample of the draft; null: none. */
   readonly test: string | null;
+  /** Executes the draft in place of its own; null: that one. */
+  readonly model: string | null;
+  readonly runOptions: Readonly<Record<string, string>>;
 }
 
 export interface FrozenTest {
   readonly promptVersionId: string;
   /** Null: no test was named. */
   readonly test: PromptTest | null;
+  /** Those of the test with those that were asked for; what another model does not take is left out. */
+  readonly runOptions: Readonly<Record<string, string>>;
 }
 
 /** @throws Problem NOT_FOUND_ERROR; VALIDATION_ERROR for faults of the draft, another revision and an unknown test. */
 export async function freezeTest(author: Author, request: TestRequest, options: DraftOptions): Promise<FrozenTest> {
   const { promptVersionId, source } = await freezeDraft(author, request, options);
-  if (request.test === null) return { promptVersionId, test: null };
-  const test = source.tests.find(({ name }) => name === request.test);
-  if (test !== undefined) return { promptVersionId, test };
-  throw unknownTest(
-    ["body", "test"],
-    source.tests.map(({ name }) => name),
-  );
+  const { model } = request;
+  const test = source.tests.find(({ name }) => name === request.test) ?? null;
+  if (test === null && request.test !== null) {
+    throw unknownTest(
+      ["body", "test"],
+      source.tests.map(({ name }) => name),
+    );
+  }
+  const asked = { ...test?.options, ...request.runOptions };
+  const runOptions = model === null ? asked : takenBy(options.catalogue.find(model), asked);
+  return { promptVersionId, test, runOptions };
 }
 
 function unknownTest(path: ["body" | "query", string], names: readonly string[]) {

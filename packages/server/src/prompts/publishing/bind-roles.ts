@@ -38,6 +38,26 @@ export function bindRoles(raw: RawPrompt, catalogue: Catalogue): BoundPrompt {
   return { raw: { ...raw, model, options, steps: steps ?? null }, roleOf };
 }
 
+/**
+ * The prompt with another model in place of its own: what that model does not take of its options is left out, and no
+ * fallback answers for it.
+ */
+export function tryModel(raw: RawPrompt, model: string, catalogue: Catalogue): RawPrompt {
+  const entry = catalogue.find(model);
+  const tokensMax = entry?.limits.maxOutputTokens ?? 0;
+  const bind = <Call extends Pick<RawPrompt, "options" | "maxOutputTokens" | "fallback">>(call: Call): Call => ({
+    ...call,
+    options: takenBy(entry, call.options),
+    maxOutputTokens: call.maxOutputTokens === null ? null : Math.min(call.maxOutputTokens, tokensMax),
+    fallback: null,
+  });
+  const steps = raw.steps?.map((step) => {
+    if (step.model === null) return bind(step);
+    return step.model === raw.model ? { ...bind(step), model } : step;
+  });
+  return { ...bind(raw), model, steps: steps ?? null };
+}
+
 /** @param step absent: the prompt has no steps. */
 function needsAsWritten(raw: RawPrompt, step: RawStep | undefined): RoleNeeds {
   const isLast = step === raw.steps?.at(-1);
@@ -53,7 +73,7 @@ function needsOf({ images, webSearch, outputSchema }: StepDefinition): RoleNeeds
 }
 
 /** Options that a model has, with values that it has: a role's models differ in them. */
-function takenBy(entry: CatalogueEntry | null, options: Options): Options {
+export function takenBy(entry: CatalogueEntry | null, options: Options): Options {
   const isTaken = ([key, value]: [string, string]): boolean => {
     const option = Object.hasOwn(entry?.runOptions ?? {}, key) ? entry?.runOptions[key] : undefined;
     return option !== undefined && Object.hasOwn(option.values, value);

@@ -2,6 +2,7 @@ import type { Catalogue } from "../../models/index.ts";
 import { readPromptFile, type WrittenPrompt } from "../format/prompt-file.ts";
 import type { PromptSource } from "../prompt-definition.ts";
 import { FaultList, PromptFileError, type PromptFault } from "../prompt-fault.ts";
+import { tryModel } from "./bind-roles.ts";
 import { joinSlug } from "./prompt-slug.ts";
 import { resolvePrompt } from "./resolve-prompt.ts";
 
@@ -30,18 +31,21 @@ export interface PromptLimits {
   readonly creditsMax?: number;
   /** False: nobody reads the warnings, and what roles cost over all their models need not be computed. */
   readonly isDescribed?: boolean;
+  /** In place of the one that the file names. */
+  readonly model?: string;
 }
 
 /** Every prompt of a file that has no fault, and every fault of the others. */
 export function readPrompts(
   text: string,
   catalogue: Catalogue,
-  { creditsMax = CREDITS_MAX_DEFAULT, isDescribed = true }: PromptLimits = {},
+  { creditsMax = CREDITS_MAX_DEFAULT, isDescribed = true, model }: PromptLimits = {},
 ): ReadPrompts {
   const faults = new FaultList();
   const options = { catalogue, creditsMax, isDescribed };
   const resolved = readPromptFile(text, faults).flatMap((written) => {
-    const source = resolvePrompt(written.raw, written.faults, options);
+    const raw = model === undefined ? written.raw : tryModel(written.raw, model, catalogue);
+    const source = resolvePrompt(raw, written.faults, options);
     return source === null ? [] : [{ source, written }];
   });
   checkDuplicates(resolved);
