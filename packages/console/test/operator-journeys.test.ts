@@ -145,6 +145,22 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     expect(rows.map((row) => row.promptId)).toEqual([promptId]);
   });
 
+  test("switches a model off and on again, and reads in the overview that it is off", async () => {
+    await travel(browser, "switching", async ({ page, complaints }) => {
+      await signInAs(page, server.url, operator);
+      await page.goto(`${server.url}/operator/models`);
+      await page.getByRole("button", { name: "Switch sandbox/video off" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Switch off" }).click();
+      await page.getByText("Switched off", { exact: true }).waitFor();
+      await page.getByRole("link", { name: "Overview" }).click();
+      await page.getByText("sandbox/video is switched off").waitFor();
+      await page.goBack();
+      await page.getByRole("button", { name: "Switch sandbox/video on" }).click();
+      await page.getByRole("button", { name: "Switch sandbox/video off" }).waitFor();
+      expect(complaints).toEqual([]);
+    });
+  });
+
   test("sees what others do not: to them the page does not exist", async () => {
     const ada = await createTestPerson(server);
     await travel(browser, "not-operator", async ({ page }) => {

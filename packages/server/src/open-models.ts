@@ -27,6 +27,8 @@ export interface Models {
   readonly ticks: readonly Tick[];
   /** Tells the installation which models this process enables, and how many runs of each may be under way in all of it. */
   announce(): Promise<void>;
+  /** Adopts at once what is enabled now, where another process or an operator has changed it. */
+  refresh(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -72,6 +74,7 @@ export async function openModels(options: OpenModelsOptions): Promise<Models> {
       await writeModelLimits(db, new Map(catalogue.entries.map(fixedLimit)));
       await enabled.announce();
     },
+    refresh: () => enabled.refresh(),
     close: async () => {
       enabled.close();
       await caller.close();

@@ -140,7 +140,7 @@ function manageEndpoints(parts: Parts, people: People, wakeWorker: () => void): 
       ...keysManageRoutes({ db, newId, usageOfKeys: usage.usageOfKeys }),
       ...creditsManageRoutes(db, clock),
       ...usageManageRoutes(db, clock),
-      ...modelsManageRoutes(catalogue),
+      ...modelsManageRoutes({ db, catalogue, refresh: () => models.refresh() }),
       ...marketplaceManageRoutes({ db, search, catalogue }),
       ...promptsManageRoutes({
         db,

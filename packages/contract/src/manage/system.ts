@@ -12,9 +12,17 @@ export interface ManagedModel {
   /** The day on which it ends or has ended; null: no end is known. */
   readonly retiresAt: string | null;
   readonly successor: string | null;
+  /** Runs of it can be made: its provider is configured, and no operator has switched it off. */
   readonly enabled: boolean;
+  /** An operator has switched it off. */
+  readonly isOff: boolean;
   /** Credits before the operator's factor; "" when free. */
   readonly price: string;
+}
+
+export interface ModelSwitchBody {
+  readonly model: string;
+  readonly isOff: boolean;
 }
 
 /** What became of the mails that were to be sent. */

@@ -296,6 +296,7 @@ export const TABLE_OWNERS: Readonly<Record<string, string>> = {
   blob_store_mark: "files",
   provider_calls: "models",
   enabled_models: "models",
+  switched_off_models: "models",
   model_indexes: "models",
   search_docs: "search",
   search_postings: "search",

@@ -147,3 +147,30 @@ describe("an operator", () => {
     expect(await codeOf(operator.client.send("getAccount", { params: absent }))).toBe("NOT_FOUND_ERROR");
   });
 });
+
+describe("a model that an operator switches off", () => {
+  const model = "sandbox/text-free";
+
+  test("is in no list, fails runs without a charge and says who did it, until it is switched on again", async () => {
+    const { promptVersionId } = await server.publish(prompt("Switched words", model));
+    const { client: caller } = await server.createCaller();
+    const rowOf = async () => (await ada.client.send("listModels")).models.find((row) => row.model === model);
+    const offered = async () => (await caller.resources.get()).resources.models.map((row) => row.model).includes(model);
+    const off = await operator.client.send("switchModel", { body: { model, isOff: true } });
+    expect(off).toMatchObject({ model, enabled: false, isOff: true });
+    expect([await rowOf(), await offered()]).toMatchObject([{ enabled: false, isOff: true }, false]);
+    const { runId } = (await runOf(promptVersionId)).data;
+    expect(await ada.client.send("getRun", { params: { runId } })).toMatchObject({
+      runStatus: "failed",
+      receipt: { charged: 0 },
+    });
+    const on = await operator.client.send("switchModel", { body: { model, isOff: false } });
+    expect([on, await offered()]).toMatchObject([{ enabled: true, isOff: false }, true]);
+    expect((await runOf(promptVersionId)).data).toMatchObject({ runStatus: "succeeded" });
+    const { rows } = await operator.client.send("listAudit", { query: { action: "switchModel", limit: 50 } });
+    expect(rows.filter(({ subject }) => subject === model)).toHaveLength(2);
+    expect(await codeOf(operator.client.send("switchModel", { body: { model: "no/model", isOff: true } }))).toBe(
+      "NOT_FOUND_ERROR",
+    );
+  });
+});

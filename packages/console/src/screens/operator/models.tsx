@@ -1,15 +1,19 @@
-import type { ManagedModel, ModelHealth } from "@promptd/contract/manage";
-import { useQueries } from "@tanstack/react-query";
+import type { ManagedModel, ModelHealth, ModelSwitchBody } from "@promptd/contract/manage";
+import { useQueries, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { modelsQuery } from "../../api.ts";
+import { manage, modelsQuery } from "../../api.ts";
+import { actAndSay } from "../../components/act-and-say.ts";
 import { formatDay, formatDuration, formatMoment, formatWhole } from "../../components/format.ts";
+import { FormDialog } from "../../components/form-dialog.tsx";
 import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
 import { Badge, Status, type StateTone } from "../../components/ui/badge.tsx";
+import { Button } from "../../components/ui/button.tsx";
 import { cx } from "../../components/ui/class-names.ts";
 import { Segments } from "../../components/ui/field.tsx";
 import { Panel } from "../../components/ui/panel.tsx";
-import { Table, Td } from "../../components/ui/table.tsx";
+import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
+import { toast } from "../../components/ui/toast.tsx";
 import { causeWords } from "./cause-words.ts";
 import { healthQuery } from "./queries.ts";
 
@@ -20,7 +24,7 @@ export function ModelsSection() {
   if (failed !== undefined) return <QueryFailure what="The models" query={failed} />;
   if (models.data === undefined || health.data === undefined) return <RowShapes what="models" rows={8} />;
   const all = models.data.models;
-  const rows = all.filter(({ enabled }) => shown === "all" || enabled);
+  const rows = all.filter((row) => shown === "all" || isInUse(row));
   const healthOf = new Map(health.data.rows.map((row) => [row.model, row]));
   return (
     <Panel
@@ -32,13 +36,13 @@ export function ModelsSection() {
           label="Which models"
           value={shown}
           options={[
-            { value: "enabled", label: `Enabled ${formatWhole(all.filter(({ enabled }) => enabled).length)}` },
+            { value: "enabled", label: `In use ${formatWhole(all.filter(isInUse).length)}` },
             { value: "all", label: `All ${formatWhole(all.length)}` },
           ]}
           onChange={setShown}
         />
       }
-      foot="A model is enabled by its provider’s key, and changed or switched off in the models file: see “Models” in the docs."
+      foot="A model is enabled by its provider’s key, and changed in the models file: see “Models” in the docs."
     >
       <Table
         label="Models"
@@ -50,6 +54,7 @@ export function ModelsSection() {
           { label: "Median", num: true, from: "xl" },
           { label: "Price", from: "xl" },
           { label: "Ends", from: "sm" },
+          ACTS_COLUMN,
         ]}
       >
         {rows.map((row) => (
@@ -59,6 +64,9 @@ export function ModelsSection() {
     </Panel>
   );
 }
+
+/** Switched off ones too: they are to be found where they were. */
+const isInUse = ({ enabled, isOff }: ManagedModel) => enabled || isOff;
 
 interface RowProps {
   readonly row: ManagedModel;
@@ -97,12 +105,50 @@ function Row({ row, health }: RowProps) {
           </Badge>
         )}
       </Td>
+      <Td num>{isInUse(row) ? <Switch row={row} /> : null}</Td>
     </tr>
+  );
+}
+
+function Switch({ row: { model, isOff } }: Pick<RowProps, "row">) {
+  const queries = useQueryClient();
+  const [isAsking, setAsking] = useState(false);
+  const change = async (body: ModelSwitchBody) => {
+    await manage.send("switchModel", { body });
+    await queries.invalidateQueries({ queryKey: modelsQuery.queryKey });
+  };
+  if (isOff) {
+    const switchOn = () => void actAndSay(() => change({ model, isOff: false }), `${model} is on again`);
+    return (
+      <Button small aria-label={`Switch ${model} on`} onClick={switchOn}>
+        Switch on
+      </Button>
+    );
+  }
+  return (
+    <>
+      <Button small tone="quiet" aria-label={`Switch ${model} off`} onClick={() => setAsking(true)}>
+        Switch off
+      </Button>
+      <FormDialog
+        isOpen={isAsking}
+        onClose={() => setAsking(false)}
+        title={`Switch ${model} off?`}
+        description="For everybody, within five seconds: its runs fail without a charge, or the fallbacks of their prompts answer. Prompts that name a role move on to its next model. You can switch it on again at any time."
+        submit="Switch off"
+        isDanger
+        onSubmit={async () => {
+          await change({ model, isOff: true });
+          toast(`${model} is off`);
+        }}
+      />
+    </>
   );
 }
 
 function Health({ row, health }: RowProps) {
   if (row.status === "retired") return <Status tone="neutral">Retired</Status>;
+  if (row.isOff) return <Status tone="warn">Switched off</Status>;
   if (!row.enabled) return <Status tone="neutral">Not enabled</Status>;
   if (health === null) return <Status tone="neutral">Not called</Status>;
   const { tone, word } = judge(health);

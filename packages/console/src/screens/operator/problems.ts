@@ -33,8 +33,14 @@ export function findProblems({ system, readiness, health, models }: Known): Prob
     ...workerProblems(system, nowMs),
     ...health.flatMap(modelProblem),
     ...mailProblems(system),
+    ...models.flatMap(switchedOff),
     ...models.flatMap((model) => retirement(model, nowMs)),
   ];
+}
+
+function switchedOff({ model, isOff }: ManagedModel): Problem[] {
+  const note = "Its runs fail without a charge, or their fallbacks answer. Switch it on again under Models.";
+  return isOff ? [{ title: `${model} is switched off`, note, isUrgent: false }] : [];
 }
 
 function readinessProblems(readiness: Readiness): Problem[] {

@@ -31,6 +31,17 @@ export const operationsEndpoints = {
     scope: "prompts:read",
     errors: [],
   },
+  switchModel: {
+    method: "PUT",
+    path: "/manage/v1/system/models",
+    summary:
+      "Switch a model off for the whole installation, or on again; runs of it fail free, or their fallbacks answer",
+    auth: BOTH,
+    role: "operator",
+    scope: "operator",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    subject: "model",
+  },
   getSystem: {
     method: "GET",
     path: "/manage/v1/system",

@@ -4,6 +4,18 @@ import type { operationsSchemas } from "../schemas/operations.ts";
 
 const RUN_ID = "019a1f87-3e4b-7d21-a4c8-5b7e11f20d3a";
 
+const model = {
+  model: "sandbox/text",
+  modality: "text",
+  provider: "sandbox",
+  status: "available",
+  retiresAt: null,
+  successor: null,
+  enabled: true,
+  isOff: false,
+  price: "outputPer1k 1",
+};
+
 export const operationsExamples: ExamplesOf<ShapesOf<typeof operationsSchemas>> = {
   getCredits: { data: { available: 4_998, held: 4, posted: 5_002, frozen: null } },
   listJournal: {
@@ -26,19 +38,12 @@ export const operationsExamples: ExamplesOf<ShapesOf<typeof operationsSchemas>> 
   },
   listModels: {
     data: {
-      models: [
-        {
-          model: "sandbox/text",
-          modality: "text",
-          provider: "sandbox",
-          status: "available",
-          retiresAt: null,
-          successor: null,
-          enabled: true,
-          price: "outputPer1k 1",
-        },
-      ],
+      models: [model],
     },
+  },
+  switchModel: {
+    bodies: { off: { model: "sandbox/text", isOff: true } },
+    data: { ...model, enabled: false, isOff: true },
   },
   getSystem: {
     data: {

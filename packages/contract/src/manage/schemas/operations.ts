@@ -3,8 +3,8 @@ import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
 import { leaf, report } from "../../schema-leaves.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import { JOURNAL_KINDS, type JournalEntry, type ManagedCredits } from "../credits.ts";
-import type { ManagedModel, SystemState } from "../system.ts";
-import { checkPageQuery, none, pageOf, pageQuery } from "./leaves.ts";
+import type { ManagedModel, ModelSwitchBody, SystemState } from "../system.ts";
+import { booleanLeaf, checkPageQuery, none, pageOf, pageQuery, textLeaf } from "./leaves.ts";
 
 export const creditsSchema: z.ZodType<ManagedCredits> = z.strictObject({
   available: z.int(),
@@ -49,6 +49,7 @@ const modelSchema: z.ZodType<ManagedModel> = z.strictObject({
   retiresAt: z.string().nullable(),
   successor: z.string().nullable(),
   enabled: z.boolean(),
+  isOff: z.boolean(),
   price: z.string(),
 });
 
@@ -81,5 +82,11 @@ export const operationsSchemas = {
   getCredits: { params: none, query: none, body: null, data: creditsSchema },
   listJournal: { params: none, query: journalQuery, body: null, data: pageOf(journalSchema) },
   listModels: { params: none, query: none, body: null, data: z.strictObject({ models: z.array(modelSchema) }) },
+  switchModel: {
+    params: none,
+    query: none,
+    body: z.object({ model: textLeaf("model", 200), isOff: booleanLeaf("isOff") }) satisfies z.ZodType<ModelSwitchBody>,
+    data: modelSchema,
+  },
   getSystem: { params: none, query: none, body: null, data: systemSchema },
 } satisfies Record<string, EndpointSchemas>;

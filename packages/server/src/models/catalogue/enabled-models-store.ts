@@ -1,4 +1,4 @@
-/** SQL of the enabled set and of the numbers of found models (migration 0005). */
+/** SQL of the enabled set, of what is switched off, and of the numbers of found models (migrations 0005, 0034). */
 import type { Database, Queryable } from "../../platform/database/database.ts";
 
 /** A model that no file knows, found on a server that speaks the OpenAI interface. */
@@ -21,14 +21,29 @@ export interface EnabledRow {
   readonly server: FoundServer | null;
   /** Public number of a found model; null for those of the catalogue. */
   readonly index: number | null;
+  /** An operator has switched it off. */
+  readonly isOff: boolean;
 }
 
 export function listEnabled(db: Database): Promise<EnabledRow[]> {
   return db.named<EnabledRow>(
     "enabled_models_list",
-    `select e.model, e.server, i.index from enabled_models e left join model_indexes i on i.model = e.model order by e.model`,
+    `select e.model, e.server, i.index, o.model is not null as "isOff" from enabled_models e
+       left join model_indexes i on i.model = e.model left join switched_off_models o on o.model = e.model order by e.model`,
     [],
   );
+}
+
+export async function listSwitchedOff(db: Database): Promise<Set<string>> {
+  const rows = await db.query<{ model: string }>("select model from switched_off_models");
+  return new Set(rows.map(({ model }) => model));
+}
+
+export async function switchModel(db: Database, model: string, isOff: boolean): Promise<void> {
+  const text = isOff
+    ? "insert into switched_off_models (model) values ($1) on conflict do nothing"
+    : "delete from switched_off_models where model = $1";
+  await db.query(text, [model]);
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Database } from "../../platform/database/database.ts";
 import { createLog } from "../../platform/log.ts";
 import { loadCatalogue } from "./catalogue.ts";
 import { createEnabledModels, type RunLimit } from "./enabled-models.ts";
-import { writeFound } from "./enabled-models-store.ts";
+import { switchModel, writeFound } from "./enabled-models-store.ts";
 
 const log = createLog("silent");
 let db: Database;
@@ -66,6 +66,21 @@ describe("the enabled set", () => {
     await first.enabled.refresh();
     expect(first.catalogue.isEnabled("openai/gpt-5.2")).toBe(false);
     expect(first.catalogue.resources().hash).toBe(second.catalogue.resources().hash);
+  });
+});
+
+describe("a model that an operator has switched off", () => {
+  test("is enabled in no process, however often one starts, until it is switched on again", async () => {
+    const first = await start({ OPENAI_API_KEY: "k" });
+    await switchModel(db, "openai/gpt-5.2", true);
+    const second = await start({ OPENAI_API_KEY: "k" });
+    await first.enabled.refresh();
+    const isEnabled = () => [first, second].map(({ catalogue }) => catalogue.isEnabled("openai/gpt-5.2"));
+    expect(isEnabled()).toEqual([false, false]);
+    expect(first.catalogue.resources().hash).toBe(second.catalogue.resources().hash);
+    await switchModel(db, "openai/gpt-5.2", false);
+    await Promise.all([first.enabled.refresh(), second.enabled.refresh()]);
+    expect(isEnabled()).toEqual([true, true]);
   });
 });
 

@@ -1,7 +1,7 @@
 /**
  * Which models are offered, the same in every process: the hash of GET /v1/resources must not depend on who answers.
  * Of the processes that call models, the one that started last writes what its configuration enables; every process
- * reads the set every 5 seconds.
+ * reads the set every 5 seconds, without what an operator has switched off.
  * (If every process wrote its own, two processes with different keys would make the list flap without end.)
  */
 import type { Database } from "../../platform/database/database.ts";
@@ -99,7 +99,7 @@ function adopt(catalogue: Catalogue, rows: readonly EnabledRow[], foundConcurren
       : [foundEntry({ ...row, index: row.index }, row.server, limitOf(row.server, foundConcurrency))],
   );
   catalogue.useEnabled(
-    rows.map((row) => row.model),
+    rows.filter(({ isOff }) => !isOff).map((row) => row.model),
     found,
   );
 }

@@ -1,7 +1,11 @@
+import type { ManagedModel } from "@promptd/contract/manage";
 import type { Handlers, ManageHandlers } from "../../http/endpoint.ts";
 import { namesEntityTag } from "../../http/response/entity-tag.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { listModels } from "./models-report.ts";
+import type { Database } from "../../platform/database/database.ts";
+import { notFound } from "../../platform/problem.ts";
+import { listSwitchedOff, switchModel } from "./enabled-models-store.ts";
+import { listModels, type ModelLine } from "./models-report.ts";
 
 /** GET /v1/resources. A client that names the current hash in If-None-Match gets 304 without a body. */
 export function modelsRoutes(catalogue: Catalogue): Pick<Handlers, "getResources"> {
@@ -16,21 +20,38 @@ export function modelsRoutes(catalogue: Catalogue): Pick<Handlers, "getResources
   };
 }
 
+export interface ModelsManageOptions {
+  readonly catalogue: Catalogue;
+  readonly db: Database;
+  /** Adopts what is enabled now, in this process; the others follow by themselves. */
+  readonly refresh: () => Promise<void>;
+}
+
 /** Every model, enabled or not, with what it costs; no name of a key. */
-export function modelsManageRoutes(catalogue: Catalogue): Pick<ManageHandlers, "listModels"> {
+export function modelsManageRoutes({
+  catalogue,
+  db,
+  refresh,
+}: ModelsManageOptions): Pick<ManageHandlers, "listModels" | "switchModel"> {
   return {
     listModels: async () => {
-      const models = listModels(catalogue).map((line) => ({
-        model: line.model,
-        modality: line.modality,
-        provider: line.provider,
-        status: line.status,
-        retiresAt: line.retiresAt,
-        successor: line.successor,
-        enabled: line.enabled,
-        price: line.price,
-      }));
-      return { data: { models } };
+      const off = await listSwitchedOff(db);
+      return { data: { models: listModels(catalogue).map((line) => describe(line, off.has(line.model))) } };
+    },
+    switchModel: async ({ body: { model, isOff } }) => {
+      if (catalogue.find(model) === null) throw notFound("model", model);
+      await switchModel(db, model, isOff);
+      await refresh();
+      const line = listModels(catalogue).find((each) => each.model === model);
+      if (line === undefined) throw notFound("model", model);
+      return { data: describe(line, isOff) };
     },
   };
+}
+
+function describe(line: ModelLine, isOff: boolean): ManagedModel {
+  const { model, modality, provider, status, retiresAt, successor, price } = line;
+  // This process may not have followed yet.
+  const enabled = line.enabled && !isOff;
+  return { model, modality, provider, status, retiresAt, successor, enabled, isOff, price };
 }
