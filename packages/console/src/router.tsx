@@ -147,6 +147,7 @@ const editor = createRoute({
   validateSearch: (search: Record<string, unknown>): EditorSearch => ({
     tab: oneOf(search["tab"], ["test", "rendered", "history"]),
     run: text(search["run"]),
+    beside: text(search["beside"]),
     from: text(search["from"]),
     to: text(search["to"]),
   }),

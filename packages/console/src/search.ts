@@ -56,6 +56,8 @@ export interface EditorSearch {
   readonly tab?: "test" | "rendered" | "history" | undefined;
   /** The run shown beside the form. */
   readonly run?: string | undefined;
+  /** The run of another model or version that is shown beside it. */
+  readonly beside?: string | undefined;
   /** What the history compares: two versions, or a version and the draft. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;

@@ -124,7 +124,7 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
 
       await page.getByRole("tab", { name: "Test run" }).click();
       await page.getByText("names the leaf: passed").waitFor();
-      await page.getByLabel("and version 1, to compare").check();
+      await page.getByLabel("Compare with").selectOption({ label: "Version 1, the latest" });
       const before = (await author.client.send("listRuns")).rows.length;
       await page.route("**/manage/v1/runs", (route) => route.abort());
       await page.getByRole("button", { name: "Run draft" }).click();
@@ -134,6 +134,14 @@ describe.skipIf(findBrowser() === null)("in the editor", () => {
       await page.getByRole("button", { name: "Run draft" }).click();
       await page.getByRole("heading", { name: "Version 1", exact: true }).waitFor();
       expect((await author.client.send("listRuns")).rows).toHaveLength(before + 2);
+      await page.getByLabel("Compare with").selectOption("sandbox/text-free");
+      await page.getByRole("button", { name: "Run draft" }).click();
+      const comparison = page.getByRole("group", { name: "Comparison of two runs" });
+      await comparison.getByRole("heading", { name: "sandbox/text-free", exact: true }).waitFor();
+      await comparison.getByText(/ · callers pay about \d+ credits?$/).waitFor();
+      await comparison.getByText(/ · free$/).waitFor();
+      await page.reload(); // the address holds both
+      await comparison.getByText(/ · free$/).waitFor();
       complaints.splice(0); // of the answers that were cut off
       const reader = await newAuthor();
       await travel(browser, "reader", async ({ page: other }) => {

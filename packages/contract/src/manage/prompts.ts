@@ -327,6 +327,8 @@ export interface TestRunBody {
 /** What became of a test run, and of what its test expects. */
 export interface TestRunResult {
   readonly run: Run;
+  /** What callers would pay for runs of this text with the model of this run. */
+  readonly price: PriceOfPrompt;
   /** Null: no test was named, or the run is not final. */
   readonly test: {
     readonly name: string;

@@ -34,8 +34,8 @@ export function testRunsManageRoutes(options: RunsRoutesOptions): Handlers {
       const { outputs, runStatus } = run;
       const isSucceeded = runStatus === "succeeded";
       const judged = { accountId, promptId, promptVersionId, runId, isSucceeded, outputs };
-      const result = await judgeTest(judged, isFinal(runStatus) ? test : null, { db, catalogue });
-      return { data: { run, test: result } };
+      const judgement = await judgeTest(judged, isFinal(runStatus) ? test : null, { db, catalogue });
+      return { data: { run, ...judgement } };
     },
   };
 }

@@ -85,9 +85,9 @@ describe("a test run", () => {
     const runWith = async (model?: string) => {
       const body = { ...asked, ...(model === undefined ? {} : { model }) };
       const { runId } = await ada.client.send("createTestRun", { params, body });
-      const { test } = await ada.client.send("getTestRun", { params: { promptId, runId }, query: { test: "holds" } });
-      expect(test).toMatchObject({ passed: true });
-      return ada.client.send("getRun", { params: { runId } });
+      const judged = await ada.client.send("getTestRun", { params: { promptId, runId }, query: { test: "holds" } });
+      expect(judged.test).toMatchObject({ passed: true });
+      return { ...(await ada.client.send("getRun", { params: { runId } })), price: judged.price };
     };
     const [other, again, own] = [
       await runWith("sandbox/text-free"),
@@ -95,6 +95,7 @@ describe("a test run", () => {
       await runWith(),
     ];
     expect(other).toMatchObject({ model: "sandbox/text-free", isTest: true, runOptions: {} });
+    expect([other.price, own.price.typical > 0]).toEqual([{ typical: 0, most: 0 }, true]);
     expect(own).toMatchObject({ model: "sandbox/text", runOptions: { reasoningEffort: "high" } });
     expect(again.promptVersionId).toBe(other.promptVersionId);
     expect(own.promptVersionId).not.toBe(other.promptVersionId);

@@ -7,6 +7,7 @@ import { isMissing, modelsQuery, ownPromptQuery } from "../../api.ts";
 import { Missing, QueryFailure } from "../../components/query-states.tsx";
 import { Page } from "../../components/shell/page.tsx";
 import { BlockShapes, Loading, Skeleton } from "../../components/ui/skeleton.tsx";
+import { cx } from "../../components/ui/class-names.ts";
 import { Tabs } from "../../components/ui/tabs.tsx";
 import { PromptActs } from "./acts.tsx";
 import { CodeEditor } from "./code/code-editor.tsx";
@@ -61,10 +62,13 @@ function Path() {
   );
 }
 
+const COLUMNS = "lg:grid-cols-[minmax(0,1fr)_minmax(360px,0.72fr)]";
+/** Two results stand side by side on the right. */
+const WITH_COMPARISON = "lg:grid-cols-[minmax(0,0.6fr)_minmax(360px,1fr)]";
 const TABS = ["test", "rendered", "history"] as const;
 
 function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
-  const { tab = "test" } = useSearch({ from: "/inside/author/$promptId" });
+  const { tab = "test", beside } = useSearch({ from: "/inside/author/$promptId" });
   const navigate = useNavigate({ from: "/author/$promptId" });
   const draft = useDraft(prompt);
   const checked = useCheck(draft.source);
@@ -84,7 +88,12 @@ function Editor({ prompt }: { readonly prompt: OwnPrompt }) {
       acts={<PromptActs {...{ prompt, draft, checked }} />}
     >
       <Notices prompt={prompt} draft={draft} />
-      <div className="grid grid-cols-[minmax(0,1fr)] items-start gap-6 lg:grid-cols-[minmax(0,1fr)_minmax(360px,0.72fr)]">
+      <div
+        className={cx(
+          "grid grid-cols-[minmax(0,1fr)] items-start gap-6",
+          beside !== undefined && tab === "test" ? WITH_COMPARISON : COLUMNS,
+        )}
+      >
         <section
           aria-label="Prompt file"
           className="min-w-0 overflow-clip rounded-3 border border-line bg-panel lg:sticky lg:top-6"
@@ -125,10 +134,7 @@ function EditorShapes() {
       <Loading what="the prompt">
         <div className="grid gap-6">
           <Skeleton className="h-7 w-72 max-w-full" />
-          <BlockShapes
-            className="lg:grid-cols-[minmax(0,1fr)_minmax(360px,0.72fr)]"
-            heights={[["h-[560px]"], ["h-96"]]}
-          />
+          <BlockShapes className={COLUMNS} heights={[["h-[560px]"], ["h-96"]]} />
         </div>
       </Loading>
     </Page>

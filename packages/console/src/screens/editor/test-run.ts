@@ -14,11 +14,8 @@ export interface DraftTabProps {
   readonly checked: Checked;
 }
 
-/** A run of a version, beside that of the draft. */
-interface ComparedRun {
-  readonly runId: string;
-  readonly version: number;
-}
+/** What a draft is compared with: the draft with another model, or a published version. */
+export type Other = { readonly model: string } | { readonly promptVersionId: string };
 
 /** What became of a test of the file. */
 export type RanTest = { readonly runId: string } | { readonly problem: string };
@@ -27,10 +24,9 @@ export type RanTest = { readonly runId: string } | { readonly problem: string };
 export interface Trial {
   readonly form: FormState;
   readonly setForm: (form: FormState) => void;
-  readonly isCompared: boolean;
-  readonly setCompared: (isCompared: boolean) => void;
-  readonly compared: ComparedRun | null;
-  readonly setComparedRun: (run: ComparedRun | null) => void;
+  /** What runs beside the draft; null: nothing. */
+  readonly other: Other | null;
+  readonly setOther: (other: Other | null) => void;
   /** By the name of the test. */
   readonly ran: Readonly<Record<string, RanTest>>;
   readonly setRan: Dispatch<SetStateAction<Readonly<Record<string, RanTest>>>>;
@@ -44,8 +40,7 @@ export interface Trial {
 /** The editor holds it: a look at another tab takes away what stands in this one. */
 export function useTrial(): Trial {
   const [form, setForm] = useState<FormState>({ texts: {}, images: [], options: {} });
-  const [isCompared, setCompared] = useState(false);
-  const [compared, setComparedRun] = useState<ComparedRun | null>(null);
+  const [other, setOther] = useState<Other | null>(null);
   const [ran, setRan] = useState<Readonly<Record<string, RanTest>>>({});
   const [running, runningAll] = [useAct(), useAct()];
   const [keys] = useState(createRepeatKeys);
@@ -53,10 +48,8 @@ export function useTrial(): Trial {
   return {
     form,
     setForm,
-    isCompared,
-    setCompared,
-    compared,
-    setComparedRun,
+    other,
+    setOther,
     ran,
     setRan,
     running,

@@ -1,18 +1,16 @@
 /** The form of the draft, and what a run of it makes. */
 import type { PromptConfig } from "@promptd/contract";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useQueryClient } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { useEffect, useRef, useState } from "react";
-import { createRun, creditsQuery, runQuery } from "../../api.ts";
-import { formatDuration, formatWhole, tookMsOf } from "../../components/format.ts";
+import { createRun, creditsQuery } from "../../api.ts";
 import { PromptFields } from "../../components/prompt/prompt-fields.tsx";
 import { bodyOf, checkForm, type FormFaults, type FormState } from "../../components/prompt/prompt-form.ts";
-import { QueryFailure } from "../../components/query-states.tsx";
-import { RunResult } from "../../components/run/run-result.tsx";
-import { RunState } from "../../components/run/run-state.tsx";
-import { Button, buttonClass } from "../../components/ui/button.tsx";
+import { Button } from "../../components/ui/button.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
+import type { EditorSearch } from "../../search.ts";
+import { CompareChoice, Results } from "./compare.tsx";
 import { TestCases } from "./test-cases.tsx";
 import { createTestRun, fitForm, type DraftTabProps, type Trial } from "./test-run.ts";
 
@@ -45,30 +43,29 @@ interface TestFormProps extends TestTabProps {
   readonly form: FormState;
 }
 
-/** Runs the form on the draft, and on request on the latest version as well. */
-function useTestRun({
-  prompt: { promptId, latest },
-  draft,
-  trial,
-  config,
-  form,
-}: TestFormProps): () => Promise<unknown> {
+/** Runs the form on the draft, and on request on another model or version as well. */
+function useTestRun({ prompt: { promptId }, draft, trial, config, form }: TestFormProps): () => Promise<unknown> {
   const queries = useQueryClient();
   const navigate = useNavigate({ from: "/author/$promptId" });
-  const { running, isCompared, setComparedRun, keys, isOpen } = trial;
+  const { running, other, keys, isOpen } = trial;
+  const show = async (shown: Pick<EditorSearch, "run" | "beside">) => {
+    if (isOpen()) await navigate({ search: (old) => ({ ...old, ...shown }), replace: true, resetScroll: false });
+  };
   const tryBoth = async () => {
     const revision = await draft.flush({ isForced: true });
     if (revision === null) throw new Error("The draft is not saved yet, so it cannot be run. See the note above.");
     const { promptVersionId: _, ...body } = bodyOf("", config, form);
-    const versionId = isCompared ? latest?.promptVersionId : undefined;
-    const asked = { revision, ...body, versionId };
-    const made = await createTestRun(promptId, { revision, ...body }, keys.keyOf("draft", asked));
-    setComparedRun(null);
+    const asked = { revision, ...body, other };
+    const run = await createTestRun(promptId, { revision, ...body }, keys.keyOf("draft", asked));
     // Shown before the other one is made: that may fail.
-    if (isOpen()) await navigate({ search: (old) => ({ ...old, run: made }), replace: true, resetScroll: false });
-    if (versionId !== undefined) {
-      const runId = await createRun({ ...body, promptVersionId: versionId }, keys.keyOf("other", asked));
-      setComparedRun({ runId, version: latest?.version ?? 0 });
+    await show({ run, beside: undefined });
+    if (other !== null) {
+      const key = keys.keyOf("other", asked);
+      const beside =
+        "model" in other
+          ? await createTestRun(promptId, { revision, ...body, ...other }, key)
+          : await createRun({ ...body, ...other }, key);
+      await show({ run, beside });
     }
     keys.forget("draft");
     keys.forget("other");
@@ -80,10 +77,9 @@ function useTestRun({
 }
 
 function TestForm(props: TestFormProps) {
-  const { latest } = props.prompt;
-  const { checked, trial, config, form } = props;
-  const { running, isCompared, setCompared, compared } = trial;
-  const { run: runId } = useSearch({ from: "/inside/author/$promptId" });
+  const { prompt, checked, trial, config, form } = props;
+  const { running } = trial;
+  const { run: runId, beside } = useSearch({ from: "/inside/author/$promptId" });
   const run = useTestRun(props);
   const [faults, setFaults] = useState<FormFaults>({});
   const result = useRef<HTMLDivElement>(null);
@@ -127,69 +123,17 @@ function TestForm(props: TestFormProps) {
             <Play aria-hidden className="size-4" strokeWidth={1.75} />
             {running.isBusy ? "Sending" : "Run draft"}
           </Button>
-          {latest === null ? null : <Compare version={latest.version} isOn={isCompared} onChange={setCompared} />}
+          <CompareChoice {...{ prompt, config, trial }} />
           <span className="text-12 text-dim">
             {checked.faults.length > 0 ? "Mend the faults below the file first." : ""}
           </span>
         </div>
       </form>
       {runId === undefined ? null : (
-        <div ref={result} className="grid grid-cols-[minmax(0,1fr)] border-t border-line bg-bg">
-          <TestResult key={runId} runId={runId} title={compared === null ? null : "Draft"} />
-          {compared === null ? null : (
-            <TestResult key={compared.runId} runId={compared.runId} title={`Version ${compared.version}`} />
-          )}
+        <div ref={result} className="@container border-t border-line bg-bg">
+          <Results prompt={prompt} runId={runId} beside={beside ?? null} />
         </div>
       )}
     </>
-  );
-}
-
-interface CompareProps {
-  readonly version: number;
-  readonly isOn: boolean;
-  readonly onChange: (isOn: boolean) => void;
-}
-
-function Compare({ version, isOn, onChange }: CompareProps) {
-  return (
-    <label className="inline-flex items-center gap-2">
-      <input
-        type="checkbox"
-        className="size-3.5 accent-[var(--accent)]"
-        checked={isOn}
-        onChange={(event) => onChange(event.target.checked)}
-      />
-      and version {version}, to compare
-    </label>
-  );
-}
-
-function TestResult({ runId, title }: { readonly runId: string; readonly title: string | null }) {
-  const run = useQuery(runQuery(runId));
-  if (run.isError) {
-    return (
-      <div className="p-4">
-        <QueryFailure what="The run" query={run} />
-      </div>
-    );
-  }
-  if (run.data === undefined) return <div className="min-h-40" />;
-  const tookMs = tookMsOf(run.data);
-  const { charged } = run.data.receipt;
-  return (
-    <div className="grid grid-cols-[minmax(0,1fr)] gap-4 border-b border-line p-4 last:border-b-0">
-      <div className="flex flex-wrap items-center gap-x-4 gap-y-1">
-        {title === null ? null : <h3>{title}</h3>}
-        <RunState status={run.data.runStatus} />
-        <span className="text-12 text-dim tabular-nums">
-          {tookMs === null ? "" : `${formatDuration(tookMs)}, ${charged === 0 ? "no" : formatWhole(charged)} credits`}
-        </span>
-        <Link to="/runs/$runId" params={{ runId }} className={`ml-auto ${buttonClass({ small: true })}`}>
-          Open run
-        </Link>
-      </div>
-      <RunResult run={run.data} isPicture={run.data.outputs.some(({ type }) => type !== "text")} />
-    </div>
   );
 }

@@ -161,7 +161,11 @@ export const promptsExamples: ExamplesOf<ShapesOf<typeof promptsSchemas>> = {
   },
   getTestRun: {
     parameters: { promptId, runId: createRun.data.runId, test: "sample 1" },
-    data: { run: createRun.data, test: { name: "sample 1", passed: true, failures: [], unchecked: [] } },
+    data: {
+      run: createRun.data,
+      price: { typical: 2, most: 6 },
+      test: { name: "sample 1", passed: true, failures: [], unchecked: [] },
+    },
   },
   checkPromptFile: {
     bodies: { file: { source } },

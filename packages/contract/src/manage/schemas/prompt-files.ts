@@ -7,7 +7,7 @@ import { FIT_KINDS, type OwnPromptDiff, type PromptFileCheck, type PromptPreview
  */
 
 const texts = z.record(z.string(), z.string());
-const priceSchema = z.strictObject({ typical: countSchema, most: countSchema });
+export const priceSchema = z.strictObject({ typical: countSchema, most: countSchema });
 
 export const fileCheckSchema: z.ZodType<PromptFileCheck> = z.strictObject({
   prompts: z.array(

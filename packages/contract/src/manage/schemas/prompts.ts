@@ -24,7 +24,7 @@ import {
   type TestRunResult,
 } from "../prompts.ts";
 import { checkPageQuery, integerLeaf, none, pageOf, pageQuery, sourceLeaf, textLeaf, wordLeaf } from "./leaves.ts";
-import { diffSchema, fileCheckSchema, previewSchema } from "./prompt-files.ts";
+import { diffSchema, fileCheckSchema, previewSchema, priceSchema } from "./prompt-files.ts";
 import { dayLeaf } from "./usage.ts";
 
 const REVISION_MAX = 2_000_000_000;
@@ -137,6 +137,7 @@ const usageSchema: z.ZodType<PromptUsageReport> = z.strictObject({
 
 const testResultSchema: z.ZodType<TestRunResult> = z.strictObject({
   run: runSchema,
+  price: priceSchema,
   test: z
     .strictObject({
       name: z.string(),

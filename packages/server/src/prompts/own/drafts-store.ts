@@ -1,4 +1,5 @@
 /** SQL of drafts (migration 0021). */
+import type { PriceOfPrompt } from "@promptd/contract/manage";
 import type { Queryable, Tx } from "../../platform/database/database.ts";
 
 export interface Draft {
@@ -83,14 +84,20 @@ export async function findFrozenWith(
   return (await db.query<{ id: string }>(text, [promptId, model, source]))[0]?.id ?? null;
 }
 
-/** The text of a version that was frozen for a test run; null: it is another prompt's, another account's, or published. */
-export async function findFrozenSource(
+export interface FrozenVersion {
+  readonly source: string | null;
+  readonly price: PriceOfPrompt;
+}
+
+/** A version that was frozen for a test run; null: it is another prompt's, another account's, or published. */
+export async function findFrozenVersion(
   db: Queryable,
   { accountId, promptId, promptVersionId }: { accountId: string; promptId: string; promptVersionId: string },
-): Promise<string | null> {
-  const text = `select v.source from prompt_versions v join prompts p on p.id = v.prompt_id
+): Promise<FrozenVersion | null> {
+  const text = `select v.source, json_build_object('typical', v.estimated_credits,
+      'most', coalesce(v.credits_required, v.estimated_credits)) as price from prompt_versions v join prompts p on p.id = v.prompt_id
     where p.author_id = $1 and p.id = $2 and v.id = $3 and v.published_at is null`;
-  return (await db.query<{ source: string | null }>(text, [accountId, promptId, promptVersionId]))[0]?.source ?? null;
+  return (await db.query<FrozenVersion>(text, [accountId, promptId, promptVersionId]))[0] ?? null;
 }
 
 /** Null: there is none. */

@@ -10,7 +10,7 @@ import { readPrompts } from "../publishing/parse-prompt-file.ts";
 import type { LivePrompt } from "../version-cache.ts";
 import { findVersion } from "../version-cache.ts";
 import { freezeDraft, type Author, type DraftOptions } from "./drafts.ts";
-import { findFrozenSource } from "./drafts-store.ts";
+import { findFrozenVersion } from "./drafts-store.ts";
 
 export interface TestRequest {
   readonly promptId: string;
@@ -66,17 +66,17 @@ export interface RunToJudge {
 }
 
 /**
- * Holds the last output of a run against a test of the draft as it was when the run was made.
+ * Holds the last output of a run against a test of the draft as it was when the run was made, and says what that costs.
  * @throws Problem NOT_FOUND_ERROR when the run is not a test run of this prompt; VALIDATION_ERROR for an unknown test.
  */
 export async function judgeTest(
   run: RunToJudge & { readonly runId: string },
   name: string | null,
   { db, catalogue }: Pick<DraftOptions, "db" | "catalogue">,
-): Promise<TestRunResult["test"]> {
-  const source = await findFrozenSource(db, run);
-  if (source === null) throw notFound("test run of this prompt", run.runId);
-  if (name === null) return null;
+): Promise<Omit<TestRunResult, "run">> {
+  const { source = null, price } = (await findFrozenVersion(db, run)) ?? {};
+  if (source === null || price === undefined) throw notFound("test run of this prompt", run.runId);
+  if (name === null) return { price, test: null };
   const { sources } = readPrompts(source, catalogue, { isDescribed: false });
   const tests = sources[0]?.tests ?? [];
   const test = tests.find((each) => each.name === name);
@@ -88,7 +88,7 @@ export async function judgeTest(
   const { judge = [] } = test.expect;
   const unchecked = judge.map((statement) => `judge: ${statement}`);
   const failures = await failuresOf(run, test);
-  return { name, passed: failures.length === 0, failures, unchecked };
+  return { price, test: { name, passed: failures.length === 0, failures, unchecked } };
 }
 
 async function failuresOf({ accountId, isSucceeded, outputs }: RunToJudge, { expect }: PromptTest): Promise<string[]> {
