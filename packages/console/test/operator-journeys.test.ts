@@ -149,14 +149,14 @@ describe.skipIf(findBrowser() === null)("an operator", () => {
     await travel(browser, "switching", async ({ page, complaints }) => {
       await signInAs(page, server.url, operator);
       await page.goto(`${server.url}/operator/models`);
-      await page.getByRole("button", { name: "Switch sandbox/video off" }).click();
+      await page.getByRole("button", { name: "Switch off sandbox/video" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Switch off" }).click();
       await page.getByText("Switched off", { exact: true }).waitFor();
       await page.getByRole("link", { name: "Overview" }).click();
       await page.getByText("sandbox/video is switched off").waitFor();
       await page.goBack();
-      await page.getByRole("button", { name: "Switch sandbox/video on" }).click();
-      await page.getByRole("button", { name: "Switch sandbox/video off" }).waitFor();
+      await page.getByRole("button", { name: "Switch on sandbox/video" }).click();
+      await page.getByRole("button", { name: "Switch off sandbox/video" }).waitFor();
       expect(complaints).toEqual([]);
     });
   });

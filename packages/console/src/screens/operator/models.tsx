@@ -120,14 +120,14 @@ function Switch({ row: { model, isOff } }: Pick<RowProps, "row">) {
   if (isOff) {
     const switchOn = () => void actAndSay(() => change({ model, isOff: false }), `${model} is on again`);
     return (
-      <Button small aria-label={`Switch ${model} on`} onClick={switchOn}>
+      <Button small aria-label={`Switch on ${model}`} onClick={switchOn}>
         Switch on
       </Button>
     );
   }
   return (
     <>
-      <Button small tone="quiet" aria-label={`Switch ${model} off`} onClick={() => setAsking(true)}>
+      <Button small tone="quiet" aria-label={`Switch off ${model}`} onClick={() => setAsking(true)}>
         Switch off
       </Button>
       <FormDialog
