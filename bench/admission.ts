@@ -1,0 +1,123 @@
+/**
+ * What the admission statement costs beside that of an earlier commit: both run in turn on one PostgreSQL, in rotated
+ * order, so that the ratio holds on a busy machine too. Usage: admission.ts --before COMMIT [--rounds 2000] [--out FILE]
+ */
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { createAccount, createApiKey, hashApiKey } from "../packages/server/src/accounts/index.ts";
+import { systemClock } from "../packages/server/src/platform/clock.ts";
+import { openDatabase, type Database } from "../packages/server/src/platform/database/database.ts";
+import { createIdSource } from "../packages/server/src/platform/ids.ts";
+import { createLog } from "../packages/server/src/platform/log.ts";
+import { describeMeasurement } from "./commit.ts";
+import { measureOnDatabase } from "./measure-on-database.ts";
+
+const SQL_FILE = "packages/server/src/accounts/sql/admit.sql";
+const CALLERS = [1, 8, 64] as const;
+const ACCOUNTS = 50;
+const KEYS_PER_ACCOUNT = 4;
+const LIMIT_PER_SECOND = 5;
+const SCHEMA = "earlier";
+
+const { values: options } = parseArgs({
+  options: {
+    before: { type: "string" },
+    rounds: { type: "string", default: "2000" },
+    out: { type: "string", default: join(import.meta.dirname, "results", "admission.json") },
+  },
+});
+if (options.before === undefined) throw new Error("--before COMMIT is missing: which statement to compare with.");
+const { before, out } = options;
+const rounds = Number(options.rounds);
+
+const newId = createIdSource(systemClock);
+const text = (commit: string) => execFileSync("git", ["show", `${commit}:${SQL_FILE}`], { encoding: "utf8" });
+
+interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** The statement by which the process reads the function: all of its columns. */
+function statementOf(sql: string, schema: string): Statement {
+  const [, name, columns] = /function (admit\w*)\(p_hashes.*?returns table \(([^)]*)\)/s.exec(sql) ?? [];
+  if (name === undefined || columns === undefined) throw new Error(`${SQL_FILE} has no function that admits.`);
+  const names = columns.split(",").map((column) => column.trim().split(/\s+/)[0]);
+  return { name: `${schema}_${name}`, text: `select ${names.join(", ")} from ${schema}.${name}($1, $2, $3)` };
+}
+
+async function createKeys(db: Database): Promise<Buffer[]> {
+  const hashes: Buffer[] = [];
+  for (let account = 0; account < ACCOUNTS; account += 1) {
+    const accountId = await createAccount(db, newId, { email: `caller-${account}@example.org`, plan: "pro" });
+    for (let key = 0; key < KEYS_PER_ACCOUNT; key += 1) {
+      const terms = key % 2 === 0 ? {} : { expiresAt: new Date(systemClock.nowMs() + 86_400_000), monthlyCap: 100 };
+      const { apiKey } = await createApiKey(db, newId, { accountId, name: `key ${key}`, ...terms });
+      hashes.push(hashApiKey(apiKey));
+    }
+  }
+  return hashes;
+}
+
+function median(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
+}
+
+/** `together`: as one process sends them, in one statement. `apart`: each in a statement of its own, as of many processes. */
+const WAYS = {
+  together: (db: Database, statement: Statement, hashes: readonly Buffer[]) => send(db, statement, hashes),
+  apart: (db: Database, statement: Statement, hashes: readonly Buffer[]) =>
+    Promise.all(hashes.map((hash) => send(db, statement, [hash]))),
+} as const;
+
+function send(db: Database, { name, text: sql }: Statement, hashes: readonly Buffer[]): Promise<unknown> {
+  return db.query({ name, text: sql }, [hashes, LIMIT_PER_SECOND, false]);
+}
+
+await measureOnDatabase("embedded", out, async ({ url }) => {
+  const db = await openDatabase({
+    url,
+    role: "bench",
+    log: createLog("silent", "stderr"),
+    poolMax: 64,
+    staysOpen: true,
+  });
+  try {
+    const earlier = text(before);
+    await db.query(`create schema ${SCHEMA}`);
+    await db.tx(async (tx) => {
+      await tx.query(`set local search_path = ${SCHEMA}, public`);
+      await tx.query(earlier);
+    });
+    const statements = [statementOf(earlier, SCHEMA), statementOf(text("HEAD"), "public")] as const;
+    const hashes = await createKeys(db);
+    // Every scope has its ring, and the planner knows it: what it makes of empty tables is no matter of the statement.
+    for (const statement of statements) await send(db, statement, hashes);
+    await db.query("analyze api_keys, accounts, rate_rings");
+    const results = [];
+    for (const way of ["together", "apart"] as const) {
+      for (const callers of CALLERS) {
+        const times = new Map(statements.map((statement) => [statement, [] as number[]]));
+        for (let round = -100; round < rounds; round += 1) {
+          const own = Array.from(
+            { length: callers },
+            (_, at) => hashes[(Math.abs(round) * 7 + at * 3) % hashes.length],
+          );
+          const given = own.flatMap((hash) => hash ?? []);
+          for (const statement of round % 2 === 0 ? statements : statements.toReversed()) {
+            const start = performance.now();
+            await WAYS[way](db, statement, given);
+            if (round >= 0) times.get(statement)?.push(performance.now() - start);
+          }
+        }
+        const [beforeMs, nowMs] = statements.map((statement) => median(times.get(statement) ?? []));
+        const ratio = Math.round(((nowMs ?? 0) / (beforeMs ?? 1)) * 1_000) / 1_000;
+        results.push({ way, callers, beforeMs, nowMs, ratio });
+      }
+    }
+    return { measurement: describeMeasurement(), before, rounds, limit: "ratio at most 1.1", results };
+  } finally {
+    await db.close();
+  }
+});
