@@ -5,10 +5,11 @@
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { API, SymbolFlags } from "typescript/unstable/sync";
-import { build, type Plugin } from "vite";
+import { build, type InlineConfig, type Plugin, type Rolldown } from "vite";
 
 const PACKAGES = join(import.meta.dirname, "../packages");
 const CONTRACT = join(PACKAGES, "contract");
+const CLIENT = join(PACKAGES, "client/src");
 const DIST = join(PACKAGES, "client/dist");
 const VENDORED = join(DIST, "contract");
 /** Entry of the contract to its face among the copied types. */
@@ -16,49 +17,132 @@ const FACES = { "@promptd/contract": "index", "@promptd/contract/manage": "manag
 /** The types that need zod, and the file that has another text of them in the client. */
 const SHAPES = { EndpointShapes: "shapes/endpoint-shapes", ManageShapes: "shapes/manage-shapes" } as const;
 
-/** @param outDir where the JavaScript goes. @param minify for a look at how much a page would load. */
-export async function bundleClient(outDir: string, { minify }: { readonly minify: boolean }): Promise<void> {
+const TARGET = "es2023";
+const BUILD = {
+  configFile: false,
+  logLevel: "warn",
+  plugins: [slimTables()],
+  resolve: { conditions: ["promptd-source"] },
+} satisfies InlineConfig;
+
+/**
+ * One file for each source, so that a bundler takes of them what a page uses, and loads on demand what is so here.
+ * @param outDir where the JavaScript goes.
+ */
+export async function bundleClient(outDir: string): Promise<void> {
   await build({
-    configFile: false,
-    logLevel: "warn",
-    plugins: [slimTables()],
-    resolve: { conditions: ["promptd-source"] },
+    ...BUILD,
     build: {
       outDir,
       emptyOutDir: false,
-      minify: minify ? "oxc" : false,
-      target: "es2023",
-      lib: {
-        entry: { index: join(PACKAGES, "client/src/index.ts"), manage: join(PACKAGES, "client/src/manage.ts") },
-        formats: ["es"],
+      minify: false,
+      target: TARGET,
+      lib: { entry: [join(CLIENT, "index.ts"), join(CLIENT, "manage.ts")], formats: ["es"] },
+      rolldownOptions: {
+        output: {
+          preserveModules: true,
+          preserveModulesRoot: CLIENT,
+          entryFileNames: ({ name }) => `${name.replace("contract/src/", "contract/")}.js`,
+        },
       },
-      rolldownOptions: { output: { chunkFileNames: "shared.js", minify } },
     },
   });
 }
 
-/** Of an endpoint a client needs method and path, of an error whether it is sent again; the rest is prose. */
-function slimTables(): Plugin {
-  const tables: Readonly<Record<string, readonly [string, readonly string[]]>> = {
-    "contract/src/endpoints.ts": ["ENDPOINTS", ["method", "path"]],
-    "contract/src/manage/endpoints.ts": ["MANAGE_ENDPOINTS", ["method", "path"]],
-    "contract/src/errors.ts": ["ERRORS", ["retry"]],
+/** Of the client's own JavaScript, minified, for a page that runs prompts. */
+export const CLIENT_BYTES_MAX = 12_000;
+
+/** What a page loads for `import { createClient } from "@promptd/client"`, minified. */
+export interface ClientBytes {
+  /** Before it runs a prompt, which needs no more. */
+  readonly first: number;
+  /** On demand: images, events, batches, and all that is not `client.run`. */
+  readonly later: number;
+}
+
+/** @param index the client's entry, as source or as it is installed. */
+export async function measureClient(index: string): Promise<ClientBytes> {
+  const entry = join(CLIENT, "page.js"); // which is not a file
+  const page: Plugin = {
+    name: "page",
+    resolveId: (id) => (id === entry ? id : null),
+    load: (id) => (id === entry ? `export { createClient } from ${JSON.stringify(index)};` : null),
   };
+  const built = await build({
+    ...BUILD,
+    plugins: [page, ...BUILD.plugins],
+    build: {
+      write: false,
+      target: TARGET,
+      minify: "oxc",
+      lib: { entry, formats: ["es"] },
+      rolldownOptions: { output: { minify: true } },
+    },
+  });
+  const [{ output }] = built as [Rolldown.RolldownOutput];
+  const chunks = output.filter((file) => file.type === "chunk");
+  const loaded = new Set<string>();
+  const load = (name: string): void => {
+    if (loaded.has(name)) return;
+    loaded.add(name);
+    for (const next of chunks.find(({ fileName }) => fileName === name)?.imports ?? []) load(next);
+  };
+  for (const { fileName, isEntry } of chunks) if (isEntry) load(fileName);
+  const bytesOf = (some: typeof chunks) => some.reduce((sum, { code }) => sum + Buffer.byteLength(code), 0);
+  const isFirst = ({ fileName }: { readonly fileName: string }) => loaded.has(fileName);
+  return { first: bytesOf(chunks.filter(isFirst)), later: bytesOf(chunks.filter((chunk) => !isFirst(chunk))) };
+}
+
+/** Of an endpoint a client needs method and path, of an error whether it is sent again; the rest is prose. */
+const TABLES: Readonly<Record<string, readonly [name: string, repeated: string, other?: string]>> = {
+  "contract/src/endpoints.ts": ["ENDPOINTS", "method", "path"],
+  "contract/src/manage/endpoints.ts": ["MANAGE_ENDPOINTS", "method", "path"],
+  "contract/src/errors.ts": ["ERRORS", "retry"],
+};
+
+function slimTables(): Plugin {
   return {
     name: "slim-tables",
     enforce: "pre",
     async load(id) {
-      const [, found] = Object.entries(tables).find(([path]) => id.endsWith(path)) ?? [];
+      const [, found] = Object.entries(TABLES).find(([path]) => id.endsWith(path)) ?? [];
       if (found === undefined) return null;
-      const [name, members] = found;
-      const { [name]: table } = (await import(id)) as Readonly<Record<string, Readonly<Record<string, object>>>>;
-      const slim = Object.entries(table ?? {}).map(([key, entry]) => [
-        key,
-        Object.fromEntries(Object.entries(entry).filter(([member]) => members.includes(member))),
-      ]);
-      return { code: `export const ${name} = ${JSON.stringify(Object.fromEntries(slim))};`, moduleType: "js" };
+      const [name, repeated, other] = found;
+      const { [name]: table = {} } = (await import(id)) as Readonly<Record<string, Table>>;
+      const text = other === undefined ? writeByValue(table, repeated) : writeByFunction(table, repeated, other);
+      return { code: `export const ${name} = /* @__PURE__ */ (() => { ${text} })();`, moduleType: "js" };
     },
   };
+}
+
+type Table = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** Entries of one member, of which each value is written once. */
+function writeByValue(table: Table, member: string): string {
+  const values = [...new Set(Object.values(table).map((entry) => entry[member]))];
+  const consts = values.map((value, at) => `v${at} = { ${member}: ${JSON.stringify(value)} }`);
+  const entries = Object.entries(table).map(([name, entry]) => `${name}: v${values.indexOf(entry[member])}`);
+  return `const ${consts.join(", ")}; return { ${entries.join(", ")} };`;
+}
+
+/** Entries of two members: a function for each value of the one, called with the other without what all of it begins with. */
+function writeByFunction(table: Table, repeated: string, other: string): string {
+  const values = [...new Set(Object.values(table).map((entry) => entry[repeated]))];
+  const start = commonStart(Object.values(table).map((entry) => String(entry[other])));
+  const result = (value: unknown) =>
+    `({ ${repeated}: ${JSON.stringify(value)}, ${other}: ${JSON.stringify(start)} + rest })`;
+  const consts = values.map((value, at) => `v${at} = (rest) => ${result(value)}`);
+  const entries = Object.entries(table).map(([name, entry]) => {
+    const rest = JSON.stringify(String(entry[other]).slice(start.length));
+    return `${name}: v${values.indexOf(entry[repeated])}(${rest})`;
+  });
+  return `const ${consts.join(", ")}; return { ${entries.join(", ")} };`;
+}
+
+function commonStart([first = "", ...others]: readonly string[]): string {
+  let length = first.length;
+  while (!others.every((one) => one.startsWith(first.slice(0, length)))) length -= 1;
+  return first.slice(0, length);
 }
 
 /** After the compiler has written the types of contract and client into their `dist`. */

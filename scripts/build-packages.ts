@@ -18,7 +18,7 @@ for (const name of ["contract", "client", "mcp", "server", "cli"]) {
   nameTypesAsScripts(join(directory, "dist"));
   if (name === "server") copyAssets(join(directory, "src"), join(directory, "dist"));
 }
-await bundleClient(join(PACKAGES, "client/dist"), { minify: false });
+await bundleClient(join(PACKAGES, "client/dist"));
 writeClientTypes();
 
 /** The compiler leaves `.ts` in the imports of types, which older compilers do not follow. */

@@ -1,8 +1,7 @@
 import type { EndpointEntry, EndpointShapes } from "@promptd/contract";
-import type { Delay } from "./delay.ts";
 import { PromptdError } from "./errors.ts";
-import { chooseRetryPause, readRetryAfterMs } from "./retry.ts";
-import { expectEnvelope, type RawAnswer, type RawRequest, type Send } from "./transport.ts";
+import { createRetries, readRetryAfterMs, type RetryPolicy } from "./retry.ts";
+import { protocolError, type RawAnswer, type RawRequest, type Send } from "./transport.ts";
 
 /** What the endpoints of an API take and answer, by name. */
 export type Shapes<Name extends string = string> = Readonly<
@@ -22,7 +21,7 @@ export interface EndpointCall<Shape extends Shapes[string]> {
   readonly params: Shape["params"];
   readonly query: Shape["query"];
   readonly body: Shape["body"];
-  readonly headers?: Readonly<Record<string, string | null>>;
+  readonly headers?: Readonly<Record<string, string | null>> | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
   /**
@@ -40,13 +39,6 @@ export interface EndpointAnswer<Data> {
   readonly headers: Headers;
 }
 
-export interface CallPolicy {
-  /** How often one call may be sent again. */
-  readonly maxRetries: number;
-  readonly delay: Delay;
-  readonly random: () => number;
-}
-
 /**
  * Calls an endpoint of the contract, with retries.
  * @throws PromptdError for an error envelope, PromptdConnectionError, PromptdProtocolError, or the signal's reason.
@@ -56,47 +48,46 @@ export type CallEndpoint<All extends Shapes<keyof All & string> = EndpointShapes
   call: EndpointCall<All[N]>,
 ) => Promise<EndpointAnswer<All[N]["data"]>>;
 
+/** The same with the content of the answer alone; what an endpoint does not take may be left out. */
+export type Ask<All extends Shapes<keyof All & string> = EndpointShapes> = <N extends keyof All & string>(
+  name: N,
+  call?: Partial<EndpointCall<All[N]>>,
+) => Promise<All[N]["data"]>;
+
 /** @param entries the endpoints of the API that is called, by name. */
 export function createCallEndpoint<All extends Shapes<keyof All & string>>(
   entries: Readonly<Record<keyof All & string, Pick<EndpointEntry, "method" | "path">>>,
   send: Send,
-  policy: CallPolicy,
+  policy: RetryPolicy,
 ): CallEndpoint<All> {
   return async <N extends keyof All & string>(name: N, call: EndpointCall<All[N]>) => {
     const request = requestOf(entries[name], call);
-    const isRepeatable = call.isRepeatable ?? isSafeTwice(request);
-    const startedMs = performance.now();
-    let pausedMs = 0;
-    for (let failedBefore = 0; ; failedBefore += 1) {
-      const outcome = await attempt<All[N]["data"]>(send, request);
-      if (outcome.kind === "answered") return outcome.answer;
-      call.signal?.throwIfAborted();
-      const { error, isForbidden } = outcome;
-      const pause = chooseRetryPause({ error, isForbidden, isRepeatable, failedBefore, random: policy.random() });
-      if (pause === null) throw error;
-      pausedMs += pause;
-      const spentMs = Math.max(pausedMs, performance.now() - startedMs);
-      const isOver = call.retryForMs === undefined ? failedBefore >= policy.maxRetries : spentMs > call.retryForMs;
-      if (isOver) throw error;
-      await policy.delay(pause, call.signal);
+    const retries = createRetries(policy, { ...call, isRepeatable: call.isRepeatable ?? isSafeTwice(request) });
+    for (;;) {
+      try {
+        const answer = retries.heard(await send(request));
+        return {
+          data: readData(answer, call.headers) as All[N]["data"],
+          httpStatus: answer.httpStatus,
+          headers: answer.headers,
+        };
+      } catch (error) {
+        await retries.next(error);
+      }
     }
   };
 }
 
+export function createAsk<All extends Shapes<keyof All & string>>(call: CallEndpoint<All>): Ask<All> {
+  return async (name, given) => (await call(name, { ...given } as never)).data;
+}
+
+/** The request of a call, in which what the endpoint does not take may be absent. */
 export function requestOf(
   { method, path }: Pick<EndpointEntry, "method" | "path">,
-  call: EndpointCall<Shapes[string]>,
+  call: Partial<EndpointCall<Shapes[string]>>,
 ): RawRequest {
-  const { headers, signal, timeoutMs } = call;
-  return {
-    method,
-    path: fillPath(path, call.params),
-    query: call.query,
-    body: call.body,
-    signal,
-    timeoutMs,
-    ...(headers === undefined ? {} : { headers }),
-  };
+  return { ...call, method, path: fillPath(path, call.params ?? {}) };
 }
 
 function isSafeTwice({ method, headers = {} }: RawRequest): boolean {
@@ -104,34 +95,31 @@ function isSafeTwice({ method, headers = {} }: RawRequest): boolean {
   return Object.entries(headers).some(([name, value]) => name.toLowerCase() === "idempotency-key" && value !== null);
 }
 
-type Outcome<Data> =
-  | { readonly kind: "answered"; readonly answer: EndpointAnswer<Data> }
-  | { readonly kind: "failed"; readonly error: unknown; readonly isForbidden: boolean };
-
-async function attempt<Data>(send: Send, request: RawRequest): Promise<Outcome<Data>> {
-  let answer: RawAnswer | null = null;
-  try {
-    answer = await send(request);
-    const data = readData(answer) as Data;
-    return { kind: "answered", answer: { data, httpStatus: answer.httpStatus, headers: answer.headers } };
-  } catch (error) {
-    return { kind: "failed", error, isForbidden: answer?.headers.get("x-should-retry") === "false" };
-  }
-}
-
 const NOT_MODIFIED = 304;
 
-/** @throws PromptdError for an error envelope, PromptdProtocolError for what is no envelope. */
-export function readData(answer: RawAnswer): unknown {
-  if (answer.httpStatus === NOT_MODIFIED) return null; // only where the call sent If-None-Match
-  const envelope = expectEnvelope(answer);
-  if (envelope.status === "SUCCESS") return envelope.data;
+/**
+ * @param sent the headers of the request, which may ask for a 304: that is null.
+ * @throws PromptdError for an error envelope, PromptdProtocolError for what is not an envelope.
+ */
+export function readData(answer: RawAnswer, sent: RawRequest["headers"] = {}): unknown {
+  const { httpStatus, headers, envelope } = answer;
+  if (httpStatus === NOT_MODIFIED && "if-none-match" in sent) return null;
+  const isSuccess = httpStatus >= 200 && httpStatus < 300;
+  if (envelope === null || (envelope.status === "SUCCESS") !== isSuccess) {
+    const type = headers.get("content-type") ?? "no content type";
+    throw protocolError(
+      `The answer is not one of a promptd server (HTTP ${httpStatus}, ${type}). Check the base URL and any proxy before it.`,
+      answer,
+    );
+  }
+  const { data } = envelope;
+  if (envelope.status === "SUCCESS") return data;
   throw new PromptdError(envelope.message, {
     code: envelope.status,
-    httpStatus: answer.httpStatus,
-    data: envelope.data,
-    requestId: answer.headers.get("x-request-id"),
-    retryAfterMs: readRetryAfterMs(answer.headers),
+    httpStatus,
+    data,
+    requestId: headers.get("x-request-id"),
+    retryAfterMs: readRetryAfterMs(headers),
   });
 }
 

@@ -1,25 +1,13 @@
-import { ENDPOINTS, type RunEvent } from "@promptd/contract";
-import { readData, requestOf, type CallPolicy } from "./call-endpoint.ts";
+import { ENDPOINTS, type Run, type RunEvent } from "@promptd/contract";
+import { requestOf } from "./call-endpoint.ts";
+import type { ClientParts } from "./client-parts.ts";
 import { PromptdConnectionError } from "./errors.ts";
-import { chooseRetryPause } from "./retry.ts";
-import type { Open } from "./transport.ts";
+import { createRetries, type Retries } from "./retry.ts";
+import type { EventLog } from "./run/event-log.ts";
+import { openStream } from "./stream.ts";
+import type { Exchange } from "./transport.ts";
 
-/** Where a broken stream goes on. */
-interface Progress {
-  readonly runId: string;
-  readonly signal: AbortSignal | undefined;
-  lastEventId: string | null;
-  /** Connections in a row that brought no event. */
-  failedBefore: number;
-}
-
-interface Broken {
-  readonly error: unknown;
-  /** The answer forbids another try. */
-  readonly isForbidden: boolean;
-}
-
-interface FollowOptions {
+export interface FollowOptions {
   readonly signal?: AbortSignal | undefined;
   /** The id of the last text event that has arrived; text continues behind it. */
   readonly lastEventId?: string | null | undefined;
@@ -27,56 +15,65 @@ interface FollowOptions {
   readonly maxRetries?: number | undefined;
 }
 
-export type Follow = (runId: string, options?: FollowOptions) => AsyncGenerator<RunEvent, void>;
+type Following = Pick<ClientParts, "exchange" | "policy">;
 
-export function createFollow(open: Open, policy: CallPolicy): Follow {
-  return async function* follow(runId, { signal, lastEventId = null, maxRetries = policy.maxRetries } = {}) {
-    const progress: Progress = { runId, signal, lastEventId, failedBefore: 0 };
-    for (;;) {
-      const broken = yield* followOnce(open, progress);
-      if (broken === null) return;
-      signal?.throwIfAborted();
-      const { failedBefore } = progress;
-      const pause = chooseRetryPause({ ...broken, isRepeatable: true, failedBefore, random: policy.random() });
-      if (pause === null || failedBefore >= maxRetries) throw broken.error;
-      progress.failedBefore += 1;
-      await policy.delay(pause, signal);
+/** The events of a run until its end. A connection that breaks is opened again. */
+export async function* followRun(
+  { exchange, policy }: Following,
+  runId: string,
+  { signal, lastEventId = null, maxRetries }: FollowOptions = {},
+): AsyncGenerator<RunEvent, void> {
+  const progress: Progress = { runId, signal, lastEventId, retries: createRetries(policy, { signal, maxRetries }) };
+  for (;;) {
+    try {
+      return yield* followOnce(exchange, progress);
+    } catch (error) {
+      await progress.retries.next(error);
     }
-  };
-}
-
-/** The server sends something every ten seconds. */
-const SILENCE_MS_MAX = 30_000;
-
-/** Events of one connection. @returns null after the end of the run; else why there are no more. */
-async function* followOnce(open: Open, progress: Progress): AsyncGenerator<RunEvent, Broken | null> {
-  const { runId, signal, lastEventId } = progress;
-  const headers = { accept: "text/event-stream", ...(lastEventId === null ? {} : { "last-event-id": lastEventId }) };
-  const call = { params: { runId }, query: {}, body: undefined, headers, signal, timeoutMs: SILENCE_MS_MAX };
-  let isForbidden = false;
-  try {
-    const answer = await open(requestOf(ENDPOINTS.followRun, call));
-    if (!(Symbol.asyncIterator in answer)) {
-      isForbidden = answer.headers.get("x-should-retry") === "false";
-      readData(answer);
-      return { error: endedEarly(), isForbidden };
-    }
-    for await (const event of readEvents(answer)) {
-      if ("id" in event) progress.lastEventId = event.id;
-      progress.failedBefore = 0;
-      yield event;
-      if (event.event === "done") return null;
-    }
-    return { error: endedEarly(), isForbidden };
-  } catch (error) {
-    return { error, isForbidden };
   }
 }
 
-/** A server that stops, or a proxy, ends a stream before the run has ended. */
-function endedEarly(): PromptdConnectionError {
-  return new PromptdConnectionError("The stream of events ended before the run did.", { timedOut: false, cause: null });
+/** Where a broken stream goes on. */
+interface Progress {
+  readonly runId: string;
+  readonly signal: AbortSignal | undefined;
+  readonly retries: Retries;
+  lastEventId: string | null;
 }
+
+/** Events of one connection. @throws an error unless the last one is the end of the run. */
+async function* followOnce(exchange: Exchange, progress: Progress): AsyncGenerator<RunEvent, void> {
+  const { runId, signal, lastEventId, retries } = progress;
+  const headers = { accept: "text/event-stream", "last-event-id": lastEventId };
+  const request = requestOf(ENDPOINTS.followRun, { params: { runId }, headers, signal });
+  for await (const event of readEvents(await openStream(exchange, request, retries))) {
+    if ("id" in event) progress.lastEventId = event.id;
+    retries.restart();
+    yield event;
+    if (event.event === "done") return;
+  }
+  throw new PromptdConnectionError(ENDED_EARLY, { timedOut: false, cause: null });
+}
+
+/** Writes the events of a run into a log. @returns null when the stream broke off, or none came through. */
+export async function followInto(
+  parts: Following,
+  runId: string,
+  { log, signal }: { readonly log: EventLog; readonly signal: AbortSignal | undefined },
+): Promise<Run | null> {
+  try {
+    for await (const event of followRun(parts, runId, { signal, lastEventId: log.lastEventId(), maxRetries: 1 })) {
+      if (event.event === "done") return event.data;
+      log.add(event);
+    }
+  } catch {
+    signal?.throwIfAborted(); // every other error shows in the poll that follows, unless it was the stream's alone
+  }
+  return null;
+}
+
+/** A server that stops, or a proxy, ends a stream before the run has ended. */
+const ENDED_EARLY = "The stream of events ended before the run did.";
 
 /** Server-sent events as the server writes them: one line for each field, a blank line behind each event. */
 async function* readEvents(pieces: AsyncIterable<string>): AsyncGenerator<RunEvent> {

@@ -1,4 +1,5 @@
 import { ERRORS } from "@promptd/contract";
+import type { Delay } from "./delay.ts";
 import { PromptdConnectionError, PromptdError, PromptdProtocolError } from "./errors.ts";
 
 /** Full jitter (a random time up to a doubling limit), so that clients that failed together do not return together. */
@@ -8,12 +9,62 @@ const BACKOFF_CAP_MS = 8_000;
 const SPREAD_MS = 250;
 /** A server that wants a longer pause is better shown to the caller than waited for. */
 const RETRY_AFTER_MS_MAX = 60_000;
+const RETRY_AFTER_MS_DEFAULT = 1_000;
 
-export interface Failure {
+export interface RetryPolicy {
+  /** How often one call may be sent again. */
+  readonly maxRetries: number;
+  readonly delay: Delay;
+  readonly random: () => number;
+}
+
+export interface RetryOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Sending the same request twice has the effect of sending it once; true when absent. */
+  readonly isRepeatable?: boolean;
+  /** In place of the policy's. */
+  readonly maxRetries?: number | undefined;
+  /** Sent again as often as these milliseconds allow, in place of `maxRetries`. */
+  readonly retryForMs?: number | undefined;
+}
+
+/** Decides after each failure of one piece of work whether and when it is tried again. */
+export interface Retries {
+  /** Notes whether an answer forbids another try (`x-should-retry: false`), and returns it. */
+  heard<Answer extends { readonly headers: Headers }>(answer: Answer): Answer;
+  /** Something has arrived: the next failure counts as the first. */
+  restart(): void;
+  /** Waits before the next try. @throws the error when there is none; the reason of a signal that is aborted. */
+  next(error: unknown): Promise<void>;
+}
+
+export function createRetries({ delay, random, ...policy }: RetryPolicy, options: RetryOptions): Retries {
+  const { signal, isRepeatable = true, maxRetries = policy.maxRetries, retryForMs } = options;
+  const startedMs = performance.now();
+  let pausedMs = 0;
+  let failedBefore = 0;
+  let isForbidden = false;
+  return {
+    heard: (answer) => {
+      isForbidden = answer.headers.get("x-should-retry") === "false";
+      return answer;
+    },
+    restart: () => (failedBefore = 0),
+    next: async (error) => {
+      signal?.throwIfAborted();
+      const pause = choosePause({ error, isRepeatable, failedBefore, random: random() });
+      if (pause === null || isForbidden) throw error;
+      pausedMs += pause;
+      const spentMs = Math.max(pausedMs, performance.now() - startedMs);
+      if (retryForMs === undefined ? failedBefore >= maxRetries : spentMs > retryForMs) throw error;
+      failedBefore += 1;
+      await delay(pause, signal);
+    },
+  };
+}
+
+interface Failure {
   readonly error: unknown;
-  /** The answer forbade it (`x-should-retry: false`). */
-  readonly isForbidden: boolean;
-  /** Sending the same request twice has the effect of sending it once. */
   readonly isRepeatable: boolean;
   /** Failures before this one. */
   readonly failedBefore: number;
@@ -27,34 +78,28 @@ export interface Failure {
  * own 5xx page leave open whether the server acted, so only a repeatable request is sent again.
  * @returns the pause in milliseconds; null: do not retry.
  */
-export function chooseRetryPause(failure: Failure): number | null {
-  const { error, random, isForbidden, isRepeatable } = failure;
-  if (isForbidden) return null;
-  const backoff = random * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** failure.failedBefore);
-  if (error instanceof PromptdError) {
-    return ERRORS[error.code].retry === "backoff" && !isRepeatable ? null : choosePauseByCode(error, random, backoff);
+function choosePause({ error, isRepeatable, failedBefore, random }: Failure): number | null {
+  const rule = ruleOf(error);
+  const askedMs = error instanceof PromptdError ? error.retryAfterMs : null;
+  if (rule === "after-delay") {
+    const pauseMs = askedMs ?? RETRY_AFTER_MS_DEFAULT;
+    return pauseMs > RETRY_AFTER_MS_MAX ? null : pauseMs + random * SPREAD_MS;
   }
-  if (error instanceof PromptdConnectionError) return isRepeatable ? backoff : null;
-  if (error instanceof PromptdProtocolError) return isRepeatable && error.httpStatus >= 500 ? backoff : null;
-  return null;
+  if (rule !== "backoff" || !isRepeatable) return null;
+  return Math.max(random * Math.min(BACKOFF_CAP_MS, BACKOFF_BASE_MS * 2 ** failedBefore), askedMs ?? 0);
 }
 
-function choosePauseByCode(error: PromptdError, random: number, backoff: number): number | null {
-  const rule = ERRORS[error.code].retry;
-  if (rule === "backoff") return Math.max(backoff, error.retryAfterMs ?? 0);
-  if (rule !== "after-delay") return null;
-  const asked = error.retryAfterMs ?? 1_000;
-  return asked > RETRY_AFTER_MS_MAX ? null : asked + random * SPREAD_MS;
+function ruleOf(error: unknown): string {
+  if (error instanceof PromptdError) return ERRORS[error.code].retry;
+  const isLost = error instanceof PromptdConnectionError;
+  return isLost || (error instanceof PromptdProtocolError && error.httpStatus >= 500) ? "backoff" : "never";
 }
 
 /** Reads `retry-after-ms`, else `Retry-After` in seconds; null when there is none (a date counts as none). */
 export function readRetryAfterMs(headers: Headers): number | null {
-  const exact = readNumber(headers.get("retry-after-ms"));
-  if (exact !== null) return exact;
-  const seconds = readNumber(headers.get("retry-after"));
-  return seconds === null ? null : seconds * 1_000;
-}
-
-function readNumber(text: string | null): number | null {
-  return text !== null && /^[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : null;
+  const read = (name: string, unitMs: number): number | null => {
+    const text = headers.get(name) ?? "";
+    return /^\d+(\.\d+)?$/.test(text) ? Number(text) * unitMs : null;
+  };
+  return read("retry-after-ms", 1) ?? read("retry-after", 1_000);
 }

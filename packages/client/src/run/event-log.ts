@@ -7,10 +7,8 @@ export interface EventLog {
   state(runId: string, runStatus: RunStatus): void;
   /** The outputs that no event has shown yet, and the end. */
   finish(run: Run): void;
-  /** No more events: readers end. */
-  end(): void;
-  /** Readers get this error. */
-  fail(reason: unknown): void;
+  /** No more events: readers end, with the error where there is one. */
+  end(failure?: Partial<Failure>): void;
   /** All events from the first on. */
   read(): AsyncGenerator<RunEvent, void>;
   /** Whether anybody wants events. */
@@ -18,68 +16,60 @@ export interface EventLog {
   lastEventId(): string | null;
 }
 
-type Listener = (event: RunEvent) => void;
+interface Failure {
+  readonly error: unknown;
+}
 
 /** @param onWarning is told what a listener has thrown: the run has been paid for, and goes on. */
-export function createEventLog(onEvent: Listener | undefined, onWarning: (message: string) => void): EventLog {
+export function createEventLog(
+  onEvent: ((event: RunEvent) => void) | undefined,
+  onWarning: (message: string) => void,
+): EventLog {
   const events: RunEvent[] = [];
+  const waiting: (() => void)[] = [];
+  const shown = new Set<number>();
   let status: RunStatus | null = null;
   let lastEventId: string | null = null;
   let isRead = onEvent !== undefined;
-  let ending: Promise<void> | null = null;
-  let wake = (): void => {};
-  let woken = new Promise<void>((resolve) => (wake = resolve));
-  const wakeAll = (): void => {
-    wake();
-    woken = new Promise((resolve) => (wake = resolve));
-  };
+  let ending: Partial<Failure> | null = null;
+  const wake = (): void => waiting.splice(0).forEach((resolve) => resolve());
   const add = (event: RunEvent): void => {
-    if (event.event === "status") {
-      if (event.data.runStatus === status) return;
-      status = event.data.runStatus;
-    }
-    if (event.event === "text") lastEventId = event.id;
-    if (event.event === "output" && hasOutput(event.data.index)) return;
+    const { event: kind, data } = event;
+    if (kind === "status" ? data.runStatus === status : kind === "output" && shown.has(data.index)) return;
+    if (kind === "status") status = data.runStatus;
+    if (kind === "output") shown.add(data.index);
+    if (kind === "text") lastEventId = event.id;
     events.push(event);
-    wakeAll();
-    call(event);
-  };
-  const call = (event: RunEvent): void => {
+    wake();
     try {
       onEvent?.(event);
     } catch (error) {
       onWarning(`onProgress has failed: ${String(error)}`);
     }
   };
-  const hasOutput = (index: number) => events.some(({ event, data }) => event === "output" && data.index === index);
-  const end = (how: Promise<void>): void => {
-    how.catch(() => {}); // there may be no reader
-    ending = how;
-    wakeAll();
-  };
-  const fail = (reason: unknown): void => {
-    const failed: Promise<void> = Promise.reject(reason);
-    end(failed);
-  };
+  const state = (runId: string, runStatus: RunStatus): void => add({ event: "status", data: { runId, runStatus } });
   const isAwaited = (at: number): boolean => at >= events.length && ending === null;
   async function* read(): AsyncGenerator<RunEvent, void> {
     for (let at = 0; ; at += 1) {
-      while (isAwaited(at)) await woken;
+      while (isAwaited(at)) await new Promise<void>((resolve) => waiting.push(resolve));
       const event = events[at];
-      if (event === undefined) return ending ?? undefined;
-      yield event;
+      if (event !== undefined) yield event;
+      else if (ending !== null && "error" in ending) throw ending.error;
+      else return;
     }
   }
   return {
     add,
-    state: (runId, runStatus) => add({ event: "status", data: { runId, runStatus } }),
+    state,
     finish: (run) => {
-      add({ event: "status", data: { runId: run.runId, runStatus: run.runStatus } });
-      for (const [index, item] of run.outputs.entries()) add({ event: "output", data: { ...item, index } });
+      state(run.runId, run.runStatus);
+      run.outputs.forEach((item, index) => add({ event: "output", data: { ...item, index } }));
       add({ event: "done", data: run });
     },
-    end: () => end(Promise.resolve()),
-    fail,
+    end: (failure = {}) => {
+      ending = failure;
+      wake();
+    },
     read: () => {
       isRead = true;
       return read();

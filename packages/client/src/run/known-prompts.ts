@@ -33,7 +33,7 @@ export type OptionsOf<Name> = [Known<Name>] extends [never]
     : never;
 
 /** Texts of one JSON object. What is undefined is left out. */
-export function toTexts(values: object): Record<string, string> {
+export function toTexts(values: object = {}): Record<string, string> {
   const given = Object.entries(values as Record<string, InputValue | undefined>);
   return Object.fromEntries(given.flatMap(([key, value]) => (value === undefined ? [] : [[key, toText(value)]])));
 }

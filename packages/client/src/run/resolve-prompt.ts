@@ -1,36 +1,49 @@
-import type { CallEndpoint } from "../call-endpoint.ts";
+import type { Ask } from "../call-endpoint.ts";
 import { PromptdError } from "../errors.ts";
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export interface Resolving {
+  readonly ask: Ask;
+  /** A slug, a slug with a label (`slug@label`), or the id of a prompt or of a version. */
+  readonly name: string;
+  /** The caller has named what is created: the same name may have been used with the version that the prompt has. */
+  readonly isKeyed: boolean;
   readonly signal: AbortSignal | undefined;
   readonly retryForMs: number;
 }
 
-/** Whether a text is the id of a version, as far as its form says. */
-export function isId(text: string): boolean {
-  return UUID.test(text);
-}
-
-/** The version that a slug leads to, or a slug with a label: `slug@label`. */
-export async function findBySlug(call: CallEndpoint, name: string, resolving: Resolving): Promise<string> {
-  const [slug = "", label] = name.split("@");
-  const { data } = await call("resolveSlug", { params: { slug }, query: { label }, body: undefined, ...resolving });
-  return data.promptVersionId;
-}
-
-/** The latest version of a prompt. @returns null when no published prompt has this id. */
-export async function findLatest(call: CallEndpoint, promptId: string, resolving: Resolving): Promise<string | null> {
+/**
+ * Creates something of the version that a name leads to. An id is tried as that of a version first, which programs pin,
+ * and then as that of a prompt; in the other order where a key would make a conflict of what was only tried out.
+ */
+export async function createOfPrompt<Created>(
+  resolving: Resolving,
+  create: (promptVersionId: string) => Promise<Created>,
+): Promise<Created> {
+  const { ask, name, isKeyed, signal, retryForMs } = resolving;
+  const sent = { signal, retryForMs };
+  if (!UUID.test(name)) {
+    const [slug = "", label] = name.split("@");
+    return create((await ask("resolveSlug", { params: { slug }, query: { label }, ...sent })).promptVersionId);
+  }
+  const findLatest = async (): Promise<string | null> => {
+    const latest = await ask("getPrompt", { params: { promptId: name }, ...sent }).catch(nullWhenNotFound);
+    return latest && latest.promptVersionId;
+  };
+  if (isKeyed) return create((await findLatest()) ?? name);
   try {
-    const { data } = await call("getPrompt", { params: { promptId }, query: {}, body: undefined, ...resolving });
-    return data.promptVersionId;
+    return await create(name);
   } catch (error) {
-    if (isNotFound(error)) return null;
-    throw error;
+    nullWhenNotFound(error);
+    const latest = await findLatest();
+    if (latest === null) throw error;
+    return create(latest);
   }
 }
 
-export function isNotFound(error: unknown): boolean {
-  return error instanceof PromptdError && error.code === "NOT_FOUND_ERROR";
+/** @throws every other error again. */
+function nullWhenNotFound(error: unknown): null {
+  if (error instanceof PromptdError && error.code === "NOT_FOUND_ERROR") return null;
+  throw error;
 }

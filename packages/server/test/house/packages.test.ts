@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { CLIENT_BYTES_MAX, measureClient } from "../../../../scripts/build-client.ts";
 import { PACKAGES } from "../../../../scripts/pack-packages.ts";
 import { checkVersion, closeChangelog, setVersion } from "../../../../scripts/release.ts";
 import { VERSION } from "../../src/platform/version.ts";
@@ -35,6 +36,12 @@ describe("the packages", () => {
 
   test("of the client depends on nothing", () => {
     expect(manifests[PACKAGES.indexOf("client")]?.dependencies).toBeUndefined();
+  });
+
+  test("of the client loads 12 kB at most before a page runs a prompt, and the rest on demand", async () => {
+    const { first, later } = await measureClient(join(ROOT, "packages/client/src/index.ts"));
+    expect(first).toBeLessThanOrEqual(CLIENT_BYTES_MAX);
+    expect(later).toBeGreaterThan(0);
   });
 
   test("are published by a workflow that signs where they come from", () => {

@@ -196,7 +196,7 @@ const ONE_SPEAKER: readonly { readonly what: string; readonly words: RegExp; rea
   {
     what: "Math.random",
     words: /\bMath\.random\b/,
-    only: /platform\/(ids|resilience\/retry)\.ts$|^packages\/client\/src\/(client|manage)\.ts$/,
+    only: /platform\/(ids|resilience\/retry)\.ts$|^packages\/client\/src\/connect\.ts$/,
   },
   {
     what: "the name of an endpoint: what differs stands in its entry in the contract",

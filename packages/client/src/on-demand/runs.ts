@@ -1,8 +1,10 @@
 import type { CreateRunBody, ListRunsQuery, Run, RunEvent, RunList, RunListRow } from "@promptd/contract";
-import { PromptdError } from "./errors.ts";
-import { createEventLog } from "./run/event-log.ts";
-import { isFinal, preferHeader, waitPreference } from "./run/preferences.ts";
-import { waitForRun, type WaitParts } from "./run/wait-for-run.ts";
+import type { ClientParts } from "../client-parts.ts";
+import { PromptdError } from "../errors.ts";
+import { readPages } from "./pages.ts";
+import { followRun } from "../follow-run.ts";
+import { createEventLog } from "../run/event-log.ts";
+import { isFinal, waitForRun } from "../run/wait-for-run.ts";
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
@@ -40,6 +42,9 @@ export interface CreateAndWaitOptions extends CallOptions {
   readonly onUnfinished?: ((runId: string) => void) | undefined;
 }
 
+/** A watching that may poll at its own pace. */
+interface WaitOptions extends WatchOptions, Pick<CreateAndWaitOptions, "pollSeconds"> {}
+
 export interface RunsClient {
   /** @throws PromptdError GATEWAY_TIMEOUT_ERROR with `runId` when the run outlives the server's wait. */
   create(body: CreateRunBody, options?: CreateRunOptions): Promise<Run>;
@@ -60,64 +65,48 @@ export interface RunsClient {
   cancel(runId: string, options?: CallOptions): Promise<Run>;
 }
 
-export interface RunsDependencies extends WaitParts {
-  readonly newIdempotencyKey: () => string;
-  readonly onWarning: (message: string) => void;
-}
-
 /** The server's own wait (specification, "Synchronous wait"): an answer may take that much longer. */
 const SERVER_WAIT_MS = 120_000;
 const PAGE_LIMIT_DEFAULT = 50;
 
-export function createRunsClient(dependencies: RunsDependencies): RunsClient {
-  const { call, timeoutMs } = dependencies;
-  const get = async (runId: string, { signal, waitSeconds }: GetRunOptions = {}): Promise<Run> => {
-    const headers = preferHeader([waitPreference(waitSeconds)]);
-    const given = { params: { runId }, query: {}, body: undefined, headers, signal };
-    return (await call("getRun", { ...given, timeoutMs: timeoutMs + (waitSeconds ?? 0) * 1_000 })).data;
+export function createRunsClient(parts: ClientParts): RunsClient {
+  const { ask, newIdempotencyKey, onWarning, timeoutMs } = parts;
+  const create: RunsClient["create"] = (body, options = {}) => {
+    const { signal, idempotencyKey = newIdempotencyKey(), waitSeconds, respondAsync, stream } = options;
+    const prefer = preferHeader(respondAsync && "respond-async", stream && "stream", waitPreference(waitSeconds));
+    const headers = { ...prefer, "idempotency-key": idempotencyKey };
+    return ask("createRun", { body, headers, signal, timeoutMs: timeoutMs + SERVER_WAIT_MS });
   };
-  const create = async (body: CreateRunBody, options: CreateRunOptions = {}): Promise<Run> => {
-    const key = options.idempotencyKey === undefined ? dependencies.newIdempotencyKey() : options.idempotencyKey;
-    const isAsync = options.respondAsync === true ? "respond-async" : null;
-    const isStream = options.stream === true ? "stream" : null;
-    const answer = await call("createRun", {
-      params: {},
-      query: {},
-      body,
-      headers: { ...preferHeader([isAsync, isStream, waitPreference(options.waitSeconds)]), "idempotency-key": key },
-      signal: options.signal,
-      timeoutMs: timeoutMs + SERVER_WAIT_MS,
-    });
-    return answer.data;
+  const list: RunsClient["list"] = (query = {}, { signal } = {}) => ask("listRuns", { query, signal });
+  const waitUntilFinal = async (runId: string, { signal, onProgress, pollSeconds }: WaitOptions): Promise<Run> => {
+    const log = createEventLog(onProgress, onWarning);
+    const run = await waitForRun(parts, runId, { log, signal, pollSeconds });
+    log.finish(run);
+    return run;
   };
-  const list = async (query: ListRunsQuery = {}, options: CallOptions = {}): Promise<RunList> =>
-    (await call("listRuns", { params: {}, query, body: undefined, signal: options.signal })).data;
   return {
     create,
     list,
-    follow: dependencies.follow,
-    get,
-    watch: async (runId, { signal, onProgress } = {}) => {
-      const log = createEventLog(onProgress, dependencies.onWarning);
-      const run = await waitForRun(dependencies, runId, { log, signal });
-      log.finish(run);
-      return run;
+    follow: (runId, { signal } = {}) => followRun(parts, runId, { signal }),
+    get: (runId, { signal, waitSeconds } = {}) => {
+      const headers = preferHeader(waitPreference(waitSeconds));
+      return ask("getRun", { params: { runId }, headers, signal, timeoutMs: timeoutMs + (waitSeconds ?? 0) * 1_000 });
     },
+    watch: (runId, { signal, onProgress } = {}) => waitUntilFinal(runId, { signal, onProgress }),
     createAndWait: async (body, { signal, idempotencyKey, pollSeconds, onUnfinished } = {}) => {
       const created = await create(body, { signal, idempotencyKey }).catch(runOfTimeout);
       if (typeof created !== "string" && isFinal(created)) return created;
       const runId = typeof created === "string" ? created : created.runId;
       onUnfinished?.(runId);
-      return waitForRun(dependencies, runId, {
-        log: createEventLog(undefined, dependencies.onWarning),
-        signal,
-        pollSeconds,
-      });
+      return waitUntilFinal(runId, { signal, pollSeconds });
     },
-    listAll: (query = {}, options = {}) => listAll(list, query, options),
-    cancel: async (runId, { signal } = {}) =>
-      // A canceled run is canceled again without an effect.
-      (await call("cancelRun", { params: { runId }, query: {}, body: undefined, signal, isRepeatable: true })).data,
+    listAll: ({ limit = PAGE_LIMIT_DEFAULT, startingAfter, ...query } = {}, options) =>
+      readPages(
+        (last = startingAfter) => list({ ...query, limit, startingAfter: last }, options),
+        (row) => row.runId,
+      ),
+    // A canceled run is canceled again without an effect.
+    cancel: (runId, { signal } = {}) => ask("cancelRun", { params: { runId }, signal, isRepeatable: true }),
   };
 }
 
@@ -128,16 +117,11 @@ function runOfTimeout(error: unknown): string {
   return runId;
 }
 
-async function* listAll(
-  list: RunsClient["list"],
-  query: Omit<ListRunsQuery, "endingBefore">,
-  options: CallOptions,
-): AsyncGenerator<RunListRow, void> {
-  let startingAfter = query.startingAfter;
-  for (;;) {
-    const page = await list({ ...query, limit: query.limit ?? PAGE_LIMIT_DEFAULT, startingAfter }, options);
-    yield* page.rows;
-    startingAfter = page.rows.at(-1)?.runId;
-    if (!page.hasMore || startingAfter === undefined) return;
-  }
+function waitPreference(seconds: number | undefined): string | undefined {
+  return seconds === undefined ? undefined : `wait=${Math.max(0, Math.ceil(seconds))}`;
+}
+
+/** @param preferences what is false or undefined is not sent. */
+function preferHeader(...preferences: readonly (string | false | undefined)[]): Record<string, string | null> {
+  return { prefer: preferences.filter((preference) => preference).join(", ") || null };
 }

@@ -1,0 +1,57 @@
+import type { EndpointEntry } from "@promptd/contract";
+import { createAsk, createCallEndpoint, type Ask, type CallEndpoint, type Shapes } from "./call-endpoint.ts";
+import { delay as realDelay, type Delay } from "./delay.ts";
+import type { RetryPolicy } from "./retry.ts";
+import { createTransport, type RawAnswer, type Transport } from "./transport.ts";
+
+/** What both clients take. */
+export interface ConnectOptions {
+  readonly baseUrl: string;
+  /** The global fetch when absent. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** How often one call may be sent again after 429, 500 or a lost connection; 5 when absent. */
+  readonly maxRetries?: number | undefined;
+  /** Longest time for one answer, not counting the server's own wait for a run; 30,000 when absent. */
+  readonly timeoutMs?: number | undefined;
+  /** Replaceable for tests: time and chance. */
+  readonly delay?: Delay | undefined;
+  readonly random?: (() => number) | undefined;
+}
+
+export interface Connecting<All> {
+  /** The endpoints of the API, by name. */
+  readonly entries: Readonly<Record<keyof All & string, Pick<EndpointEntry, "method" | "path">>>;
+  /** The headers every request carries, asked for each time. */
+  readonly headersOf: () => Record<string, string>;
+  /** Called for each answer of `send`. */
+  readonly onAnswer?: (answer: RawAnswer) => void;
+}
+
+export interface Connection<All extends Shapes<keyof All & string>> extends Transport {
+  readonly call: CallEndpoint<All>;
+  readonly ask: Ask<All>;
+  readonly policy: RetryPolicy;
+  readonly timeoutMs: number;
+}
+
+const MAX_RETRIES_DEFAULT = 5;
+const TIMEOUT_MS_DEFAULT = 30_000;
+
+/** @throws TypeError when the base URL is not an http or https address. */
+export function connect<All extends Shapes<keyof All & string>>(
+  options: ConnectOptions,
+  { entries, headersOf, onAnswer }: Connecting<All>,
+): Connection<All> {
+  const { baseUrl, timeoutMs = TIMEOUT_MS_DEFAULT, maxRetries = MAX_RETRIES_DEFAULT } = options;
+  const { delay = realDelay, random = Math.random } = options;
+  const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
+  const transport = createTransport({ baseUrl, fetch, timeoutMs }, headersOf);
+  const send: Transport["send"] = async (request) => {
+    const answer = await transport.send(request);
+    onAnswer?.(answer);
+    return answer;
+  };
+  const policy = { maxRetries, delay, random };
+  const call = createCallEndpoint<All>(entries, send, policy);
+  return { send, exchange: transport.exchange, call, ask: createAsk(call), policy, timeoutMs };
+}

@@ -1,0 +1,38 @@
+import type { ClientParts } from "../client-parts.ts";
+import { createBatchesClient, type BatchesClient } from "./batches.ts";
+import {
+  createMeClient,
+  createPromptsClient,
+  createPromptVersionsClient,
+  createResourcesClient,
+  type MeClient,
+  type PromptsClient,
+  type PromptVersionsClient,
+  type ResourcesClient,
+} from "./readers.ts";
+import { createRunsClient, type RunsClient } from "./runs.ts";
+
+export { runBatch } from "./run-batch.ts";
+
+/** What `client.run` does without. */
+export interface OnDemand {
+  readonly runs: RunsClient;
+  readonly batches: BatchesClient;
+  readonly prompts: PromptsClient;
+  readonly promptVersions: PromptVersionsClient;
+  readonly me: MeClient;
+  readonly resources: ResourcesClient;
+}
+
+/** @param remember takes the hash of the model list that later requests name. */
+export function createOnDemand(parts: ClientParts, remember: (hash: string) => void): OnDemand {
+  const { ask } = parts;
+  return {
+    runs: createRunsClient(parts),
+    batches: createBatchesClient(parts),
+    prompts: createPromptsClient(ask),
+    promptVersions: createPromptVersionsClient(ask),
+    me: createMeClient(ask),
+    resources: createResourcesClient(ask, remember),
+  };
+}

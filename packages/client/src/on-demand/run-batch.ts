@@ -1,0 +1,64 @@
+import type { Batch, BatchItem, BatchResult } from "@promptd/contract";
+import type { ClientParts } from "../client-parts.ts";
+import { toTexts, type OptionsOf } from "../run/known-prompts.ts";
+import { createOfPrompt } from "../run/resolve-prompt.ts";
+import { readInputs, RETRY_FOR_MS, type InputsOfRun } from "../run/run-prompt.ts";
+import { createBatchesClient } from "./batches.ts";
+
+/** One run of a batch. */
+export interface BatchRun<Name = string> extends InputsOfRun<Name> {
+  /** Your own name for it, which its result has too; no two of a batch are the same. */
+  readonly key?: string | undefined;
+}
+
+export interface RunBatchOptions<Name = string> {
+  /** Run options of the model, for every run. */
+  readonly options?: OptionsOf<Name>;
+  /** Shown in lists. */
+  readonly name?: string | undefined;
+  /** Ends the waiting, not the batch. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called whenever the batch has changed, first when it was created: its id finds it again. */
+  readonly onProgress?: ((batch: Batch) => void) | undefined;
+  /**
+   * Names this batch, for a program that may be started again: the same call then goes on with the same batch. A random
+   * one when absent.
+   */
+  readonly idempotencyKey?: string | undefined;
+  /** How long a request is sent again while the server cannot be reached or says to come back; 120,000 when absent. */
+  readonly retryForMs?: number | undefined;
+}
+
+/** A batch of which nothing is open any more. */
+export interface FinishedBatch extends Batch {
+  /** What became of each item, in their order; read from the server as it is needed. */
+  results(): AsyncGenerator<BatchResult, void>;
+}
+
+/** What `client.runBatch` is given. */
+export type RunBatchArguments = [prompt: string, runs: readonly BatchRun[], options?: RunBatchOptions];
+
+/** Creates a batch once and waits for its end, whatever breaks in between. */
+export async function runBatch(
+  parts: ClientParts,
+  [name, runs, options = {}]: RunBatchArguments,
+): Promise<FinishedBatch> {
+  const { ask, newIdempotencyKey } = parts;
+  const batches = createBatchesClient(parts);
+  const { signal, onProgress, retryForMs = RETRY_FOR_MS, idempotencyKey } = options;
+  const items = await Promise.all(runs.map(toItem));
+  const key = idempotencyKey ?? newIdempotencyKey();
+  const resolving = { ask, name, isKeyed: idempotencyKey !== undefined, signal, retryForMs };
+  const { batchId } = await createOfPrompt(resolving, (promptVersionId) =>
+    batches.create(
+      { promptVersionId, items, runOptions: toTexts(options.options), name: options.name },
+      { idempotencyKey: key, signal },
+    ),
+  );
+  const finished = await batches.wait(batchId, { signal, onProgress, retryForMs });
+  return { ...finished, results: () => batches.results(batchId, { signal }) };
+}
+
+async function toItem({ key, ...given }: BatchRun): Promise<BatchItem> {
+  return { inputs: await readInputs(given), ...(key === undefined ? {} : { key }) };
+}

@@ -1,0 +1,66 @@
+import { readData } from "./call-endpoint.ts";
+import type { Retries } from "./retry.ts";
+import { protocolError, readAnswer, type Exchange, type Failed, type RawRequest } from "./transport.ts";
+
+/** The text of an answer as it arrives. @throws PromptdError for an error envelope, PromptdProtocolError for another. */
+export async function openStream(
+  exchange: Exchange,
+  request: RawRequest,
+  retries: Retries,
+): Promise<AsyncIterable<string>> {
+  const silence = createSilence();
+  let isOpen = false;
+  try {
+    const answer = await exchange(request, silence.signal, async (response, failed) => {
+      isOpen = isStream(response);
+      return isOpen ? readPieces(response, silence, failed) : readAnswer(response);
+    });
+    if (Symbol.asyncIterator in answer) return answer;
+    readData(retries.heard(answer));
+    throw protocolError("An envelope came in place of a stream.", answer);
+  } finally {
+    if (!isOpen) silence.end();
+  }
+}
+
+/** The server sends an event every ten seconds, and reads a page of results in far less. */
+const SILENCE_MS_MAX = 30_000;
+
+/** Aborts when so much time has passed, counted anew whenever something is heard: a stream has no end to wait for. */
+function createSilence() {
+  const controller = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const end = () => clearTimeout(timer);
+  const heard = () => {
+    end();
+    timer = setTimeout(() => controller.abort(), SILENCE_MS_MAX);
+  };
+  heard();
+  return { signal: controller.signal, end, heard };
+}
+
+/** Events, and results of a batch as lines. */
+function isStream({ status, headers }: Response): boolean {
+  const types = /^(text\/event-stream|application\/x-ndjson|text\/csv)\b/i;
+  return status === 200 && types.test(headers.get("content-type") ?? "");
+}
+
+async function* readPieces(
+  { body }: Response,
+  silence: ReturnType<typeof createSilence>,
+  failed: Failed,
+): AsyncGenerator<string> {
+  const pieces = body?.pipeThrough(new TextDecoderStream());
+  const reader = pieces?.getReader();
+  try {
+    for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read()) {
+      silence.heard();
+      yield piece.value;
+    }
+  } catch (error) {
+    throw failed(error);
+  } finally {
+    silence.end();
+    await reader?.cancel().catch(() => {}); // it has failed already, or the caller wants no more
+  }
+}
