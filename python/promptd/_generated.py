@@ -128,7 +128,11 @@ class PromptVersionConfigOutput(_PromptVersionConfigOutput, total=False):
     schema: Dict[str, Any]
 
 
-class PromptVersionConfig(TypedDict):
+class PromptVersionConfigWebSearch(TypedDict):
+    searchesMax: int
+
+
+class _PromptVersionConfig(TypedDict):
     textInputs: Dict[str, PromptVersionConfigTextInputsValue]
     imageInputs: List[PromptVersionConfigImageInputsItem]
     imageCount: int
@@ -139,6 +143,10 @@ class PromptVersionConfig(TypedDict):
     inputSchema: Dict[str, Any]
     estimatedCredits: int
     creditsRequired: int
+
+
+class PromptVersionConfig(_PromptVersionConfig, total=False):
+    webSearch: PromptVersionConfigWebSearch
 
 
 class PromptVersion(TypedDict):
@@ -216,7 +224,11 @@ class SearchRowConfigsOutput(_SearchRowConfigsOutput, total=False):
     schema: Dict[str, Any]
 
 
-class SearchRowConfigs(TypedDict):
+class SearchRowConfigsWebSearch(TypedDict):
+    searchesMax: int
+
+
+class _SearchRowConfigs(TypedDict):
     textInputs: Dict[str, SearchRowConfigsTextInputsValue]
     imageInputs: List[SearchRowConfigsImageInputsItem]
     imageCount: int
@@ -227,6 +239,10 @@ class SearchRowConfigs(TypedDict):
     inputSchema: Dict[str, Any]
     estimatedCredits: int
     creditsRequired: int
+
+
+class SearchRowConfigs(_SearchRowConfigs, total=False):
+    webSearch: SearchRowConfigsWebSearch
 
 
 class SearchRow(TypedDict):

@@ -45,6 +45,13 @@ export interface PromptConfig {
   >;
   /** `schema`: JSON Schema 2020-12 of the JSON that the text of the last output is; absent: any text. */
   readonly output: { readonly type: Modality; readonly schema?: Readonly<Record<string, unknown>> | undefined };
+  /** Present: its models may search the web, with words of the inputs. `creditsRequired` holds what searches may cost. */
+  readonly webSearch?:
+    | {
+        /** The most searches that one run pays for. */
+        readonly searchesMax: number;
+      }
+    | undefined;
   /** JSON Schema 2020-12 of the `inputs` member of a run. */
   readonly inputSchema: Readonly<Record<string, unknown>>;
   /** What one run with default options usually costs, rounded up; 0 when free. */

@@ -111,6 +111,7 @@ export const promptConfigSchema = z.strictObject({
     type: z.enum(MODALITIES),
     schema: z.record(z.string(), z.unknown()).optional(),
   }),
+  webSearch: z.strictObject({ searchesMax: countSchema }).optional(),
   inputSchema: z.record(z.string(), z.unknown()),
   estimatedCredits: countSchema,
   creditsRequired: countSchema,

@@ -77,8 +77,6 @@ export function codesOf(file: string): FaultCode[] {
 /** The prompt as a run meets it, without a database. */
 export function liveVersion(file: string): LiveVersion {
   const { title, model, modality, definition } = parseOne(file);
-  const entry = catalogue.find(model);
-  if (entry === null) throw new Error(`There is no model ${model}.`);
   return {
     promptId: "01a182d4-47a0-7b12-9c0d-6d2f4a8e1b33",
     promptVersionId: "01a19b45-b800-7a3e-8b1d-0c6f5e2a9b77",
@@ -86,7 +84,7 @@ export function liveVersion(file: string): LiveVersion {
     title,
     model,
     modality,
-    config: buildConfig(definition, entry),
+    config: buildConfig(definition, { catalogue, model }),
     definition,
   };
 }

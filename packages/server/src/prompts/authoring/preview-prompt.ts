@@ -48,7 +48,7 @@ export interface Preview {
 /** A source as a run sees a published version. Its ids are empty. */
 export function versionOf(source: PromptSource, catalogue: Catalogue): LiveVersion {
   const { title, model, modality, definition } = source;
-  const config = buildConfig(definition, requireEntry(catalogue, model));
+  const config = buildConfig(definition, { catalogue, model });
   return { promptId: "", promptVersionId: "", authorId: "", title, model, modality, config, definition };
 }
 

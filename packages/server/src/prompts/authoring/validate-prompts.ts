@@ -1,7 +1,7 @@
 /** What an author learns of a file before it is published: nothing is stored, and no database is needed. */
 import type { PromptConfig } from "@promptd/contract";
 import type { PromptTestCase } from "@promptd/contract/manage";
-import { requireEntry, type Catalogue } from "../../models/index.ts";
+import type { Catalogue } from "../../models/index.ts";
 import type { PromptSource, PromptTest } from "../prompt-definition.ts";
 import { PromptFileError, type PromptFault } from "../prompt-fault.ts";
 import { readPrompts, type PromptLimits } from "../publishing/parse-prompt-file.ts";
@@ -47,7 +47,7 @@ function describePrompt(source: PromptSource, catalogue: Catalogue): ValidatedPr
     slug,
     promptId,
     config: {
-      ...buildConfig(definition, requireEntry(catalogue, model)),
+      ...buildConfig(definition, { catalogue, model }),
       estimatedCredits: price.typical,
       creditsRequired: price.most,
     },

@@ -6,7 +6,7 @@ import type { ImportedInput, ImportedPrompt } from "./imported-prompt.ts";
 import { listOf, membersOf, notesOnOthers, numberOf, textOf, textsOf, type Members } from "./read-values.ts";
 
 const KNOWN =
-  "id object name title description version model instructions input messages prompt variables reasoning text temperature top_p seed stop max_output_tokens max_tokens max_completion_tokens response_format created_at metadata status output usage error incomplete_details store parallel_tool_calls previous_response_id background truncation user service_tier top_logprobs completed_at safety_identifier prompt_cache_key max_tool_calls tool_choice billing billed_to frequency_penalty presence_penalty".split(
+  "id object name title description version model instructions input messages prompt variables reasoning text temperature top_p seed stop max_output_tokens max_tokens max_completion_tokens response_format created_at metadata status output usage error incomplete_details store parallel_tool_calls previous_response_id background truncation user service_tier top_logprobs tools completed_at safety_identifier prompt_cache_key max_tool_calls tool_choice billing billed_to frequency_penalty presence_penalty".split(
     " ",
   );
 
@@ -25,6 +25,7 @@ function readOne(all: Members, fallbackName: string): ImportedPrompt {
   const schema = format["schema"] ?? membersOf(format["json_schema"])["schema"];
   const notes = notesOnOthers(all, KNOWN);
   if (format["type"] === "json_object") notes.push("The answer was to be JSON of any form: give it an output.schema.");
+  const searchesWeb = readTools(all["tools"], notes);
   const id = textOf(prompt["id"]) ?? textOf(all["id"]);
   if (id?.startsWith("pmpt_") === true)
     notes.unshift(
@@ -48,10 +49,26 @@ function readOne(all: Members, fallbackName: string): ImportedPrompt {
     reasoningEffort: textOf(membersOf(all["reasoning"])["effort"]),
     maxOutputTokens: numberOf(all["max_output_tokens"] ?? all["max_completion_tokens"] ?? all["max_tokens"]),
     outputSchema: schema,
+    searchesWeb,
     inputs: readVariables(all["variables"] ?? prompt["variables"]),
     samples: [],
     notes,
   };
+}
+
+/** `web_search`, or with a date or "preview" behind it. */
+const WEB_SEARCH = /^web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?$/;
+
+/** Whether the web is searched; other tools, and how it is searched, have no counterpart. */
+function readTools(value: unknown, notes: string[]): boolean {
+  const tools = listOf(value).map(membersOf);
+  const isSearch = ({ type }: Members) => WEB_SEARCH.test(textOf(type) ?? "");
+  const others = tools.filter((tool) => !isSearch(tool));
+  const [search] = tools.filter(isSearch);
+  if (search !== undefined)
+    notes.push(...notesOnOthers(search, ["type"]).map((note) => `tools.${textOf(search["type"]) ?? ""}.${note}`));
+  notes.push(...notesOnOthers({ tools: others }, []));
+  return search !== undefined;
 }
 
 /** A text, or messages whose content is a text or a list of parts. */

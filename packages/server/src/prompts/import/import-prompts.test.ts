@@ -35,7 +35,7 @@ const OPENAI = JSON.stringify({
       schema: { type: "object", properties: { a: { type: "string" } }, required: ["a"], additionalProperties: false },
     },
   },
-  tools: [{ type: "web_search" }],
+  tools: [{ type: "file_search", vector_store_ids: ["vs_1"] }],
 });
 
 describe("a stored prompt of OpenAI", () => {
@@ -57,6 +57,18 @@ describe("a stored prompt of OpenAI", () => {
     });
     expect(notes.join("\n")).toMatch(/stored prompt pmpt_123, version 4[\s\S]*tools: /);
     expect(text).toContain("# - tools: ");
+  });
+
+  test("that searches the web goes on to, where its model does, and says what of the search is lost", () => {
+    const tools = [{ type: "web_search_preview", search_context_size: "low", user_location: null }];
+    const importSearch = (more: object) =>
+      importOne("openai", JSON.stringify({ input: "News of {{x}}.", tools, ...more }));
+    const { source, notes } = importSearch({ model: "gpt-5.2" });
+    expect(source.definition.steps[0]?.webSearch).toEqual({ sources: false });
+    expect(notes).toContain('tools.web_search_preview.search_context_size: "low"');
+    const without = importSearch({ model: "mistral-small-2603" });
+    expect(without.source.definition.steps[0]).not.toHaveProperty("webSearch");
+    expect(without.notes.join("\n")).toMatch(/It searched the web, which the model does not: name one that does/);
   });
 
   test("loses what its model does not take, and says so", () => {

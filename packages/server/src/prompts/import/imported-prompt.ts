@@ -21,6 +21,8 @@ export interface ImportedPrompt {
   readonly reasoningEffort?: string | undefined;
   readonly maxOutputTokens?: number | undefined;
   readonly outputSchema?: unknown;
+  /** True: its model may search the web. */
+  readonly searchesWeb?: boolean | undefined;
   readonly inputs: ReadonlyMap<string, ImportedInput>;
   readonly samples: readonly Readonly<Record<string, string>>[];
   /** What could not be carried over, one sentence each. */
@@ -51,6 +53,7 @@ export function writeImported(prompt: ImportedPrompt, catalogue: Catalogue): Imp
   const messages = texts.messages.map(({ role, text }) => ({ [role]: convert(text) }));
   const body = convert(texts.body);
   const templates = [body, instructions, ...messages.flatMap((message) => Object.values(message))];
+  const output = schemaOf(prompt, notes);
   const fields = {
     title: prompt.name.slice(0, 120),
     description: prompt.description?.slice(0, 2_000),
@@ -60,7 +63,8 @@ export function writeImported(prompt: ImportedPrompt, catalogue: Catalogue): Imp
     instructions: instructions === "" ? undefined : instructions,
     ...settingsOf(prompt, entry, notes),
     messages: messages.length === 0 ? undefined : messages,
-    output: schemaOf(prompt, notes),
+    output,
+    webSearch: webSearchOf({ prompt, entry, hasSchema: output !== undefined }, notes),
     samples: prompt.samples.length === 0 ? undefined : prompt.samples.slice(0, 10).map((inputs) => ({ inputs })),
   };
   const unique = [...new Set(notes)];
@@ -182,6 +186,23 @@ function settingsOf(prompt: ImportedPrompt, entry: CatalogueEntry | null, notes:
     reasoningEffort: isEffort ? reasoningEffort : undefined,
     maxOutputTokens: maxOutputTokens === undefined ? undefined : Math.min(maxOutputTokens, tokensMax),
   };
+}
+
+/** Undefined: it did not search, or its model here cannot. */
+function webSearchOf(
+  given: { readonly prompt: ImportedPrompt; readonly entry: CatalogueEntry | null; readonly hasSchema: boolean },
+  notes: string[],
+): true | undefined {
+  const { prompt, entry, hasSchema } = given;
+  if (prompt.searchesWeb !== true) return undefined;
+  const terms = entry?.webSearch;
+  if (terms !== undefined && (!hasSchema || terms.withSchema === true)) return true;
+  notes.push(
+    terms === undefined
+      ? "It searched the web, which the model does not: name one that does, and add webSearch: true."
+      : "It searched the web, which the model does not do where it fits a schema: search in a step before.",
+  );
+  return undefined;
 }
 
 function schemaOf({ outputSchema }: ImportedPrompt, notes: string[]): { schema: unknown } | undefined {

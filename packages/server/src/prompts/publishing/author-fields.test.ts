@@ -105,12 +105,23 @@ describe("messages", () => {
 describe("an output schema", () => {
   test("is stored, and shown to callers in the config", () => {
     const fields = "output: { schema: { type: object, properties: { a: { type: string } }, required: [a] } }";
-    const { definition } = parseOne(textPrompt("x", fields));
-    const entry = catalogue.find("sandbox/text");
-    if (entry === null) throw new Error("no sandbox");
+    const { definition, model } = parseOne(textPrompt("x", fields));
     const schema = { type: "object", properties: { a: { type: "string" } }, required: ["a"] };
     expect(definition.steps[0]?.outputSchema).toEqual(schema);
-    expect(buildConfig(definition, entry).output).toEqual({ type: "text", schema });
+    expect(buildConfig(definition, { catalogue, model }).output).toEqual({ type: "text", schema });
+  });
+
+  test("a search of the web is shown in the config, with the most searches that all steps pay for", () => {
+    const searches = (fields: string) => {
+      const { definition, model } = parseOne(textPrompt("x", fields));
+      return buildConfig(definition, { catalogue, model }).webSearch;
+    };
+    const most = catalogue.find("sandbox/text")?.webSearch?.searchesMax;
+    expect([searches("webSearch: true"), searches("webSearch: false"), most]).toEqual([
+      { searchesMax: most },
+      undefined,
+      expect.any(Number),
+    ]);
   });
 
   test.each([

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { USER_FLAGS } from "@promptd/contract";
 import { addUserFlags } from "../../accounts/index.ts";
-import { requireEntry, type Catalogue } from "../../models/index.ts";
+import type { Catalogue } from "../../models/index.ts";
 import type { Database, Tx } from "../../platform/database/database.ts";
 import { invalid, type Problem } from "../../platform/problem.ts";
 import { indexDocuments, removeDocument } from "../../search/index.ts";
@@ -364,7 +364,7 @@ function newVersion(
     model,
     modality,
     definition,
-    config: buildConfig(definition, requireEntry(catalogue, model)),
+    config: buildConfig(definition, { catalogue, model }),
     samples,
     text,
     ...estimatePrices(content, catalogue),
