@@ -53,7 +53,7 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
     leaseMs: config.PROMPTD_LEASE_MS,
     isLocalDatabase: installation.isEmbedded,
     onFailed: onFinished,
-    finisher: createFinisher({ db, files, log, onFinished }),
+    finisher: createFinisher({ db, files, log, onWritten: (runs) => hub.deliver(runs), onFinished }),
     ports: {
       readInputs: createInputsReader(db),
       findVersion: (promptVersionId) => findVersion(db, promptVersionId),

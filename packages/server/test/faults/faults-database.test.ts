@@ -126,11 +126,19 @@ describe("a connection that is lost", () => {
     expect(await findFaults(direct)).toEqual([]);
   });
 
-  test("after the commit of a create was sent: the run is looked up, not made again", async () => {
-    const cut = proxy.cutOnAnswerTo("run_create", "commit");
+  test("with the answer to a create: the run is looked up, not made again", async () => {
+    const cut = proxy.cutOnAnswerTo("run_create");
     const run = await caller.client.runs.create(body, { idempotencyKey: null });
     await cut;
     expect(await runsInDatabase()).toEqual([{ id: run.runId, status: "succeeded" }]);
+    expect(await findFaults(direct)).toEqual([]);
+  });
+
+  test("with the answer to a finish: the end is written once, and charged once", async () => {
+    const cut = proxy.cutOnAnswerTo("run_finish");
+    const run = await caller.client.runs.create(body, { idempotencyKey: null });
+    await cut;
+    expect(run.runStatus).toBe("succeeded");
     expect(await findFaults(direct)).toEqual([]);
   });
 

@@ -104,7 +104,7 @@ async function openFinishing() {
   const db = await openDatabase({ url: engine.url, role: "worker", log, poolMax: 8 });
   const workerId = await engine.registerWorker();
   const files = { recordOutputs: async () => {} };
-  const finisher = createFinisher({ db, files, log, onFinished: () => {} });
+  const finisher = createFinisher({ db, files, log, onWritten: () => {}, onFinished: () => {} });
   const end = { ok: true, outputs: [], credits: 5, reason: null, files: [] };
   return {
     engine,

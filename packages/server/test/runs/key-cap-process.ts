@@ -3,6 +3,7 @@ import { systemClock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/database/database.ts";
 import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
+import { AccountLockQueue } from "../../src/runs/create/account-lock-queue.ts";
 import { createRunRow, type RunToCreate } from "../../src/runs/runs-store.ts";
 
 export interface CapOrder {
@@ -17,10 +18,16 @@ async function createTogether({ databaseUrl, run, count }: CapOrder): Promise<vo
   const log = createLog("error", "stderr");
   const db = await openDatabase({ url: databaseUrl, role: "cap", log, poolMax: count });
   const newId = createIdSource(systemClock);
+  const locks = new AccountLockQueue();
   process.send?.("ready");
   await new Promise<void>((resolve) => process.once("message", () => resolve()));
   const outcomes = await Promise.all(
-    Array.from({ length: count }, () => db.tx((tx) => createRunRow(tx, { ...run, runId: newId() }))),
+    Array.from({ length: count }, () => {
+      const runId = newId();
+      return locks.run(run.accountId, () =>
+        createRunRow({ query: (...statement) => db.once(...statement) }, { ...run, runId }),
+      );
+    }),
   );
   await db.close();
   process.send?.(

@@ -36,6 +36,7 @@ test("an end that is written twice is announced, and charged once", async () => 
     db: losingFirstAnswer(engine.db),
     files: { recordOutputs: async () => {} },
     log: createLog("silent"),
+    onWritten: () => {},
     onFinished: (runIds) => announced.push(...runIds),
   });
   const end = { ok: true, outputs: [], credits: 1, reason: null, files: [] };

@@ -53,6 +53,7 @@ describe("the end of a run that its worker has lost", () => {
       db: engine.db,
       files: { recordOutputs: async (_tx, owner) => void recorded.push(owner.runId) },
       log,
+      onWritten: () => {},
       onFinished: (runIds) => finished.push(...runIds),
     });
     return { finisher, finished, recorded };

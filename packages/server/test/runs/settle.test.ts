@@ -1,8 +1,10 @@
 /** The table of settle.ts, row by row, on the database: what each outcome of an attempt makes of the run and its hold. */
+import type { Run } from "@promptd/contract";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { createLog } from "../../src/platform/log.ts";
 import type { Database } from "../../src/platform/database/database.ts";
 import type { ClaimedRun } from "../../src/runs/work/claim.ts";
+import { findRun } from "../../src/runs/runs-store.ts";
 import { createFinisher } from "../../src/runs/work/finish.ts";
 import { failed, type RunOutcome, type RunResult } from "../../src/runs/work/run-outcome.ts";
 import { settle } from "../../src/runs/work/settle.ts";
@@ -30,7 +32,13 @@ async function claimOne(attemptsLeft: "some" | "none"): Promise<ClaimedRun> {
 }
 
 function settleOn(db: Database, run: ClaimedRun, outcome: RunOutcome, signal = never): Promise<void> {
-  const finisher = createFinisher({ db, files: { recordOutputs: async () => {} }, log, onFinished: () => {} });
+  const finisher = createFinisher({
+    db,
+    files: { recordOutputs: async () => {} },
+    log,
+    onWritten: () => {},
+    onFinished: () => {},
+  });
   return settle(run, outcome, signal, { db, log, finisher });
 }
 
@@ -124,4 +132,23 @@ test("a run that cannot be released is given up once it is revoked", async () =>
     revoke.signal,
   );
   await expect(settled).resolves.toBeUndefined();
+});
+
+test.each<[string, number | null, Partial<RunResult>]>([
+  ["succeeded", 10, {}],
+  ["cost more than it held", 10, { credits: 99 }],
+  ["failed", 10, { ok: false, reason: "no_usable_output", credits: 0 }],
+  ["was free", null, { credits: 0 }],
+])("a run that %s is given to whoever waits for it here as the database has it", async (_what, hold, change) => {
+  const account = await engine.createAccount(100);
+  const runId = await engine.createRun(account, { hold });
+  const [run] = await engine.claim(await engine.registerWorker());
+  if (run === undefined) throw new Error("nothing was claimed");
+  const delivered: Run[] = [];
+  const { db } = engine;
+  const onWritten = (runs: readonly Run[]): void => void delivered.push(...runs);
+  const files = { recordOutputs: async () => {} };
+  const finisher = createFinisher({ db, files, log, onWritten, onFinished: () => {} });
+  await finisher.finish(run, { ...SUCCESS, outputs: [{ type: "text", data: "Tea é\u2028." }], ...change }, never);
+  expect(delivered).toEqual([await findRun(db, account, runId)]);
 });

@@ -41,7 +41,13 @@ export function createTestWorker({ db, newId }: Engine, options: TestWorkerOptio
     isLocalDatabase: false,
     ports: { readInputs: createInputsReader(changes.db ?? db), findVersion } as ExecuteRunPorts,
     onFailed: () => {},
-    finisher: createFinisher({ db, files: { recordOutputs: async () => {} }, log, onFinished: () => {} }),
+    finisher: createFinisher({
+      db,
+      files: { recordOutputs: async () => {} },
+      log,
+      onWritten: () => {},
+      onFinished: () => {},
+    }),
   });
 }
 

@@ -50,6 +50,15 @@ export interface Database extends Queryable {
   named<Row extends object>(name: string, text: string, values: readonly unknown[]): Promise<Row[]>;
   /** One statement that the server gives up after `timeoutMs`, for what can be answered without it. */
   queryWithin<Row extends object>(timeoutMs: number, statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+  /**
+   * One statement that is a transaction by itself: one wait, where `tx` has three. A serialization failure or deadlock is
+   * tried once more.
+   */
+  once<Row extends object>(
+    statement: Statement,
+    values?: readonly unknown[],
+    options?: Pick<TxOptions, "signal">,
+  ): Promise<Row[]>;
   /** Runs `work` in one read committed transaction; a serialization failure or deadlock is tried once more. */
   tx<Result>(work: (tx: Tx) => Promise<Result>, options?: TxOptions): Promise<Result>;
   /**
@@ -87,6 +96,8 @@ const QUERY_TIMEOUT_MS = 6_000;
 /** The longest that a timer can be set to: 24 days. */
 const NO_QUERY_TIMEOUT_MS = 2_147_483_647;
 
+const ONCE_MORE = { on: isSerializationFailure, attempts: 2 };
+
 const CHECK_DATABASE = "Check that it is running, and the address, database, user and password that promptd uses.";
 
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
@@ -99,13 +110,15 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   );
   const alone = new Set<Client>();
   let next = 0;
-  const query: Queryable["query"] = async (statement, values) => {
-    const asked = queryOf(statement, values, route);
-    return rowsOf(await connections.run(() => (route.isPooled ? runPooled(pool, LIMITS, asked) : pool.query(asked))));
-  };
+  const runOnce = async (asked: QueryConfig, how?: Pick<TxOptions, "signal">): Promise<QueryResult> =>
+    connections.run(() => (route.isPooled ? runPooled(pool, LIMITS, asked) : pool.query(asked)), how);
   return {
     route,
-    query,
+    query: async (statement, values) => rowsOf(await runOnce(queryOf(statement, values, route))),
+    once: async (statement, values, onceOptions) => {
+      const asked = queryOf(statement, values, route);
+      return rowsOf(await retry(() => runOnce(asked, onceOptions), ONCE_MORE));
+    },
     named: async (name, text, values) => {
       next = (next + 1) % PIPELINED_CONNECTIONS;
       return rowsOf(await (lanes[next] as PipelinedConnection).run(queryOf({ name, text }, values, route)));
@@ -119,10 +132,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     tx: (work, txOptions = {}) =>
       retry(
         () => connections.run(() => runTransaction({ pool, route }, work, txOptions), { signal: txOptions.signal }),
-        {
-          on: isSerializationFailure,
-          attempts: 2,
-        },
+        ONCE_MORE,
       ),
     runAlone: (statement) => runAlone(settings, alone, statement),
     close: async () => {

@@ -2,14 +2,13 @@
  * Commits what creates a run, and finds out whether it was committed. This file alone knows of lost connections, accounts
  * that others lock, races for a key and outcomes that are unknown; the statements are in runs/sql.
  */
-import type { Database, Tx, TxOptions } from "../../platform/database/database.ts";
+import type { TxOptions } from "../../platform/database/database.ts";
 import { isConnectionLoss, isRolledBack, isStandby, sqlState, TurnedAway } from "../../platform/database/errors.ts";
 import { Problem } from "../../platform/problem.ts";
 import { retry } from "../../platform/resilience/retry.ts";
 import type { AccountLockQueue } from "./account-lock-queue.ts";
 
 export interface CommitOptions {
-  readonly db: Database;
   readonly accountLocks: AccountLockQueue;
 }
 
@@ -24,20 +23,20 @@ const OUTAGE_MS_MAX = 5_000;
 const OUTAGE_BACKOFF = { baseMs: 50, capMs: 500 };
 
 /**
- * Commits `work`, which must find the run if it exists: a lost connection leaves the commit unknown, and the same id is
- * then sent again. No answer is given before the outcome is known, or said to be unknown.
- * @throws the last error of `work`, or a Problem that says that the outcome is unknown.
+ * Calls `commit`, one transaction that must find the run if it exists: a lost connection leaves its end unknown, and the
+ * same id is then sent again. No answer is given before the outcome is known, or said to be unknown.
+ * @throws the last error of `commit`, or a Problem that says that the outcome is unknown.
  */
 export async function commitOnce<Outcome>(
   { accountId, runId }: { readonly accountId: string; readonly runId: string },
-  { db, accountLocks }: CommitOptions,
-  work: (tx: Tx) => Promise<Outcome>,
+  { accountLocks }: CommitOptions,
+  commit: (limits: TxOptions) => Promise<Outcome>,
 ): Promise<Outcome> {
   let isUnknown = false;
   const on = createRetryRule();
   const attempt = async (limits: TxOptions) => {
     try {
-      return await db.tx(work, limits);
+      return await commit(limits);
     } catch (error) {
       isUnknown = isConnectionLoss(error) || (isUnknown && !showsItIsNew(error));
       throw error;

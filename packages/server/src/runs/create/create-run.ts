@@ -5,7 +5,7 @@
 import type { CreateRunBody } from "@promptd/contract";
 import { keyExpired, keyRevoked } from "../../accounts/index.ts";
 import { availableCredits, isFrozen } from "../../credits/index.ts";
-import type { Files } from "../../files/index.ts";
+import type { Files, StoredImage } from "../../files/index.ts";
 import type { Catalogue } from "../../models/index.ts";
 import {
   checkInputs,
@@ -16,7 +16,7 @@ import {
   type LivePrompt,
   type LiveVersion,
 } from "../../prompts/index.ts";
-import type { Database, Tx } from "../../platform/database/database.ts";
+import type { Database, Tx, TxOptions } from "../../platform/database/database.ts";
 import { sqlState } from "../../platform/database/errors.ts";
 import { fault } from "../../platform/fault.ts";
 import { invalid, notFound, Problem } from "../../platform/problem.ts";
@@ -27,6 +27,7 @@ import { findRunOfKey, keyConflict, type Idempotency } from "./idempotency.ts";
 import { quote, type Quote, type QuoteOptions } from "./quote.ts";
 
 export interface CreateRunOptions extends CommitOptions, QuoteOptions {
+  readonly db: Database;
   readonly files: Files;
   readonly activeRunsMax: number;
   /** True: the version is a frozen draft of the account. */
@@ -151,13 +152,7 @@ async function storeAndInsert(
   if (images.length > 0) await fault("create.blob_stored");
   const run = { ...planned, inputs: { textInputs, images } };
   try {
-    const outcome = await commitOnce(run, options, async (tx) => {
-      const inserted = await createRunRow(tx, run);
-      if (inserted.kind === "created" && images.length > 0) await files.recordInputs(tx, run, images);
-      if (inserted.kind === "created") await options.alongside?.(tx);
-      await fault("create.before_commit");
-      return inserted;
-    });
+    const outcome = await commitOnce(run, options, (limits) => insertRun(run, images, options, limits));
     const created = judge(outcome, run);
     if (created.isReplay) files.discardInputImages(images);
     return created;
@@ -165,6 +160,26 @@ async function storeAndInsert(
     if (isKnownNotCreated(error)) files.discardInputImages(images);
     throw sqlState(error) === TOO_MANY_ACTIVE ? tooManyActive(activeRunsMax, error) : error;
   }
+}
+
+/** A transaction of several statements only where something commits with the run. */
+async function insertRun(
+  run: RunToCreate,
+  images: readonly StoredImage[],
+  { db, files, alongside }: CreateRunOptions,
+  limits: TxOptions,
+): Promise<CreateOutcome> {
+  if (images.length === 0 && alongside === undefined) {
+    await fault("create.before_commit");
+    return createRunRow({ query: (statement, values) => db.once(statement, values, limits) }, run);
+  }
+  return db.tx(async (tx) => {
+    const inserted = await createRunRow(tx, run);
+    if (inserted.kind === "created" && images.length > 0) await files.recordInputs(tx, run, images);
+    if (inserted.kind === "created") await alongside?.(tx);
+    await fault("create.before_commit");
+    return inserted;
+  }, limits);
 }
 
 /**

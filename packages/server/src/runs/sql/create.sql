@@ -9,7 +9,7 @@ create or replace function run_create_by(
   p_account uuid, p_id uuid, p_created timestamptz, p_version uuid, p_name text, p_model text, p_hold bigint,
   p_prices json, p_inputs json, p_options json, p_deadline interval, p_max_active int, p_key text, p_fingerprint bytea,
   p_api_key uuid, p_request uuid
-) returns table (outcome text, run_id uuid, available bigint, at timestamptz) language plpgsql as $$
+) returns table (outcome text, run_id uuid, available bigint, at timestamptz) language plpgsql set lock_timeout = 200 as $$
 declare
   v_fingerprint bytea; v_run uuid; v_active int; v_prompt uuid; v_left bigint;
   v_api_key record;

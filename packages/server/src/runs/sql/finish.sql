@@ -34,7 +34,7 @@ end $$;
 create or replace function run_finish(
   p_worker uuid, p_account uuid[], p_id uuid[], p_attempt int[], p_ok boolean[], p_credits bigint[],
   p_outputs json[], p_reason text[]
-) returns setof uuid language plpgsql as $$
+) returns setof uuid language plpgsql set lock_timeout = 200 as $$
 declare
   v_ours int[];
 begin

@@ -1,9 +1,9 @@
 /**
  * The hub of waiting requests. A request registers before its run is inserted, so no end of a run can be missed. Ends
- * arrive as notifications (from this process or another) and are gathered for one tick of the event loop, then one query
- * answers them all; once a second the hub polls, since notifications may be lost. What is too large for that query is
- * read afterwards, in parts. One timer ends all waits that reached their time, after a last poll: ten thousand timers
- * would cost more than the waits.
+ * come from the worker of this process with the run itself, or from others as notifications. These are gathered for one
+ * tick of the event loop, then one query answers them all; once a second the hub polls, since notifications may be lost.
+ * What is too large for that query is read afterwards, in parts. One timer ends all waits that reached their time, after
+ * a last poll: ten thousand timers would cost more than the waits.
  */
 import type { Run } from "@promptd/contract";
 import type { Database } from "../../platform/database/database.ts";
@@ -81,6 +81,11 @@ export class WaitingHub {
     this.#waiting += 1;
     this.#timer ??= setInterval(() => this.#onTimer(), TIMER_MS);
     return { finished: promise, cancel: () => this.#end(runId, null, (other) => other === waiter) };
+  }
+
+  /** These runs are final. */
+  deliver(runs: readonly Run[]): void {
+    for (const run of runs) this.#end(run.runId, run, () => true);
   }
 
   /** These runs may be final now; ids that nobody waits for cost nothing. */

@@ -6,12 +6,13 @@
  * its own, which first tries them together, then one by one, since a single run may be locked, and then in batches that
  * grow again. Whatever is locked, an account waits for one lock at a time.
  */
+import type { Run } from "@promptd/contract";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Files } from "../../files/index.ts";
 import { createAdaptiveBatch } from "../../platform/resilience/adaptive-batch.ts";
 import { fullJitterDelayMs } from "../../platform/resilience/retry.ts";
 import { isLockTimeout } from "../../platform/database/errors.ts";
-import type { Database, Tx } from "../../platform/database/database.ts";
+import type { Database, Queryable, Tx } from "../../platform/database/database.ts";
 import { fault } from "../../platform/fault.ts";
 import type { Log } from "../../platform/log.ts";
 import { ACCOUNT_LOCK_MS } from "../run-limits.ts";
@@ -43,7 +44,9 @@ export interface FinisherOptions {
   readonly db: Database;
   readonly files: Pick<Files, "recordOutputs">;
   readonly log: Log;
-  /** Called after the commit with the runs that are final, or may be. */
+  /** Called after the commit with the runs that it made final: whoever waits for them here need not read them. */
+  readonly onWritten: (runs: readonly Run[]) => void;
+  /** Called after that with the runs that are final, or may be. */
   readonly onFinished: (runIds: readonly string[]) => void;
 }
 
@@ -136,6 +139,7 @@ async function tryWrite(endings: readonly Ending[], options: FinisherOptions): P
     const written = await write(endings, options);
     // A run that this attempt did not write may be final by an earlier one whose answer was lost.
     const mayBeFinal = endings.filter(({ run, attempts }) => written.has(run.runId) || attempts > 1);
+    options.onWritten(endings.filter(({ run }) => written.has(run.runId)).map(toRun));
     options.onFinished(mayBeFinal.map(({ run }) => run.runId));
     for (const { run, resolve } of endings) resolve(written.has(run.runId) ? "written" : "lost");
     return "done";
@@ -145,12 +149,41 @@ async function tryWrite(endings: readonly Ending[], options: FinisherOptions): P
   }
 }
 
+/** As it was written. */
+function toRun({ run, result }: Ending): Run {
+  const { ok, outputs, credits } = result;
+  const tokens = ok && run.hold !== null ? Math.min(Math.max(credits, 0), run.hold) : 0;
+  return { runId: run.runId, outputs, runStatus: ok ? "succeeded" : "failed", tokens };
+}
+
 /** @returns ids of the runs that were still ours and are final now. */
-async function write(endings: readonly Ending[], { db, files }: FinisherOptions): Promise<Set<string>> {
-  const written = await db.tx(
+async function write(endings: readonly Ending[], options: FinisherOptions): Promise<Set<string>> {
+  const ofWorkers = Map.groupBy(endings, ({ run }) => run.workerId);
+  const [only, ...others] = ofWorkers.keys();
+  const isAlone = endings.every(({ result }) => result.files.length === 0 && result.answeredBy === undefined);
+  const written =
+    only !== undefined && others.length === 0 && isAlone
+      ? await writeAlone(only, endings, options)
+      : await writeInTransaction(ofWorkers, endings, options);
+  await fault("finish.after_commit");
+  return written;
+}
+
+async function writeAlone(workerId: string, endings: readonly Ending[], { db }: FinisherOptions): Promise<Set<string>> {
+  await fault("finish.before_commit");
+  return new Set(await finishRows({ query: (...statement) => db.once(...statement) }, workerId, endings));
+}
+
+/** What is written with the ends commits with them. */
+function writeInTransaction(
+  ofWorkers: ReadonlyMap<string, readonly Ending[]>,
+  endings: readonly Ending[],
+  { db, files }: FinisherOptions,
+): Promise<Set<string>> {
+  return db.tx(
     async (tx) => {
       const ids = new Set<string>();
-      for (const [workerId, own] of Map.groupBy(endings, ({ run }) => run.workerId)) {
+      for (const [workerId, own] of ofWorkers) {
         for (const id of await finishRows(tx, workerId, own)) ids.add(id);
       }
       await writeAnsweredBy(
@@ -165,8 +198,6 @@ async function write(endings: readonly Ending[], { db, files }: FinisherOptions)
     },
     { lockTimeoutMs: ACCOUNT_LOCK_MS },
   );
-  await fault("finish.after_commit");
-  return written;
 }
 
 /** Of runs that this transaction has ended, and so holds. */
@@ -183,8 +214,8 @@ async function writeAnsweredBy(tx: Tx, endings: readonly Ending[]): Promise<void
   );
 }
 
-async function finishRows(tx: Tx, workerId: string, endings: readonly Ending[]): Promise<string[]> {
-  const rows = await tx.query<{ id: string }>(
+async function finishRows(db: Queryable, workerId: string, endings: readonly Ending[]): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(
     {
       name: "run_finish",
       text: "select run_finish as id from run_finish($1, $2, $3, $4, $5, $6, $7::json[], $8)",
