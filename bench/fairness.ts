@@ -1,6 +1,6 @@
 /**
- * What one account costs another: how long a victim's work takes alone, and while another account names image hosts
- * that drip, sends images that are small and decode to 49 megapixels, sends bodies of 31 MiB, and asks a model server
+ * What one account costs another: how long a victim's work takes alone, and while four other accounts name image hosts
+ * that drip, another sends images that are small and decode to 49 megapixels, sends bodies of 31 MiB, and asks a model server
  * for all that it can do. All in one run.
  *
  *   node --conditions=promptd-source bench/fairness.ts [--rounds 40]

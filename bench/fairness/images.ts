@@ -13,9 +13,10 @@ import { SECRET } from "./service.ts";
 import type { Contrast } from "./times.ts";
 
 const LIMITS = { bytesMax: 10_485_760, sideMax: 2_048 };
-/** Creates of the attacker in a second, as many as the rate limit admits, and the images of each. */
+/** Creates of each attacker in a second, as many as the rate limit admits, and the images of each. */
 const RUNS_PER_SECOND = 5;
 const IMAGES_PER_RUN = 8;
+const ATTACKERS = 4;
 
 export async function measureFetches(databaseUrl: string, rounds: number): Promise<Contrast> {
   const dataDir = await mkdtemp(join(tmpdir(), "promptd-fairness-"));
@@ -59,15 +60,14 @@ async function underAttack(files: Files, rounds: number): Promise<number[]> {
   const stop = new AbortController();
   const runs: Promise<unknown>[] = [];
   const attack = (): void => {
-    const loading = files.loadImages(
-      images("/drip", IMAGES_PER_RUN),
-      { ...LIMITS, accountId: "attacker" },
-      stop.signal,
-    );
-    runs.push(loading.catch(() => {}));
+    for (let attacker = 0; attacker < ATTACKERS; attacker += 1) {
+      const options = { ...LIMITS, accountId: `attacker ${attacker}` };
+      const loading = files.loadImages(images("/drip", IMAGES_PER_RUN), options, stop.signal);
+      runs.push(loading.catch(() => {}));
+    }
   };
   const timer = setInterval(attack, 1_000 / RUNS_PER_SECOND);
-  await wait(3_000); // until the attacker has all that it can get
+  await wait(3_000); // until the attackers have all that they can get
   const times = await timeVictim(files, rounds);
   clearInterval(timer);
   stop.abort(new Error("the measurement is over"));

@@ -92,8 +92,11 @@ export interface Files {
 
 /** Of 10 MiB at most each, so 320 MiB in the worst case. */
 const FETCHES_AT_ONCE = 32;
-/** A permit cannot be taken back from a slow host, so the others' three quarters stay free for them. */
-const FETCHES_OF_ACCOUNT = FETCHES_AT_ONCE / 4;
+/**
+ * A permit cannot be taken back from a slow host. So three quarters stay free for other accounts, and what several have
+ * between them leaves permits for the next: four with slow hosts have 26 to 28.
+ */
+const FETCHES = { permits: FETCHES_AT_ONCE, keyShareMax: FETCHES_AT_ONCE / 4, leavesFree: true };
 
 /** Where the bytes are, for who reads them without a server. */
 export async function openBlobs({
@@ -122,7 +125,7 @@ export async function createFiles(options: FilesOptions): Promise<Files> {
   const loadPorts = {
     blobs,
     fetcher: createGuardedFetch(options.fetch),
-    fetching: createSemaphore({ permits: FETCHES_AT_ONCE, keyShareMax: FETCHES_OF_ACCOUNT }),
+    fetching: createSemaphore(FETCHES),
     decoding: createDecodingBudget("input"),
     log,
   };

@@ -9,23 +9,33 @@ const SLOW = { ...LIMITS, accountId: "slow" };
 const QUICK = { ...LIMITS, accountId: "quick" };
 const url = (path: string): StoredImage => ({ type: "url", url: `https://images.example.org${path}` });
 
-test("while an account's image hosts say nothing, it has a quarter of the fetches, and others have theirs at once", async () => {
-  const times = { headersMs: 60_000, totalMs: 60_000 };
-  const files = await openFiles(rig, { fetch: { network: rig.host.network, trusted: rig.host.cert, times } });
-  let silent = 0;
-  rig.host.routes.set("/silent", () => void (silent += 1));
-  rig.host.routes.set("/quick", (_request, response) => response.writeHead(200).end(rig.png));
-  const stop = new AbortController();
-  const runs = Array.from({ length: 5 }, () =>
-    files.loadImages(Array(8).fill(url("/silent")) as StoredImage[], SLOW, stop.signal),
-  );
-  const ended = Promise.allSettled(runs);
-  await until(() => silent >= 8);
-  expect(await files.loadImages([url("/quick"), url("/quick")], QUICK, never)).toMatchObject({ kind: "loaded" });
-  expect(silent).toBe(8);
-  stop.abort(new Error("canceled"));
-  await ended;
-});
+test.each([
+  { accounts: 1, fetches: 8 },
+  { accounts: 4, fetches: 28 },
+])(
+  "while the image hosts of $accounts say nothing they have $fetches fetches, and others have theirs at once",
+  async (slow) => {
+    const times = { headersMs: 60_000, totalMs: 60_000 };
+    const files = await openFiles(rig, { fetch: { network: rig.host.network, trusted: rig.host.cert, times } });
+    let silent = 0;
+    rig.host.routes.set("/silent", () => void (silent += 1));
+    rig.host.routes.set("/quick", (_request, response) => response.writeHead(200).end(rig.png));
+    const stop = new AbortController();
+    const runs = Array.from({ length: 5 * slow.accounts }, (_, i) =>
+      files.loadImages(
+        Array(8).fill(url("/silent")) as StoredImage[],
+        { ...LIMITS, accountId: `slow ${i % slow.accounts}` },
+        stop.signal,
+      ),
+    );
+    const ended = Promise.allSettled(runs);
+    await until(() => silent >= slow.fetches);
+    expect(await files.loadImages([url("/quick"), url("/quick")], QUICK, never)).toMatchObject({ kind: "loaded" });
+    expect(silent).toBe(slow.fetches);
+    stop.abort(new Error("canceled"));
+    await ended;
+  },
+);
 
 test("a host that fails for one account is fetched from for another as before", async () => {
   const files = await openFiles(rig);

@@ -1,7 +1,12 @@
 /** What a call must pass before it is made: its model's slots, memory, and the model's circuit breaker. */
 import type { Log } from "../../platform/log.ts";
 import { createAdaptiveConcurrency, type AdaptiveConcurrency } from "../../platform/resilience/adaptive-concurrency.ts";
-import { createSemaphore, type Permit, type Semaphore } from "../../platform/resilience/semaphore.ts";
+import {
+  createSemaphore,
+  type Permit,
+  type Semaphore,
+  type SemaphoreOptions,
+} from "../../platform/resilience/semaphore.ts";
 import { isSimulated } from "../catalogue/availability.ts";
 import type { CatalogueEntry } from "../catalogue/catalogue.ts";
 import type { LimitChange } from "./model-request.ts";
@@ -33,11 +38,8 @@ export interface MemoryBudget {
   readonly usedBytes: number;
 }
 
-interface MemoryBudgetOptions {
-  readonly timeoutMs?: number;
-  /** Of one account. */
-  readonly keyShareMax?: number;
-}
+/** A key is an account. */
+type MemoryBudgetOptions = Pick<SemaphoreOptions, "timeoutMs" | "keyShareMax" | "leavesFree">;
 
 export function createMemoryBudget(bytesMax: number, options: MemoryBudgetOptions = {}): MemoryBudget {
   const late = new Error("no memory was free in time");

@@ -69,7 +69,7 @@ export function createModelCaller(options: ModelCallerOptions): ModelCaller {
     record: createCallRecord(db, log),
   };
   const imageBytes = options.inflightBytesMax * IMAGES_SHARE;
-  const images = createMemoryBudget(imageBytes, { keyShareMax: imageBytes / 4 });
+  const images = createMemoryBudget(imageBytes, { keyShareMax: imageBytes / 4, leavesFree: true });
   return {
     call: (request, signal) => callModel(context, request, signal),
     holdImages: ({ bytes, accountId }, signal) => images.reserve(bytes, signal, accountId),

@@ -203,6 +203,27 @@ describe("keys", () => {
     await Promise.all([heavy, light]);
   });
 
+  test("keys that hold on to what they have leave permits for the next ones", async () => {
+    const semaphore = createSemaphore({ permits: 32, keyShareMax: 8, leavesFree: true });
+    for (let i = 0; i < 40; i += 1) {
+      for (const key of ["a", "b", "c", "d"]) void semaphore.acquire({ key });
+    }
+    expect(semaphore.used).toBe(26);
+    const newcomers = ["e", "f", "g"].map((key) => semaphore.acquire({ key }));
+    for (const newcomer of newcomers) expect(await isWaiting(newcomer)).toBe(false);
+  });
+
+  test("a key alone has its whole share, and what one gives back goes to those that wait", async () => {
+    const semaphore = createSemaphore({ permits: 12, keyShareMax: 8, leavesFree: true });
+    const held = await Promise.all(Array.from({ length: 6 }, () => semaphore.acquire({ key: "a" })));
+    const more = semaphore.acquire({ key: "a" });
+    const other = semaphore.acquire({ key: "b" });
+    expect([await isWaiting(more), await isWaiting(other)]).toEqual([true, false]);
+    held[0]?.release();
+    held[1]?.release();
+    await more;
+  });
+
   test("a refusal says whether the key's share or the whole was taken", async () => {
     const timeoutError = (shortage: string) => new Error(shortage);
     const semaphore = createSemaphore({ permits: 100, keyShareMax: 60, timeoutMs: 1, timeoutError });

@@ -15,6 +15,11 @@ export interface SemaphoreOptions {
   /** How many permits one key may have. */
   readonly keyShareMax?: number;
   /**
+   * A key that has permits takes no more than it leaves free: of n busy keys each has one part of n + 1, and the last part
+   * is for who comes next. Permits cannot be taken back, so those that several keys share out are gone for a newcomer.
+   */
+  readonly leavesFree?: boolean;
+  /**
    * For so long work that does not fit lets pass what fits, so that the light does not stand behind the heavy; then
    * nobody passes it, so that it gets in. 0 if not given.
    */
@@ -166,10 +171,14 @@ class FairSemaphore implements Semaphore {
   }
 
   #shortage(key: string, weight: number): Shortage | null {
-    const { keyShareMax = Infinity } = this.#options;
     const usedByKey = this.#usedByKey.get(key) ?? 0;
-    if (usedByKey > 0 && usedByKey + weight > keyShareMax) return "key";
+    if (usedByKey > 0 && usedByKey + weight > this.#keyShareNow()) return "key";
     return this.#used > 0 && this.#used + weight > this.#permits ? "permits" : null;
+  }
+
+  #keyShareNow(): number {
+    const { keyShareMax = Infinity, leavesFree = false } = this.#options;
+    return leavesFree ? Math.min(keyShareMax, this.#permits - this.#used) : keyShareMax;
   }
 
   #grant(key: string, granted: number): Permit {
@@ -185,10 +194,9 @@ class FairSemaphore implements Semaphore {
     return {
       resize,
       tryGrow: (to) => {
-        const { keyShareMax = Infinity } = this.#options;
         const more = Math.max(0, to - weight);
         if (more === 0) return null;
-        if ((this.#usedByKey.get(key) ?? 0) + more > keyShareMax) return "key";
+        if ((this.#usedByKey.get(key) ?? 0) + more > this.#keyShareNow()) return "key";
         if (this.#used + more > this.#permits) return "permits";
         resize(to);
         return null;

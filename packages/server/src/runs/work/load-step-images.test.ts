@@ -57,7 +57,7 @@ test("while one run's images fill the memory, the next run has not read a byte o
 });
 
 test("runs of one account that fill their share of the memory keep no memory from another's", async () => {
-  const budget = createMemoryBudget(80 * MiB, { timeoutMs: 1, keyShareMax: 20 * MiB });
+  const budget = createMemoryBudget(80 * MiB, { timeoutMs: 1, keyShareMax: 20 * MiB, leavesFree: true });
   const ports = {
     findModel: (name: string) => catalogue.find(name) ?? fail(),
     holdImages: ({ bytes, accountId }: { bytes: number; accountId: string }, signal: AbortSignal) =>
