@@ -1,12 +1,5 @@
 /** What the slices of one process share, opened in the order in which they need each other. */
-import {
-  createFiles,
-  createGuardedPost,
-  readPreviousSecrets,
-  readServerSecret,
-  type Files,
-  type GuardedPost,
-} from "./files/index.ts";
+import { createFiles, createGuardedPost, readFileSecrets, type Files, type GuardedPost } from "./files/index.ts";
 import type { Closers } from "./closers.ts";
 import type { HttpServerOptions } from "./http/server.ts";
 import { makeDataDir, type Installation } from "./installation.ts";
@@ -74,6 +67,11 @@ export interface Parts {
   readonly address: { url: string; localUrl: string };
 }
 
+function filesSettings(config: Config) {
+  const { dataDir, PROMPTD_FILE_TTL_SECONDS: ttlSeconds } = config;
+  return { dataDir, ttlSeconds, bucket: readBucket(config) };
+}
+
 export async function openParts(options: AppOptions, installation: Installation, closers: Closers): Promise<Parts> {
   const { config, role, log } = options;
   const { db } = installation;
@@ -89,21 +87,14 @@ export async function openParts(options: AppOptions, installation: Installation,
   const here = localUrl(config.HOST, config.PORT);
   const address = { url: config.PROMPTD_PUBLIC_URL ?? here, localUrl: here };
   await makeDataDir(config.dataDir);
-  const secrets = await orStartFailure(async () => ({
-    secret: await readServerSecret(config),
-    previousSecrets: await readPreviousSecrets(config, log),
-    bucket: readBucket(config),
-  }));
+  const secrets = await orStartFailure(() => readFileSecrets(db, config, log));
   const files = await orStartFailure(() =>
     createFiles({
-      db,
-      dataDir: config.dataDir,
+      ...{ db, clock, newId, log },
+      ...filesSettings(config),
       publicUrl: () => address.url,
-      ttlSeconds: config.PROMPTD_FILE_TTL_SECONDS,
-      ...secrets,
-      clock,
-      newId,
-      log,
+      secret: secrets.current,
+      previousSecrets: secrets.previous,
     }),
   );
   const isCaller = role !== "api";
@@ -120,7 +111,7 @@ export async function openParts(options: AppOptions, installation: Installation,
   });
   closers.add(() => search.close());
   const accountLocks = new AccountLockQueue();
-  const secret = secrets.secret.find(({ length }) => length === SECRET_BYTES) ?? secrets.secret[0];
+  const secret = secrets.current.find(({ length }) => length === SECRET_BYTES) ?? secrets.current[0];
   const onCanceled = (runId: string) => {
     hub.wake([runId]);
     notifications.notify("run_cancel", runId);
@@ -139,7 +130,7 @@ export async function openParts(options: AppOptions, installation: Installation,
     accountLocks,
     address,
     secret,
-    vault: createSecretVault(secret, [...secrets.secret, ...secrets.previousSecrets]),
+    vault: createSecretVault(secret, [...secrets.current, ...secrets.previous]),
     poster: createGuardedPost({ allowsPrivate: config.PROMPTD_WEBHOOK_PRIVATE_ADDRESSES }),
   };
   return { options, installation, models, files, search, ...shared };

@@ -156,6 +156,14 @@ export async function lockFileKeys(tx: Tx): Promise<FileKeyRow[]> {
   );
 }
 
+/** Null where no process has started yet. */
+export async function findNewestFileKey(db: Queryable): Promise<FileKeyRow | null> {
+  const rows = await db.query<FileKeyRow>(
+    `select id, fingerprint, created_at as "createdAt" from file_keys order by id desc limit 1`,
+  );
+  return rows[0] ?? null;
+}
+
 /** Makes a fingerprint the newest key and retires the others. */
 export async function insertFileKey(tx: Tx, id: number, fingerprint: Buffer): Promise<void> {
   await tx.query("update file_keys set retired_at = promptd_now() where retired_at is null");

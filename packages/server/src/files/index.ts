@@ -3,7 +3,7 @@ export { createFiles, openBlobs, type Files, type FilesOptions } from "./create-
 export { createGuardedFetch, type FetchOutcome, type GuardedFetch } from "./fetch/guarded-fetch.ts";
 export { createGuardedPost, type GuardedPost, type PostOutcome } from "./fetch/guarded-post.ts";
 export { checkImageInputs } from "./inputs/image-inputs.ts";
-export { readPreviousSecrets, readServerSecret } from "./outputs/server-secret.ts";
+export { readFileSecrets } from "./outputs/file-keys.ts";
 export { imageBytesAtMost } from "./inputs/load-images.ts";
 export { isStorageFailure, StorageFailure, type SpooledFile } from "./blobs/blob-store.ts";
 export { createSpool, type Spool } from "./blobs/spool.ts";

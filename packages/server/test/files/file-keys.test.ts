@@ -1,9 +1,14 @@
 /** Which secrets may sign and open file addresses, and for how long (docs/operations.md, "To rotate it"). */
-import { beforeEach, describe, expect, test } from "vitest";
-import { registerFileKeys } from "../../src/files/outputs/file-keys.ts";
+import { mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { readFileSecrets, registerFileKeys } from "../../src/files/outputs/file-keys.ts";
 import { readingsOfFile, readingsOfSetting, type SecretReadings } from "../../src/files/outputs/server-secret.ts";
 import { deriveFileKey } from "../../src/files/outputs/signed-urls.ts";
+import { readConfig } from "../../src/platform/config/config.ts";
 import type { Database } from "../../src/platform/database/database.ts";
+import { createLog } from "../../src/platform/log.ts";
 import { stopClock } from "../runs/engine-fixture.ts";
 import { useTestDatabase } from "../support/test-database.ts";
 
@@ -51,6 +56,19 @@ If the old one is lost, remove the rows of the table file_keys; URLs of files ma
     await expect(start(SECOND)).rejects.toEqual(told);
     await expect(start(SECOND, THIRD)).rejects.toEqual(told);
     expect(await start(FIRST)).toMatchObject({ current: { keyId: 1 } });
+  });
+
+  test("makes no secret file where the database knows a secret, unless it follows the one before", async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), "promptd-secret-"));
+    onTestFinished(() => rm(dataDir, { recursive: true }));
+    const read = () => readFileSecrets(db, readConfig({ PROMPTD_DATA_DIR: dataDir }), createLog("silent"));
+    await registerFileKeys(db, await read(), DAY_SECONDS);
+    await rename(join(dataDir, "secret"), join(dataDir, "away"));
+    await expect(read()).rejects.toThrow("Nothing was changed.");
+    expect(await readdir(dataDir)).toEqual(["away"]);
+    await rename(join(dataDir, "away"), join(dataDir, "secret.previous"));
+    await registerFileKeys(db, await read(), DAY_SECONDS);
+    expect((await readdir(dataDir)).toSorted()).toEqual(["secret", "secret.previous"]);
   });
 });
 

@@ -1,6 +1,10 @@
 import type { Database } from "../../platform/database/database.ts";
-import { insertFileKey, lockFileKeys, type FileKeyRow } from "../files-store.ts";
-import type { SecretReadings } from "./server-secret.ts";
+import type { Config } from "../../platform/config/config.ts";
+import { OUTAGE_POLICY } from "../../platform/database/errors.ts";
+import type { Log } from "../../platform/log.ts";
+import { retry } from "../../platform/resilience/retry.ts";
+import { findNewestFileKey, insertFileKey, lockFileKeys, type FileKeyRow } from "../files-store.ts";
+import { readPreviousSecrets, readServerSecret, type SecretReadings } from "./server-secret.ts";
 import { deriveFileKey, fingerprintOf, type KeyRing } from "./signed-urls.ts";
 
 export interface FileSecrets {
@@ -24,6 +28,20 @@ export async function registerFileKeys(db: Database, secrets: FileSecrets, ttlSe
     return lockFileKeys(tx);
   });
   return ringOf(rows, secrets, ttlSeconds);
+}
+
+/**
+ * The secrets of a start. Where the database knows a secret, a missing file is not made anew, unless it is made to follow
+ * the previous one: the start would fail and leave a file that is no secret of anything.
+ * @throws Error when a file cannot be used, or is missing where the database knows its secret.
+ */
+export async function readFileSecrets(db: Database, config: Config, log: Log): Promise<FileSecrets> {
+  const previous = await readPreviousSecrets(config, log);
+  const mayCreate = async () => {
+    const newest = await retry(() => findNewestFileKey(db), OUTAGE_POLICY);
+    if (newest !== null && secretOf(newest, previous) === null) throw new Error(STRANGE_SECRET);
+  };
+  return { current: await readServerSecret(config, mayCreate), previous };
 }
 
 const STRANGE_SECRET = `The server secret is not the one that this database knows. Nothing was changed.

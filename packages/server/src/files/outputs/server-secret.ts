@@ -27,9 +27,15 @@ export function readingsOfFile(secret: Buffer): SecretReadings {
   return [secret, Buffer.from(secret.toString("base64url"))];
 }
 
-/** From the setting, or else from the data directory. */
-export async function readServerSecret({ PROMPTD_SECRET: text, dataDir }: Config): Promise<SecretReadings> {
-  return text === null ? readingsOfFile(await loadOrCreateSecret(dataDir)) : readingsOfSetting(text);
+/**
+ * From the setting, or else from the data directory.
+ * @param mayCreate asked before the file is made; rejects where another secret is in use.
+ */
+export async function readServerSecret(
+  { PROMPTD_SECRET: text, dataDir }: Config,
+  mayCreate: () => Promise<void>,
+): Promise<SecretReadings> {
+  return text === null ? readingsOfFile(await loadOrCreateSecret(dataDir, mayCreate)) : readingsOfSetting(text);
 }
 
 /**
@@ -55,10 +61,11 @@ export async function readPreviousSecrets(config: Config, log: Log): Promise<rea
  * Processes that start together end up with the same one: the file appears whole, by a hard link, or not at all.
  * @throws Error when the file can be read by others, or does not contain a secret.
  */
-export async function loadOrCreateSecret(dataDir: string): Promise<Buffer> {
+export async function loadOrCreateSecret(dataDir: string, mayCreate = async () => {}): Promise<Buffer> {
   const path = join(dataDir, NAME);
   const found = await readSecret(path);
   if (found !== null) return found;
+  await mayCreate();
   await makePrivateDirectory(dataDir);
   const draft = await writeDraft(dataDir);
   try {
