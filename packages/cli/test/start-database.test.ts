@@ -265,17 +265,17 @@ DATABASE_URL leads to 127.0.0.1:1, database "prompts", user "ada".
   });
 
   test.each([
-    ["a wrong password", "28P01", 'password authentication failed for user "ada"'],
-    ["an unknown database", "3D000", 'database "prompts" does not exist'],
-  ])("%s", async (_what, sqlState, reason) => {
+    ["a wrong password", "28P01", 'password authentication failed for user "ada"', "the user and the password"],
+    ["an unknown database", "3D000", 'database "prompts" does not exist', "Create the database"],
+  ])("%s", async (_what, sqlState, reason, advice) => {
     const { port } = await refuse(sqlState, reason);
     const changes = { DATABASE_URL: `postgresql://ada:hunter2@127.0.0.1:${port}/prompts` };
     const { code, stdout, stderr } = await runHere(["serve", "--json"], { ...installation.environment, ...changes });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toBe(`The database cannot be used: ${reason}.
-Check that it is running, and the address, database, user and password that promptd uses.
-DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".
-`);
+    const [first, second, ...rest] = stderr.split("\n");
+    expect(first).toBe(`The database cannot be used: ${reason}.`);
+    expect(second).toContain(advice);
+    expect(rest).toEqual([`DATABASE_URL leads to 127.0.0.1:${port}, database "prompts", user "ada".`, ""]);
   });
 
   test("an address that is not this machine's, and a port that is in use", async () => {
