@@ -385,7 +385,8 @@ describe("promptd admin account", () => {
   });
 
   test("freeze and unfreeze answer the account and record each reason once", async () => {
-    const { userId } = await createUser("freeze@example.org");
+    const email = "freeze@example.org";
+    const { userId } = await createUser(email);
     const act = (verb: string, reason: string) =>
       runHere(["admin", "account", verb, userId, "--reason", reason, "--json"], installation.environment);
     const frozen = { since: expect.stringMatching(TIME) as string, reason: "in dispute" };
@@ -399,9 +400,9 @@ describe("promptd admin account", () => {
       stderr: "The account was frozen before; its first reason stays.\n",
     });
     const check = await admin<{ frozen: { accountId: string }[] }>("ledger", "check");
-    expect(check.frozen.filter((one) => one.accountId === userId)).toEqual([{ accountId: userId, ...frozen }]);
+    expect(check.frozen.filter((one) => one.accountId === userId)).toEqual([{ accountId: userId, email, ...frozen }]);
     const checked = await runHere(["admin", "ledger", "check"], installation.environment);
-    expect(checked.stdout).toMatch(new RegExp(`\\n1 frozen:\\n  ${userId} since \\S+, in dispute\\n$`));
+    expect(checked.stdout).toMatch(new RegExp(`\\n1 frozen:\\n  ${email} \\(${userId}\\) since \\S+, in dispute\\n$`));
     expect(JSON.parse((await act("unfreeze", "settled")).stdout)).toMatchObject({ userId, frozen: null });
     expect((await act("unfreeze", "twice")).stderr).toBe("The account was not frozen; nothing was changed.\n");
     const history = "select is_frozen, reason from credit_freezes where account_id = $1 order by id";

@@ -90,7 +90,10 @@ export async function openParts(options: AppOptions, installation: Installation,
   const secrets = await orStartFailure(() => readFileSecrets(db, config, log));
   const files = await orStartFailure(() =>
     createFiles({
-      ...{ db, clock, newId, log },
+      db,
+      clock,
+      newId,
+      log,
       ...filesSettings(config),
       publicUrl: () => address.url,
       secret: secrets.current,

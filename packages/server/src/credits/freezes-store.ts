@@ -72,13 +72,19 @@ function stillFaulty(faults: readonly { readonly fault: string; readonly detail:
 const REASON = `(select f.reason from credit_freezes f where f.account_id = a.account_id and f.is_frozen
   and f.at >= a.frozen_at order by f.id desc limit 1) as reason`;
 
+export interface FrozenAccount extends Frozen {
+  readonly accountId: string;
+  /** Null for an account that was deleted. */
+  readonly email: string | null;
+}
+
 /** In the order of accounts. */
-export async function listFrozen(db: Queryable): Promise<({ accountId: string } & Frozen)[]> {
-  const rows = await db.query<FrozenRow & { account_id: string }>(
-    `select a.account_id, a.frozen_at, ${REASON} from credit_accounts a where a.frozen_at is not null
-     order by a.account_id`,
+export async function listFrozen(db: Queryable): Promise<FrozenAccount[]> {
+  const rows = await db.query<FrozenRow & { account_id: string; email: string | null }>(
+    `select a.account_id, o.email, a.frozen_at, ${REASON}
+     from credit_accounts a left join accounts o on o.id = a.account_id where a.frozen_at is not null order by a.account_id`,
   );
-  return rows.map((row) => ({ accountId: row.account_id, ...toFrozen(row) }));
+  return rows.map((row) => ({ accountId: row.account_id, email: row.email, ...toFrozen(row) }));
 }
 
 /** What an account has. Credits that have expired are not available, written off or not. */

@@ -3,7 +3,7 @@ import { isStatementTimeout } from "../platform/database/errors.ts";
 import type { Log } from "../platform/log.ts";
 import { createAdaptiveBatch } from "../platform/resilience/adaptive-batch.ts";
 import { retry } from "../platform/resilience/retry.ts";
-import { freezeAccount, listFrozen, type Frozen } from "./freezes-store.ts";
+import { freezeAccount, listFrozen, type FrozenAccount } from "./freezes-store.ts";
 
 /** One disagreement between balances, journal, holds and runs. There is no harmless one. */
 interface LedgerMismatch {
@@ -17,7 +17,7 @@ export interface LedgerReport {
   readonly accounts: number;
   readonly mismatches: readonly LedgerMismatch[];
   /** Also those without a mismatch: they stay frozen until an operator unfreezes them. */
-  readonly frozen: readonly ({ readonly accountId: string } & Frozen)[];
+  readonly frozen: readonly FrozenAccount[];
 }
 
 /** Proves every balance from the journal, every hold from its run and every charge from its capture, in one snapshot. */

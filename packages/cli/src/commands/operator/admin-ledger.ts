@@ -13,7 +13,7 @@ export const ledgerCheck: Command = {
     const lines = report.mismatches.map((one) => `  ${one.accountId} ${one.fault}: ${one.detail}`);
     const verdict = lines.length === 0 ? "every balance adds up." : `${count(lines.length, "mismatch", "mismatches")}:`;
     const frozen = report.frozen.map(
-      (one) => `  ${one.accountId} since ${one.since}, ${one.reason ?? "reason not known"}`,
+      (one) => `  ${one.email ?? "deleted"} (${one.accountId}) since ${one.since}, ${one.reason ?? "reason not known"}`,
     );
     const frozenLines = frozen.length === 0 ? [] : [`${frozen.length} frozen:`, ...frozen];
     io.result(
