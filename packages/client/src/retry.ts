@@ -18,6 +18,9 @@ export interface RetryPolicy {
   readonly random: () => number;
 }
 
+/** For what stays with a run or a batch until its end: a server that restarts is back by then. */
+export const RETRY_FOR_MS = 120_000;
+
 export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
   /** Sending the same request twice has the effect of sending it once; true when absent. */

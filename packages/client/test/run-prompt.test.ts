@@ -101,10 +101,23 @@ describe("client.run", () => {
   });
 
   test("by a key of the caller's sends one body, also for the id of a prompt: a restart finds the run", async () => {
-    const { client, seen } = await setup([success({ promptVersionId: VERSION }), success(run("succeeded"))]);
+    const conflict = failure(422, "VALIDATION_ERROR", {
+      data: { issues: [{ path: ["header", "Idempotency-Key"], code: "conflict", message: "Used before." }] },
+    });
+    const found = success({ promptVersionId: VERSION });
+    const { client, seen } = await setup([conflict, found, success(run("succeeded"))]);
     await client.run(PROMPT, { idempotencyKey: "order-7" });
-    expect(lines(seen)).toEqual([`GET /v1/prompts/${PROMPT}`, "POST /v1/runs"]);
-    expect(JSON.parse(seen[1]?.body ?? "")).toMatchObject({ promptVersionId: VERSION });
+    expect(lines(seen)).toEqual(["POST /v1/runs", `GET /v1/prompts/${PROMPT}`, "POST /v1/runs"]);
+    expect(JSON.parse(seen[2]?.body ?? "")).toMatchObject({ promptVersionId: VERSION });
+  });
+
+  test("by a key that was used for something else is refused", async () => {
+    const conflict = failure(422, "VALIDATION_ERROR", {
+      data: { issues: [{ path: ["header", "Idempotency-Key"], code: "conflict", message: "Used before." }] },
+    });
+    const { client } = await setup([conflict, failure(404, "NOT_FOUND_ERROR")]);
+    const refused = client.run(VERSION, { idempotencyKey: "order-7" });
+    await expect(refused).rejects.toMatchObject({ code: "VALIDATION_ERROR" });
   });
 
   test("gives up when retryForMs have passed, with the error of the last try", async () => {

@@ -17,6 +17,8 @@ import { watchBatch } from "./watch-batch.ts";
 
 /** The server checks and stores ten thousand items before it answers. */
 const CREATE_MS_MAX = 90_000;
+/** A server that restarts is back by then. */
+const RETRY_FOR_MS = 120_000;
 
 /** @returns the exit code. */
 export async function runBatch(file: string, args: CommandArgs, io: CommandIo): Promise<number | void> {
@@ -93,7 +95,15 @@ interface Creating {
 
 async function createBatch(client: Client, body: CreateBatchBody, { key, file, rows, io }: Creating): Promise<Batch> {
   const headers = { "idempotency-key": key };
-  const call = { params: {}, query: {}, body, headers, signal: io.signal, timeoutMs: CREATE_MS_MAX };
+  const call = {
+    params: {},
+    query: {},
+    body,
+    headers,
+    signal: io.signal,
+    timeoutMs: CREATE_MS_MAX,
+    retryForMs: RETRY_FOR_MS,
+  };
   const answer = await client.call("createBatch", call).catch((error: unknown) => {
     throw io.signal.aborted ? stoppedSending(error) : explain(error, { file, rows });
   });

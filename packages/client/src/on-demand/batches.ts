@@ -8,7 +8,7 @@ import {
 } from "@promptd/contract";
 import { requestOf } from "../call-endpoint.ts";
 import type { ClientParts } from "../client-parts.ts";
-import { createRetries, type Retries } from "../retry.ts";
+import { createRetries, RETRY_FOR_MS, type Retries } from "../retry.ts";
 import { openStream } from "../stream.ts";
 import { readPages } from "./pages.ts";
 import type { CallOptions } from "./runs.ts";
@@ -19,6 +19,8 @@ export interface CreateBatchOptions extends CallOptions {
    * absent; null sends none, and then a lost connection is not retried.
    */
   readonly idempotencyKey?: string | null | undefined;
+  /** How long it is sent again while the server cannot be reached or says to come back; `maxRetries` times when absent. */
+  readonly retryForMs?: number | undefined;
 }
 
 export interface WaitForBatchOptions extends CallOptions {
@@ -56,7 +58,6 @@ export interface BatchesClient {
 /** Ten thousand items are checked and stored before the answer. */
 const CREATE_MS = 60_000;
 const POLL_MS = 1_000;
-const RETRY_FOR_MS = 120_000;
 const PAGE_LIMIT = 50;
 
 export function createBatchesClient(parts: ClientParts): BatchesClient {
@@ -64,9 +65,9 @@ export function createBatchesClient(parts: ClientParts): BatchesClient {
   const list: BatchesClient["list"] = (query = {}, { signal } = {}) => ask("listBatches", { query, signal });
   return {
     list,
-    create: (body, { idempotencyKey = newIdempotencyKey(), signal } = {}) => {
+    create: (body, { idempotencyKey = newIdempotencyKey(), signal, retryForMs } = {}) => {
       const headers = { "idempotency-key": idempotencyKey };
-      return ask("createBatch", { body, headers, signal, timeoutMs: timeoutMs + CREATE_MS });
+      return ask("createBatch", { body, headers, signal, retryForMs, timeoutMs: timeoutMs + CREATE_MS });
     },
     get: (batchId, { signal } = {}) => ask("getBatch", { params: { batchId }, signal }),
     listAll: ({ limit = PAGE_LIMIT } = {}, options) =>

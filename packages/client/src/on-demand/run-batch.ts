@@ -2,7 +2,8 @@ import type { Batch, BatchItem, BatchResult } from "@promptd/contract";
 import type { ClientParts } from "../client-parts.ts";
 import { toTexts, type OptionsOf } from "../run/known-prompts.ts";
 import { createOfPrompt } from "../run/resolve-prompt.ts";
-import { readInputs, RETRY_FOR_MS, type InputsOfRun } from "../run/run-prompt.ts";
+import { RETRY_FOR_MS } from "../retry.ts";
+import { readInputs, type InputsOfRun } from "../run/run-prompt.ts";
 import { createBatchesClient } from "./batches.ts";
 
 /** One run of a batch. */
@@ -48,11 +49,11 @@ export async function runBatch(
   const { signal, onProgress, retryForMs = RETRY_FOR_MS, idempotencyKey } = options;
   const items = await Promise.all(runs.map(toItem));
   const key = idempotencyKey ?? newIdempotencyKey();
-  const resolving = { ask, name, isKeyed: idempotencyKey !== undefined, signal, retryForMs };
+  const resolving = { ask, name, signal, retryForMs };
   const { batchId } = await createOfPrompt(resolving, (promptVersionId) =>
     batches.create(
       { promptVersionId, items, runOptions: toTexts(options.options), name: options.name },
-      { idempotencyKey: key, signal },
+      { idempotencyKey: key, signal, retryForMs },
     ),
   );
   const finished = await batches.wait(batchId, { signal, onProgress, retryForMs });

@@ -7,43 +7,40 @@ export interface Resolving {
   readonly ask: Ask;
   /** A slug, a slug with a label (`slug@label`), or the id of a prompt or of a version. */
   readonly name: string;
-  /** The caller has named what is created: the same name may have been used with the version that the prompt has. */
-  readonly isKeyed: boolean;
   readonly signal: AbortSignal | undefined;
   readonly retryForMs: number;
 }
 
 /**
  * Creates something of the version that a name leads to. An id is tried as that of a version first, which programs pin,
- * and then as that of a prompt; in the other order where a key would make a conflict of what was only tried out.
+ * and then as that of a prompt. A key that was used before is in conflict with the first try, and finds with the second
+ * what it made.
  */
 export async function createOfPrompt<Created>(
   resolving: Resolving,
   create: (promptVersionId: string) => Promise<Created>,
 ): Promise<Created> {
-  const { ask, name, isKeyed, signal, retryForMs } = resolving;
+  const { ask, name, signal, retryForMs } = resolving;
   const sent = { signal, retryForMs };
   if (!UUID.test(name)) {
     const [slug = "", label] = name.split("@");
     return create((await ask("resolveSlug", { params: { slug }, query: { label }, ...sent })).promptVersionId);
   }
-  const findLatest = async (): Promise<string | null> => {
-    const latest = await ask("getPrompt", { params: { promptId: name }, ...sent }).catch(nullWhenNotFound);
-    return latest && latest.promptVersionId;
-  };
-  if (isKeyed) return create((await findLatest()) ?? name);
   try {
     return await create(name);
   } catch (error) {
-    nullWhenNotFound(error);
-    const latest = await findLatest();
-    if (latest === null) throw error;
-    return create(latest);
+    if (!isNotFound(error) && !isKeyConflict(error)) throw error;
+    const latest = await ask("getPrompt", { params: { promptId: name }, ...sent }).catch((cause: unknown) => {
+      throw isNotFound(cause) ? error : cause;
+    });
+    return create(latest.promptVersionId);
   }
 }
 
-/** @throws every other error again. */
-function nullWhenNotFound(error: unknown): null {
-  if (error instanceof PromptdError && error.code === "NOT_FOUND_ERROR") return null;
-  throw error;
+function isNotFound(error: unknown): boolean {
+  return error instanceof PromptdError && error.code === "NOT_FOUND_ERROR";
+}
+
+function isKeyConflict(error: unknown): boolean {
+  return error instanceof PromptdError && error.issues.some(({ code }) => code === "conflict");
 }

@@ -4,6 +4,7 @@ import { PromptdError, PromptdRunError } from "../errors.ts";
 import { createEventLog, type EventLog } from "./event-log.ts";
 import type { ImageSource } from "../images.ts";
 import { toTexts, type InputsOf, type OptionsOf } from "./known-prompts.ts";
+import { RETRY_FOR_MS } from "../retry.ts";
 import { createOfPrompt } from "./resolve-prompt.ts";
 import { isFinal, WAIT_SECONDS, waitForRun } from "./wait-for-run.ts";
 
@@ -47,8 +48,6 @@ export interface FinishedRun extends Run {
 
 /** Resolves when the run has succeeded; iterated over, gives its events as they happen. */
 export type RunTask = Promise<FinishedRun> & AsyncIterable<RunEvent>;
-
-export const RETRY_FOR_MS = 120_000;
 
 /** Begins a run of a prompt and stays with it until it is final. Whatever breaks in between, one run is made. */
 export function runPrompt(parts: ClientParts, name: string, options: RunPromptOptions): RunTask {
@@ -114,7 +113,7 @@ async function create(parts: ClientParts, { name, options, log }: Running): Prom
   const inputs = await readInputs(options);
   const given = { inputs, runOptions: toTexts(options.options) };
   const key = idempotencyKey ?? parts.newIdempotencyKey();
-  const resolving = { ask: parts.ask, name, isKeyed: idempotencyKey !== undefined, signal, retryForMs };
+  const resolving = { ask: parts.ask, name, signal, retryForMs };
   return createOfPrompt(resolving, async (promptVersionId) => {
     const prefer = `respond-async, ${log.isRead() ? "stream" : `wait=${WAIT_SECONDS}`}`;
     try {
