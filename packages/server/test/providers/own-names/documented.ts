@@ -50,7 +50,7 @@ export const DOCUMENTED: readonly Documented[] = [
   },
   {
     to: /^queue\.fal\.run\/fal-ai\/flux\/schnell$/,
-    page: "fal.ai/models/fal-ai/flux/schnell/api; fal.ai/docs/inference-api/queue",
+    page: "fal.ai/models/fal-ai/flux/schnell/api; fal.ai/docs/documentation/model-apis/queue and common-parameters (X-Fal-Request-Timeout)",
     key: ["authorization", /^Key key-of-[A-Z_]+$/],
     headers: { "x-fal-request-timeout": /^\d+$/ },
     required: ["prompt"],
@@ -66,7 +66,7 @@ export const DOCUMENTED: readonly Documented[] = [
   },
   {
     to: /^api\.replicate\.com\/v1\/models\/black-forest-labs\/flux-schnell\/predictions$/,
-    page: "replicate.com/black-forest-labs/flux-schnell/api; replicate.com/docs/reference/http",
+    page: "replicate.com/black-forest-labs/flux-schnell/api; replicate.com/changelog/2025-10-16-prediction-deadlines (Cancel-After)",
     key: BEARER,
     headers: { "cancel-after": /^\d+s$/ },
     inside: "input",
@@ -97,7 +97,7 @@ export const DOCUMENTED: readonly Documented[] = [
   {
     ...CHAT,
     to: /^api\.deepseek\.com\/v1\/chat\/completions$/,
-    page: "api-docs.deepseek.com/api/create-chat-completion",
+    page: "api-docs.deepseek.com/api/create-chat-completion and guides/thinking_mode (thinking, reasoning_effort)",
     allowed: ["max_tokens", "thinking", "reasoning_effort", ...SAMPLING],
   },
   {
