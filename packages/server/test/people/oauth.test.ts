@@ -215,3 +215,19 @@ test("the metadata leads from /mcp to the authorization server", async () => {
     code_challenge_methods_supported: ["S256"],
   });
 });
+
+test.each([
+  ["/oauth/register", 20, JSON.stringify({ redirect_uris: [REDIRECT] }), 201],
+  ["/oauth/token", 60, "grant_type=authorization_code", 400],
+])("%s answers one address %d times a minute, and then says when to come back", async (path, most, body, status) => {
+  const ask = () => fetch(`${server.url}${path}`, { method: "POST", body });
+  await server.shiftTime(100); // what other tests have asked for is over
+  const before = await Promise.all(Array.from({ length: most }, ask));
+  expect(new Set(before.map((answer) => answer.status))).toEqual(new Set([status]));
+  const refused = await ask();
+  expect(refused.status).toBe(429);
+  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(await refused.json()).toMatchObject({ error: "too_many_requests", error_description: expect.any(String) });
+  await server.shiftTime(200);
+  expect((await ask()).status).toBe(status);
+});

@@ -7,6 +7,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { Endpoint, TextAnswer } from "../../http/endpoint.ts";
 import { rawQuery } from "../../http/request/query.ts";
 import { Problem } from "../../platform/problem.ts";
+import type { Asked } from "./asked-store.ts";
 import { readRegistration, signClient } from "./clients.ts";
 
 const METADATA_PATH = "/.well-known/oauth-authorization-server";
@@ -34,6 +35,8 @@ export interface OAuthPorts {
   readonly key: Buffer;
   /** Takes the authorization of a code, once. Null: there is none, or its minute is over. */
   readonly takeAuthorization: (code: string) => Promise<Authorization | null>;
+  /** Counts how often `key` was asked for within a window. */
+  readonly countAsked: (key: string, windowMs: number) => Promise<Asked>;
   /** @returns the API key. @throws Problem when the account has too many. */
   readonly createKey: (authorization: Authorization) => Promise<string>;
 }
@@ -65,16 +68,36 @@ export function oauthEndpoints(ports: OAuthPorts): Endpoint[] {
       method: "POST",
       path: REGISTER_PATH,
       takesBytes: true,
-      handle: async ({ body }) => register(readJson(body), key),
+      handle: limited(ports, "register", async (body) => register(readJson(body), key)),
     },
     {
       ...OPEN,
       method: "POST",
       path: TOKEN_PATH,
       takesBytes: true,
-      handle: async ({ body }) => exchange(new URLSearchParams(textOf(body)), ports),
+      handle: limited(ports, "token", (body) => exchange(new URLSearchParams(textOf(body)), ports)),
     },
   ];
+}
+
+/** From one address within a minute. Many people may share one, and each adds a program now and then. */
+const REQUESTS_MAX = { register: 20, token: 60 } as const;
+const WINDOW_MS = 60_000;
+
+/** The handler of an endpoint that asks for no credential, with a limit for each address. */
+function limited(
+  { countAsked }: OAuthPorts,
+  what: keyof typeof REQUESTS_MAX,
+  handle: (body: unknown) => Promise<TextAnswer>,
+): Endpoint["handle"] {
+  return async ({ body }, { address }) => {
+    const { count, msLeft } = await countAsked(`oauth-${what}:${address}`, WINDOW_MS);
+    if (count <= REQUESTS_MAX[what]) return handle(body);
+    const seconds = Math.max(1, Math.ceil(msLeft / 1_000));
+    const description = `This address may ask ${REQUESTS_MAX[what]} times a minute. Try again in ${seconds} s.`;
+    const text = JSON.stringify({ error: "too_many_requests", error_description: description });
+    return { status: 429, text, headers: { "retry-after": String(seconds) } };
+  };
 }
 
 const OPEN = {

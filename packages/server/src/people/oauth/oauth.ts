@@ -7,6 +7,7 @@ import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { invalid } from "../../platform/problem.ts";
 import type { Sessions } from "../sign-in/lazy-sessions.ts";
+import { countAsked } from "./asked-store.ts";
 import { findClient } from "./clients.ts";
 import { oauthEndpoints, type Authorization } from "./oauth-endpoints.ts";
 
@@ -61,6 +62,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
         const stored = CODE_FORM.test(code) ? await sessions.takeOnce(identifierOf(code)) : null;
         return stored === null ? null : (JSON.parse(stored) as Authorization);
       },
+      countAsked: (asked, windowMs) => countAsked(db, asked, windowMs),
       createKey: async ({ accountId, clientName, monthlyCap, days }) => {
         const expiresAt = new Date(systemClock.nowMs() + days * DAY_MS);
         return (await createApiKey(db, newId, { accountId, name: clientName, monthlyCap, expiresAt })).apiKey;

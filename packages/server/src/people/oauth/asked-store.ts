@@ -1,0 +1,23 @@
+import type { Queryable } from "../../platform/database/database.ts";
+
+export interface Asked {
+  /** How often within the window, this time included. */
+  readonly count: number;
+  /** Until the window ends. */
+  readonly msLeft: number;
+}
+
+/** Counts how often something was asked for, in the rows by which sign-in is limited too. The window begins with the first time. */
+export async function countAsked(db: Queryable, key: string, windowMs: number): Promise<Asked> {
+  const [row] = await db.query<Asked>(
+    `insert into auth_rate_limits as asked (id, key, count, last_request)
+     values (gen_random_uuid(), $1, 1, extract(epoch from promptd_now()) * 1000)
+     on conflict (key) do update set
+       count = case when asked.last_request <= excluded.last_request - $2 then 1 else asked.count + 1 end,
+       last_request = case when asked.last_request <= excluded.last_request - $2
+         then excluded.last_request else asked.last_request end
+     returning count, (last_request + $2 - extract(epoch from promptd_now()) * 1000)::float8 as "msLeft"`,
+    [key, windowMs],
+  );
+  return row ?? { count: 1, msLeft: windowMs };
+}
