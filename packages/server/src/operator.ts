@@ -14,6 +14,7 @@ import { ConfigError, readConfig, type Config } from "./platform/config/config.t
 import type { Database } from "./platform/database/database.ts";
 import { hasCluster } from "./platform/embedded/files.ts";
 import { enableFaults } from "./platform/fault.ts";
+import { boundHeapGrowth } from "./platform/heap-growth.ts";
 import { createIdSource } from "./platform/ids.ts";
 import { AccountActs } from "./operator/account-acts.ts";
 import { LookupActs } from "./operator/lookup-acts.ts";
@@ -54,6 +55,7 @@ export interface Serving {
 export async function serve(options: ServeOptions): Promise<Serving> {
   const config = readConfig(options.environment);
   const log = createLog(config.PROMPTD_LOG_LEVEL, options.json ? "stderr" : "stdout");
+  boundHeapGrowth();
   const stop = new AbortController();
   const starting = startServing({ config, role: options.role, log, signal: stop.signal });
   let isStarting = true;
