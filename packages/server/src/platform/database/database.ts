@@ -110,8 +110,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   );
   const alone = new Set<Client>();
   let next = 0;
+  const runOnPool = poolRunner(pool, route);
   const runOnce = async (asked: QueryConfig, how?: Pick<TxOptions, "signal">): Promise<QueryResult> =>
-    connections.run(() => (route.isPooled ? runPooled(pool, LIMITS, asked) : pool.query(asked)), how);
+    connections.run(() => runOnPool(asked), how);
   return {
     route,
     query: async (statement, values) => rowsOf(await runOnce(queryOf(statement, values, route))),
@@ -124,10 +125,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       return rowsOf(await (lanes[next] as PipelinedConnection).run(queryOf({ name, text }, values, route)));
     },
     queryWithin: async (timeoutMs, statement, values) => {
-      const limits = { ...LIMITS, statement_timeout: timeoutMs };
       const asked = queryOf(statement, values, route);
-      const run = () => (route.isPooled ? runPooled(pool, limits, asked) : runWithin(pool, timeoutMs, asked));
-      return rowsOf(await connections.run(run));
+      return rowsOf(await connections.run(() => runOnPool(asked, { statement_timeout: timeoutMs })));
     },
     tx: (work, txOptions = {}) =>
       retry(
@@ -258,10 +257,19 @@ function rowsOf<Row>(result: QueryResult | QueryResult[]): Row[] {
   return (last?.rows ?? []) as Row[];
 }
 
-async function runWithin(pool: Pool, timeoutMs: number, query: QueryConfig): Promise<QueryResult> {
+/** Runs a statement on a connection of the pool; the limits are those that are other than usual. */
+type RunOnPool = (query: QueryConfig, limits?: Limits) => Promise<QueryResult>;
+
+/** The one place where a statement outside of a transaction goes another way behind a pooler. */
+function poolRunner(pool: Pool, { isPooled }: Route): RunOnPool {
+  if (isPooled) return (query, limits) => runPooled(pool, { ...LIMITS, ...limits }, query);
+  return (query, limits) => (limits === undefined ? pool.query(query) : runWithin(pool, limits, query));
+}
+
+async function runWithin(pool: Pool, limits: Limits, query: QueryConfig): Promise<QueryResult> {
   const client = await pool.connect();
   try {
-    await client.query(beginWithin({ statement_timeout: timeoutMs }));
+    await client.query(beginWithin(limits));
     return await client.query(query);
   } finally {
     // The rows do not wait for it; a connection that does not answer is thrown away.

@@ -121,38 +121,74 @@ interface Step {
 }
 
 async function applyNext(tx: Tx, db: Database, options: StepOptions & { readonly log: Log }): Promise<Step> {
-  const { release, log } = options;
   await lockMigrations(tx);
   await checkServerVersion(tx);
   await createOwnTables(tx);
+  const missing = await findMissing(tx, options);
+  if (missing.isSchemaNew) return applyRest(tx, missing, options.log);
+  if (options.scope === "create") return refuseOlder(missing);
+  return (await applyToTables(tx, db, missing, options.log)) ?? applyRest(tx, missing, options.log);
+}
+
+/** What this program has and the database lacks. */
+interface Missing {
+  /** No migration was applied before, so nobody uses it yet. */
+  readonly isSchemaNew: boolean;
+  readonly migrations: readonly Migration[];
+  readonly functions: Awaited<ReturnType<typeof planSqlFiles>>;
+  /** Names of the compatible migrations that only a newer program has. */
+  readonly unknown: readonly string[];
+}
+
+async function findMissing(tx: Tx, { release, scope, log }: StepOptions & { readonly log: Log }): Promise<Missing> {
   const applied = await readApplied(tx);
   const unknown = refuseDifferences(applied, release.migrations);
-  const pending = release.migrations.filter((migration) => !applied.has(migration.name));
-  const standing = { isBehind: unknown.length > 0, isRollback: options.scope === "rollback" };
-  const functions = await planSqlFiles(tx, { ...release, ...standing }, log);
-  const changes = [...functions.beforeTables, ...pending, ...functions.afterTables];
-  const [first] = changes;
-  if (options.scope === "create" && applied.size > 0) {
-    if (first !== undefined) throw schemaIsOlder(first.name);
-    return { applied: [], isLast: true };
-  }
-  if (applied.size > 0 && functions.beforeTables.length > 0) {
+  const standing = { isBehind: unknown.length > 0, isRollback: scope === "rollback" };
+  return {
+    isSchemaNew: applied.size === 0,
+    migrations: release.migrations.filter((migration) => !applied.has(migration.name)),
+    functions: await planSqlFiles(tx, { ...release, ...standing }, log),
+    unknown,
+  };
+}
+
+/** In the order in which they are applied. */
+function changesOf({ functions, migrations }: Missing): string[] {
+  return namesOf([...functions.beforeTables, ...migrations, ...functions.afterTables]);
+}
+
+function refuseOlder(missing: Missing): Step {
+  const [first] = changesOf(missing);
+  if (first !== undefined) throw schemaIsOlder(first);
+  return { applied: [], isLast: true };
+}
+
+/** Of tables in use each change is a transaction of its own. Null: none is missing. */
+async function applyToTables(tx: Tx, db: Database, missing: Missing, log: Log): Promise<Step | null> {
+  const { functions, migrations } = missing;
+  if (functions.beforeTables.length > 0) {
     await functions.apply(functions.beforeTables);
     return { applied: namesOf(functions.beforeTables), isLast: false };
   }
-  const [next] = pending;
-  if (applied.size > 0 && next !== undefined) {
-    if (!next.isCompatible) log.warn({ migration: next.name }, "servers of older versions cannot work from here on");
-    await orTableLocked(next.name, () => (next.concurrentIndex === null ? run(tx, next) : buildIndex(tx, db, next)));
-    return { applied: [next.name], isLast: false };
+  const [next] = migrations;
+  if (next === undefined) return null;
+  if (!next.isCompatible) log.warn({ migration: next.name }, "servers of older versions cannot work from here on");
+  await orTableLocked(next.name, () => (next.concurrentIndex === null ? run(tx, next) : buildIndex(tx, db, next)));
+  return { applied: [next.name], isLast: false };
+}
+
+/** A whole new schema, or the functions that an older one still lacks. */
+async function applyRest(tx: Tx, missing: Missing, log: Log): Promise<Step> {
+  const { functions, migrations, unknown, isSchemaNew } = missing;
+  if (isSchemaNew) {
+    await functions.apply(functions.beforeTables);
+    for (const migration of migrations) await run(tx, migration);
   }
-  await functions.apply(functions.beforeTables);
-  for (const migration of pending) await run(tx, migration); // of a new schema, which nobody uses yet
   for (const file of functions.afterTables) await orTableLocked(file.name, () => functions.apply([file]));
   await functions.recordVersion();
   if (unknown.length > 0)
     log.info({ migrations: unknown }, "the database has compatible migrations of a newer promptd");
-  return { applied: namesOf(changes), isLast: true };
+  return { applied: changesOf(missing), isLast: true };
 }
 
 function namesOf(changes: readonly { readonly name: string }[]): string[] {
