@@ -1,7 +1,7 @@
 import type { Database, Queryable } from "../platform/database/database.ts";
 import { Problem } from "../platform/problem.ts";
 
-export interface Frozen {
+interface Frozen {
   /** ISO 8601. */
   readonly since: string;
   /** Null: not known. */
