@@ -45,7 +45,9 @@ export async function getAccountByName(db: Database, who: string): Promise<Accou
   if (account !== null) return account;
   const near = await nearestEmail(db, who);
   const next =
-    near === null ? "Check it, or create an account: promptd admin user create --email <E>" : `Did you mean ${near}?`;
+    near === null
+      ? "promptd admin user list shows all accounts, promptd admin user create --email <E> makes one."
+      : `Did you mean ${near}?`;
   throw new Problem("NOT_FOUND_ERROR", `No account has the e-mail address or id "${who}". ${next}`);
 }
 
