@@ -32,7 +32,7 @@ export interface WaitForBatchOptions extends CallOptions {
   readonly retryForMs?: number | undefined;
 }
 
-export interface ResultsOptions extends CallOptions {
+interface ResultsOptions extends CallOptions {
   /** Index of the last item that is known. */
   readonly startingAfter?: number | undefined;
 }
