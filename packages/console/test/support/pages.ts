@@ -13,7 +13,7 @@ interface PageScope {
     readonly history: { push(path: string): void };
     readonly state: {
       readonly status: "pending" | "idle";
-      readonly location: { readonly href: string };
+      readonly location: { readonly href: string; readonly pathname: string };
       readonly resolvedLocation?: { readonly href: string };
     };
   };
@@ -36,15 +36,20 @@ export async function faultsOfPages(page: Page, url: string, paths: readonly str
   await page.goto(url);
   await settle(page);
   for (const path of paths) {
-    await page.evaluate((to) => {
-      const { ["__TSR_ROUTER__"]: router } = globalThis as unknown as PageScope;
-      router?.history.push(to);
-    }, path);
-    await settle(page);
+    await openPath(page, path);
     found.push(...(await faultsOfPage(page)).map((fault) => `${path} ${fault}`));
     if (picturesDir !== null) await takePictures(page, join(picturesDir, path.replaceAll(/[^a-z0-9]+/gi, "-")));
   }
   return found;
+}
+
+/** Opens a path of the console that is shown, as a link does. */
+export async function openPath(page: Page, path: string): Promise<void> {
+  await page.evaluate((to) => {
+    const { ["__TSR_ROUTER__"]: router } = globalThis as unknown as PageScope;
+    router?.history.push(to);
+  }, path);
+  await settle(page);
 }
 
 /** The same for the page as it is now, with what is open on it. */
@@ -84,12 +89,14 @@ async function runAxe(page: Page): Promise<string[]> {
 }
 
 /** Waits until the page of the address is there, and no shape stands in for what is loading. */
-async function settle(page: Page): Promise<void> {
+export async function settle(page: Page): Promise<void> {
   await page.waitForFunction(() => {
     const { ["__TSR_ROUTER__"]: router, document } = globalThis as unknown as PageScope;
     if (router?.state.status !== "idle") return false;
+    const isParts = router.state.location.pathname === "/parts";
     const isShown = router.state.resolvedLocation?.href === router.state.location.href;
-    const isLoading = document.querySelector(".animate-breathe.bg-press") !== null;
+    // The page of components shows the shapes themselves.
+    const isLoading = !isParts && document.querySelector(".animate-breathe.bg-press") !== null;
     return isShown && !isLoading && document.querySelector("h1, h2") !== null;
   });
 }

@@ -22,6 +22,7 @@ import { marketplaceQuery, sessionQuery } from "../../api.ts";
 import { setTheme } from "../../theme.ts";
 import { formatCredits } from "../format.ts";
 import { cx } from "../ui/class-names.ts";
+import { useOpener } from "../ui/dialog.tsx";
 import { isUuid } from "../uuid.ts";
 
 interface Entry {
@@ -54,6 +55,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     if (step === 0) enter();
     else if (entries.length > 0) setActive((at + step + entries.length) % entries.length);
   };
+  const returnFocus = useOpener(true);
   return (
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Dialog.Portal>
@@ -61,6 +63,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         <Dialog.Viewport className="fixed inset-0 z-20 grid items-start justify-items-center px-4 pt-[12vh]">
           <Dialog.Popup
             aria-label="Search everything"
+            finalFocus={returnFocus}
             className="w-full max-w-[640px] animate-enter overflow-hidden rounded-3 bg-float shadow-2"
           >
             <div className="flex h-13 items-center gap-3 border-b border-line px-4">

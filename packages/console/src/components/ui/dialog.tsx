@@ -1,5 +1,5 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
-import type { ReactNode } from "react";
+import { useRef, type ReactNode } from "react";
 
 interface DialogProps {
   readonly open: boolean;
@@ -12,12 +12,16 @@ interface DialogProps {
 }
 
 export function Dialog({ open, onClose, title, description, children, acts }: DialogProps) {
+  const returnFocus = useOpener(open);
   return (
     <Base.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-20 bg-[var(--veil)]" />
         <Base.Viewport className="fixed inset-0 z-20 grid items-start justify-items-center overflow-y-auto px-4 py-[12vh]">
-          <Base.Popup className="grid w-full max-w-[440px] animate-enter gap-4 rounded-3 bg-float p-5 shadow-2">
+          <Base.Popup
+            finalFocus={returnFocus}
+            className="grid w-full max-w-[440px] animate-enter gap-4 rounded-3 bg-float p-5 shadow-2"
+          >
             <div className="grid gap-1">
               <Base.Title className="text-14 font-semibold">{title}</Base.Title>
               {description === undefined ? null : (
@@ -31,4 +35,16 @@ export function Dialog({ open, onClose, title, description, children, acts }: Di
       </Base.Portal>
     </Base.Root>
   );
+}
+
+/**
+ * What had the focus when the dialog was opened, for when it closes. It is read before anything of the dialog is there: a
+ * field that takes the focus by itself would be taken for it. True: it is gone, as an item of a menu is.
+ */
+export function useOpener(isOpen: boolean): () => HTMLElement | true {
+  const opener = useRef<Element | null>(null);
+  const wasOpen = useRef(false);
+  if (isOpen && !wasOpen.current) opener.current = document.activeElement;
+  wasOpen.current = isOpen;
+  return () => (opener.current instanceof HTMLElement && opener.current.isConnected ? opener.current : true);
 }
