@@ -1,10 +1,10 @@
-/** Every page by keys alone: what can be done there can be reached, seen and left. */
+/** Dialogs and menus by keys alone. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
-import { findBrowser, openBrowser, signInAs, travel, type Page, type TestBrowser } from "./support/browser.ts";
+import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
 import { DIST } from "./support/build.ts";
-import { faultsOfTabbing, leavesByTab } from "./support/keyboard.ts";
+import { leavesByTab } from "./support/keyboard.ts";
 import { openPath, settle } from "./support/pages.ts";
 
 const SOURCE = `---
@@ -83,32 +83,6 @@ afterAll(async () => {
   await server?.close();
 });
 
-const FOR_STRANGERS = [
-  "/sign-in",
-  "/sign-up",
-  "/forgot-password",
-  "/reset-password",
-  "/welcome",
-  "/invitation",
-  "/new-address",
-];
-
-const routesOf = (page: Page) => page.evaluate<string[]>("Object.keys(__TSR_ROUTER__.routesByPath)");
-const withoutSlash = (path: string) => (path === "/" ? path : path.replace(/\/$/, ""));
-
-async function faultsOfPaths(page: Page, paths: readonly string[]): Promise<string[]> {
-  const found: string[] = [];
-  await page.goto(server.url);
-  await settle(page);
-  for (const path of paths) {
-    await openPath(page, path);
-    // In the editor Tab indents; Escape, then Tab leaves it.
-    const keys = path.startsWith("/author/0") ? ["Escape", "Tab"] : ["Tab"];
-    found.push(...(await faultsOfTabbing(page, keys)).map((fault) => `${path} ${fault}`));
-  }
-  return found;
-}
-
 /** Opened by its button, or by an item of its menu. */
 interface Opening {
   readonly at: string;
@@ -128,18 +102,6 @@ const OPENINGS: readonly Opening[] = [
 ];
 
 describe.skipIf(findBrowser() === null)("by keys alone", () => {
-  test("every control of every page is reached by Tab, with a focus that can be seen", async () => {
-    await travel(browser, "keyboard", async ({ page }) => {
-      await signInAs(page, server.url, operator);
-      expect(await faultsOfPaths(page, Object.values(addresses))).toEqual([]);
-      const known = new Set([...Object.keys(addresses), ...FOR_STRANGERS]);
-      expect((await routesOf(page)).map(withoutSlash).filter((path) => !known.has(path))).toEqual([]);
-    });
-    await travel(browser, "keyboard-strangers", async ({ page }) => {
-      expect(await faultsOfPaths(page, FOR_STRANGERS)).toEqual([]);
-    });
-  });
-
   test("a dialog holds the focus, Escape closes it, and the focus is back where it was", async () => {
     await travel(browser, "keyboard-dialogs", async ({ page }) => {
       await signInAs(page, server.url, operator);

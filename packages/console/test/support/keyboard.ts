@@ -74,30 +74,9 @@ async function watch(page: Page, within: string | null): Promise<number> {
   return page.evaluate<number>(`promptdKeyboard.watch(${JSON.stringify(within)})`);
 }
 
-async function press(page: Page, keys: readonly string[], times: number): Promise<void> {
-  for (let round = 0; round < times; round += 1) for (const key of keys) await page.keyboard.press(key);
-}
-
 const walked = (page: Page) => page.evaluate<Walk>("promptdKeyboard.walk()");
 /** The page has answered to a key before the next one comes, as with people. */
 const FRAMES = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
-
-/** Each control that Tab does not reach, and each focus that cannot be seen. `keys`: what leads to the next control. */
-export async function faultsOfTabbing(page: Page, keys: readonly string[] = ["Tab"]): Promise<string[]> {
-  const count = await watch(page, null);
-  await page.evaluate("promptdKeyboard.start()");
-  await press(page, keys, count + 4);
-  const { controls, focused } = await walked(page);
-  const reached = new Set(focused.map(({ control }) => control));
-  const groups = new Set([...reached].flatMap((index) => controls[index]?.group ?? []));
-  const missed = controls.filter(({ group }, index) => !reached.has(index) && (group === null || !groups.has(group)));
-  const unseen = focused.filter(({ isRinged, control }) => !isRinged && control !== -1);
-  return [
-    ...(count === 0 ? ["nothing can have the focus"] : []),
-    ...missed.map(({ name }) => `Tab does not reach: ${name}`),
-    ...new Set(unseen.map(({ name }) => `its focus cannot be seen: ${name}`)),
-  ];
-}
 
 /** Where the focus goes while a dialog or a menu is open, by Tab: what lies outside of it. */
 export async function leavesByTab(page: Page, within: string): Promise<string[]> {

@@ -1,4 +1,4 @@
-/** What a new prompt begins with: small files that run as they stand, on models that need no provider. */
+/** What a new prompt begins with: small files that run as they stand. Roles mean the best models that are enabled. */
 export interface Template {
   readonly name: string;
   readonly about: string;
@@ -10,7 +10,7 @@ const TEXT = `---
 promptd: 1
 title: Untitled text prompt
 description: What it writes, in one sentence.
-model: sandbox/text
+model: text-default
 inputs:
   topic:
     label: Topic
@@ -30,7 +30,7 @@ const IMAGE = `---
 promptd: 1
 title: Untitled photo prompt
 description: What it makes of a photo, in one sentence.
-model: sandbox/image
+model: image-edit-default
 images:
   - label: Photo
     description: A sharp photo in daylight
@@ -41,7 +41,7 @@ inputs:
       watercolor: "soft watercolor, visible paper, light washes"
       woodcut: "a two-color woodcut with rough edges"
     default: watercolor
-options: { size: 512x512 }
+options: { size: 1024x1024 }
 ---
 Redraw the photo as {{ style }}.
 Keep the subject, its pose and the framing as they are.
@@ -51,13 +51,12 @@ const VIDEO = `---
 promptd: 1
 title: Untitled video prompt
 description: What happens in the clip, in one sentence.
-model: sandbox/video
+model: video-default
 inputs:
   scene:
     label: Scene
     description: What is to be seen
     maxLength: 300
-options: { seconds: "2" }
 ---
 A short clip, one calm camera move: {{ scene }}.
 `;

@@ -1,4 +1,5 @@
 import { Check, CircleAlert, TriangleAlert } from "lucide-react";
+import { Link } from "@tanstack/react-router";
 import { formatCredits } from "../../components/format.ts";
 import type { Checked } from "./use-check.ts";
 
@@ -35,7 +36,17 @@ export function FaultList({ checked, onOpen }: FaultListProps) {
             </span>
           </>
         )}
-        <span className="ml-auto text-dim max-sm:hidden">Esc, then Tab leaves the editor</span>
+        <span className="ml-auto inline-flex flex-wrap gap-x-3 text-dim">
+          <span className="max-sm:hidden">Ctrl+Space suggests. Esc, then Tab leaves the editor.</span>
+          <Link
+            to="/docs/$guide"
+            params={{ guide: "prompt-files" }}
+            target="_blank"
+            className="text-accent hover:underline"
+          >
+            What a prompt file can say
+          </Link>
+        </span>
       </div>
       {faults.length === 0 ? null : (
         <ul className="grid gap-1">

@@ -1,12 +1,12 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Clapperboard, Image, Search, SearchX, Type, X } from "lucide-react";
 import { useDeferredValue, useEffect, useMemo, useRef } from "react";
 import type { MarketplaceRow } from "@promptd/contract/manage";
 import { marketplacePages } from "../../api.ts";
 import { Page } from "../../components/shell/page.tsx";
 import { moreLabel, QueryFailure, type GrowingList } from "../../components/query-states.tsx";
-import { Button } from "../../components/ui/button.tsx";
+import { Button, buttonClass } from "../../components/ui/button.tsx";
 import { cx } from "../../components/ui/class-names.ts";
 import { Empty } from "../../components/ui/empty.tsx";
 import { Select } from "../../components/ui/field.tsx";
@@ -252,8 +252,16 @@ function NothingFound({ search, onChange }: ResultsProps) {
     onChange(isFiltered ? { modality: undefined, model: undefined, tag: undefined } : { q: undefined });
   if (search.q === undefined && !isFiltered) {
     return (
-      <Empty icon={SearchX} title="No prompt is published yet">
-        A published prompt shows here with its price and samples. Publish one with <code>promptd prompt publish</code>.
+      <Empty
+        icon={SearchX}
+        title="No prompt is published yet"
+        act={
+          <Link to="/author/new" className={buttonClass({ tone: "main" })}>
+            Write a prompt
+          </Link>
+        }
+      >
+        A published prompt shows here with its price and samples.
       </Empty>
     );
   }
