@@ -29,6 +29,7 @@ export const OPERATOR_COMMANDS: CommandTable = {
   "admin models list": async () => (await import("./commands/operator/admin-models.ts")).modelsList,
   "admin models show": async () => (await import("./commands/operator/admin-models.ts")).modelsShow,
   "admin models check": async () => (await import("./commands/operator/admin-models.ts")).modelsCheck,
+  "admin account list": async () => (await import("./commands/operator/admin-lookup.ts")).accountList,
   "admin account show": async () => (await import("./commands/operator/admin-account.ts")).accountShow,
   "admin account export": async () => (await import("./commands/operator/admin-offboarding.ts")).accountExport,
   "admin account delete": async () => (await import("./commands/operator/admin-offboarding.ts")).accountDelete,

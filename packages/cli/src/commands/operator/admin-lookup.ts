@@ -3,11 +3,10 @@ import { requireText, runAsOperator } from "./run-operator.ts";
 
 const STATUSES = ["queued", "running", "succeeded", "failed"] as const;
 
-export const userList: Command = {
+const listing = (session: string): Command => ({
   summary: "List the newest accounts, or those whose address, id or name has a text in it",
   usage: "[TEXT]",
-  session: `$ promptd admin user list ada
-01a206a8-a793-77b3-8286-96323e8a6ed0  pro   ada@example.org`,
+  session,
   options: {},
   positionals: { min: 0, max: 1 },
   run: async (args, io) => {
@@ -17,7 +16,14 @@ export const userList: Command = {
     io.result({ rows, hasMore }, lines.length === 0 ? "No account." : lines.join("\n"));
     if (hasMore) io.note("There are more; give part of the address, the id or the name.");
   },
-};
+});
+
+export const accountList = listing(`$ promptd admin account list ada
+01a206a8-a793-77b3-8286-96323e8a6ed0  pro   ada@example.org`);
+
+/** A user of `admin user create` is an account. */
+export const userList = listing(`$ promptd admin user list ada
+01a206a8-a793-77b3-8286-96323e8a6ed0  pro   ada@example.org`);
 
 export const userShow: Command = {
   summary: "Show a person: accounts, ways in, sessions, and whether they are an operator or frozen",
