@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Parts } from "./app-parts.ts";
 import type { Closers } from "./closers.ts";
 import { availability, settlePrice, uncappedPrice } from "./models/index.ts";
+import { openOwnerMails } from "./people/index.ts";
 import { openDatabase } from "./platform/database/database.ts";
 import { authorsText, findVersion, renderStep, stepOptions } from "./prompts/index.ts";
 import {
@@ -88,10 +89,20 @@ export async function openWorker(parts: Parts, closers: Closers): Promise<Worker
 const EVENT_OUTPUT_BYTES_MAX = 256 * 1024;
 
 /** What sends events to webhooks; it sends nothing before it is started. */
-export function openDeliverer({ db, clock, vault, poster, options }: Parts, closers: Closers): Deliverer {
+export function openDeliverer({ db, clock, vault, poster, newId, options }: Parts, closers: Closers): Deliverer {
+  const { config, log } = options;
+  const mails = openOwnerMails({ db, log, newId, config });
   const readRun = (accountId: string, runId: string) =>
     findFinishedRun(db, { accountId, runId }, EVENT_OUTPUT_BYTES_MAX);
-  const deliverer = createDeliverer({ db, clock, vault, poster, readRun, log: options.log });
+  const deliverer = createDeliverer({
+    db,
+    log,
+    clock,
+    vault,
+    poster,
+    readRun,
+    onDisabled: (accountId, webhook) => mails.webhookDisabled(accountId, webhook),
+  });
   closers.add(() => deliverer.stop());
   return deliverer;
 }

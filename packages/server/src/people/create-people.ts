@@ -11,6 +11,7 @@ import { createAuditWriter } from "./audit/audit.ts";
 import { pruneAudit } from "./audit/audit-store.ts";
 import { createPeopleAdmission } from "./people-admission.ts";
 import { createMailer, type Mailer } from "./mail/mailer.ts";
+import { createOwnerMails, type OwnerMails } from "./mail/tell-owners.ts";
 import { resetMail, verificationMail } from "./mail/mail-texts.ts";
 import { pruneMails } from "./mail/mails-store.ts";
 import { membersManageRoutes } from "./members-manage-routes.ts";
@@ -124,6 +125,10 @@ function createMailerOf({
   if (url === null || from === null) return null;
   const openSmtp = async () => (await import("./mail/smtp.ts")).createSmtp({ url, from });
   return createMailer({ db, log, newId, openSmtp });
+}
+
+export function openOwnerMails(options: Pick<PeopleOptions, "db" | "log" | "newId" | "config">): OwnerMails {
+  return createOwnerMails(options.db, createMailerOf(options));
 }
 
 /** By mail; without mail in the log of a development start, and elsewhere through an operator, whom a log line asks. */

@@ -1,5 +1,5 @@
 export { auditCommand, type OperatorCommand } from "./audit/audit.ts";
-export { createPeople, peopleTicks, type People } from "./create-people.ts";
+export { openOwnerMails, createPeople, peopleTicks, type People } from "./create-people.ts";
 export { describeAccess, endAccess } from "./departures.ts";
 export { readMailState } from "./mail/mails-store.ts";
 export { authEndpoint } from "./sign-in/auth-endpoint.ts";

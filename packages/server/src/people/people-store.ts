@@ -126,6 +126,15 @@ export async function findPersonOfAccount(db: Queryable, accountId: string): Pro
   return row?.person_id ?? null;
 }
 
+export async function listOwnerEmails(db: Queryable, accountId: string): Promise<string[]> {
+  const rows = await db.query<{ email: string }>(
+    `select u.email from account_members m join auth_users u on u.id = m.person_id
+     where m.account_id = $1 and m.role = 'owner' order by u.email`,
+    [accountId],
+  );
+  return rows.map(({ email }) => email);
+}
+
 export interface SignInCode {
   readonly personId: string | null;
   readonly accountId: string | null;

@@ -28,6 +28,8 @@ export interface DelivererOptions {
   readonly clock: Clock;
   readonly vault: SecretVault;
   readonly poster: GuardedPost;
+  /** Tells the owners of the account. */
+  readonly onDisabled: (accountId: string, webhook: { readonly url: string; readonly reason: string }) => Promise<void>;
   /** Null: the run is gone. */
   readonly readRun: (accountId: string, runId: string) => Promise<FinishedRunData | null>;
 }
@@ -142,8 +144,11 @@ async function attempt(delivery: ClaimedDelivery, options: DelivererOptions, sto
   await fault("webhook.before_settle");
   const durationMs = Math.round(performance.now() - startedMs);
   const settled = await settleAttempt(db, delivery, { ...outcome, durationMs }, GIVE_UP);
-  const { deliveryId, webhookId, accountId } = delivery;
-  if (settled === "disabled") log.warn({ webhookId, accountId }, "a webhook was disabled");
+  const { deliveryId, webhookId, accountId, url } = delivery;
+  if (settled === "disabled") {
+    log.warn({ webhookId, accountId }, "a webhook was disabled");
+    await options.onDisabled(accountId, { url, reason: outcome.gone ?? GIVE_UP.reason });
+  }
   if (outcome.state === "failed") log.info({ deliveryId, webhookId, fault: outcome.fault }, "a delivery has failed");
 }
 

@@ -2,6 +2,7 @@
 import type { Delivery, WebhookEventName } from "@promptd/contract/manage";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { pollUntil } from "../../src/platform/resilience/deadline.ts";
+import { startMailServer, type TestMailServer } from "../people/mail-fixture.ts";
 import { createTestPerson, type TestPerson } from "../people/people-fixture.ts";
 import { directedPrompt } from "../prompts/prompt-files.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
@@ -10,9 +11,17 @@ import { isVerified, startWebhookReceiver, verify, type WebhookReceiver } from "
 
 let server: TestServer;
 let receiver: WebhookReceiver;
+let mails: TestMailServer;
 let promptVersionId: string;
 beforeAll(async () => {
-  server = await startTestServer({ environment: { PROMPTD_WEBHOOK_PRIVATE_ADDRESSES: "on" } });
+  mails = await startMailServer();
+  server = await startTestServer({
+    environment: {
+      PROMPTD_WEBHOOK_PRIVATE_ADDRESSES: "on",
+      PROMPTD_SMTP_URL: mails.url,
+      PROMPTD_MAIL_FROM: "promptd <promptd@example.org>",
+    },
+  });
   receiver = await startWebhookReceiver();
   ({ promptVersionId } = await server.publish(
     directedPrompt({ body: "sandbox: {{ do }}\nThe template of an author." }),
@@ -20,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await server.close();
-  await receiver.close();
+  await Promise.all([receiver.close(), mails.close()]);
 });
 beforeEach(() => receiver.reset());
 
@@ -187,7 +196,7 @@ describe("an attempt that fails", () => {
     expect(receiver.received.map(({ path }) => path)).toEqual(["/events"]);
   });
 
-  test("disables the webhook at 410, and what waits for it is given up", async () => {
+  test("disables the webhook at 410, what waits for it is given up, and the owner is told", async () => {
     const one = await subscribe();
     receiver.answer = (response) => void response.writeHead(410).end();
     await run(one);
@@ -195,6 +204,10 @@ describe("an attempt that fails", () => {
     const params = { webhookId: one.webhookId };
     const webhook = await one.person.client.send("getWebhook", { params });
     expect(webhook).toMatchObject({ disabledAt: expect.any(String), disabledReason: expect.stringMatching(/410/) });
+    const { person } = await one.person.client.send("getSession");
+    const mail = await mails.waitFor(person.email);
+    expect(mail.raw).toContain("The receiver answered 410: it wants no more events.");
+    expect(mail.link).toBe(receiver.url);
     const tried = one.person.client.send("testWebhook", { params });
     await expect(tried).rejects.toThrow("The webhook is disabled. Enable it first.");
     receiver.reset();

@@ -171,6 +171,7 @@ describe("what sends events", () => {
       vault: VAULT,
       poster: { ...NOBODY, post: () => Promise.resolve({ kind: "answered", statusCode: 204 }) },
       readRun: () => Promise.resolve(null),
+      onDisabled: () => Promise.resolve(),
       ...how,
     });
 

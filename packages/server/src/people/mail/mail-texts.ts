@@ -85,6 +85,19 @@ export function addressChangedMail(to: string): MailText {
   };
 }
 
+/** To the owners of the account. */
+export function webhookDisabledMail({ url, reason }: { readonly url: string; readonly reason: string }): MailText {
+  return {
+    kind: "webhook_disabled",
+    subject: "A webhook was disabled",
+    body: lines(
+      `This webhook of your account gets no more events: ${reason}`,
+      url,
+      "Mend the receiver, then enable the webhook in the console, under Settings, Webhooks. Its deliveries there can be repeated.",
+    ),
+  };
+}
+
 function lines(...paragraphs: readonly string[]): string {
   return `${paragraphs.join("\n\n")}\n`;
 }

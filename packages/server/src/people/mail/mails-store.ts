@@ -3,7 +3,14 @@ import type { Queryable } from "../../platform/database/database.ts";
 
 /** What a mail says. */
 export interface MailText {
-  readonly kind: "invitation" | "password_reset" | "verification" | "new_address" | "address_taken" | "address_changed";
+  readonly kind:
+    | "invitation"
+    | "password_reset"
+    | "verification"
+    | "new_address"
+    | "address_taken"
+    | "address_changed"
+    | "webhook_disabled";
   readonly subject: string;
   readonly body: string;
 }
