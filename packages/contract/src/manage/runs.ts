@@ -58,6 +58,8 @@ export interface ManagedRun extends ManagedRunRow {
   readonly runOptions: Readonly<Record<string, string>>;
   /** The fallback that answered in place of `model`, and whose price was charged; null: `model` itself, or nothing yet. */
   readonly answeredBy: string | null;
+  /** The batch that it belongs to. */
+  readonly batch: { readonly batchId: string; readonly name: string | null } | null;
   readonly timeline: readonly RunMoment[];
   readonly receipt: {
     /** Credits set aside when it was created; null: a free run. */

@@ -1,6 +1,7 @@
 /** POST /v1/batches and what follows: many runs of one prompt, each made once. */
 import type { Batch, BatchResult } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { createTestPerson } from "../people/people-fixture.ts";
 import { directedPrompt, imagePrompt, photoPrompt, PNG_BASE64, textPrompt } from "../prompts/prompt-files.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
 import { bodyOf, dataOf, errorOf, get, issuesOf, RANDOM_ID, withoutId } from "../wire/requests.ts";
@@ -217,6 +218,22 @@ describe("an idempotency key", () => {
     expect((await client.runs.list()).rows).toHaveLength(2);
     expect((await post(client, body, "same")).headers.get("idempotent-replayed")).toBe("true");
   });
+});
+
+test("who manages the account sees of a run which batch it belongs to", async () => {
+  const person = await createTestPerson(server);
+  await server.grant(person.accountId, { amount: 100 });
+  await server.app.db.query("update accounts set pro_until = 'infinity' where id = $1", [person.accountId]);
+  const { client } = await server.createKey(person.accountId);
+  const items = [item("tokens=1")];
+  const { batchId } = await client.batches.create({ promptVersionId: directed, items, name: "words.csv" });
+  await client.batches.wait(batchId, { pollMs: 50 });
+  const [result] = await resultsOf(client, batchId);
+  const single = await client.run(directed, { inputs: { do: "tokens=1" } });
+  const [ofBatch, alone] = await Promise.all(
+    [result?.runId ?? "", single.runId].map((runId) => person.client.send("getRun", { params: { runId } })),
+  );
+  expect([ofBatch?.batch, alone?.batch]).toEqual([{ batchId, name: "words.csv" }, null]);
 });
 
 describe("a cancel", () => {

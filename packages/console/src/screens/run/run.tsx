@@ -71,11 +71,15 @@ function WholeRun({ run }: { readonly run: ManagedRun }) {
   );
 }
 
-function idsOf({ runId, requestId, promptVersionId, keyId }: ManagedRun) {
-  const ids = { Run: runId, Request: requestId, Version: promptVersionId, Key: keyId };
-  return Object.entries(ids).flatMap(([label, id]) =>
-    id === null ? [] : [{ label, value: <code className="text-12">{id}</code> }],
-  );
+function idsOf({ runId, requestId, promptVersionId, keyId, batch }: ManagedRun) {
+  const ids: (readonly [string, string | null])[] = [
+    ["Run", runId],
+    ["Request", requestId],
+    ["Version", promptVersionId],
+    ["Key", keyId],
+    [`Batch ${batch?.name ?? ""}`.trim(), batch?.batchId ?? null],
+  ];
+  return ids.flatMap(([label, id]) => (id === null ? [] : [{ label, value: <code className="text-12">{id}</code> }]));
 }
 
 function Inputs({ run: { inputs, runOptions } }: { readonly run: ManagedRun }) {

@@ -39,6 +39,7 @@ export const runsExamples: ExamplesOf<ShapesOf<typeof runsSchemas>> = {
       inputs: { textInputs: { topic: "frost" }, images: 0 },
       runOptions: { reasoningEffort: "low" },
       answeredBy: null,
+      batch: null,
       timeline: [
         { at: row.createdAt, event: "created", attempt: 0, endedAt: null, outcome: null },
         { at: row.startedAt, event: "started", attempt: 1, endedAt: null, outcome: null },

@@ -48,6 +48,7 @@ const managedRunSchema: z.ZodType<ManagedRun> = z.strictObject({
   inputs: z.strictObject({ textInputs: z.record(z.string(), z.string()), images: countSchema }),
   runOptions: z.record(z.string(), z.string()),
   answeredBy: z.string().nullable(),
+  batch: z.strictObject({ batchId: idSchema, name: z.string().nullable() }).nullable(),
   timeline: z.array(momentSchema),
   receipt: receiptSchema,
 });

@@ -85,6 +85,7 @@ interface DetailRow extends ListedRow {
   run_options: Record<string, string>;
   answered_by: string | null;
   hold: number | null;
+  batch: ManagedRun["batch"];
 }
 
 export interface CallRow {
@@ -96,7 +97,10 @@ export interface CallRow {
 
 export async function findManagedRun(db: Queryable, accountId: string, runId: string): Promise<ManagedRun | null> {
   const [row] = await db.query<DetailRow>(
-    `select ${COLUMNS}, r.outputs, r.inputs, r.run_options, r.answered_by, r.hold from ${FROM} where r.account_id = $1 and r.id = $2`,
+    `select ${COLUMNS}, r.outputs, r.inputs, r.run_options, r.answered_by, r.hold, (
+       select json_build_object('batchId', b.id, 'name', b.name) from batches b
+       where b.account_id = r.account_id and b.request_id = r.request_id) as batch
+     from ${FROM} where r.account_id = $1 and r.id = $2`,
     [accountId, runId],
   );
   if (row === undefined) return null;
@@ -111,6 +115,7 @@ export async function findManagedRun(db: Queryable, accountId: string, runId: st
     inputs: { textInputs, images: images.length },
     runOptions: row.run_options,
     answeredBy: row.answered_by,
+    batch: row.batch,
     timeline: timelineOf(row, calls),
     receipt: receiptOf(row),
   };
