@@ -7,6 +7,7 @@ import { createIdSource } from "../../src/platform/ids.ts";
 import { createLog } from "../../src/platform/log.ts";
 import { CIRCLE_START, claimRuns, type Claim, type ClaimedRun } from "../../src/runs/work/claim.ts";
 import { registerWorker } from "../../src/runs/work/lease.ts";
+import { AccountLockQueue } from "../../src/runs/create/account-lock-queue.ts";
 import { createRunRow, type CreateOutcome, type RunToCreate } from "../../src/runs/runs-store.ts";
 import { createSweep } from "../../src/runs/work/sweep.ts";
 import { openTestDatabase } from "../support/test-database.ts";
@@ -83,8 +84,11 @@ export async function openEngine(): Promise<Engine> {
   const { db, url, close } = await openTestDatabase({ log: createLog("error", "stderr"), poolMax: 20 });
   const newId = createIdSource(systemClock);
   const versionId = await publishVersion(db, newId);
-  const create = (accountId: string, wish: RunWish = {}) =>
-    createRunRow(db, runOf(accountId, { runId: newId(), ...wish }, versionId));
+  const locks = new AccountLockQueue();
+  const create = (accountId: string, wish: RunWish = {}) => {
+    const run = runOf(accountId, { runId: newId(), ...wish }, versionId);
+    return locks.run(accountId, () => createRunRow(db, run));
+  };
   return {
     db,
     url,
