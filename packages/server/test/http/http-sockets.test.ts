@@ -212,6 +212,16 @@ describe("slow senders", () => {
   });
 });
 
+test("a connection that sends nothing is closed without an answer, which a browser would take for that of its next request", async () => {
+  const own = await startEdge({ limits: { headersMs: 100, requestMs: 200, checkEveryMs: 20 } });
+  const socket = await openSocket(own.port);
+  let heard = "";
+  socket.on("data", (chunk: Buffer) => (heard += chunk.toString("latin1")));
+  await once(socket, "close");
+  expect(heard).toBe("");
+  await own.http.close();
+});
+
 test("a connection that was answered and then sends empty lines alone is closed after the time of keep-alive and headers", async () => {
   const own = await startEdge({ limits: { keepAliveMs: 100, headersMs: 100, checkEveryMs: 20 } });
   const socket = await openSocket(own.port);

@@ -3,6 +3,7 @@
  * envelope of a 400 with the connection closed after it, where Node's own answers are bare 400, 408, 417 and 431.
  */
 import { STATUS_CODES, type IncomingMessage, type Server } from "node:http";
+import { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Log } from "../../platform/log.ts";
 import { badRequest, Problem } from "../../platform/problem.ts";
@@ -31,7 +32,7 @@ export function guardEdge(server: Server, setup: EdgeSetup): Edge {
   };
   // A dead parser reports again with every packet.
   server.on("clientError", (error: NodeJS.ErrnoException & { reason?: string }, socket) => {
-    if (error.code === "ECONNRESET" || error.code === "EPIPE") return socket.destroy();
+    if (error.code === "ECONNRESET" || error.code === "EPIPE" || hasAskedNothing(socket)) return socket.destroy();
     return connections.afterAnswers(socket, () => {
       if (connections.hasBegunAnswer(socket)) closeAfterAnswer(socket, setup.lingerMs);
       else sendRaw(socket, rawProblem(error), setup);
@@ -47,6 +48,11 @@ export function guardEdge(server: Server, setup: EdgeSetup): Edge {
       refuse(socket, tooManyWaiting());
     },
   };
+}
+
+/** Browsers open connections ahead: what comes on one is the answer of the request that they send on it next. */
+function hasAskedNothing(socket: Duplex): boolean {
+  return socket instanceof Socket && socket.bytesRead === 0;
 }
 
 /**
