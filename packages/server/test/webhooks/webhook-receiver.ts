@@ -86,6 +86,16 @@ export function verify({ body, headers }: ReceivedEvent, secret: string): unknow
   return new Webhook(secret).verify(body, headers as Record<string, string>);
 }
 
+/** The headers of an event, by the same library. */
+export function sign(body: string, secret: string): Record<string, string> {
+  const now = new Date();
+  return {
+    "webhook-id": "evt_1",
+    "webhook-timestamp": String(Math.floor(now.getTime() / 1_000)),
+    "webhook-signature": new Webhook(secret).sign("evt_1", now, body),
+  };
+}
+
 export function isVerified(event: ReceivedEvent, secret: string): boolean {
   try {
     verify(event, secret);

@@ -1,0 +1,65 @@
+/** Checks what a code block shows without being a program: answers, settings, prompt files. */
+import { endpointSchemas } from "@promptd/contract/schemas";
+import { manageSchemas } from "@promptd/contract/manage/schemas";
+import { overlayFileSchema } from "../../../server/src/models/catalogue/catalogue-file.ts";
+import { readRows } from "../../src/batches/read-rows.ts";
+import type { Block } from "./blocks.ts";
+
+const ANSWERS = [...Object.values(endpointSchemas), ...Object.values(manageSchemas)].map(({ data }) => data);
+
+/** Of another program's settings: what a host of agents reads. */
+const HOSTS = ["mcpServers", "servers"];
+
+/** @returns what the JSON is. @throws Error for what is none of the things that the pages show. */
+export function checkJson({ text }: Block): string {
+  const value = JSON.parse(text) as Record<string, unknown>;
+  if (HOSTS.some((name) => name in value)) return "the settings of a host";
+  if ("formatVersion" in value) {
+    overlayFileSchema.parse(value);
+    return "an overlay";
+  }
+  if ("model" in value) {
+    overlayFileSchema.parse({ formatVersion: 1, models: [value] });
+    return "an entry of an overlay";
+  }
+  const data: unknown = value["status"] === "SUCCESS" ? value["data"] : value;
+  const whole = JSON.parse(
+    JSON.stringify(data).replaceAll(/"([0-9a-f]{4})…"/g, '"$1a1b2-3c4d-7e5f-8a6b-7c8d9e0f1a2b"'),
+  ) as unknown;
+  const isAnswer = ANSWERS.some((schema) => schema !== null && schema.safeParse(whole).success);
+  if (!isAnswer) throw new Error("No endpoint of the contract answers that.");
+  return "an answer";
+}
+
+export function checkCsv({ text }: Block): void {
+  if (readRows("page.csv", text).length === 0) throw new Error("It has no row.");
+}
+
+/** Lines of `name = value` in sections, with comments. */
+export function checkIni({ text }: Block): void {
+  for (const line of text.split("\n")) {
+    if (!/^(;.*|\[[a-z]+\]|[a-z_]+ = .+)?$/.test(line)) throw new Error(`"${line}" is not a setting.`);
+  }
+}
+
+/** A whole prompt file, of the fields or the template that a page shows. */
+export function promptFileOf({ language, text }: Block): { readonly name: string; readonly text: string } {
+  if (language === "markdown") return { name: "page.prompt.md", text };
+  if (language === "liquid")
+    return { name: "page.prompt.md", text: fileOf("inputs: { ingredients: { type: list } }\n", text) };
+  if (/^template:/m.test(text)) return { name: "page.prompt.yaml", text: `${text}inputs: { topic: {} }\n` };
+  const names = ["topic", "tone"].filter((name) => new RegExp(`\\b${name}:`).test(text));
+  const inputs =
+    names.length === 0 ? "" : `inputs: { ${names.map((name) => `${name}: { default: tea }`).join(", ")} }\n`;
+  return {
+    name: "page.prompt.md",
+    text: fileOf(inputs + text, names.map((name) => `{{ ${name} }}`).join(", ") || "Answer."),
+  };
+}
+
+/** The fields that every prompt file has, where the page does not show them. */
+function fileOf(fields: string, body: string): string {
+  const head = ["promptd: 1", "title: Example", "model: sandbox/text"];
+  const missing = head.filter((line) => !new RegExp(`^${line.split(":")[0]}:`, "m").test(fields));
+  return `---\n${missing.join("\n")}\n${fields}---\n${body}\n`;
+}
