@@ -90,9 +90,12 @@ export function requestOf(
   return { ...call, method, path: fillPath(path, call.params ?? {}) };
 }
 
-function isSafeTwice({ method, headers = {} }: RawRequest): boolean {
-  if (method !== "POST") return true;
-  return Object.entries(headers).some(([name, value]) => name.toLowerCase() === "idempotency-key" && value !== null);
+function isSafeTwice({ method, headers }: RawRequest): boolean {
+  return method !== "POST" || hasHeader(headers, "idempotency-key");
+}
+
+function hasHeader(headers: RawRequest["headers"] = {}, wanted: string): boolean {
+  return Object.entries(headers).some(([name, value]) => name.toLowerCase() === wanted && value !== null);
 }
 
 const NOT_MODIFIED = 304;
@@ -101,9 +104,9 @@ const NOT_MODIFIED = 304;
  * @param sent the headers of the request, which may ask for a 304: that is null.
  * @throws PromptdError for an error envelope, PromptdProtocolError for what is not an envelope.
  */
-export function readData(answer: RawAnswer, sent: RawRequest["headers"] = {}): unknown {
+export function readData(answer: RawAnswer, sent?: RawRequest["headers"]): unknown {
   const { httpStatus, headers, envelope } = answer;
-  if (httpStatus === NOT_MODIFIED && "if-none-match" in sent) return null;
+  if (httpStatus === NOT_MODIFIED && hasHeader(sent, "if-none-match")) return null;
   const isSuccess = httpStatus >= 200 && httpStatus < 300;
   if (envelope === null || (envelope.status === "SUCCESS") !== isSuccess) {
     const type = headers.get("content-type") ?? "no content type";

@@ -179,6 +179,17 @@ describe("the list of models", () => {
   });
 });
 
+test("a 304 that a call has asked for is null, however its header is spelled", async () => {
+  const { client } = await setup([{ status: 304, raw: "" }]);
+  const answer = await client.call("getResources", {
+    params: {},
+    query: {},
+    body: undefined,
+    headers: { "If-None-Match": '"h1"' },
+  });
+  expect(answer.data).toBeNull();
+});
+
 describe("images", () => {
   test("bytes become Base64 without a prefix, whatever their number", () => {
     for (const length of [0, 1, 2, 3, 32_768, 100_001]) {

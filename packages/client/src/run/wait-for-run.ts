@@ -25,8 +25,10 @@ export async function waitForRun(parts: ClientParts, runId: string, waiting: Wai
   const { log, signal, retryForMs, pollSeconds = WAIT_SECONDS } = waiting;
   for (;;) {
     if (log.isRead()) {
-      const { followInto } = await import("../follow-run.ts");
-      const followed = await followInto(parts, runId, waiting);
+      const followed = await import("../follow-run.ts").then(
+        ({ followInto }) => followInto(parts, runId, waiting),
+        () => null, // its file did not load: polls tell the end
+      );
       if (followed !== null) return followed;
     }
     const { data, headers } = await parts.call("getRun", {
