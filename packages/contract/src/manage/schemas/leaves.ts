@@ -67,7 +67,12 @@ export const EMAIL_LENGTH_MAX = 254;
 /** An e-mail address, in lower case. */
 export const emailLeaf = leaf<string>({ type: "string", format: "email", maxLength: EMAIL_LENGTH_MAX }, (payload) => {
   const { value } = payload;
-  if (typeof value === "string" && EMAIL.test(value) && value.length <= EMAIL_LENGTH_MAX && value.isWellFormed()) {
+  if (
+    typeof value === "string" &&
+    EMAIL.test(value) &&
+    value.length <= EMAIL_LENGTH_MAX &&
+    textFault("email", value) === null
+  ) {
     payload.value = value.toLowerCase();
   } else {
     const message = "email must be an e-mail address such as ada@example.org.";
@@ -84,9 +89,13 @@ export const passwordLeaf = leaf<string>({ type: "string", maxLength: PASSWORD_L
     const isMissing = value === undefined || value === null;
     const message = isMissing ? "password is required." : `password must be a string, got ${describeType(value)}.`;
     report(payload, { code: isMissing ? "required" : "invalid_type", message });
-  } else if (!value.isWellFormed() || value.length > PASSWORD_LENGTH_MAX) {
-    const message = `password must have at most ${PASSWORD_LENGTH_MAX} characters.`;
-    report(payload, { code: "too_long", message });
+  } else {
+    const unsound = textFault("password", value);
+    if (unsound !== null) report(payload, unsound);
+    else if (value.length > PASSWORD_LENGTH_MAX) {
+      const message = `password must have at most ${PASSWORD_LENGTH_MAX} characters.`;
+      report(payload, { code: "too_long", message });
+    }
   }
 });
 
