@@ -101,7 +101,7 @@ export function openDeliverer({ db, clock, vault, poster, newId, options }: Part
     vault,
     poster,
     readRun,
-    onDisabled: (accountId, webhook) => mails.webhookDisabled(accountId, webhook),
+    onDisabled: (tx, accountId, webhook) => mails.webhookDisabled(tx, accountId, webhook),
   });
   closers.add(() => deliverer.stop());
   return deliverer;

@@ -128,7 +128,7 @@ function createMailerOf({
 }
 
 export function openOwnerMails(options: Pick<PeopleOptions, "db" | "log" | "newId" | "config">): OwnerMails {
-  return createOwnerMails(options.db, createMailerOf(options));
+  return createOwnerMails(createMailerOf(options));
 }
 
 /** By mail; without mail in the log of a development start, and elsewhere through an operator, whom a log line asks. */

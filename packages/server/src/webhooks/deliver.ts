@@ -7,7 +7,7 @@
 import type { FinishedRunData } from "@promptd/contract/manage";
 import type { GuardedPost, PostOutcome } from "../files/index.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Database } from "../platform/database/database.ts";
+import type { Database, Tx } from "../platform/database/database.ts";
 import { fault } from "../platform/fault.ts";
 import type { Log } from "../platform/log.ts";
 import { settleWithin } from "../platform/resilience/deadline.ts";
@@ -28,8 +28,14 @@ export interface DelivererOptions {
   readonly clock: Clock;
   readonly vault: SecretVault;
   readonly poster: GuardedPost;
-  /** Tells the owners of the account. */
-  readonly onDisabled: (accountId: string, webhook: { readonly url: string; readonly reason: string }) => Promise<void>;
+  /** Tells the owners of the account, in the transaction that disables it. */
+  readonly onDisabled: (
+    tx: Tx,
+    accountId: string,
+    webhook: { readonly url: string; readonly reason: string },
+  ) => Promise<void>;
+  /** In tests: how often it looks. */
+  readonly pollMs?: number | undefined;
   /** Null: the run is gone. */
   readonly readRun: (accountId: string, runId: string) => Promise<FinishedRunData | null>;
 }
@@ -116,7 +122,7 @@ export function createDeliverer(options: DelivererOptions): Deliverer {
   return {
     deliverDue,
     start: () => {
-      timer = setInterval(poll, POLL_MS);
+      timer = setInterval(poll, options.pollMs ?? POLL_MS);
       timer.unref();
     },
     stop: async () => {
@@ -138,18 +144,26 @@ function isFull({ accountId, webhookId }: ClaimedDelivery, live: Iterable<Claime
 }
 
 async function attempt(delivery: ClaimedDelivery, options: DelivererOptions, stop: AbortSignal): Promise<void> {
-  const { db, log } = options;
+  const { log } = options;
   const startedMs = performance.now();
   const outcome = await send(delivery, options, stop);
   await fault("webhook.before_settle");
   const durationMs = Math.round(performance.now() - startedMs);
-  const settled = await settleAttempt(db, delivery, { ...outcome, durationMs }, GIVE_UP);
-  const { deliveryId, webhookId, accountId, url } = delivery;
-  if (settled === "disabled") {
-    log.warn({ webhookId, accountId }, "a webhook was disabled");
-    await options.onDisabled(accountId, { url, reason: outcome.gone ?? GIVE_UP.reason });
-  }
+  const settled = await settle(delivery, { ...outcome, durationMs }, options);
+  const { deliveryId, webhookId, accountId } = delivery;
+  if (settled === "disabled") log.warn({ webhookId, accountId }, "a webhook was disabled");
   if (outcome.state === "failed") log.info({ deliveryId, webhookId, fault: outcome.fault }, "a delivery has failed");
+}
+
+/** Only what may disable the webhook needs a transaction: the mail about it must not be lost. */
+function settle(delivery: ClaimedDelivery, outcome: AttemptOutcome, { db, onDisabled }: DelivererOptions) {
+  if (!outcome.isFailing) return settleAttempt(db, delivery, outcome, GIVE_UP);
+  return db.tx(async (tx) => {
+    const settled = await settleAttempt(tx, delivery, outcome, GIVE_UP);
+    const reason = outcome.gone ?? GIVE_UP.reason;
+    if (settled === "disabled") await onDisabled(tx, delivery.accountId, { url: delivery.url, reason });
+    return settled;
+  });
 }
 
 type Outcome = Omit<AttemptOutcome, "durationMs">;

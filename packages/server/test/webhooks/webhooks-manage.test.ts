@@ -242,6 +242,20 @@ describe("what sends events", () => {
     await deliverer.stop();
   });
 
+  test("sends what waits behind a full webhook as soon as an attempt has ended, and not at its next look", async () => {
+    const { person, webhookId } = await waiting();
+    const more = `insert into webhook_deliveries (id, account_id, webhook_id, event, data)
+      select promptd_new_id(), $1, $2, 'webhook.test', '{}' from generate_series(1, 59)`;
+    await server.app.db.query(more, [person.accountId, webhookId]);
+    const deliverer = open({ pollMs: 3_600_000 });
+    deliverer.start();
+    await deliverer.deliverDue();
+    const left = "select 1 from webhook_deliveries where webhook_id = $1 and state <> 'delivered'";
+    const isSent = async () => ((await server.app.db.query(left, [webhookId])).length === 0 ? true : null);
+    expect(await pollUntil(isSent, { everyMs: 10, timeoutMs: 20_000 })).toBe(true);
+    await deliverer.stop();
+  });
+
   test("forgets deliveries after 30 days, and a secret that signs no more", async () => {
     const { person, webhookId } = await waiting();
     await person.client.send("rollWebhookSecret", { params: { webhookId } });
