@@ -27,11 +27,24 @@ function otherOf(value: string): Other | null {
   return kind === "version" ? { promptVersionId: name } : null;
 }
 
-/** Versions, newest first, and the enabled models that make the same. */
-export function CompareChoice({ prompt, config: { model, modality }, trial: { other, setOther } }: CompareChoiceProps) {
+/** The enabled models that make the same as the draft. */
+function useOtherModels({ model, modality }: PromptConfig) {
   const { data: known } = useQuery(modelsQuery);
+  return known?.models.filter((row) => row.enabled && row.modality === modality && row.model !== model) ?? [];
+}
+
+/** What was chosen to compare with; null as well where it is not offered any more. */
+export function useOther({ other }: Trial, config: PromptConfig): Other | null {
+  const models = useOtherModels(config);
+  if (other === null || !("model" in other)) return other;
+  return models.some(({ model }) => model === other.model) ? other : null;
+}
+
+/** Versions, newest first, and models. */
+export function CompareChoice({ prompt, config, trial }: CompareChoiceProps) {
   const versions = useVersions(prompt);
-  const models = known?.models.filter((row) => row.enabled && row.modality === modality && row.model !== model) ?? [];
+  const models = useOtherModels(config);
+  const other = useOther(trial, config);
   if (versions.length + models.length === 0) return null;
   return (
     <label className="inline-flex min-w-0 items-center gap-2">
@@ -40,7 +53,7 @@ export function CompareChoice({ prompt, config: { model, modality }, trial: { ot
         aria-label="Compare with"
         className="w-44"
         value={valueOf(other)}
-        onChange={({ target }) => setOther(otherOf(target.value))}
+        onChange={({ target }) => trial.setOther(otherOf(target.value))}
       >
         <option value="">Nothing</option>
         {versions.length === 0 ? null : (

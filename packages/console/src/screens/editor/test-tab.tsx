@@ -10,7 +10,7 @@ import { bodyOf, checkForm, type FormFaults, type FormState } from "../../compon
 import { Button } from "../../components/ui/button.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
 import type { EditorSearch } from "../../search.ts";
-import { CompareChoice, Results } from "./compare.tsx";
+import { CompareChoice, Results, useOther } from "./compare.tsx";
 import { TestCases } from "./test-cases.tsx";
 import { createTestRun, fitForm, type DraftTabProps, type Trial } from "./test-run.ts";
 
@@ -47,7 +47,8 @@ interface TestFormProps extends TestTabProps {
 function useTestRun({ prompt: { promptId }, draft, trial, config, form }: TestFormProps): () => Promise<unknown> {
   const queries = useQueryClient();
   const navigate = useNavigate({ from: "/author/$promptId" });
-  const { running, other, keys, isOpen } = trial;
+  const { running, keys, isOpen } = trial;
+  const other = useOther(trial, config);
   const show = async (shown: Pick<EditorSearch, "run" | "beside">) => {
     if (isOpen()) await navigate({ search: (old) => ({ ...old, ...shown }), replace: true, resetScroll: false });
   };
