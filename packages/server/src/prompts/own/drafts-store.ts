@@ -80,7 +80,7 @@ export async function findFrozenWith(
   { promptId, source, model }: { readonly promptId: string; readonly source: string; readonly model: string },
 ): Promise<string | null> {
   const text = `select id from prompt_versions where prompt_id = $1 and published_at is null and model = $2
-    and source = $3 order by id desc limit 1`;
+    and source = $3 and id is distinct from (select frozen_version_id from prompt_drafts where prompt_id = $1) order by id desc limit 1`;
   return (await db.query<{ id: string }>(text, [promptId, model, source]))[0]?.id ?? null;
 }
 

@@ -36,7 +36,7 @@ function webSearchOf({ steps }: PromptDefinition, catalogue: Catalogue): Pick<St
   const searching = steps.filter(({ webSearch }) => webSearch !== undefined);
   if (searching.length === 0) return {};
   const most = ({ model, fallback = [] }: StepDefinition): number =>
-    Math.max(...[model, ...fallback].map((name) => requireEntry(catalogue, name).webSearch?.searchesMax ?? 0));
+    Math.max(...[model, ...fallback].map((name) => catalogue.find(name)?.webSearch?.searchesMax ?? 0));
   return { webSearch: { searchesMax: searching.reduce((sum, step) => sum + most(step), 0) } };
 }
 
