@@ -95,9 +95,10 @@ export function createBatchStarter(options: BatchStarterOptions): BatchStarter {
 
   /** What can be done now for an account. */
   function serve(accountId: string, batches: readonly OpenBatch[], stop: AbortSignal | undefined): void {
-    if (starting.has(accountId) || (restUntilMs.get(accountId) ?? 0) > performance.now()) return;
+    if (starting.has(accountId)) return;
     const canceled = batches.find(({ status, unfinished }) => status === "canceled" && unfinished > 0);
     if (canceled !== undefined) return begin(canceled, () => options.cancelRuns(canceled));
+    if ((restUntilMs.get(accountId) ?? 0) > performance.now()) return;
     const batch = nextDue(batches, lastOf.get(accountId));
     const room = roomOf(batches, options.create.activeRunsMax);
     if (batch === null || room < 1) return;
