@@ -7,7 +7,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { Endpoint, TextAnswer } from "../../http/endpoint.ts";
 import { rawQuery } from "../../http/request/query.ts";
 import { Problem } from "../../platform/problem.ts";
-import type { Asked } from "./asked-store.ts";
+import type { Asked } from "../sign-in/asked-store.ts";
 import { readRegistration, signClient } from "./clients.ts";
 
 const METADATA_PATH = "/.well-known/oauth-authorization-server";

@@ -7,7 +7,7 @@ import { systemClock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/database/database.ts";
 import { invalid } from "../../platform/problem.ts";
 import type { Sessions } from "../sign-in/lazy-sessions.ts";
-import { countAsked } from "./asked-store.ts";
+import { countAsked } from "../sign-in/asked-store.ts";
 import { findClient } from "./clients.ts";
 import { oauthEndpoints, type Authorization } from "./oauth-endpoints.ts";
 

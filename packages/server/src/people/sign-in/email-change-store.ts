@@ -29,21 +29,6 @@ export async function isAddressTaken(db: Queryable, email: string, personId: str
   return row?.taken === true;
 }
 
-/** False: the person has asked that often within the hour. */
-export async function noteEmailChangeAsked(db: Queryable, personId: string, timesMax: number): Promise<boolean> {
-  const [row] = await db.query<{ count: number }>(
-    `insert into auth_rate_limits as asked (id, key, count, last_request)
-     values (gen_random_uuid(), 'email-change:' || $1, 1, extract(epoch from promptd_now()) * 1000)
-     on conflict (key) do update set
-       count = case when asked.last_request < excluded.last_request - 3600000 then 1 else asked.count + 1 end,
-       last_request = case when asked.last_request < excluded.last_request - 3600000
-         then excluded.last_request else asked.last_request end
-     returning count`,
-    [personId],
-  );
-  return row !== undefined && row.count <= timesMax;
-}
-
 /**
  * The address by which a person signs in. Links that were sent to the one before are dead. `isVerified`: the person has
  * shown that they read its mail. False: somebody else has it.
