@@ -12,6 +12,7 @@ import { createIdSource } from "../packages/server/src/platform/ids.ts";
 import { createLog } from "../packages/server/src/platform/log.ts";
 import { describeMeasurement } from "./commit.ts";
 import { measureOnDatabase } from "./measure-on-database.ts";
+import { percentile } from "./search/measures.ts";
 
 const SQL_FILE = "packages/server/src/accounts/sql/admit.sql";
 const CALLERS = [1, 8, 64] as const;
@@ -61,10 +62,6 @@ async function createKeys(db: Database): Promise<Buffer[]> {
   return hashes;
 }
 
-function median(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
-}
-
 /** `together`: as one process sends them, in one statement. `apart`: each in a statement of its own, as of many processes. */
 const WAYS = {
   together: (db: Database, statement: Statement, hashes: readonly Buffer[]) => send(db, statement, hashes),
@@ -95,7 +92,7 @@ async function compare(db: Database, { statements, hashes, way, callers }: Compa
       if (round >= 0) times.get(statement)?.push(performance.now() - began);
     }
   }
-  const [beforeMs = 0, nowMs = 0] = statements.map((statement) => median(times.get(statement) ?? []));
+  const [beforeMs = 0, nowMs = 0] = statements.map((statement) => percentile(times.get(statement) ?? [], 0.5));
   return { beforeMs, nowMs, ratio: Math.round((nowMs / beforeMs) * 1_000) / 1_000 };
 }
 

@@ -280,7 +280,7 @@ describe("promptd admin credits grant", () => {
 });
 
 const NO_USER = (name: string) =>
-  `No account has the e-mail address or id "${name}". promptd admin user list shows all accounts, promptd admin user create --email <E> makes one.\n`;
+  `No account has the e-mail address or id "${name}". promptd admin account list shows all accounts, promptd admin user create --email <E> makes one.\n`;
 const USER_REQUIRED = "--user is required.\nExample: --user ada@example.org\n";
 const AMOUNT = (got: string) => `--amount must be a whole number from 1 to 1000000000000, got "${got}".\n`;
 const TIME_FAULT = (flag: string, got: string) =>

@@ -64,7 +64,7 @@ export async function giveResults(
   const results: BatchResult[] = [];
   for await (const result of client.batches.results(batch.batchId, { signal: io.signal })) results.push(result);
   const lines = results.map((result) => JSON.stringify(result));
-  io.result(isAsked ? { ...batch, results } : batch, lines.join("\n"));
+  io.result({ ...batch, results }, lines.join("\n"));
 }
 
 /** A file that is there whole or not at all. */

@@ -46,7 +46,7 @@ export async function getAccountByName(db: Database, who: string): Promise<Accou
   const near = await nearestEmail(db, who);
   const next =
     near === null
-      ? "promptd admin user list shows all accounts, promptd admin user create --email <E> makes one."
+      ? "promptd admin account list shows all accounts, promptd admin user create --email <E> makes one."
       : `Did you mean ${near}?`;
   throw new Problem("NOT_FOUND_ERROR", `No account has the e-mail address or id "${who}". ${next}`);
 }

@@ -62,7 +62,8 @@ Saved results.csv`,
 export const batchesResults: Command = {
   summary: "Give the results of a batch that there are, also before its end",
   usage: "<batchId>",
-  details: "Without --out they go to standard output as JSON lines, one for each item that has ended.",
+  details:
+    "Without --out they go to standard output as JSON lines, one for each item that has ended; with --json as `results` of the batch.",
   session: `$ promptd batches results ${ID} | head -1
 {"index":0,"key":"a1","status":"succeeded","runId":"01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a", …}
 $ promptd batches results ${ID} --out results.csv

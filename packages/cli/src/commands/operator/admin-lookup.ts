@@ -3,10 +3,11 @@ import { requireText, runAsOperator } from "./run-operator.ts";
 
 const STATUSES = ["queued", "running", "succeeded", "failed"] as const;
 
-const listing = (session: string): Command => ({
+const listing = (noun: "account" | "user"): Command => ({
   summary: "List the newest accounts, or those whose address, id or name has a text in it",
   usage: "[TEXT]",
-  session,
+  session: `$ promptd admin ${noun} list ada
+01a206a8-a793-77b3-8286-96323e8a6ed0  pro   ada@example.org`,
   options: {},
   positionals: { min: 0, max: 1 },
   run: async (args, io) => {
@@ -18,12 +19,10 @@ const listing = (session: string): Command => ({
   },
 });
 
-export const accountList = listing(`$ promptd admin account list ada
-01a206a8-a793-77b3-8286-96323e8a6ed0  pro   ada@example.org`);
+export const accountList = listing("account");
 
 /** A user of `admin user create` is an account. */
-export const userList = listing(`$ promptd admin user list ada
-01a206a8-a793-77b3-8286-96323e8a6ed0  pro   ada@example.org`);
+export const userList = listing("user");
 
 export const userShow: Command = {
   summary: "Show a person: accounts, ways in, sessions, and whether they are an operator or frozen",
