@@ -107,6 +107,14 @@ async function listenerOf(): Promise<number | null> {
   return rows.length === 1 ? (rows[0]?.pid ?? null) : null;
 }
 
+/**
+ * Every run is final, and the ledger is exact. What was on its way when a connection went may still make a run, whose
+ * caller was told that it may exist.
+ */
+async function untilSound(): Promise<void> {
+  await until(async () => (await findFaults(direct)).length === 0);
+}
+
 /** Lets the act meet a cut at the point, and holds it to have been cut off. */
 async function withCutAt<Result>(point: FaultPoint, act: () => Promise<Result>): Promise<Result> {
   await until(async () => (await listenerOf()) !== null);
@@ -209,7 +217,7 @@ describe("a connection that is lost", () => {
       expect(credits).toBe(0);
       expect([[SENT_TOO_OFTEN], [LOST_TOO_OFTEN]]).toContainEqual(outputs);
     }
-    expect(await findFaults(direct)).toEqual([]);
+    await untilSound();
   }, 90_000);
 });
 
@@ -294,8 +302,7 @@ describe("a database that does not answer at all", () => {
     await unlock();
     for (const answer of told) expect(answer).toMatchObject({ reason: { code: "SERVER_ERROR" } });
     expect(tookMs).toBeLessThan(LATEST_CREATE_MS);
-    await untilAllFinal();
-    expect(await findFaults(direct)).toEqual([]);
+    await untilSound();
   }, 90_000);
 
   test("makes a worker drop its runs before their lease ends, and take them again afterwards", async () => {
@@ -356,6 +363,5 @@ test("backends that are terminated at random cost no run and no credit", async (
   clearInterval(killing);
   expect(terminated).toBeGreaterThan(0);
   expect(outcomes.filter((outcome) => !KNOWN_OUTCOMES.includes(outcome))).toEqual([]);
-  await untilAllFinal();
-  expect(await findFaults(direct)).toEqual([]);
+  await untilSound();
 }, 90_000);
