@@ -17,7 +17,7 @@ import {
   type NamedVersion,
   type PublicVersion,
 } from "./prompts-store.ts";
-import { findGoneModel, publicRunOptions } from "./inputs/run-options.ts";
+import { currentWebSearch, findGoneModel, publicRunOptions } from "./inputs/run-options.ts";
 
 const SEARCH_ROWS_MAX = 20;
 /** All that ranking gives: where a popular model was retired, most of the best may fall out after the search. */
@@ -132,10 +132,11 @@ function promptVersion(version: PublicVersion, catalogue: Catalogue): PromptVers
   return { promptVersionId, promptId, title, publishedAt: isoTime(publishedAt.getTime()), config };
 }
 
-/** As published, with the run options and the prices that its model has now. */
+/** As published, with the run options, the searches and the prices that its models have now. */
 function currentConfig(version: PublicVersion, catalogue: Catalogue): PromptConfig {
   const { config, steps, estimatedCredits, creditsRequired } = version;
-  return { ...config, runOptions: publicRunOptions(config, steps, catalogue), estimatedCredits, creditsRequired };
+  const runOptions = publicRunOptions(config, steps, catalogue);
+  return { ...config, runOptions, ...currentWebSearch(steps, catalogue), estimatedCredits, creditsRequired };
 }
 
 /** Null for a prompt of which a model is retired or unknown here: it could not be run. */

@@ -33,7 +33,8 @@ interface PublicVersionRow {
 
 const PUBLIC_COLUMNS = `v.prompt_id, v.id, v.title, v.published_at, v.config, v.estimated_credits,
     coalesce(v.credits_required, v.estimated_credits) as credits_required, (
-    select json_agg(json_build_object('model', step -> 'model', 'options', step -> 'options') order by position)
+    select json_agg(json_strip_nulls(json_build_object('model', step -> 'model', 'options', step -> 'options',
+      'webSearch', step -> 'webSearch', 'fallback', step -> 'fallback')) order by position)
     from json_array_elements(v.definition -> 'steps') with ordinality listed (step, position)) as steps`;
 /** Of prompts p and versions v: runs of the version may be made now. */
 export const IS_LIVE = "v.published_at is not null and p.unpublished_at is null";

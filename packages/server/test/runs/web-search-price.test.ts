@@ -37,3 +37,18 @@ test("a run whose model did not search pays its words alone, and one that does n
   expect([none.receipt.charged, unsaid.receipt.charged]).toEqual([1, 2]);
   expect(none.outputs[0]?.data).not.toContain("Sources:");
 });
+
+test("callers are told of the searches by the models of today, whatever was stored at publishing", async () => {
+  const file = "---\npromptd: 1\ntitle: Stored\nmodel: sandbox/text\nwebSearch: true\n---\nTea.\n";
+  const { promptId, promptVersionId } = await server.publish(file);
+  await server.app.db.tx(async (tx) => {
+    await tx.query("alter table prompt_versions disable trigger user"); // a published version does not change
+    const stripped = "update prompt_versions set config = (config::jsonb - 'webSearch')::json where id = $1";
+    await tx.query(stripped, [promptVersionId]);
+    await tx.query("alter table prompt_versions enable trigger user");
+  });
+  const { client } = await server.createCaller();
+  const prompt = await client.prompts.get(promptId);
+  const version = await client.promptVersions.get(promptVersionId);
+  expect([prompt.config.webSearch, version.config.webSearch]).toEqual([{ searchesMax: 3 }, { searchesMax: 3 }]);
+});

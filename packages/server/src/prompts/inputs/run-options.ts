@@ -4,7 +4,7 @@ import type { StepDefinition, StoredConfig } from "../prompt-definition.ts";
 
 type RunOptions = PromptConfig["runOptions"];
 /** What is needed of a step beside its texts. */
-export type StepModel = Pick<StepDefinition, "model" | "options">;
+export type StepModel = Pick<StepDefinition, "model" | "options" | "webSearch" | "fallback">;
 
 /**
  * The options a model has now, each with the value that is used where the caller says nothing: the author's, if the
@@ -30,6 +30,18 @@ export function publicRunOptions(config: StoredConfig, steps: readonly StepModel
   const entry = catalogue.find(config.model);
   // A model that left the catalogue cannot be run; the prompt stays readable as it was published.
   return entry === null ? config.runOptions : currentRunOptions(entry, steps.at(-1)?.options ?? {});
+}
+
+/**
+ * Callers learn that their inputs may reach a search engine, and what the most is that a run pays for. As options do, it
+ * follows the models: a fallback that left the catalogue is not called.
+ */
+export function currentWebSearch(steps: readonly StepModel[], catalogue: Catalogue): Pick<StoredConfig, "webSearch"> {
+  const searching = steps.filter(({ webSearch }) => webSearch !== undefined);
+  if (searching.length === 0) return {};
+  const most = ({ model, fallback = [] }: StepModel): number =>
+    Math.max(...[model, ...fallback].map((name) => catalogue.find(name)?.webSearch?.searchesMax ?? 0));
+  return { webSearch: { searchesMax: searching.reduce((sum, step) => sum + most(step), 0) } };
 }
 
 /** What is used where the caller says nothing; an option without a default is left to the provider. */

@@ -19,6 +19,7 @@ import { invalid, notFound } from "../../platform/problem.ts";
 import { findConflicts } from "../authoring/caller-fit.ts";
 import { diffPrompts, type ComparedPrompt } from "../authoring/diff-prompts.ts";
 import { MODALITY_NAMES } from "../prompts-store.ts";
+import { currentWebSearch } from "../inputs/run-options.ts";
 import { onlyPrompt, sourceOf, type DraftOptions } from "./drafts.ts";
 import { findDraft } from "./drafts-store.ts";
 import {
@@ -174,8 +175,9 @@ export async function readOwnVersion(
   if (version === null) throw notFound("published version of this prompt", promptVersionId);
   const [row] = await describeVersions(promptId, [version], options);
   if (row === undefined) throw notFound("published version of this prompt", promptVersionId);
-  const { config, estimatedCredits, creditsRequired } = version;
-  return { ...row, source: sourceOf(version), config: { ...config, estimatedCredits, creditsRequired } };
+  const { config, definition, estimatedCredits, creditsRequired } = version;
+  const now = { ...currentWebSearch(definition.steps, options.catalogue), estimatedCredits, creditsRequired };
+  return { ...row, source: sourceOf(version), config: { ...config, ...now } };
 }
 
 async function describeVersions(

@@ -1,8 +1,8 @@
 import type { ImageInputSlot, TextInputField } from "@promptd/contract";
 import { requireEntry, type Catalogue, type CatalogueEntry } from "../../models/index.ts";
 import { LIST_ITEMS_MAX } from "../input-rules.ts";
-import type { InputField, InputType, PromptDefinition, StepDefinition, StoredConfig } from "../prompt-definition.ts";
-import { currentRunOptions } from "../inputs/run-options.ts";
+import type { InputField, InputType, PromptDefinition, StoredConfig } from "../prompt-definition.ts";
+import { currentRunOptions, currentWebSearch } from "../inputs/run-options.ts";
 
 /**
  * What callers see of a prompt: enough to build a form and a run. It is made from named members only, so template,
@@ -26,18 +26,9 @@ export function buildConfig(
     modality: entry.modality,
     runOptions: currentRunOptions(entry, definition.steps.at(-1)?.options ?? {}),
     output: outputOf(definition, entry),
-    ...webSearchOf(definition, catalogue),
+    ...currentWebSearch(definition.steps, catalogue),
     inputSchema: buildInputSchema(definition.inputs, imageInputs.length),
   };
-}
-
-/** Callers learn that their inputs may reach a search engine, and what the most is that a run pays for. */
-function webSearchOf({ steps }: PromptDefinition, catalogue: Catalogue): Pick<StoredConfig, "webSearch"> {
-  const searching = steps.filter(({ webSearch }) => webSearch !== undefined);
-  if (searching.length === 0) return {};
-  const most = ({ model, fallback = [] }: StepDefinition): number =>
-    Math.max(...[model, ...fallback].map((name) => catalogue.find(name)?.webSearch?.searchesMax ?? 0));
-  return { webSearch: { searchesMax: searching.reduce((sum, step) => sum + most(step), 0) } };
 }
 
 function outputOf({ steps }: PromptDefinition, { modality }: CatalogueEntry): StoredConfig["output"] {
