@@ -26,13 +26,25 @@ function formatOutput(item: OutputItem): string {
 
 export function formatRunRows(rows: readonly RunListRow[]): string {
   if (rows.length === 0) return "No runs.";
-  const header = ["RUN", "STATUS", "CREDITS", "CREATED", "NAME"];
-  return formatTable([header, ...rows.map(formatRunRow)]);
+  const hasBatch = rows.some(({ batch }) => batch != null);
+  const header = ["RUN", "STATUS", "CREDITS", "CREATED", ...(hasBatch ? ["BATCH"] : []), "NAME"];
+  return formatTable([header, ...rows.map((row) => formatRunRow(row, hasBatch))]);
 }
 
-function formatRunRow(row: RunListRow): string[] {
+function formatRunRow(row: RunListRow, hasBatch: boolean): string[] {
   const credits = row.credits === null ? "free" : String(row.credits);
-  return [row.runId, row.runStatus, credits, row.createdAt.slice(0, 19).replace("T", " "), printableLine(row.runName)];
+  const createdAt = row.createdAt.slice(0, 19).replace("T", " ");
+  const batch = hasBatch ? [nameOfBatch(row)] : [];
+  return [row.runId, row.runStatus, credits, createdAt, ...batch, printableLine(row.runName)];
+}
+
+const BATCH_LENGTH_MAX = 24;
+
+/** Its id where it has no name, whole: that is what commands take. */
+function nameOfBatch({ batch }: RunListRow): string {
+  if (batch?.name == null) return batch?.batchId ?? "";
+  const name = printableLine(batch.name);
+  return name.length <= BATCH_LENGTH_MAX ? name : `${name.slice(0, BATCH_LENGTH_MAX - 1)}…`;
 }
 
 export function formatCredits(credits: number): string {

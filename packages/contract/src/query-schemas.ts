@@ -67,17 +67,31 @@ export function checkListQuery(payload: { value: ListRunsQuery; issues: unknown[
   }
 }
 
+/** Which runs, and which page of them. */
+export const runsFilter = {
+  limit: limitLeaf,
+  startingAfter: uuidLeaf("startingAfter").optional(),
+  endingBefore: uuidLeaf("endingBefore").optional(),
+  status: statusLeaf,
+  since: timeLeaf("since"),
+  until: timeLeaf("until"),
+} as const;
+
+/** Names that nothing here knows have no effect, as parameters that nothing here knows have none. */
+const includeLeaf = z
+  .string()
+  .meta({ description: "More about each run, as a comma list; `batch` adds the batch that it belongs to." })
+  .optional();
+
 /** Reads the raw texts of a query string: no coercion, which would take `1e1`, `0x10` and the empty string for numbers. */
 export const listRunsQuerySchema = z
-  .object({
-    limit: limitLeaf,
-    startingAfter: uuidLeaf("startingAfter").optional(),
-    endingBefore: uuidLeaf("endingBefore").optional(),
-    status: statusLeaf,
-    since: timeLeaf("since"),
-    until: timeLeaf("until"),
-  })
+  .object({ ...runsFilter, include: includeLeaf })
   .check(checkListQuery) satisfies z.ZodType<ListRunsQuery>;
+
+/** @param include as listRunsQuerySchema has read it. */
+export function includesBatch({ include = "" }: ListRunsQuery): boolean {
+  return include.split(",").some((name) => name.trim() === "batch");
+}
 
 const CONTROLS = /\p{Cc}/gu;
 

@@ -22,6 +22,7 @@ import {
   type Run,
   type RunEvent,
   type RunList,
+  type BatchOfRun,
   type RunListRow,
 } from "./runs.ts";
 
@@ -70,6 +71,11 @@ const runEventSchema: z.ZodType<RunEvent> = z.discriminatedUnion("event", [
 /** In the order in which they are sent. */
 export const runEventStreamSchema: z.ZodType<EventStream> = z.strictObject({ events: z.array(runEventSchema) });
 
+export const batchOfRunSchema: z.ZodType<BatchOfRun> = z.strictObject({
+  batchId: idSchema,
+  name: z.string().nullable(),
+});
+
 export const runListRowSchema = z.strictObject({
   runId: idSchema,
   promptVersionId: idSchema,
@@ -78,6 +84,7 @@ export const runListRowSchema = z.strictObject({
   credits: countSchema.nullable(),
   runName: z.string(),
   createdAt: timeSchema,
+  batch: batchOfRunSchema.nullable().optional(),
 }) satisfies z.ZodType<RunListRow>;
 
 export const runListSchema: z.ZodType<RunList> = z.strictObject({

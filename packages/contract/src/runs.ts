@@ -43,6 +43,12 @@ export interface EventStream {
   readonly events: readonly RunEvent[];
 }
 
+/** The batch that a run belongs to. */
+export interface BatchOfRun {
+  readonly batchId: string;
+  readonly name: string | null;
+}
+
 /** The shape of one row of the run list. */
 export interface RunListRow {
   readonly runId: string;
@@ -54,6 +60,8 @@ export interface RunListRow {
   readonly runName: string;
   /** ISO 8601, UTC, three decimals. */
   readonly createdAt: string;
+  /** There alone where `include` asks for it. Null: it belongs to no batch. */
+  readonly batch?: BatchOfRun | null | undefined;
 }
 
 export interface RunList {
@@ -88,4 +96,6 @@ export interface ListRunsQuery {
   readonly since?: number | undefined;
   /** Unix time in seconds or milliseconds, exclusive. */
   readonly until?: number | undefined;
+  /** More about each run, as a comma list: `batch`. */
+  readonly include?: string | undefined;
 }

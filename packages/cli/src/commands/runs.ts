@@ -9,9 +9,10 @@ import { stoppedWaiting } from "./run.ts";
 export const runsList: Command = {
   summary: "List your runs, newest first",
   usage: "",
+  details: "The column BATCH names the batch of a run, where one of them belongs to a batch.",
   session: `$ promptd runs list --status failed --limit 1
-RUN                                   STATUS  CREDITS  CREATED              NAME
-01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a  failed  0        2026-11-20 10:15:30  Cat portrait
+RUN                                   STATUS  CREDITS  CREATED              BATCH   NAME
+01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a  failed  0        2026-11-20 10:15:30  topics  Cat portrait
 
 More: promptd runs list --after 01a1f874-3e4b-7d21-a4c8-5b7e11f20d3a`,
   options: {
@@ -106,6 +107,7 @@ function readQuery(args: CommandArgs): ListRunsQuery {
     until: readTime("--until", args.text("until")),
     startingAfter: after,
     endingBefore: before,
+    include: "batch",
   };
 }
 

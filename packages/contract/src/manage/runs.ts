@@ -1,4 +1,4 @@
-import type { ListRunsQuery, OutputItem, RunStatus } from "../runs.ts";
+import type { BatchOfRun, ListRunsQuery, OutputItem, RunStatus } from "../runs.ts";
 
 /** A run as a list of the console shows it, without what it generated. */
 export interface ManagedRunRow {
@@ -25,9 +25,11 @@ export interface ManagedRunRow {
   readonly keyId: string | null;
   /** The request that created it. */
   readonly requestId: string | null;
+  /** The batch that it belongs to. */
+  readonly batch: BatchOfRun | null;
 }
 
-export interface ListManagedRunsQuery extends ListRunsQuery {
+export interface ListManagedRunsQuery extends Omit<ListRunsQuery, "include"> {
   readonly promptId?: string | undefined;
   readonly keyId?: string | undefined;
   readonly model?: string | undefined;
@@ -58,8 +60,6 @@ export interface ManagedRun extends ManagedRunRow {
   readonly runOptions: Readonly<Record<string, string>>;
   /** The fallback that answered in place of `model`, and whose price was charged; null: `model` itself, or nothing yet. */
   readonly answeredBy: string | null;
-  /** The batch that it belongs to. */
-  readonly batch: { readonly batchId: string; readonly name: string | null } | null;
   readonly timeline: readonly RunMoment[];
   readonly receipt: {
     /** Credits set aside when it was created; null: a free run. */

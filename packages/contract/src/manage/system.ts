@@ -99,7 +99,7 @@ export interface InstallationRun extends InstallationRunRow {
   readonly calls: readonly CallOfRun[];
 }
 
-export interface ListInstallationRunsQuery extends ListRunsQuery {
+export interface ListInstallationRunsQuery extends Omit<ListRunsQuery, "include"> {
   /** Of a run, or of the request that created it. */
   readonly id?: string | undefined;
   readonly accountId?: string | undefined;

@@ -1,4 +1,4 @@
-import type { OutputItem, Run, RunList, RunListRow, RunStatus } from "@promptd/contract";
+import type { OutputItem, Run, RunListRow, RunStatus } from "@promptd/contract";
 import { isoTime } from "../platform/clock.ts";
 import type { Database, Queryable, Tx, TxOptions } from "../platform/database/database.ts";
 import { firstIdOfMs, idTimeMs } from "../platform/ids.ts";
@@ -14,6 +14,7 @@ interface RunRow {
 interface ListRow extends RunRow {
   prompt_version_id: string;
   run_name: string;
+  request_id: string | null;
 }
 
 export interface RunToCreate {
@@ -225,6 +226,11 @@ export interface RunPage {
   readonly bytesMax: number;
 }
 
+export interface PageOfRuns {
+  readonly rows: readonly { readonly listed: RunListRow; readonly requestId: string | null }[];
+  readonly hasMore: boolean;
+}
+
 interface PageRow extends Omit<ListRow, "outputs"> {
   /** Null: of the rows that show that there are more. */
   outputs: OutputItem[] | null;
@@ -235,7 +241,7 @@ interface PageRow extends Omit<ListRow, "outputs"> {
  * budget come without them, which reads nothing of these. One text per shape of the query, never
  * `$5 is null or status = $5`: a generic plan could use no index for it.
  */
-export async function listRunRows(db: Queryable, accountId: string, page: RunPage): Promise<RunList> {
+export async function listRunRows(db: Queryable, accountId: string, page: RunPage): Promise<PageOfRuns> {
   const values: unknown[] = [accountId, page.before, page.from, page.rowsMax, page.bytesMax];
   const status = page.status === null ? "" : `and status = $${values.push(page.status)}`;
   const after = page.after === null ? "" : `and id > $${values.push(page.after)}`;
@@ -243,12 +249,12 @@ export async function listRunRows(db: Queryable, accountId: string, page: RunPag
   const rows = await db.query<PageRow>(
     {
       name: `runs_list${page.status === null ? "" : "_of_status"}${page.after === null ? "" : "_back"}`,
-      text: `select id, prompt_version_id, status, credits, run_name,
+      text: `select id, prompt_version_id, status, credits, run_name, request_id,
           case when n = 1 or (n <= $4 and bytes <= $5) then outputs end as outputs
         from (
           select found.*, row_number() over (order by ${order}) as n, sum(outputs_bytes) over (order by ${order}) as bytes
           from (
-            select id, prompt_version_id, outputs, outputs_bytes, status, credits, run_name from runs
+            select id, prompt_version_id, outputs, outputs_bytes, status, credits, run_name, request_id from runs
             where account_id = $1 and id < $2 and id >= $3 ${after} ${status} order by ${order} limit $4 + 1) found) page
         order by n`,
     },
@@ -329,8 +335,8 @@ function toRun(row: RunRow): Run {
   };
 }
 
-function toListRow(row: ListRow): RunListRow {
-  return {
+function toListRow(row: ListRow): PageOfRuns["rows"][number] {
+  const listed: RunListRow = {
     runId: row.id,
     promptVersionId: row.prompt_version_id,
     outputs: visibleOutputs(row.status, row.outputs),
@@ -339,6 +345,7 @@ function toListRow(row: ListRow): RunListRow {
     runName: row.run_name,
     createdAt: isoTime(idTimeMs(row.id)),
   };
+  return { listed, requestId: row.request_id };
 }
 
 export { findFinishedRun } from "./read/finished-run-store.ts";

@@ -1,6 +1,8 @@
 /** POST /v1/batches and what follows: many runs of one prompt, each made once. */
 import type { Batch, BatchResult } from "@promptd/contract";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { firstIdOfMs, idTimeMs } from "../../src/platform/ids.ts";
+import { BATCHES_OF_REQUESTS } from "../../src/runs/read/batch-of-runs-store.ts";
 import { createTestPerson } from "../people/people-fixture.ts";
 import { directedPrompt, imagePrompt, photoPrompt, PNG_BASE64, textPrompt } from "../prompts/prompt-files.ts";
 import { startTestServer, type TestCaller, type TestServer } from "../support/test-server.ts";
@@ -233,7 +235,43 @@ test("who manages the account sees of a run which batch it belongs to", async ()
   const [ofBatch, alone] = await Promise.all(
     [result?.runId ?? "", single.runId].map((runId) => person.client.send("getRun", { params: { runId } })),
   );
-  expect([ofBatch?.batch, alone?.batch]).toEqual([{ batchId, name: "words.csv" }, null]);
+  const batch = { batchId, name: "words.csv" };
+  expect([ofBatch?.batch, alone?.batch]).toEqual([batch, null]);
+  const listed = await person.client.send("listRuns");
+  expect(listed.rows.map((row) => [row.runId, row.batch])).toEqual([
+    [single.runId, null],
+    [result?.runId, batch],
+  ]);
+  const included = await client.runs.list({ include: "model, batch" });
+  expect(included.rows.map((row) => row.batch)).toEqual([null, batch]);
+  const plain = await client.runs.list({ include: "model" });
+  expect(plain.rows.some((row) => "batch" in row)).toBe(false);
+});
+
+test("the batches of a page of runs are found without reading the account's other batches", async () => {
+  const { db } = server.app;
+  const { accountId, keyId } = await server.createCaller();
+  // One batch a minute, for days.
+  await db.query(
+    `insert into batches (account_id, id, prompt_version_id, run_options, api_key_id, request_id, fingerprint, status, total, finished_at)
+     select $1, id, $2, '{}', $3, id, sha256('x'), 'finished', 1, promptd_now() from (
+       select (lpad(to_hex(1795000000000 + n * 60000), 12, '0') || '70008000000000000000')::uuid as id
+       from generate_series(1, 10000) n) made`,
+    [accountId, directed, keyId],
+  );
+  await db.query("analyze batches");
+  const requests = await db.query<{ id: string }>("select id from batches where account_id = $1 order by id limit 50", [
+    accountId,
+  ]);
+  const ids = requests.map(({ id }) => id);
+  const ends = ids.map((id) => firstIdOfMs(idTimeMs(id) + 600_000));
+  const [row] = await db.query<{ "QUERY PLAN": readonly [{ Plan: Record<string, number> }] }>(
+    `explain (analyze, buffers, format json) ${BATCHES_OF_REQUESTS.text}`,
+    [ids.map(() => accountId), ids, ids.map((id) => firstIdOfMs(idTimeMs(id))), ends],
+  );
+  const plan = row?.["QUERY PLAN"][0].Plan ?? {};
+  expect(plan["Actual Rows"]).toBe(50);
+  expect(Number(plan["Shared Hit Blocks"]) + Number(plan["Shared Read Blocks"])).toBeLessThan(50 * 10); // the whole table has four times as many
 });
 
 describe("a cancel", () => {

@@ -105,6 +105,11 @@ function Row({ row }: { readonly row: ManagedRunRow }) {
         >
           {row.title}
         </Link>
+        {row.batch === null ? null : (
+          <span className="pl-2 text-12 text-dim" title={`Run of the batch ${row.batch.name ?? row.batch.batchId}`}>
+            Batch {row.batch.name}
+          </span>
+        )}
         {row.error === null ? null : (
           <span className="pl-3 text-bad" title={row.error}>
             {row.error}

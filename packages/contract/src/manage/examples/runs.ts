@@ -23,6 +23,7 @@ const row = {
   error: null,
   keyId: null,
   requestId: "019a2b15-03c1-7a08-94f3-2b6e8d1c7f50",
+  batch: null,
 } as const;
 
 export const runsExamples: ExamplesOf<ShapesOf<typeof runsSchemas>> = {
@@ -39,7 +40,6 @@ export const runsExamples: ExamplesOf<ShapesOf<typeof runsSchemas>> = {
       inputs: { textInputs: { topic: "frost" }, images: 0 },
       runOptions: { reasoningEffort: "low" },
       answeredBy: null,
-      batch: null,
       timeline: [
         { at: row.createdAt, event: "created", attempt: 0, endedAt: null, outcome: null },
         { at: row.startedAt, event: "started", attempt: 1, endedAt: null, outcome: null },

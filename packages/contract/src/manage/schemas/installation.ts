@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { createRunBodySchema } from "../../create-run-schema.ts";
-import { checkListQuery, listRunsQuerySchema } from "../../query-schemas.ts";
+import { checkListQuery, runsFilter } from "../../query-schemas.ts";
 import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
 import { uuidLeaf } from "../../schema-leaves.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
@@ -74,7 +74,7 @@ const quoteSchema: z.ZodType<RunQuote> = z.strictObject({ estimate: countSchema,
 
 const findQuery = z
   .object({
-    ...listRunsQuerySchema.shape,
+    ...runsFilter,
     id: uuidLeaf("id").optional(),
     accountId: uuidLeaf("accountId").optional(),
     model: textLeaf("model", 200).optional(),

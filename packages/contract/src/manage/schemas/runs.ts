@@ -1,7 +1,14 @@
 import { z } from "zod";
 import { createRunBodySchema } from "../../create-run-schema.ts";
-import { checkListQuery, listRunsQuerySchema } from "../../query-schemas.ts";
-import { countSchema, idSchema, outputItemSchema, runSchema, timeSchema } from "../../response-schemas.ts";
+import { checkListQuery, runsFilter } from "../../query-schemas.ts";
+import {
+  batchOfRunSchema,
+  countSchema,
+  idSchema,
+  outputItemSchema,
+  runSchema,
+  timeSchema,
+} from "../../response-schemas.ts";
 import { RUN_STATUSES } from "../../runs.ts";
 import { uuidLeaf } from "../../schema-leaves.ts";
 import { endpointSchemas, type EndpointSchemas } from "../../schemas.ts";
@@ -25,6 +32,7 @@ export const rowMembers = {
   error: z.string().nullable(),
   keyId: idSchema.nullable(),
   requestId: idSchema.nullable(),
+  batch: batchOfRunSchema.nullable(),
 } as const;
 const rowSchema: z.ZodType<ManagedRunRow> = z.strictObject(rowMembers);
 
@@ -48,7 +56,6 @@ const managedRunSchema: z.ZodType<ManagedRun> = z.strictObject({
   inputs: z.strictObject({ textInputs: z.record(z.string(), z.string()), images: countSchema }),
   runOptions: z.record(z.string(), z.string()),
   answeredBy: z.string().nullable(),
-  batch: z.strictObject({ batchId: idSchema, name: z.string().nullable() }).nullable(),
   timeline: z.array(momentSchema),
   receipt: receiptSchema,
 });
@@ -57,7 +64,7 @@ const runId = z.object({ runId: uuidLeaf("runId") });
 
 const listQuery = z
   .object({
-    ...listRunsQuerySchema.shape,
+    ...runsFilter,
     promptId: uuidLeaf("promptId").optional(),
     keyId: uuidLeaf("keyId").optional(),
     model: textLeaf("model", 200).optional(),

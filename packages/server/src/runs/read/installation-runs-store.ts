@@ -10,15 +10,8 @@ import { unixTimeMs } from "@promptd/contract/schemas";
 import type { Queryable } from "../../platform/database/database.ts";
 import { readPage } from "../../platform/database/pages.ts";
 import { firstIdOfMs, idTimeMs } from "../../platform/ids.ts";
-import {
-  COLUMNS,
-  FROM,
-  receiptOf,
-  REQUEST_SPAN_MS,
-  timelineOf,
-  toListed,
-  type ListedRow,
-} from "./managed-runs-store.ts";
+import { COLUMNS, FROM, receiptOf, timelineOf, toListed, withBatches, type ListedRow } from "./managed-runs-store.ts";
+import { REQUEST_SPAN_MS } from "./batch-of-runs-store.ts";
 
 interface FoundRow extends ListedRow {
   account_id: string;
@@ -32,7 +25,7 @@ const FOUND_FROM = `${FROM} join accounts a on a.id = r.account_id`;
 const SPAN_MS_DEFAULT = 86_400_000;
 
 /** Of the last day, unless an id or a time says otherwise. Null: the cursor is not a run that the filters let through. */
-export function listInstallationRuns(
+export async function listInstallationRuns(
   db: Queryable,
   query: ListInstallationRunsQuery,
   nowMs: number,
@@ -50,7 +43,7 @@ export function listInstallationRuns(
   add((given) => `r.status = ${given}`, query.status);
   add((given) => `r.model = ${given}`, query.model);
   add((given) => `r.status = 'failed' and coalesce(r.fail_reason, 'unknown') = ${given}`, query.cause);
-  return readPage(db, query, {
+  const page = await readPage(db, query, {
     columns: FOUND,
     from: FOUND_FROM,
     where: where.join(" and "),
@@ -58,6 +51,7 @@ export function listInstallationRuns(
     id: "r.id",
     toItem: toFound,
   });
+  return page === null ? null : { ...page, rows: await withBatches(db, page.rows) };
 }
 
 function spanOf({ id, since, until }: ListInstallationRunsQuery, nowMs: number): [number, number | null] {
@@ -91,13 +85,15 @@ export async function findInstallationRun(db: Queryable, runId: string): Promise
     runId,
   ]);
   if (row === undefined) return null;
+  const [found] = await withBatches(db, [toFound(row)]);
+  if (found === undefined) return null;
   const calls = await db.query<CallRow>(
     `select attempt, step, item, model, provider, sent_at, ended_at, outcome, http_status, provider_code, request_id
      from provider_calls where run_id = $1 order by sent_at`,
     [runId],
   );
   return {
-    ...toFound(row),
+    ...found,
     runOptions: row.run_options,
     timeline: timelineOf(row, calls),
     receipt: receiptOf(row),
@@ -105,7 +101,7 @@ export async function findInstallationRun(db: Queryable, runId: string): Promise
   };
 }
 
-function toFound(row: FoundRow): InstallationRunRow {
+function toFound(row: FoundRow): Omit<InstallationRunRow, "batch"> {
   return { ...toListed(row), accountId: row.account_id, accountEmail: row.account_email, cause: row.cause };
 }
 

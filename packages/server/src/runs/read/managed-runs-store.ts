@@ -6,6 +6,7 @@ import type { Queryable } from "../../platform/database/database.ts";
 import { readPage } from "../../platform/database/pages.ts";
 import { firstIdOfMs, idTimeMs } from "../../platform/ids.ts";
 import { visibleOutputs } from "../run-state.ts";
+import { findBatchesOfRequests, REQUEST_SPAN_MS } from "./batch-of-runs-store.ts";
 
 export interface ListedRow {
   id: string;
@@ -31,11 +32,8 @@ export const COLUMNS = `r.id, r.status, r.run_name, v.prompt_id, r.prompt_versio
     select item ->> 'data' from json_array_elements(r.outputs) item where item ->> 'type' = 'error' limit 1) end as error`;
 export const FROM = `runs r join prompt_versions v on v.id = r.prompt_version_id join prompts p on p.id = v.prompt_id`;
 
-/** Between a request's headers and the id of its run lie the wait for admission, a body of 32 MiB and its images. */
-export const REQUEST_SPAN_MS = 10 * 60_000;
-
 /** Null: the cursor is not one of the account's runs that the filters let through. */
-export function listManagedRuns(
+export async function listManagedRuns(
   db: Queryable,
   accountId: string,
   query: ListManagedRunsQuery,
@@ -63,14 +61,26 @@ export function listManagedRuns(
       where item ->> 'type' = 'error' and position(lower(${given}) in lower(item ->> 'data')) > 0)`,
     query.error,
   );
-  return readPage(db, query, {
+  const page = await readPage(db, query, {
     columns: COLUMNS,
     from: FROM,
     where: where.join(" and "),
     values,
     id: "r.id",
-    toItem: toListed,
+    toItem: (row: ListedRow) => ({ ...toListed(row), accountId }),
   });
+  return page === null
+    ? null
+    : { ...page, rows: (await withBatches(db, page.rows)).map(({ accountId: _own, ...row }) => row) };
+}
+
+/** The rows with the batches that they belong to. */
+export async function withBatches<Row extends Unmarked & { readonly accountId: string }>(
+  db: Queryable,
+  rows: readonly Row[],
+): Promise<(Row & Pick<ManagedRunRow, "batch">)[]> {
+  const batches = await findBatchesOfRequests(db, rows);
+  return rows.map((row) => ({ ...row, batch: batches.get(row.requestId ?? "") ?? null }));
 }
 
 /** Whose run it is, by the order of ids: no index begins with them. */
@@ -85,7 +95,6 @@ interface DetailRow extends ListedRow {
   run_options: Record<string, string>;
   answered_by: string | null;
   hold: number | null;
-  batch: ManagedRun["batch"];
 }
 
 export interface CallRow {
@@ -97,9 +106,7 @@ export interface CallRow {
 
 export async function findManagedRun(db: Queryable, accountId: string, runId: string): Promise<ManagedRun | null> {
   const [row] = await db.query<DetailRow>(
-    `select ${COLUMNS}, r.outputs, r.inputs, r.run_options, r.answered_by, r.hold, (
-       select json_build_object('batchId', b.id, 'name', b.name) from batches b
-       where b.account_id = r.account_id and b.request_id = r.request_id) as batch
+    `select ${COLUMNS}, r.outputs, r.inputs, r.run_options, r.answered_by, r.hold
      from ${FROM} where r.account_id = $1 and r.id = $2`,
     [accountId, runId],
   );
@@ -109,13 +116,14 @@ export async function findManagedRun(db: Queryable, accountId: string, runId: st
     [runId, accountId],
   );
   const { textInputs = {}, images = [] } = row.inputs;
+  const batches = await findBatchesOfRequests(db, [{ accountId, requestId: row.request_id }]);
   return {
     ...toListed(row),
     outputs: visibleOutputs(row.status, row.outputs),
     inputs: { textInputs, images: images.length },
     runOptions: row.run_options,
     answeredBy: row.answered_by,
-    batch: row.batch,
+    batch: batches.get(row.request_id ?? "") ?? null,
     timeline: timelineOf(row, calls),
     receipt: receiptOf(row),
   };
@@ -153,7 +161,10 @@ function moment(event: RunMoment["event"], at: Date, attempt: number): RunMoment
   return { at: at.toISOString(), event, attempt, endedAt: null, outcome: null };
 }
 
-export function toListed(row: ListedRow): ManagedRunRow {
+/** A row before the batch that it belongs to was looked up. */
+export type Unmarked = Omit<ManagedRunRow, "batch">;
+
+export function toListed(row: ListedRow): Unmarked {
   return {
     runId: row.id,
     runStatus: row.status,

@@ -1,0 +1,44 @@
+import type { BatchOfRun } from "@promptd/contract";
+import type { Queryable } from "../../platform/database/database.ts";
+import { firstIdOfMs, idTimeMs } from "../../platform/ids.ts";
+
+export interface RequestOfRun {
+  readonly accountId: string;
+  /** Null: of a run that is older than the column. */
+  readonly requestId: string | null;
+}
+
+/** Between a request's headers and the id of what it creates lie the wait for admission, a body of 32 MiB and its images. */
+export const REQUEST_SPAN_MS = 10 * 60_000;
+
+export const BATCHES_OF_REQUESTS = {
+  name: "batches_of_requests",
+  text: `select b.id, b.name, b.request_id
+    from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[]) asked (account_id, request_id, from_id, to_id)
+    cross join lateral (
+      select id, name, request_id from batches
+      where account_id = asked.account_id and id >= asked.from_id and id < asked.to_id
+        and request_id = asked.request_id) b`,
+} as const;
+
+/**
+ * The batches that these requests have created, by request. One statement for a page of runs: each request is looked up
+ * among the batches of its account that are of its time, by the primary key.
+ */
+export async function findBatchesOfRequests(
+  db: Queryable,
+  runs: readonly RequestOfRun[],
+): Promise<ReadonlyMap<string, BatchOfRun>> {
+  const asked = new Map(
+    runs.flatMap(({ accountId, requestId }) => (requestId === null ? [] : [[requestId, accountId] as const])),
+  );
+  if (asked.size === 0) return new Map();
+  const requests = [...asked.keys()];
+  const rows = await db.query<{ id: string; name: string | null; request_id: string }>(BATCHES_OF_REQUESTS, [
+    [...asked.values()],
+    requests,
+    requests.map((id) => firstIdOfMs(idTimeMs(id))),
+    requests.map((id) => firstIdOfMs(idTimeMs(id) + REQUEST_SPAN_MS)),
+  ]);
+  return new Map(rows.map(({ id, name, request_id: requestId }) => [requestId, { batchId: id, name }]));
+}
