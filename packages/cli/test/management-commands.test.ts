@@ -50,7 +50,7 @@ describe("login", () => {
     expect([code, stdout]).toEqual([0, `Signed in to ${baseUrl} as ada, with an API key.\n`]);
     expect(stderr).toBe(`Opened ${baseUrl}/keys\n`);
     expect(opened).toEqual([`${baseUrl}/keys`]);
-    expect(seen[0]?.headers.authorization).toBe("Bearer pd_typed");
+    expect(seen.at(-1)?.headers.authorization).toBe("Bearer pd_typed");
     const stored: unknown = JSON.parse(await readFile(join(home, ".config/promptd/config.json"), "utf8"));
     expect(stored).toEqual({ url: baseUrl, apiKey: "pd_typed" });
   });

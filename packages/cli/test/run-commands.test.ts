@@ -341,7 +341,7 @@ describe("runs", () => {
     ];
     const { stdout } = await run("runs", "list", ...argv);
     expect(seen[0]?.route).toBe(
-      `GET /v1/runs?limit=2&status=succeeded&since=${Date.UTC(2026, 10, 20)}&until=1795169730&startingAfter=${RUN}`,
+      `GET /v1/runs?limit=2&status=succeeded&since=${Date.UTC(2026, 10, 20)}&until=1795169730&startingAfter=${RUN}&include=batch`,
     );
     expect(stdout).toBe(`RUN                                   STATUS     CREDITS  CREATED              NAME
 ${RUN}  succeeded  12       2026-11-20 10:15:30  Cat\\u0007 portrait
@@ -351,10 +351,28 @@ More: promptd runs list --after ${RUN}
 `);
   });
 
+  test("list names the batch of a run, where one belongs to a batch", async () => {
+    const rows = [
+      { ...row, batch: { batchId: VERSION, name: "topics" } },
+      { ...row, batch: { batchId: VERSION, name: null } },
+      { ...row, batch: null },
+    ];
+    const { run } = await setup({ "GET /v1/runs": { data: { rows, hasMore: false } } });
+    const lines = (await run("runs", "list")).stdout.trimEnd().split("\n");
+    const column = lines[0]?.indexOf("BATCH") ?? 0;
+    expect(lines.map((line) => line.slice(column, -"Cat\\u0007 portrait".length).trim()).slice(1)).toEqual([
+      "topics",
+      VERSION,
+      "",
+    ]);
+  });
+
   test("list --all reads every page", async () => {
     const { runJson, seen } = await setup({
-      "GET /v1/runs?limit=50": { data: { rows: [row], hasMore: true } },
-      [`GET /v1/runs?limit=50&startingAfter=${RUN}`]: { data: { rows: [{ ...row, runId: "last" }], hasMore: false } },
+      "GET /v1/runs?include=batch&limit=50": { data: { rows: [row], hasMore: true } },
+      [`GET /v1/runs?include=batch&limit=50&startingAfter=${RUN}`]: {
+        data: { rows: [{ ...row, runId: "last" }], hasMore: false },
+      },
     });
     expect(await runJson("runs", "list", "--all")).toEqual({ rows: [row, { ...row, runId: "last" }], hasMore: false });
     expect(seen).toHaveLength(2);

@@ -1,4 +1,5 @@
 /** What people decide about themselves and their accounts, in the console. */
+import { CARRIED_CODE } from "@promptd/contract/manage";
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -184,7 +185,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
     expect(await answer.json()).toMatchObject({ user: { name: "Ada of the keys" } });
   });
 
-  test("who is led here by a program signs in, sees who asks, and gives access with a cap or refuses", async () => {
+  test("who is led here by a program signs in, sees who asks, and gives access with a cap, refuses, or carries a code", async () => {
     await createTestPerson(server, { email: "agent@example.org" });
     const program = createServer((_request, response) => response.end("back"));
     await new Promise<void>((resolve) => program.listen(0, "127.0.0.1", resolve));
@@ -192,7 +193,7 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
     const redirectUri = `http://127.0.0.1:${(program.address() as AddressInfo).port}/callback`;
     const registered = await fetch(`${server.url}/oauth/register`, {
       method: "POST",
-      body: JSON.stringify({ client_name: "Agent Desk", redirect_uris: [redirectUri] }),
+      body: JSON.stringify({ client_name: "Agent Desk", redirect_uris: [redirectUri, CARRIED_CODE] }),
     });
     const { client_id: clientId } = (await registered.json()) as { client_id: string };
     const verifier = "a-verifier-of-the-test-that-is-long-enough-for-it";
@@ -231,6 +232,16 @@ describe.skipIf(findBrowser() === null)("in the settings", () => {
         error: "access_denied",
         iss: server.url,
       });
+      asked.set("redirect_uri", CARRIED_CODE);
+      asked.set("scope", "prompts:write runs:read of-another-server");
+      await page.goto(`${server.url}/oauth/authorize?${asked.toString()}`);
+      await page.getByLabel("save and publish prompts").uncheck();
+      await page.getByRole("button", { name: "Give access" }).click();
+      await page.getByRole("heading", { name: "Your code" }).waitFor();
+      const code = (await page.locator("main code").textContent()) ?? "";
+      const carried = { client_id: clientId, code_verifier: verifier, grant_type: "authorization_code", code };
+      const taken = await fetch(`${server.url}/oauth/token`, { method: "POST", body: new URLSearchParams(carried) });
+      expect(await taken.json()).toMatchObject({ access_token: expect.stringMatching(/^pdm_/), scope: "runs:read" });
       expect(complaints.filter((complaint) => !complaint.includes("401"))).toEqual([]);
     });
   });

@@ -4,29 +4,32 @@ import { hostname } from "node:os";
 import { CommandFailure, type Command, type CommandArgs, type CommandIo } from "../command.ts";
 import { printableLine } from "../printable.ts";
 import { orBadAddress } from "../session.ts";
+import { beginBrowserSignIn, CODE_FORM, type BrowserSignIn } from "../sign-in/browser-sign-in.ts";
 import { configPath, readConnection, readSecretsFor, readUserConfig, writeUserConfig } from "../user-config.ts";
 
 /** Where the console makes them. */
 const KEYS_PAGE = "/keys";
 
 export const login: Command = {
-  summary: "Store an API key or a management token, after checking it at the server",
+  summary: "Sign in by a page of the console, or with an API key or a management token",
   usage: "[url]",
-  details: `Opens the page of the console where keys are made, and asks for one. An API key (pd_…) is for runs. A management token
-(pdm_…) is for keys, credits, usage and prompts of your own; one that may write keys also makes an API key for this
-machine, unless one is stored. What is stored for another address is forgotten. Without a terminal, give it with
---token - on standard input.`,
+  details: `Opens a page of the console. You sign in there and confirm, and a management token comes back to this command. With
+--no-browser, and where there is no browser, it prints the address: open it on any machine, and type the code that the page
+shows, or an API key (pd_…) or a management token (pdm_…) that you have. An API key is for runs. A management token is for
+keys, credits, usage and prompts of your own; one that may write keys also makes an API key for this machine, unless one is
+stored. What is stored for another address is forgotten. Without a terminal, give it with --token - on standard input.`,
   session: `$ promptd login https://promptd.example.org
-Opened https://promptd.example.org/keys
-API key or management token (not shown):
-Signed in to https://promptd.example.org as ada, with an API key.`,
+Opened https://promptd.example.org in your browser. Confirm there.
+No page? Press Ctrl-C, then: promptd login --no-browser
+Made the API key pd_01234…6789 for this machine.
+Signed in to https://promptd.example.org as ada@example.org, with an API key and a management token.`,
   options: {
     token: {
       type: "string",
       value: "TOKEN|-",
       summary: "the API key or management token; - reads it from standard input",
     },
-    "no-browser": { type: "boolean", summary: "open no browser; print the address" },
+    "no-browser": { type: "boolean", summary: "open no browser: print the address, and take a code" },
     "no-key": { type: "boolean", summary: "make no API key with a management token" },
   },
   positionals: { min: 0, max: 1 },
@@ -75,19 +78,35 @@ function readAddress(text: string): string {
 
 async function readSecret(args: CommandArgs, url: string, io: CommandIo): Promise<string> {
   const given = args.text("token");
-  const text =
-    given === undefined ? await askFor(url, args.flag("no-browser"), io) : given === "-" ? await io.readStdin() : given;
+  if (given !== undefined) return requireSecret(given === "-" ? await io.readStdin() : given);
+  const signIn = io.terminal.isError ? await beginBrowserSignIn(url, io) : null;
+  const found = args.flag("no-browser") ? null : await signIn?.askBrowser();
+  return found ?? (signIn === null ? askForSecret(url, args.flag("no-browser"), io) : askForCode(signIn, io));
+}
+
+function requireSecret(text: string): string {
   const secret = text.trim();
   if (/^pdm?_[\x21-\x7e]{1,256}$/.test(secret)) return secret;
   throw new CommandFailure("That is neither an API key (pd_…) nor a management token (pdm_…). Copy it whole.");
 }
 
-async function askFor(url: string, isQuiet: boolean, io: CommandIo): Promise<string> {
+/** Where the server has no page that hands a token over. */
+async function askForSecret(url: string, isQuiet: boolean, io: CommandIo): Promise<string> {
   const page = `${url}${KEYS_PAGE}`;
   const isOpen = !isQuiet && io.terminal.isError && (await io.openBrowser(page));
   io.note(isOpen ? `Opened ${page}` : `Make a key or a token at ${page}`);
-  const secret = await io.askSecret("API key or management token (not shown): ");
-  if (secret !== null) return secret;
+  return requireSecret(await ask("API key or management token", io));
+}
+
+async function askForCode({ carriedAddress, takeToken }: BrowserSignIn, io: CommandIo): Promise<string> {
+  io.note(`Open this address in a browser on any machine, and confirm there:\n\n${carriedAddress}\n`);
+  const typed = (await ask("Code, API key or management token", io)).trim();
+  return CODE_FORM.test(typed) ? takeToken(typed) : requireSecret(typed);
+}
+
+async function ask(what: string, io: CommandIo): Promise<string> {
+  const typed = await io.askSecret(`${what} (not shown): `);
+  if (typed !== null) return typed;
   throw new CommandFailure("Nobody can be asked here.", { hint: "Give it on standard input: promptd login --token -" });
 }
 

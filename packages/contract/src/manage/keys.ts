@@ -1,3 +1,5 @@
+import type { Scope } from "../accounts.ts";
+
 /** An API key as it is listed; nothing can show it whole again. */
 export interface Key {
   readonly keyId: string;
@@ -59,7 +61,7 @@ export interface RolledKey extends CreatedKey {
   readonly oldKeyExpiresAt: string;
 }
 
-/** A program that asks for access by OAuth, such as a host of agents; it has registered itself. */
+/** A program that asks for access by OAuth, such as a host of agents or the command line; it has registered itself. */
 export interface Client {
   /** As the program calls itself. */
   readonly name: string;
@@ -67,20 +69,34 @@ export interface Client {
   readonly redirectUri: string;
 }
 
-export interface ClientAuthorizationBody {
+/** In place of an address: no browser can lead back to the program, so the person carries the code there. */
+export const CARRIED_CODE = "urn:ietf:wg:oauth:2.0:oob";
+
+/** What the program asked with. */
+export interface ClientRequest {
   readonly clientId: string;
   readonly redirectUri: string;
   /** Of PKCE, by the method S256. */
   readonly codeChallenge: string;
   /** Given back to the program as it came. */
   readonly state?: string | undefined;
+}
+
+export interface ClientAuthorizationBody extends ClientRequest {
   /** Of the API key that the program gets; null: no cap. */
   readonly monthlyCap: number | null;
   /** After which the key expires. */
   readonly days: number;
 }
 
+export interface ClientTokenBody extends ClientRequest {
+  /** Of the management token that the program gets. */
+  readonly scopes: readonly Scope[];
+  /** After which the token expires. */
+  readonly days: number;
+}
+
 export interface ClientAuthorization {
-  /** The redirect address with a code in it, which works once, within a minute. */
+  /** The redirect address with a code in it, which works once, within a minute; ten minutes where a person carries it. */
   readonly redirectTo: string;
 }

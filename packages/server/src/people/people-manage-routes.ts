@@ -1,17 +1,17 @@
 import type { Features, SessionInfo } from "@promptd/contract/manage";
-import { displayOf, findListedAccount, hashApiKey, mintToken } from "../accounts/index.ts";
+import { findListedAccount } from "../accounts/index.ts";
 import { findStanding } from "../credits/index.ts";
 import type { Actor, ManageHandlers, RequestContext } from "../http/endpoint.ts";
 import type { Database } from "../platform/database/database.ts";
 import { unknownCursor } from "../platform/database/pages.ts";
-import { invalid, notFound, type Problem } from "../platform/problem.ts";
+import { notFound } from "../platform/problem.ts";
 import { listAudit } from "./audit/audit-store.ts";
 import type { Mailer } from "./mail/mailer.ts";
 import { listMembers } from "./members-store.ts";
 import { findPerson, listAccountsOfPerson } from "./people-store.ts";
 import { confirmEmailChange, requestEmailChange } from "./sign-in/email-change.ts";
 import type { Sessions } from "./sign-in/lazy-sessions.ts";
-import { insertToken, listTokens, revokeToken, type TokenOwner } from "./tokens-store.ts";
+import { createToken, listTokens, revokeToken, type TokenOwner } from "./tokens-store.ts";
 import { welcome } from "./welcome.ts";
 
 export interface PeopleRoutesOptions {
@@ -23,8 +23,6 @@ export interface PeopleRoutesOptions {
   readonly mailer: Mailer | null;
   readonly features: () => Features;
 }
-
-const TOKENS_PER_PERSON_MAX = 50;
 
 type HandlerName =
   | "getSession"
@@ -65,13 +63,9 @@ export function peopleManageRoutes(options: PeopleRoutesOptions): Pick<ManageHan
       if (page === null) throw unknownCursor(query, "token");
       return { data: page };
     },
-    createToken: async ({ body }, context) => {
-      const token = mintToken();
-      const row = { tokenId: newId(), hash: hashApiKey(token), display: displayOf(token), ...body };
-      const created = await insertToken(db, { ...ownerOf(context), ...row }, TOKENS_PER_PERSON_MAX);
-      if (created === null) throw tooManyTokens();
-      return { data: { ...created, token } };
-    },
+    createToken: async ({ body }, context) => ({
+      data: await createToken(db, newId, { ...ownerOf(context), ...body }),
+    }),
     revokeToken: async ({ params: { tokenId } }, context) => {
       const revoked = await revokeToken(db, ownerOf(context), tokenId);
       if (revoked === null) throw notFound("management token", tokenId);
@@ -103,9 +97,4 @@ async function describeSession(context: RequestContext, { db, features }: People
   // A token is for one account and says nothing of the others.
   const shown = credential === "token" ? accounts.filter((account) => account.accountId === accountId) : accounts;
   return { credential, person, accountId, accounts: shown, scopes, features: features() };
-}
-
-function tooManyTokens(): Problem {
-  const message = `You have ${TOKENS_PER_PERSON_MAX} management tokens, the most one person may have. Revoke one first.`;
-  return invalid([{ path: ["body", "name"], code: "too_many", message }]);
 }

@@ -1,7 +1,9 @@
-import type { Page, PageQuery, Token } from "@promptd/contract/manage";
+import type { CreatedToken, NewToken, Page, PageQuery, Token } from "@promptd/contract/manage";
 import type { Scope } from "@promptd/contract";
+import { displayOf, hashApiKey, mintToken } from "../accounts/index.ts";
 import type { Queryable } from "../platform/database/database.ts";
 import { readPage } from "../platform/database/pages.ts";
+import { invalid } from "../platform/problem.ts";
 
 interface TokenRow {
   id: string;
@@ -33,17 +35,30 @@ export async function listTokens(db: Queryable, owner: TokenOwner, query: PageQu
   });
 }
 
-export interface TokenToInsert extends TokenOwner {
+const TOKENS_PER_PERSON_MAX = 50;
+
+/** A new token, whole for the only time. @throws Problem when the person has as many live ones as they may have. */
+export async function createToken(
+  db: Queryable,
+  newId: () => string,
+  token: TokenOwner & NewToken,
+): Promise<CreatedToken> {
+  const secret = mintToken();
+  const row = { ...token, tokenId: newId(), hash: hashApiKey(secret), display: displayOf(secret) };
+  const created = await insertToken(db, row);
+  if (created !== null) return { ...created, token: secret };
+  const message = `You have ${TOKENS_PER_PERSON_MAX} management tokens, the most one person may have. Revoke one first.`;
+  throw invalid([{ path: ["body", "name"], code: "too_many", message }]);
+}
+
+interface TokenToInsert extends TokenOwner, NewToken {
   readonly tokenId: string;
   readonly hash: Buffer;
-  readonly name: string;
   readonly display: string;
-  readonly scopes: readonly Scope[];
-  readonly expiresInDays: number;
 }
 
 /** Null: the person has as many live tokens as they may have. */
-export async function insertToken(db: Queryable, token: TokenToInsert, tokensMax: number): Promise<Token | null> {
+async function insertToken(db: Queryable, token: TokenToInsert): Promise<Token | null> {
   const [row] = await db.query<TokenRow>(
     `insert into management_tokens (id, person_id, account_id, token_hash, name, display, scopes, expires_at)
      select $1, $2, $3, $4, $5, $6, $7, promptd_now() + make_interval(days => $8)
@@ -59,7 +74,7 @@ export async function insertToken(db: Queryable, token: TokenToInsert, tokensMax
       token.display,
       token.scopes,
       token.expiresInDays,
-      tokensMax,
+      TOKENS_PER_PERSON_MAX,
     ],
   );
   return row === undefined ? null : toToken(row);

@@ -1,9 +1,13 @@
+import { SCOPES, type Scope } from "@promptd/contract";
+import { CARRIED_CODE, type ClientRequest } from "@promptd/contract/manage";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { manage, sessionQuery } from "../../api.ts";
 import { chosenAccount } from "../../account.ts";
 import { ActForm } from "../../components/act-form.tsx";
+import { CopyButton } from "../../components/copy-button.tsx";
 import { QueryFailure } from "../../components/query-states.tsx";
+import { ScopeFields, scopesOf } from "../../components/ui/scope-fields.tsx";
 import { Page } from "../../components/shell/page.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Failure } from "../../components/ui/empty.tsx";
@@ -49,10 +53,13 @@ export function AuthorizeScreen() {
       ) : (
         <Consent
           name={client.data.name}
-          clientId={clientId}
-          redirectUri={redirectUri}
-          codeChallenge={asked("code_challenge") ?? ""}
-          state={asked("state")}
+          request={{
+            clientId,
+            redirectUri,
+            codeChallenge: asked("code_challenge") ?? "",
+            ...(asked("state") === undefined ? {} : { state: asked("state") }),
+          }}
+          scopes={SCOPES.filter((scope) => asked("scope")?.split(" ").includes(scope))}
         />
       )}
     </Page>
@@ -61,52 +68,96 @@ export function AuthorizeScreen() {
 
 interface ConsentProps {
   readonly name: string;
-  readonly clientId: string;
-  readonly redirectUri: string;
-  readonly codeChallenge: string;
-  readonly state: string | undefined;
+  readonly request: ClientRequest;
+  /** Of a management token; empty: the program asks for an API key. */
+  readonly scopes: readonly Scope[];
 }
 
 const CAP_DEFAULT = 500;
 
-function Consent({ name, clientId, redirectUri, codeChallenge, state }: ConsentProps) {
+function Consent({ name, request, scopes }: ConsentProps) {
   const { data: session } = useQuery(sessionQuery);
   const act = useAct();
+  const [code, setCode] = useState<string | null>(null);
+  const { redirectUri } = request;
   const account = session?.accounts.find(({ accountId }) => accountId === (chosenAccount() ?? session.accountId));
   const allow = async (form: FormData) => {
-    const cap = textOf(form, "cap");
-    const program = { clientId, redirectUri, codeChallenge, ...(state === undefined ? {} : { state }) };
-    const terms = { monthlyCap: cap === "" ? null : Number(cap), days: Number(textOf(form, "days")) };
-    const { redirectTo } = await manage.send("authorizeClient", { body: { ...program, ...terms } });
-    location.assign(redirectTo);
+    const { redirectTo } = scopes.length === 0 ? await giveKey(request, form) : await giveToken(request, form);
+    if (redirectUri === CARRIED_CODE) setCode(new URL(redirectTo).searchParams.get("code"));
+    else location.assign(redirectTo);
   };
-  const refuse = () => {
-    const address = new URL(redirectUri);
-    address.searchParams.set("error", "access_denied");
-    address.searchParams.set("iss", location.origin); // as with a code, whose program looks which server answers
-    if (state !== undefined) address.searchParams.set("state", state);
-    location.assign(address.href);
-  };
+  if (code !== null) return <CarriedCode name={name} code={code} />;
+  const accountName = <strong>{account?.name ?? "your account"}</strong>;
   return (
     <Panel title={name}>
       <div className="grid max-w-[520px] gap-4">
-        <p className="text-pretty">
-          “{name}” wants to find and run prompts, and to read their runs, with the credits of{" "}
-          <strong>{account?.name ?? "your account"}</strong>. It gets an API key of its own, which you can revoke under
-          Keys at any time. It cannot see your other keys, change prompts or settings.
-        </p>
+        {scopes.length === 0 ? (
+          <p className="text-pretty">
+            “{name}” wants to find and run prompts, and to read their runs, with the credits of {accountName}. It gets
+            an API key of its own, which you can revoke under Keys at any time. It cannot see your other keys, change
+            prompts or settings.
+          </p>
+        ) : (
+          <p className="text-pretty">
+            “{name}” wants to act for you in {accountName}. It gets a management token, which you can revoke under
+            Settings at any time.
+          </p>
+        )}
         <p className="text-dim [overflow-wrap:anywhere]">
-          Its name is what it calls itself. You return to {redirectUri}
+          Its name is what it calls itself.{" "}
+          {redirectUri === CARRIED_CODE
+            ? "Go on only if you have just begun this yourself: whoever has the code gets in."
+            : `You return to ${redirectUri}`}
         </p>
         <ActForm act={act} submit="Give access" onSubmit={(form) => act.run(() => allow(form))}>
-          <Field label="Monthly cap" help="Credits that it may spend in a month; empty means no cap.">
-            {(control) => <Input {...control} name="cap" type="number" min={1} step={1} defaultValue={CAP_DEFAULT} />}
-          </Field>
+          {scopes.length === 0 ? (
+            <Field label="Monthly cap" help="Credits that it may spend in a month; empty means no cap.">
+              {(control) => <Input {...control} name="cap" type="number" min={1} step={1} defaultValue={CAP_DEFAULT} />}
+            </Field>
+          ) : (
+            <ScopeFields legend="It may" offered={scopes} areChosen />
+          )}
           <DaysField label="Ends" choices={[7, 30, 90, 365]} defaultDays={90} />
         </ActForm>
-        <Button onClick={refuse} className="justify-self-start">
-          Refuse
-        </Button>
+        {redirectUri === CARRIED_CODE ? null : (
+          <Button onClick={() => refuse(request)} className="justify-self-start">
+            Refuse
+          </Button>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+function giveKey(request: ClientRequest, form: FormData) {
+  const cap = textOf(form, "cap");
+  const terms = { monthlyCap: cap === "" ? null : Number(cap), days: Number(textOf(form, "days")) };
+  return manage.send("authorizeClient", { body: { ...request, ...terms } });
+}
+
+function giveToken(request: ClientRequest, form: FormData) {
+  const terms = { scopes: scopesOf(form), days: Number(textOf(form, "days")) };
+  return manage.send("authorizeClientWithToken", { body: { ...request, ...terms } });
+}
+
+function refuse({ redirectUri, state }: ClientRequest) {
+  const address = new URL(redirectUri);
+  address.searchParams.set("error", "access_denied");
+  address.searchParams.set("iss", location.origin); // as with a code, whose program looks which server answers
+  if (state !== undefined) address.searchParams.set("state", state);
+  location.assign(address.href);
+}
+
+/** For a program on a machine without a browser. */
+function CarriedCode({ name, code }: { readonly name: string; readonly code: string }) {
+  return (
+    <Panel title="Your code">
+      <div className="grid max-w-[520px] gap-4">
+        <p>Type it where “{name}” asks for it. It works once, within ten minutes.</p>
+        <div className="flex items-center gap-2 rounded-2 border border-edge py-1 pr-1 pl-3">
+          <code className="min-w-0 flex-1 font-medium [overflow-wrap:anywhere]">{code}</code>
+          <CopyButton text={code} label="Copy code" />
+        </div>
       </div>
     </Panel>
   );

@@ -1,4 +1,4 @@
-import { SCOPES, type Scope } from "@promptd/contract";
+import { SCOPES } from "@promptd/contract";
 import type { CreatedToken, Token } from "@promptd/contract/manage";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { KeySquare } from "lucide-react";
@@ -8,6 +8,7 @@ import { formatDay, formatTime } from "../../components/format.ts";
 import { FormDialog } from "../../components/form-dialog.tsx";
 import { Once } from "../../components/once.tsx";
 import { ListPanel } from "../../components/list-panel.tsx";
+import { ScopeFields, scopesOf } from "../../components/ui/scope-fields.tsx";
 import { Badge } from "../../components/ui/badge.tsx";
 import { Button } from "../../components/ui/button.tsx";
 import { Empty } from "../../components/ui/empty.tsx";
@@ -145,16 +146,6 @@ function stateOf({ revokedAt, expiresAt }: Token): keyof typeof TONES {
   return Date.parse(expiresAt) <= Date.now() ? "expired" : "valid";
 }
 
-const MEANINGS: Readonly<Record<Scope, string>> = {
-  "prompts:read": "read prompts and the marketplace",
-  "prompts:write": "save and publish prompts",
-  "keys:write": "list, create and revoke API keys",
-  "webhooks:write": "list, create and change webhooks",
-  "runs:read": "read runs with inputs and outputs",
-  "credits:read": "read credits, journal and usage",
-  operator: "everything an operator may do",
-};
-
 interface CreateTokenProps {
   readonly isOpen: boolean;
   readonly onClose: () => void;
@@ -165,9 +156,7 @@ function CreateToken({ isOpen, onClose, onCreated }: CreateTokenProps) {
   const { data: session } = useQuery(sessionQuery);
   const offered = SCOPES.filter((scope) => scope !== "operator" || session?.person.isOperator === true);
   const create = async (form: FormData) => {
-    const scopes = SCOPES.filter((scope) => form.getAll("scopes").includes(scope));
-    if (scopes.length === 0) throw new Error("Choose at least one thing that the token may do.");
-    const body = { name: textOf(form, "name"), scopes, expiresInDays: Number(textOf(form, "days")) };
+    const body = { name: textOf(form, "name"), scopes: scopesOf(form), expiresInDays: Number(textOf(form, "days")) };
     onCreated(await manage.send("createToken", { body }));
   };
   return (
@@ -175,17 +164,7 @@ function CreateToken({ isOpen, onClose, onCreated }: CreateTokenProps) {
       <Field label="Name" help="Where it will be used, such as publish from CI.">
         {(control) => <Input {...control} name="name" required maxLength={100} autoFocus />}
       </Field>
-      <fieldset className="grid gap-1.5">
-        <legend className="pb-1 font-medium">It may</legend>
-        {offered.map((scope) => (
-          <label key={scope} className="flex items-baseline gap-2.5">
-            <input type="checkbox" name="scopes" value={scope} className="translate-y-px accent-accent" />
-            <span>
-              {MEANINGS[scope]} <code className="text-12 text-dim">{scope}</code>
-            </span>
-          </label>
-        ))}
-      </fieldset>
+      <ScopeFields legend="It may" offered={offered} />
       <DaysField label="Expires" choices={[7, 30, 90, 365]} defaultDays={90} />
     </FormDialog>
   );

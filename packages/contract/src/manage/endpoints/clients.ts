@@ -18,4 +18,13 @@ export const clientsEndpoints = {
     role: "owner",
     errors: ["VALIDATION_ERROR"],
   },
+  authorizeClientWithToken: {
+    method: "POST",
+    path: "/manage/v1/clients/token",
+    summary:
+      "Let a program act for the person: it exchanges the code in the answer for a management token of the account",
+    auth: "session",
+    role: "member",
+    errors: ["VALIDATION_ERROR"],
+  },
 } as const satisfies Record<string, EndpointEntry>;

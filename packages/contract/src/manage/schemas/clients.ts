@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { leaf, report } from "../../schema-leaves.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
-import type { Client, ClientAuthorization, ClientAuthorizationBody } from "../keys.ts";
-import { integerLeaf, none, textLeaf } from "./leaves.ts";
+import type { Client, ClientAuthorization, ClientAuthorizationBody, ClientTokenBody } from "../keys.ts";
+import { integerLeaf, none, scopesLeaf, textLeaf } from "./leaves.ts";
 
 const CLIENT_ID_LENGTH_MAX = 4_000;
 const ADDRESS_LENGTH_MAX = 500;
@@ -24,6 +24,12 @@ const program = {
   clientId: textLeaf("clientId", CLIENT_ID_LENGTH_MAX),
   redirectUri: textLeaf("redirectUri", ADDRESS_LENGTH_MAX),
 };
+const request = {
+  ...program,
+  codeChallenge: challengeLeaf,
+  state: textLeaf("state", STATE_LENGTH_MAX).optional(),
+};
+const days = integerLeaf("days", [1, DAYS_MAX]);
 
 export const clientsSchemas = {
   showClient: { params: none, query: z.object(program), body: null, data: clientSchema },
@@ -31,12 +37,16 @@ export const clientsSchemas = {
     params: none,
     query: none,
     body: z.object({
-      ...program,
-      codeChallenge: challengeLeaf,
-      state: textLeaf("state", STATE_LENGTH_MAX).optional(),
+      ...request,
       monthlyCap: integerLeaf("monthlyCap", [1, CAP_MAX]).nullable(),
-      days: integerLeaf("days", [1, DAYS_MAX]),
+      days,
     }) satisfies z.ZodType<ClientAuthorizationBody>,
+    data: authorizationSchema,
+  },
+  authorizeClientWithToken: {
+    params: none,
+    query: none,
+    body: z.object({ ...request, scopes: scopesLeaf, days }) satisfies z.ZodType<ClientTokenBody>,
     data: authorizationSchema,
   },
 } satisfies Record<string, EndpointSchemas>;

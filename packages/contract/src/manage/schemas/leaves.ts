@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { SCOPES, type Scope } from "../../accounts.ts";
 import { describeType, quote } from "../../quote.ts";
 import { REQUEST_LIMITS } from "../../request-limits.ts";
 import { leaf, report, textFault, uuidLeaf } from "../../schema-leaves.ts";
@@ -183,3 +184,18 @@ export function checkPageQuery(payload: { value: z.output<typeof pageQuery>; iss
 export function pageOf<Row extends z.ZodType>(row: Row): z.ZodType<Page<z.output<Row>>> {
   return z.strictObject({ rows: z.array(row).max(REQUEST_LIMITS.pageMax), hasMore: z.boolean() });
 }
+
+/** What a management token may be used for. */
+export const scopesLeaf = leaf<readonly Scope[]>(
+  { type: "array", items: { type: "string", enum: [...SCOPES] }, minItems: 1, uniqueItems: true },
+  (payload) => {
+    const { value } = payload;
+    const known: readonly unknown[] = SCOPES;
+    const isList = Array.isArray(value) && value.length > 0 && value.every((scope) => known.includes(scope));
+    if (isList) payload.value = SCOPES.filter((scope) => value.includes(scope));
+    else {
+      const message = `scopes must be a list of at least one of: ${SCOPES.join(", ")}.`;
+      report(payload, { code: value === undefined ? "required" : "invalid_value", message });
+    }
+  },
+);

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { SCOPES } from "../../accounts.ts";
 import { idSchema, timeSchema } from "../../response-schemas.ts";
-import { leaf, report, uuidLeaf } from "../../schema-leaves.ts";
+import { uuidLeaf } from "../../schema-leaves.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import {
   MEMBER_ROLES,
@@ -24,6 +24,7 @@ import {
   pageOf,
   pageQuery,
   passwordLeaf,
+  scopesLeaf,
   textLeaf,
   wordLeaf,
 } from "./leaves.ts";
@@ -68,20 +69,6 @@ const tokenMembers = {
 const tokenSchema: z.ZodType<Token> = z.strictObject(tokenMembers);
 
 const createdTokenSchema: z.ZodType<CreatedToken> = z.strictObject({ ...tokenMembers, token: z.string() });
-
-const scopesLeaf = leaf<NewToken["scopes"]>(
-  { type: "array", items: { type: "string", enum: [...SCOPES] }, minItems: 1, uniqueItems: true },
-  (payload) => {
-    const { value } = payload;
-    const known: readonly unknown[] = SCOPES;
-    const isList = Array.isArray(value) && value.length > 0 && value.every((scope) => known.includes(scope));
-    if (isList) payload.value = SCOPES.filter((scope) => value.includes(scope));
-    else {
-      const message = `scopes must be a list of at least one of: ${SCOPES.join(", ")}.`;
-      report(payload, { code: value === undefined ? "required" : "invalid_value", message });
-    }
-  },
-);
 
 const newTokenSchema = z.object({
   name: textLeaf("name", 100),

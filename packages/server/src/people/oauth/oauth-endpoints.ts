@@ -1,8 +1,10 @@
 /**
  * The authorization server for programs that speak OAuth 2.1, such as hosts of agents: code with PKCE, for programs
- * without a secret. The token is an API key of the account with a cap and an expiry, so that admission, revocation and
- * the list of keys are those of every key. Statuses and bodies are those of the protocol.
+ * without a secret. The token is an API key of the account with a cap and an expiry, or a management token of the person
+ * where the program asked for its scopes, so that admission, revocation and lists are those of all keys and tokens.
+ * Statuses and bodies are those of the protocol.
  */
+import type { Scope } from "@promptd/contract";
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Endpoint, TextAnswer } from "../../http/endpoint.ts";
 import { rawQuery } from "../../http/request/query.ts";
@@ -25,20 +27,31 @@ export interface Authorization {
   readonly clientName: string;
   readonly redirectUri: string;
   readonly codeChallenge: string;
-  readonly monthlyCap: number | null;
+  readonly terms: KeyTerms | TokenTerms;
   readonly days: number;
+}
+
+/** The program gets an API key of the account. */
+export interface KeyTerms {
+  readonly monthlyCap: number | null;
+}
+
+/** The program gets a management token of the person. */
+export interface TokenTerms {
+  readonly personId: string;
+  readonly scopes: readonly Scope[];
 }
 
 export interface OAuthPorts {
   readonly publicUrl: () => string;
   /** Signs the ids of programs. */
   readonly key: Buffer;
-  /** Takes the authorization of a code, once. Null: there is none, or its minute is over. */
+  /** Takes the authorization of a code, once. Null: there is none, or its time is over. */
   readonly takeAuthorization: (code: string) => Promise<Authorization | null>;
   /** Counts how often `key` was asked for within a window. */
   readonly countAsked: (key: string, windowMs: number) => Promise<Asked>;
-  /** @returns the API key. @throws Problem when the account has too many. */
-  readonly createKey: (authorization: Authorization) => Promise<string>;
+  /** @returns the API key or management token. @throws Problem when the account or the person has too many. */
+  readonly createSecret: (authorization: Authorization) => Promise<string>;
 }
 
 export function oauthEndpoints(ports: OAuthPorts): Endpoint[] {
@@ -154,7 +167,7 @@ function refusal(error: string, description: string): TextAnswer {
   return { status: 400, text: JSON.stringify({ error, error_description: description }) };
 }
 
-const GRANT_REFUSED = "The code is not valid: it works once, within a minute, for the program that asked for it.";
+const GRANT_REFUSED = "The code is not valid: it works once, for a short time, for the program that asked for it.";
 const DAY_SECONDS = 86_400;
 
 async function exchange(form: URLSearchParams, ports: OAuthPorts): Promise<TextAnswer> {
@@ -165,9 +178,11 @@ async function exchange(form: URLSearchParams, ports: OAuthPorts): Promise<TextA
   const authorization = await ports.takeAuthorization(form.get("code") ?? "");
   if (authorization === null || !isOfCaller(authorization, form)) return refusal("invalid_grant", GRANT_REFUSED);
   try {
-    const apiKey = await ports.createKey(authorization);
+    const secret = await ports.createSecret(authorization);
     const expiresIn = authorization.days * DAY_SECONDS;
-    const token = { access_token: apiKey, token_type: "Bearer", expires_in: expiresIn };
+    const { terms } = authorization;
+    const scope = "scopes" in terms ? { scope: terms.scopes.join(" ") } : {};
+    const token = { access_token: secret, token_type: "Bearer", expires_in: expiresIn, ...scope };
     return { status: 200, text: JSON.stringify(token), headers: { pragma: "no-cache" } };
   } catch (error) {
     if (error instanceof Problem) return refusal("invalid_grant", error.message);

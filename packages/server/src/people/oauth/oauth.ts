@@ -1,5 +1,5 @@
 /** Access for programs by OAuth: what a person decides in the console, and what the program does before and after. */
-import type { ClientAuthorizationBody } from "@promptd/contract/manage";
+import { CARRIED_CODE, type ClientRequest } from "@promptd/contract/manage";
 import { hkdfSync, randomBytes } from "node:crypto";
 import { createApiKey } from "../../accounts/index.ts";
 import type { Endpoint, ManageHandlers } from "../../http/endpoint.ts";
@@ -8,6 +8,7 @@ import type { Database } from "../../platform/database/database.ts";
 import { invalid } from "../../platform/problem.ts";
 import type { Sessions } from "../sign-in/lazy-sessions.ts";
 import { countAsked } from "../sign-in/asked-store.ts";
+import { createToken } from "../tokens-store.ts";
 import { findClient } from "./clients.ts";
 import { oauthEndpoints, type Authorization } from "./oauth-endpoints.ts";
 
@@ -22,15 +23,18 @@ export interface OAuthOptions {
 
 export interface OAuth {
   readonly endpoints: readonly Endpoint[];
-  readonly handlers: Pick<ManageHandlers, "showClient" | "authorizeClient">;
+  readonly handlers: Pick<ManageHandlers, "showClient" | "authorizeClient" | "authorizeClientWithToken">;
 }
 
-type Program = Pick<ClientAuthorizationBody, "clientId" | "redirectUri">;
+type Granted = Pick<Authorization, "accountId" | "terms" | "days">;
+type Program = Pick<ClientRequest, "clientId" | "redirectUri">;
 
 const CODE_BYTES = 32;
 /** Another text is refused without a question to the database. */
 const CODE_FORM = /^[A-Za-z0-9_-]{43}$/;
+/** A browser leads it back at once; a person who carries it to another machine types it there. */
 const CODE_SECONDS = 60;
+const CARRIED_CODE_SECONDS = 600;
 const DAY_MS = 86_400_000;
 
 export function createOAuth(options: OAuthOptions): OAuth {
@@ -42,12 +46,13 @@ export function createOAuth(options: OAuthOptions): OAuth {
     const message = "This program is not registered here with this address. Let it register again.";
     throw invalid([{ path: [part, "clientId"], code: "invalid_value", message }]);
   };
-  const authorize = async (accountId: string, body: ClientAuthorizationBody): Promise<string> => {
-    const { clientId, redirectUri, codeChallenge, monthlyCap, days, state } = body;
-    const { name } = requireClient(body, "body");
+  const authorize = async (request: ClientRequest, granted: Granted): Promise<string> => {
+    const { clientId, redirectUri, codeChallenge, state } = request;
+    const { name: clientName } = requireClient(request, "body");
     const code = randomBytes(CODE_BYTES).toString("base64url");
-    const terms = { accountId, clientId, clientName: name, redirectUri, codeChallenge, monthlyCap, days };
-    await sessions.storeOnce(identifierOf(code), JSON.stringify(terms satisfies Authorization), CODE_SECONDS);
+    const authorization: Authorization = { ...granted, clientId, clientName, redirectUri, codeChallenge };
+    const seconds = redirectUri === CARRIED_CODE ? CARRIED_CODE_SECONDS : CODE_SECONDS;
+    await sessions.storeOnce(identifierOf(code), JSON.stringify(authorization), seconds);
     const address = new URL(redirectUri);
     address.searchParams.set("code", code);
     if (state !== undefined) address.searchParams.set("state", state);
@@ -63,20 +68,29 @@ export function createOAuth(options: OAuthOptions): OAuth {
         return stored === null ? null : (JSON.parse(stored) as Authorization);
       },
       countAsked: (asked, windowMs) => countAsked(db, asked, windowMs),
-      createKey: async ({ accountId, clientName, monthlyCap, days }) => {
+      createSecret: async ({ accountId, clientName: name, terms, days }) => {
+        if ("scopes" in terms) {
+          return (await createToken(db, newId, { ...terms, accountId, name, expiresInDays: days })).token;
+        }
         const expiresAt = new Date(systemClock.nowMs() + days * DAY_MS);
-        return (await createApiKey(db, newId, { accountId, name: clientName, monthlyCap, expiresAt })).apiKey;
+        return (await createApiKey(db, newId, { accountId, name, monthlyCap: terms.monthlyCap, expiresAt })).apiKey;
       },
     }),
     handlers: {
       showClient: async ({ query }) => ({ data: requireClient(query, "query") }),
-      authorizeClient: async ({ body }, { caller }) => ({
-        data: { redirectTo: await authorize(caller.accountId, body) },
+      authorizeClient: async ({ body: { monthlyCap, days, ...request } }, { caller: { accountId } }) => ({
+        data: { redirectTo: await authorize(request, { accountId, terms: { monthlyCap }, days }) },
       }),
+      authorizeClientWithToken: async ({ body: { scopes, days, ...request } }, { caller: { accountId, actor } }) => {
+        if (actor === undefined) throw new Error("The endpoint was admitted without a person.");
+        const terms = { personId: actor.personId, scopes };
+        return { data: { redirectTo: await authorize(request, { accountId, terms, days }) } };
+      },
     },
   };
 }
 
 function identifierOf(code: string): string {
-  return `oauth-code:${code}`;
+  // Not the name that older programs gave it: beside this one they read another form.
+  return `oauth-grant:${code}`;
 }

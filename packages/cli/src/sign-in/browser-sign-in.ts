@@ -1,0 +1,155 @@
+/**
+ * A management token from a page of the console: a person signs in there and agrees, and a code comes back that is
+ * worth something to this process alone (OAuth 2.1 with PKCE). The browser brings it, or the person types it.
+ */
+import { SCOPES } from "@promptd/contract";
+import { CARRIED_CODE } from "@promptd/contract/manage";
+import { createHash, randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { CommandFailure, type CommandIo } from "../command.ts";
+import { parseObject } from "../user-config.ts";
+import { LOOPBACK_ADDRESS, openLoopback } from "./loopback.ts";
+
+export interface BrowserSignIn {
+  /** Opens the page, and waits for what the person decides. Null: there is no browser to open. */
+  readonly askBrowser: () => Promise<string | null>;
+  /** The address of a page that shows a code. */
+  readonly carriedAddress: string;
+  /** The token for a code. @throws CommandFailure when it is not one. */
+  readonly takeToken: (code: string) => Promise<string>;
+}
+
+/** An operator's scope is asked for by hand. */
+const ASKED = SCOPES.filter((scope) => scope !== "operator");
+/** So long may somebody look for a password. */
+const ANSWER_MS_MAX = 10 * 60_000;
+const REQUEST_MS_MAX = 30_000;
+const BYTES = 32;
+
+/** What a code looks like that a page shows. */
+export const CODE_FORM = /^[A-Za-z0-9_-]{43}$/;
+
+/** Null: the server knows no such way, since it is older or something stands before it. */
+export async function beginBrowserSignIn(url: string, io: CommandIo): Promise<BrowserSignIn | null> {
+  const server = await readServer(url, io);
+  if (server === null) return null;
+  const body = { client_name: `Command line on ${hostname()}`, redirect_uris: [LOOPBACK_ADDRESS, CARRIED_CODE] };
+  const registered = await send(server.register, JSON.stringify(body), io);
+  const clientId = textOf(registered, "client_id");
+  const verifier = randomBytes(BYTES).toString("base64url");
+  const state = randomBytes(BYTES).toString("base64url");
+  const pageFor = (redirectUri: string) => {
+    const page = new URL(server.authorize);
+    const asked = {
+      response_type: "code",
+      client_id: clientId,
+      redirect_uri: redirectUri,
+      code_challenge: createHash("sha256").update(verifier).digest("base64url"),
+      code_challenge_method: "S256",
+      scope: ASKED.join(" "),
+      state,
+    };
+    for (const [name, value] of Object.entries(asked)) page.searchParams.set(name, value);
+    return page.href;
+  };
+  const takeToken = async (code: string, redirectUri: string) => {
+    const form = { grant_type: "authorization_code", code, client_id: clientId, redirect_uri: redirectUri };
+    const answer = await send(server.token, new URLSearchParams({ ...form, code_verifier: verifier }), io);
+    return textOf(answer, "access_token");
+  };
+  return {
+    carriedAddress: pageFor(CARRIED_CODE),
+    takeToken: (code) => takeToken(code, CARRIED_CODE),
+    askBrowser: async () => {
+      const loopback = await openLoopback();
+      try {
+        const answered = loopback.answered(state, AbortSignal.any([io.signal, AbortSignal.timeout(ANSWER_MS_MAX)]));
+        answered.catch(() => {}); // there may be no browser to wait for
+        if (!(await io.openBrowser(pageFor(loopback.address)))) return null;
+        io.note(`Opened ${url} in your browser. Confirm there.`);
+        io.note("No page? Press Ctrl-C, then: promptd login --no-browser");
+        return await takeToken(codeOf(await inTime(answered, io), server.issuer), loopback.address);
+      } finally {
+        loopback.close();
+      }
+    },
+  };
+}
+
+async function inTime(answered: Promise<URLSearchParams>, io: CommandIo): Promise<URLSearchParams> {
+  try {
+    return await answered;
+  } catch (error) {
+    io.signal.throwIfAborted();
+    throw new CommandFailure("Nobody confirmed within ten minutes.", {
+      hint: 'Begin again with "promptd login", or with "promptd login --no-browser".',
+      cause: error,
+    });
+  }
+}
+
+/** @throws CommandFailure for a refusal, and for the answer of another server than the one that was asked (RFC 9207). */
+function codeOf(answer: URLSearchParams, issuer: string): string {
+  if (answer.get("error") === "access_denied") {
+    throw new CommandFailure("Access was refused in the browser. Nothing was stored.");
+  }
+  const code = answer.get("code");
+  if (code !== null && answer.get("iss") === issuer) return code;
+  throw new CommandFailure("The browser came back without a code of this server.", {
+    hint: 'Begin again with "promptd login", or with "promptd login --no-browser".',
+  });
+}
+
+interface AuthorizationServer {
+  readonly issuer: string;
+  readonly authorize: string;
+  readonly token: string;
+  readonly register: string;
+}
+
+const METADATA_PATH = "/.well-known/oauth-authorization-server";
+
+async function readServer(url: string, { fetch, signal }: CommandIo): Promise<AuthorizationServer | null> {
+  const timeout = AbortSignal.timeout(REQUEST_MS_MAX);
+  const answer = await fetch(`${url}${METADATA_PATH}`, { signal: AbortSignal.any([signal, timeout]) }).catch(
+    () => null,
+  );
+  signal.throwIfAborted();
+  const found = answer?.status === 200 ? parseObject(await answer.text()) : null;
+  const [issuer, authorize, token, register] = [
+    "issuer",
+    "authorization_endpoint",
+    "token_endpoint",
+    "registration_endpoint",
+  ].map((name) => found?.[name]);
+  const isWhole = [issuer, authorize, token, register].every((one) => typeof one === "string" && URL.canParse(one));
+  return isWhole ? ({ issuer, authorize, token, register } as AuthorizationServer) : null;
+}
+
+async function send(
+  address: string,
+  body: string | URLSearchParams,
+  { fetch, signal }: CommandIo,
+): Promise<Readonly<Record<string, unknown>>> {
+  const timeout = AbortSignal.timeout(REQUEST_MS_MAX);
+  const headers = typeof body === "string" ? { "content-type": "application/json" } : {};
+  const options = { method: "POST", body, headers, signal: AbortSignal.any([signal, timeout]) };
+  const answer = await fetch(address, options).catch((error: unknown) => {
+    signal.throwIfAborted();
+    throw new CommandFailure(`${address} did not answer.`, { hint: RETRY_HINT, cause: error });
+  });
+  const document = parseObject(await answer.text()) ?? {};
+  if (answer.ok) return document;
+  const { error_description: said } = document;
+  throw new CommandFailure(typeof said === "string" ? said : `${address} answered HTTP ${answer.status}.`, {
+    hint: RETRY_HINT,
+  });
+}
+
+const RETRY_HINT = 'Try again, or make a token in the console and give it: "promptd login --token -".';
+
+function textOf(document: Readonly<Record<string, unknown>>, name: string): string {
+  const value = document[name];
+  if (typeof value === "string" && value !== "") return value;
+  throw new CommandFailure(`The server answered without ${name}.`, { hint: RETRY_HINT });
+}
