@@ -1,7 +1,7 @@
 /**
  * What a user gets: the tarballs of a release, installed into empty folders and used there. `npm run test:packages`
  * builds and packs first. With a folder of tarballs as argument it takes those. Needs a registry for the dependencies.
- * `PROMPTD_TEST_NODES=20,24` chooses among the versions of Node, `PROMPTD_TEST_RUNTIMES=bun,deno` adds other runtimes.
+ * `PROMPTD_TEST_NODES=20,24` chooses among the versions of Node.
  */
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -11,6 +11,13 @@ import { dirname, join, resolve } from "node:path";
 import { ACCOUNT_HEADER } from "@promptd/contract/manage";
 import { CLIENT_BYTES_MAX, measureClient } from "./build-client.ts";
 import { packPackages } from "./pack-packages.ts";
+import {
+  clientProgram,
+  expectOutcome,
+  findImagePrompt,
+  PNG_BASE64,
+  type ServerToUse,
+} from "./test-packages/client-program.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 /** A release of each line that a package may be used with; the client's floor is the first. */
@@ -138,47 +145,50 @@ async function checkClient(tarball: string, majors: readonly string[], serving: 
     if (first > CLIENT_BYTES_MAX) throw new Error(`It loads ${first}.`);
     return `${first} bytes, and ${later} on demand`;
   });
-  writeFileSync(join(cwd, "run.mjs"), programOf(serving));
+  writeFileSync(join(cwd, "pixel.png"), Buffer.from(PNG_BASE64, "base64"));
+  writeFileSync(join(cwd, "run.mjs"), clientProgram(serving, await findImagePrompt(serving)));
   for (const major of majors) {
-    await check(`the client runs a prompt on Node ${major}`, () =>
-      expectTea(run("node", ["run.mjs"], { cwd, node: findNode(major) })),
+    await check(`the client runs prompts on Node ${major}`, () =>
+      expectOutcome(run("node", ["run.mjs"], { cwd, node: findNode(major) })),
     );
   }
-  const others = (process.env["PROMPTD_TEST_RUNTIMES"] ?? "").split(",").filter((name) => name !== "");
-  for (const runtime of others) {
-    await check(`the client runs a prompt on ${runtime}`, () => {
-      const at = install(
-        `runtime-${runtime}`,
-        [runtime === "bun" ? "@oven/bun-linux-x64-baseline" : "@deno/linux-x64-glibc"],
-        findNode("24"),
-      );
-      const [program = ""] = globSync(["node_modules/@oven/*/bin/bun", "node_modules/@deno/*/deno"], { cwd: at });
-      return expectTea(
-        run(join(at, program), ["run", ...(runtime === "deno" ? ["-A"] : []), "run.mjs"], {
-          cwd,
-          node: findNode("24"),
-        }),
-      );
+  for (const [name, { packages, program, args }] of Object.entries(runtimes())) {
+    await check(`the client runs prompts on ${name}`, () => {
+      const node = findNode("24");
+      const at = install(`runtime-${name}`, packages, node);
+      const [found = ""] = globSync(program, { cwd: at });
+      if (found === "") throw new Error(`${packages.join(", ")} has no program.`);
+      return expectOutcome(run(join(at, found), [...args, "run.mjs"], { cwd, node }));
     });
   }
 }
 
-function programOf({ url, apiKey, promptVersionId, inputs }: Serving): string {
-  return `
-import { createClient } from "@promptd/client";
-const client = createClient({ baseUrl: ${JSON.stringify(url)}, apiKey: ${JSON.stringify(apiKey)} });
-const task = client.run(${JSON.stringify(promptVersionId)}, { inputs: ${JSON.stringify(inputs)} });
-const seen = new Set();
-for await (const event of task) seen.add(event.event);
-const { text, runStatus } = await task;
-console.log(JSON.stringify({ runStatus, hasText: text.length > 0, seen: [...seen] }));
-`;
+interface Runtime {
+  readonly packages: readonly string[];
+  readonly program: string;
+  readonly args: readonly string[];
 }
 
-function expectTea(output: string): void {
-  const { runStatus, hasText, seen } = JSON.parse(output) as { runStatus: string; hasText: boolean; seen: string[] };
-  if (runStatus !== "succeeded" || !hasText || !seen.includes("done")) throw new Error(output);
+/** Other runtimes than Node, from their packages for this machine: without their installers, which would download more. */
+function runtimes(): Readonly<Record<string, Runtime>> {
+  if (process.platform !== "linux") return {};
+  const { arch } = process;
+  const [bun, deno] = [BUN_OF[arch], DENO_OF[arch]];
+  return {
+    ...(bun === undefined
+      ? {}
+      : { bun: { packages: [`${bun}@1.4.5`], program: "node_modules/@oven/*/bin/bun", args: ["run"] } }),
+    ...(deno === undefined
+      ? {}
+      : { deno: { packages: [`${deno}@2.9.6`], program: "node_modules/@deno/*/deno", args: ["run", "-A"] } }),
+  };
 }
+
+const BUN_OF: Partial<Record<string, string>> = {
+  x64: "@oven/bun-linux-x64-baseline",
+  arm64: "@oven/bun-linux-aarch64",
+};
+const DENO_OF: Partial<Record<string, string>> = { x64: "@deno/linux-x64-glibc", arm64: "@deno/linux-arm64-glibc" };
 
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined) return;
@@ -189,11 +199,7 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-interface Serving {
-  readonly url: string;
-  readonly apiKey: string;
-  readonly promptVersionId: string;
-  readonly inputs: Readonly<Record<string, string>>;
+interface Serving extends ServerToUse {
   /** Signs the first operator in. */
   readonly welcome: string;
   readonly stop: () => Promise<void>;

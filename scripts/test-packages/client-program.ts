@@ -1,0 +1,86 @@
+/** A program of somebody who has installed the client alone, for any runtime. */
+
+export interface ServerToUse {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly promptVersionId: string;
+  readonly inputs: Readonly<Record<string, string>>;
+}
+
+interface Found {
+  readonly promptVersionId: string;
+  readonly inputs: Readonly<Record<string, string>>;
+}
+
+interface SearchRow {
+  readonly promptVersionId: string;
+  readonly configs: {
+    readonly textInputs: Readonly<Record<string, { readonly required: boolean; readonly options: string[] | null }>>;
+    readonly imageCount: number;
+  };
+}
+
+/** A prompt of the seed marketplace that takes one image, with what else it needs. */
+export async function findImagePrompt({ url, apiKey }: ServerToUse): Promise<Found> {
+  const headers = { authorization: `Bearer ${apiKey}` };
+  const answer = await fetch(`${url}/v1/prompts/publish?q=photo`, { headers });
+  const { data, message } = (await answer.json()) as { data: { rows: readonly SearchRow[] } | null; message?: string };
+  if (data === null) throw new Error(message);
+  const row = data.rows.find(({ configs }) => configs.imageCount === 1);
+  if (row === undefined) throw new Error("The marketplace has no prompt that takes one image.");
+  const required = Object.entries(row.configs.textInputs).filter(([, field]) => field.required);
+  const inputs = Object.fromEntries(required.map(([key, { options }]) => [key, options?.[0] ?? "tea"]));
+  return { promptVersionId: row.promptVersionId, inputs };
+}
+
+/** 1 x 1 pixel. */
+export const PNG_BASE64 =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+
+/** @param image a prompt that takes one; `pixel.png` lies beside the program. */
+export function clientProgram({ url, apiKey, promptVersionId, inputs }: ServerToUse, image: Found): string {
+  return `
+import { createClient, PromptdError } from "@promptd/client";
+const client = createClient({ baseUrl: ${JSON.stringify(url)}, apiKey: ${JSON.stringify(apiKey)} });
+const inputs = ${JSON.stringify(inputs)};
+const plain = await client.run(${JSON.stringify(promptVersionId)}, { inputs });
+
+const task = client.run(${JSON.stringify(promptVersionId)}, { inputs });
+const seen = new Set();
+let streamed = "";
+for await (const event of task) {
+  seen.add(event.event);
+  if (event.event === "text") streamed += event.data.text;
+}
+const { text } = await task;
+
+const bytes = Uint8Array.from(atob(${JSON.stringify(PNG_BASE64)}), (letter) => letter.charCodeAt(0));
+const sources = [bytes, bytes.buffer, new Blob([bytes], { type: "image/png" }), "pixel.png"];
+const images = [];
+for (const source of sources) {
+  const run = await client.run(${JSON.stringify(image.promptVersionId)}, { inputs: ${JSON.stringify(image.inputs)}, images: [source] });
+  images.push(run.runStatus);
+}
+
+const error = await client.run("no-such-prompt-here").catch((reason) => reason);
+const refused = error instanceof PromptdError ? { code: error.code, hasRequestId: typeof error.requestId === "string" } : String(error);
+const unreachable = createClient({ baseUrl: "http://127.0.0.1:1", apiKey: "pd_x", maxRetries: 0 });
+const lost = await unreachable.me.get().catch((reason) => reason.name);
+console.log(JSON.stringify({ plain: plain.runStatus, hasText: plain.text.length > 0, isStreamed: streamed === text, seen: [...seen], images, refused, lost }));
+`;
+}
+
+/** @throws Error with what came out when it is not what is to be. */
+export function expectOutcome(output: string): void {
+  const { seen, ...outcome } = JSON.parse(output) as { readonly seen: readonly string[] };
+  const wanted = {
+    plain: "succeeded",
+    hasText: true,
+    isStreamed: true,
+    images: ["succeeded", "succeeded", "succeeded", "succeeded"],
+    refused: { code: "NOT_FOUND_ERROR", hasRequestId: true },
+    lost: "PromptdConnectionError",
+  };
+  const isWhole = ["text", "output", "done"].every((kind) => seen.includes(kind));
+  if (!isWhole || JSON.stringify(outcome) !== JSON.stringify(wanted)) throw new Error(output);
+}
