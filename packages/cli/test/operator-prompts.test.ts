@@ -86,6 +86,14 @@ describe("promptd admin prompt publish", () => {
     expect(new Set(rows.flatMap((row) => [row.promptId, row.promptVersionId])).size).toBe(6);
   });
 
+  test("warns of what it published, and not again of a file that says the same as before", async () => {
+    const path = await file("twice.prompt.md", promptText("Twice"));
+    expect((await publishHere([path])).stderr).toMatch(/^warning: .*sandbox\/text is a sandbox model/);
+    expect((await publishHere([path])).stderr).toBe("");
+    await file("twice.prompt.md", promptText("Twice", "All about {{ topic }}."));
+    expect((await publishHere([path])).stderr).toContain("sandbox/text is a sandbox model");
+  });
+
   test("of a slug that the author has makes a new version of the same prompt; another author gets a slug of his own", async () => {
     const path = await file("again.prompt.md", promptText("Again"));
     const [first] = await publish(path);

@@ -82,10 +82,11 @@ describe("an author with a folder of prompts and a token", () => {
     const text = await readFile(join(directory, "tea.prompt.md"), "utf8");
     expect(text).toMatch(/^---\npromptd: 1\nid: [0-9a-f-]{36}\n/);
     expect((await run("prompt", "list")).stdout).toMatch(/ draft +0 +- +0 +Tea poem\n$/);
-    expect((await run("prompt", "publish", "tea.prompt.md", "--note", "First")).stdout).toMatch(
-      /v1 {2}tea-poem {2}Tea poem\nPublished 1\.\n$/,
-    );
-    expect((await run("prompt", "publish", "tea.prompt.md")).stdout).toBe("Published 0. Unchanged: 1.\n");
+    const first = await run("prompt", "publish", "tea.prompt.md", "--note", "First");
+    expect(first.stdout).toMatch(/v1 {2}tea-poem {2}Tea poem\nPublished 1\.\n$/);
+    expect(first.stderr).toContain("sandbox/text is a sandbox model");
+    const again = await run("prompt", "publish", "tea.prompt.md");
+    expect([again.stdout, again.stderr]).toEqual(["Published 0. Unchanged: 1.\n", ""]);
   });
 
   test("sees what a changed file would change, publishes it, and rolls back", async () => {

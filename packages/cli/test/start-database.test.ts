@@ -24,7 +24,7 @@ import {
 interface Serving {
   url: string | null;
   publicUrl: string | null;
-  demo: { apiKey: string; promptVersionId: string; textInputs: Record<string, string> } | null;
+  demo: { email: string; apiKey: string; promptVersionId: string; textInputs: Record<string, string> } | null;
 }
 
 let installation: OwnDatabase;

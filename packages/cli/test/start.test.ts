@@ -33,7 +33,7 @@ afterAll(killLeftovers);
 
 interface Serving {
   url: string | null;
-  demo: { apiKey: string; promptVersionId: string; textInputs: Record<string, string> } | null;
+  demo: { email: string; apiKey: string; promptVersionId: string; textInputs: Record<string, string> } | null;
 }
 
 const DOCUMENT_END = /^\}\n$/m;
@@ -80,6 +80,7 @@ test("the first start prints address, demo key and a request that works when pas
   const key = /^Demo key: +(pd_\w{36})$/m.exec(printed)?.[1] ?? "";
   const curl = /^curl [^]*'$/m.exec(printed)?.[0] ?? "";
   expect(curl).toContain(key);
+  expect(printed).toMatch(/^Demo account: +demo@promptd\.invalid$/m);
   const answer = JSON.parse(await shell(curl)) as { status: string; data: { runId: string; runStatus: string } };
   expect(answer).toMatchObject({ status: "SUCCESS", data: { runStatus: "succeeded" } });
   const { rows } = await createClient({ baseUrl: url, apiKey: key }).prompts.search("tea poem");
@@ -91,7 +92,7 @@ test("the first start prints address, demo key and a request that works when pas
   expect(await serverPid()).toBeNull();
 
   const { serving, stop } = await serve();
-  expect(serving.demo?.apiKey).toBe(key);
+  expect(serving.demo).toMatchObject({ apiKey: key, email: "demo@promptd.invalid" });
   const client = createClient({ baseUrl: serving.url ?? "", apiKey: key });
   expect((await client.runs.get(answer.data.runId)).runStatus).toBe("succeeded");
   const { code, stdout } = await stop("SIGTERM");

@@ -4,7 +4,15 @@
  */
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createAccount, createApiKey, findAccountByName, isLiveKey, type CreateAccount } from "./accounts/index.ts";
+import {
+  createAccount,
+  createApiKey,
+  findAccountByName,
+  getAccountByName,
+  getApiKeyByName,
+  isLiveKey,
+  type CreateAccount,
+} from "./accounts/index.ts";
 import { grantCredits } from "./credits/index.ts";
 import type { Catalogue } from "./models/index.ts";
 import type { Database } from "./platform/database/database.ts";
@@ -115,6 +123,8 @@ function demoKeyPath(dataDir: string): string {
 }
 
 export interface Demo {
+  /** Of the account whose key it is. */
+  readonly email: string;
   readonly apiKey: string;
   readonly promptVersionId: string;
   /** Inputs that the version takes. */
@@ -131,5 +141,7 @@ export async function findDemo(options: Pick<SeedOptions, "db" | "catalogue" | "
   const apiKey = await readDemoKey(options);
   const version = apiKey === null ? null : await findLatestVersion(db, DEMO_SLUG);
   if (apiKey === null || version === null || !catalogue.isEnabled(version.model)) return null;
-  return { apiKey, promptVersionId: version.id, textInputs: DEMO_INPUTS };
+  const { accountId } = await getApiKeyByName(db, apiKey);
+  const { email } = await getAccountByName(db, accountId); // its owner may have another address by now
+  return { email, apiKey, promptVersionId: version.id, textInputs: DEMO_INPUTS };
 }

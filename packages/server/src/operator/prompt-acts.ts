@@ -237,7 +237,8 @@ function addPublications(
     const twin = report.published.find((other) => other.promptId === promptId && other.file !== name);
     const isMeant = source.slugGiven || source.promptId !== null || publication.replacedTitle !== null;
     const texts = [
-      ...describeSource(source),
+      // What it says was said when it was published.
+      ...(outcome === "unchanged" ? [] : describeSource(source)),
       ...describePublication(publication),
       ...(twin === undefined || isMeant || outcome === "unchanged" ? [] : [describeTwin(publication, twin.file)]),
     ];

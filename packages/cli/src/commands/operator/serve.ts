@@ -42,6 +42,7 @@ interface Serving {
   readonly url: string | null;
   readonly publicUrl: string | null;
   readonly demo: {
+    readonly email: string;
     readonly apiKey: string;
     readonly promptVersionId: string;
     readonly textInputs: Readonly<Record<string, string>>;
@@ -60,7 +61,8 @@ function describe({ url, publicUrl, demo, welcome }: Serving): string {
   const body = JSON.stringify({ promptVersionId: demo.promptVersionId, inputs: { textInputs: demo.textInputs } });
   return [
     ...lines,
-    `Demo key:  ${demo.apiKey}`,
+    `Demo account:  ${demo.email}`,
+    `Demo key:      ${demo.apiKey}`,
     "",
     "Try it:",
     "",

@@ -198,7 +198,7 @@ function describe(
   numbers: ReadonlyMap<string, number>,
 ): PromptPublication {
   const warnings = [
-    ...describeSource(source),
+    ...(outcome === "unchanged" ? [] : describeSource(source)), // said when it was published
     ...(replacedTitle === null
       ? []
       : [
