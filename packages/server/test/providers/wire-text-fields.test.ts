@@ -5,6 +5,7 @@ import type { ModelCall } from "../../src/models/ai-sdk/model-adapter.ts";
 import { featuresOf } from "../../src/models/index.ts";
 import type { Transport } from "../../src/models/providers/transport.ts";
 import { callOf, catalogue, createRig, entryOf } from "./adapter-rig.ts";
+import { acceptedSettings } from "./capture.ts";
 import { chatAnswer, geminiAnswer, messagesAnswer, responsesAnswer } from "./provider-answers.ts";
 
 function transportInto(bodies: string[]): Transport {
@@ -35,18 +36,6 @@ async function send(entry: CatalogueEntry, change: Partial<ModelCall>) {
 const texts = catalogue.entries.filter(
   ({ status, modality, provider }) => status !== "retired" && modality === "text" && provider !== "sandbox",
 );
-
-/** Every setting that publishing accepts for the model. */
-function acceptedSettings(entry: CatalogueEntry) {
-  const features = featuresOf(entry);
-  if (features === null) throw new Error("A model for text has features.");
-  return {
-    ...(features.temperatureMax === null ? {} : { temperature: 0.25 }),
-    ...(features.topP && (features.both || features.temperatureMax === null) ? { topP: 0.75 } : {}),
-    ...(features.seed ? { seed: 4_711 } : {}),
-    ...(features.stopMax === 0 ? {} : { stop: ["THE END"] }),
-  };
-}
 
 describe.each(texts.map((entry) => [entry.model, entry] as const))("%s", (_name, entry) => {
   test("is sent every setting that publishing accepts, and the SDK drops none", async () => {

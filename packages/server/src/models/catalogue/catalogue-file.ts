@@ -168,6 +168,7 @@ const server = z.strictObject({
     .strictObject({
       outputLimit: z.enum(["max_tokens", "max_completion_tokens"]).optional(),
       hasSchemas: z.boolean().optional(),
+      streamUsage: z.enum(["asked", "always"]).optional(),
     })
     .optional(),
 });

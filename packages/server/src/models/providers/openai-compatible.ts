@@ -11,14 +11,14 @@ async function openAiCompatible(
   more: Readonly<Record<string, boolean>> = {},
 ) {
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-  const { outputLimit = "max_tokens", hasSchemas = false } = endpoint.quirks ?? {};
+  const { outputLimit = "max_tokens", hasSchemas = false, streamUsage = "asked" } = endpoint.quirks ?? {};
   return createOpenAICompatible({
     name: provider,
     baseURL: endpoint.baseUrl,
     fetch: async (input, init) => readLeniently(await fetch(input, init)),
     supportsStructuredOutputs: hasSchemas,
     transformRequestBody: ({ max_tokens: limit, ...body }) => ({ ...body, [outputLimit]: limit, ...more }),
-    includeUsage: true, // in streams, which carry none by themselves
+    includeUsage: streamUsage === "asked", // in streams
     ...(endpoint.apiKey === null ? {} : { apiKey: endpoint.apiKey }),
   });
 }

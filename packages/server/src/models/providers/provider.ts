@@ -96,6 +96,8 @@ export interface ServerQuirks {
   readonly outputLimit?: "max_tokens" | "max_completion_tokens" | undefined;
   /** It takes a JSON schema for its answer. */
   readonly hasSchemas?: boolean | undefined;
+  /** `always`: a stream ends with its usage unasked, and may be refused where it is asked for; absent: asked. */
+  readonly streamUsage?: "asked" | "always" | undefined;
 }
 
 /** Searches that the provider makes by itself, inside of a call; no tool of ours. */

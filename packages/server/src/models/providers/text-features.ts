@@ -58,9 +58,12 @@ export function googleFeatures(): TextFeatures {
   return { ...ALL, stopMax: 5 };
 }
 
+/** Mistral has random_seed instead, and refuses unknown members; DeepSeek documents none. */
+const WITHOUT_SEED: ReadonlySet<string> = new Set(["mistral", "deepseek"]);
+
 /** Servers that speak the OpenAI interface: what their own documentation takes away from it. */
 export function compatibleFeatures({ provider, providerModel }: FeaturedModel): TextFeatures {
-  const hasSeed = provider !== "mistral"; // it has random_seed instead, and refuses unknown members
+  const hasSeed = !WITHOUT_SEED.has(provider);
   const hasStop = !(provider === "xai" && /^grok-(?!3|.*non-reasoning)/.test(providerModel)); // refused by its reasoning models
   return { ...ALL, seed: hasSeed, stopMax: hasStop ? 4 : 0, schema: "prompted" };
 }

@@ -1,0 +1,65 @@
+import type { Documented } from "./page.ts";
+
+const READ = "2026-11-23";
+
+/**
+ * Each page as the types of the package @anthropic-ai/sdk state it: 1.12.0 for 2026-10-21, and what that version of the
+ * interface took away, temperature and top_p, from 2023-06-01, which is the version asked for here.
+ */
+export const ANTHROPIC: readonly Documented[] = [
+  {
+    to: /^api\.anthropic\.com\/v1\/messages$/,
+    key: ["x-api-key", /^.+$/],
+    headers: { "anthropic-version": /^2023-06-01$/ },
+    required: ["model", "max_tokens", "messages"],
+    sources: [
+      {
+        page: "platform.claude.com/docs/en/api/messages",
+        read: READ,
+        members: [
+          "model",
+          "max_tokens",
+          "messages",
+          "messages[].role",
+          "messages[].content",
+          "messages[].content[].type",
+          "messages[].content[].text",
+          "messages[].content[].source",
+          "messages[].content[].source.type",
+          "messages[].content[].source.media_type",
+          "messages[].content[].source.data",
+          "system",
+          "system[].type",
+          "system[].text",
+          "stop_sequences",
+          "stream",
+        ],
+      },
+      {
+        page: "platform.claude.com/docs/en/about-claude/models/migration-guide (2023-06-01; models up to 4.6)",
+        read: READ,
+        members: ["temperature", "top_p"],
+      },
+      {
+        page: "platform.claude.com/docs/en/build-with-claude/extended-thinking and adaptive-thinking",
+        read: READ,
+        members: ["thinking", "thinking.type", "thinking.budget_tokens", "thinking.display"],
+      },
+      {
+        page: "platform.claude.com/docs/en/build-with-claude/effort",
+        read: READ,
+        members: ["output_config", "output_config.effort"],
+      },
+      {
+        page: "platform.claude.com/docs/en/build-with-claude/structured-outputs",
+        read: READ,
+        members: ["output_config.format", "output_config.format.type", "output_config.format.schema.**"],
+      },
+      {
+        page: "platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool",
+        read: READ,
+        members: ["tools", "tools[].type", "tools[].name", "tools[].max_uses", "tool_choice", "tool_choice.type"],
+      },
+    ],
+  },
+];

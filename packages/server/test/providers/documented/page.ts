@@ -1,0 +1,21 @@
+export interface Documented {
+  /** Host and path. */
+  readonly to: RegExp;
+  /** The header with the key, and how it is written. */
+  readonly key: readonly [name: string, value: RegExp];
+  readonly headers?: Readonly<Record<string, RegExp>>;
+  readonly required: readonly string[];
+  readonly sources: readonly Source[];
+}
+
+export interface Source {
+  readonly page: string;
+  /** The day, as 2026-11-23. */
+  readonly read: string;
+  readonly members: readonly string[];
+}
+
+/** A host and path that is this one. */
+export function exactly(text: string): RegExp {
+  return new RegExp(`^${text.replaceAll(/[.+]/g, "\\$&")}$`);
+}
