@@ -67,7 +67,7 @@ export async function listSearchDocuments(db: Queryable, promptIds: readonly str
 export function requireNotBlocked(prompts: Iterable<PromptRow>): void {
   for (const { slug, blockReason } of prompts) {
     if (blockReason === null) continue;
-    const message = `The prompt ${slug} was unpublished by an operator, so it cannot be published: ${blockReason} Ask the operator of this server to allow it again.`;
+    const message = `The prompt ${slug} was unpublished by an operator, so it cannot be published. The reason given: "${blockReason}". Ask the operator of this server to allow it again.`;
     throw invalid([{ path: ["path", "promptId"], code: "not_allowed", message }]);
   }
 }
