@@ -1,10 +1,10 @@
-/** Dialogs and menus by keys alone. */
+/** Every page by keys alone: what can be done there is reached in order, seen and left; dialogs and menus too. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestPerson, type TestPerson } from "../../server/test/people/people-fixture.ts";
 import { startTestServer, type TestServer } from "../../server/test/support/test-server.ts";
-import { findBrowser, openBrowser, signInAs, travel, type TestBrowser } from "./support/browser.ts";
+import { findBrowser, openBrowser, signInAs, travel, type Page, type TestBrowser } from "./support/browser.ts";
 import { DIST } from "./support/build.ts";
-import { leavesByTab } from "./support/keyboard.ts";
+import { faultsOfTabbing, leavesByTab } from "./support/keyboard.ts";
 import { openPath, settle } from "./support/pages.ts";
 
 const SOURCE = `---
@@ -25,7 +25,7 @@ Write about {{ topic }}, {{ tone }}.
 let server: TestServer;
 let browser: TestBrowser;
 let operator: TestPerson;
-/** Of the pages whose dialogs are opened. */
+/** The address of each route of the console, with something on it. */
 let addresses: Readonly<Record<string, string>>;
 beforeAll(async () => {
   if (findBrowser() === null) return;
@@ -33,25 +33,83 @@ beforeAll(async () => {
   [server, browser] = await Promise.all([startTestServer({ consoleDirectory: DIST, environment }), openBrowser()]);
   operator = await createTestPerson(server, { isOperator: true, email: "keys@example.org" });
   const { client, accountId } = operator;
+  await server.grant(accountId, { amount: 1_000 });
   const { promptId } = await client.send("createDraft", { body: { source: SOURCE } });
   const body = { revision: 1, baseVersionId: null, note: "First." };
   await client.send("publishDraft", { params: { promptId }, body });
   await client.send("createKey", { body: { name: "laptop" } });
   await client.send("createToken", { body: { name: "CI", scopes: ["prompts:read"], expiresInDays: 30 } });
+  const url = "https://example.org/hook";
+  const { webhookId } = await client.send("createWebhook", { body: { url, events: ["run.finished"] } });
+  const { promptVersionId } = await server.publish(SOURCE.replace(/^images:\n.*\n/m, "").replace("by key", "to run"));
+  const inputs = { textInputs: { topic: "keys" } };
+  const { runId } = await client.send("createRun", { body: { promptVersionId, inputs } });
   addresses = {
+    "/": "/",
+    "/p/$slug": "/p/words-by-key",
+    "/runs": "/runs",
+    "/runs/$runId": `/runs/${runId}`,
     "/keys": "/keys",
+    "/authorize": "/authorize#client_id=none",
+    "/credits": "/credits",
+    "/author": "/author",
+    "/author/new": "/author/new",
     "/author/$promptId": `/author/${promptId}?tab=history`,
+    "/settings": "/settings",
+    "/settings/security": "/settings/security",
     "/settings/tokens": "/settings/tokens",
+    "/settings/webhooks": "/settings/webhooks",
+    "/settings/webhooks/$webhookId": `/settings/webhooks/${webhookId}`,
     "/settings/members": "/settings/members",
+    "/settings/account": "/settings/account",
+    "/settings/appearance": "/settings/appearance",
+    "/operator": "/operator",
+    "/operator/runs": "/operator/runs",
+    "/operator/runs/$runId": `/operator/runs/${runId}`,
     "/operator/models": "/operator/models",
     "/operator/people": "/operator/people",
+    "/operator/accounts": "/operator/accounts",
     "/operator/accounts/$accountId": `/operator/accounts/${accountId}`,
+    "/operator/prompts": "/operator/prompts",
+    "/operator/audit": "/operator/audit",
+    "/docs": "/docs",
+    "/docs/$guide": "/docs/states",
+    "/docs/reference/$api": "/docs/reference/v1",
+    "/parts": "/parts",
   };
 });
 afterAll(async () => {
   await browser?.close();
   await server?.close();
 });
+
+const FOR_STRANGERS = [
+  "/sign-in",
+  "/sign-up",
+  "/forgot-password",
+  "/reset-password",
+  "/welcome",
+  "/invitation",
+  "/new-address",
+];
+
+const routesOf = (page: Page) => page.evaluate<string[]>("Object.keys(__TSR_ROUTER__.routesByPath)");
+const withoutSlash = (path: string) => (path === "/" ? path : path.replace(/\/$/, ""));
+
+async function faultsOfPaths(page: Page, paths: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  await page.goto(server.url);
+  await settle(page);
+  for (const path of paths) {
+    await openPath(page, path);
+    const isEditor = path.startsWith("/author/0");
+    // The form, the price and the acts of a draft come with the check of its file.
+    if (isEditor) await page.getByText("No faults").waitFor();
+    // In the editor Tab indents; Escape, then Tab leaves it.
+    found.push(...(await faultsOfTabbing(page, isEditor ? ["Escape", "Tab"] : ["Tab"])).map((one) => `${path} ${one}`));
+  }
+  return found;
+}
 
 /** Opened by its button, or by an item of its menu. */
 interface Opening {
@@ -72,6 +130,19 @@ const OPENINGS: readonly Opening[] = [
 ];
 
 describe.skipIf(findBrowser() === null)("by keys alone", () => {
+  test("Tab leads through every control of every page in its order, with a focus that can be seen", async () => {
+    await travel(browser, "keyboard", async ({ page }) => {
+      await signInAs(page, server.url, operator);
+      const paths = [...Object.values(addresses), addresses["/author/$promptId"]?.replace("history", "test") ?? ""];
+      expect(await faultsOfPaths(page, paths)).toEqual([]);
+      const known = new Set([...Object.keys(addresses), ...FOR_STRANGERS]);
+      expect((await routesOf(page)).map(withoutSlash).filter((path) => !known.has(path))).toEqual([]);
+    });
+    await travel(browser, "keyboard-strangers", async ({ page }) => {
+      expect(await faultsOfPaths(page, FOR_STRANGERS)).toEqual([]);
+    });
+  });
+
   test("a dialog holds the focus, Escape closes it, and the focus is back where it was", async () => {
     await travel(browser, "keyboard-dialogs", async ({ page }) => {
       await signInAs(page, server.url, operator);

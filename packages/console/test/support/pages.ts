@@ -13,7 +13,7 @@ interface PageScope {
     readonly history: { push(path: string): void };
     readonly state: {
       readonly status: "pending" | "idle";
-      readonly location: { readonly href: string };
+      readonly location: { readonly href: string; readonly pathname: string };
       readonly resolvedLocation?: { readonly href: string };
     };
   };
@@ -94,7 +94,9 @@ export async function settle(page: Page): Promise<void> {
     const { ["__TSR_ROUTER__"]: router, document } = globalThis as unknown as PageScope;
     if (router?.state.status !== "idle") return false;
     const isShown = router.state.resolvedLocation?.href === router.state.location.href;
-    const isLoading = document.querySelector(".animate-breathe.bg-press") !== null;
+    // The page of components shows the shapes themselves.
+    const isParts = router.state.location.pathname === "/parts";
+    const isLoading = !isParts && document.querySelector(".animate-breathe.bg-press") !== null;
     return isShown && !isLoading && document.querySelector("h1, h2") !== null;
   });
 }

@@ -30,7 +30,7 @@ interface CodeEditorProps {
 
 const theme = EditorView.theme({
   "&": { color: "var(--ink)", backgroundColor: "transparent", font: "var(--t-code)" },
-  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
+  "&:focus-within": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
   ".cm-scroller": { font: "var(--t-code)", fontVariantLigatures: "none" },
   ".cm-content": { padding: "12px 0", caretColor: "var(--ink)", minHeight: "320px" },
   ".cm-line": { padding: "0 12px 0 4px" },
