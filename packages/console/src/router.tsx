@@ -233,7 +233,7 @@ const operatorSections = [
   createRoute({
     getParentRoute: () => operator,
     path: "/models",
-    component: lazyRouteComponent(() => import("./screens/operator/models.tsx"), "ModelsSection"),
+    component: lazyRouteComponent(() => import("./screens/operator/models/models.tsx"), "ModelsSection"),
   }),
   createRoute({
     getParentRoute: () => operator,

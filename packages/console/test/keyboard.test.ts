@@ -126,6 +126,7 @@ const OPENINGS: readonly Opening[] = [
   { at: "/author/$promptId", button: "Acts on version 1", item: "Set a label" },
   { at: "/operator/people", button: /^Acts on Person/, item: "Change the address" },
   { at: "/operator/models", button: "Switch off sandbox/text" },
+  { at: "/operator/models", button: "Test sandbox/text" },
   { at: "/operator/accounts/$accountId", button: "Grant credits" },
 ];
 

@@ -4,6 +4,7 @@ import {
   createEnabledModels,
   createModelCaller,
   createProviderCallsTick,
+  createTestCall,
   openAdapter,
   type Catalogue,
   type CatalogueEntry,
@@ -24,6 +25,8 @@ import { throughOutage } from "./start-failure.ts";
 export interface Models {
   readonly catalogue: Catalogue;
   readonly caller: ModelCaller;
+  /** One small call for an operator. */
+  readonly testCall: ReturnType<typeof createTestCall>;
   readonly ticks: readonly Tick[];
   /** Tells the installation which models this process enables, and how many runs of each may be under way in all of it. */
   announce(): Promise<void>;
@@ -65,6 +68,7 @@ export async function openModels(options: OpenModelsOptions): Promise<Models> {
   return {
     catalogue,
     caller,
+    testCall: createTestCall(adapter),
     ticks: [
       ...enabled.ticks,
       createProviderCallsTick(db, log),

@@ -140,7 +140,7 @@ function manageEndpoints(parts: Parts, people: People, wakeWorker: () => void): 
       ...keysManageRoutes({ db, newId, usageOfKeys: usage.usageOfKeys }),
       ...creditsManageRoutes(db, clock),
       ...usageManageRoutes(db, clock),
-      ...modelsManageRoutes({ db, catalogue, refresh: () => models.refresh() }),
+      ...modelsManageRoutes({ db, catalogue, refresh: () => models.refresh(), testCall: models.testCall }),
       ...marketplaceManageRoutes({ db, search, catalogue }),
       ...promptsManageRoutes({
         db,

@@ -65,6 +65,26 @@ export interface SystemState {
   };
 }
 
+export interface ModelTestBody {
+  readonly model: string;
+}
+
+/** How one small call of a model went. */
+export interface ModelTest {
+  readonly model: string;
+  readonly isAnswered: boolean;
+  readonly tookMs: number;
+  /** What the provider takes for it, by the prices of the catalogue; no account pays it. */
+  readonly costCredits: number;
+  /** The beginning of its answer. */
+  readonly text: string | null;
+  readonly pictureBytes: number | null;
+  /** Why it failed, in one word: as in `outcome` of a call, or `refused`; null: it answered. */
+  readonly cause: string | null;
+  readonly httpStatus: number | null;
+  readonly providerCode: string | null;
+}
+
 /** A run as operators find it, of whichever account: what became of it and why, never what was asked or made. */
 export interface InstallationRunRow extends ManagedRunRow {
   readonly accountId: string;

@@ -174,3 +174,26 @@ describe("a model that an operator switches off", () => {
     );
   });
 });
+
+describe("a test call", () => {
+  const call = (model: string, who: TestPerson = operator) => who.client.send("testModel", { body: { model } });
+
+  test("says how a model answers and what its provider takes, charges nobody, and is in the audit log", async () => {
+    const before = await operator.client.send("getCredits");
+    const text = await call("sandbox/text");
+    expect(text).toMatchObject({ isAnswered: true, cause: null, pictureBytes: null });
+    expect(text.text).not.toBe("");
+    expect(text.costCredits).toBeGreaterThan(0);
+    expect((await call("sandbox/image")).pictureBytes).toBeGreaterThan(0);
+    expect(await operator.client.send("getCredits")).toEqual(before);
+    const { rows } = await operator.client.send("listAudit", { query: { action: "testModel", limit: 50 } });
+    expect(new Set(rows.map(({ subject }) => subject))).toEqual(new Set(["sandbox/image", "sandbox/text"]));
+  });
+
+  test("is made of no model without a key, and of no video", async () => {
+    expect(await codeOf(call("openai/gpt-5.2"))).toBe("VALIDATION_ERROR");
+    expect(await codeOf(call("sandbox/video"))).toBe("VALIDATION_ERROR");
+    expect(await codeOf(call("no/model"))).toBe("NOT_FOUND_ERROR");
+    expect(await codeOf(call("sandbox/text", ada))).not.toBe("SUCCESS");
+  });
+});

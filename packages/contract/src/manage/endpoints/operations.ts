@@ -42,6 +42,16 @@ export const operationsEndpoints = {
     errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
     subject: "model",
   },
+  testModel: {
+    method: "POST",
+    path: "/manage/v1/system/models/test",
+    summary: "Make one small call of a model and say how it went; the provider bills it, no account pays",
+    auth: BOTH,
+    role: "operator",
+    scope: "operator",
+    errors: ["NOT_FOUND_ERROR", "VALIDATION_ERROR"],
+    subject: "model",
+  },
   getSystem: {
     method: "GET",
     path: "/manage/v1/system",

@@ -45,6 +45,20 @@ export const operationsExamples: ExamplesOf<ShapesOf<typeof operationsSchemas>> 
     bodies: { off: { model: "sandbox/text", isOff: true } },
     data: { ...model, enabled: false, isOff: true },
   },
+  testModel: {
+    bodies: { text: { model: "sandbox/text" } },
+    data: {
+      model: "sandbox/text",
+      isAnswered: true,
+      tookMs: 640,
+      costCredits: 0.02,
+      text: "Ready.",
+      pictureBytes: null,
+      cause: null,
+      httpStatus: null,
+      providerCode: null,
+    },
+  },
   getSystem: {
     data: {
       version: "0.1.0",

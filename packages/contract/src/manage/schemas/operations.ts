@@ -3,7 +3,7 @@ import { countSchema, idSchema, timeSchema } from "../../response-schemas.ts";
 import { leaf, report } from "../../schema-leaves.ts";
 import type { EndpointSchemas } from "../../schemas.ts";
 import { JOURNAL_KINDS, type JournalEntry, type ManagedCredits } from "../credits.ts";
-import type { ManagedModel, ModelSwitchBody, SystemState } from "../system.ts";
+import type { ManagedModel, ModelSwitchBody, ModelTest, ModelTestBody, SystemState } from "../system.ts";
 import { booleanLeaf, checkPageQuery, none, pageOf, pageQuery, textLeaf } from "./leaves.ts";
 
 export const creditsSchema: z.ZodType<ManagedCredits> = z.strictObject({
@@ -53,6 +53,18 @@ const modelSchema: z.ZodType<ManagedModel> = z.strictObject({
   price: z.string(),
 });
 
+const modelTestSchema: z.ZodType<ModelTest> = z.strictObject({
+  model: z.string(),
+  isAnswered: z.boolean(),
+  tookMs: countSchema,
+  costCredits: z.number().min(0),
+  text: z.string().nullable(),
+  pictureBytes: countSchema.nullable(),
+  cause: z.string().nullable(),
+  httpStatus: z.int().nullable(),
+  providerCode: z.string().nullable(),
+});
+
 const systemSchema: z.ZodType<SystemState> = z.strictObject({
   version: z.string(),
   now: timeSchema,
@@ -87,6 +99,12 @@ export const operationsSchemas = {
     query: none,
     body: z.object({ model: textLeaf("model", 200), isOff: booleanLeaf("isOff") }) satisfies z.ZodType<ModelSwitchBody>,
     data: modelSchema,
+  },
+  testModel: {
+    params: none,
+    query: none,
+    body: z.object({ model: textLeaf("model", 200) }) satisfies z.ZodType<ModelTestBody>,
+    data: modelTestSchema,
   },
   getSystem: { params: none, query: none, body: null, data: systemSchema },
 } satisfies Record<string, EndpointSchemas>;

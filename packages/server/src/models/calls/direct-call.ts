@@ -1,15 +1,19 @@
-/** Calls of a model for an author who tries a prompt: no run, no database, nothing charged. */
+/** Calls of a model without a run, for who tries a prompt or the model itself: no database, nothing charged. */
+import type { ModelTest } from "@promptd/contract/manage";
 import { fullJitterDelayMs, systemRandom } from "../../platform/resilience/retry.ts";
 import { sleep } from "../../platform/resilience/deadline.ts";
 import type { ModelAdapter, ModelCall, ModelResult } from "../ai-sdk/model-adapter.ts";
 import { resolveMapping, type CatalogueEntry } from "../catalogue/catalogue.ts";
 import { outputTokensMax } from "../pricing/output-limit.ts";
+import { ratesOf } from "../pricing/price-plan.ts";
+import { costMicro } from "../pricing/usage.ts";
 import { makesJobs } from "../providers/provider.ts";
 import { providerOf } from "../providers/index.ts";
 import { DECLINED, sentenceFor } from "./caller-text.ts";
 import type { ModelRequest } from "./model-request.ts";
 import { readJsonAnswer } from "./output-schema.ts";
 import { runJob } from "./provider-jobs.ts";
+import { withinTime } from "./time-limit.ts";
 
 export type DirectRequest = Pick<
   ModelRequest,
@@ -81,9 +85,66 @@ export async function callDirectly(
 }
 
 function make(adapter: ModelAdapter, call: ModelCall, signal: AbortSignal): Promise<ModelResult> {
-  const { provider, modality, limits } = call.entry;
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(limits.timeoutMs)]);
-  if (!makesJobs(providerOf(provider), modality)) return adapter.callModel(call, limited);
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(call.entry.limits.timeoutMs)]);
+  return makeOnce(adapter, call, limited);
+}
+
+function makeOnce(adapter: ModelAdapter, call: ModelCall, signal: AbortSignal): Promise<ModelResult> {
+  const { provider, modality } = call.entry;
+  if (!makesJobs(providerOf(provider), modality)) return adapter.callModel(call, signal);
   const store = async (): Promise<void> => {}; // there is no other process that could go on with it
-  return runJob({ adapter, wait: sleep }, { call, operation: null, store }, limited);
+  return runJob({ adapter, wait: sleep }, { call, operation: null, store }, signal);
+}
+
+/** For an operator who wants to know whether a model answers: one small call, without a second try. */
+type TestCall = (entry: CatalogueEntry) => Promise<ModelTest>;
+
+/** An operator waits in front of it. */
+const TEST_MS_MAX = 60_000;
+/** The call is paid for, whether its operator waits or not. */
+const NEVER = new AbortController().signal;
+const TEXT_SHOWN_MAX = 500;
+const PROMPTS = { text: "Answer with the one word: ready", image: "A plain blue circle on white" } as const;
+
+/** @param entry of a model that makes texts or pictures: a video would cost too much. */
+export function createTestCall(adapter: ModelAdapter): TestCall {
+  return async (entry) => {
+    const call = callOf(entry);
+    const startMs = performance.now();
+    const result = await withinTime(call.timeLimitMs, NEVER, (signal) => makeOnce(adapter, call, signal));
+    const tookMs = Math.round(performance.now() - startMs);
+    const rates = ratesOf({ ...entry, priceFactor: "1" }, call.mapping);
+    const costCredits = result.usage === null ? 0 : costMicro(rates, result.usage) / 1_000_000;
+    return { model: entry.model, tookMs, costCredits, ...describe(result) };
+  };
+}
+
+function callOf(entry: CatalogueEntry): ModelCall {
+  const mapping = resolveMapping(entry, {});
+  return {
+    entry,
+    mapping,
+    instructions: "",
+    prompt: entry.modality === "image" ? PROMPTS.image : PROMPTS.text,
+    authorsText: null,
+    images: [],
+    maxOutputTokens: outputTokensMax(entry, mapping, null),
+    itemIndex: 0,
+    callNumber: 1,
+    idempotencyKey: crypto.randomUUID(),
+    timeLimitMs: Math.min(entry.limits.timeoutMs, TEST_MS_MAX),
+    key: 0,
+    onText: null,
+  };
+}
+
+function describe(result: ModelResult): Omit<ModelTest, "model" | "tookMs" | "costCredits"> {
+  const well = { isAnswered: true, text: null, pictureBytes: null, cause: null, httpStatus: null, providerCode: null };
+  if (result.kind === "text") return { ...well, text: result.text.slice(0, TEXT_SHOWN_MAX).toWellFormed() };
+  if (result.kind === "image") return { ...well, pictureBytes: result.bytes.byteLength };
+  if (result.kind === "failed") {
+    const { cause, httpStatus, code: providerCode } = result;
+    return { ...well, isAnswered: false, cause, httpStatus, providerCode };
+  }
+  return { ...well, isAnswered: false, cause: "refused" };
 }

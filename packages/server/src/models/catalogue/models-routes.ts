@@ -1,9 +1,9 @@
-import type { ManagedModel } from "@promptd/contract/manage";
+import type { ManagedModel, ModelTest } from "@promptd/contract/manage";
 import type { Handlers, ManageHandlers } from "../../http/endpoint.ts";
 import { namesEntityTag } from "../../http/response/entity-tag.ts";
-import type { Catalogue } from "./catalogue.ts";
+import type { Catalogue, CatalogueEntry } from "./catalogue.ts";
 import type { Database } from "../../platform/database/database.ts";
-import { notFound } from "../../platform/problem.ts";
+import { invalid, notFound } from "../../platform/problem.ts";
 import { listSwitchedOff, switchModel } from "./enabled-models-store.ts";
 import { listModels, type ModelLine } from "./models-report.ts";
 
@@ -25,6 +25,7 @@ export interface ModelsManageOptions {
   readonly db: Database;
   /** Adopts what is enabled now, in this process; the others follow by themselves. */
   readonly refresh: () => Promise<void>;
+  readonly testCall: (entry: CatalogueEntry) => Promise<ModelTest>;
 }
 
 /** Every model, enabled or not, with what it costs; no name of a key. */
@@ -32,7 +33,8 @@ export function modelsManageRoutes({
   catalogue,
   db,
   refresh,
-}: ModelsManageOptions): Pick<ManageHandlers, "listModels" | "switchModel"> {
+  testCall,
+}: ModelsManageOptions): Pick<ManageHandlers, "listModels" | "switchModel" | "testModel"> {
   return {
     listModels: async () => {
       const off = await listSwitchedOff(db);
@@ -45,6 +47,19 @@ export function modelsManageRoutes({
       const line = listModels(catalogue).find((each) => each.model === model);
       if (line === undefined) throw notFound("model", model);
       return { data: describe(line, isOff) };
+    },
+    testModel: async ({ body: { model } }) => {
+      const entry = catalogue.find(model);
+      if (entry === null) throw notFound("model", model);
+      if (entry.modality === "video") {
+        const message = "A video costs too much for a test. Run a prompt that uses the model instead.";
+        throw invalid([{ path: ["body", "model"], code: "invalid_value", message }]);
+      }
+      if (!catalogue.enabledHere().includes(model)) {
+        const message = `The process that answers cannot call ${model}: its provider has no key here, or the model is retired.`;
+        throw invalid([{ path: ["body", "model"], code: "invalid_value", message }]);
+      }
+      return { data: await testCall(entry) };
     },
   };
 }

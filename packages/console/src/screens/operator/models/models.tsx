@@ -2,20 +2,21 @@ import type { ManagedModel, ModelHealth, ModelSwitchBody } from "@promptd/contra
 import { useQueries, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { manage, modelsQuery } from "../../api.ts";
-import { actAndSay } from "../../components/act-and-say.ts";
-import { formatDay, formatDuration, formatMoment, formatWhole } from "../../components/format.ts";
-import { FormDialog } from "../../components/form-dialog.tsx";
-import { QueryFailure, RowShapes } from "../../components/query-states.tsx";
-import { Badge, Status, type StateTone } from "../../components/ui/badge.tsx";
-import { Button } from "../../components/ui/button.tsx";
-import { cx } from "../../components/ui/class-names.ts";
-import { Segments } from "../../components/ui/field.tsx";
-import { Panel } from "../../components/ui/panel.tsx";
-import { ACTS_COLUMN, Table, Td } from "../../components/ui/table.tsx";
-import { toast } from "../../components/ui/toast.tsx";
-import { causeWords } from "./cause-words.ts";
-import { healthQuery } from "./queries.ts";
+import { manage, modelsQuery } from "../../../api.ts";
+import { actAndSay } from "../../../components/act-and-say.ts";
+import { formatDay, formatDuration, formatMoment, formatWhole } from "../../../components/format.ts";
+import { FormDialog } from "../../../components/form-dialog.tsx";
+import { QueryFailure, RowShapes } from "../../../components/query-states.tsx";
+import { Badge, Status, type StateTone } from "../../../components/ui/badge.tsx";
+import { Button } from "../../../components/ui/button.tsx";
+import { cx } from "../../../components/ui/class-names.ts";
+import { Segments } from "../../../components/ui/field.tsx";
+import { Panel } from "../../../components/ui/panel.tsx";
+import { ACTS_COLUMN, Table, Td } from "../../../components/ui/table.tsx";
+import { toast } from "../../../components/ui/toast.tsx";
+import { causeWords } from "../cause-words.ts";
+import { TestCall } from "./test-call.tsx";
+import { healthQuery } from "../queries.ts";
 
 export function ModelsSection() {
   const [models, health] = useQueries({ queries: [modelsQuery, healthQuery] });
@@ -105,7 +106,14 @@ function Row({ row, health }: RowProps) {
           </Badge>
         )}
       </Td>
-      <Td num>{isInUse(row) ? <Switch row={row} /> : null}</Td>
+      <Td num>
+        {isInUse(row) ? (
+          <div className="flex justify-end gap-1">
+            {row.modality === "video" ? null : <TestCall model={row.model} />}
+            <Switch row={row} />
+          </div>
+        ) : null}
+      </Td>
     </tr>
   );
 }

@@ -1,0 +1,77 @@
+/** Whether a model answers now: one small call, and what came of it. */
+import type { ModelTest } from "@promptd/contract/manage";
+import { useState } from "react";
+import { manage } from "../../../api.ts";
+import { Facts } from "../../../components/facts.tsx";
+import { formatDuration, formatWhole } from "../../../components/format.ts";
+import { Status } from "../../../components/ui/badge.tsx";
+import { Button } from "../../../components/ui/button.tsx";
+import { Dialog } from "../../../components/ui/dialog.tsx";
+import { Failure } from "../../../components/ui/empty.tsx";
+import { useAct } from "../../../components/use-act.ts";
+import { causeWords } from "../cause-words.ts";
+
+export function TestCall({ model }: { readonly model: string }) {
+  const [isOpen, setOpen] = useState(false);
+  const [result, setResult] = useState<ModelTest | null>(null);
+  const act = useAct();
+  const close = () => {
+    setOpen(false);
+    setResult(null);
+    act.clear();
+  };
+  const call = () => act.run(async () => setResult(await manage.send("testModel", { body: { model } })));
+  return (
+    <>
+      <Button small tone="quiet" aria-label={`Test ${model}`} onClick={() => setOpen(true)}>
+        Test
+      </Button>
+      <Dialog
+        open={isOpen}
+        onClose={close}
+        title={`Test ${model}`}
+        description="Makes one small call, as a run would, without a second try. The provider bills it to this installation; no account pays."
+        acts={
+          <>
+            <Button onClick={close}>Close</Button>
+            <Button tone="main" disabled={act.isBusy} onClick={() => void call()}>
+              {act.isBusy ? "Calling" : result === null ? "Make the call" : "Call again"}
+            </Button>
+          </>
+        }
+      >
+        {act.fault === null ? null : <Failure title={act.fault.message} requestId={act.fault.requestId} />}
+        <div aria-live="polite">{act.isBusy || result === null ? null : <Result result={result} />}</div>
+      </Dialog>
+    </>
+  );
+}
+
+function Result({ result }: { readonly result: ModelTest }) {
+  const { isAnswered, tookMs, costCredits, cause, httpStatus, providerCode, text, pictureBytes } = result;
+  const details = [httpStatus, providerCode].filter((one) => one !== null).join(" ");
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+      <Status tone={isAnswered ? "ok" : "bad"}>
+        {isAnswered ? "It answers" : `${causeWords(cause ?? "unknown")}${details === "" ? "" : ` (${details})`}`}
+      </Status>
+      <Facts
+        facts={[
+          { label: "Time", value: formatDuration(tookMs) },
+          { label: "Cost", value: costWords(costCredits) },
+          ...(pictureBytes === null
+            ? []
+            : [{ label: "Answer", value: `A picture of ${formatWhole(pictureBytes)} bytes` }]),
+          ...(text === null ? [] : [{ label: "Answer", value: text }]),
+        ]}
+      />
+    </div>
+  );
+}
+
+/** Often far below one credit. */
+function costWords(credits: number): string {
+  if (credits === 0) return "nothing, by the prices of the catalogue";
+  const shown = credits.toLocaleString("en", { maximumSignificantDigits: 2 });
+  return `${shown} credits, by the prices of the catalogue`;
+}
